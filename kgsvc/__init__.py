@@ -1,0 +1,1 @@
+"""kgsvc: a durable bitemporal knowledge graph behind gRPC."""
