@@ -1,0 +1,114 @@
+"""The error tree of the service.
+
+KgError
+├── OperationError                what an operation decides; answered in the envelope (spec 004 §3.2)
+│   ├── InvalidArgument           INVALID_ARGUMENT, names every offending field
+│   ├── LimitExceeded             LIMIT_EXCEEDED (spec 004 §12)
+│   ├── NotFound                  NOT_FOUND
+│   └── Conflict                  CONFLICT
+├── ServiceError                  what happens around an operation; always a gRPC status
+│   ├── StoreUnavailable          the store cannot be reached, or did not answer in time
+│   └── Overloaded                a bounded queue is full; try again after `retry_after_ms`
+├── StepError                     a pipeline step failed for one item; retried, then parked
+│   ├── ModelUnavailable          rate limit, timeout, connection: nothing wrong with the item
+│   └── ModelOutputInvalid        the model's answer fits no schema, limit or reference
+├── LeaseLost                     another process owns the group now (fencing)
+└── RevisionChanged               the group changed between reading and writing: read and plan again
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One offending field: its path in the request, what is wrong, in words fit for the caller."""
+
+    field: str
+    description: str
+
+
+class KgError(Exception):
+    """Root of every error that kgsvc raises on purpose."""
+
+
+class OperationError(KgError):
+    """An operation's own negative answer (spec 004 §3.2)."""
+
+    error_code = "ERROR"
+
+    def __init__(self, message: str, violations: Sequence[Violation] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.violations = tuple(violations)
+
+
+class InvalidArgument(OperationError):
+    """The input breaks the schema (spec 004 §12)."""
+
+    error_code = "INVALID_ARGUMENT"
+
+    @classmethod
+    def of(cls, violations: Sequence[Violation]) -> InvalidArgument:
+        """An error naming all `violations` at once."""
+        return cls("; ".join(f"{v.field}: {v.description}" for v in violations), violations)
+
+
+class LimitExceeded(OperationError):
+    """A cap of spec 004 §12 is exceeded; nothing was stored, nothing truncated."""
+
+    error_code = "LIMIT_EXCEEDED"
+
+
+class NotFound(OperationError):
+    """The named thing is not in any group the caller may see."""
+
+    error_code = "NOT_FOUND"
+
+
+class Conflict(OperationError):
+    """A uniqueness rule forbids it, or a uuid is ambiguous between groups."""
+
+    error_code = "CONFLICT"
+
+
+class ServiceError(KgError):
+    """The operation could not be carried out; it may be tried again."""
+
+
+class StoreUnavailable(ServiceError):
+    """The store cannot be reached, or did not answer before the deadline."""
+
+
+class Overloaded(ServiceError):
+    """A bounded queue is full."""
+
+    def __init__(self, message: str, retry_after_ms: int) -> None:
+        super().__init__(message)
+        self.retry_after_ms = retry_after_ms
+
+
+class StepError(KgError):
+    """A pipeline step failed for an item. The text becomes the parked reason: it never quotes bodies."""
+
+
+class ModelUnavailable(StepError):
+    """The model server did not answer: rate limit, timeout, refused connection."""
+
+    def __init__(self, message: str, retry_after_ms: int | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_ms = retry_after_ms
+
+
+class ModelOutputInvalid(StepError):
+    """The model answered something that the schema, the limits or the references forbid."""
+
+
+class LeaseLost(KgError):
+    """The group's fencing token is no longer ours, or its epoch moved on: drop the work."""
+
+
+class RevisionChanged(KgError):
+    """The group's revision is not the one the plan was made for: read again and plan again."""

@@ -1,0 +1,156 @@
+"""Canonical types (spec 004 §2). All times are integer milliseconds since the epoch, UTC."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Source(StrEnum):
+    """What kind of text an episode's body is (spec 004 §2.2)."""
+
+    TEXT = "text"
+    JSON = "json"
+    MESSAGE = "message"
+
+
+class RoleType(StrEnum):
+    """Who spoke a message (spec 004 §4.2.1)."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+
+
+class FactKind(StrEnum):
+    """How facts of one relation conflict (design §3).
+
+    state: another text for the same source, relation and target supersedes.
+    functional: another target supersedes (one employer, one home).
+    event: never superseded by another event.
+    """
+
+    STATE = "state"
+    FUNCTIONAL = "functional"
+    EVENT = "event"
+
+
+class Polarity(StrEnum):
+    """What a fact says about its relation: it holds, it ended, it does not hold."""
+
+    ASSERTS = "asserts"
+    ENDS = "ends"
+    DENIES = "denies"
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One accepted input (spec 004 §2.2); immutable after acceptance."""
+
+    uuid: str
+    group_id: str
+    body: str
+    source: Source
+    reference_ms: int
+    created_ms: int
+    name: str | None = None
+    source_description: str | None = None
+    role_type: RoleType | None = None
+    role: str | None = None
+    content_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A node (spec 004 §2.3).
+
+    `stamps` remembers which evidence ("reference_ms/episode uuid") last set the summary and each
+    attribute, so that the result does not depend on arrival order.
+    """
+
+    uuid: str
+    group_id: str
+    name: str
+    created_ms: int
+    summary: str = ""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()
+    source_episode_uuid: str = ""
+    updated_ms: int = 0
+    stamps: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Evidence:
+    """One episode's statement behind a fact: its own interval as stated, before any contradiction.
+
+    Ordered as the contradiction policy orders statements (design §3): start, then reference time, then
+    episode.
+    """
+
+    start_ms: int  # valid_at, or the reference time where none was stated
+    reference_ms: int
+    episode_uuid: str
+    stated_valid_ms: int | None = None
+    stated_invalid_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """An edge between two entities on two time axes (spec 004 §2.4, design §3).
+
+    Fact time: `valid_ms`..`invalid_ms`; system time: `created_ms`..`expired_ms`. `valid_ms` is None where
+    no start was stated: then `reference_ms` counts. `slot` is the conflict key of spec 004 §6, `fact_key`
+    the uniqueness key of §9; both are hashes.
+    """
+
+    uuid: str
+    group_id: str
+    name: str
+    fact: str
+    source_uuid: str
+    target_uuid: str
+    source_name: str
+    target_name: str
+    created_ms: int
+    reference_ms: int
+    slot: str
+    fact_key: str
+    valid_ms: int | None = None
+    invalid_ms: int | None = None
+    expired_ms: int | None = None
+    kind: FactKind = FactKind.STATE
+    polarity: Polarity = Polarity.ASSERTS
+    qualifiers: Mapping[str, str] = field(default_factory=dict)
+    keywords: tuple[str, ...] = ()
+    weight: float = 1.0
+    episodes: tuple[str, ...] = ()  # uuids, by reference time
+    evidence: tuple[Evidence, ...] = ()
+    expired_by_fact: str | None = None
+    expired_by_episode: str | None = None
+    expired_reason: str | None = None  # superseded | retracted | updated | merged
+    invalid_before_ms: int | None = None  # what invalid_ms was before the expiry
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def start_ms(self) -> int:
+        """When the fact began to hold: stated, or else the reference time of its statement."""
+        return self.reference_ms if self.valid_ms is None else self.valid_ms
+
+    @property
+    def source_episode_uuid(self) -> str:
+        """Lineage (spec 004 §5): the first episode that stated it."""
+        return self.episodes[0] if self.episodes else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """An episode names an entity (MENTIONS)."""
+
+    uuid: str
+    group_id: str
+    episode_uuid: str
+    entity_uuid: str
+    created_ms: int

@@ -1,0 +1,75 @@
+"""What ingestion and retrieval ask of language models. Implementations: llm/openai, llm/offline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsvc.domain.extraction import Extraction, ExtractionRequest
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a piece of model work cost. Zero where no model was asked."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """An extraction and its cost."""
+
+    extraction: Extraction
+    usage: Usage = Usage()
+
+
+class Extractor(Protocol):
+    """Turns episodes into extractions (spec 004 §7)."""
+
+    @property
+    def name(self) -> str:
+        """For people: "offline" or "openai:<model>"."""
+
+    @property
+    def costs_model_calls(self) -> bool:
+        """Whether the output is worth storing before the next step begins (design §4)."""
+
+    async def extract(self, requests: Sequence[ExtractionRequest]) -> list[Extracted | Exception]:
+        """One result or one StepError for each request, in order; a failing one never fails the others.
+
+        Raises nothing but cancellation. Results are validated (references, limits, SCREAMING_SNAKE_CASE).
+        """
+
+    async def close(self) -> None:
+        """Release connections."""
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors of one space."""
+
+    @property
+    def space(self) -> str:
+        """Names embedder, model and dimension; vectors of two spaces are never compared (design §5)."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of each vector."""
+
+    @property
+    def costs_model_calls(self) -> bool:
+        """Whether embedding asks a model server."""
+
+    async def embed(self, texts: Sequence[str]) -> tuple[Vectors, Usage]:
+        """Float32 array of shape (len(texts), dimension), rows of length 1 (or all zero for a text with no
+        words), and the cost. Raises StepError (ModelUnavailable, ModelOutputInvalid)."""
+
+    async def close(self) -> None:
+        """Release connections."""
