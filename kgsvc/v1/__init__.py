@@ -1,0 +1,1 @@
+"""Generated stubs of the contract in proto/kgsvc/v1. Only `transport`, the command line and clients use them."""
