@@ -1,4 +1,4 @@
-"""Keys and minted uuids (design §3). A uuid5 only mints, so that replays and races meet; it never looks up."""
+"""Keys and minted uuids (design §3). A uuid5 only mints, so that replays and races meet."""
 
 from __future__ import annotations
 

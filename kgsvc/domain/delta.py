@@ -1,0 +1,91 @@
+"""What a plan reads and what it writes. Stores load the one and apply the other; they decide nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kgsvc.domain.items import Transition
+from kgsvc.domain.model import Entity, Fact, Mention
+
+
+@dataclass(frozen=True, slots=True)
+class GroupHead:
+    """The group's record. `rev` grows with every change of its graph, `epoch` with DeleteGroup/ClearAll.
+
+    A group that does not exist has rev 0, epoch 0, last_ms 0.
+    """
+
+    group_id: str
+    rev: int = 0
+    epoch: int = 0
+    last_ms: int = 0  # system time of the last change; the next is max(now, last_ms + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class FactTombstone:
+    """A hard-deleted fact: statements accepted no later than `deleted_ms` cannot bring it back."""
+
+    uuid: str
+    slot: str
+    fact: str  # normalised text's digest, never the text
+    deleted_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class NameView:
+    """Entities found for names: by name_key (names and aliases), and by uuid where asked."""
+
+    head: GroupHead
+    by_key: Mapping[str, Entity]
+    by_uuid: Mapping[str, Entity] = field(default_factory=dict)
+    tombstoned: frozenset[str] = frozenset()  # uuids among those asked that were hard-deleted
+
+
+@dataclass(frozen=True, slots=True)
+class SlotView:
+    """Every fact of the asked slots, open and closed, and what was deleted from them."""
+
+    facts: tuple[Fact, ...] = ()
+    tombstones: tuple[FactTombstone, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDelta:
+    """One atomic change of a group's graph. Rows are whole: the store writes them as they are.
+
+    Written facts and facts of renamed entities get the group's new `rev`; removed facts are reported by
+    `changes` as removed.
+    """
+
+    group_id: str
+    system_ms: int  # becomes the group's last_ms
+    entities: tuple[Entity, ...] = ()  # insert or replace, by uuid
+    names: Mapping[str, str] = field(default_factory=dict)  # name_key -> entity uuid: put
+    facts: tuple[Fact, ...] = ()  # insert or replace, by uuid
+    mentions: tuple[Mention, ...] = ()  # insert unless the pair (episode, entity) is there
+    episode_edges: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # episode -> fact uuids: set
+    remove_facts: tuple[FactTombstone, ...] = ()  # delete if there, leave the tombstone
+    remove_episodes: tuple[str, ...] = ()  # delete with its MENTIONS, its item and its receipt's claim
+    vectors: Mapping[str, bytes] = field(default_factory=dict)  # fact or entity uuid -> float32 little-endian
+    space: str = ""  # of `vectors`
+    transitions: tuple[Transition, ...] = ()
+    requires_items: tuple[str, ...] = ()  # uuids that must be unfinished, else StaleItems
+    bumps_rev: bool = True  # False: only transitions (an extraction that said nothing)
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Under which conditions a delta may be written. Checked first, under the group's lock (design §4)."""
+
+    rev: int  # the group's rev that was read; else RevisionChanged
+    epoch: int  # else LeaseLost
+    token: int | None = None  # the lease's fencing token; None: a caller's own write
+
+
+class StaleItems(Exception):
+    """Items that a delta completes were deleted or finished meanwhile; nothing was written."""
+
+    def __init__(self, uuids: tuple[str, ...]) -> None:
+        super().__init__(f"{len(uuids)} items are no longer unfinished")
+        self.uuids = uuids

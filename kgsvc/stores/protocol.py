@@ -1,0 +1,249 @@
+"""What the service asks of a store, cut around steps (design §5). Stores load and apply; they decide nothing.
+
+Every method may raise StoreUnavailable (connection lost, deadline passed, disk full) besides what its
+docstring says. Each write is one atomic, durable transaction: when the call returned, it survives a crash;
+when it raised or was cancelled it either happened whole or not at all.
+
+The implementations: stores/embedded, stores/neo4j. One suite runs on both: stores/conformance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from kgsvc.domain.delta import GraphDelta, GroupHead, Guard, NameView, SlotView
+from kgsvc.domain.items import (
+    AcceptBatch,
+    Accepted,
+    GroupWork,
+    ItemState,
+    ItemStatus,
+    Lease,
+    QueuedItem,
+    Receipt,
+    Transition,
+)
+from kgsvc.domain.model import Entity, Episode, Fact
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """An episode whose earlier episodes are asked for."""
+
+    uuid: str
+    source: str
+    reference_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """A page of a listing and where the next begins (None: it was the last)."""
+
+    rows: tuple[T, ...]
+    next_token: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedFact:
+    """A fact as the search index needs it: display fields, and the vector with its space."""
+
+    fact: Fact
+    space: str = ""
+    vector: bytes | None = None  # float32 little-endian
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Facts of a group changed after a revision, up to `head.rev` or, if `more`, up to `upto_rev`.
+
+    Whoever holds an older epoch throws away what it holds and begins at revision 0.
+    """
+
+    head: GroupHead
+    facts: tuple[IndexedFact, ...]
+    removed: tuple[str, ...]
+    upto_rev: int
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoreInfo:
+    """What `doctor`, Healthcheck and metrics tell about a store."""
+
+    kind: str  # embedded | neo4j
+    version: str  # of the engine
+    schema_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueueDepth:
+    """How much is waiting."""
+
+    unfinished: int
+    parked: int
+    oldest_accepted_ms: int | None  # of an unfinished item
+
+
+class IntakeStore(Protocol):
+    """Accepting items and telling what became of them."""
+
+    async def accept(self, batches: Sequence[AcceptBatch]) -> list[Accepted | Exception]:
+        """Accept calls, each whole or not at all, all in one durable commit where possible.
+
+        One result a batch, in order: Accepted, or Conflict (same uuid with another content_hash, naming
+        `items[i].uuid`; same idempotency key with another input_hash), or Overloaded (queue full).
+        Creates the group, the Episodic records (readable at once), the items in state ACCEPTED, the receipt.
+        An item that exists already in the group's epoch is reported with duplicate=True and its present
+        state. A known (operation, group, key) within the window returns the first answer with every item
+        marked duplicate. A batch whose items are all duplicates of one receipt with as many items returns
+        that receipt; otherwise receipt_id is recorded for the batch (also when all are duplicates).
+        Takes no group lock. Two items of one batch with the same uuid and content: the second is a duplicate.
+        """
+
+    async def receipt(self, receipt_id: str) -> Receipt | None:
+        """A receipt with its items' present states; items gone with their episode show DELETED."""
+
+    async def list_items(
+        self, group_id: str, states: Collection[ItemState], limit: int, token: str | None
+    ) -> Page[ItemStatus]:
+        """Items of the group's epoch in order of acceptance; no states: all. InvalidArgument: bad token."""
+
+    async def retry_items(self, group_id: str, uuids: Collection[str] | None, now_ms: int) -> list[str]:
+        """Parked items (None: all of the group) become ACCEPTED with no attempts, suspicion, reason or
+        stage; returns their uuids. Items that are not parked are left alone."""
+
+    async def depth(self) -> QueueDepth:
+        """Counts over all groups. May be a few seconds old."""
+
+    async def activity(self) -> int:
+        """A number that differs whenever items were accepted, retried or changed state since; one cheap
+        read, for the one poller of a process (design §4)."""
+
+
+class QueueStore(Protocol):
+    """Group leases and the items behind them (design §4)."""
+
+    async def ready_groups(self, now_ms: int, limit: int) -> list[GroupWork]:
+        """Groups with an unfinished item whose next_ms ≤ now_ms, least recently served first. The cost must
+        not grow with one group's backlog."""
+
+    async def next_due_ms(self) -> int | None:
+        """The earliest next_ms of an unfinished item: when to look again."""
+
+    async def claim(self, seen: GroupWork, owner_id: str, now_ms: int) -> Lease | None:
+        """Take the lease if the group's record still is as `seen` (token, owner, renewals): new token =
+        token + 1, owner set, served_ms = now_ms; None when somebody was faster. When `seen` had an owner,
+        its started items become suspect. Items of an older epoch end PARKED with reason group_deleted."""
+
+    async def renew(self, leases: Sequence[Lease]) -> list[str]:
+        """Move the renewal counters of the leases that are still held; returns the group_ids still held."""
+
+    async def release(self, lease: Lease) -> None:
+        """Give the group up, unmark started items; nothing if the lease is no longer held."""
+
+    async def start_items(
+        self, lease: Lease, now_ms: int, limit: int, max_bytes: int, exclude: Collection[str]
+    ) -> list[QueuedItem]:
+        """Unfinished due items by (reference_ms, uuid), at most `limit` and about `max_bytes` of bodies (at
+        least one), marked as started by this lease, not those in `exclude`. Suspects come only alone: when
+        nothing is excluded and a suspect is due, that one item is returned. LeaseLost."""
+
+    async def save_transitions(self, lease: Lease, transitions: Sequence[Transition]) -> None:
+        """Write states and stages of items that are still unfinished; others are passed over. A transition
+        into a failure substate, PARKED or ACCEPTED also unmarks `started`. LeaseLost."""
+
+    async def previous_episodes(
+        self, group_id: str, anchors: Sequence[Anchor], limit: int, max_chars: int
+    ) -> dict[str, tuple[Episode, ...]]:
+        """For each anchor uuid the latest `limit` accepted episodes of the same source that come before it
+        by (reference_ms, uuid), oldest first, bodies cut to `max_chars`."""
+
+
+class GraphStore(Protocol):
+    """Reading the context of a plan, writing its delta."""
+
+    async def names(self, group_id: str, name_keys: Collection[str], uuids: Collection[str] = ()) -> NameView:
+        """The group's head and the entities owning these names or having these uuids."""
+
+    async def slots(self, group_id: str, slots: Collection[str]) -> SlotView:
+        """All facts and tombstones of these conflict keys."""
+
+    async def apply(self, delta: GraphDelta, guard: Guard) -> GroupHead:
+        """Lock the group, check the guard, write everything, bump rev (if bumps_rev), set last_ms.
+
+        Raises LeaseLost (token or epoch differ), RevisionChanged (rev differs), StaleItems (naming items of
+        `requires_items` that are gone or terminal), Conflict (a name_key in `names` is owned by an entity
+        that is not written here under the same uuid: cannot happen at an unchanged rev). Creates the
+        group's record if needed (guard rev 0, epoch 0). Replaced entities whose name changed have the
+        display names on their facts changed too, and those facts count as changed.
+        """
+
+    async def entity(self, uuid: str, group_id: str | None) -> list[Entity]:
+        """Entities with this uuid: in the group, or (None) in every group."""
+
+    async def fact(self, uuid: str, group_id: str | None) -> list[Fact]:
+        """Facts with this uuid: in the group, or (None) in every group."""
+
+    async def episode(self, uuid: str, group_id: str | None) -> list[Episode]:
+        """Episodes with this uuid: in the group, or (None) in every group."""
+
+    async def recent_episodes(self, group_id: str, limit: int) -> list[Episode]:
+        """The latest `limit` accepted episodes by (reference_ms, uuid), oldest first, parked ones too."""
+
+    async def dump(self, group_id: str) -> GroupDump:
+        """The whole graph of a group, for tests, doctor and export. Unbounded: not for serving."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDump:
+    """Everything a group holds, each part sorted by uuid."""
+
+    head: GroupHead
+    episodes: tuple[Episode, ...]
+    entities: tuple[Entity, ...]
+    names: dict[str, str]
+    facts: tuple[Fact, ...]
+    mentions: tuple[tuple[str, str], ...]  # (episode uuid, entity uuid)
+    episode_edges: dict[str, tuple[str, ...]]
+
+
+class SearchStore(Protocol):
+    """What the in-process search index is fed from."""
+
+    async def heads(self, group_ids: Collection[str]) -> dict[str, GroupHead]:
+        """The records of these groups in one cheap read; unknown groups are absent."""
+
+    async def changes(self, group_id: str, after_rev: int, limit: int) -> Changes:
+        """Facts written after `after_rev` by ascending rev, about `limit` of them (all of one rev
+        together), and facts removed after it. Consistent: one snapshot."""
+
+
+class AdminStore(Protocol):
+    """Life of the store and of whole groups."""
+
+    async def migrate(self) -> int:
+        """Create or upgrade the schema by numbered migrations, one migrator at a time; returns the version.
+        StoreUnavailable when the store was written by a newer binary."""
+
+    async def info(self) -> StoreInfo:
+        """Reach the engine once and name it."""
+
+    async def delete_group(self, group_id: str, now_ms: int) -> None:
+        """Bump the epoch, then remove episodes, edges, nodes, vectors, names, tombstones, receipts' content,
+        idempotency keys; unfinished items end PARKED (group_deleted) without content. The group's reads are
+        empty from the first commit on, also if the process dies between the batches; `migrate` or the next
+        delete finishes an interrupted one. An unknown group is fine."""
+
+    async def group_ids(self) -> list[str]:
+        """Every group with content, sorted."""
+
+    async def close(self) -> None:
+        """Finish running writes, release files and connections."""
+
+
+class Store(IntakeStore, QueueStore, GraphStore, SearchStore, AdminStore, Protocol):
+    """All of it."""
