@@ -1,0 +1,653 @@
+package kgsvc.v1;
+
+import static io.grpc.MethodDescriptor.generateFullMethodName;
+
+/**
+ * <pre>
+ * Answers from the graph, deterministically. Searches see facts that are valid now and not expired.
+ * </pre>
+ */
+@io.grpc.stub.annotations.GrpcGenerated
+public final class RetrievalServiceGrpc {
+
+  private RetrievalServiceGrpc() {}
+
+  public static final java.lang.String SERVICE_NAME = "kgsvc.v1.RetrievalService";
+
+  // Static method descriptors that strictly reflect the proto.
+  private static volatile io.grpc.MethodDescriptor<kgsvc.v1.SearchFactsRequest,
+      kgsvc.v1.SearchFactsResponse> getSearchFactsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "SearchFacts",
+      requestType = kgsvc.v1.SearchFactsRequest.class,
+      responseType = kgsvc.v1.SearchFactsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<kgsvc.v1.SearchFactsRequest,
+      kgsvc.v1.SearchFactsResponse> getSearchFactsMethod() {
+    io.grpc.MethodDescriptor<kgsvc.v1.SearchFactsRequest, kgsvc.v1.SearchFactsResponse> getSearchFactsMethod;
+    if ((getSearchFactsMethod = RetrievalServiceGrpc.getSearchFactsMethod) == null) {
+      synchronized (RetrievalServiceGrpc.class) {
+        if ((getSearchFactsMethod = RetrievalServiceGrpc.getSearchFactsMethod) == null) {
+          RetrievalServiceGrpc.getSearchFactsMethod = getSearchFactsMethod =
+              io.grpc.MethodDescriptor.<kgsvc.v1.SearchFactsRequest, kgsvc.v1.SearchFactsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "SearchFacts"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  kgsvc.v1.SearchFactsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  kgsvc.v1.SearchFactsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new RetrievalServiceMethodDescriptorSupplier("SearchFacts"))
+              .build();
+        }
+      }
+    }
+    return getSearchFactsMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<kgsvc.v1.GetEntityEdgeRequest,
+      kgsvc.v1.GetEntityEdgeResponse> getGetEntityEdgeMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "GetEntityEdge",
+      requestType = kgsvc.v1.GetEntityEdgeRequest.class,
+      responseType = kgsvc.v1.GetEntityEdgeResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<kgsvc.v1.GetEntityEdgeRequest,
+      kgsvc.v1.GetEntityEdgeResponse> getGetEntityEdgeMethod() {
+    io.grpc.MethodDescriptor<kgsvc.v1.GetEntityEdgeRequest, kgsvc.v1.GetEntityEdgeResponse> getGetEntityEdgeMethod;
+    if ((getGetEntityEdgeMethod = RetrievalServiceGrpc.getGetEntityEdgeMethod) == null) {
+      synchronized (RetrievalServiceGrpc.class) {
+        if ((getGetEntityEdgeMethod = RetrievalServiceGrpc.getGetEntityEdgeMethod) == null) {
+          RetrievalServiceGrpc.getGetEntityEdgeMethod = getGetEntityEdgeMethod =
+              io.grpc.MethodDescriptor.<kgsvc.v1.GetEntityEdgeRequest, kgsvc.v1.GetEntityEdgeResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GetEntityEdge"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  kgsvc.v1.GetEntityEdgeRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  kgsvc.v1.GetEntityEdgeResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new RetrievalServiceMethodDescriptorSupplier("GetEntityEdge"))
+              .build();
+        }
+      }
+    }
+    return getGetEntityEdgeMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<kgsvc.v1.GetEpisodesRequest,
+      kgsvc.v1.GetEpisodesResponse> getGetEpisodesMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "GetEpisodes",
+      requestType = kgsvc.v1.GetEpisodesRequest.class,
+      responseType = kgsvc.v1.GetEpisodesResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<kgsvc.v1.GetEpisodesRequest,
+      kgsvc.v1.GetEpisodesResponse> getGetEpisodesMethod() {
+    io.grpc.MethodDescriptor<kgsvc.v1.GetEpisodesRequest, kgsvc.v1.GetEpisodesResponse> getGetEpisodesMethod;
+    if ((getGetEpisodesMethod = RetrievalServiceGrpc.getGetEpisodesMethod) == null) {
+      synchronized (RetrievalServiceGrpc.class) {
+        if ((getGetEpisodesMethod = RetrievalServiceGrpc.getGetEpisodesMethod) == null) {
+          RetrievalServiceGrpc.getGetEpisodesMethod = getGetEpisodesMethod =
+              io.grpc.MethodDescriptor.<kgsvc.v1.GetEpisodesRequest, kgsvc.v1.GetEpisodesResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GetEpisodes"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  kgsvc.v1.GetEpisodesRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  kgsvc.v1.GetEpisodesResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new RetrievalServiceMethodDescriptorSupplier("GetEpisodes"))
+              .build();
+        }
+      }
+    }
+    return getGetEpisodesMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<kgsvc.v1.GetMemoryRequest,
+      kgsvc.v1.GetMemoryResponse> getGetMemoryMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "GetMemory",
+      requestType = kgsvc.v1.GetMemoryRequest.class,
+      responseType = kgsvc.v1.GetMemoryResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<kgsvc.v1.GetMemoryRequest,
+      kgsvc.v1.GetMemoryResponse> getGetMemoryMethod() {
+    io.grpc.MethodDescriptor<kgsvc.v1.GetMemoryRequest, kgsvc.v1.GetMemoryResponse> getGetMemoryMethod;
+    if ((getGetMemoryMethod = RetrievalServiceGrpc.getGetMemoryMethod) == null) {
+      synchronized (RetrievalServiceGrpc.class) {
+        if ((getGetMemoryMethod = RetrievalServiceGrpc.getGetMemoryMethod) == null) {
+          RetrievalServiceGrpc.getGetMemoryMethod = getGetMemoryMethod =
+              io.grpc.MethodDescriptor.<kgsvc.v1.GetMemoryRequest, kgsvc.v1.GetMemoryResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GetMemory"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  kgsvc.v1.GetMemoryRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  kgsvc.v1.GetMemoryResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new RetrievalServiceMethodDescriptorSupplier("GetMemory"))
+              .build();
+        }
+      }
+    }
+    return getGetMemoryMethod;
+  }
+
+  /**
+   * Creates a new async stub that supports all call types for the service
+   */
+  public static RetrievalServiceStub newStub(io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<RetrievalServiceStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<RetrievalServiceStub>() {
+        @java.lang.Override
+        public RetrievalServiceStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new RetrievalServiceStub(channel, callOptions);
+        }
+      };
+    return RetrievalServiceStub.newStub(factory, channel);
+  }
+
+  /**
+   * Creates a new blocking-style stub that supports all types of calls on the service
+   */
+  public static RetrievalServiceBlockingV2Stub newBlockingV2Stub(
+      io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<RetrievalServiceBlockingV2Stub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<RetrievalServiceBlockingV2Stub>() {
+        @java.lang.Override
+        public RetrievalServiceBlockingV2Stub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new RetrievalServiceBlockingV2Stub(channel, callOptions);
+        }
+      };
+    return RetrievalServiceBlockingV2Stub.newStub(factory, channel);
+  }
+
+  /**
+   * Creates a new blocking-style stub that supports unary and streaming output calls on the service
+   */
+  public static RetrievalServiceBlockingStub newBlockingStub(
+      io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<RetrievalServiceBlockingStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<RetrievalServiceBlockingStub>() {
+        @java.lang.Override
+        public RetrievalServiceBlockingStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new RetrievalServiceBlockingStub(channel, callOptions);
+        }
+      };
+    return RetrievalServiceBlockingStub.newStub(factory, channel);
+  }
+
+  /**
+   * Creates a new ListenableFuture-style stub that supports unary calls on the service
+   */
+  public static RetrievalServiceFutureStub newFutureStub(
+      io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<RetrievalServiceFutureStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<RetrievalServiceFutureStub>() {
+        @java.lang.Override
+        public RetrievalServiceFutureStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new RetrievalServiceFutureStub(channel, callOptions);
+        }
+      };
+    return RetrievalServiceFutureStub.newStub(factory, channel);
+  }
+
+  /**
+   * <pre>
+   * Answers from the graph, deterministically. Searches see facts that are valid now and not expired.
+   * </pre>
+   */
+  public interface AsyncService {
+
+    /**
+     * <pre>
+     * Finds facts by words and by meaning, best first, ties by uuid. Status OK.
+     * </pre>
+     */
+    default void searchFacts(kgsvc.v1.SearchFactsRequest request,
+        io.grpc.stub.StreamObserver<kgsvc.v1.SearchFactsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getSearchFactsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Reads one fact, expired ones too. Status OK or NOT_FOUND.
+     * </pre>
+     */
+    default void getEntityEdge(kgsvc.v1.GetEntityEdgeRequest request,
+        io.grpc.stub.StreamObserver<kgsvc.v1.GetEntityEdgeResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGetEntityEdgeMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Reads the latest episodes of a group in chronological order. Status OK.
+     * </pre>
+     */
+    default void getEpisodes(kgsvc.v1.GetEpisodesRequest request,
+        io.grpc.stub.StreamObserver<kgsvc.v1.GetEpisodesResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGetEpisodesMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Composes a query from messages, then answers as SearchFacts would. Status OK.
+     * </pre>
+     */
+    default void getMemory(kgsvc.v1.GetMemoryRequest request,
+        io.grpc.stub.StreamObserver<kgsvc.v1.GetMemoryResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGetMemoryMethod(), responseObserver);
+    }
+  }
+
+  /**
+   * Base class for the server implementation of the service RetrievalService.
+   * <pre>
+   * Answers from the graph, deterministically. Searches see facts that are valid now and not expired.
+   * </pre>
+   */
+  public static abstract class RetrievalServiceImplBase
+      implements io.grpc.BindableService, AsyncService {
+
+    @java.lang.Override public final io.grpc.ServerServiceDefinition bindService() {
+      return RetrievalServiceGrpc.bindService(this);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do asynchronous rpc calls to service RetrievalService.
+   * <pre>
+   * Answers from the graph, deterministically. Searches see facts that are valid now and not expired.
+   * </pre>
+   */
+  public static final class RetrievalServiceStub
+      extends io.grpc.stub.AbstractAsyncStub<RetrievalServiceStub> {
+    private RetrievalServiceStub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected RetrievalServiceStub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new RetrievalServiceStub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Finds facts by words and by meaning, best first, ties by uuid. Status OK.
+     * </pre>
+     */
+    public void searchFacts(kgsvc.v1.SearchFactsRequest request,
+        io.grpc.stub.StreamObserver<kgsvc.v1.SearchFactsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getSearchFactsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Reads one fact, expired ones too. Status OK or NOT_FOUND.
+     * </pre>
+     */
+    public void getEntityEdge(kgsvc.v1.GetEntityEdgeRequest request,
+        io.grpc.stub.StreamObserver<kgsvc.v1.GetEntityEdgeResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getGetEntityEdgeMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Reads the latest episodes of a group in chronological order. Status OK.
+     * </pre>
+     */
+    public void getEpisodes(kgsvc.v1.GetEpisodesRequest request,
+        io.grpc.stub.StreamObserver<kgsvc.v1.GetEpisodesResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getGetEpisodesMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Composes a query from messages, then answers as SearchFacts would. Status OK.
+     * </pre>
+     */
+    public void getMemory(kgsvc.v1.GetMemoryRequest request,
+        io.grpc.stub.StreamObserver<kgsvc.v1.GetMemoryResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getGetMemoryMethod(), getCallOptions()), request, responseObserver);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do synchronous rpc calls to service RetrievalService.
+   * <pre>
+   * Answers from the graph, deterministically. Searches see facts that are valid now and not expired.
+   * </pre>
+   */
+  public static final class RetrievalServiceBlockingV2Stub
+      extends io.grpc.stub.AbstractBlockingStub<RetrievalServiceBlockingV2Stub> {
+    private RetrievalServiceBlockingV2Stub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected RetrievalServiceBlockingV2Stub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new RetrievalServiceBlockingV2Stub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Finds facts by words and by meaning, best first, ties by uuid. Status OK.
+     * </pre>
+     */
+    public kgsvc.v1.SearchFactsResponse searchFacts(kgsvc.v1.SearchFactsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getSearchFactsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Reads one fact, expired ones too. Status OK or NOT_FOUND.
+     * </pre>
+     */
+    public kgsvc.v1.GetEntityEdgeResponse getEntityEdge(kgsvc.v1.GetEntityEdgeRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getGetEntityEdgeMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Reads the latest episodes of a group in chronological order. Status OK.
+     * </pre>
+     */
+    public kgsvc.v1.GetEpisodesResponse getEpisodes(kgsvc.v1.GetEpisodesRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getGetEpisodesMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Composes a query from messages, then answers as SearchFacts would. Status OK.
+     * </pre>
+     */
+    public kgsvc.v1.GetMemoryResponse getMemory(kgsvc.v1.GetMemoryRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getGetMemoryMethod(), getCallOptions(), request);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do limited synchronous rpc calls to service RetrievalService.
+   * <pre>
+   * Answers from the graph, deterministically. Searches see facts that are valid now and not expired.
+   * </pre>
+   */
+  public static final class RetrievalServiceBlockingStub
+      extends io.grpc.stub.AbstractBlockingStub<RetrievalServiceBlockingStub> {
+    private RetrievalServiceBlockingStub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected RetrievalServiceBlockingStub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new RetrievalServiceBlockingStub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Finds facts by words and by meaning, best first, ties by uuid. Status OK.
+     * </pre>
+     */
+    public kgsvc.v1.SearchFactsResponse searchFacts(kgsvc.v1.SearchFactsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getSearchFactsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Reads one fact, expired ones too. Status OK or NOT_FOUND.
+     * </pre>
+     */
+    public kgsvc.v1.GetEntityEdgeResponse getEntityEdge(kgsvc.v1.GetEntityEdgeRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getGetEntityEdgeMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Reads the latest episodes of a group in chronological order. Status OK.
+     * </pre>
+     */
+    public kgsvc.v1.GetEpisodesResponse getEpisodes(kgsvc.v1.GetEpisodesRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getGetEpisodesMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Composes a query from messages, then answers as SearchFacts would. Status OK.
+     * </pre>
+     */
+    public kgsvc.v1.GetMemoryResponse getMemory(kgsvc.v1.GetMemoryRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getGetMemoryMethod(), getCallOptions(), request);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do ListenableFuture-style rpc calls to service RetrievalService.
+   * <pre>
+   * Answers from the graph, deterministically. Searches see facts that are valid now and not expired.
+   * </pre>
+   */
+  public static final class RetrievalServiceFutureStub
+      extends io.grpc.stub.AbstractFutureStub<RetrievalServiceFutureStub> {
+    private RetrievalServiceFutureStub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected RetrievalServiceFutureStub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new RetrievalServiceFutureStub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Finds facts by words and by meaning, best first, ties by uuid. Status OK.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<kgsvc.v1.SearchFactsResponse> searchFacts(
+        kgsvc.v1.SearchFactsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getSearchFactsMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Reads one fact, expired ones too. Status OK or NOT_FOUND.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<kgsvc.v1.GetEntityEdgeResponse> getEntityEdge(
+        kgsvc.v1.GetEntityEdgeRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getGetEntityEdgeMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Reads the latest episodes of a group in chronological order. Status OK.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<kgsvc.v1.GetEpisodesResponse> getEpisodes(
+        kgsvc.v1.GetEpisodesRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getGetEpisodesMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Composes a query from messages, then answers as SearchFacts would. Status OK.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<kgsvc.v1.GetMemoryResponse> getMemory(
+        kgsvc.v1.GetMemoryRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getGetMemoryMethod(), getCallOptions()), request);
+    }
+  }
+
+  private static final int METHODID_SEARCH_FACTS = 0;
+  private static final int METHODID_GET_ENTITY_EDGE = 1;
+  private static final int METHODID_GET_EPISODES = 2;
+  private static final int METHODID_GET_MEMORY = 3;
+
+  private static final class MethodHandlers<Req, Resp> implements
+      io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
+      io.grpc.stub.ServerCalls.ServerStreamingMethod<Req, Resp>,
+      io.grpc.stub.ServerCalls.ClientStreamingMethod<Req, Resp>,
+      io.grpc.stub.ServerCalls.BidiStreamingMethod<Req, Resp> {
+    private final AsyncService serviceImpl;
+    private final int methodId;
+
+    MethodHandlers(AsyncService serviceImpl, int methodId) {
+      this.serviceImpl = serviceImpl;
+      this.methodId = methodId;
+    }
+
+    @java.lang.Override
+    @java.lang.SuppressWarnings("unchecked")
+    public void invoke(Req request, io.grpc.stub.StreamObserver<Resp> responseObserver) {
+      switch (methodId) {
+        case METHODID_SEARCH_FACTS:
+          serviceImpl.searchFacts((kgsvc.v1.SearchFactsRequest) request,
+              (io.grpc.stub.StreamObserver<kgsvc.v1.SearchFactsResponse>) responseObserver);
+          break;
+        case METHODID_GET_ENTITY_EDGE:
+          serviceImpl.getEntityEdge((kgsvc.v1.GetEntityEdgeRequest) request,
+              (io.grpc.stub.StreamObserver<kgsvc.v1.GetEntityEdgeResponse>) responseObserver);
+          break;
+        case METHODID_GET_EPISODES:
+          serviceImpl.getEpisodes((kgsvc.v1.GetEpisodesRequest) request,
+              (io.grpc.stub.StreamObserver<kgsvc.v1.GetEpisodesResponse>) responseObserver);
+          break;
+        case METHODID_GET_MEMORY:
+          serviceImpl.getMemory((kgsvc.v1.GetMemoryRequest) request,
+              (io.grpc.stub.StreamObserver<kgsvc.v1.GetMemoryResponse>) responseObserver);
+          break;
+        default:
+          throw new AssertionError();
+      }
+    }
+
+    @java.lang.Override
+    @java.lang.SuppressWarnings("unchecked")
+    public io.grpc.stub.StreamObserver<Req> invoke(
+        io.grpc.stub.StreamObserver<Resp> responseObserver) {
+      switch (methodId) {
+        default:
+          throw new AssertionError();
+      }
+    }
+  }
+
+  public static final io.grpc.ServerServiceDefinition bindService(AsyncService service) {
+    return io.grpc.ServerServiceDefinition.builder(getServiceDescriptor())
+        .addMethod(
+          getSearchFactsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              kgsvc.v1.SearchFactsRequest,
+              kgsvc.v1.SearchFactsResponse>(
+                service, METHODID_SEARCH_FACTS)))
+        .addMethod(
+          getGetEntityEdgeMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              kgsvc.v1.GetEntityEdgeRequest,
+              kgsvc.v1.GetEntityEdgeResponse>(
+                service, METHODID_GET_ENTITY_EDGE)))
+        .addMethod(
+          getGetEpisodesMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              kgsvc.v1.GetEpisodesRequest,
+              kgsvc.v1.GetEpisodesResponse>(
+                service, METHODID_GET_EPISODES)))
+        .addMethod(
+          getGetMemoryMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              kgsvc.v1.GetMemoryRequest,
+              kgsvc.v1.GetMemoryResponse>(
+                service, METHODID_GET_MEMORY)))
+        .build();
+  }
+
+  private static abstract class RetrievalServiceBaseDescriptorSupplier
+      implements io.grpc.protobuf.ProtoFileDescriptorSupplier, io.grpc.protobuf.ProtoServiceDescriptorSupplier {
+    RetrievalServiceBaseDescriptorSupplier() {}
+
+    @java.lang.Override
+    public com.google.protobuf.Descriptors.FileDescriptor getFileDescriptor() {
+      return kgsvc.v1.RetrievalProto.getDescriptor();
+    }
+
+    @java.lang.Override
+    public com.google.protobuf.Descriptors.ServiceDescriptor getServiceDescriptor() {
+      return getFileDescriptor().findServiceByName("RetrievalService");
+    }
+  }
+
+  private static final class RetrievalServiceFileDescriptorSupplier
+      extends RetrievalServiceBaseDescriptorSupplier {
+    RetrievalServiceFileDescriptorSupplier() {}
+  }
+
+  private static final class RetrievalServiceMethodDescriptorSupplier
+      extends RetrievalServiceBaseDescriptorSupplier
+      implements io.grpc.protobuf.ProtoMethodDescriptorSupplier {
+    private final java.lang.String methodName;
+
+    RetrievalServiceMethodDescriptorSupplier(java.lang.String methodName) {
+      this.methodName = methodName;
+    }
+
+    @java.lang.Override
+    public com.google.protobuf.Descriptors.MethodDescriptor getMethodDescriptor() {
+      return getServiceDescriptor().findMethodByName(methodName);
+    }
+  }
+
+  private static volatile io.grpc.ServiceDescriptor serviceDescriptor;
+
+  public static io.grpc.ServiceDescriptor getServiceDescriptor() {
+    io.grpc.ServiceDescriptor result = serviceDescriptor;
+    if (result == null) {
+      synchronized (RetrievalServiceGrpc.class) {
+        result = serviceDescriptor;
+        if (result == null) {
+          serviceDescriptor = result = io.grpc.ServiceDescriptor.newBuilder(SERVICE_NAME)
+              .setSchemaDescriptor(new RetrievalServiceFileDescriptorSupplier())
+              .addMethod(getSearchFactsMethod())
+              .addMethod(getGetEntityEdgeMethod())
+              .addMethod(getGetEpisodesMethod())
+              .addMethod(getGetMemoryMethod())
+              .build();
+        }
+      }
+    }
+    return result;
+  }
+}
