@@ -39,7 +39,6 @@ class NameView:
     head: GroupHead
     by_key: Mapping[str, Entity]
     by_uuid: Mapping[str, Entity] = field(default_factory=dict)
-    tombstoned: frozenset[str] = frozenset()  # uuids among those asked that were hard-deleted
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ class Evidence:
     episode.
     """
 
-    start_ms: int  # valid_at, or the reference time where none was stated
+    start_ms: int  # valid_at; where none was stated the reference time, or the stated end if earlier
     reference_ms: int
     episode_uuid: str
     stated_valid_ms: int | None = None
@@ -102,7 +102,8 @@ class Fact:
     """An edge between two entities on two time axes (spec 004 §2.4, design §3).
 
     Fact time: `valid_ms`..`invalid_ms`; system time: `created_ms`..`expired_ms`. `valid_ms` is None where
-    no start was stated: then `reference_ms` counts. `slot` is the conflict key of spec 004 §6, `fact_key`
+    no start was stated: then `reference_ms` counts (the reference time of its statement, or the stated end
+    where that lies before it). `slot` is the conflict key of spec 004 §6, `fact_key`
     the uniqueness key of §9; both are hashes.
     """
 

@@ -1,0 +1,279 @@
+"""plan: a batch of extractions and what the graph knows → one GraphDelta. Pure (design §1, §3)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kgsvc.domain.delta import FactTombstone, GraphDelta, SlotView
+from kgsvc.domain.entities import BatchItem, Resolved
+from kgsvc.domain.extraction import ExtractedEdge
+from kgsvc.domain.identity import digest, event_qualifiers, fact_key, mint, slot_of
+from kgsvc.domain.model import Entity, Evidence, Fact, FactKind, Mention, Polarity
+from kgsvc.domain.text import normalise
+from kgsvc.domain.timeline import Row, Statement, Wording, fold
+
+SUPERSEDED = "superseded"
+MERGED = "merged"
+_REBUILT_REASONS = frozenset({None, SUPERSEDED})  # rows that follow from statements, not from a caller
+
+
+@dataclass(frozen=True, slots=True)
+class SlotStatement:
+    """A statement with the slot it belongs to and when its item was accepted."""
+
+    slot: str
+    statement: Statement
+    accepted_ms: int
+
+
+def text_digest(fact: str) -> str:
+    """How a tombstone names a text without holding it."""
+    return digest(normalise(fact))
+
+
+def statements_of(resolved: Resolved, items: Sequence[BatchItem]) -> list[SlotStatement]:
+    """Every edge of the batch between two different entities, as a statement about its slot."""
+    found: list[SlotStatement] = []
+    for item in items:
+        names = {node.ref: node.name for node in item.extraction.nodes}
+        for edge in item.extraction.edges:
+            source = resolved.entity(names[edge.source_ref])
+            target = resolved.entity(names[edge.target_ref])
+            if source.uuid != target.uuid:
+                found.append(_statement(item, edge, source, target))
+    return found
+
+
+def plan(
+    group_id: str,
+    items: Sequence[BatchItem],
+    resolved: Resolved,
+    statements: Sequence[SlotStatement],
+    view: SlotView,
+    system_ms: int,
+) -> GraphDelta:
+    """The change of the graph that the batch makes; transitions, vectors and the guard are the caller's.
+
+    `resolved` comes from entities.resolve, `statements` from statements_of, `view` holds every fact of
+    their slots. The result does not depend on the order of `items` nor on how they are cut into batches.
+    """
+    names = _display_names(resolved, view)
+    facts: list[Fact] = []
+    for slot, fresh in _by_slot(statements, view.tombstones).items():
+        existing = [fact for fact in view.facts if fact.slot == slot]
+        taken = {fact.uuid for fact in existing} | {stone.uuid for stone in view.tombstones}
+        facts.extend(_plan_slot(group_id, slot, fresh, existing, taken, names, system_ms))
+    return GraphDelta(
+        group_id=group_id,
+        system_ms=system_ms,
+        entities=resolved.changed,
+        names=dict(resolved.new_names),
+        facts=tuple(facts),
+        mentions=tuple(_mentions(group_id, items, resolved, system_ms)),
+        episode_edges=_episode_edges(items, facts, view.facts),
+        bumps_rev=bool(facts or resolved.changed or any(item.extraction.nodes for item in items)),
+    )
+
+
+def _display_names(resolved: Resolved, view: SlotView) -> dict[str, str]:
+    """Entity names by uuid: of the batch, and of the other ends of facts that the batch touches."""
+    names: dict[str, str] = {}
+    for fact in view.facts:
+        names[fact.source_uuid], names[fact.target_uuid] = fact.source_name, fact.target_name
+    return names | {entity.uuid: entity.name for entity in resolved.by_key.values()}
+
+
+def _statement(item: BatchItem, edge: ExtractedEdge, source: Entity, target: Entity) -> SlotStatement:
+    reference_ms = item.episode.reference_ms
+    start = edge.valid_ms
+    if start is None:
+        start = reference_ms if edge.invalid_ms is None else min(reference_ms, edge.invalid_ms)
+    qualifiers = dict(edge.qualifiers)
+    if edge.kind is FactKind.EVENT and edge.polarity is Polarity.ASSERTS:
+        qualifiers = event_qualifiers(qualifiers, edge.fact, edge.valid_ms)
+    wording = Wording(
+        name=edge.name,
+        fact=edge.fact.strip(),
+        source_uuid=source.uuid,
+        target_uuid=target.uuid,
+        kind=edge.kind,
+        polarity=edge.polarity,
+        qualifiers=qualifiers,
+        keywords=edge.keywords,
+        weight=edge.weight,
+    )
+    evidence = Evidence(start, reference_ms, item.episode.uuid, edge.valid_ms, edge.invalid_ms)
+    slot = slot_of(edge.kind, source.uuid, edge.name, target.uuid, qualifiers)
+    return SlotStatement(slot, Statement(wording, evidence), item.accepted_ms)
+
+
+def _by_slot(
+    statements: Iterable[SlotStatement], tombstones: Iterable[FactTombstone]
+) -> dict[str, list[Statement]]:
+    """Statements by slot, without those that a later hard delete forbids."""
+    dead: dict[tuple[str, str], int] = {}
+    for stone in tombstones:
+        key = (stone.slot, stone.fact)
+        dead[key] = max(stone.deleted_ms, dead.get(key, stone.deleted_ms))
+    grouped: defaultdict[str, list[Statement]] = defaultdict(list)
+    for entry in statements:
+        deleted_ms = dead.get((entry.slot, text_digest(entry.statement.wording.fact)))
+        if deleted_ms is None or entry.accepted_ms > deleted_ms:
+            grouped[entry.slot].append(entry.statement)
+    return dict(sorted(grouped.items()))
+
+
+def _plan_slot(
+    group_id: str,
+    slot: str,
+    fresh: list[Statement],
+    existing: list[Fact],
+    taken: set[str],
+    names: Mapping[str, str],
+    system_ms: int,
+) -> list[Fact]:
+    rebuilt = [fact for fact in existing if fact.expired_reason in _REBUILT_REASONS]
+    known = {(s.wording.key, s.evidence) for fact in rebuilt for s in _statements_behind(fact)}
+    new = [s for s in fresh if (s.wording.key, s.evidence) not in known]
+    if not new:
+        return []
+    rows = fold([*(s for fact in rebuilt for s in _statements_behind(fact)), *new])
+    owners = _owners(rows, rebuilt)
+    uuids: dict[int, str] = {}
+    for row in rows:
+        owner = owners.get(id(row))
+        key = fact_key(slot, row.wording.target_uuid, row.start_ms, row.wording.fact)
+        uuids[id(row)] = mint("fact", group_id, key, taken) if owner is None else owner.uuid
+        taken.add(uuids[id(row)])
+    written = [_fact(group_id, slot, row, owners.get(id(row)), uuids, names, system_ms) for row in rows]
+    before = {fact.uuid: fact for fact in rebuilt}
+    kept = {fact.uuid for fact in written}
+    orphans = [
+        replace(fact, expired_ms=fact.expired_ms or system_ms, expired_reason=MERGED)
+        for fact in rebuilt
+        if fact.uuid not in kept
+    ]
+    return [fact for fact in written if before.get(fact.uuid) != fact] + orphans
+
+
+def _statements_behind(fact: Fact) -> list[Statement]:
+    wording = Wording(
+        name=fact.name,
+        fact=fact.fact,
+        source_uuid=fact.source_uuid,
+        target_uuid=fact.target_uuid,
+        kind=fact.kind,
+        polarity=fact.polarity,
+        qualifiers=fact.qualifiers,
+        keywords=fact.keywords,
+        weight=fact.weight,
+    )
+    return [Statement(wording, evidence) for evidence in fact.evidence]
+
+
+def _owners(rows: list[Row], existing: list[Fact]) -> dict[int, Fact]:
+    """Which stored fact each row continues: the one whose first statement it holds."""
+    owners: dict[int, Fact] = {}
+    for fact in sorted(existing, key=lambda f: (f.created_ms, f.uuid)):
+        key = _statements_behind(fact)[0].wording.key if fact.evidence else None
+        for row in rows:
+            if row.wording.key == key and fact.evidence[0] in row.evidence and id(row) not in owners:
+                owners[id(row)] = fact
+                break
+    return owners
+
+
+def _fact(
+    group_id: str,
+    slot: str,
+    row: Row,
+    owner: Fact | None,
+    uuids: Mapping[int, str],
+    names: Mapping[str, str],
+    system_ms: int,
+) -> Fact:
+    wording, first = row.wording, row.evidence[0]
+    source_name, target_name = names[wording.source_uuid], names[wording.target_uuid]
+    base = owner or Fact(
+        uuid=uuids[id(row)],
+        group_id=group_id,
+        name=wording.name,
+        fact=wording.fact,
+        source_uuid=wording.source_uuid,
+        target_uuid=wording.target_uuid,
+        source_name=source_name,
+        target_name=target_name,
+        created_ms=system_ms,
+        reference_ms=row.start_ms,
+        slot=slot,
+        fact_key="",
+        kind=wording.kind,
+        polarity=wording.polarity,
+        qualifiers=dict(wording.qualifiers),
+    )
+    fact = replace(
+        base,
+        source_name=source_name,
+        target_name=target_name,
+        fact_key=fact_key(slot, wording.target_uuid, row.start_ms, wording.fact),
+        valid_ms=first.stated_valid_ms,
+        reference_ms=first.reference_ms if first.stated_valid_ms is not None else row.start_ms,
+        keywords=wording.keywords,
+        weight=wording.weight,
+        episodes=tuple(dict.fromkeys(e.episode_uuid for e in sorted(row.evidence, key=_by_reference))),
+        evidence=tuple(row.evidence),
+    )
+    return _closed(fact, row, uuids, system_ms)
+
+
+def _closed(fact: Fact, row: Row, uuids: Mapping[int, str], system_ms: int) -> Fact:
+    """The fact with the end that its row has, and who ended it."""
+    if row.closed_ms is None or row.closed_by is None:
+        return replace(
+            fact,
+            invalid_ms=row.stated_end_ms,
+            expired_ms=None,
+            expired_by_fact=None,
+            expired_by_episode=None,
+            expired_reason=None,
+            invalid_before_ms=None,
+        )
+    newly = fact.expired_ms is None
+    return replace(
+        fact,
+        invalid_ms=row.closed_ms,
+        expired_ms=system_ms if newly else fact.expired_ms,
+        expired_by_fact=uuids[id(row.closed_by)],
+        expired_by_episode=row.closed_by_episode,
+        expired_reason=SUPERSEDED,
+        invalid_before_ms=row.stated_end_ms if newly else fact.invalid_before_ms,
+    )
+
+
+def _by_reference(evidence: Evidence) -> tuple[int, str]:
+    return (evidence.reference_ms, evidence.episode_uuid)
+
+
+def _mentions(
+    group_id: str, items: Sequence[BatchItem], resolved: Resolved, system_ms: int
+) -> Iterable[Mention]:
+    for item in items:
+        uuids = {resolved.entity(node.name).uuid for node in item.extraction.nodes}
+        for uuid in sorted(uuids):
+            made = mint("mention", group_id, f"{item.episode.uuid}/{uuid}")
+            yield Mention(made, group_id, item.episode.uuid, uuid, system_ms)
+
+
+def _episode_edges(
+    items: Sequence[BatchItem], written: Collection[Fact], known: Collection[Fact]
+) -> dict[str, tuple[str, ...]]:
+    """The facts that each episode of the batch supports."""
+    current = {fact.uuid: fact for fact in known} | {fact.uuid: fact for fact in written}
+    edges: dict[str, set[str]] = {item.episode.uuid: set() for item in items}
+    for fact in current.values():
+        for episode in fact.episodes:
+            if episode in edges:
+                edges[episode].add(fact.uuid)
+    return {episode: tuple(sorted(uuids)) for episode, uuids in edges.items() if uuids}

@@ -1,0 +1,143 @@
+"""Which of the statements about one slot hold when (design §3, spec 004 §6, spec 002 edge invalidation).
+
+The rows of a slot are a function of the set of its statements, never of their arrival: all statements, old
+and new, are sorted and folded anew. A statement equal in text to the open row joins it; another text closes
+the open row at its own start; ENDS and DENIES close the row of the target they name. An earlier statement
+that arrives late thereby comes out already closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from kgsvc.domain.model import Evidence, FactKind, Polarity
+from kgsvc.domain.text import normalise
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What a statement says, without when and who."""
+
+    name: str
+    fact: str
+    source_uuid: str
+    target_uuid: str
+    kind: FactKind
+    polarity: Polarity
+    qualifiers: Mapping[str, str] = field(default_factory=dict)
+    keywords: tuple[str, ...] = ()
+    weight: float = 1.0
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Equal for statements that are duplicates of one another when their intervals overlap."""
+        return (normalise(self.fact), self.target_uuid, self.polarity.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One episode's wording for a slot, with its evidence."""
+
+    wording: Wording
+    evidence: Evidence
+
+    @property
+    def order(self) -> tuple[int, int, bool, tuple[str, str, str], str]:
+        """Which of two conflicting statements is current: the greater (design §3)."""
+        negates = self.wording.polarity is not Polarity.ASSERTS
+        evidence = self.evidence
+        return (evidence.start_ms, evidence.reference_ms, negates, self.wording.key, evidence.episode_uuid)
+
+
+@dataclass(slots=True)
+class Row:
+    """An interval in which one wording holds. `closed_by` is the statement that contradicted it."""
+
+    wording: Wording
+    start_ms: int
+    evidence: list[Evidence]
+    stated_end_ms: int | None = None
+    closed_ms: int | None = None
+    closed_by: Row | None = None
+    closed_by_episode: str | None = None
+
+    @property
+    def end_ms(self) -> int | None:
+        """When it ceased to hold, None: it still does."""
+        return self.stated_end_ms if self.closed_ms is None else self.closed_ms
+
+    def holds_at(self, ms: int) -> bool:
+        """Whether `ms`, not before its start, lies in the interval."""
+        return self.end_ms is None or ms < self.end_ms
+
+    def join(self, evidence: Evidence) -> None:
+        """Another statement of the same; the latest stated end counts."""
+        if evidence in self.evidence:
+            return
+        self.evidence.append(evidence)
+        if evidence.stated_invalid_ms is not None:
+            self.stated_end_ms = evidence.stated_invalid_ms
+
+
+class _Fold:
+    def __init__(self) -> None:
+        self.rows: dict[tuple[tuple[str, str, str], int], Row] = {}
+        self.current: Row | None = None
+        self.negations: dict[str, Row] = {}
+
+    def add(self, statement: Statement) -> None:
+        target = statement.wording.target_uuid
+        if statement.wording.polarity is Polarity.ASSERTS:
+            self.current = self._follow(self.current, statement)
+            self._close(self.negations.pop(target, None), self.current, statement)
+            return
+        row = self._follow(self.negations.get(target), statement)
+        self.negations[target] = row
+        if self.current is not None and self.current.wording.target_uuid == target:
+            self._close(self.current, row, statement)
+            self.current = None
+
+    def _follow(self, open_row: Row | None, statement: Statement) -> Row:
+        """The row of the statement: the open one if it says the same, else a new one that closes it."""
+        start = statement.evidence.start_ms
+        if (
+            open_row is not None
+            and open_row.wording.key == statement.wording.key
+            and (open_row.holds_at(start) or start == open_row.start_ms)
+        ):
+            open_row.join(statement.evidence)
+            return open_row
+        row = self._row(statement)
+        self._close(open_row, row, statement)
+        return row
+
+    def _row(self, statement: Statement) -> Row:
+        key = (statement.wording.key, statement.evidence.start_ms)
+        row = self.rows.get(key)
+        if row is None:
+            evidence = statement.evidence
+            row = Row(
+                statement.wording, evidence.start_ms, [evidence], stated_end_ms=evidence.stated_invalid_ms
+            )
+            self.rows[key] = row
+        else:  # the same words at the same instant, with a contradiction sorted in between: it stands again
+            row.join(statement.evidence)
+            row.closed_ms = row.closed_by = row.closed_by_episode = None
+        return row
+
+    @staticmethod
+    def _close(row: Row | None, by: Row, statement: Statement) -> None:
+        start = statement.evidence.start_ms
+        if row is None or row is by or not (row.holds_at(start) or row.start_ms == start):
+            return
+        row.closed_ms, row.closed_by = start, by
+        row.closed_by_episode = statement.evidence.episode_uuid
+
+
+def fold(statements: Iterable[Statement]) -> list[Row]:
+    """The rows of one slot, by start."""
+    state = _Fold()
+    for statement in sorted(statements, key=lambda s: s.order):
+        state.add(statement)
+    return list(state.rows.values())
