@@ -33,6 +33,9 @@ class ItemState(StrEnum):
 TERMINAL = frozenset({ItemState.COMPLETED, ItemState.PARKED, ItemState.DELETED})
 
 
+CRASH = "crash"  # in a QueuedItem's attempts: how often it was begun alone after a process died with it
+
+
 class Step(StrEnum):
     """The steps whose attempts are counted apart."""
 
@@ -119,7 +122,7 @@ class QueuedItem:
     episode: Episode
     state: ItemState
     accepted_ms: int
-    attempts: dict[str, int]  # by Step value
+    attempts: dict[str, int]  # by Step value, and CRASH
     stage: bytes | None = None  # output of the last stored stage
     suspect: bool = False  # a process died while it was being worked on
 

@@ -150,7 +150,9 @@ class QueueStore(Protocol):
     ) -> list[QueuedItem]:
         """Unfinished due items by (reference_ms, uuid), at most `limit` and about `max_bytes` of bodies (at
         least one), marked as started by this lease, not those in `exclude`. Suspects come only alone: when
-        nothing is excluded and a suspect is due, that one item is returned. LeaseLost."""
+        nothing is excluded and a suspect is due, that one item is returned and its attempts["crash"] is one
+        more than before (a crash now counts against it). Any later transition clears the suspicion, not the
+        count. LeaseLost."""
 
     async def save_transitions(self, lease: Lease, transitions: Sequence[Transition]) -> None:
         """Write states and stages of items that are still unfinished; others are passed over. A transition
