@@ -50,6 +50,20 @@ class SlotView:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """An idempotency key of a caller's own graph write, recorded in the write's transaction (design §3).
+
+    Shares the keys of `IntakeStore.accept`: scoped to (operation, group), kept for the window.
+    """
+
+    operation: str
+    key: str
+    input_hash: str
+    now_ms: int
+    dedup_window_ms: int = 24 * 3600 * 1000
+
+
+@dataclass(frozen=True, slots=True)
 class GraphDelta:
     """One atomic change of a group's graph. Rows are whole: the store writes them as they are.
 
@@ -71,6 +85,7 @@ class GraphDelta:
     transitions: tuple[Transition, ...] = ()
     requires_items: tuple[str, ...] = ()  # uuids that must be unfinished, else StaleItems
     bumps_rev: bool = True  # False: only transitions (an extraction that said nothing)
+    claim: Claim | None = None  # known with the same input: nothing is written; with another: Conflict
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,18 @@ class Page(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
+class EpisodeCut:
+    """Which part of a group's latest episodes is read. Keys are (reference_ms, uuid)."""
+
+    upto: tuple[int, str] | None = None  # the latest are counted back from this key, itself included
+    after: tuple[int, str] | None = None  # of those, only the ones behind this key
+    max_bytes: int | None = None  # reading stops after the episode with which the bodies exceed this
+
+
+WHOLE = EpisodeCut()
+
+
+@dataclass(frozen=True, slots=True)
 class IndexedFact:
     """A fact as the search index needs it: display fields, and the vector with its space."""
 
@@ -181,7 +193,9 @@ class GraphStore(Protocol):
         `requires_items` that are gone or terminal), Conflict (a name_key in `names` is owned by an entity
         that is not written here under the same uuid: cannot happen at an unchanged rev). Creates the
         group's record if needed (guard rev 0, epoch 0). Replaced entities whose name changed have the
-        display names on their facts changed too, and those facts count as changed.
+        display names on their facts changed too, and those facts count as changed. `delta.claim` is looked
+        up right after the guard: a key known with the same input returns the head unchanged and writes
+        nothing, with another input it raises Conflict, a new one is recorded.
         """
 
     async def entity(self, uuid: str, group_id: str | None) -> list[Entity]:
@@ -193,8 +207,9 @@ class GraphStore(Protocol):
     async def episode(self, uuid: str, group_id: str | None) -> list[Episode]:
         """Episodes with this uuid: in the group, or (None) in every group."""
 
-    async def recent_episodes(self, group_id: str, limit: int) -> list[Episode]:
-        """The latest `limit` accepted episodes by (reference_ms, uuid), oldest first, parked ones too."""
+    async def recent_episodes(self, group_id: str, limit: int, cut: EpisodeCut = WHOLE) -> list[Episode]:
+        """The latest `limit` accepted episodes by (reference_ms, uuid), oldest first, parked ones too; of
+        them the part that `cut` names, so that a page never loads the bodies of the whole range."""
 
     async def dump(self, group_id: str) -> GroupDump:
         """The whole graph of a group, for tests, doctor and export. Unbounded: not for serving."""
