@@ -1,1 +1,1 @@
-"""queue"""
+"""Durable work: group leases, fencing, retry with backoff, parking. Knows nothing of language models."""

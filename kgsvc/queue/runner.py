@@ -1,0 +1,150 @@
+"""One leased group: prepare some micro-batches ahead, commit them in order, until nothing is due."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from kgsvc.domain.clock import Clock
+from kgsvc.domain.delta import StaleItems
+from kgsvc.domain.errors import KgError, LeaseLost, ServiceError, StepError
+from kgsvc.domain.items import ItemState, Lease, QueuedItem, Step
+from kgsvc.queue.handler import Failure, Handler, Observer, Prepared, PreparedBatch
+from kgsvc.queue.retry import RetryPolicy
+from kgsvc.queue.settings import QueueSettings
+from kgsvc.stores.protocol import QueueStore
+
+log = logging.getLogger(__name__)
+
+
+class GroupRunner:
+    """Works on the due items of one group while the lease holds."""
+
+    def __init__(
+        self,
+        store: QueueStore,
+        handler: Handler,
+        observer: Observer,
+        retry: RetryPolicy,
+        settings: QueueSettings,
+        clock: Clock,
+        lease: Lease,
+    ) -> None:
+        self._store = store
+        self._handler = handler
+        self._observer = observer
+        self._retry = retry
+        self._settings = settings
+        self._clock = clock
+        self._lease = lease
+        self._ahead: deque[asyncio.Task[PreparedBatch]] = deque()
+        self._in_flight: set[str] = set()
+        self._exhausted = False
+
+    async def run(self, make_room: Callable[[], bool]) -> None:
+        """Until nothing is due; or, when `make_room()` says so, until what has begun is committed.
+
+        Raises LeaseLost, ServiceError. What was begun and not committed is simply begun anew later.
+        """
+        try:
+            while True:
+                if not make_room():
+                    await self._begin_more()
+                if not self._ahead:
+                    return
+                await self._finish(await self._ahead.popleft())
+        finally:
+            for task in self._ahead:
+                task.cancel()
+            await asyncio.gather(*self._ahead, return_exceptions=True)
+
+    async def _begin_more(self) -> None:
+        settings = self._settings
+        self._exhausted = False
+        while len(self._ahead) < settings.batches_ahead and not self._exhausted:
+            items = await self._store.start_items(
+                self._lease,
+                self._clock.now_ms(),
+                settings.micro_batch,
+                settings.batch_bytes,
+                frozenset(self._in_flight),
+            )
+            # A short batch means that nothing else is due; a suspect runs with nothing beside it.
+            self._exhausted = len(items) < settings.micro_batch
+            items = await self._without_crashers(items)
+            if items:
+                self._in_flight.update(item.episode.uuid for item in items)
+                self._ahead.append(asyncio.create_task(self._prepare(items)))
+
+    async def _without_crashers(self, items: list[QueuedItem]) -> list[QueuedItem]:
+        now_ms = self._clock.now_ms()
+        parked = [t for item in items if (t := self._retry.after_crashes(item, now_ms)) is not None]
+        if not parked:
+            return items
+        await self._store.save_transitions(self._lease, parked)
+        self._exhausted = False
+        for transition in parked:
+            self._observer.parked(self._lease.group_id, transition.uuid, transition.reason or "")
+        gone = {transition.uuid for transition in parked}
+        return [item for item in items if item.episode.uuid not in gone]
+
+    async def _prepare(self, items: list[QueuedItem]) -> PreparedBatch:
+        try:
+            return await self._handler.prepare(self._lease, items)
+        except KgError:
+            raise
+        except Exception as error:
+            log.error("preparing failed", exc_info=_without_text(error))
+            return PreparedBatch((), tuple(Failure(item, Step.EXTRACT, _defect(error)) for item in items))
+
+    async def _finish(self, batch: PreparedBatch) -> None:
+        failures = list(batch.failed)
+        if batch.ready:
+            failures.extend(await self._commit(batch.ready))
+        if failures:
+            await self._record(failures)
+        done = [entry.item.episode.uuid for entry in batch.ready]
+        self._in_flight.difference_update(done, [f.item.episode.uuid for f in batch.failed])
+
+    async def _commit(self, batch: Sequence[Prepared]) -> list[Failure]:
+        """Commit, or halve the batch until the items that cannot be committed stand alone."""
+        try:
+            await self._handler.commit(self._lease, batch)
+        except (LeaseLost, ServiceError):
+            raise
+        except StaleItems as stale:
+            kept = [entry for entry in batch if entry.item.episode.uuid not in stale.uuids]
+            return await self._commit(kept) if kept else []
+        except Exception as error:
+            if not isinstance(error, StepError):
+                log.error("committing failed", exc_info=_without_text(error))
+            return await self._halve(batch, error if isinstance(error, StepError) else _defect(error))
+        self._observer.completed(self._lease.group_id, len(batch))
+        return []
+
+    async def _halve(self, batch: Sequence[Prepared], error: StepError) -> list[Failure]:
+        if len(batch) == 1:
+            return [Failure(batch[0].item, Step.UPSERT, error)]
+        middle = len(batch) // 2
+        return [*await self._commit(batch[:middle]), *await self._commit(batch[middle:])]
+
+    async def _record(self, failures: Sequence[Failure]) -> None:
+        now_ms = self._clock.now_ms()
+        transitions = [self._retry.after(failure, now_ms) for failure in failures]
+        await self._store.save_transitions(self._lease, transitions)
+        for failure, transition in zip(failures, transitions, strict=True):
+            self._observer.failed(failure, transition.attempts)
+            if transition.state is ItemState.PARKED:
+                self._observer.parked(self._lease.group_id, transition.uuid, transition.reason or "")
+
+
+def _defect(error: BaseException) -> StepError:
+    """An unforeseen error as a reason: its type only, since its text may quote a body."""
+    return StepError(f"internal error: {type(error).__name__}")
+
+
+def _without_text(error: BaseException) -> BaseException:
+    """The same traceback under an error that quotes nothing."""
+    return _defect(error).with_traceback(error.__traceback__)
