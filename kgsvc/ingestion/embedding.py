@@ -1,0 +1,55 @@
+"""Vectors of fact texts and entity names (spec 004 §8)."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Collection, Iterable
+
+from kgsvc.domain.extraction import Extraction
+from kgsvc.llm.protocol import Embedder, Usage
+
+_CACHED_BYTES = 32 * 1024 * 1024
+
+
+def texts_of(extraction: Extraction) -> set[str]:
+    """What is embedded of an extraction: names of nodes, texts of facts."""
+    return {n.name.strip() for n in extraction.nodes} | {e.fact.strip() for e in extraction.edges}
+
+
+class CachingEmbedder:
+    """An embedder that remembers the latest texts, bounded by bytes: names come again and again."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self.inner = inner
+        self._cache: OrderedDict[str, bytes] = OrderedDict()
+        self._bytes = 0
+
+    @property
+    def space(self) -> str:
+        """The inner embedder's space."""
+        return self.inner.space
+
+    @property
+    def costs_model_calls(self) -> bool:
+        """Whether a miss asks a model server."""
+        return self.inner.costs_model_calls
+
+    async def vectors(self, texts: Collection[str]) -> tuple[dict[str, bytes], Usage]:
+        """Float32 little-endian bytes by text, asking the model only for unknown ones. Raises StepError."""
+        found = {text: self._cache[text] for text in texts if text in self._cache}
+        missing = sorted(set(texts) - set(found))
+        usage = Usage()
+        if missing:
+            rows, usage = await self.inner.embed(missing)
+            fresh = {text: row.astype("<f4").tobytes() for text, row in zip(missing, rows, strict=True)}
+            self._remember(fresh.items())
+            found |= fresh
+        return found, usage
+
+    def _remember(self, entries: Iterable[tuple[str, bytes]]) -> None:
+        for text, vector in entries:
+            self._cache[text] = vector
+            self._bytes += len(vector) + 4 * len(text)
+        while self._bytes > _CACHED_BYTES:
+            text, vector = self._cache.popitem(last=False)
+            self._bytes -= len(vector) + 4 * len(text)

@@ -1,0 +1,148 @@
+"""The single golden path of an item: extract, embed, commit (spec 004 §5, design §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from kgsvc.domain.clock import Clock
+from kgsvc.domain.errors import ModelUnavailable, StepError
+from kgsvc.domain.extraction import ExtractionRequest
+from kgsvc.domain.items import ItemState, Lease, QueuedItem, Step, Transition
+from kgsvc.ingestion.commit import Committer, Work
+from kgsvc.ingestion.embedding import CachingEmbedder, texts_of
+from kgsvc.ingestion.stages import Stage, decode, encode
+from kgsvc.llm.protocol import Extractor, Usage
+from kgsvc.queue.handler import Failure, Prepared, PreparedBatch
+from kgsvc.stores.protocol import Anchor, QueueStore
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineSettings:
+    """How much context an extraction gets (spec 002: the last ten episodes of the same source)."""
+
+    previous_episodes: int = 10
+    previous_chars: int = 4_000
+
+
+class Meter(Protocol):
+    """Who counts model work."""
+
+    def model_work(self, step: Step, group_id: str, usage: Usage) -> None:
+        """Calls and tokens spent on a step."""
+
+
+class Pipeline:
+    """The queue's handler: turns queued episodes into graph."""
+
+    def __init__(
+        self,
+        store: QueueStore,
+        extractor: Extractor,
+        embedder: CachingEmbedder | None,
+        committer: Committer,
+        meter: Meter,
+        clock: Clock,
+        settings: PipelineSettings,
+    ) -> None:
+        self._store = store
+        self._extractor = extractor
+        self._embedder = embedder
+        self._committer = committer
+        self._meter = meter
+        self._clock = clock
+        self._settings = settings
+
+    async def prepare(self, lease: Lease, items: Sequence[QueuedItem]) -> PreparedBatch:
+        """Extract and embed what is not stored yet; store what cost a model call."""
+        stages, failed = await self._extracted(lease, items)
+        stages, unembedded = await self._embedded(lease, stages)
+        ready = tuple(Prepared(item, Work(item, stage)) for item, stage in stages)
+        return PreparedBatch(ready, (*failed, *unembedded))
+
+    async def commit(self, lease: Lease, batch: Sequence[Prepared]) -> None:
+        """See Committer.commit."""
+        await self._committer.commit(lease, [entry.work for entry in batch])
+
+    async def _extracted(
+        self, lease: Lease, items: Sequence[QueuedItem]
+    ) -> tuple[list[tuple[QueuedItem, Stage]], list[Failure]]:
+        stages = {item.episode.uuid: stage for item in items if (stage := decode(item.stage)) is not None}
+        fresh = [item for item in items if item.episode.uuid not in stages]
+        failed: list[Failure] = []
+        if fresh:
+            results = await self._extractor.extract(await self._requests(lease.group_id, fresh))
+            for item, result in zip(fresh, results, strict=True):
+                if isinstance(result, StepError):
+                    failed.append(Failure(item, Step.EXTRACT, result))
+                elif isinstance(result, Exception):
+                    raise result
+                else:
+                    stages[item.episode.uuid] = Stage(result.extraction)
+                    self._meter.model_work(Step.EXTRACT, lease.group_id, result.usage)
+            if self._extractor.costs_model_calls:
+                new = [(item, stages[i]) for item in fresh if (i := item.episode.uuid) in stages]
+                await self._save(lease, ItemState.EXTRACTED, new)
+        return [(item, stages[i]) for item in items if (i := item.episode.uuid) in stages], failed
+
+    async def _requests(self, group_id: str, items: Sequence[QueuedItem]) -> list[ExtractionRequest]:
+        anchors = [Anchor(e.uuid, e.source.value, e.reference_ms) for e in (item.episode for item in items)]
+        settings = self._settings
+        previous = await self._store.previous_episodes(
+            group_id, anchors, settings.previous_episodes, settings.previous_chars
+        )
+        return [ExtractionRequest(item.episode, previous.get(item.episode.uuid, ())) for item in items]
+
+    async def _embedded(
+        self, lease: Lease, stages: list[tuple[QueuedItem, Stage]]
+    ) -> tuple[list[tuple[QueuedItem, Stage]], list[Failure]]:
+        embedder = self._embedder
+        if embedder is None:
+            return stages, []
+        todo = [s for s in stages if s[1].vectors is None or s[1].space != embedder.space]
+        done, failed = await self._embed(embedder, lease.group_id, todo)
+        if embedder.costs_model_calls:
+            await self._save(lease, ItemState.EMBEDDED, done)
+        fresh = {item.episode.uuid: stage for item, stage in done}
+        bad = {failure.item.episode.uuid for failure in failed}
+        kept = [
+            (item, fresh.get(item.episode.uuid, stage))
+            for item, stage in stages
+            if item.episode.uuid not in bad
+        ]
+        return kept, failed
+
+    async def _embed(
+        self, embedder: CachingEmbedder, group_id: str, todo: list[tuple[QueuedItem, Stage]]
+    ) -> tuple[list[tuple[QueuedItem, Stage]], list[Failure]]:
+        """All in one request; if the answer is bad, item by item, so that one text cannot fail the others."""
+        texts = {text for _, stage in todo for text in texts_of(stage.extraction)}
+        try:
+            vectors, usage = await embedder.vectors(texts)
+        except StepError as error:
+            if len(todo) > 1 and not isinstance(error, ModelUnavailable):
+                parts = [await self._embed(embedder, group_id, [entry]) for entry in todo]
+                return [d for done, _ in parts for d in done], [f for _, failed in parts for f in failed]
+            return [], [Failure(item, Step.EMBED, error, self._kept(stage)) for item, stage in todo]
+        self._meter.model_work(Step.EMBED, group_id, usage)
+        done = [
+            (
+                item,
+                Stage(stage.extraction, {t: vectors[t] for t in texts_of(stage.extraction)}, embedder.space),
+            )
+            for item, stage in todo
+        ]
+        return done, []
+
+    def _kept(self, stage: Stage) -> bytes | None:
+        """The extraction, where it cost something."""
+        return encode(stage) if self._extractor.costs_model_calls else None
+
+    async def _save(self, lease: Lease, state: ItemState, entries: list[tuple[QueuedItem, Stage]]) -> None:
+        now_ms = self._clock.now_ms()
+        transitions = [
+            Transition(item.episode.uuid, state, now_ms, stage=encode(stage)) for item, stage in entries
+        ]
+        if transitions:
+            await self._store.save_transitions(lease, transitions)

@@ -1,0 +1,68 @@
+"""Outputs of the steps that cost a model call, as bytes that are stored before the next step (design §4)."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from kgsvc.domain.extraction import ExtractedEdge, ExtractedNode, Extraction
+from kgsvc.domain.model import FactKind, Polarity
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What is known of an item so far. `vectors` maps texts to float32 bytes; None: not embedded yet."""
+
+    extraction: Extraction
+    vectors: Mapping[str, bytes] | None = None
+    space: str = field(default="")
+
+
+def encode(stage: Stage) -> bytes:
+    """The stored form."""
+    vectors = stage.vectors
+    document = {
+        "version": _VERSION,
+        "extraction": asdict(stage.extraction),
+        "space": stage.space,
+        "vectors": None if vectors is None else {t: base64.b64encode(v).decode() for t, v in vectors.items()},
+    }
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def decode(stored: bytes | None) -> Stage | None:
+    """The stage, or None where nothing usable is stored: the step is then simply done again."""
+    if stored is None:
+        return None
+    document = json.loads(stored)
+    if document.get("version") != _VERSION:
+        return None
+    vectors = document["vectors"]
+    return Stage(
+        _extraction(document["extraction"]),
+        None if vectors is None else {t: base64.b64decode(v) for t, v in vectors.items()},
+        document["space"],
+    )
+
+
+def _extraction(document: dict[str, Any]) -> Extraction:
+    return Extraction(
+        tuple(ExtractedNode(**node) for node in document["nodes"]),
+        tuple(_edge(edge) for edge in document["edges"]),
+    )
+
+
+def _edge(document: dict[str, Any]) -> ExtractedEdge:
+    return ExtractedEdge(
+        **{
+            **document,
+            "kind": FactKind(document["kind"]),
+            "polarity": Polarity(document["polarity"]),
+            "keywords": tuple(document["keywords"]),
+        }
+    )
