@@ -1,0 +1,73 @@
+"""Normalisation, tokens, keys (design §3, §5)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kgsvc.domain.identity import content_hash, mint, name_key, slot_of
+from kgsvc.domain.model import Episode, FactKind, Source
+from kgsvc.domain.text import normalise, query_terms, tokens
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ("  Alice   Chen ", "alice chen"),
+        ("ＴｅｃｈＣｏｒｐ", "techcorp"),
+        ("Straße", "strasse"),
+        ("a\u00a0b\n\tc", "a b c"),
+        ("e\u0301tat", "état"),
+    ],
+)
+def test_names_meet_in_one_form(raw: str, expected: str) -> None:
+    assert normalise(raw) == expected
+    assert normalise(normalise(raw)) == normalise(raw)
+
+
+def test_tokens_are_stemmed_words() -> None:
+    assert tokens("Alice's working — WORKS!") == ["alic", "work", "work"]
+
+
+def test_cjk_runs_become_bigrams_and_the_last_character() -> None:
+    assert tokens("東京都へ") == ["東京", "京都", "都へ", "へ"]
+
+
+def test_query_terms_are_distinct_and_bounded() -> None:
+    assert query_terms("b a b c", bound=2) == ["b", "a"]
+
+
+def test_a_taken_uuid_is_salted() -> None:
+    first = mint("entity", "g", "k")
+    second = mint("entity", "g", "k", {first})
+    assert second != first
+    assert mint("entity", "g", "k", {first, second}) not in {first, second}
+
+
+def test_uuids_differ_between_groups_and_kinds() -> None:
+    made = {mint(kind, group, "k") for kind in ("entity", "fact") for group in ("g", "h")}
+    assert len(made) == 4
+
+
+def test_parts_of_a_key_do_not_run_into_each_other() -> None:
+    one = slot_of(FactKind.STATE, "a", "bc", "d", {})
+    two = slot_of(FactKind.STATE, "ab", "c", "d", {})
+    assert one != two
+
+
+def test_functional_relations_share_a_slot_over_targets() -> None:
+    assert slot_of(FactKind.FUNCTIONAL, "a", "R", "x", {}) == slot_of(FactKind.FUNCTIONAL, "a", "R", "y", {})
+    assert slot_of(FactKind.STATE, "a", "R", "x", {}) != slot_of(FactKind.STATE, "a", "R", "y", {})
+
+
+def test_bodies_are_hashed_with_their_case_but_one_line_end() -> None:
+    episode = Episode("u", "g", 'a\r\n{"K": 1}', Source.JSON, 5, 0)
+    assert content_hash(episode) == content_hash(replace(episode, body='a\n{"K": 1}', uuid="v", name="n"))
+    assert content_hash(episode) != content_hash(replace(episode, body='a\r\n{"k": 1}'))
+    assert content_hash(episode) != content_hash(replace(episode, reference_ms=6))
+    assert content_hash(episode) != content_hash(replace(episode, role="Bob"))
+
+
+def test_name_keys_fold_case_and_width() -> None:
+    assert name_key("ALICE　Chen") == name_key("alice chen")

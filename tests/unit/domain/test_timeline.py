@@ -1,0 +1,109 @@
+"""Intervals and contradictions (design §3, spec 004 §6, spec 002 "Edge Invalidation")."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from kgsvc.domain.model import Evidence, FactKind, Polarity
+from kgsvc.domain.timeline import Statement, Wording, fold
+
+A, E, D = Polarity.ASSERTS, Polarity.ENDS, Polarity.DENIES
+
+
+def said(
+    text: str,
+    target: str,
+    start: int,
+    end: int | None = None,
+    polarity: Polarity = A,
+    reference: int | None = None,
+    episode: str = "",
+) -> Statement:
+    wording = Wording("WORKS_AT", text, "alice", target, FactKind.FUNCTIONAL, polarity)
+    at = start if reference is None else reference
+    return Statement(wording, Evidence(start, at, episode or f"{text}@{start}", start, end))
+
+
+def intervals(*statements: Statement) -> list[tuple[str, int, int | None]]:
+    return sorted((row.wording.fact, row.start_ms, row.end_ms) for row in fold(statements))
+
+
+CASES = {
+    "one": ([said("acme", "a", 1)], [("acme", 1, None)]),
+    "before: it had ended when the other began": (
+        [said("acme", "a", 1, 3), said("globex", "g", 5)],
+        [("acme", 1, 3), ("globex", 5, None)],
+    ),
+    "touching: it ended at the instant at which the other began": (
+        [said("acme", "a", 1, 5), said("globex", "g", 5)],
+        [("acme", 1, 5), ("globex", 5, None)],
+    ),
+    "overlapping: the later one closes the earlier": (
+        [said("acme", "a", 1, 9), said("globex", "g", 5)],
+        [("acme", 1, 5), ("globex", 5, None)],
+    ),
+    "open: the later one closes the earlier": (
+        [said("acme", "a", 1), said("globex", "g", 5)],
+        [("acme", 1, 5), ("globex", 5, None)],
+    ),
+    "same text while it holds joins": (
+        [said("acme", "a", 1), said("acme", "a", 5)],
+        [("acme", 1, None)],
+    ),
+    "same text after it had ended is a new interval": (
+        [said("acme", "a", 1, 3), said("acme", "a", 5)],
+        [("acme", 1, 3), ("acme", 5, None)],
+    ),
+    "another between two equal ones splits them": (
+        [said("acme", "a", 1), said("globex", "g", 3), said("acme", "a", 5)],
+        [("acme", 1, 3), ("acme", 5, None), ("globex", 3, 5)],
+    ),
+    "same instant: the later statement is current": (
+        [said("acme", "a", 1, reference=2), said("globex", "g", 1, reference=1)],
+        [("acme", 1, None), ("globex", 1, 1)],
+    ),
+    "same instant and reference: the greater text is current": (
+        [said("acme", "a", 1), said("globex", "g", 1)],
+        [("acme", 1, 1), ("globex", 1, None)],
+    ),
+    "ended": (
+        [said("acme", "a", 1), said("left acme", "a", 4, polarity=E)],
+        [("acme", 1, 4), ("left acme", 4, None)],
+    ),
+    "denied": (
+        [said("acme", "a", 1), said("not at acme", "a", 4, polarity=D)],
+        [("acme", 1, 4), ("not at acme", 4, None)],
+    ),
+    "the end of something else changes nothing": (
+        [said("globex", "g", 1), said("left acme", "a", 4, polarity=E)],
+        [("globex", 1, None), ("left acme", 4, None)],
+    ),
+    "re-hired: the end ends too": (
+        [said("acme", "a", 1), said("left acme", "a", 4, polarity=E), said("acme", "a", 7)],
+        [("acme", 1, 4), ("acme", 7, None), ("left acme", 4, 7)],
+    ),
+    "a stated end counts from whichever statement gave it": (
+        [said("acme", "a", 1), said("acme", "a", 2, 6)],
+        [("acme", 1, 6)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_intervals_in_every_order_of_arrival(name: str) -> None:
+    statements, expected = CASES[name]
+    for order in itertools.permutations(statements):
+        assert intervals(*order) == expected
+
+
+def test_the_closing_statement_is_named() -> None:
+    rows = fold([said("acme", "a", 1, episode="e1"), said("globex", "g", 5, episode="e2")])
+    assert rows[0].closed_by is rows[1]
+    assert rows[0].closed_by_episode == "e2"
+
+
+def test_a_joined_row_keeps_every_episode() -> None:
+    [row] = fold([said("acme", "a", 5, episode="late"), said("acme", "a", 1, episode="early")])
+    assert [evidence.episode_uuid for evidence in row.evidence] == ["early", "late"]
