@@ -1,0 +1,83 @@
+"""The service's meters, by the names of spec 004 §14, in a registry of their own.
+
+`search_latency_ms` is a summary: its p50, p90 and p99 are computed over the last searches of this process.
+Everything else is a counter, a gauge or a histogram and adds up over processes.
+"""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+
+from kgsvc.observability.quantiles import Quantiles
+
+_LATENCY_BUCKETS_MS = (0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000)
+
+
+class Metrics:
+    """Every meter of one process. Cheap to call from the event loop, safe to read from another thread."""
+
+    def __init__(self) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self.registry = CollectorRegistry(auto_describe=True)
+        self._add_ingestion()
+        self._add_calls()
+        self._add_work()
+
+    def _add_ingestion(self) -> None:
+        r = self.registry
+        self.ingestion_accepted = Counter("ingestion_accepted", "Items stored durably", registry=r)
+        self.ingestion_processed = Counter("ingestion_processed", "Items completed", registry=r)
+        self.ingestion_failed = Counter(
+            "ingestion_failed", "Failed attempts at a step of an item", registry=r
+        )
+        self.parked_items = Counter("parked_items", "Items parked after their last attempt", registry=r)
+        self.extraction_failures = Counter("extraction_failures", "Failed extractions", registry=r)
+        self.embedding_failures = Counter("embedding_failures", "Failed embeddings", registry=r)
+        self.upsert_conflicts = Counter(
+            "upsert_conflicts", "Graph writes refused by a uniqueness rule or a concurrent change", registry=r
+        )
+        self.queue_unfinished = Gauge("queue_unfinished_items", "Items accepted and not terminal", registry=r)
+        self.queue_parked = Gauge("queue_parked_items", "Items parked now", registry=r)
+        self.queue_oldest = Gauge(
+            "queue_oldest_age_seconds", "Age of the oldest unfinished item; 0 when there is none", registry=r
+        )
+
+    def _add_calls(self) -> None:
+        r = self.registry
+        self.search_latency = Quantiles(
+            "search_latency_ms", "Latency of SearchFacts and GetMemory", (0.5, 0.9, 0.99)
+        )
+        r.register(self.search_latency)
+        self.requests = Counter(
+            "rpc_requests",
+            "Calls by operation, outcome and error code",
+            ["operation", "outcome", "error_code"],
+            registry=r,
+        )
+        self.request_latency = Histogram(
+            "rpc_latency_ms", "Latency of calls", ["operation"], buckets=_LATENCY_BUCKETS_MS, registry=r
+        )
+        self.stream_items = Counter(
+            "stream_items", "Items of ingestion streams by outcome", ["outcome"], registry=r
+        )
+
+    def _add_work(self) -> None:
+        r = self.registry
+        self.model_calls = Counter("model_calls", "Calls of model servers", ["work"], registry=r)
+        self.model_tokens = Counter("model_tokens", "Tokens paid for", ["work", "kind"], registry=r)
+        self.store_round_trips = Counter(
+            "store_round_trips", "Round trips to the store", ["step"], registry=r
+        )
+        self.store_failures = Counter("store_failures", "Store steps that raised", ["step"], registry=r)
+
+    def model_used(self, work: str, calls: int, prompt_tokens: int, completion_tokens: int) -> None:
+        """Count model work; `work` is extraction, embedding, …"""
+        self.model_calls.labels(work).inc(calls)
+        self.model_tokens.labels(work, "prompt").inc(prompt_tokens)
+        self.model_tokens.labels(work, "completion").inc(completion_tokens)
+
+    def queue_seen(self, unfinished: int, parked: int, oldest_age_s: float) -> None:
+        """Set the queue's gauges to what was just read."""
+        self.queue_unfinished.set(unfinished)
+        self.queue_parked.set(parked)
+        self.queue_oldest.set(oldest_age_s)

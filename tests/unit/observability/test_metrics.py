@@ -1,0 +1,112 @@
+"""Metrics by the names of spec 004 §14, as a scraper sees them."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import urllib.request
+
+import pytest
+from prometheus_client import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from kgsvc.observability.counting import counted
+from kgsvc.observability.endpoint import MetricsEndpoint
+from kgsvc.observability.metrics import Metrics
+
+SPECIFIED = [
+    "ingestion_accepted_total",
+    "ingestion_processed_total",
+    "ingestion_failed_total",
+    "parked_items_total",
+    "extraction_failures_total",
+    "embedding_failures_total",
+    "upsert_conflicts_total",
+]
+
+
+def _samples(text: str) -> dict[tuple[str, str], float]:
+    return {
+        (sample.name, ",".join(f"{k}={v}" for k, v in sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def _scrape(metrics: Metrics) -> dict[tuple[str, str], float]:
+    return _samples(generate_latest(metrics.registry).decode())
+
+
+@pytest.mark.parametrize("name", SPECIFIED)
+def test_specified_counter_exists_from_the_start(name: str) -> None:
+    assert _scrape(Metrics())[(name, "")] == 0
+
+
+def test_search_latency_is_a_summary_with_three_quantiles() -> None:
+    metrics = Metrics()
+    assert math.isnan(_scrape(metrics)[("search_latency_ms", "quantile=0.5")])
+    for value in range(1, 101):
+        metrics.search_latency.observe(value)
+    found = _scrape(metrics)
+    assert found[("search_latency_ms", "quantile=0.5")] == 51
+    assert found[("search_latency_ms", "quantile=0.9")] == 91
+    assert found[("search_latency_ms", "quantile=0.99")] == 100
+    assert found[("search_latency_ms_count", "")] == 100
+    assert found[("search_latency_ms_sum", "")] == 5050
+
+
+def test_two_registries_do_not_meet() -> None:
+    one, other = Metrics(), Metrics()
+    one.ingestion_accepted.inc(3)
+    assert _scrape(other)[("ingestion_accepted_total", "")] == 0
+
+
+def test_model_use_and_queue_are_exported() -> None:
+    metrics = Metrics()
+    metrics.model_used("extraction", calls=2, prompt_tokens=10, completion_tokens=4)
+    metrics.queue_seen(unfinished=7, parked=1, oldest_age_s=2.5)
+    found = _scrape(metrics)
+    assert found[("model_calls_total", "work=extraction")] == 2
+    assert found[("model_tokens_total", "kind=completion,work=extraction")] == 4
+    assert found[("queue_unfinished_items", "")] == 7
+    assert found[("queue_oldest_age_seconds", "")] == 2.5
+
+
+async def test_endpoint_answers_a_scrape_and_frees_its_port() -> None:
+    metrics = Metrics()
+    metrics.ingestion_accepted.inc(5)
+    endpoint = MetricsEndpoint(metrics.registry, port=0)
+    url = f"http://127.0.0.1:{endpoint.port}/metrics"
+
+    def scrape() -> str:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            return str(answer.read().decode())
+
+    assert _samples(await asyncio.to_thread(scrape))[("ingestion_accepted_total", "")] == 5
+    await asyncio.to_thread(endpoint.close)
+    again = MetricsEndpoint(metrics.registry, port=endpoint.port)
+    await asyncio.to_thread(again.close)
+
+
+class _Thing:
+    size = 3
+
+    async def read(self, key: str, *, twice: bool = False) -> str:
+        return key * (2 if twice else 1)
+
+    async def fail(self) -> None:
+        raise OSError("gone")
+
+
+async def test_counted_passes_calls_on_and_counts_them() -> None:
+    metrics = Metrics()
+    thing = counted(_Thing(), metrics)
+    assert await thing.read("a", twice=True) == "aa"
+    assert await thing.read("b") == "b"
+    with pytest.raises(OSError, match="gone"):
+        await thing.fail()
+    assert thing.size == 3
+    found = _scrape(metrics)
+    assert found[("store_round_trips_total", "step=read")] == 2
+    assert found[("store_round_trips_total", "step=fail")] == 1
+    assert found[("store_failures_total", "step=fail")] == 1
