@@ -1,0 +1,1 @@
+"""What tests share: scripted servers and helpers."""

@@ -1,0 +1,297 @@
+"""A real Neo4j without Docker: jars from Maven Central, one small Java launcher, loopback only.
+
+    python -m tests.support.neo4j_server jars [VERSION...]       download once into the cache
+    python -m tests.support.neo4j_server start VERSION HOME      start in the background, print its address
+    python -m tests.support.neo4j_server stop HOME               stop what `start` started there
+
+The cache is the folder KGSVC_NEO4J_CACHE, else .neo4j/ in the repository. Needs Maven and a JDK.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import json
+import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+
+from neo4j import GraphDatabase
+from neo4j.exceptions import Neo4jError, ServiceUnavailable
+
+VERSIONS = {"neo4j-2026": "2026.09.0", "neo4j-5.26": "5.26.25"}  # label -> version; 5.26 is the LTS line
+REPOSITORY = Path(__file__).resolve().parents[2]
+SUPPORT = Path(__file__).resolve().parent / "neo4j"
+READY_S = 180.0
+STOP_S = 60.0
+
+_CONF = """\
+server.bolt.enabled=true
+server.bolt.listen_address=127.0.0.1:{port}
+server.bolt.advertised_address=127.0.0.1:{port}
+server.memory.pagecache.size=192m
+db.tx_log.preallocate=false
+dbms.security.auth_enabled=true
+dbms.usage_report.enabled=false
+"""
+_JVM = (
+    "-Xms256m",
+    "-Xmx768m",
+    "-XX:+UseSerialGC",
+    "-XX:+ExitOnOutOfMemoryError",
+    "-Dlog4j2.disable.jmx=true",
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "--add-opens=java.base/java.io=ALL-UNNAMED",
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+)
+
+
+class Unavailable(Exception):
+    """Neo4j cannot be run here: Maven, a JDK or the jars are missing, or it did not start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """How to reach a started server."""
+
+    version: str
+    home: str
+    pid: int
+    uri: str
+    password: str
+    user: str = "neo4j"
+
+
+def cache_folder() -> Path:
+    """Where jars are kept."""
+    return Path(os.environ.get("KGSVC_NEO4J_CACHE") or REPOSITORY / ".neo4j")
+
+
+def jars(version: str) -> Path:
+    """The folder with the server's jars; downloaded by Maven the first time. Unavailable."""
+    folder = cache_folder() / f"lib-{version}"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(folder.with_suffix(".lock")):
+        if not folder.is_dir():
+            _download(version, folder)
+    return folder
+
+
+def _download(version: str, folder: Path) -> None:
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise Unavailable("the jars of Neo4j are not there and mvn is not installed")
+    partial = folder.with_suffix(".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={partial}"]
+    command = [maven, "-B", "-q", "-f", str(SUPPORT / "pom.xml"), f"-Dneo4j.version={version}", *goal]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    if done.returncode != 0:
+        raise Unavailable(f"mvn could not download Neo4j {version}:\n{(done.stdout + done.stderr)[-3000:]}")
+    partial.rename(folder)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def find_java(version: str) -> Path:
+    """The `java` of the newest JDK here that runs this server version. Unavailable."""
+    needed = 17 if version.startswith("5.") else 21
+    homes = {Path(v) for k, v in os.environ.items() if k.startswith("JAVA_HOME") and v}
+    homes |= set(Path("/usr/lib/jvm").glob("*")) | set(Path("/opt").glob("*jdk*"))
+    if on_path := shutil.which("javac"):
+        homes.add(Path(on_path).resolve().parent.parent)
+    found = {home.resolve(): _java_version(home) for home in homes}
+    fitting = sorted((have, home) for home, have in found.items() if have >= needed)
+    if not fitting:
+        raise Unavailable(f"Neo4j {version} needs a JDK of version {needed} or newer, found none")
+    # The LTS line runs on the oldest that fits, the current one on the newest: both ends are tried.
+    _, home = fitting[0] if needed == 17 else fitting[-1]
+    return home / "bin" / "java"
+
+
+def _java_version(home: Path) -> int:
+    """The feature version of a JDK (a JRE cannot compile the launcher); 0 when it is none."""
+    if not (home / "bin" / "javac").exists() or not (home / "release").exists():
+        return 0
+    match = re.search(r'^JAVA_VERSION="(\d+)', (home / "release").read_text(), re.MULTILINE)
+    return int(match[1]) if match else 0
+
+
+def free_port() -> int:
+    """A loopback port that was free a moment ago."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+class Neo4jServer:
+    """A server of one version on a home folder. As a context manager: started, ready, stopped at the end.
+
+    Starting again on the same home keeps the data, the port and the password.
+    """
+
+    def __init__(self, version: str, home: Path, port: int | None = None) -> None:
+        self.version = version
+        self.home = Path(home).resolve()
+        before = _read_state(self.home)
+        self.port = port or (int(before.uri.rpartition(":")[2]) if before else free_port())
+        self.password = before.password if before else secrets.token_hex(12)
+        self._password_set = before is not None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def uri(self) -> str:
+        """Where the driver connects."""
+        return f"bolt://127.0.0.1:{self.port}"
+
+    def start(self) -> Running:
+        """Start and wait until it answers. Unavailable with the end of its log when it does not."""
+        library, java = jars(self.version), find_java(self.version)
+        (self.home / "conf").mkdir(parents=True, exist_ok=True)
+        (self.home / "conf" / "neo4j.conf").write_text(_CONF.format(port=self.port))
+        command = [str(java), *_JVM, "-cp", f"{library}/*", str(SUPPORT / "Launch.java"), str(self.home)]
+        with (self.home / "server.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+        running = Running(self.version, str(self.home), self._process.pid, self.uri, self.password)
+        try:
+            self._await_ready(time.monotonic() + READY_S)
+        except BaseException:
+            self.stop()
+            raise
+        (self.home / "server.json").write_text(json.dumps(asdict(running)))
+        return running
+
+    def stop(self, kill: bool = False) -> None:
+        """Stop it by its own pid: orderly, or (kill) as a crash would."""
+        process, self._process = self._process, None
+        if process is None or process.poll() is not None:
+            return
+        process.send_signal(signal.SIGKILL if kill else signal.SIGTERM)
+        try:
+            process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(STOP_S)
+
+    def _await_ready(self, deadline: float) -> None:
+        while not self._answers():
+            if self._process is None or self._process.poll() is not None:
+                raise Unavailable(f"Neo4j {self.version} ended while starting:\n{self._log_end()}")
+            if time.monotonic() > deadline:
+                raise Unavailable(f"Neo4j {self.version} was not ready in time:\n{self._log_end()}")
+            time.sleep(0.3)
+
+    def _answers(self) -> bool:
+        """Whether it takes our password; sets it on a fresh home."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=1):
+                pass
+        except OSError:
+            return False
+        with suppress(ServiceUnavailable, Neo4jError):
+            if not self._password_set:
+                self._set_password()
+                self._password_set = True
+            with GraphDatabase.driver(self.uri, auth=("neo4j", self.password)) as driver:
+                driver.execute_query("RETURN 1", database_="neo4j")
+                return True
+        return False
+
+    def _set_password(self) -> None:
+        statement = "ALTER CURRENT USER SET PASSWORD FROM 'neo4j' TO $password"
+        with (
+            GraphDatabase.driver(self.uri, auth=("neo4j", "neo4j")) as driver,
+            driver.session(database="system") as session,
+        ):
+            session.run(statement, password=self.password).consume()
+
+    def _log_end(self) -> str:
+        return (self.home / "server.log").read_text(errors="replace")[-3000:]
+
+    def __enter__(self) -> Neo4jServer:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def _read_state(home: Path) -> Running | None:
+    path = Path(home) / "server.json"
+    return Running(**json.loads(path.read_text())) if path.exists() else None
+
+
+def stop_home(home: Path) -> bool:
+    """Stop the server that `start` left running on this home; False when there is none."""
+    state = _read_state(home.resolve())
+    if state is None or not _is_ours(state):
+        return False
+    os.kill(state.pid, signal.SIGTERM)
+    deadline = time.monotonic() + STOP_S
+    while _is_ours(state):
+        if time.monotonic() > deadline:
+            os.kill(state.pid, signal.SIGKILL)
+        time.sleep(0.2)
+    return True
+
+
+def _is_ours(state: Running) -> bool:
+    """Whether the pid still is the launcher on this home (pids are used again)."""
+    asked = subprocess.run(
+        ["ps", "-ww", "-o", "stat=,args=", "-p", str(state.pid)], capture_output=True, text=True, check=False
+    )
+    return state.home in asked.stdout and not asked.stdout.startswith("Z")
+
+
+def main(arguments: list[str]) -> int:
+    """The command line of this file."""
+    parser = argparse.ArgumentParser(prog="neo4j_server")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("jars").add_argument("versions", nargs="*", default=list(VERSIONS.values()))
+    start = commands.add_parser("start")
+    start.add_argument("version")
+    start.add_argument("home", type=Path)
+    start.add_argument("--port", type=int)
+    commands.add_parser("stop").add_argument("home", type=Path)
+    options = parser.parse_args(arguments)
+    try:
+        return _run(options)
+    except Unavailable as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.command == "jars":
+        for version in options.versions:
+            sys.stdout.write(f"{jars(version)}\n")
+        return 0
+    if options.command == "start":
+        running = Neo4jServer(options.version, options.home, options.port).start()
+        sys.stdout.write(json.dumps(asdict(running)) + "\n")
+        return 0
+    return 0 if stop_home(options.home) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
