@@ -1,0 +1,141 @@
+"""Embedding by a model behind the OpenAI API."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from openai import AsyncOpenAI
+
+from kgsvc.domain.errors import ModelOutputInvalid
+from kgsvc.llm.openai.answers import as_object, decoded, read_usage, total
+from kgsvc.llm.openai.settings import EmbeddingModel
+from kgsvc.llm.openai.transport import RawResponse, Transport
+from kgsvc.llm.protocol import Usage, Vectors
+
+
+class OpenAIEmbedder:
+    """An Embedder (llm/protocol.py) on an OpenAI-compatible server."""
+
+    def __init__(self, transport: Transport, settings: EmbeddingModel) -> None:
+        self._transport = transport
+        self._settings = settings
+        self._spent = Usage()
+
+    @property
+    def space(self) -> str:
+        """ "openai-<model>-<dimension>"."""
+        return f"openai-{self._settings.model}-{self._settings.dimension}"
+
+    @property
+    def dimension(self) -> int:
+        """Length of each vector."""
+        return self._settings.dimension
+
+    @property
+    def costs_model_calls(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def spent(self) -> Usage:
+        """All answered calls so far, those with unusable answers included."""
+        return self._spent
+
+    async def embed(self, texts: Sequence[str]) -> tuple[Vectors, Usage]:
+        """Unit vectors in the order of `texts`; zeros for a text without a letter or digit.
+
+        Equal texts are sent once. Raises StepError (see llm/protocol.py).
+        """
+        worded = list(dict.fromkeys(text for text in texts if any(map(str.isalnum, text))))
+        known: dict[str, Vectors] = {}
+        usage = Usage()
+        for batch in self._batches(worded):
+            vectors, cost = await self._ask(batch)
+            usage = total(usage, cost)
+            known.update(zip(batch, vectors, strict=True))
+        rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in enumerate(texts):
+            if text in known:
+                rows[row] = known[text]
+        return rows, usage
+
+    async def close(self) -> None:
+        """Close the transport's connections."""
+        await self._transport.close()
+
+    def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
+        batch: list[str] = []
+        chars = 0
+        for text in texts:
+            full = len(batch) >= self._settings.batch_texts or chars + len(text) > self._settings.batch_chars
+            if batch and full:
+                yield batch
+                batch, chars = [], 0
+            batch.append(text)
+            chars += len(text)
+        if batch:
+            yield batch
+
+    async def _ask(self, batch: list[str]) -> tuple[Vectors, Usage]:
+        parameters: dict[str, Any] = {
+            "model": self._settings.model,
+            "input": batch,
+            "encoding_format": "base64",  # a quarter of the bytes and of the parsing of decimal numbers
+        }
+        if self._settings.send_dimensions:
+            parameters["dimensions"] = self.dimension
+
+        async def send(client: AsyncOpenAI) -> RawResponse:
+            response: RawResponse = await client.embeddings.with_raw_response.create(**parameters)
+            return response
+
+        envelope = as_object(decoded(await self._transport.call(send)))
+        usage = read_usage(envelope)
+        self._spent = total(self._spent, usage)
+        return _rows(envelope, len(batch), self.dimension), usage
+
+
+def _rows(envelope: dict[str, Any], count: int, dimension: int) -> Vectors:
+    """The vectors of an answer in the order of their texts, each of length 1. Raises ModelOutputInvalid."""
+    data = envelope.get("data")
+    if not isinstance(data, list) or len(data) != count:
+        raise ModelOutputInvalid(f"the embedding model did not answer with {count} vectors")
+    rows = np.empty((count, dimension), dtype=np.float32)
+    seen: set[int] = set()
+    for position, entry in enumerate(map(as_object, data)):
+        index = entry.get("index", position)
+        if not isinstance(index, int) or not 0 <= index < count or index in seen:
+            raise ModelOutputInvalid("the embedding model's answer numbers its vectors wrongly")
+        seen.add(index)
+        vector = _vector(entry.get("embedding"))
+        if vector.shape != (dimension,):
+            raise ModelOutputInvalid(
+                f"the embedding model's vectors do not have the {dimension} numbers that are configured"
+            )
+        rows[index] = vector
+    return _unit(rows)
+
+
+def _vector(embedding: object) -> Vectors:
+    """Little-endian float32 in base64, or a list of numbers from servers that know no base64."""
+    try:
+        if isinstance(embedding, str):
+            return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4")
+        if isinstance(embedding, list) and all(type(number) in {int, float} for number in embedding):
+            with np.errstate(over="ignore"):  # becomes infinite, and is refused as such
+                return np.asarray(embedding, dtype=np.float32)
+    except (ValueError, OverflowError):
+        pass
+    raise ModelOutputInvalid("the embedding model's answer holds something else than vectors")
+
+
+def _unit(rows: Vectors) -> Vectors:
+    wide = rows.astype(np.float64)  # squares of large float32 overflow
+    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
+    if not np.isfinite(lengths).all() or not (lengths > 0).all():
+        raise ModelOutputInvalid("the embedding model answered with a vector that has no direction")
+    unit: Vectors = (wide / lengths).astype(np.float32)
+    return unit

@@ -1,0 +1,106 @@
+"""What the transport's failures mean for a pipeline step, said without a word of the server's answer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import Protocol
+
+import openai
+
+from kgsvc.domain.errors import ModelUnavailable, StepError
+
+_REPORTED_MAX_S = 3600.0
+_RETRYABLE = frozenset({408, 409, 425, 429})
+_REFUSED = {
+    401: "the model server refuses the credentials (HTTP 401): check the API key",
+    403: "the model server forbids the use of this model or account (HTTP 403)",
+    404: "the model server does not know this model or path (HTTP 404): check model and base URL",
+}
+_REASONS = {
+    "context_length_exceeded": "the episode is too long for the model",
+    "model_not_found": "the model does not exist",
+    "unsupported_parameter": "the model does not know a parameter",
+    "unsupported_value": "the model does not accept a parameter's value",
+    "invalid_json_schema": "the model does not accept the answer's schema",
+}
+
+
+class Headers(Protocol):
+    """What is needed of a response's headers; names are case-insensitive."""
+
+    def get(self, key: str) -> str | None:
+        """The header's value, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One failed attempt: what to raise, whether another attempt makes sense, the pause asked for."""
+
+    error: StepError
+    retryable: bool
+    retry_after_s: float | None = None
+
+
+def classify(error: openai.OpenAIError | TimeoutError, now_s: float) -> Failure:
+    """What `error` means; `now_s` is the wall clock, for a Retry-After that is a date."""
+    if isinstance(error, TimeoutError | openai.APITimeoutError):
+        return Failure(ModelUnavailable("the model server did not answer in time"), retryable=True)
+    if isinstance(error, openai.APIConnectionError):
+        return Failure(ModelUnavailable("the connection to the model server failed"), retryable=True)
+    if isinstance(error, openai.APIStatusError):
+        return _status(error, now_s)
+    return Failure(ModelUnavailable("the call to the model server could not be made"), retryable=False)
+
+
+def _status(error: openai.APIStatusError, now_s: float) -> Failure:
+    status = error.status_code
+    pause = retry_after_s(error.response.headers, now_s)
+    if error.code == "insufficient_quota":
+        return Failure(_unavailable("the model account's quota is used up", pause), False, pause)
+    if status == 429:
+        return Failure(_unavailable("the model server limits the rate (HTTP 429)", pause), True, pause)
+    if status in _RETRYABLE or status >= 500:
+        return Failure(_unavailable(f"the model server failed (HTTP {status})", pause), True, pause)
+    if status in _REFUSED:
+        return Failure(_unavailable(_REFUSED[status], pause), False, pause)
+    reason = _REASONS.get(error.code or "", "it finds the request invalid")
+    return Failure(StepError(f"the model server refuses the request (HTTP {status}): {reason}"), False)
+
+
+def _unavailable(message: str, pause: float | None) -> ModelUnavailable:
+    return ModelUnavailable(message, None if pause is None else round(pause * 1000))
+
+
+def retry_after_s(headers: Headers, now_s: float) -> float | None:
+    """Seconds that the server asks to wait, at most an hour; None when it does not say so legibly."""
+    millis = _number(headers.get("retry-after-ms"))
+    if millis is not None:
+        return _bounded(millis / 1000)
+    given = headers.get("retry-after")
+    seconds = _number(given)
+    if seconds is None and given:
+        seconds = _until(given, now_s)
+    return None if seconds is None else _bounded(seconds)
+
+
+def _number(value: str | None) -> float | None:
+    try:
+        number = float(value or "")
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _until(date: str, now_s: float) -> float | None:
+    try:
+        moment = parsedate_to_datetime(date)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now_s
+    except (ValueError, OverflowError):
+        return None
+
+
+def _bounded(seconds: float) -> float:
+    return min(max(seconds, 0.0), _REPORTED_MAX_S)

@@ -1,0 +1,51 @@
+"""How to reach an OpenAI-compatible server and what to ask of it. Built by the service's configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A model server and the manners of calling it. Raises ValueError for a base URL that is none."""
+
+    base_url: str = "https://api.openai.com/v1"
+    api_key: str = field(default="", repr=False)  # empty: the server asks for none
+    timeout_s: float = 60.0  # of one attempt, from sending to the last byte
+    max_concurrency: int = 8  # calls in flight, those waiting for their next attempt included
+    attempts: int = 4  # of one call, the first included
+    backoff_s: float = 0.5  # upper end of the first random pause; doubles with each attempt
+    backoff_max_s: float = 20.0
+    retry_after_max_s: float = 30.0  # a server asking for a longer pause is left to the queue
+    response_bytes: int = 16 * 1024 * 1024  # a longer answer is refused before it is parsed
+
+    def __post_init__(self) -> None:
+        """A key belongs into `api_key`: URLs are shown in logs."""
+        parts = urlsplit(self.base_url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise ValueError("the model server's base URL must be http(s)://host[:port][/path]")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise ValueError("the model server's base URL must hold no credentials, query or fragment")
+
+
+@dataclass(frozen=True, slots=True)
+class ChatModel:
+    """The model that extracts."""
+
+    model: str = "gpt-4.1-mini"
+    max_output_tokens: int = 8_192  # doubled for the repair of a truncated answer
+    repair_attempts: int = 1
+    context_chars: int = 12_000  # of previous episodes in the prompt
+    temperature: float | None = None  # sent only where set: reasoning models refuse it
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingModel:
+    """The model that embeds."""
+
+    model: str = "text-embedding-3-small"
+    dimension: int = 1_536
+    send_dimensions: bool = False  # ask for `dimension` numbers: only models that can shorten accept it
+    batch_texts: int = 256  # texts of one call
+    batch_chars: int = 200_000  # and their length together
