@@ -1,0 +1,99 @@
+"""Well-formed contents and bodies: extractions, chat completions, embeddings, errors."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import struct
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_NODE: dict[str, Any] = {"type": "Entity", "summary": "", "attributes": []}
+_EDGE: dict[str, Any] = {
+    "valid_at": None,
+    "invalid_at": None,
+    "kind": "state",
+    "polarity": "asserts",
+    "qualifiers": [],
+    "keywords": [],
+    "weight": 1,
+}
+
+
+def node(ref: str, name: str, **more: Any) -> dict[str, Any]:
+    """A node of an extraction; what is not given has its neutral value."""
+    return {"ref": ref, "name": name, **_NODE, **more}
+
+
+def edge(name: str, fact: str, source_ref: str, target_ref: str, **more: Any) -> dict[str, Any]:
+    """An edge of an extraction; what is not given has its neutral value."""
+    ends = {"source_ref": source_ref, "target_ref": target_ref}
+    return {"name": name, "fact": fact, **ends, **_EDGE, **more}
+
+
+def answer(
+    nodes: Iterable[Mapping[str, Any]] = (), edges: Iterable[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    """An extraction in the strict form; members may leave out what has a neutral value."""
+    return {"nodes": [{**_NODE, **each} for each in nodes], "edges": [{**_EDGE, **each} for each in edges]}
+
+
+def completion(
+    content: str | None, request: Mapping[str, Any], finish: str = "stop", refusal: str | None = None
+) -> dict[str, Any]:
+    """A chat completion; tokens are counted as a quarter of the characters."""
+    asked = sum(len(message.get("content") or "") for message in request.get("messages", [])) // 4
+    said = len(content or refusal or "") // 4
+    return {
+        "id": "chatcmpl-scripted",
+        "object": "chat.completion",
+        "created": 0,
+        "model": request.get("model", ""),
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": finish,
+                "message": {"role": "assistant", "content": content, "refusal": refusal},
+            }
+        ],
+        "usage": {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said},
+    }
+
+
+def embeddings(request: Mapping[str, Any], dimension: int) -> dict[str, Any]:
+    """Hashed words: equal texts have equal vectors, texts that share words have similar ones."""
+    given = request["input"]
+    texts = [given] if isinstance(given, str) else given
+    size = request.get("dimensions", dimension)
+    encode = _as_base64 if request.get("encoding_format") == "base64" else list
+    data = [
+        {"object": "embedding", "index": index, "embedding": encode(vector(text, size))}
+        for index, text in enumerate(texts)
+    ]
+    tokens = sum(map(len, texts)) // 4
+    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+    return {"object": "list", "model": request.get("model", ""), "data": data, "usage": usage}
+
+
+def vector(text: str, dimension: int) -> list[float]:
+    """One number per hashed word, not normalised."""
+    numbers = [0.0] * dimension
+    for word in text.casefold().split():
+        seed = hashlib.sha256(word.encode()).digest()
+        numbers[int.from_bytes(seed[:4], "big") % dimension] += 1.0 if seed[4] % 2 else 2.0
+    return numbers
+
+
+def error(message: str, code: str | None = None) -> dict[str, Any]:
+    """The body of an error reply."""
+    return {"error": {"message": message, "type": "scripted", "param": None, "code": code}}
+
+
+def as_content(extraction: Any) -> str:
+    """An extraction as the text of a message."""
+    return json.dumps(extraction, ensure_ascii=False)
+
+
+def _as_base64(numbers: list[float]) -> str:
+    return base64.b64encode(struct.pack(f"<{len(numbers)}f", *numbers)).decode()

@@ -1,0 +1,140 @@
+"""What the scripted server is told: outcomes, faults that come before the regular answers, a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from kgsvc.llm.prompts.extraction import CLOSE, OPEN
+from tests.support.scripted_openai.replies import answer
+
+Kind = Literal["answer", "says", "body", "truncated", "refused", "status", "hang", "drop"]
+Endpoint = Literal["chat", "embeddings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call of the model, as received."""
+
+    endpoint: Endpoint
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+    text: str  # the body of the current episode, or the texts to embed
+
+    @property
+    def is_repair(self) -> bool:
+        """Whether an earlier answer was rejected."""
+        return len(self.body.get("messages", [])) > 2
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a call ends. `value` is the extraction, the text of the message or the whole body."""
+
+    kind: Kind
+    value: Any = None
+    code: int = 200
+    error_code: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+Script = Callable[[Request], "Outcome | Mapping[str, Any] | None"]
+
+
+def says(text: str) -> Outcome:
+    """A completion with this text, whatever it is."""
+    return Outcome("says", text)
+
+
+def reply_body(text: str) -> Outcome:
+    """HTTP 200 with this body instead of a completion."""
+    return Outcome("body", text)
+
+
+def truncated() -> Outcome:
+    """The regular answer, broken off in the middle at the token limit."""
+    return Outcome("truncated")
+
+
+def refused(reason: str = "I cannot help with that.") -> Outcome:
+    """The model declines."""
+    return Outcome("refused", reason)
+
+
+def status(code: int, error_code: str | None = None, **headers: str) -> Outcome:
+    """An HTTP error; header names are given with _ for -."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Outcome("status", code=code, error_code=error_code, headers=named)
+
+
+def rate_limited(retry_after: str | None = None) -> Outcome:
+    """HTTP 429, with Retry-After if given."""
+    return status(429, "rate_limit_exceeded", **({"retry_after": retry_after} if retry_after else {}))
+
+
+def hanging() -> Outcome:
+    """No reply until the server is released (then the regular one) or the client goes away."""
+    return Outcome("hang")
+
+
+def dropped() -> Outcome:
+    """The connection is closed without a reply."""
+    return Outcome("drop")
+
+
+@dataclass(slots=True)
+class Fault:
+    """An outcome that replaces the regular answer of matching calls, `times` times (None: always)."""
+
+    outcome: Outcome
+    match: str = ""
+    endpoint: Endpoint = "chat"
+    times: int | None = 1
+
+    def applies(self, request: Request) -> bool:
+        """Whether it is this fault's turn."""
+        return self.times != 0 and request.endpoint == self.endpoint and self.match in request.text
+
+    def take(self) -> Outcome:
+        """The outcome, used once more."""
+        if self.times is not None:
+            self.times -= 1
+        return self.outcome
+
+
+@dataclass(slots=True)
+class Plan:
+    """Faults first, then the script, then the first entry of the table whose key occurs in the text."""
+
+    faults: list[Fault] = field(default_factory=list)
+    script: Script | None = None
+    table: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def outcome(self, request: Request) -> Outcome:
+        """What happens to `request`; uses a fault up."""
+        for fault in self.faults:
+            if fault.applies(request):
+                return fault.take()
+        return self.regular(request)
+
+    def regular(self, request: Request) -> Outcome:
+        """What happens when nothing goes wrong."""
+        scripted = self.script(request) if self.script else None
+        if isinstance(scripted, Outcome):
+            return scripted
+        if scripted is None:
+            found = (value for key, value in self.table.items() if key in request.text)
+            scripted = next(found, answer())
+        return Outcome("answer", scripted)
+
+
+def episode_text(body: Mapping[str, Any]) -> str:
+    """The current episode's body out of the fenced data of a prompt; else all the user said."""
+    said = [message["content"] for message in body.get("messages", []) if message["role"] == "user"]
+    for content in said:
+        _, opened, rest = content.partition(f"{OPEN}\n")
+        if opened:
+            return str(json.loads(rest.partition(f"\n{CLOSE}")[0])["body"])
+    return "\n".join(said)
