@@ -30,6 +30,11 @@ def normalise_body(text: str) -> str:
     return unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
 
 
+def is_cjk(text: str) -> bool:
+    """Whether `text` begins with a character of a script written without spaces."""
+    return _IS_CJK.match(text) is not None
+
+
 @lru_cache(maxsize=65_536)
 def _stemmed(word: str) -> str:
     return str(_stem.stemWord(word))

@@ -1,0 +1,26 @@
+"""English words that carry grammar rather than content.
+
+A question is half made of them, and in a small group BM25's own statistics do not yet show that they say
+little. They weigh less in a query instead of being dropped, so that a query of nothing else still finds.
+On the development sets: recall@10 of LoCoMo 58.8 → 63.8, of 2Wiki 81.4 → 80.5.
+"""
+
+from __future__ import annotations
+
+from kgsvc.domain.text import tokens
+
+WEIGHT = 0.25
+
+FUNCTION_WORDS = frozenset(
+    tokens(
+        "a an the this that these those it its i me my you your he him his she her we us our they them their "
+        "is are was were be been being am do does did done has have had having can could will would shall "
+        "should may might must of to in on at for from by with about as into than then so "
+        "and or but if what which who whom whose when where why how there"
+    )
+)
+
+
+def weight(term: str) -> float:
+    """How much a term counts in a query, 1 for words of content."""
+    return WEIGHT if term in FUNCTION_WORDS else 1.0

@@ -1,0 +1,49 @@
+"""From rank lists to one order (spec 004 §10, design §6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from heapq import merge, nsmallest
+from itertools import islice
+
+RRF_K = 60
+
+Key = tuple[str, str]  # uuid, group_id: a uuid is unique within its group, and ties go by it first
+
+
+RankList = list[tuple[float, Key]]  # minus the score, key: sorts best first
+
+
+def merged(lists: Iterable[RankList], count: int) -> list[Key]:
+    """One rank list from the sorted lists of several groups: by score, ties by key, the first `count`.
+
+    Each group's scores come from its own statistics, so no group's content moves another's scores.
+    """
+    return [key for _, key in islice(merge(*lists), count)]
+
+
+def reciprocal_ranks(rankings: Iterable[Sequence[Key]]) -> dict[Key, float]:
+    """Reciprocal rank fusion: Σ 1 / (60 + rank) over the lists that hold a key, ranks from 1."""
+    scores: dict[Key, float] = {}
+    for ranking in rankings:
+        for rank, key in enumerate(ranking, start=1):
+            scores[key] = scores.get(key, 0.0) + 1.0 / (RRF_K + rank)
+    return scores
+
+
+def near_center(scores: Mapping[Key, float], distances: Mapping[Key, int], weight: float) -> dict[Key, float]:
+    """Distance rerank: (1 - w) · score / best score + w / (1 + d), the second term only where d is known.
+
+    Rounded to twelve digits, so that what is equal on paper is a tie.
+    """
+    top = max(scores.values(), default=1.0)
+    nearness = {hops: weight / (1 + hops) for hops in set(distances.values())}
+    return {
+        key: round((1 - weight) * score / top + (nearness[distances[key]] if key in distances else 0.0), 12)
+        for key, score in scores.items()
+    }
+
+
+def best(scores: Mapping[Key, float], count: int) -> list[tuple[Key, float]]:
+    """The `count` highest, best first, ties by uuid ascending."""
+    return [(key, -low) for low, key in nsmallest(count, [(-score, key) for key, score in scores.items()])]

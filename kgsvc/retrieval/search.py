@@ -1,0 +1,124 @@
+"""SearchFacts (spec 004 §4.3.1, §10): hybrid search over the facts of one or several groups."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from kgsvc.domain.delta import GroupHead
+from kgsvc.domain.errors import NotFound, StoreUnavailable
+from kgsvc.domain.model import Fact
+from kgsvc.llm.protocol import Embedder
+from kgsvc.retrieval import fusion
+from kgsvc.retrieval.group_index import GroupIndex
+from kgsvc.retrieval.index_cache import IndexCache
+from kgsvc.retrieval.packing import unpack
+from kgsvc.retrieval.query import Candidates, Query, parse
+from kgsvc.retrieval.query_vectors import QueryVectors
+from kgsvc.retrieval.settings import SearchSettings
+from kgsvc.stores.protocol import GraphStore, SearchStore
+
+_LONG_QUERY = 1_000  # code points; tokenising more than this is done off the event loop
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A fact that was found and its score, comparable within one answer only.
+
+    The fact carries what is shown of it: `slot`, `fact_key` and `evidence` are empty.
+    """
+
+    fact: Fact
+    score: float
+
+
+class SearchFacts:
+    """Keyword and semantic rank lists, fused by reciprocal ranks, reranked by distance from a center.
+
+    Several groups are ranked together: each scores its facts with its own statistics, the scores are put
+    into one list for each modality, and those lists are fused.
+    """
+
+    def __init__(
+        self,
+        store: SearchStore,
+        embedder: Embedder | None,
+        settings: SearchSettings,
+        clock: Callable[[], int],
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self._vectors = QueryVectors(embedder, settings)
+        space, dimension = (embedder.space, embedder.dimension) if embedder else ("", 0)
+        self.indexes = IndexCache(store, settings, space, dimension)
+
+    async def search(
+        self,
+        group_ids: Collection[str],
+        query: str,
+        max_facts: int,
+        center_node_uuid: str | None = None,
+        now_ms: int | None = None,
+    ) -> list[Hit]:
+        """The best `max_facts` facts that are valid at `now_ms` (None: by the clock) and not expired.
+
+        Best first, ties by uuid ascending. Sees every change committed before the call. Groups that do not
+        exist hold nothing; a center without facts is near to none (require_center tells it from an unknown
+        one). Raises StoreUnavailable.
+        """
+        asked = await self._query(query, max_facts, center_node_uuid, now_ms)
+        heavy = len(query) > _LONG_QUERY
+
+        def work(index: GroupIndex) -> Candidates:
+            return index.candidates(asked)
+
+        heads = await self._heads(group_ids)
+        found = await asyncio.gather(*(self.indexes.use(head, work, heavy) for head in heads))
+        return self._fuse(found, max_facts, center_node_uuid is not None)
+
+    async def close(self) -> None:
+        """Wait for work left behind and drop the indexes."""
+        await self.indexes.close()
+
+    async def _query(self, text: str, max_facts: int, center: str | None, now_ms: int | None) -> Query:
+        terms = parse(text) if len(text) <= _LONG_QUERY else await asyncio.to_thread(parse, text)
+        return Query(
+            terms=terms,
+            vector=await self._vectors.of(text),
+            now_ms=self._clock() if now_ms is None else now_ms,
+            candidates=max(self._settings.candidates, max_facts),
+            center_node_uuid=center,
+        )
+
+    async def _heads(self, group_ids: Collection[str]) -> list[GroupHead]:
+        wanted = sorted(set(group_ids))
+        try:
+            async with asyncio.timeout(self._settings.store_timeout_s):
+                heads = await self._store.heads(wanted)
+        except TimeoutError as error:
+            raise StoreUnavailable("the store did not answer in time") from error
+        for group_id in wanted:
+            if group_id not in heads:
+                self.indexes.forget(group_id)
+        return [heads[group_id] for group_id in wanted if group_id in heads]
+
+    def _fuse(self, found: list[Candidates], max_facts: int, centered: bool) -> list[Hit]:
+        length = max(self._settings.candidates, max_facts)
+        rankings = (
+            fusion.merged((group.keyword for group in found), length),
+            fusion.merged((group.semantic for group in found), length),
+        )
+        scores = fusion.reciprocal_ranks(rankings)
+        if centered:
+            distances = {key: hops for group in found for key, hops in group.distances.items()}
+            scores = fusion.near_center(scores, distances, self._settings.distance_weight)
+        packed = {key: data for group in found for key, data in group.packed.items()}
+        return [Hit(unpack(packed[key]), score) for key, score in fusion.best(scores, max_facts)]
+
+
+async def require_center(store: GraphStore, group_ids: Collection[str], uuid: str) -> None:
+    """Raise NotFound unless one of the groups has an entity with this uuid."""
+    if not any(entity.group_id in group_ids for entity in await store.entity(uuid, None)):
+        raise NotFound(f"no entity {uuid} in these groups")

@@ -1,0 +1,21 @@
+"""What may be set about searching; config fills it in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """Weights, sizes and deadlines of SearchFacts and GetMemory (spec 004 §10, design §9)."""
+
+    distance_weight: float = 0.3  # w: share of graph distance in the score when a center node is given
+    candidates: int = 200  # length of each rank list before fusion
+    index_bytes: int = 512 * MIB  # of all group indexes together; the least recently used go first
+    load_page: int = 2_000  # facts asked of the store at once
+    store_timeout_s: float = 30.0  # for one store read
+    search_timeout_s: float = 60.0  # for a group's index to be loaded, refreshed and ranked
+    embed_timeout_s: float = 3.0  # for the query's embedding; afterwards keywords alone answer
+    query_vectors: int = 1_024  # embeddings of recent queries kept
