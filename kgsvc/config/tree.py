@@ -1,0 +1,167 @@
+"""The settings tree: a frozen dataclass a section."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from kgsvc.config.addresses import is_loopback
+from kgsvc.domain.errors import KgError
+from kgsvc.domain.limits import Limits
+from kgsvc.llm.openai.settings import ChatModel, EmbeddingModel, Endpoint
+from kgsvc.queue.settings import QueueSettings
+from kgsvc.retrieval.settings import SearchSettings
+
+
+class ConfigError(KgError):
+    """Settings that cannot be used; the text names each key, its problem and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where the service listens and how it behaves towards its callers."""
+
+    listen: str = "127.0.0.1:50051"  # port 0: any free one
+    metrics_listen: str = "127.0.0.1:9464"  # Prometheus over HTTP; empty: none
+    role: Literal["api", "worker", "all"] = "all"
+    grace_s: float = 20.0  # for running calls at shutdown
+    tls_cert: Path | None = None  # PEM files; both or none
+    tls_key: Path | None = None
+    insecure: bool = False  # allow plaintext on an address that other machines reach
+    max_concurrent_rpcs: int = 1_000
+    deadline_s: float = 60.0  # of a unary call whose client set none
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    """Where the graph and the queue live."""
+
+    kind: Literal["embedded", "neo4j"] = "embedded"
+    data_dir: Path = Path("data")  # of the embedded store
+    neo4j_uri: str = "bolt://127.0.0.1:7687"
+    neo4j_user: str = "neo4j"
+    neo4j_password: str = field(default="", repr=False)
+    neo4j_database: str = "neo4j"
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """Who extracts and who embeds. auto: openai when a key or a base URL is set, else offline."""
+
+    extractor: Literal["auto", "offline", "openai"] = "auto"
+    embedder: Literal["auto", "offline", "openai", "none"] = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Logging:
+    """What is logged, on standard error. Never message bodies, fact texts or credentials."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["text", "json"] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """How the commands that talk to a running service reach it."""
+
+    server: str = "127.0.0.1:50051"
+    timeout_s: float = 30.0  # of one call
+    tls: bool = False
+    tls_ca: Path | None = None  # PEM file to trust instead of the system's authorities
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The whole tree."""
+
+    server: Server = field(default_factory=Server)
+    store: StoreSettings = field(default_factory=StoreSettings)
+    models: Models = field(default_factory=Models)
+    openai: Endpoint = field(default_factory=Endpoint)
+    chat: ChatModel = field(default_factory=ChatModel)
+    embedding: EmbeddingModel = field(default_factory=EmbeddingModel)
+    queue: QueueSettings = field(default_factory=QueueSettings)
+    retrieval: SearchSettings = field(default_factory=SearchSettings)
+    limits: Limits = field(default_factory=Limits)
+    logging: Logging = field(default_factory=Logging)
+    client: Client = field(default_factory=Client)
+
+    @property
+    def extractor(self) -> Literal["offline", "openai"]:
+        """The extractor that `auto` stands for."""
+        if self.models.extractor == "auto":
+            return "openai" if self._model_server_is_set() else "offline"
+        return self.models.extractor
+
+    @property
+    def embedder(self) -> Literal["offline", "openai", "none"]:
+        """The embedder that `auto` stands for."""
+        if self.models.embedder == "auto":
+            return "openai" if self._model_server_is_set() else "offline"
+        return self.models.embedder
+
+    def verify(self) -> None:
+        """Check what no field can check alone. Raises ConfigError naming everything that is wrong."""
+        problems = [
+            *_server_problems(self.server),
+            *_store_problems(self.store),
+            *_limit_problems(self.limits),
+        ]
+        wanted = {"models.extractor": self.extractor, "models.embedder": self.embedder}
+        if not self._model_server_is_set():
+            problems += [
+                f"{key} is openai, which needs openai.api_key or openai.base_url"
+                for key, kind in wanted.items()
+                if kind == "openai"
+            ]
+        if problems:
+            raise ConfigError("; ".join(problems))
+
+    def _model_server_is_set(self) -> bool:
+        return bool(self.openai.api_key) or self.openai.base_url != Endpoint().base_url
+
+
+def _server_problems(server: Server) -> Iterator[str]:
+    if (server.tls_cert is None) != (server.tls_key is None):
+        yield "server.tls_cert and server.tls_key must be set together"
+    for name, path in (("tls_cert", server.tls_cert), ("tls_key", server.tls_key)):
+        if path is not None and not path.is_file():
+            yield f"server.{name}: there is no file {path}"
+    if server.tls_cert is None and not server.insecure and not is_loopback(server.listen):
+        yield (
+            f"server.listen is {server.listen}, which other machines reach: set server.tls_cert and"
+            " server.tls_key, or server.insecure = true if something else protects it"
+        )
+
+
+def _store_problems(store: StoreSettings) -> Iterator[str]:
+    if store.kind != "neo4j":
+        return
+    try:
+        parts = urlsplit(store.neo4j_uri)
+        credentials = parts.username is not None or parts.password is not None
+    except ValueError:
+        yield "store.neo4j_uri is not a URI"
+        return
+    if (
+        parts.scheme not in {"bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc"}
+        or not parts.hostname
+    ):
+        yield "store.neo4j_uri must begin with bolt:// or neo4j:// (or their +s, +ssc forms) and name a host"
+    if credentials:
+        yield "store.neo4j_uri must hold no credentials: use store.neo4j_user and store.neo4j_password"
+
+
+def _limit_problems(limits: Limits) -> Iterator[str]:
+    for smaller, larger in (
+        ("body_bytes", "payload_bytes"),
+        ("attributes_bytes", "payload_bytes"),
+        ("max_facts_default", "max_facts_bound"),
+    ):
+        if getattr(limits, smaller) > getattr(limits, larger):
+            yield f"limits.{smaller} must not be above limits.{larger}"
+    if limits.response_bytes >= 4 * 1024 * 1024:
+        yield "limits.response_bytes must be below 4194304, what clients accept by default"

@@ -1,0 +1,82 @@
+"""Rules between settings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kgsvc.config import ConfigError, Models, Server, Settings, StoreSettings
+from kgsvc.domain.limits import Limits
+from kgsvc.llm.openai.settings import Endpoint
+
+
+def problems(settings: Settings) -> str:
+    with pytest.raises(ConfigError) as caught:
+        settings.verify()
+    return str(caught.value)
+
+
+def test_the_defaults_are_fine() -> None:
+    Settings().verify()
+
+
+@pytest.mark.parametrize("listen", ["127.0.0.1:0", "127.8.8.8:1", "[::1]:1", "localhost:1"])
+def test_loopback_needs_nothing(listen: str) -> None:
+    Settings(server=Server(listen=listen)).verify()
+
+
+@pytest.mark.parametrize("listen", ["0.0.0.0:1", "[::]:1", "10.0.0.1:1", "example.org:1"])
+def test_other_addresses_need_tls_or_the_flag(listen: str, tmp_path: Path) -> None:
+    assert listen in problems(Settings(server=Server(listen=listen)))
+    Settings(server=Server(listen=listen, insecure=True)).verify()
+    pem = tmp_path / "a.pem"
+    pem.write_text("")
+    Settings(server=Server(listen=listen, tls_cert=pem, tls_key=pem)).verify()
+
+
+def test_certificate_and_key_come_together_and_exist(tmp_path: Path) -> None:
+    absent = tmp_path / "absent.pem"
+    text = problems(Settings(server=Server(tls_cert=absent)))
+    assert "server.tls_cert and server.tls_key must be set together" in text
+    assert f"there is no file {absent}" in text
+
+
+def test_auto_is_openai_once_a_model_server_is_known() -> None:
+    assert (Settings().extractor, Settings().embedder) == ("offline", "offline")
+    for endpoint in (Endpoint(api_key="k"), Endpoint(base_url="http://127.0.0.1:9/v1")):
+        settings = Settings(openai=endpoint)
+        assert (settings.extractor, settings.embedder) == ("openai", "openai")
+    chosen = Settings(openai=Endpoint(api_key="k"), models=Models("offline", "none"))
+    assert (chosen.extractor, chosen.embedder) == ("offline", "none")
+
+
+def test_openai_needs_a_server() -> None:
+    text = problems(Settings(models=Models(extractor="openai")))
+    assert text == "models.extractor is openai, which needs openai.api_key or openai.base_url"
+
+
+@pytest.mark.parametrize("uri", ["http://a", "bolt://", "bolt:", "bolt://[", "neo4j"])
+def test_the_neo4j_uri_is_one(uri: str) -> None:
+    store = StoreSettings(kind="neo4j", neo4j_uri=uri)
+    assert "store.neo4j_uri" in problems(Settings(store=store))
+    Settings(store=replace(store, kind="embedded")).verify()
+
+
+def test_the_neo4j_uri_holds_no_credentials() -> None:
+    text = problems(Settings(store=StoreSettings(kind="neo4j", neo4j_uri="bolt://me:geheim@host")))
+    assert "no credentials" in text
+    assert "geheim" not in text
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        Limits(body_bytes=5 * 1024 * 1024),
+        Limits(max_facts_default=200),
+        Limits(response_bytes=4 * 1024 * 1024),
+    ],
+)
+def test_limits_fit_together(limits: Limits) -> None:
+    assert "limits." in problems(Settings(limits=limits))
