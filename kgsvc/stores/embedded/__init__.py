@@ -1,1 +1,5 @@
-"""stores/embedded"""
+"""The embedded store: one SQLite file in a directory, opened by any number of processes of one machine."""
+
+from kgsvc.stores.embedded.store import EmbeddedStore
+
+__all__ = ["EmbeddedStore"]

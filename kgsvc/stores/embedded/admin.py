@@ -1,0 +1,102 @@
+"""Life of the store and of whole groups (AdminStore)."""
+
+from __future__ import annotations
+
+import apsw
+
+from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
+from kgsvc.stores.embedded.base import Base
+from kgsvc.stores.embedded.groups import find_group, id_span, new_gid
+from kgsvc.stores.embedded.purge import purge_some
+from kgsvc.stores.embedded.schema import ID_BITS, MIGRATIONS, SCHEMA_VERSION
+from kgsvc.stores.embedded.sql import all_rows, one_row
+from kgsvc.stores.protocol import StoreInfo
+
+
+class Admin(Base):
+    """AdminStore."""
+
+    async def migrate(self) -> int:
+        """See AdminStore. The write lock makes one migrator at a time."""
+        version = await self._write(_migrate)
+        await self._purge()
+        return version
+
+    async def info(self) -> StoreInfo:
+        """See AdminStore."""
+        return await self._read(_info)
+
+    async def delete_group(self, group_id: str, now_ms: int) -> None:
+        """See AdminStore."""
+        await self._write(_bury, group_id, now_ms)
+        await self._purge()
+
+    async def group_ids(self) -> list[str]:
+        """See AdminStore."""
+        return await self._read(_group_ids)
+
+    async def close(self) -> None:
+        """See AdminStore."""
+        await self._readers.close()
+        await self._writer.close()
+
+    async def _purge(self) -> None:
+        while await self._write(purge_some):
+            pass
+
+
+def _migrate(db: apsw.Connection) -> int:
+    version = int(one_row(db, "PRAGMA user_version")[0])
+    if version > SCHEMA_VERSION:
+        raise StoreUnavailable(
+            f"the embedded store has schema {version}, this binary knows {SCHEMA_VERSION}: use a newer one"
+        )
+    for migration in MIGRATIONS[version:]:
+        db.execute(migration)
+    if version == 0:
+        made_with = (("normaliser", NORMALISER_VERSION), ("tokeniser", TOKENISER_VERSION))
+        db.executemany("INSERT INTO versions (name, value) VALUES (?, ?)", made_with)
+    if version < SCHEMA_VERSION:
+        db.pragma("user_version", SCHEMA_VERSION)
+    return SCHEMA_VERSION
+
+
+def _info(db: apsw.Connection) -> StoreInfo:
+    version = int(one_row(db, "PRAGMA user_version")[0])
+    return StoreInfo("embedded", f"SQLite {apsw.sqlite_lib_version()}", version)
+
+
+def _bury(db: apsw.Connection, group_id: str, now_ms: int) -> None:
+    """The group goes on under a new gid; what hangs on the old one is out of sight from this commit on."""
+    group = find_group(db, group_id)
+    if group is None:
+        return
+    gid = new_gid(db)
+    db.execute("INSERT INTO dead_groups (gid, deleted_ms) VALUES (?, ?)", (group.gid, now_ms))
+    db.execute(
+        """
+        UPDATE groups SET gid = ?, last_id = ?, epoch = epoch + 1, rev = rev + 1,
+            last_ms = max(?, last_ms + 1), owner_id = NULL
+        WHERE group_id = ?
+        """,
+        (gid, gid << ID_BITS, now_ms, group_id),
+    )
+    db.execute("UPDATE totals SET activity = activity + 1 WHERE id = 1")
+
+
+def _group_ids(db: apsw.Connection) -> list[str]:
+    rows = all_rows(db, "SELECT group_id, gid FROM groups ORDER BY group_id")
+    return [group_id for group_id, gid in rows if _has_content(db, gid)]
+
+
+def _has_content(db: apsw.Connection, gid: int) -> bool:
+    row = one_row(
+        db,
+        """
+        SELECT EXISTS (SELECT 1 FROM episodes WHERE id BETWEEN ?1 AND ?2)
+            OR EXISTS (SELECT 1 FROM entities WHERE id BETWEEN ?1 AND ?2)
+        """,
+        id_span(gid),
+    )
+    return bool(row[0])

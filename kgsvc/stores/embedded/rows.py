@@ -1,0 +1,195 @@
+"""Rows to domain objects and back. The columns follow views.py and schema.py."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from kgsvc.domain.items import ItemState, ItemStatus, Step
+from kgsvc.domain.model import Entity, Episode, Evidence, Fact, FactKind, Polarity, RoleType, Source
+from kgsvc.stores.embedded.sql import Row
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def json_list(values: Collection[str]) -> str:
+    """A list parameter for json_each."""
+    return _encode(list(values))
+
+
+def json_ids(ids: Iterable[int]) -> str:
+    """A list of row ids for json_each."""
+    return f"[{','.join(map(str, ids))}]"
+
+
+def _map_text(value: Mapping[str, Any]) -> str:
+    return _encode(dict(value)) if value else "{}"
+
+
+def _list_text(value: Collection[Any]) -> str:
+    return _encode(list(value)) if value else "[]"
+
+
+def _map(text: str) -> dict[str, Any]:
+    if text == "{}":
+        return {}
+    made: dict[str, Any] = json.loads(text)
+    return made
+
+
+def _strings(text: str) -> tuple[str, ...]:
+    return () if text == "[]" else tuple(json.loads(text))
+
+
+def episode_of(row: Row, max_chars: int | None = None) -> Episode:
+    """From `live_episodes` (id, gid, …), the body cut to `max_chars`."""
+    _id, _gid, uuid, group_id, body, source, reference, created, name, about, role_type, role, hashed = row
+    return Episode(
+        uuid,
+        group_id,
+        body if max_chars is None else body[:max_chars],
+        Source(source),
+        reference,
+        created,
+        name,
+        about,
+        None if role_type is None else RoleType(role_type),
+        role,
+        hashed,
+    )
+
+
+def episode_row(row_id: int, gid: int, episode: Episode) -> Row:
+    """For INSERT INTO episodes."""
+    return (
+        row_id,
+        gid,
+        episode.uuid,
+        str(episode.source),
+        episode.reference_ms,
+        episode.created_ms,
+        episode.name,
+        episode.source_description,
+        None if episode.role_type is None else str(episode.role_type),
+        episode.role,
+        episode.content_hash,
+        episode.body,
+    )
+
+
+def entity_of(row: Row) -> Entity:
+    """From `live_entities` (id, gid, …)."""
+    _id, _gid, uuid, group_id, name, created, summary, attributes, labels, episode, updated, stamps = row
+    return Entity(
+        uuid,
+        group_id,
+        name,
+        created,
+        summary,
+        _map(attributes),
+        _strings(labels),
+        episode,
+        updated,
+        _map(stamps),
+    )
+
+
+def entity_row(row_id: int, gid: int, entity: Entity) -> Row:
+    """For INSERT INTO entities."""
+    return (
+        row_id,
+        gid,
+        entity.uuid,
+        entity.name,
+        entity.created_ms,
+        entity.summary,
+        _map_text(entity.attributes),
+        _list_text(entity.labels),
+        entity.source_episode_uuid,
+        entity.updated_ms,
+        _map_text(entity.stamps),
+    )
+
+
+def fact_of(row: Row) -> Fact:
+    """From `live_facts` (id, gid, rev, uuid, …); columns behind them are ignored."""
+    kind, polarity, qualifiers, keywords, weight, episodes, evidence = row[18:25]
+    values: Row = (
+        *row[3:18],
+        FactKind(kind),
+        Polarity(polarity),
+        _map(qualifiers),
+        _strings(keywords),
+        weight,
+        _strings(episodes),
+        _evidence(evidence),
+        *row[25:29],
+        _map(row[29]),
+    )
+    return Fact(*values)
+
+
+def fact_row(row_id: int, gid: int, rev: int, source_id: int, target_id: int, fact: Fact) -> Row:
+    """For INSERT INTO facts."""
+    return (
+        row_id,
+        gid,
+        rev,
+        fact.uuid,
+        source_id,
+        target_id,
+        fact.name,
+        fact.fact,
+        fact.source_name,
+        fact.target_name,
+        fact.created_ms,
+        fact.reference_ms,
+        fact.slot,
+        fact.fact_key,
+        fact.valid_ms,
+        fact.invalid_ms,
+        fact.expired_ms,
+        str(fact.kind),
+        str(fact.polarity),
+        _map_text(fact.qualifiers),
+        _list_text(fact.keywords),
+        fact.weight,
+        _list_text(fact.episodes),
+        _evidence_text(fact.evidence),
+        fact.expired_by_fact,
+        fact.expired_by_episode,
+        fact.expired_reason,
+        fact.invalid_before_ms,
+        _map_text(fact.attributes),
+    )
+
+
+def status_of(row: Row, *, duplicate: bool = False) -> ItemStatus:
+    """From `live_items` (id, gid, …)."""
+    group_id, uuid, state, receipt_id, updated, name, attempts, step, reason = row[2:11]
+    return ItemStatus(
+        group_id,
+        uuid,
+        ItemState(state),
+        receipt_id,
+        updated,
+        name,
+        attempts,
+        None if step is None else Step(step),
+        reason,
+        duplicate,
+    )
+
+
+def _evidence_text(evidence: Collection[Evidence]) -> str:
+    return _encode(
+        [
+            [e.start_ms, e.reference_ms, e.episode_uuid, e.stated_valid_ms, e.stated_invalid_ms]
+            for e in evidence
+        ]
+    )
+
+
+def _evidence(text: str) -> tuple[Evidence, ...]:
+    return () if text == "[]" else tuple(Evidence(*row) for row in json.loads(text))

@@ -1,0 +1,122 @@
+"""The tables, as numbered migrations (design §5: expand, then contract).
+
+Ids of episodes, entities and facts carry their group in the high bits (gid << 32 | n), so that a group's
+rows lie together; an item has its episode's id. A gid and an n are never used twice. DeleteGroup gives the
+group a new gid: what hangs on the old one is invisible from then on.
+
+`items.next_ms` is null once nothing more will happen to the item by itself; every index of the queue is
+partial on it, so finished items cost the queue nothing.
+"""
+
+ID_BITS = 32
+
+_FIRST = """
+CREATE TABLE versions (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
+
+CREATE TABLE totals (
+    id INTEGER PRIMARY KEY CHECK (id = 1), unfinished INTEGER NOT NULL, parked INTEGER NOT NULL,
+    activity INTEGER NOT NULL, last_gid INTEGER NOT NULL
+) STRICT;
+INSERT INTO totals VALUES (1, 0, 0, 0, 0);
+
+CREATE TABLE groups (
+    group_id TEXT PRIMARY KEY, gid INTEGER NOT NULL UNIQUE, epoch INTEGER NOT NULL DEFAULT 0,
+    rev INTEGER NOT NULL DEFAULT 0, last_ms INTEGER NOT NULL DEFAULT 0, last_id INTEGER NOT NULL DEFAULT 0,
+    token INTEGER NOT NULL DEFAULT 0, owner_id TEXT, renewals INTEGER NOT NULL DEFAULT 0,
+    served_ms INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+CREATE TABLE dead_groups (gid INTEGER PRIMARY KEY, deleted_ms INTEGER NOT NULL) STRICT;
+
+CREATE TABLE episodes (
+    id INTEGER PRIMARY KEY, gid INTEGER NOT NULL, uuid TEXT NOT NULL, source TEXT NOT NULL,
+    reference_ms INTEGER NOT NULL, created_ms INTEGER NOT NULL, name TEXT, source_description TEXT,
+    role_type TEXT, role TEXT, content_hash TEXT NOT NULL, body TEXT NOT NULL, UNIQUE (uuid, gid)
+) STRICT;
+CREATE INDEX episodes_time ON episodes (gid, source, reference_ms, uuid);
+CREATE TABLE episode_edges (id INTEGER PRIMARY KEY, facts TEXT NOT NULL) STRICT;
+
+CREATE TABLE items (
+    id INTEGER PRIMARY KEY, gid INTEGER NOT NULL, uuid TEXT NOT NULL, content_hash TEXT NOT NULL,
+    rid INTEGER NOT NULL, state TEXT NOT NULL, reference_ms INTEGER NOT NULL, accepted_ms INTEGER NOT NULL,
+    updated_ms INTEGER NOT NULL, next_ms INTEGER, bytes INTEGER NOT NULL,
+    started INTEGER NOT NULL DEFAULT 0, suspect INTEGER NOT NULL DEFAULT 0,
+    extract_attempts INTEGER NOT NULL DEFAULT 0, embed_attempts INTEGER NOT NULL DEFAULT 0,
+    upsert_attempts INTEGER NOT NULL DEFAULT 0, crash_attempts INTEGER NOT NULL DEFAULT 0, step TEXT,
+    reason TEXT, UNIQUE (gid, uuid)
+) STRICT;
+CREATE INDEX items_due ON items (gid, next_ms) WHERE next_ms IS NOT NULL;
+CREATE INDEX items_work ON items (gid, reference_ms, uuid, next_ms, suspect, bytes) WHERE next_ms IS NOT NULL;
+CREATE INDEX items_age ON items (accepted_ms) WHERE next_ms IS NOT NULL;
+CREATE INDEX items_started ON items (gid) WHERE started > 0;
+CREATE INDEX items_suspect ON items (gid, reference_ms, uuid) WHERE suspect = 1;
+CREATE INDEX items_parked ON items (gid) WHERE state = 'parked';
+CREATE TABLE stages (id INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
+
+CREATE TRIGGER items_counted AFTER INSERT ON items BEGIN
+    UPDATE totals SET unfinished = unfinished + (new.next_ms IS NOT NULL), activity = activity + 1;
+END;
+CREATE TRIGGER items_recounted AFTER UPDATE OF state, next_ms ON items BEGIN
+    UPDATE totals SET activity = activity + 1,
+        unfinished = unfinished + (new.next_ms IS NOT NULL) - (old.next_ms IS NOT NULL),
+        parked = parked + (new.state = 'parked' AND new.reason IS NOT 'group_deleted')
+            - (old.state = 'parked' AND old.reason IS NOT 'group_deleted');
+END;
+CREATE TRIGGER items_uncounted AFTER DELETE ON items BEGIN
+    UPDATE totals SET activity = activity + 1, unfinished = unfinished - (old.next_ms IS NOT NULL),
+        parked = parked - (old.state = 'parked' AND old.reason IS NOT 'group_deleted');
+END;
+
+CREATE TABLE receipts (
+    rid INTEGER PRIMARY KEY, receipt_id TEXT NOT NULL UNIQUE, group_id TEXT NOT NULL,
+    created_ms INTEGER NOT NULL, size INTEGER NOT NULL
+) STRICT;
+CREATE TABLE receipt_items (
+    rid INTEGER NOT NULL, pos INTEGER NOT NULL, item_id INTEGER NOT NULL, uuid TEXT NOT NULL,
+    duplicate INTEGER NOT NULL, PRIMARY KEY (rid, pos)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE answers (
+    gid INTEGER NOT NULL, operation TEXT NOT NULL, key TEXT NOT NULL, input_hash TEXT NOT NULL,
+    rid INTEGER, items TEXT NOT NULL, expires_ms INTEGER NOT NULL, PRIMARY KEY (gid, operation, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX answers_expiry ON answers (expires_ms);
+
+CREATE TABLE entities (
+    id INTEGER PRIMARY KEY, gid INTEGER NOT NULL, uuid TEXT NOT NULL, name TEXT NOT NULL,
+    created_ms INTEGER NOT NULL, summary TEXT NOT NULL, attributes TEXT NOT NULL, labels TEXT NOT NULL,
+    source_episode_uuid TEXT NOT NULL, updated_ms INTEGER NOT NULL, stamps TEXT NOT NULL, UNIQUE (uuid, gid)
+) STRICT;
+CREATE TABLE names (
+    gid INTEGER NOT NULL, name_key TEXT NOT NULL, entity_id INTEGER NOT NULL, PRIMARY KEY (gid, name_key)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE mentions (
+    episode_id INTEGER NOT NULL, entity_id INTEGER NOT NULL, uuid TEXT NOT NULL,
+    created_ms INTEGER NOT NULL, PRIMARY KEY (episode_id, entity_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE facts (
+    id INTEGER PRIMARY KEY, gid INTEGER NOT NULL, rev INTEGER NOT NULL, uuid TEXT NOT NULL,
+    source_id INTEGER NOT NULL, target_id INTEGER NOT NULL, name TEXT NOT NULL, fact TEXT NOT NULL,
+    source_name TEXT NOT NULL, target_name TEXT NOT NULL, created_ms INTEGER NOT NULL,
+    reference_ms INTEGER NOT NULL, slot TEXT NOT NULL, fact_key TEXT NOT NULL, valid_ms INTEGER,
+    invalid_ms INTEGER, expired_ms INTEGER, kind TEXT NOT NULL, polarity TEXT NOT NULL,
+    qualifiers TEXT NOT NULL, keywords TEXT NOT NULL, weight REAL NOT NULL, episodes TEXT NOT NULL,
+    evidence TEXT NOT NULL, expired_by_fact TEXT, expired_by_episode TEXT, expired_reason TEXT,
+    invalid_before_ms INTEGER, attributes TEXT NOT NULL, UNIQUE (uuid, gid)
+) STRICT;
+CREATE INDEX facts_rev ON facts (gid, rev);
+CREATE INDEX facts_slot ON facts (gid, slot);
+CREATE INDEX facts_source ON facts (source_id);
+CREATE INDEX facts_target ON facts (target_id);
+CREATE TABLE fact_tombstones (
+    gid INTEGER NOT NULL, uuid TEXT NOT NULL, slot TEXT NOT NULL, fact TEXT NOT NULL,
+    deleted_ms INTEGER NOT NULL, rev INTEGER NOT NULL, PRIMARY KEY (gid, uuid)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX fact_tombstones_rev ON fact_tombstones (gid, rev);
+CREATE INDEX fact_tombstones_slot ON fact_tombstones (gid, slot);
+
+CREATE TABLE fact_vectors (id INTEGER PRIMARY KEY, space TEXT NOT NULL, vector BLOB NOT NULL) STRICT;
+CREATE TABLE entity_vectors (id INTEGER PRIMARY KEY, space TEXT NOT NULL, vector BLOB NOT NULL) STRICT;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST,)
+SCHEMA_VERSION = len(MIGRATIONS)

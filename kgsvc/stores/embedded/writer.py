@@ -1,0 +1,209 @@
+"""One thread that writes: queued jobs share a durable transaction (group commit), each in its savepoint."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apsw
+
+from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.stores.embedded.connection import BusyHandler, open_writer
+from kgsvc.stores.embedded.errors import unavailable
+
+T = TypeVar("T")
+_JOBS_PER_COMMIT = 128
+_CHECKPOINT_PAGES = 2_000
+_LONG_WAL_PAGES = 32_000  # 256 MB: readers that never pause kept it from being reused
+_IDLE_S = 1.0
+_TRUNCATE_PATIENCE_S = 0.05
+
+
+@dataclass(slots=True)
+class _Job:
+    work: Callable[[apsw.Connection], Any]
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+    result: Any = None
+    error: BaseException | None = None
+
+
+class Writer:
+    """The only writer of this process. A job's caller hears of it only after the commit."""
+
+    def __init__(self, directory: Path, patience_s: float) -> None:
+        self._directory = directory
+        self._busy = BusyHandler(patience_s)
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._wal_pages = 0
+        self._checkpointed = 0
+        self._opened: Future[None] = Future()
+        self._ended: Future[None] = Future()
+        self._thread = threading.Thread(target=self._run, name="kgsvc-store-writer", daemon=True)
+
+    async def open(self) -> None:
+        """Start the thread and open the file. Raises StoreUnavailable."""
+        self._thread.start()
+        await asyncio.wrap_future(self._opened)
+
+    async def close(self) -> None:
+        """Run what is queued, truncate the log, release the file. May be called again."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._jobs.put(None)
+        await asyncio.shield(asyncio.wrap_future(self._ended))
+
+    async def run(self, work: Callable[[apsw.Connection], T]) -> T:
+        """What `work` returns or raises, once its transaction is durable.
+
+        Cancelled before its turn, the job does not run; later it runs whole.
+        """
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        with self._lock:
+            if self._closed:
+                raise StoreUnavailable("the embedded store is closed")
+            self._jobs.put(_Job(work, loop, future))
+        return await future
+
+    def _run(self) -> None:
+        try:
+            db = open_writer(self._directory, self._busy)
+        except (apsw.Error, OSError) as error:
+            self._give_up()
+            self._opened.set_exception(_opening_failed(error))
+            return
+        db.set_wal_hook(self._note_wal)
+        self._opened.set_result(None)
+        try:
+            self._serve(db)
+        finally:
+            db.close()
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """Nobody may wait for a thread that has ended."""
+        with self._lock:
+            self._closed = True
+        left: list[_Job] = []
+        with contextlib.suppress(queue.Empty):
+            while True:
+                if (job := self._jobs.get_nowait()) is not None:
+                    job.error = StoreUnavailable("the embedded store is closed")
+                    left.append(job)
+        _settle(left)
+        self._ended.set_result(None)
+
+    def _serve(self, db: apsw.Connection) -> None:
+        going = True
+        while going:
+            jobs, going = self._take()
+            if jobs:
+                self._commit(db, jobs)
+                _settle(jobs)
+                jobs.clear()
+                self._checkpoint(db)
+            elif self._wal_pages:
+                self._truncate(db)
+        self._truncate(db)
+
+    def _take(self) -> tuple[list[_Job], bool]:
+        """The queued jobs (none: idle for a while), and whether more may come."""
+        jobs: list[_Job] = []
+        with contextlib.suppress(queue.Empty):
+            job = self._jobs.get(timeout=_IDLE_S if self._wal_pages else None)
+            while job is not None:
+                if not job.future.cancelled():
+                    jobs.append(job)
+                if len(jobs) == _JOBS_PER_COMMIT:
+                    return jobs, True
+                job = self._jobs.get_nowait()
+            return jobs, False
+        return jobs, True
+
+    def _commit(self, db: apsw.Connection, jobs: list[_Job]) -> None:
+        try:
+            db.execute("BEGIN IMMEDIATE")
+            for job in jobs:
+                _run_alone(db, job)
+            db.execute("COMMIT")
+        except apsw.Error as error:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            for job in jobs:
+                job.error = job.error or unavailable(error)
+
+    def _note_wal(self, _db: apsw.Connection, _name: str, pages: int) -> int:
+        self._wal_pages = pages
+        if pages < self._checkpointed:  # the log began anew
+            self._checkpointed = 0
+        return apsw.SQLITE_OK
+
+    def _checkpoint(self, db: apsw.Connection) -> None:
+        if self._wal_pages - self._checkpointed < _CHECKPOINT_PAGES:
+            return
+        if self._wal_pages > _LONG_WAL_PAGES:
+            self._truncate(db)
+        # A failed checkpoint loses nothing: the log keeps everything and the next one tries again.
+        with contextlib.suppress(apsw.Error):
+            db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        self._checkpointed = self._wal_pages
+
+    def _truncate(self, db: apsw.Connection) -> None:
+        patience = self._busy.patience_s
+        self._busy.patience_s = _TRUNCATE_PATIENCE_S
+        with contextlib.suppress(apsw.Error):
+            db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        self._busy.patience_s = patience
+        self._wal_pages = self._checkpointed = 0
+
+
+def _run_alone(db: apsw.Connection, job: _Job) -> None:
+    """Run one job so that its failure leaves the others' writes alone."""
+    db.execute("SAVEPOINT job")
+    try:
+        job.result = job.work(db)
+    except Exception as error:
+        if not db.in_transaction:  # the engine has rolled everything back
+            raise
+        job.error = unavailable(error) if isinstance(error, apsw.Error) else error
+        db.execute("ROLLBACK TO job")
+    db.execute("RELEASE job")
+
+
+def _settle(jobs: list[_Job]) -> None:
+    """Deliver results with one wake-up per event loop."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
+    for job in jobs:
+        by_loop.setdefault(job.loop, []).append(job)
+    for loop, own in by_loop.items():
+        with contextlib.suppress(RuntimeError):  # the caller's loop is closed: nobody waits
+            loop.call_soon_threadsafe(_deliver, own)
+
+
+def _deliver(jobs: list[_Job]) -> None:
+    for job in jobs:
+        if job.future.done():  # cancelled meanwhile
+            continue
+        if job.error is None:
+            job.future.set_result(job.result)
+        else:
+            job.future.set_exception(job.error)
+
+
+def _opening_failed(error: apsw.Error | OSError) -> StoreUnavailable:
+    if isinstance(error, apsw.Error):
+        return unavailable(error)
+    made = StoreUnavailable("the directory of the embedded store cannot be used")
+    made.__cause__ = error
+    return made
