@@ -1,0 +1,1 @@
+"""Ranking, its indexes and their cache."""

@@ -1,0 +1,215 @@
+"""Loading, following, eviction, and what happens when callers or the store go away."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import replace
+
+import pytest
+
+from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.retrieval.group_index import GroupIndex
+from kgsvc.retrieval.index_cache import IndexCache
+from kgsvc.retrieval.settings import SearchSettings
+from tests.unit.retrieval.feed import Feed, fact
+
+SETTINGS = SearchSettings(load_page=10)
+
+
+def cache_of(feed: Feed, settings: SearchSettings = SETTINGS) -> IndexCache:
+    return IndexCache(feed, settings, "", 0)
+
+
+async def size(cache: IndexCache, feed: Feed, group: str = "g") -> int:
+    head = (await feed.heads([group]))[group]
+    return await cache.use(head, len)
+
+
+def filled(count: int, group: str = "g") -> Feed:
+    feed = Feed()
+    feed.write(*(fact(f"{group}{i}", f"text {i}", group) for i in range(count)))
+    return feed
+
+
+async def test_loads_page_by_page_and_then_only_what_is_new() -> None:
+    feed = filled(25)
+    cache = cache_of(feed)
+    assert await size(cache, feed) == 25
+    assert feed.reads == [("g", 0), ("g", 10), ("g", 20)]
+    assert await size(cache, feed) == 25
+    feed.write(fact("new"))
+    feed.remove("g", "g3")
+    feed.remove("g", "g4")
+    assert await size(cache, feed) == 24
+    assert feed.reads[3:] == [("g", 25)]
+
+
+async def test_a_new_epoch_starts_from_nothing() -> None:
+    feed = filled(25)
+    cache = cache_of(feed)
+    await size(cache, feed)
+    feed.delete_group("g")
+    assert await size(cache, feed) == 0
+    feed.write(fact("again"))
+    assert await size(cache, feed) == 1
+
+
+async def test_an_epoch_that_ends_while_loading() -> None:
+    feed = filled(25)
+    cache = cache_of(feed)
+    head = (await feed.heads(["g"]))["g"]
+    feed.gate = asyncio.Event()
+    loading = asyncio.create_task(cache.use(head, len))
+    await feed.waiting.wait()
+    feed.delete_group("g")
+    feed.write(fact("again"))
+    feed.gate.set()
+    assert await loading == 1
+
+
+async def test_a_head_older_than_the_index_needs_no_read() -> None:
+    feed = filled(3)
+    cache = cache_of(feed)
+    old = (await feed.heads(["g"]))["g"]
+    feed.delete_group("g")
+    feed.write(fact("again"))
+    assert await size(cache, feed) == 1
+    assert await cache.use(old, len) == 1
+    assert len(feed.reads) == 1
+
+
+async def test_many_callers_load_once() -> None:
+    feed = filled(25)
+    cache = cache_of(feed)
+    assert await asyncio.gather(*(size(cache, feed) for _ in range(8))) == [25] * 8
+    assert len(feed.reads) == 3
+
+
+async def test_another_group_is_served_while_one_loads() -> None:
+    feed = filled(5)
+    feed.write(fact("o", group="other"))
+    cache = cache_of(feed)
+    await size(cache, feed, "other")
+    feed.gate = asyncio.Event()
+    loading = asyncio.create_task(size(cache, feed))
+    await feed.waiting.wait()
+    assert await size(cache, feed, "other") == 1
+    assert not loading.done()
+    feed.gate.set()
+    assert await loading == 5
+
+
+async def test_the_least_recently_used_goes_first() -> None:
+    feed = Feed()
+    for group in "abc":
+        feed.write(*(fact(f"{group}{i}", "some text", group) for i in range(20)))
+    cache = cache_of(feed)
+    await size(cache, feed, "a")
+    one = cache.nbytes
+    cache = cache_of(feed, replace(SETTINGS, index_bytes=int(2.5 * one)))
+    for group in "abac":
+        await size(cache, feed, group)
+    assert cache.group_ids == ("a", "c")
+    assert cache.nbytes == 2 * one
+    assert await size(cache, feed, "b") == 20
+    assert cache.group_ids == ("c", "b")
+
+
+async def test_a_group_over_the_bound_stays_alone() -> None:
+    feed = filled(20)
+    feed.write(fact("o", group="other"))
+    cache = cache_of(feed, replace(SETTINGS, index_bytes=1))
+    await size(cache, feed, "other")
+    assert await size(cache, feed) == 20
+    assert cache.group_ids == ("g",)
+
+
+async def test_growth_counts_towards_the_bound() -> None:
+    feed = filled(2)
+    cache = cache_of(feed)
+    await size(cache, feed)
+    before = cache.nbytes
+    feed.write(*(fact(f"more{i}", "more text") for i in range(50)))
+    await size(cache, feed)
+    assert cache.nbytes > before + 50 * 400
+    cache.forget("g")
+    assert cache.nbytes == 0
+
+
+async def test_a_failing_store_is_an_error_once_and_no_harm() -> None:
+    feed = filled(25)
+    cache = cache_of(feed)
+    feed.error = StoreUnavailable("down")
+    with pytest.raises(StoreUnavailable):
+        await size(cache, feed)
+    assert await size(cache, feed) == 25
+
+
+async def test_a_store_that_never_answers_meets_a_deadline() -> None:
+    feed = filled(5)
+    feed.gate = asyncio.Event()
+    with pytest.raises(StoreUnavailable):
+        await size(cache_of(feed, replace(SETTINGS, store_timeout_s=0.01)), feed)
+    with pytest.raises(StoreUnavailable):
+        await size(cache_of(feed, replace(SETTINGS, search_timeout_s=0.01)), feed)
+    feed.gate.set()
+
+
+async def test_loading_goes_on_when_the_caller_leaves() -> None:
+    feed = filled(25)
+    cache = cache_of(feed)
+    feed.gate = asyncio.Event()
+    caller = asyncio.create_task(size(cache, feed))
+    await feed.waiting.wait()
+    caller.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+    feed.gate.set()
+    assert await size(cache, feed) == 25
+    assert len(feed.reads) == 3
+    await cache.close()
+    assert cache.nbytes == 0
+
+
+async def test_nobody_touches_an_index_that_an_abandoned_thread_still_reads() -> None:
+    feed = filled(5)
+    cache = cache_of(feed)
+    await size(cache, feed)
+    started, go_on = threading.Event(), threading.Event()
+
+    def slow(index: GroupIndex) -> tuple[int, int]:
+        before = len(index)
+        started.set()
+        go_on.wait(10)
+        return before, len(index)
+
+    head = (await feed.heads(["g"]))["g"]
+    seen: list[tuple[int, int]] = []
+    caller = asyncio.create_task(cache.use(head, lambda index: seen.append(slow(index)), heavy=True))
+    await asyncio.to_thread(started.wait, 10)
+    caller.cancel()
+    feed.write(fact("new"))
+    later = asyncio.create_task(size(cache, feed))
+    await asyncio.sleep(0)
+    assert feed.reads == [("g", 0)]
+    go_on.set()
+    assert await later == 6
+    assert seen == [(5, 5)]
+
+
+async def test_a_change_that_cannot_be_applied_is_not_half_applied(monkeypatch: pytest.MonkeyPatch) -> None:
+    feed = filled(5)
+    cache = cache_of(feed)
+    await size(cache, feed)
+    feed.write(fact("a"), fact("b"))
+    with monkeypatch.context() as patch:
+        patch.setattr(GroupIndex, "_set_columns", _broken)
+        with pytest.raises(RuntimeError):
+            await size(cache, feed)
+    assert await size(cache, feed) == 7
+    assert feed.reads[-1] == ("g", 0)
+
+
+def _broken(*_: object) -> None:
+    raise RuntimeError

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kgsvc.retrieval.vectors import COSINE_FLOOR, VectorColumn
+
+
+def unit(array: NDArray[np.float64]) -> NDArray[np.float32]:
+    return (array / np.linalg.norm(array, axis=-1, keepdims=True)).astype(np.float32)
+
+
+def column(vectors: NDArray[np.float32]) -> VectorColumn:
+    filled = VectorColumn(vectors.shape[1])
+    for row, vector in enumerate(vectors):
+        filled.reserve(row + 1)
+        filled.put(row, vector.tobytes())
+    return filled
+
+
+def test_cosines_are_exact_and_the_same_in_every_row() -> None:
+    rng = np.random.default_rng(7)
+    vectors, query = unit(rng.normal(size=(333, 96))), unit(rng.normal(size=96))
+    order = rng.permutation(333)
+    rows = np.arange(333)
+    straight_rows, straight = column(vectors).nearest(query, rows, 333)
+    mixed_rows, mixed = column(vectors[order]).nearest(query, rows, 333)
+    by_vector = dict(zip(order[mixed_rows].tolist(), mixed.tolist(), strict=True))
+    assert dict(zip(straight_rows.tolist(), straight.tolist(), strict=True)) == by_vector
+    expected = vectors.astype(np.float64) @ query.astype(np.float64)
+    assert straight == pytest.approx(expected[straight_rows], abs=1e-9)
+    assert sorted(straight_rows) == np.flatnonzero(expected > COSINE_FLOOR).tolist()
+
+
+def test_preselection_never_loses_one_of_the_nearest() -> None:
+    rng = np.random.default_rng(8)
+    vectors, query = unit(rng.normal(size=(500, 32))), unit(rng.normal(size=32))
+    rows, _ = column(vectors).nearest(query, np.arange(500), 20)
+    nearest = np.argsort(-(vectors.astype(np.float64) @ query))[:20]
+    assert set(nearest.tolist()) <= set(rows.tolist())
+    assert len(rows) < 30
+
+
+def test_equal_vectors_at_the_edge_all_stay() -> None:
+    vectors = np.tile(unit(np.ones(5)), (50, 1))
+    rows, cosines = column(vectors).nearest(vectors[0], np.arange(50), 3)
+    assert len(rows) == 50
+    assert len(set(cosines.tolist())) == 1
+
+
+def test_only_rows_asked_for_and_only_positive_cosines() -> None:
+    vectors = np.array([[1, 0], [0, 1], [-1, 0], [0.6, 0.8]], np.float32)
+    rows, cosines = column(vectors).nearest(np.array([1, 0], np.float32), np.array([1, 2, 3]), 10)
+    assert rows.tolist() == [3]
+    assert cosines.tolist() == pytest.approx([0.6])
+
+
+@pytest.mark.parametrize("bad", [None, b"", bytes(12), np.ones(3, np.float32).tobytes()])
+def test_a_vector_of_another_length_is_none(bad: bytes | None) -> None:
+    held = column(np.array([[1, 0]], np.float32))
+    held.put(0, bad)
+    rows, _ = held.nearest(np.array([1, 0], np.float32), np.array([0]), 10)
+    assert rows.tolist() == []
