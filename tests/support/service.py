@@ -1,0 +1,184 @@
+"""A kgsvc server under test: a real child process of `python -m kgsvc serve`, or one on the test's own loop.
+
+    async with Service(store_spec.settings, tmp_path) as service, Client(service.address) as client:
+        ...
+        service.kill9()
+        await service.start()   # the same settings again, a new port
+
+The child sees no KGSVC_* or OPENAI_* variable but the settings given. Only processes started here are
+signalled, by their pid.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import TracebackType
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+READY_S = 60.0
+STOP_S = 60.0
+_ADDRESS = re.compile(r"127\.0\.0\.1:[1-9]\d*")
+_HIDDEN = ("KGSVC_", "OPENAI_")
+_LOOK_S = 0.02
+
+DEFAULTS = {
+    "server.listen": "127.0.0.1:0",
+    "server.metrics_listen": "",
+    "logging.level": "info",
+    "models.extractor": "offline",
+    "models.embedder": "offline",
+}
+
+
+def environment(settings: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a child: ours without settings, plus `settings` by configuration key."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(_HIDDEN)}
+    given = {f"KGSVC_{key.replace('.', '_').upper()}": value for key, value in settings.items()}
+    return clean | given | {"PYTHONUNBUFFERED": "1"}
+
+
+class Died(AssertionError):
+    """A server ended, or did not become ready, when it should have run; with what it printed."""
+
+
+class Service:
+    """One server process. As a context manager: started, ready, killed at the end if it still runs."""
+
+    def __init__(self, settings: Mapping[str, str], folder: Path, name: str = "server") -> None:
+        self.settings = {**DEFAULTS, **settings}
+        self.name = name
+        self._stdout = folder / f"{name}.out"
+        self._stderr = folder / f"{name}.err"
+        self._read_from = 0
+        self._process: subprocess.Popen[bytes] | None = None
+        self._address: str | None = None
+
+    @property
+    def address(self) -> str:
+        """host:port of the running server."""
+        assert self._address is not None, f"{self.name} is not running"
+        return self._address
+
+    @property
+    def pid(self) -> int:
+        """Of the process started last."""
+        assert self._process is not None, f"{self.name} was never started"
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    async def start(self, settings: Mapping[str, str] | None = None) -> Service:
+        """Start a process, with some settings changed, and wait until it listens. Raises Died."""
+        self.spawn(settings)
+        deadline = time.monotonic() + READY_S
+        while not self._listening():
+            if not self.running or time.monotonic() > deadline:
+                await self.stop()
+                raise Died(f"{self.name} did not come to listen:\n{self.said()}")
+            await asyncio.sleep(_LOOK_S)
+        return self
+
+    def spawn(self, settings: Mapping[str, str] | None = None) -> None:
+        """Start a process without waiting for anything."""
+        assert not self.running, f"{self.name} runs already"
+        self.settings |= settings or {}
+        self._address = None
+        self._read_from = self._stdout.stat().st_size if self._stdout.exists() else 0
+        with self._stdout.open("ab") as out, self._stderr.open("ab") as err:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "kgsvc", "serve"],
+                env=environment(self.settings),
+                cwd=REPOSITORY,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+
+    def _listening(self) -> bool:
+        with self._stdout.open("rb") as printed:
+            printed.seek(self._read_from)
+            found = _ADDRESS.search(printed.read().decode(errors="replace"))
+        self._address = found[0] if found else None
+        return found is not None
+
+    def send(self, number: signal.Signals) -> None:
+        """Signal the process."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def kill9(self) -> None:
+        """End it as a crash would, and reap it."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait(STOP_S)
+
+    def pause(self) -> None:
+        """SIGSTOP: the process stands still and does not know it."""
+        self.send(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """SIGCONT after `pause`."""
+        self.send(signal.SIGCONT)
+
+    async def terminate(self) -> int:
+        """SIGTERM; the exit code once it has drained. Raises Died when it does not end."""
+        self.send(signal.SIGTERM)
+        return await self.ended()
+
+    async def ended(self) -> int:
+        """The exit code, once the process has ended by itself. Raises Died."""
+        assert self._process is not None
+        try:
+            return await asyncio.to_thread(self._process.wait, STOP_S)
+        except subprocess.TimeoutExpired:
+            self.kill9()
+            raise Died(f"{self.name} did not end:\n{self.said()}") from None
+
+    async def stop(self) -> None:
+        """End it in whatever state it is."""
+        if self.running:
+            await asyncio.to_thread(self.kill9)
+
+    def said(self, last: int = 4_000) -> str:
+        """The end of what it printed, for failure messages."""
+        parts = [
+            f"--- {path.name} ---\n{path.read_text(errors='replace')[-last:]}"
+            for path in (self._stdout, self._stderr)
+            if path.exists()
+        ]
+        return "\n".join(parts)
+
+    async def __aenter__(self) -> Service:
+        return await self.start()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            error.add_note(self.said())
+        await self.stop()
+
+
+@asynccontextmanager
+async def in_process(settings: Mapping[str, str]) -> AsyncIterator[str]:
+    """The same server on the running loop, for tests that need no process; yields its address."""
+    from kgsvc.app import running
+
+    from kgsvc.config import load
+
+    loaded = load({**DEFAULTS, **settings}, environ={})
+    async with running(loaded.settings) as app:
+        yield app.address

@@ -1,0 +1,94 @@
+"""The stores that black-box tests run on: an embedded folder of the test's own, and both Neo4js.
+
+A Neo4j database is shared by all tests: isolation is a group id of the test's own (fixture `group`). Tests
+of ClearAll need a store that nobody else uses: `own_store_spec` is an embedded folder, or a Neo4j started
+for that test alone.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.neo4j_fixture import NEO4J_LABELS, Address, Servers, unavailable
+from tests.support.neo4j_server import VERSIONS, Neo4jServer, Unavailable
+
+EMBEDDED = "embedded"
+STORE_LABELS = (EMBEDDED, *NEO4J_LABELS)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSpec:
+    """Where a server under test keeps its graph."""
+
+    label: str
+    data_dir: Path | None = None
+    neo4j: Address | None = None
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The store's part of a server's settings, by configuration key."""
+        if self.neo4j is None:
+            return {"store.kind": "embedded", "store.data_dir": str(self.data_dir)}
+        return {
+            "store.kind": "neo4j",
+            "store.neo4j_uri": self.neo4j.uri,
+            "store.neo4j_user": self.neo4j.user,
+            "store.neo4j_password": self.neo4j.password,
+        }
+
+
+def spec_of(label: str, folder: Path, servers: Servers) -> StoreSpec:
+    """The store called `label`; an embedded one lives in `folder`."""
+    if label == EMBEDDED:
+        return StoreSpec(label, data_dir=folder / "data")
+    return StoreSpec(label, neo4j=servers(label))
+
+
+@pytest.fixture(params=STORE_LABELS)
+def store_spec(request: pytest.FixtureRequest, tmp_path: Path) -> StoreSpec:
+    """Each store in turn."""
+    if request.param == EMBEDDED:  # without asking for servers: none is started for embedded tests alone
+        return StoreSpec(EMBEDDED, data_dir=tmp_path / "data")
+    return spec_of(request.param, tmp_path, request.getfixturevalue("neo4j_servers"))
+
+
+@pytest.fixture
+def embedded_spec(tmp_path: Path) -> StoreSpec:
+    """The embedded store alone."""
+    return StoreSpec(EMBEDDED, data_dir=tmp_path / "data")
+
+
+@pytest.fixture(params=NEO4J_LABELS)
+def neo4j_spec(request: pytest.FixtureRequest, neo4j_servers: Servers) -> StoreSpec:
+    """Each Neo4j in turn."""
+    return StoreSpec(request.param, neo4j=neo4j_servers(request.param))
+
+
+@pytest.fixture(params=STORE_LABELS)
+def own_store_spec(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StoreSpec]:
+    """Each store in turn, empty and used by this test alone; a Neo4j is started for it."""
+    if request.param == EMBEDDED:
+        yield StoreSpec(EMBEDDED, data_dir=tmp_path / "data")
+        return
+    server = Neo4jServer(VERSIONS[request.param], tmp_path / "neo4j")
+    try:
+        running = server.start()
+    except Unavailable as error:
+        unavailable(str(error))
+    else:
+        yield StoreSpec(request.param, neo4j=Address(running.uri, running.password))
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def group(request: pytest.FixtureRequest) -> str:
+    """A group id that no other test uses, naming the test for people who look into the database."""
+    test = re.sub(r"\W+", "-", request.node.name)[:80]
+    return f"{test}-{uuid.uuid4().hex[:12]}"
