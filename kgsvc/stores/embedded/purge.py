@@ -6,7 +6,7 @@ import apsw
 
 from kgsvc.stores.embedded.groups import id_span
 from kgsvc.stores.embedded.receipts import GROUP_DELETED
-from kgsvc.stores.embedded.sql import first_row
+from kgsvc.stores.embedded.sql import all_rows, first_row
 
 # Each removes some rows of one table within an id span (?1 to ?2); run again until nothing is removed.
 _BY_ID = (
@@ -19,10 +19,6 @@ _BY_ID = (
         (SELECT id FROM episode_edges WHERE id BETWEEN ?1 AND ?2 LIMIT 500)
     """,
     "DELETE FROM stages WHERE id IN (SELECT id FROM stages WHERE id BETWEEN ?1 AND ?2 LIMIT 200)",
-    """
-    DELETE FROM items WHERE id IN
-        (SELECT id FROM items WHERE id BETWEEN ?1 AND ?2 AND reason IS NOT 'group_deleted' LIMIT 300)
-    """,
     "DELETE FROM episodes WHERE id IN (SELECT id FROM episodes WHERE id BETWEEN ?1 AND ?2 LIMIT 100)",
     "DELETE FROM fact_vectors WHERE id IN (SELECT id FROM fact_vectors WHERE id BETWEEN ?1 AND ?2 LIMIT 300)",
     "DELETE FROM facts WHERE id IN (SELECT id FROM facts WHERE id BETWEEN ?1 AND ?2 LIMIT 300)",
@@ -49,11 +45,11 @@ _BY_GID = (
 
 def purge_some(db: apsw.Connection) -> bool:
     """Remove one batch of one dead group; False when no dead group is left."""
-    row = first_row(db, "SELECT gid, deleted_ms FROM dead_groups ORDER BY gid LIMIT 1")
+    row = first_row(db, "SELECT gid, deleted_ms, items_upto FROM dead_groups ORDER BY gid LIMIT 1")
     if row is None:
         return False
-    gid, deleted_ms = row
-    if _park_some(db, gid, deleted_ms):
+    gid, deleted_ms, items_upto = row
+    if _end_items(db, gid, deleted_ms, items_upto):
         return True
     for statement in _BY_ID:
         db.execute(statement, id_span(gid))
@@ -67,14 +63,25 @@ def purge_some(db: apsw.Connection) -> bool:
     return True
 
 
-def _park_some(db: apsw.Connection, gid: int, deleted_ms: int) -> bool:
-    """End unfinished items; they stay, without content, for the receipts that name them."""
+def _end_items(db: apsw.Connection, gid: int, deleted_ms: int, upto: int) -> bool:
+    """The next items: finished ones go; unfinished ones are parked and stay, without content, for their
+    receipts. `upto` is how far the batches before came, so that what stays is not looked at again."""
+    rows = all_rows(
+        db,
+        "SELECT id FROM items WHERE id > ? AND id <= ? ORDER BY id LIMIT 300",
+        (max(upto, id_span(gid)[0]), id_span(gid)[1]),
+    )
+    if not rows:
+        return False
+    span = (rows[0][0], rows[-1][0])
     db.execute(
         """
-        UPDATE items SET state = 'parked', next_ms = NULL, reason = ?1, updated_ms = ?2, started = 0,
+        UPDATE items SET state = 'parked', next_ms = NULL, reason = ?3, updated_ms = ?4, started = 0,
             suspect = 0, content_hash = ''
-        WHERE id IN (SELECT id FROM items WHERE gid = ?3 AND next_ms IS NOT NULL LIMIT 300)
+        WHERE id BETWEEN ?1 AND ?2 AND next_ms IS NOT NULL
         """,
-        (GROUP_DELETED, deleted_ms, gid),
+        (*span, GROUP_DELETED, deleted_ms),
     )
-    return db.changes() > 0
+    db.execute("DELETE FROM items WHERE id BETWEEN ? AND ? AND reason IS NOT ?", (*span, GROUP_DELETED))
+    db.execute("UPDATE dead_groups SET items_upto = ? WHERE gid = ?", (span[1], gid))
+    return True

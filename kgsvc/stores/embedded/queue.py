@@ -137,7 +137,7 @@ def _one_suspect(db: apsw.Connection, gid: int, now_ms: int) -> list[int]:
     rows = all_rows(
         db,
         """
-        SELECT id FROM items WHERE gid = ? AND suspect = 1 AND next_ms <= ?
+        SELECT id FROM items INDEXED BY items_suspect WHERE gid = ? AND suspect = 1 AND next_ms <= ?
         ORDER BY reference_ms, uuid LIMIT 1
         """,
         (gid, now_ms),

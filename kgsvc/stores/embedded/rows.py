@@ -11,6 +11,7 @@ from kgsvc.domain.model import Entity, Episode, Evidence, Fact, FactKind, Polari
 from kgsvc.stores.embedded.sql import Row
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_decode = json.JSONDecoder().raw_decode  # the texts are our own: no white space around them
 
 
 def json_list(values: Collection[str]) -> str:
@@ -34,12 +35,12 @@ def _list_text(value: Collection[Any]) -> str:
 def _map(text: str) -> dict[str, Any]:
     if text == "{}":
         return {}
-    made: dict[str, Any] = json.loads(text)
+    made: dict[str, Any] = _decode(text)[0]
     return made
 
 
 def _strings(text: str) -> tuple[str, ...]:
-    return () if text == "[]" else tuple(json.loads(text))
+    return () if text == "[]" else tuple(_decode(text)[0])
 
 
 def episode_of(row: Row, max_chars: int | None = None) -> Episode:
@@ -192,4 +193,4 @@ def _evidence_text(evidence: Collection[Evidence]) -> str:
 
 
 def _evidence(text: str) -> tuple[Evidence, ...]:
-    return () if text == "[]" else tuple(Evidence(*row) for row in json.loads(text))
+    return () if text == "[]" else tuple(Evidence(*row) for row in _decode(text)[0])

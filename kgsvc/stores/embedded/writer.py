@@ -52,7 +52,7 @@ class Writer:
 
     async def open(self) -> None:
         """Start the thread and open the file. Raises StoreUnavailable."""
-        self._thread.start()
+        await asyncio.to_thread(self._thread.start)
         await asyncio.wrap_future(self._opened)
 
     async def close(self) -> None:
@@ -138,7 +138,7 @@ class Writer:
                 _run_alone(db, job)
             db.execute("COMMIT")
         except apsw.Error as error:
-            if db.in_transaction:
+            with contextlib.suppress(apsw.Error):  # the engine may have rolled back by itself
                 db.execute("ROLLBACK")
             for job in jobs:
                 job.error = job.error or unavailable(error)
