@@ -90,6 +90,8 @@ def test_distances_run_over_visible_facts_only() -> None:
     )
     assert ask(index, "whale", center="a").distances == {("near", "g"): 0, ("next", "g"): 1}
     assert ask(index, "whale", center="nobody").distances == {}
+    index.apply(page(rev=2, removed=["near"]))
+    assert ask(index, "whale", center="a").distances == {}
 
 
 words = st.lists(st.sampled_from(["whale", "shark", "the", "tea", "猫が"]), max_size=5).map(" ".join)
