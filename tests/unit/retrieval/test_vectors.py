@@ -42,13 +42,13 @@ def test_preselection_never_loses_one_of_the_nearest() -> None:
     assert len(rows) < 30
 
 
-@pytest.mark.parametrize("seed", [2, 6, 13])  # products by BLAS that differ from row to row
+@pytest.mark.parametrize("seed", [2, 13, 14])  # products by BLAS that differ from row to row
 def test_equal_vectors_at_the_edge_all_stay(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    vectors = np.tile(unit(rng.normal(size=384)), (333, 1))
+    vectors = np.tile(unit(rng.normal(size=384)), (1001, 1))
     query = unit(vectors[0] + 0.1 * rng.normal(size=384))
-    rows, cosines = column(vectors).nearest(query, np.arange(333), 3)
-    assert len(rows) == 333
+    rows, cosines = column(vectors).nearest(query, np.arange(1001), 3)
+    assert len(rows) == 1001
     assert len(set(cosines.tolist())) == 1
 
 
