@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 
+from kgsvc.domain.clock import Clock
 from kgsvc.domain.delta import GroupHead
 from kgsvc.domain.errors import NotFound, StoreUnavailable
 from kgsvc.domain.model import Fact
@@ -45,7 +46,7 @@ class SearchFacts:
         store: SearchStore,
         embedder: Embedder | None,
         settings: SearchSettings,
-        clock: Callable[[], int],
+        clock: Clock,
     ) -> None:
         self._store = store
         self._settings = settings
@@ -87,7 +88,7 @@ class SearchFacts:
         return Query(
             terms=terms,
             vector=await self._vectors.of(text),
-            now_ms=self._clock() if now_ms is None else now_ms,
+            now_ms=self._clock.now_ms() if now_ms is None else now_ms,
             candidates=max(self._settings.candidates, max_facts),
             center_node_uuid=center,
         )

@@ -123,6 +123,16 @@ class Feed:
         group.head = GroupHead(group.head.group_id, group.head.rev + 1, group.head.epoch)
 
 
+class Stopped:
+    """A clock that stands at NOW."""
+
+    def now_ms(self) -> int:
+        return NOW
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
 class Embedder:
     """Known texts have vectors, others none; may be told to fail or to hang."""
 

@@ -10,7 +10,7 @@ from kgsvc.domain.model import RoleType
 from kgsvc.retrieval.memory import GetMemory, MemoryMessage, compose
 from kgsvc.retrieval.search import SearchFacts
 from kgsvc.retrieval.settings import SearchSettings
-from tests.unit.retrieval.feed import NOW, Embedder, Feed, fact, indexed, vector
+from tests.unit.retrieval.feed import NOW, Embedder, Feed, Stopped, fact, indexed, vector
 
 MESSAGES = (
     MemoryMessage(RoleType.USER, "Who drinks tea?", "Ann"),
@@ -32,7 +32,7 @@ def search() -> SearchFacts:
         fact("a", "Bob drinks tea", source="bob", target="tea"),
         indexed(fact("b", "Cleo likes coffee", source="cleo", target="coffee"), vector(1, 0, 0, 0)),
     )
-    return SearchFacts(feed, Embedder({COMPOSED: vector(1, 0, 0, 0)}), SearchSettings(), lambda: NOW)
+    return SearchFacts(feed, Embedder({COMPOSED: vector(1, 0, 0, 0)}), SearchSettings(), Stopped())
 
 
 async def test_same_results_as_searching_the_composed_query(search: SearchFacts) -> None:

@@ -10,7 +10,7 @@ from kgsvc.domain.errors import ModelUnavailable, NotFound, StoreUnavailable
 from kgsvc.domain.model import Entity, Polarity
 from kgsvc.retrieval.search import Hit, SearchFacts, require_center
 from kgsvc.retrieval.settings import SearchSettings
-from tests.unit.retrieval.feed import NOW, Embedder, Feed, fact, indexed, vector
+from tests.unit.retrieval.feed import NOW, Embedder, Feed, Stopped, fact, indexed, vector
 
 SETTINGS = SearchSettings()
 
@@ -18,7 +18,7 @@ SETTINGS = SearchSettings()
 def searching(
     feed: Feed, embedder: Embedder | None = None, settings: SearchSettings = SETTINGS
 ) -> SearchFacts:
-    return SearchFacts(feed, embedder, settings, lambda: NOW)
+    return SearchFacts(feed, embedder, settings, Stopped())
 
 
 def uuids(hits: list[Hit]) -> list[str]:
