@@ -7,9 +7,9 @@ import apsw
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
 from kgsvc.stores.embedded.base import Base
-from kgsvc.stores.embedded.groups import find_group, id_span, new_gid
-from kgsvc.stores.embedded.purge import purge_some
-from kgsvc.stores.embedded.schema import ID_BITS, MIGRATIONS, SCHEMA_VERSION
+from kgsvc.stores.embedded.groups import id_span
+from kgsvc.stores.embedded.purge import bury, purge_some
+from kgsvc.stores.embedded.schema import MIGRATIONS, SCHEMA_VERSION
 from kgsvc.stores.embedded.sql import all_rows, one_row
 from kgsvc.stores.protocol import StoreInfo
 
@@ -29,7 +29,7 @@ class Admin(Base):
 
     async def delete_group(self, group_id: str, now_ms: int) -> None:
         """See AdminStore."""
-        await self._write(_bury, group_id, now_ms)
+        await self._write(bury, group_id, now_ms)
         await self._purge()
 
     async def group_ids(self) -> list[str]:
@@ -65,24 +65,6 @@ def _migrate(db: apsw.Connection) -> int:
 def _info(db: apsw.Connection) -> StoreInfo:
     version = int(one_row(db, "PRAGMA user_version")[0])
     return StoreInfo("embedded", f"SQLite {apsw.sqlite_lib_version()}", version)
-
-
-def _bury(db: apsw.Connection, group_id: str, now_ms: int) -> None:
-    """The group goes on under a new gid; what hangs on the old one is out of sight from this commit on."""
-    group = find_group(db, group_id)
-    if group is None:
-        return
-    gid = new_gid(db)
-    db.execute("INSERT INTO dead_groups (gid, deleted_ms) VALUES (?, ?)", (group.gid, now_ms))
-    db.execute(
-        """
-        UPDATE groups SET gid = ?, last_id = ?, epoch = epoch + 1, rev = rev + 1,
-            last_ms = max(?, last_ms + 1), owner_id = NULL
-        WHERE group_id = ?
-        """,
-        (gid, gid << ID_BITS, now_ms, group_id),
-    )
-    db.execute("UPDATE totals SET activity = activity + 1 WHERE id = 1")
 
 
 def _group_ids(db: apsw.Connection) -> list[str]:

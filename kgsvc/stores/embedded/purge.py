@@ -1,11 +1,12 @@
-"""Removing what hangs on dead gids, in batches small enough that other writers hardly wait."""
+"""Deleting a group: hidden in one small commit, then removed in batches that let other writers through."""
 
 from __future__ import annotations
 
 import apsw
 
-from kgsvc.stores.embedded.groups import id_span
+from kgsvc.stores.embedded.groups import find_group, id_span, new_gid
 from kgsvc.stores.embedded.receipts import GROUP_DELETED
+from kgsvc.stores.embedded.schema import ID_BITS
 from kgsvc.stores.embedded.sql import all_rows, first_row
 
 # Each removes some rows of one table within an id span (?1 to ?2); run again until nothing is removed.
@@ -41,6 +42,24 @@ _BY_GID = (
         (SELECT operation, key FROM answers WHERE gid = ?1 LIMIT 500)
     """,
 )
+
+
+def bury(db: apsw.Connection, group_id: str, now_ms: int) -> None:
+    """The group goes on under a new gid; what hangs on the old one is out of sight from this commit on."""
+    group = find_group(db, group_id)
+    if group is None:
+        return
+    gid = new_gid(db)
+    db.execute("INSERT INTO dead_groups (gid, deleted_ms) VALUES (?, ?)", (group.gid, now_ms))
+    db.execute(
+        """
+        UPDATE groups SET gid = ?, last_id = ?, epoch = epoch + 1, rev = rev + 1,
+            last_ms = max(?, last_ms + 1), owner_id = NULL
+        WHERE group_id = ?
+        """,
+        (gid, gid << ID_BITS, now_ms, group_id),
+    )
+    db.execute("UPDATE totals SET activity = activity + 1 WHERE id = 1")
 
 
 def purge_some(db: apsw.Connection) -> bool:

@@ -1,0 +1,101 @@
+"""Opening, locks of others, schemas of others, broken files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+from blockbuster import blockbuster_ctx
+
+from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.stores.conformance import checks
+from kgsvc.stores.conformance.samples import accepted, episode
+from kgsvc.stores.embedded import EmbeddedStore
+
+
+async def test_a_lock_held_for_too_long_is_unavailable(tmp_path: Path, beside: apsw.Connection) -> None:
+    hurried = await EmbeddedStore.open(tmp_path, patience_s=0.02)
+    beside.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreUnavailable, match="locked by another process") as caught:
+        await accepted(hurried, episode("g", "e1"))
+    assert isinstance(caught.value.__cause__, apsw.BusyError)
+    assert await hurried.episode("e1", None) == [], "reads do not wait for the lock"
+    beside.execute("COMMIT")
+    await accepted(hurried, episode("g", "e1"))
+    await hurried.close()
+
+
+async def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path, beside: apsw.Connection) -> None:
+    beside.pragma("user_version", 99)
+    older = await EmbeddedStore.open(tmp_path)
+    with pytest.raises(StoreUnavailable, match="schema 99"):
+        await older.migrate()
+    await older.close()
+    assert beside.pragma("user_version") == 99
+
+
+async def test_an_unmigrated_store_says_so(tmp_path: Path) -> None:
+    store = await EmbeddedStore.open(tmp_path)
+    with pytest.raises(StoreUnavailable, match="migrate"):
+        await store.heads(["g"])
+    with pytest.raises(StoreUnavailable, match="migrate"):
+        await accepted(store, episode("g", "e1"))
+    await store.close()
+
+
+async def test_a_file_that_is_no_database_is_unavailable(tmp_path: Path) -> None:
+    (tmp_path / "kgsvc.db").write_bytes(b"not a database" * 1_000)
+    with pytest.raises(StoreUnavailable, match="not a database"):
+        await EmbeddedStore.open(tmp_path)
+
+
+async def test_a_damaged_file_is_unavailable(tmp_path: Path) -> None:
+    store = await EmbeddedStore.open(tmp_path)
+    await store.migrate()
+    await accepted(store, *[episode("g", f"e{n}", body="x" * 3_000) for n in range(100)])
+    await store.close()
+    file = tmp_path / "kgsvc.db"
+    content = bytearray(file.read_bytes())
+    content[8192:] = b"\x5a" * (len(content) - 8192)
+    file.write_bytes(content)
+    store = await EmbeddedStore.open(tmp_path)
+    with pytest.raises(StoreUnavailable, match="damaged"):
+        await store.recent_episodes("g", 100)
+    await store.close()
+
+
+async def test_a_directory_that_cannot_be_made_is_unavailable(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StoreUnavailable, match="directory"):
+        await EmbeddedStore.open(tmp_path / "file" / "store")
+
+
+async def test_a_closed_store_is_unavailable(tmp_path: Path) -> None:
+    store = await EmbeddedStore.open(tmp_path)
+    await store.migrate()
+    await store.close()
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await store.heads(["g"])
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await accepted(store, episode("g", "e1"))
+    await store.close()
+
+
+async def test_versions_of_keys_are_recorded(beside: apsw.Connection) -> None:
+    rows = beside.execute("SELECT name, value FROM versions ORDER BY name").fetchall()
+    assert rows == [("normaliser", 1), ("tokeniser", 1)]
+
+
+async def test_the_file_is_set_up_for_durability(beside: apsw.Connection) -> None:
+    pragmas = ("journal_mode", "synchronous", "page_size")
+    assert [beside.pragma(name) for name in pragmas] == ["wal", 2, 8192]
+
+
+async def test_the_event_loop_is_never_blocked(tmp_path: Path) -> None:
+    with blockbuster_ctx():
+        store = await EmbeddedStore.open(tmp_path / "store")
+        await store.migrate()
+        for check in checks()[::9]:
+            await check.run(store, "scratch")
+        await store.close()
