@@ -1,0 +1,197 @@
+"""Reading: previous_episodes, recent_episodes, names, slots, entity, fact, episode."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from kgsvc.domain.delta import GroupHead
+from kgsvc.domain.model import Entity, Episode, Fact, Source
+from kgsvc.stores.conformance.expect import equal
+from kgsvc.stores.conformance.samples import (
+    NOW,
+    accepted,
+    entity,
+    episode,
+    fact,
+    head,
+    pair,
+    parked,
+    tombstone,
+    write,
+)
+from kgsvc.stores.protocol import Anchor, EpisodeCut, Store
+
+
+async def previous_episodes_are_the_latest_before(store: Store, group_id: str) -> None:
+    """The latest `limit` before the anchor by (reference_ms, uuid), oldest first, whole episodes."""
+    made = [episode(group_id, f"e{n}", at=10 * n, name=f"n{n}", role="Ada") for n in range(6)]
+    await accepted(store, *reversed(made))
+    found = await _previous(store, group_id, Anchor("e4", Source.TEXT, NOW + 40), limit=3)
+    equal(found, made[1:4], "previous_episodes: three before the fifth")
+    found = await _previous(store, group_id, Anchor("e1", Source.TEXT, NOW + 10), limit=3)
+    equal(found, made[:1], "previous_episodes: fewer than the limit")
+    found = await _previous(store, group_id, Anchor("e0", Source.TEXT, NOW), limit=3)
+    equal(found, [], "previous_episodes: nothing before the first")
+
+
+async def ties_are_broken_by_uuid(store: Store, group_id: str) -> None:
+    """At one reference time those with a smaller uuid come before, the anchor itself never."""
+    made = [episode(group_id, uuid) for uuid in ("A", "a", "b", "c")]
+    await accepted(store, *reversed(made))
+    found = await _previous(store, group_id, Anchor("b", Source.TEXT, NOW), limit=9)
+    equal([e.uuid for e in found], ["A", "a"], "previous_episodes: ties")
+    found = await _previous(store, group_id, Anchor("bb", Source.TEXT, NOW), limit=2)
+    equal([e.uuid for e in found], ["a", "b"], "previous_episodes: an anchor that is not stored")
+
+
+async def only_the_same_source_counts(store: Store, group_id: str) -> None:
+    """Episodes of another source or another group are no context."""
+    await accepted(store, episode(group_id, "t", at=1), episode(group_id, "m", at=2, source=Source.MESSAGE))
+    await accepted(store, episode(group_id, "j", at=3, source=Source.JSON))
+    await accepted(store, episode(f"{group_id}-2", "other", at=4))
+    for source, wanted in ((Source.TEXT, ["t"]), (Source.MESSAGE, ["m"]), (Source.JSON, ["j"])):
+        found = await _previous(store, group_id, Anchor("x", source, NOW + 9), limit=9)
+        equal([e.uuid for e in found], wanted, f"previous_episodes: of source {source}")
+
+
+async def several_anchors_are_answered_each(store: Store, group_id: str) -> None:
+    """One call answers for each anchor by its own place and source."""
+    await accepted(store, *[episode(group_id, f"e{n}", at=n) for n in range(4)])
+    anchors = [Anchor(f"e{n}", Source.TEXT, NOW + n) for n in (3, 1, 0)]
+    found = await store.previous_episodes(group_id, anchors, 2, 100)
+    shown = {uuid: [e.uuid for e in before] for uuid, before in found.items()}
+    equal(shown, {"e3": ["e1", "e2"], "e1": ["e0"], "e0": []}, "previous_episodes: several anchors")
+    equal(await store.previous_episodes(group_id, [], 2, 100), {}, "previous_episodes: no anchors")
+
+
+async def bodies_are_cut_by_characters(store: Store, group_id: str) -> None:
+    """Bodies are cut to max_chars code points, shorter ones are whole."""
+    await accepted(store, episode(group_id, "e1", body="😀é𝒳漢" * 50), episode(group_id, "e2", body="ab"))
+    found = await store.previous_episodes(group_id, [Anchor("e9", Source.TEXT, NOW)], 5, 6)
+    equal([e.body for e in found["e9"]], ["😀é𝒳漢😀é", "ab"], "previous_episodes: bodies cut to 6")
+
+
+async def recent_episodes_are_the_latest(store: Store, group_id: str) -> None:
+    """The latest `limit` by (reference_ms, uuid), oldest first, parked ones too, deleted ones not."""
+    made = [
+        episode(group_id, uuid, at=at) for uuid, at in (("z", -9), ("A", 0), ("a", 0), ("b", 5), ("c", 6))
+    ]
+    await parked(store, made[3])
+    await accepted(store, made[4], made[2], made[0], made[1])
+    equal(await store.recent_episodes(group_id, 99), made, "recent_episodes: all")
+    equal(await store.recent_episodes(group_id, 3), made[2:], "recent_episodes: the latest three")
+    await write(store, group_id, remove_episodes=("b",))
+    equal(await store.recent_episodes(group_id, 2), [made[2], made[4]], "recent_episodes: one deleted")
+    equal(await store.recent_episodes(f"{group_id}-3", 9), [], "recent_episodes: unknown group")
+
+
+async def recent_episodes_are_cut(store: Store, group_id: str) -> None:
+    """`upto` counts the latest back from a key, `after` leaves out those up to a key; keys may be gone."""
+    made = [episode(group_id, f"e{n}", at=10 * (n // 2)) for n in range(8)]
+    await accepted(store, *reversed(made))
+    cuts: list[tuple[int, EpisodeCut, list[int]]] = [
+        (3, EpisodeCut(upto=(NOW + 20, "e5")), [3, 4, 5]),
+        (3, EpisodeCut(upto=(NOW + 20, "e4x")), [2, 3, 4]),
+        (9, EpisodeCut(upto=(NOW, "e0")), [0]),
+        (9, EpisodeCut(upto=(NOW - 1, "z")), []),
+        (4, EpisodeCut(after=(NOW + 20, "e5")), [6, 7]),
+        (1, EpisodeCut(after=(NOW + 20, "e5")), [7]),
+        (4, EpisodeCut(after=(NOW, "e1")), [4, 5, 6, 7]),
+        (4, EpisodeCut(upto=(NOW + 20, "e5"), after=(NOW + 10, "e2x")), [3, 4, 5]),
+        (4, EpisodeCut(after=(NOW + 99, "")), []),
+    ]
+    for limit, cut, wanted in cuts:
+        found = await store.recent_episodes(group_id, limit, cut)
+        equal(found, [made[n] for n in wanted], f"recent_episodes: {limit} with {cut}")
+
+
+async def recent_episodes_stop_at_bytes(store: Store, group_id: str) -> None:
+    """Reading stops after the episode with which the bodies exceed max_bytes; one comes at least."""
+    made = [episode(group_id, f"e{n}", at=n, body="x" * 1_000) for n in range(6)]
+    await accepted(store, *made)
+    for max_bytes, count in ((10**6, 5), (2_500, 3), (1_500, 2), (1, 1)):
+        found = await store.recent_episodes(group_id, 5, EpisodeCut(max_bytes=max_bytes))
+        equal(found, made[1 : 1 + count], f"recent_episodes: with max_bytes {max_bytes}")
+    cut = EpisodeCut(after=(NOW + 2, "e2"), max_bytes=1_500)
+    equal(await store.recent_episodes(group_id, 5, cut), made[3:5], f"recent_episodes: with {cut}")
+
+
+async def names_find_owners_of_keys(store: Store, group_id: str) -> None:
+    """Entities by the name keys they own, aliases too, with the group's head; unknown keys are absent."""
+    ada, bob = entity(group_id, "n1", "Ada Lovelace"), entity(group_id, "n2", "Bob")
+    keys = {"ada lovelace": "n1", "ada": "n1", "bob": "n2"}
+    await write(store, group_id, entities=(ada, bob), names=keys, system_ms=NOW + 3)
+    view = await store.names(group_id, ["ada", "ada lovelace", "bob", "nobody"])
+    equal(dict(view.by_key), {"ada": ada, "ada lovelace": ada, "bob": bob}, "names: by_key")
+    equal(view.head, await head(store, group_id), "names: head")
+    equal(view.head.last_ms, NOW + 3, "names: last_ms of the head")
+    equal(dict((await store.names(group_id, [])).by_key), {}, "names: no keys")
+    view = await store.names(f"{group_id}-2", ["ada"])
+    equal(dict(view.by_key), {}, "names: another group's")
+    await accepted(store, episode(f"{group_id}-2", "e1"))
+    equal((await store.names(f"{group_id}-2", ["ada"], ["n1"])).by_uuid, {}, "names: another group's uuid")
+
+
+async def names_find_uuids(store: Store, group_id: str) -> None:
+    """Entities by uuid where asked, and only those."""
+    ada, bob = await pair(store, group_id)
+    view = await store.names(group_id, ["bob"], [ada.uuid, "nobody"])
+    equal(dict(view.by_uuid), {ada.uuid: ada}, "names: by_uuid")
+    equal(dict(view.by_key), {"bob": bob}, "names: by_key beside by_uuid")
+
+
+async def slots_show_everything_of_a_key(store: Store, group_id: str) -> None:
+    """All facts of the asked conflict keys, open and expired, and their tombstones; of no other key."""
+    ada, bob = await pair(store, group_id)
+    opened = fact("f1", ada, bob)
+    closed = fact("f2", ada, bob, expired_ms=NOW, invalid_ms=NOW, expired_reason="superseded")
+    gone = fact("f3", ada, bob)
+    elsewhere = fact("f4", bob, ada)
+    await write(store, group_id, facts=(opened, closed, gone, elsewhere))
+    await write(store, group_id, remove_facts=(tombstone(gone),))
+    view = await store.slots(group_id, [opened.slot])
+    equal(sorted(view.facts, key=lambda f: f.uuid), [opened, closed], "slots: facts of a slot")
+    equal(list(view.tombstones), [tombstone(gone)], "slots: tombstones of a slot")
+    both = await store.slots(group_id, [opened.slot, elsewhere.slot, "none"])
+    equal(sorted(f.uuid for f in both.facts), ["f1", "f2", "f4"], "slots: two slots")
+    empty = await store.slots(group_id, [])
+    equal((tuple(empty.facts), tuple(empty.tombstones)), ((), ()), "slots: none asked")
+    other = await store.slots(f"{group_id}-2", [opened.slot])
+    equal((tuple(other.facts), tuple(other.tombstones)), ((), ()), "slots: another group")
+
+
+async def objects_are_found_by_uuid(store: Store, group_id: str) -> None:
+    """By uuid in the group or, for None, in every group; nothing for an unknown uuid."""
+    other = f"{group_id}-2"
+    for name in (group_id, other):
+        await accepted(store, episode(name, "same"))
+        ada = entity(name, "same", f"Ada of {name[-1]}")
+        await write(store, name, entities=(ada,), facts=(fact("same", ada, ada),))
+    lookups: dict[str, Callable[[str, str | None], Awaitable[Sequence[Entity | Fact | Episode]]]] = {
+        "entity": store.entity, "fact": store.fact, "episode": store.episode,
+    }  # fmt: skip
+    for what, lookup in lookups.items():
+        equal([x.group_id for x in await lookup("same", other)], [other], f"{what}: in one group")
+        ours = sorted(x.group_id for x in await lookup("same", None) if x.group_id.startswith(group_id))
+        equal(ours, sorted([group_id, other]), f"{what}: in every group")
+        equal(await lookup("nobody", group_id), [], f"{what}: an unknown uuid")
+        equal(await lookup("same", f"{group_id}-3"), [], f"{what}: in an unknown group")
+
+
+async def unknown_groups_read_as_empty(store: Store, group_id: str) -> None:
+    """A group that was never written to: no head, zeros in views, empty dump and changes."""
+    unknown = f"{group_id}-never-written"
+    equal(await store.heads([unknown]), {}, "heads: unknown group")
+    zero = GroupHead(unknown)
+    equal((await store.names(unknown, ["ada"])).head, zero, "names: head of an unknown group")
+    equal((await store.dump(unknown)).head, zero, "dump: head of an unknown group")
+    found = await store.changes(unknown, 0, 10)
+    equal(
+        (found.head, found.facts, found.removed, found.more), (zero, (), (), False), "changes: unknown group"
+    )
+
+
+async def _previous(store: Store, group_id: str, anchor: Anchor, limit: int) -> list[Episode]:
+    found = await store.previous_episodes(group_id, [anchor], limit, 10_000)
+    equal(list(found), [anchor.uuid], "previous_episodes: answered anchors")
+    return list(found[anchor.uuid])

@@ -1,0 +1,166 @@
+"""Builders of episodes, entities, facts and deltas, and the calls that most checks begin with."""
+
+from __future__ import annotations
+
+import uuid as uuids
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from kgsvc.domain.delta import FactTombstone, GraphDelta, GroupHead, Guard
+from kgsvc.domain.identity import content_hash, digest, fact_key, name_key, slot_of
+from kgsvc.domain.items import AcceptBatch, Accepted, GroupWork, ItemState, Lease, NewItem, Transition
+from kgsvc.domain.model import Entity, Episode, Fact, FactKind, Mention, Source
+from kgsvc.domain.text import normalise
+from kgsvc.stores.conformance.expect import ConformanceError, present
+from kgsvc.stores.protocol import Store
+
+NOW = 1_760_000_000_000  # 2025-10-09; checks count system time from here
+MANY = 100_000  # a limit that nothing in a check reaches
+HUGE = 1 << 40  # bytes, likewise
+
+
+def episode(group_id: str, uuid: str, *, body: str | None = None, at: int = 0, **fields: Any) -> Episode:
+    """An episode whose reference time is NOW + `at`."""
+    made = Episode(
+        uuid=uuid,
+        group_id=group_id,
+        body=f"body of {uuid}" if body is None else body,
+        source=fields.pop("source", Source.TEXT),
+        reference_ms=fields.pop("reference_ms", NOW + at),
+        created_ms=fields.pop("created_ms", NOW),
+        **fields,
+    )
+    return replace(made, content_hash=content_hash(made))
+
+
+def batch(*episodes: Episode, **fields: Any) -> AcceptBatch:
+    """One ingestion call with a receipt id of its own."""
+    group_id = fields.pop("group_id", None) or episodes[0].group_id
+    defaults: dict[str, Any] = {
+        "receipt_id": str(uuids.uuid4()),
+        "operation": "AddEpisodes",
+        "now_ms": NOW,
+        "input_hash": digest(*[e.content_hash for e in episodes]),
+    }
+    return AcceptBatch(group_id=group_id, items=tuple(map(NewItem, episodes)), **{**defaults, **fields})
+
+
+async def accepted(store: Store, *episodes: Episode, **fields: Any) -> Accepted:
+    """Accept one batch; an Exception among the results is raised."""
+    return await answer(store, batch(*episodes, **fields))
+
+
+async def answer(store: Store, call: AcceptBatch) -> Accepted:
+    """The answer to one batch that must be accepted."""
+    results = await store.accept([call])
+    if len(results) != 1:
+        raise ConformanceError(f"accept: {len(results)} results for one batch")
+    if isinstance(results[0], Exception):
+        raise results[0]
+    return results[0]
+
+
+async def head(store: Store, group_id: str) -> GroupHead:
+    """The group's head; a group without record has zeros."""
+    return (await store.heads([group_id])).get(group_id, GroupHead(group_id))
+
+
+async def guard(store: Store, group_id: str, token: int | None = None) -> Guard:
+    """A guard that holds now."""
+    now = await head(store, group_id)
+    return Guard(rev=now.rev, epoch=now.epoch, token=token)
+
+
+async def work(store: Store, group_id: str, now_ms: int = NOW) -> GroupWork | None:
+    """The group as `ready_groups` shows it, or None when it is not ready."""
+    ready = await store.ready_groups(now_ms, MANY)
+    return next((seen for seen in ready if seen.group_id == group_id), None)
+
+
+async def leased(store: Store, group_id: str, owner_id: str = "worker-a", now_ms: int = NOW) -> Lease:
+    """A lease on a group that has work."""
+    seen = present(await work(store, group_id, now_ms), f"ready_groups: {group_id} has work")
+    return present(await store.claim(seen, owner_id, now_ms), f"claim of {group_id}, as just seen")
+
+
+async def started(store: Store, lease: Lease, now_ms: int = NOW) -> list[str]:
+    """Start whatever is due; the uuids in the order given."""
+    return [item.episode.uuid for item in await store.start_items(lease, now_ms, MANY, HUGE, ())]
+
+
+async def move(store: Store, lease: Lease, state: ItemState, *uuids: str, **fields: Any) -> None:
+    """Save the same transition for each uuid."""
+    now_ms = fields.pop("now_ms", NOW + 1)
+    await store.save_transitions(lease, [Transition(uuid, state, now_ms, **fields) for uuid in uuids])
+
+
+async def parked(store: Store, *episodes: Episode, reason: str = "cannot be read") -> Accepted:
+    """Accept, park and release: items of one group that rest as PARKED."""
+    group_id = episodes[0].group_id
+    result = await accepted(store, *episodes)
+    lease = await leased(store, group_id)
+    await started(store, lease)
+    await move(store, lease, ItemState.PARKED, *[e.uuid for e in episodes], reason=reason)
+    await store.release(lease)
+    return result
+
+
+def entity(group_id: str, uuid: str, name: str, **fields: Any) -> Entity:
+    """A node."""
+    return Entity(uuid=uuid, group_id=group_id, name=name, created_ms=fields.pop("created_ms", NOW), **fields)
+
+
+def fact(uuid: str, source: Entity, target: Entity, text: str | None = None, **fields: Any) -> Fact:
+    """An edge of relation KNOWS between two nodes; its text is unique to its uuid unless given."""
+    words = f"{source.name} knows {target.name} by {uuid}" if text is None else text
+    relation = fields.pop("name", "KNOWS")
+    kind = fields.get("kind", FactKind.STATE)
+    slot = slot_of(kind, source.uuid, relation, target.uuid, fields.get("qualifiers", {}))
+    reference_ms = fields.pop("reference_ms", NOW)
+    valid_ms = fields.get("valid_ms")
+    start_ms = reference_ms if valid_ms is None else valid_ms
+    return Fact(
+        uuid=uuid,
+        group_id=source.group_id,
+        name=relation,
+        fact=words,
+        source_uuid=source.uuid,
+        target_uuid=target.uuid,
+        source_name=source.name,
+        target_name=target.name,
+        created_ms=fields.pop("created_ms", NOW),
+        reference_ms=reference_ms,
+        slot=slot,
+        fact_key=fact_key(slot, target.uuid, start_ms, words),
+        **fields,
+    )
+
+
+def tombstone(removed: Fact, deleted_ms: int = NOW + 5) -> FactTombstone:
+    """What is left of a fact after its hard deletion."""
+    return FactTombstone(removed.uuid, removed.slot, digest(normalise(removed.fact)), deleted_ms)
+
+
+def mention(group_id: str, episode_uuid: str, entity_uuid: str) -> Mention:
+    """An episode names an entity; a new uuid each time."""
+    return Mention(str(uuids.uuid4()), group_id, episode_uuid, entity_uuid, NOW)
+
+
+def delta(group_id: str, **fields: Any) -> GraphDelta:
+    """A delta at NOW that puts the names of its entities, unless `names` are given."""
+    entities: Iterable[Entity] = fields.get("entities", ())
+    names = fields.pop("names", {name_key(e.name): e.uuid for e in entities})
+    return GraphDelta(group_id=group_id, system_ms=fields.pop("system_ms", NOW), names=names, **fields)
+
+
+async def write(store: Store, group_id: str, **fields: Any) -> GroupHead:
+    """Apply a delta under a guard that holds."""
+    return await store.apply(delta(group_id, **fields), await guard(store, group_id))
+
+
+async def pair(store: Store, group_id: str) -> tuple[Entity, Entity]:
+    """Two entities, Ada and Bob, written to the group."""
+    ada, bob = entity(group_id, "n-ada", "Ada"), entity(group_id, "n-bob", "Bob")
+    await write(store, group_id, entities=(ada, bob))
+    return ada, bob

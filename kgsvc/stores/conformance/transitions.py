@@ -1,0 +1,155 @@
+"""QueueStore.save_transitions: what it writes, what it passes over, fencing."""
+
+from __future__ import annotations
+
+from kgsvc.domain.errors import LeaseLost
+from kgsvc.domain.items import ItemState, ItemStatus, QueuedItem, Step, Transition
+from kgsvc.stores.conformance.expect import ConformanceError, equal, refused
+from kgsvc.stores.conformance.samples import (
+    HUGE,
+    MANY,
+    NOW,
+    accepted,
+    episode,
+    head,
+    leased,
+    move,
+    started,
+    write,
+)
+from kgsvc.stores.protocol import Store
+
+
+async def states_are_written_together(store: Store, group_id: str) -> None:
+    """One call writes different transitions of several items, in order for one item."""
+    await accepted(store, *[episode(group_id, f"e{n}") for n in range(3)])
+    lease = await leased(store, group_id)
+    await started(store, lease)
+    moves = [
+        Transition("e0", ItemState.EXTRACTED, NOW + 1, stage=b"one"),
+        Transition("e1", ItemState.UPSERT_FAILED, NOW + 2, step=Step.UPSERT, attempts=1, reason="busy"),
+        Transition("e2", ItemState.EXTRACTED, NOW + 3, stage=b"two"),
+        Transition("e2", ItemState.EMBEDDED, NOW + 4, stage=b"three"),
+    ]
+    await store.save_transitions(lease, moves)
+    rows = {row.uuid: row for row in (await store.list_items(group_id, (), 9, None)).rows}
+    shown = [(rows[f"e{n}"].state, rows[f"e{n}"].updated_ms) for n in range(3)]
+    wanted = [
+        (ItemState.EXTRACTED, NOW + 1),
+        (ItemState.UPSERT_FAILED, NOW + 2),
+        (ItemState.EMBEDDED, NOW + 4),
+    ]
+    equal(shown, wanted, "save_transitions: states and updated_ms")
+    failed = (rows["e1"].step, rows["e1"].attempts, rows["e1"].reason)
+    equal(failed, (Step.UPSERT, 1, "busy"), "save_transitions: the failed step")
+    equal((await _item(store, group_id, "e2")).stage, b"three", "save_transitions: the last stage")
+
+
+async def stages_are_kept_or_cleared(store: Store, group_id: str) -> None:
+    """keep_stage leaves the stored stage; without it a None clears it, bytes replace it."""
+    await accepted(store, episode(group_id, "e1"))
+    lease = await leased(store, group_id)
+    await started(store, lease)
+    steps: list[tuple[dict[str, object], bytes | None]] = [
+        ({"stage": b"first"}, b"first"),
+        ({"stage": b"second"}, b"second"),
+        ({"stage": b"ignored", "keep_stage": True}, b"second"),
+        ({"keep_stage": True}, b"second"),
+        ({"stage": b""}, b""),
+        ({}, None),
+        ({"keep_stage": True}, None),
+    ]
+    for n, (fields, wanted) in enumerate(steps):
+        await move(store, lease, ItemState.EXTRACTED, "e1", now_ms=NOW + n, **fields)
+        (item,) = await store.start_items(lease, NOW, MANY, HUGE, ())
+        equal(item.stage, wanted, f"save_transitions: stage after {fields}")
+
+
+async def attempts_are_counted_by_step(store: Store, group_id: str) -> None:
+    """Each step's attempts are kept apart."""
+    await accepted(store, episode(group_id, "e1"))
+    lease = await leased(store, group_id)
+    await started(store, lease)
+    for step, attempts in ((Step.EXTRACT, 1), (Step.EXTRACT, 2), (Step.EMBED, 1), (Step.UPSERT, 4)):
+        await move(store, lease, step.failed, "e1", step=step, attempts=attempts, reason="x")
+    (item,) = await store.start_items(lease, NOW, MANY, HUGE, ())
+    equal(dict(item.attempts), {"extract": 2, "embed": 1, "upsert": 4}, "start_items: attempts by step")
+    (row,) = (await store.list_items(group_id, (), 5, None)).rows
+    equal((row.step, row.attempts), (Step.UPSERT, 4), "list_items: attempts of the step that failed last")
+
+
+async def finished_and_unknown_items_are_passed_over(store: Store, group_id: str) -> None:
+    """Terminal, deleted and unknown items stay as they are; the others of the call are written."""
+    await accepted(store, *[episode(group_id, f"e{n}") for n in range(4)])
+    lease = await leased(store, group_id)
+    await started(store, lease)
+    await move(store, lease, ItemState.COMPLETED, "e0")
+    await move(store, lease, ItemState.PARKED, "e1", reason="unreadable")
+    await write(store, group_id, remove_episodes=("e2",))
+    await move(
+        store, lease, ItemState.EXTRACTED, "e0", "e1", "e2", "e3", "nobody", stage=b"x", now_ms=NOW + 9
+    )
+    rows = (await store.list_items(group_id, (), 9, None)).rows
+    wanted = [("e0", ItemState.COMPLETED), ("e1", ItemState.PARKED), ("e3", ItemState.EXTRACTED)]
+    equal([(r.uuid, r.state) for r in rows], wanted, "save_transitions: finished and unknown items")
+    equal(rows[1].reason, "unreadable", "save_transitions: reason of a finished item")
+    equal(await store.episode("e2", group_id), [], "save_transitions: a deleted item stays deleted")
+
+
+async def failures_park_and_revive(store: Store, group_id: str) -> None:
+    """PARKED is left only by retry_items; ACCEPTED by a transition gives the item back."""
+    await accepted(store, episode(group_id, "e1"))
+    lease = await leased(store, group_id)
+    await started(store, lease)
+    await move(store, lease, ItemState.EXTRACTED, "e1", stage=b"x")
+    await move(store, lease, ItemState.ACCEPTED, "e1")
+    item = await _item(store, group_id, "e1")
+    equal((item.state, item.stage), (ItemState.ACCEPTED, None), "save_transitions: back to ACCEPTED")
+    equal(item.suspect, False, "save_transitions: ACCEPTED unmarks started, so a lapse blames nobody")
+
+
+async def a_stale_lease_writes_nothing(store: Store, group_id: str) -> None:
+    """LeaseLost after the group was claimed by another, or released; no item changed."""
+    await accepted(store, episode(group_id, "e1"), episode(group_id, "e2"))
+    lost = await leased(store, group_id)
+    await started(store, lost)
+    held = await leased(store, group_id, "worker-b")
+    before = await _rows(store, group_id)
+    moves = [Transition(uuid, ItemState.COMPLETED, NOW + 9) for uuid in ("e1", "e2")]
+    await refused(LeaseLost, store.save_transitions(lost, moves), "save_transitions: a stale lease")
+    equal(await _rows(store, group_id), before, "save_transitions: items after a stale write")
+    await store.save_transitions(held, moves[:1])
+    await store.release(held)
+    before = await _rows(store, group_id)
+    await refused(LeaseLost, store.save_transitions(held, moves), "save_transitions: a released lease")
+    equal(await _rows(store, group_id), before, "save_transitions: items after a late write")
+
+
+async def transitions_leave_the_revision(store: Store, group_id: str) -> None:
+    """Only the graph's changes bump rev."""
+    await accepted(store, episode(group_id, "e1"))
+    before = await head(store, group_id)
+    lease = await leased(store, group_id)
+    await started(store, lease)
+    await move(store, lease, ItemState.PARKED, "e1", reason="unreadable")
+    await store.retry_items(group_id, None, NOW)
+    equal((await head(store, group_id)).rev, before.rev, "heads: rev after transitions and a retry")
+
+
+async def _rows(store: Store, group_id: str) -> tuple[ItemStatus, ...]:
+    return (await store.list_items(group_id, (), 99, None)).rows
+
+
+async def _item(store: Store, group_id: str, uuid: str) -> QueuedItem:
+    """The item as the next owner, after a lapse, would receive it."""
+    lease = await leased(store, group_id, "reader")
+    seen: list[str] = []
+    while True:
+        items = await store.start_items(lease, NOW + 10**6, MANY, HUGE, ())
+        for item in items:
+            if item.episode.uuid == uuid:
+                return item
+        await move(store, lease, ItemState.COMPLETED, *[i.episode.uuid for i in items])
+        seen += [i.episode.uuid for i in items]
+        if not items:
+            raise ConformanceError(f"start_items: {uuid} is not among {seen}")

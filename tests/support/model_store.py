@@ -1,0 +1,188 @@
+"""The simplest store that keeps the promises of stores/protocol.py: an oracle for tests, in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from kgsvc.domain.delta import GraphDelta, GroupHead, Guard, NameView, SlotView, StaleItems
+from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged
+from kgsvc.domain.items import ItemState
+from kgsvc.domain.model import Entity, Episode, Fact
+from kgsvc.stores.protocol import WHOLE, Changes, EpisodeCut, GroupDump, IndexedFact, StoreInfo
+from tests.support.model_intake import ModelQueue
+from tests.support.model_rows import GROUP_DELETED, Answer, Group
+
+
+class ModelGraph(ModelQueue):
+    """Reading the context of a plan, writing its delta."""
+
+    async def names(self, group_id: str, name_keys: Collection[str], uuids: Collection[str] = ()) -> NameView:
+        group = self._peek(group_id)
+        by_key = {key: group.entities[group.names[key]] for key in name_keys if key in group.names}
+        by_uuid = {uuid: group.entities[uuid] for uuid in uuids if uuid in group.entities}
+        return NameView(group.head, by_key, by_uuid)
+
+    async def slots(self, group_id: str, slots: Collection[str]) -> SlotView:
+        group = self._peek(group_id)
+        facts = tuple(fact for fact in group.facts.values() if fact.slot in slots)
+        return SlotView(facts, tuple(stone for stone in group.tombstones.values() if stone.slot in slots))
+
+    async def apply(self, delta: GraphDelta, guard: Guard) -> GroupHead:
+        group = self._peek(delta.group_id)
+        if guard.epoch != group.epoch or guard.token not in (None, group.token):
+            raise LeaseLost("another epoch or token")
+        if guard.rev != group.rev:
+            raise RevisionChanged("another revision")
+        claim = delta.claim
+        if claim is not None and group.known_answer(
+            claim.operation, claim.key, claim.input_hash, claim.now_ms
+        ):
+            return group.head
+        _check(group, delta)
+        group = self._group(delta.group_id)
+        if claim is not None:
+            until_ms = claim.now_ms + claim.dedup_window_ms
+            group.answers[claim.operation, claim.key] = Answer(claim.input_hash, until_ms)
+        group.rev += delta.bumps_rev
+        group.last_ms = delta.system_ms
+        _write(group, delta)
+        group.move(delta.transitions)
+        for uuid in delta.remove_episodes:
+            _remove_episode(group, uuid)
+        self._activity += 1
+        return group.head
+
+    async def entity(self, uuid: str, group_id: str | None) -> list[Entity]:
+        return [g.entities[uuid] for g in self._among(group_id) if uuid in g.entities]
+
+    async def fact(self, uuid: str, group_id: str | None) -> list[Fact]:
+        return [g.facts[uuid] for g in self._among(group_id) if uuid in g.facts]
+
+    async def episode(self, uuid: str, group_id: str | None) -> list[Episode]:
+        return [g.items[uuid].episode for g in self._among(group_id) if uuid in g.items]
+
+    def _among(self, group_id: str | None) -> list[Group]:
+        return [g for g in self._groups.values() if group_id in (None, g.group_id)]
+
+    async def recent_episodes(self, group_id: str, limit: int, cut: EpisodeCut = WHOLE) -> list[Episode]:
+        return self._peek(group_id).cut(limit, cut)
+
+    async def dump(self, group_id: str) -> GroupDump:
+        group = self._peek(group_id)
+        return GroupDump(
+            head=group.head,
+            episodes=tuple(sorted(group.episodes, key=lambda e: e.uuid)),
+            entities=tuple(entity for _, entity in sorted(group.entities.items())),
+            names=dict(sorted(group.names.items())),
+            facts=tuple(fact for _, fact in sorted(group.facts.items())),
+            mentions=tuple(sorted(group.mentions)),
+            episode_edges=dict(sorted(group.episode_edges.items())),
+        )
+
+
+class ModelStore(ModelGraph):
+    """All of the protocol."""
+
+    async def heads(self, group_ids: Collection[str]) -> dict[str, GroupHead]:
+        return {name: self._groups[name].head for name in group_ids if name in self._groups}
+
+    async def changes(self, group_id: str, after_rev: int, limit: int) -> Changes:
+        group = self._peek(group_id)
+        later = sorted((rev, uuid) for uuid, rev in group.fact_rev.items() if rev > after_rev)
+        upto_rev = later[limit - 1][0] if len(later) > limit else group.rev
+        shown = [_indexed(group, uuid) for rev, uuid in later if rev <= upto_rev]
+        removed = sorted(uuid for uuid, rev in group.removed_rev.items() if after_rev < rev <= upto_rev)
+        return Changes(group.head, tuple(shown), tuple(removed), upto_rev, more=len(shown) < len(later))
+
+    async def migrate(self) -> int:
+        return 1
+
+    async def info(self) -> StoreInfo:
+        return StoreInfo("model", "1", 1)
+
+    async def delete_group(self, group_id: str, now_ms: int) -> None:
+        old = self._groups.get(group_id)
+        if old is None:
+            return
+        self._groups[group_id] = Group(
+            group_id,
+            rev=old.rev + 1,
+            epoch=old.epoch + 1,
+            last_ms=max(now_ms, old.last_ms + 1),
+            token=old.token,
+            renewals=old.renewals,
+            served_ms=old.served_ms,
+        )
+        for item in old.items.values():
+            gone = replace(item.episode, name=None, body="")
+            item.state, item.reason = (
+                (ItemState.PARKED, GROUP_DELETED) if item.unfinished else (ItemState.DELETED, None)
+            )
+            item.episode, item.step, item.updated_ms = gone, None, now_ms
+        self._activity += 1
+
+    async def group_ids(self) -> list[str]:
+        return sorted(name for name, group in self._groups.items() if group.items or group.entities)
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+
+def _check(group: Group, delta: GraphDelta) -> None:
+    items = group.items
+    stale = tuple(u for u in delta.requires_items if u not in items or not items[u].unfinished)
+    if stale:
+        raise StaleItems(stale)
+    written = {entity.uuid for entity in delta.entities}
+    for key, uuid in delta.names.items():
+        owner = group.names.get(key, uuid)
+        if owner != uuid and owner not in written:
+            raise Conflict("a name belongs to another entity")
+
+
+def _write(group: Group, delta: GraphDelta) -> None:
+    for stone in delta.remove_facts:
+        if group.facts.pop(stone.uuid, None):
+            group.removed_rev[stone.uuid] = group.rev
+        group.fact_rev.pop(stone.uuid, None)
+        group.vectors.pop(stone.uuid, None)
+        group.tombstones[stone.uuid] = stone
+    for entity in delta.entities:
+        old = group.entities.get(entity.uuid)
+        group.entities[entity.uuid] = entity
+        if old is not None and old.name != entity.name:
+            _rename(group, entity)
+    group.names.update(delta.names)
+    for fact in delta.facts:
+        group.facts[fact.uuid] = fact
+        group.fact_rev[fact.uuid] = group.rev
+        group.removed_rev.pop(fact.uuid, None)
+    for mention in delta.mentions:
+        group.mentions.add((mention.episode_uuid, mention.entity_uuid))
+    group.episode_edges.update(delta.episode_edges)
+    for uuid, vector in delta.vectors.items():
+        group.vectors[uuid] = (delta.space, vector)
+
+
+def _rename(group: Group, entity: Entity) -> None:
+    for uuid, fact in group.facts.items():
+        if entity.uuid in (fact.source_uuid, fact.target_uuid):
+            source = entity.name if fact.source_uuid == entity.uuid else fact.source_name
+            target = entity.name if fact.target_uuid == entity.uuid else fact.target_name
+            group.facts[uuid] = replace(fact, source_name=source, target_name=target)
+            group.fact_rev[uuid] = group.rev
+
+
+def _remove_episode(group: Group, uuid: str) -> None:
+    item = group.items.pop(uuid, None)
+    if item is not None:
+        item.episode = replace(item.episode, name=None, body="")
+        item.state, item.reason, item.step = ItemState.DELETED, None, None
+    group.mentions = {pair for pair in group.mentions if pair[0] != uuid}
+    group.episode_edges.pop(uuid, None)
+
+
+def _indexed(group: Group, uuid: str) -> IndexedFact:
+    space, vector = group.vectors.get(uuid, ("", None))
+    return IndexedFact(group.facts[uuid], space, vector)
