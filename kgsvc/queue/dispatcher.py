@@ -13,7 +13,7 @@ from kgsvc.queue.activity import ActivityWatch
 from kgsvc.queue.handler import Handler, Observer
 from kgsvc.queue.leases import LapseWatch
 from kgsvc.queue.retry import RetryPolicy
-from kgsvc.queue.runner import GroupRunner
+from kgsvc.queue.runner import GroupRunner, without_text
 from kgsvc.queue.settings import QueueSettings
 from kgsvc.stores.protocol import QueueStore
 
@@ -53,29 +53,42 @@ class Dispatcher:
         self._held: dict[str, _Held] = {}
         self._others_wait = False
         self._draining = False
+        self._running = False
+        self._ended = asyncio.Event()
 
     async def run(self) -> None:
-        """Look for work, claim it, renew what is held; until cancelled or drained."""
+        """Look for work, claim it, renew what is held; after `drain` only finish what has begun."""
+        self._running = True
         renewing = asyncio.create_task(self._renew_forever())
         try:
             while not self._draining:
                 seen = self._activity.version
                 pause = await self._look()
                 await self._activity.wait(seen, pause)
+            # Still renewing: a lease that lapses now would make suspects of healthy items.
+            await self._finish_held()
         finally:
+            await self._drop_held()
             renewing.cancel()
             await asyncio.gather(renewing, return_exceptions=True)
+            self._ended.set()
 
     async def drain(self) -> None:
-        """Begin nothing new, commit what has begun, give the leases back; bounded by `drain_s`."""
+        """Begin nothing new, commit what has begun within `drain_s`, give the leases back."""
         self._draining = True
         self._activity.poke()
+        if self._running:
+            await self._ended.wait()
+
+    async def _finish_held(self) -> None:
+        if tasks := [held.task for held in self._held.values()]:
+            await asyncio.wait(tasks, timeout=self._settings.drain_s)
+
+    async def _drop_held(self) -> None:
         tasks = [held.task for held in self._held.values()]
-        if tasks:
-            _, late = await asyncio.wait(tasks, timeout=self._settings.drain_s)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _look(self) -> float:
         """Claim what may be claimed; how long to wait before the next look."""
@@ -138,6 +151,9 @@ class Dispatcher:
         except KgError as error:
             log.warning("group paused: %s", error, extra={"group_id": lease.group_id})
             await asyncio.sleep(self._settings.backoff_base_ms / 1000)
+        except Exception as error:
+            log.error("group paused", exc_info=without_text(error), extra={"group_id": lease.group_id})
+            await asyncio.sleep(self._settings.backoff_base_ms / 1000)
         finally:
             await self._give_back(lease)
 
@@ -153,14 +169,18 @@ class Dispatcher:
     async def _renew_forever(self) -> None:
         while True:
             await asyncio.sleep(self._settings.lease_s / 5)
-            held = dict(self._held)
-            if not held:
-                continue
             try:
-                alive = set(await self._store.renew([h.lease for h in held.values()]))
+                await self._renew()
             except ServiceError as error:
                 log.warning("cannot renew leases: %s", type(error).__name__)
-                continue
-            for group_id, lost in held.items():
-                if group_id not in alive:
-                    lost.task.cancel()
+            except Exception as error:
+                log.error("cannot renew leases", exc_info=without_text(error))
+
+    async def _renew(self) -> None:
+        held = dict(self._held)
+        if not held:
+            return
+        alive = set(await self._store.renew([h.lease for h in held.values()]))
+        for group_id, lost in held.items():
+            if group_id not in alive:
+                lost.task.cancel()

@@ -96,8 +96,15 @@ class GroupRunner:
         except KgError:
             raise
         except Exception as error:
-            log.error("preparing failed", exc_info=_without_text(error))
-            return PreparedBatch((), tuple(Failure(item, Step.EXTRACT, _defect(error)) for item in items))
+            log.error("preparing failed", exc_info=without_text(error))
+            if len(items) == 1:
+                return PreparedBatch((), (Failure(items[0], Step.EXTRACT, _defect(error)),))
+        # One item that cannot be prepared must not count against its neighbours.
+        parts = [await self._prepare([item]) for item in items]
+        return PreparedBatch(
+            tuple(entry for part in parts for entry in part.ready),
+            tuple(failure for part in parts for failure in part.failed),
+        )
 
     async def _finish(self, batch: PreparedBatch) -> None:
         failures = list(batch.failed)
@@ -119,7 +126,7 @@ class GroupRunner:
             return await self._commit(kept) if kept else []
         except Exception as error:
             if not isinstance(error, StepError):
-                log.error("committing failed", exc_info=_without_text(error))
+                log.error("committing failed", exc_info=without_text(error))
             return await self._halve(batch, error if isinstance(error, StepError) else _defect(error))
         self._observer.completed(self._lease.group_id, len(batch))
         return []
@@ -145,6 +152,6 @@ def _defect(error: BaseException) -> StepError:
     return StepError(f"internal error: {type(error).__name__}")
 
 
-def _without_text(error: BaseException) -> BaseException:
+def without_text(error: BaseException) -> BaseException:
     """The same traceback under an error that quotes nothing."""
     return _defect(error).with_traceback(error.__traceback__)
