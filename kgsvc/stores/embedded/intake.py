@@ -74,11 +74,13 @@ def _key(batch: AcceptBatch) -> Key | None:
 
 
 def _replay(db: apsw.Connection, batch: AcceptBatch) -> Accepted | None:
-    """The first answer to a key that is known."""
+    """The first answer to a key that is known. Conflict: it is known for something else."""
     key, group = _key(batch), find_group(db, batch.group_id)
     answer = None if key is None or group is None else known_answer(db, group.gid, key)
     if answer is None:
         return None
+    if answer.rid is None:
+        raise Conflict("the idempotency key stands for another operation")
     receipt_id, created_ms = one_row(
         db, "SELECT receipt_id, created_ms FROM receipts WHERE rid = ?", (answer.rid,)
     )
@@ -148,19 +150,18 @@ def _receipt(db: apsw.Connection, batch: AcceptBatch, entries: list[_Entry]) -> 
     home = homes.pop() if len(homes) == 1 else None
     if home is not None:
         row = one_row(db, "SELECT receipt_id, size FROM receipts WHERE rid = ?", (home,))
-        if row[1] == len(entries) or row[0] == batch.receipt_id:
+        if row[1] == len(entries):
             return home, row[0], True
     rows = all_rows(
         db,
         """
         INSERT INTO receipts (receipt_id, group_id, created_ms, size) VALUES (?, ?, ?, ?)
-        ON CONFLICT (receipt_id) DO UPDATE SET size = size + excluded.size WHERE group_id = excluded.group_id
-        RETURNING rid
+        ON CONFLICT (receipt_id) DO NOTHING RETURNING rid
         """,
         (batch.receipt_id, batch.group_id, batch.now_ms, len(entries)),
     )
     if not rows:
-        raise Conflict("the receipt belongs to another group")
+        raise Conflict("the receipt id stands for another call")
     return int(rows[0][0]), batch.receipt_id, False
 
 
@@ -207,11 +208,10 @@ def _settle_own_duplicates(entries: list[_Entry]) -> None:
 
 
 def _write_receipt_items(db: apsw.Connection, rid: int, entries: list[_Entry]) -> None:
-    rows = all_rows(db, "SELECT coalesce(max(pos), -1) + 1 FROM receipt_items WHERE rid = ?", (rid,))
     db.executemany(
         "INSERT INTO receipt_items (rid, pos, item_id, uuid, duplicate) VALUES (?, ?, ?, ?, ?)",
         [
-            (rid, rows[0][0] + i, entry.row_id, entry.status.uuid, int(entry.status.duplicate))
-            for i, entry in enumerate(entries)
+            (rid, pos, entry.row_id, entry.status.uuid, int(entry.status.duplicate))
+            for pos, entry in enumerate(entries)
         ],
     )

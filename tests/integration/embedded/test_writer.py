@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -151,6 +152,26 @@ async def test_a_full_disk_fails_the_commit_and_nothing_is_kept(writer: Writer) 
     assert kept == ([1] if results[0] == 1 else []), "a result was told that is not kept, or the reverse"
     await writer.run(lambda db: db.pragma("max_page_count", 2**30))
     assert await writer.run(put(3)) == 3
+
+
+async def test_the_log_is_reused_under_load_and_truncated_when_idle(writer: Writer, tmp_path: Path) -> None:
+    def blob(db: apsw.Connection) -> None:
+        db.execute("INSERT INTO blobs VALUES (randomblob(1000000))")
+
+    def emptied() -> None:
+        until = time.monotonic() + 30
+        while log.stat().st_size:
+            assert time.monotonic() < until, "an idle writer leaves its log"
+            time.sleep(0.02)
+
+    log = tmp_path / "kgsvc.db-wal"
+    await writer.run(lambda db: db.execute("CREATE TABLE blobs (b BLOB)") and None)
+    for _ in range(60):
+        await writer.run(blob)
+    size = (await asyncio.to_thread(log.stat)).st_size
+    assert 0 < size < 30_000_000
+    await asyncio.to_thread(emptied)
+    assert await writer.run(lambda db: db.execute("SELECT count(*) FROM blobs").fetchall()) == [(60,)]
 
 
 async def test_close_runs_what_is_queued(tmp_path: Path) -> None:

@@ -1,0 +1,28 @@
+"""Accepting, where only this store can be looked into."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgsvc.domain.delta import Claim
+from kgsvc.domain.errors import Conflict
+from kgsvc.stores.conformance.samples import NOW, accepted, entity, episode, write
+from kgsvc.stores.embedded import EmbeddedStore
+
+
+async def test_a_key_that_a_delta_claimed_is_no_call(store: EmbeddedStore) -> None:
+    await write(store, "g", entities=(entity("g", "n1", "Ada"),), claim=Claim("Op", "k", "same", NOW))
+    with pytest.raises(Conflict):
+        await accepted(store, episode("g", "e1"), idempotency_key="k", operation="Op", input_hash="same")
+    assert await store.episode("e1", "g") == []
+
+
+async def test_a_receipt_id_stands_for_one_call(store: EmbeddedStore) -> None:
+    first = await accepted(store, episode("g", "e1"), receipt_id="r")
+    assert await accepted(store, episode("g", "e1"), receipt_id="r") != first, "a repetition is a duplicate"
+    with pytest.raises(Conflict):
+        await accepted(store, episode("h", "e1"), receipt_id="r")
+    assert await store.heads(["h"]) == {}, "a refused batch leaves nothing, not even its group"
+    receipt = await store.receipt("r")
+    assert receipt is not None
+    assert [item.uuid for item in receipt.items] == ["e1"]
