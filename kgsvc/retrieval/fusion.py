@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from heapq import merge, nsmallest
-from itertools import islice
+from functools import cache
+from heapq import nsmallest
+from itertools import chain
 
 RRF_K = 60
 
@@ -19,16 +20,21 @@ def merged(lists: Iterable[RankList], count: int) -> list[Key]:
 
     Each group's scores come from its own statistics, so no group's content moves another's scores.
     """
-    return [key for _, key in islice(merge(*lists), count)]
+    return [key for _, key in sorted(chain.from_iterable(lists))[:count]]  # sorted runs merge fast
 
 
 def reciprocal_ranks(rankings: Iterable[Sequence[Key]]) -> dict[Key, float]:
     """Reciprocal rank fusion: Σ 1 / (60 + rank) over the lists that hold a key, ranks from 1."""
     scores: dict[Key, float] = {}
     for ranking in rankings:
-        for rank, key in enumerate(ranking, start=1):
-            scores[key] = scores.get(key, 0.0) + 1.0 / (RRF_K + rank)
+        for key, gain in zip(ranking, _gains(len(ranking)), strict=True):
+            scores[key] = scores.get(key, 0.0) + gain
     return scores
+
+
+@cache
+def _gains(ranks: int) -> tuple[float, ...]:
+    return tuple(1.0 / (RRF_K + rank) for rank in range(1, ranks + 1))
 
 
 def near_center(scores: Mapping[Key, float], distances: Mapping[Key, int], weight: float) -> dict[Key, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from kgsvc.domain.model import Fact
 from kgsvc.retrieval import hops
 from kgsvc.retrieval.columns import Column
 from kgsvc.retrieval.document import keyword_counts, keyword_text
-from kgsvc.retrieval.fusion import Key
+from kgsvc.retrieval.fusion import RankList
 from kgsvc.retrieval.lexical import bm25
 from kgsvc.retrieval.packing import pack, unpack
 from kgsvc.retrieval.postings import Postings
@@ -155,14 +154,17 @@ class GroupIndex:
         """Rank lists over the facts that are valid at `query.now_ms` and not expired."""
         visible = self._visible(query.now_ms)
         keyword, semantic = self._by_keyword(query, visible), self._by_vector(query, visible)
-        group_id = self.group_id
-        found = {(uuid, group_id): row for _, uuid, row in (*keyword, *semantic)}
-        return Candidates(
-            keyword=[(score, (uuid, group_id)) for score, uuid, _ in keyword],
-            semantic=[(score, (uuid, group_id)) for score, uuid, _ in semantic],
-            distances=self._distances(query.center_node_uuid, visible, found),
-            packed={key: self._packed[row] for key, row in found.items()},
-        )
+        found = Candidates(self._rank_list(keyword), self._rank_list(semantic))
+        rows = [row for _, _, row in (*keyword, *semantic)]
+        keys = [key for _, key in (*found.keyword, *found.semantic)]
+        found.packed.update(zip(keys, [self._packed[row] for row in rows], strict=True))
+        if query.center_node_uuid in self._nodes:
+            far = self._distances(self._nodes[query.center_node_uuid], visible, rows)
+            found.distances.update((k, d) for k, d in zip(keys, far, strict=True) if d <= hops.MAX_HOPS)
+        return found
+
+    def _rank_list(self, found: list[Ranked]) -> RankList:
+        return [(low, (uuid, self.group_id)) for low, uuid, _ in found]
 
     def _visible(self, now_ms: int) -> NDArray[np.bool_]:
         rows = len(self._uuids)
@@ -189,14 +191,8 @@ class GroupIndex:
     def _best(self, rows: NDArray[np.intp], scores: NDArray[np.float64], count: int) -> list[Ranked]:
         return best(rows, scores, count, self._uuids, self._tie.data)
 
-    def _distances(
-        self, center: str | None, visible: NDArray[np.bool_], found: Mapping[Key, int]
-    ) -> dict[Key, int]:
-        node = None if center is None else self._nodes.get(center)
-        if node is None:
-            return {}
+    def _distances(self, center: int, visible: NDArray[np.bool_], rows: list[int]) -> list[int]:
         sources, targets = self._source.data[: len(visible)], self._target.data[: len(visible)]
-        reached = hops.distances(sources[visible], targets[visible], len(self._nodes), node)
-        rows = np.fromiter(found.values(), np.intp, len(found))
-        nearer = np.minimum(reached[sources[rows]], reached[targets[rows]]).tolist()
-        return {key: far for key, far in zip(found, nearer, strict=True) if far <= hops.MAX_HOPS}
+        reached = hops.distances(sources[visible], targets[visible], len(self._nodes), center)
+        nearer: list[int] = np.minimum(reached[sources[rows]], reached[targets[rows]]).tolist()
+        return nearer

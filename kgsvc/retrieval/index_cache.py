@@ -16,7 +16,7 @@ from kgsvc.stores.protocol import Changes, SearchStore
 T = TypeVar("T")
 
 # A hop to a thread costs about 0.1 ms here; below these sizes the work itself is under a millisecond or so.
-_INLINE_ROWS = 1_500
+_INLINE_ROWS = 1_200
 _INLINE_CHANGES = 16
 
 

@@ -76,7 +76,10 @@ class SearchFacts:
             return index.candidates(asked)
 
         heads = await self._heads(group_ids)
-        found = await asyncio.gather(*(self.indexes.use(head, work, heavy) for head in heads))
+        if len(heads) == 1:
+            found = [await self.indexes.use(heads[0], work, heavy)]
+        else:
+            found = await asyncio.gather(*(self.indexes.use(head, work, heavy) for head in heads))
         return self._fuse(found, max_facts, center_node_uuid is not None)
 
     async def close(self) -> None:
