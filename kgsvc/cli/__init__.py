@@ -1,1 +1,8 @@
-"""cli"""
+"""The command `kgsvc`: one file for each command; all but serve, demo and doctor only talk gRPC."""
+
+
+def main() -> None:
+    """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 items were parked."""
+    from kgsvc.cli.main import cli
+
+    cli(prog_name="kgsvc")

@@ -57,10 +57,9 @@ class Models:
 
 @dataclass(frozen=True, slots=True)
 class Logging:
-    """What is logged, on standard error. Never message bodies, fact texts or credentials."""
+    """What is logged, as JSON lines on standard error. Never message bodies, fact texts or credentials."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
-    format: Literal["text", "json"] = "text"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
-"""Models behind the OpenAI API: any server that speaks its chat completions and embeddings."""
+"""Models behind the OpenAI API: any server that speaks its chat completions and embeddings.
 
-from kgsvc.llm.openai.embedder import OpenAIEmbedder
-from kgsvc.llm.openai.extractor import OpenAIExtractor
+Here are the settings alone, so that reading a configuration does not load the client library; the classes are
+in `extractor`, `embedder` and `transport`.
+"""
+
 from kgsvc.llm.openai.settings import ChatModel, EmbeddingModel, Endpoint
-from kgsvc.llm.openai.transport import Transport
 
-__all__ = ["ChatModel", "EmbeddingModel", "Endpoint", "OpenAIEmbedder", "OpenAIExtractor", "Transport"]
+__all__ = ["ChatModel", "EmbeddingModel", "Endpoint"]

@@ -13,7 +13,10 @@ import pytest
 from kgsvc.domain.extraction import Extraction, ExtractionRequest
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model import Episode, Source
-from kgsvc.llm.openai import ChatModel, EmbeddingModel, Endpoint, OpenAIEmbedder, OpenAIExtractor, Transport
+from kgsvc.llm.openai import ChatModel, EmbeddingModel, Endpoint
+from kgsvc.llm.openai.embedder import OpenAIEmbedder
+from kgsvc.llm.openai.extractor import OpenAIExtractor
+from kgsvc.llm.openai.transport import Transport
 from kgsvc.llm.protocol import Extracted
 from tests.support.scripted_openai import ScriptedOpenAI, answer, edge, node
 

@@ -10,7 +10,8 @@ import pytest
 
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, StepError
 from kgsvc.domain.extraction import ExtractionRequest
-from kgsvc.llm.openai import ChatModel, OpenAIExtractor
+from kgsvc.llm.openai import ChatModel
+from kgsvc.llm.openai.extractor import OpenAIExtractor
 from kgsvc.llm.protocol import Extracted, Extractor, Usage
 from tests.support.scripted_openai import (
     dropped,

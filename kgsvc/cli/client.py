@@ -1,0 +1,90 @@
+"""Talking to a running service: the channel, unary calls, and gRPC's failures as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import grpc
+import grpc.aio
+from google.protobuf.message import Message
+
+from kgsvc.cli.failure import Failure
+from kgsvc.config import Client
+from kgsvc.v1 import envelope_pb2, ingestion_pb2_grpc, retrieval_pb2_grpc
+
+if TYPE_CHECKING:
+    from kgsvc.v1.ingestion_pb2_grpc import IngestionServiceAsyncStub
+    from kgsvc.v1.retrieval_pb2_grpc import RetrievalServiceAsyncStub
+
+MIB = 1024 * 1024
+R = TypeVar("R", bound=Message)
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A connected service."""
+
+    ingestion: IngestionServiceAsyncStub
+    retrieval: RetrievalServiceAsyncStub
+    address: str
+    timeout_s: float
+
+    async def call(self, method: grpc.aio.UnaryUnaryMultiCallable[Any, R], request: Message) -> R:
+        """One call; its answer unless that is an error. Raises Failure."""
+        try:
+            answer = await method(request, timeout=self.timeout_s)
+        except grpc.aio.AioRpcError as error:
+            raise self.failure(error) from error
+        return accepted(answer)
+
+    def failure(self, error: grpc.aio.AioRpcError) -> Failure:
+        """A gRPC status in one sentence."""
+        details = (error.details() or "").rstrip(".")
+        code = error.code()
+        if code is grpc.StatusCode.UNAVAILABLE and not _from_service(error):
+            return Failure(f"no service answers at {self.address}: is `kgsvc serve` running there?")
+        if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+            return Failure(f"{self.address} gave no answer within {self.timeout_s:g} s")
+        if code is grpc.StatusCode.UNIMPLEMENTED:
+            return Failure(f"{self.address} does not know this operation: is it kgsvc, and not an older one?")
+        return Failure(f"{self.address} answered {code.name}: {details}")
+
+
+@asynccontextmanager
+async def connect(client: Client) -> AsyncIterator[Service]:
+    """A channel to the service that the settings name. Connects with the first call. Raises Failure."""
+    options = [("grpc.max_receive_message_length", 8 * MIB), ("grpc.max_send_message_length", 8 * MIB)]
+    async with _channel(client, options) as channel:
+        yield Service(
+            ingestion_pb2_grpc.IngestionServiceStub(channel),
+            retrieval_pb2_grpc.RetrievalServiceStub(channel),
+            client.server,
+            client.timeout_s,
+        )
+
+
+def _channel(client: Client, options: list[tuple[str, Any]]) -> grpc.aio.Channel:
+    if not client.tls and client.tls_ca is None:
+        return grpc.aio.insecure_channel(client.server, options)
+    try:
+        authorities = client.tls_ca.read_bytes() if client.tls_ca else None
+    except OSError as error:
+        raise Failure(f"client.tls_ca: {client.tls_ca} cannot be read: {error.strerror}") from error
+    return grpc.aio.secure_channel(client.server, grpc.ssl_channel_credentials(authorities), options)
+
+
+def accepted(answer: R) -> R:
+    """The answer unless its envelope holds an error. Raises Failure with the error's own sentence."""
+    envelope: Any = answer
+    if envelope.status == envelope_pb2.STATUS_ERROR:
+        raise Failure(envelope.error.message or envelope.error.error_code)
+    return answer
+
+
+def _from_service(error: grpc.aio.AioRpcError) -> bool:
+    """Whether the service itself said so: it names an error code in the trailers."""
+    trailers = error.trailing_metadata() or ()
+    return any(key == "kgsvc-error-code" for key, _ in trailers)

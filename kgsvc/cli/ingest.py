@@ -1,0 +1,154 @@
+"""`kgsvc ingest`."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from io import BufferedReader
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from kgsvc.cli import options
+from kgsvc.cli.client import Service, connect
+from kgsvc.cli.failure import Failure, ItemsParked
+from kgsvc.cli.follow import follow
+from kgsvc.cli.progress import Bars
+from kgsvc.cli.reading import BadLine, Record, buffered, read_json_lines, read_text, time_of
+from kgsvc.cli.show import print_json, printable
+from kgsvc.cli.upload import Outcome, Upload
+from kgsvc.config import Client
+
+SHOWN = 20  # lines or items named in a report
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is to be sent where."""
+
+    source: IO[bytes]
+    records: Iterator[Record | BadLine]
+    group_id: str
+    item_bytes: int
+    wait_s: float | None  # None: do not wait
+
+
+def _time(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+    try:
+        return None if value is None else time_of(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+@click.command("ingest")
+@click.argument("source", type=click.File("rb"), metavar="FILE|-")
+@options.group
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["auto", "jsonl", "text"]),
+    default="auto",
+    help="JSON lines or plain text; auto: by the first character.",
+)
+@click.option("--time", callback=_time, help="Reference time of plain text; default: the file's, or now.")
+@click.option("--wait", is_flag=True, help="Wait until everything is in the graph or parked.")
+@click.option("--wait-timeout", type=float, default=3600.0, metavar="SECONDS", help="How long; default 3600.")
+@options.as_json
+@options.client
+def command(
+    source: IO[bytes],
+    group: str,
+    kind: str,
+    time: datetime | None,
+    wait: bool,
+    wait_timeout: float,
+    as_json: bool,
+    server: str | None,
+    timeout: float | None,
+    config: Path | None,
+) -> None:
+    """Send the items of FILE, or of standard input for -, and wait until each is stored durably.
+
+    JSON lines hold messages (role_type, content, timestamp, and role, uuid, name, source_description if you
+    like) or episodes (source, body, reference_time, and uuid, name, source_description). Of plain text every
+    paragraph is an episode. Sending a file again changes nothing: what is stored already is counted apart.
+    """
+    settings = options.client_settings(config, server, timeout)
+    records = _records(buffered(source), kind, time)
+    task = Task(source, records, group, settings.limits.payload_bytes, wait_timeout if wait else None)
+    options.run(_ingest(settings.client, task, as_json))
+
+
+def _records(source: BufferedReader, kind: str, time: datetime | None) -> Iterator[Record | BadLine]:
+    beginning = source.peek(64).lstrip(b"\xef\xbb\xbf").lstrip()
+    if kind == "jsonl" or (kind == "auto" and beginning.startswith(b"{")):
+        return read_json_lines(source)
+    if kind == "auto" and beginning.startswith(b"["):
+        raise Failure("this looks like a JSON array: put one object on each line (jq -c '.[]' does it)")
+    origin = "standard input" if source.name in {"<stdin>", "-", 0} else Path(source.name).name
+    return read_text(source, origin, time or _file_time(source), stamped=time is not None)
+
+
+def _file_time(source: IO[bytes]) -> datetime:
+    about = _regular(source)
+    return datetime.now(UTC) if about is None else datetime.fromtimestamp(about.st_mtime, UTC)
+
+
+def _regular(source: IO[bytes]) -> os.stat_result | None:
+    """What is known of a regular file; None for pipes and terminals."""
+    try:
+        about = os.fstat(source.fileno())
+    except OSError:  # not a file of the system at all
+        return None
+    return about if stat.S_ISREG(about.st_mode) else None
+
+
+async def _ingest(client: Client, task: Task, as_json: bool) -> None:
+    with Bars() as bars:
+        async with connect(client) as service:
+            outcome = await _send(service, task, bars)
+    _report(outcome, task.wait_s is not None, as_json)
+    if outcome.refused:
+        raise Failure(f"{len(outcome.refused)} lines were refused; the others are stored")
+    if outcome.parked:
+        raise ItemsParked(f"{len(outcome.parked)} items are parked (`kgsvc retry` starts them again)")
+
+
+async def _send(service: Service, task: Task, bars: Bars) -> Outcome:
+    about = _regular(task.source)
+    stored = bars.phase("stored", about.st_size if about else None)
+    upload = Upload(service, task.group_id, task.item_bytes, lambda size: bars.advance(stored, size))
+    outcome = await upload.run(task.records)
+    if task.wait_s is not None:
+        done = bars.phase("in the graph", sum(map(len, outcome.open.values())) or 1)
+        await follow(service, outcome, task.wait_s, lambda count: bars.advance(done, count))
+    return outcome
+
+
+def _report(outcome: Outcome, waited: bool, as_json: bool) -> None:
+    if as_json:
+        print_json(_as_dict(outcome))
+        return
+    click.echo(f"{outcome.accepted} items stored, {outcome.duplicates} were there already.")
+    for line, problem in outcome.refused[:SHOWN]:
+        click.echo(f"line {line}: {printable(problem)}", err=True)
+    if len(outcome.refused) > SHOWN:
+        click.echo(f"... and {len(outcome.refused) - SHOWN} more lines", err=True)
+    for uuid, reason in list(outcome.parked.items())[:SHOWN]:
+        click.echo(f"parked {uuid}: {printable(reason)}", err=True)
+    if waited and not outcome.parked:
+        click.echo("All of them are in the graph.")
+
+
+def _as_dict(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "accepted": outcome.accepted,
+        "duplicates": outcome.duplicates,
+        "refused": [{"line": line, "problem": problem} for line, problem in outcome.refused],
+        "parked": [{"uuid": uuid, "reason": reason} for uuid, reason in outcome.parked.items()],
+        "receipts": list(outcome.open),
+    }

@@ -1,0 +1,59 @@
+"""`kgsvc items`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from kgsvc.cli import options
+from kgsvc.cli.client import connect
+from kgsvc.cli.show import as_dict, day, print_json, printable
+from kgsvc.config import Client
+from kgsvc.v1.ingestion_pb2 import ListItemsInput, ListItemsRequest
+from kgsvc.v1.types_pb2 import ItemState, ListedItem
+
+STATES = {name.removeprefix("ITEM_STATE_").lower(): number for name, number in ItemState.items() if number}
+NAMES = {number: name for name, number in STATES.items()}
+
+
+@click.command("items")
+@options.group
+@click.option("--state", "states", type=click.Choice(list(STATES)), multiple=True, help="Only in this state.")
+@options.as_json
+@options.client
+def command(
+    group: str,
+    states: tuple[str, ...],
+    as_json: bool,
+    server: str | None,
+    timeout: float | None,
+    config: Path | None,
+) -> None:
+    """List the items of a group in the order they were accepted; with --json one object a line."""
+    settings = options.client_settings(config, server, timeout)
+    options.run(_list(settings.client, group, [STATES[name] for name in states], as_json))
+
+
+async def _list(client: Client, group: str, states: Sequence[ItemState.ValueType], as_json: bool) -> None:
+    count, token = 0, None
+    async with connect(client) as service:
+        while token != "":
+            wanted = ListItemsInput(group_id=group, states=states, page_token=token)
+            answer = await service.call(service.ingestion.ListItems, ListItemsRequest(input=wanted))
+            for item in answer.output.items:
+                _print(item, as_json)
+            count += len(answer.output.items)
+            token = answer.output.next_page_token
+    if not as_json:
+        click.echo(f"{count} items", err=True)
+
+
+def _print(item: ListedItem, as_json: bool) -> None:
+    if as_json:
+        print_json(as_dict(item), indent=None)
+        return
+    failed = f"{item.step} failed {item.attempts} times" if item.attempts else ""
+    parts = [f"{item.uuid}  {NAMES[item.state]:<14}  {day(item.updated_at)}", item.name, failed, item.reason]
+    click.echo(printable(" · ".join(part for part in parts if part)))

@@ -1,0 +1,60 @@
+"""The group of commands; each is imported when it is called for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+
+import click
+
+from kgsvc.cli.failure import Failure
+
+# In the order of the help; the module of a command has its name.
+COMMANDS = {
+    "serve": "Run the service.",
+    "demo": "Show the service at work: start one, tell it a conversation, ask it.",
+    "ingest": "Send messages, episodes or text from a file.",
+    "search": "Find facts.",
+    "memory": "Find the facts that matter to a conversation.",
+    "items": "List what was sent and how far it has come.",
+    "retry": "Start parked items again.",
+    "doctor": "Check configuration, store and models.",
+}
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"kgsvc.cli.{cmd_name}").command
+        return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except UnicodeEncodeError as error:  # of an argument on its way into a request
+            raise Failure("an argument is not valid UTF-8") from error
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def installed_version() -> str:
+    """The version of the installed package; a checkout that is not installed has none."""
+    try:
+        return version("kgsvc")
+    except PackageNotFoundError:
+        return "0 (not installed)"
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(installed_version(), prog_name="kgsvc")
+def cli() -> None:
+    """A durable knowledge graph memory behind gRPC.
+
+    Begin with `kgsvc demo`, or with `kgsvc serve` and, elsewhere, `kgsvc ingest`.
+    """

@@ -1,0 +1,57 @@
+"""Options that several commands share, and the settings made of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from kgsvc.cli.failure import Failure
+from kgsvc.config import ConfigError, Loaded, Settings, load
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+config = click.option(
+    "--config",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Read settings from this TOML file (or KGSVC_CONFIG).",
+)
+group = click.option("--group", required=True, help="The group (tenant) to work in.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+server = click.option("--server", metavar="HOST:PORT", help="The service to talk to (client.server).")
+timeout = click.option(
+    "--timeout", type=float, metavar="SECONDS", help="Give up on a call after so long (client.timeout_s)."
+)
+max_facts = click.option("--max-facts", type=int, help="At most so many facts; default 10.")
+center = click.option("--center", metavar="UUID", help="Lift facts near this entity.")
+
+
+def client(function: F) -> F:
+    """The options of a command that talks to a running service."""
+    for option in (config, timeout, server):
+        function = option(function)
+    return function
+
+
+def loaded(config: Path | None, **flags: object) -> Loaded:
+    """The settings; a flag `server_listen` sets `server.listen`. Raises Failure."""
+    try:
+        return load({name.replace("_", ".", 1): value for name, value in flags.items()}, config)
+    except ConfigError as error:
+        raise Failure(str(error)) from error
+
+
+def client_settings(config: Path | None, server: str | None, timeout: float | None) -> Settings:
+    """The settings of a command that talks to a running service. Raises Failure."""
+    return loaded(config, client_server=server, client_timeout_s=timeout).settings
+
+
+def run(work: Coroutine[Any, Any, None]) -> None:
+    """Run a command's coroutine; Ctrl-C aborts it."""
+    try:
+        asyncio.run(work)
+    except KeyboardInterrupt as error:
+        raise click.Abort from error

@@ -1,0 +1,209 @@
+"""Files of items: JSON lines of messages or episodes (the fields of spec 004 §4.2), or paragraphs of text."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from io import BufferedReader
+from itertools import chain
+from typing import IO, Any
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from kgsvc.v1.ingestion_pb2 import StreamEpisodesRequest
+from kgsvc.v1.types_pb2 import EpisodeItem, Message, RoleType, Source
+
+LINE_BYTES = 16 * 1024 * 1024
+_NAMESPACE = uuid.UUID("6b677376-6300-4000-8000-746578740000")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An item read: where it stood, the request without its group, and how much of the input it took."""
+
+    line: int
+    bytes: int
+    request: StreamEpisodesRequest
+    minted: bool = False  # its uuid was made here from its text
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line that is no item."""
+
+    line: int
+    bytes: int
+    problem: str
+
+
+def buffered(source: IO[bytes]) -> BufferedReader:
+    """The same input, able to peek."""
+    return source if isinstance(source, BufferedReader) else BufferedReader(source)  # type: ignore[arg-type]
+
+
+def read_json_lines(source: IO[bytes]) -> Iterator[Record | BadLine]:
+    """One item a line; blank lines are passed over."""
+    for number, raw in _lines(source):
+        if raw is None:
+            yield _too_long(number)
+        elif raw.strip():
+            try:
+                request = item_of(json.loads(raw.decode("utf-8-sig" if number == 1 else "utf-8")))
+                yield Record(number, len(raw), request)
+            except ValueError as error:
+                yield BadLine(number, len(raw), _problem(error))
+
+
+def read_text(source: IO[bytes], origin: str, time: datetime, stamped: bool) -> Iterator[Record | BadLine]:
+    """One episode a paragraph (text between blank lines), all of the same reference time.
+
+    The uuids come from origin, text, which of several equal paragraphs it is and, if `stamped`, the time: the
+    same file again is the same episodes.
+    """
+    seen: Counter[str] = Counter()
+    for number, size, raw in _paragraphs(source):
+        if raw is None:
+            yield _too_long(number)
+            continue
+        try:
+            text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            yield BadLine(number, size, _problem(error))
+            continue
+        seen[text] += 1
+        key = json.dumps([origin, text, seen[text], time.isoformat() if stamped else None])
+        episode = EpisodeItem(
+            uuid=str(uuid.uuid5(_NAMESPACE, key)),
+            source=Source.SOURCE_TEXT,
+            body=text,
+            reference_time=timestamp(time),
+            source_description=origin,
+        )
+        yield Record(number, size, StreamEpisodesRequest(episode=episode), minted=True)
+
+
+def _too_long(line: int) -> BadLine:
+    return BadLine(line, LINE_BYTES, f"is longer than {LINE_BYTES} bytes")
+
+
+def item_of(value: Any) -> StreamEpisodesRequest:
+    """The request for one JSON value. Raises ValueError naming what is wrong with it."""
+    if not isinstance(value, dict):
+        raise ValueError("is not a JSON object")
+    fields = {name: given for name, given in value.items() if given is not None}
+    if _MESSAGE.keys() & fields.keys() - _COMMON.keys():
+        return StreamEpisodesRequest(message=Message(**_converted(fields, _MESSAGE, "message")))
+    if _EPISODE.keys() & fields.keys() - _COMMON.keys():
+        return StreamEpisodesRequest(episode=EpisodeItem(**_converted(fields, _EPISODE, "episode")))
+    raise ValueError(
+        "is neither a message (role_type, content, timestamp) nor an episode (source, body, reference_time)"
+    )
+
+
+def time_of(text: str) -> datetime:
+    """An ISO 8601 time with a zone. Raises ValueError saying what it must be."""
+    try:
+        time = datetime.fromisoformat(text)
+    except (ValueError, TypeError):
+        time = None
+    if time is None or time.tzinfo is None:
+        raise ValueError("must be an ISO 8601 time with its zone, such as 2025-01-31T09:30:00Z")
+    return time
+
+
+def timestamp(time: datetime) -> Timestamp:
+    """As the contract carries times."""
+    made = Timestamp()
+    made.FromDatetime(time)
+    return made
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("must be a text")
+    return value
+
+
+def _one_of(enum: Any, prefix: str) -> Callable[[Any], int]:
+    numbers = {name.removeprefix(prefix).lower(): number for name, number in enum.items() if number}
+
+    def convert(value: Any) -> int:
+        if not isinstance(value, str) or value not in numbers:
+            raise ValueError(f"must be one of {', '.join(numbers)}")
+        return int(numbers[value])
+
+    return convert
+
+
+Fields = dict[str, Callable[[Any], Any]]
+_COMMON: Fields = {"uuid": _text, "name": _text, "source_description": _text}
+_MESSAGE: Fields = _COMMON | {
+    "role_type": _one_of(RoleType, "ROLE_TYPE_"),
+    "role": _text,
+    "content": _text,
+    "timestamp": lambda value: timestamp(time_of(value)),
+}
+_EPISODE: Fields = _COMMON | {
+    "source": _one_of(Source, "SOURCE_"),
+    "body": _text,
+    "reference_time": lambda value: timestamp(time_of(value)),
+}
+_REQUIRED = {
+    "message": ("role_type", "content", "timestamp"),
+    "episode": ("source", "body", "reference_time"),
+}
+
+
+def _converted(given: Mapping[str, Any], known: Fields, kind: str) -> dict[str, Any]:
+    problems = [f"{name} is no field of a {kind}" for name in given if name not in known]
+    problems += [f"{name} is missing" for name in _REQUIRED[kind] if name not in given]
+    converted = {}
+    for name in given.keys() & known.keys():
+        try:
+            converted[name] = known[name](given[name])
+        except ValueError as error:
+            problems.append(f"{name} {error}")
+    if problems:
+        raise ValueError(", ".join(sorted(problems)))
+    return converted
+
+
+def _problem(error: ValueError) -> str:
+    match error:
+        case UnicodeDecodeError():
+            return "is not UTF-8"
+        case json.JSONDecodeError():
+            return f"is not JSON: {error.msg} at character {error.pos + 1}"
+    return str(error)
+
+
+def _lines(source: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
+    """Numbered lines; None for one that is too long to be read."""
+    number = 0
+    while line := source.readline(LINE_BYTES):
+        number += 1
+        complete = len(line) < LINE_BYTES or line.endswith(b"\n")
+        while not complete:
+            rest = source.readline(LINE_BYTES)
+            complete = rest.endswith(b"\n") or not rest
+            line = b""
+        yield number, line or None
+
+
+def _paragraphs(source: IO[bytes]) -> Iterator[tuple[int, int, bytes | None]]:
+    """Number of the first line, size and text of each paragraph; no text for a line too long to be read."""
+    start, lines = 0, list[bytes]()
+    for number, line in chain(_lines(source), [(0, b"")]):
+        if line is not None and line.strip():
+            start = start or number
+            lines.append(line)
+            continue
+        if start:
+            yield start, sum(map(len, lines)), b"".join(lines).strip()
+        if line is None:
+            yield number, LINE_BYTES, None
+        start, lines = 0, []

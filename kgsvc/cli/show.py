@@ -1,0 +1,67 @@
+"""Facts, times and JSON as the commands print them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import click
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from kgsvc.v1.retrieval_pb2 import GetMemoryOutput, SearchFactsOutput
+from kgsvc.v1.types_pb2 import FactResult
+
+
+def as_dict(message: Message) -> dict[str, Any]:
+    """A message as JSON values, with the field names of the contract."""
+    return MessageToDict(message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
+
+
+def print_json(values: Mapping[str, Any], *, indent: int | None = 2) -> None:
+    """One JSON value; a line of its own without `indent`."""
+    click.echo(json.dumps(values, ensure_ascii=False, indent=indent))
+
+
+def print_facts(output: SearchFactsOutput | GetMemoryOutput, as_json: bool) -> None:
+    """The facts of an answer, best first."""
+    if as_json:
+        print_json({"facts": [as_dict(fact) for fact in output.facts]})
+    elif output.facts:
+        click.echo("\n".join(facts_as_lines(output.facts)))
+    else:
+        click.echo("No facts found.")
+
+
+def facts_as_lines(facts: Iterable[FactResult]) -> Iterator[str]:
+    """Two lines a fact: what it says; then its relation, validity, score and sources."""
+    for rank, fact in enumerate(facts, 1):
+        yield f"{rank:>3}. {printable(fact.fact)}"
+        score = f" · score {fact.score:.4f}" if fact.HasField("score") else ""
+        edge = printable(f"{fact.source_name} {fact.name} {fact.target_name}")
+        yield f"     {edge} · {validity(fact)}{score}"
+        yield f"     told by {', '.join(fact.episodes) or 'a caller of AddEntityNode'} · fact {fact.uuid}"
+
+
+def printable(text: str) -> str:
+    """A text from outside on one line, without what a terminal would obey."""
+    return "".join(char if char.isprintable() else " " if char.isspace() else "\ufffd" for char in text)
+
+
+def validity(fact: FactResult) -> str:
+    """When a fact is true: "since 2024-03-01", "2023-01-10 to 2024-03-01", "at an unknown time"."""
+    begin = day(fact.valid_at) if fact.HasField("valid_at") else None
+    end = day(fact.invalid_at) if fact.HasField("invalid_at") else None
+    if begin and end:
+        return f"{begin} to {end}"
+    if begin or end:
+        return f"since {begin}" if begin else f"until {end}"
+    return "valid, since when is not known"
+
+
+def day(time: Timestamp) -> str:
+    """A time to the second, the time of day left out at midnight."""
+    text = Timestamp(seconds=time.seconds).ToJsonString()
+    return text.removesuffix("T00:00:00Z")
