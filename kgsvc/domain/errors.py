@@ -28,6 +28,7 @@ class Violation:
 
     field: str
     description: str
+    code: str | None = None  # the error code of this one alone, when it is not that of the whole error
 
 
 class KgError(Exception):

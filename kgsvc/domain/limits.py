@@ -29,7 +29,7 @@ class Limits:
     max_facts_default: int = 10
     max_facts_bound: int = 100
     last_n_bound: int = 1_000
-    page_size_bound: int = 500
+    page_size_bound: int = 1_000
     response_bytes: int = 3 * MIB  # under the 4 MiB that gRPC clients accept by default
     nodes_per_extraction: int = 200
     edges_per_extraction: int = 400

@@ -1,0 +1,70 @@
+"""Hard deletes (spec 004 §4.4): of what is not there they are done already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kgsvc.domain.clock import Clock
+from kgsvc.domain.delta import FactTombstone, GraphDelta, GroupHead, Guard
+from kgsvc.domain.model import Fact
+from kgsvc.domain.plan import text_digest
+from kgsvc.ingestion.contention import Contention
+from kgsvc.ingestion.lookup import the_one
+from kgsvc.stores.protocol import AdminStore, GraphStore
+
+
+class Deletions:
+    """Deletes facts and episodes on a caller's behalf, under the group's lock."""
+
+    def __init__(self, store: GraphStore, clock: Clock, contention: Contention) -> None:
+        self._store = store
+        self._clock = clock
+        self._contention = contention
+
+    async def fact(self, uuid: str, group_id: str | None) -> bool:
+        """Delete a fact; whether it was there. It leaves a tombstone: items accepted before cannot bring it
+        back. Raises Conflict (uuid in several groups), Overloaded, StoreUnavailable."""
+
+        async def attempt() -> bool:
+            found = the_one(await self._store.fact(uuid, group_id), "a fact")
+            if found is None:
+                return False
+            await self._apply(found.group_id, lambda head, now: without_fact(found, head, now))
+            return True
+
+        return await self._contention.settle(attempt)
+
+    async def episode(self, uuid: str, group_id: str | None) -> bool:
+        """Delete an episode with its mentions and cancel work on it; whether it was there. Facts and
+        entities read from it stay. Raises Conflict (uuid in several groups), Overloaded, StoreUnavailable."""
+
+        async def attempt() -> bool:
+            found = the_one(await self._store.episode(uuid, group_id), "an episode")
+            if found is None:
+                return False
+            await self._apply(
+                found.group_id,
+                lambda head, now: GraphDelta(found.group_id, now, remove_episodes=(uuid,)),
+            )
+            return True
+
+        return await self._contention.settle(attempt)
+
+    async def _apply(self, group_id: str, delta_of: Callable[[GroupHead, int], GraphDelta]) -> None:
+        head = (await self._store.names(group_id, ())).head
+        system_ms = max(self._clock.now_ms(), head.last_ms + 1)
+        await self._store.apply(delta_of(head, system_ms), Guard(head.rev, head.epoch))
+
+
+def without_fact(fact: Fact, head: GroupHead, system_ms: int) -> GraphDelta:
+    """The change that deletes `fact` for good."""
+    stone = FactTombstone(fact.uuid, fact.slot, text_digest(fact.fact), system_ms)
+    return GraphDelta(head.group_id, system_ms, remove_facts=(stone,))
+
+
+async def clear(store: AdminStore, clock: Clock) -> int:
+    """Delete every group; how many there were. Raises StoreUnavailable: then some may be left."""
+    group_ids = await store.group_ids()
+    for group_id in group_ids:
+        await store.delete_group(group_id, clock.now_ms())
+    return len(group_ids)

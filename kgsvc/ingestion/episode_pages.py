@@ -1,0 +1,100 @@
+"""GetEpisodes (spec 004 §4.3.3, design §2): the latest episodes in chronological order, in pages if asked."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass
+
+from kgsvc.domain.errors import InvalidArgument, LimitExceeded, Violation
+from kgsvc.domain.identity import digest
+from kgsvc.domain.model import Episode
+from kgsvc.stores.protocol import EpisodeCut, GraphStore
+
+_OVERHEAD_BYTES = 128  # of an episode's message beside its texts, generously
+_ANY_MS = 2**53  # beyond every time that can be accepted
+Key = tuple[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodePage:
+    """Some episodes, oldest first, and what asks for the next ones (None: these were the last)."""
+
+    episodes: tuple[Episode, ...]
+    next_token: str | None = None
+
+
+async def all_at_once(store: GraphStore, group_id: str, last_n: int, max_bytes: int) -> EpisodePage:
+    """The latest `last_n` in one answer. Raises LimitExceeded when they have more than `max_bytes`."""
+    found = await store.recent_episodes(group_id, last_n, EpisodeCut(max_bytes=max_bytes))
+    if sum(map(_size, found)) > max_bytes:
+        says = (
+            f"these episodes have more than {max_bytes} bytes; read them in pages by page_size and page_token"
+        )
+        raise LimitExceeded(says, [Violation("page_token", says)])
+    return EpisodePage(tuple(found))
+
+
+async def one_page(
+    store: GraphStore, group_id: str, last_n: int, page_size: int, token: str | None, max_bytes: int
+) -> EpisodePage:
+    """Up to `page_size` of the latest `last_n`, fewer where `max_bytes` are reached, at least one.
+
+    The range is fixed by the first page: later episodes are not in it. Raises InvalidArgument for a token
+    that was not made for this group and `last_n`.
+    """
+    upto, after = await _start(store, group_id) if token is None else _decode(token, group_id, last_n)
+    if upto is None:
+        return EpisodePage(())
+    found = await store.recent_episodes(group_id, last_n, EpisodeCut(upto, after, max_bytes))
+    page = _fitting(found[:page_size], max_bytes)
+    if not page or _key(page[-1]) == upto:
+        return EpisodePage(page)
+    return EpisodePage(page, _encode(group_id, last_n, upto, _key(page[-1])))
+
+
+async def _start(store: GraphStore, group_id: str) -> tuple[Key | None, Key | None]:
+    newest = await store.recent_episodes(group_id, 1)
+    return (_key(newest[0]) if newest else None), None
+
+
+def _fitting(episodes: list[Episode], max_bytes: int) -> tuple[Episode, ...]:
+    taken: list[Episode] = []
+    total = 0
+    for episode in episodes:
+        total += _size(episode)
+        if taken and total > max_bytes:
+            break
+        taken.append(episode)
+    return tuple(taken)
+
+
+def _size(episode: Episode) -> int:
+    texts = (episode.body, episode.name, episode.source_description, episode.uuid, episode.group_id)
+    return _OVERHEAD_BYTES + sum(len(text.encode()) for text in texts if text)
+
+
+def _key(episode: Episode) -> Key:
+    return episode.reference_ms, episode.uuid
+
+
+def _listing(group_id: str, last_n: int) -> str:
+    return digest(group_id, last_n)[:12]
+
+
+def _encode(group_id: str, last_n: int, upto: Key, after: Key) -> str:
+    text = json.dumps([_listing(group_id, last_n), *upto, *after], separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).decode()
+
+
+def _decode(token: str, group_id: str, last_n: int) -> tuple[Key, Key]:
+    try:
+        match json.loads(base64.b64decode(token, altchars=b"-_", validate=True)):
+            case [str(listing), int(a), str(b), int(c), str(d)] if listing == _listing(group_id, last_n):
+                if max(abs(a), abs(c)) < _ANY_MS:
+                    return (a, b), (c, d)
+    except (ValueError, binascii.Error, RecursionError):
+        pass  # as wrong as a token of another listing
+    says = "is not a token of this listing"
+    raise InvalidArgument(f"page_token: {says}", [Violation("page_token", says)])

@@ -1,0 +1,149 @@
+"""Accepting messages and episodes: validated values in, durable items out (spec 004 §5, §11)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from kgsvc.domain.clock import Clock
+from kgsvc.domain.errors import Conflict
+from kgsvc.domain.identity import content_hash, digest, mint
+from kgsvc.domain.items import AcceptBatch, Accepted, ItemStatus, NewItem
+from kgsvc.domain.limits import Limits
+from kgsvc.domain.model import Episode, RoleType, Source
+from kgsvc.ingestion.coalescer import AcceptCoalescer
+
+STREAM = "StreamEpisodes"
+
+
+@dataclass(frozen=True, slots=True)
+class ItemInput:
+    """An item as the caller sent it, validated. A message carries its role beside the composed body."""
+
+    body: str
+    source: Source
+    reference_ms: int
+    uuid: str | None = None
+    name: str | None = None
+    source_description: str | None = None
+    role_type: RoleType | None = None
+    role: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """What became of one streamed item: its state and the receipt that covers it."""
+
+    item: ItemStatus
+    receipt_id: str
+
+
+def message_body(role_type: RoleType, role: str | None, content: str) -> str:
+    """The body of the episode that a message becomes (design §2)."""
+    return f"{role or ''}({role_type.value}): {content}"
+
+
+class Intake:
+    """Turns validated items into batches and hands them to the store."""
+
+    def __init__(
+        self, coalescer: AcceptCoalescer, limits: Limits, clock: Clock, new_id: Callable[[], str]
+    ) -> None:
+        self._coalescer = coalescer
+        self._limits = limits
+        self._clock = clock
+        self._new_id = new_id
+
+    async def accept(
+        self, operation: str, group_id: str, items: Sequence[ItemInput], idempotency_key: str | None = None
+    ) -> Accepted:
+        """Accept all of `items` or none, and return when they are durable.
+
+        Raises Conflict (a uuid known with other content, naming `items[i].uuid`; an idempotency key known
+        with other input), Overloaded, StoreUnavailable.
+        """
+        return await self._coalescer.accept(self._batch(operation, group_id, items, idempotency_key))
+
+    async def accept_run(self, group_id: str, items: Sequence[ItemInput]) -> list[Acknowledged | Conflict]:
+        """Accept items that stand each for itself, in order, one result an item.
+
+        They are stored as one batch; if one of them is in conflict, each as a batch of its own. Raises
+        Overloaded and StoreUnavailable: then it is unknown which of them were stored.
+        """
+        try:
+            return _acknowledged(await self.accept(STREAM, group_id, items))
+        except Conflict as conflict:
+            if len(items) == 1:
+                return [conflict]
+        alone = [self._batch(STREAM, group_id, [item], None) for item in items]
+        results = await asyncio.gather(*map(self._coalescer.accept, alone), return_exceptions=True)
+        acknowledged: list[Acknowledged | Conflict] = []
+        for result in results:
+            if isinstance(result, Accepted):
+                acknowledged.extend(_acknowledged(result))
+            elif isinstance(result, Conflict):
+                acknowledged.append(result)
+            else:
+                raise result
+        return acknowledged
+
+    def _batch(
+        self, operation: str, group_id: str, items: Sequence[ItemInput], key: str | None
+    ) -> AcceptBatch:
+        now_ms = self._clock.now_ms()
+        return AcceptBatch(
+            group_id=group_id,
+            items=tuple(NewItem(_episode(group_id, item, now_ms)) for item in items),
+            receipt_id=self._new_id(),
+            operation=operation,
+            now_ms=now_ms,
+            idempotency_key=key,
+            input_hash="" if key is None else input_hash(operation, group_id, items),
+            dedup_window_ms=self._limits.dedup_window_ms,
+            queue_items=self._limits.queue_items,
+        )
+
+
+def input_hash(operation: str, group_id: str, items: Sequence[ItemInput]) -> str:
+    """What two calls with one idempotency key must have in common: the values they map to (design §3)."""
+    return digest(operation, group_id, [_values(item) for item in items])
+
+
+def _values(item: ItemInput) -> list[str | int | None]:
+    return [
+        item.uuid,
+        item.name,
+        item.source.value,
+        item.body,
+        item.reference_ms,
+        item.source_description,
+        None if item.role_type is None else item.role_type.value,
+        item.role,
+    ]
+
+
+def _episode(group_id: str, item: ItemInput, now_ms: int) -> Episode:
+    """The episode of an item; without a uuid it gets one that follows from its content."""
+    episode = Episode(
+        uuid=item.uuid or "",
+        group_id=group_id,
+        body=item.body,
+        source=item.source,
+        reference_ms=item.reference_ms,
+        created_ms=now_ms,
+        name=item.name,
+        source_description=item.source_description,
+        role_type=item.role_type,
+        role=item.role,
+    )
+    hashed = content_hash(episode)
+    return replace(episode, uuid=item.uuid or mint("episode", group_id, hashed), content_hash=hashed)
+
+
+def _acknowledged(accepted: Accepted) -> list[Acknowledged | Conflict]:
+    """A duplicate is followed by the receipt it came with, so that every replay names the same one."""
+    return [
+        Acknowledged(item, (item.receipt_id if item.duplicate else "") or accepted.receipt_id)
+        for item in accepted.items
+    ]

@@ -1,0 +1,128 @@
+"""Domain values as the messages of a response."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from kgsvc.domain.items import ItemState, ItemStatus, Receipt
+from kgsvc.domain.model import Entity, Episode, Fact
+from kgsvc.transport.attributes import attributes_out
+from kgsvc.transport.items_in import SOURCES, STATES
+from kgsvc.v1 import types_pb2
+
+SOURCE_NUMBERS = {source: number for number, source in SOURCES.items()}
+STATE_NUMBERS = {state: number for number, state in STATES.items()}
+
+
+def timestamp(ms: int) -> Timestamp:
+    """A time in milliseconds as a Timestamp."""
+    return Timestamp(seconds=ms // 1_000, nanos=ms % 1_000 * 1_000_000)
+
+
+def optional_timestamp(ms: int | None) -> Timestamp | None:
+    """The same for a time that may be absent."""
+    return None if ms is None else timestamp(ms)
+
+
+def fact_result(fact: Fact, score: float | None = None) -> types_pb2.FactResult:
+    """A fact, with its score where it was searched for."""
+    return types_pb2.FactResult(
+        uuid=fact.uuid,
+        name=fact.name,
+        fact=fact.fact,
+        valid_at=optional_timestamp(fact.valid_ms),
+        invalid_at=optional_timestamp(fact.invalid_ms),
+        created_at=timestamp(fact.created_ms),
+        expired_at=optional_timestamp(fact.expired_ms),
+        group_id=fact.group_id,
+        source_node_uuid=fact.source_uuid,
+        target_node_uuid=fact.target_uuid,
+        source_name=fact.source_name,
+        target_name=fact.target_name,
+        episodes=fact.episodes,
+        reference_time=timestamp(fact.reference_ms) if fact.episodes else None,
+        score=score,
+    )
+
+
+def episode(value: Episode) -> types_pb2.Episode:
+    """An episode."""
+    return types_pb2.Episode(
+        uuid=value.uuid,
+        group_id=value.group_id,
+        name=value.name,
+        body=value.body,
+        source=SOURCE_NUMBERS[value.source],
+        reference_time=timestamp(value.reference_ms),
+        created_at=timestamp(value.created_ms),
+        source_description=value.source_description,
+    )
+
+
+def entity_node(value: Entity) -> types_pb2.EntityNode:
+    """An entity; a summary that nobody gave is absent."""
+    return types_pb2.EntityNode(
+        uuid=value.uuid,
+        group_id=value.group_id,
+        name=value.name,
+        summary=value.summary or None,
+        attributes=attributes_out(value.attributes) if value.attributes else None,
+        created_at=timestamp(value.created_ms),
+    )
+
+
+def accepted_item(item: ItemStatus) -> types_pb2.AcceptedItem:
+    """An item as the call that brought it in left it."""
+    return types_pb2.AcceptedItem(uuid=item.uuid, duplicate=item.duplicate, state=STATE_NUMBERS[item.state])
+
+
+def receipt_item(item: ItemStatus) -> types_pb2.ReceiptItem:
+    """An item of a receipt."""
+    return types_pb2.ReceiptItem(
+        uuid=item.uuid,
+        name=item.name,
+        state=STATE_NUMBERS[item.state],
+        duplicate=item.duplicate,
+        attempts=item.attempts,
+        reason=item.reason,
+        updated_at=timestamp(item.updated_ms),
+    )
+
+
+def receipt(value: Receipt) -> types_pb2.Receipt:
+    """A receipt with its items counted by state."""
+    return types_pb2.Receipt(
+        receipt_id=value.receipt_id,
+        group_id=value.group_id,
+        created_at=timestamp(value.created_ms),
+        items=[receipt_item(item) for item in value.items],
+        counts=_counts(item.state for item in value.items),
+        done=value.done,
+    )
+
+
+def listed_item(item: ItemStatus) -> types_pb2.ListedItem:
+    """An item of a listing."""
+    return types_pb2.ListedItem(
+        uuid=item.uuid,
+        group_id=item.group_id,
+        name=item.name,
+        state=STATE_NUMBERS[item.state],
+        attempts=item.attempts,
+        reason=item.reason,
+        step=None if item.step is None else item.step.value,
+        updated_at=timestamp(item.updated_ms),
+        receipt_id=item.receipt_id,
+    )
+
+
+def _counts(states: Iterable[ItemState]) -> list[types_pb2.StateCount]:
+    counted = Counter(states)
+    return [
+        types_pb2.StateCount(state=STATE_NUMBERS[state], count=counted[state])
+        for state in ItemState
+        if counted[state]
+    ]
