@@ -82,5 +82,5 @@ class Committer:
         wanted = {fact.uuid: fact.fact for fact in delta.facts if fact.uuid not in stored}
         wanted |= {e.uuid: e.name for e in delta.entities if named.get(e.uuid) != e.name}
         missing = set(wanted.values()) - known.keys()
-        extra = (await self._embedder.vectors(missing))[0] if missing else {}
+        extra = await self._embedder.vectors(missing) if missing else {}
         return {uuid: known[text] if text in known else extra[text] for uuid, text in wanted.items()}

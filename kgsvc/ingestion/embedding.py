@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable
 
 from kgsvc.domain.extraction import Extraction
-from kgsvc.llm.protocol import Embedder, Usage
+from kgsvc.llm.protocol import Embedder
 
 _CACHED_BYTES = 32 * 1024 * 1024
 
@@ -34,17 +34,16 @@ class CachingEmbedder:
         """Whether a miss asks a model server."""
         return self.inner.costs_model_calls
 
-    async def vectors(self, texts: Collection[str]) -> tuple[dict[str, bytes], Usage]:
+    async def vectors(self, texts: Collection[str]) -> dict[str, bytes]:
         """Float32 little-endian bytes by text, asking the model only for unknown ones. Raises StepError."""
         found = {text: self._cache[text] for text in texts if text in self._cache}
         missing = sorted(set(texts) - set(found))
-        usage = Usage()
         if missing:
-            rows, usage = await self.inner.embed(missing)
+            rows, _ = await self.inner.embed(missing)
             fresh = {text: row.astype("<f4").tobytes() for text, row in zip(missing, rows, strict=True)}
             self._remember(fresh.items())
             found |= fresh
-        return found, usage
+        return found
 
     def _remember(self, entries: Iterable[tuple[str, bytes]]) -> None:
         for text, vector in entries:

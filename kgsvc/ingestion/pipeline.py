@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import ModelUnavailable, StepError
@@ -13,7 +12,7 @@ from kgsvc.domain.items import ItemState, Lease, QueuedItem, Step, Transition
 from kgsvc.ingestion.commit import Committer, Work
 from kgsvc.ingestion.embedding import CachingEmbedder, texts_of
 from kgsvc.ingestion.stages import Stage, decode, encode
-from kgsvc.llm.protocol import Extractor, Usage
+from kgsvc.llm.protocol import Extractor
 from kgsvc.queue.handler import Failure, Prepared, PreparedBatch
 from kgsvc.stores.protocol import Anchor, QueueStore
 
@@ -26,13 +25,6 @@ class PipelineSettings:
     previous_chars: int = 4_000
 
 
-class Meter(Protocol):
-    """Who counts model work."""
-
-    def model_work(self, step: Step, group_id: str, usage: Usage) -> None:
-        """Calls and tokens spent on a step."""
-
-
 class Pipeline:
     """The queue's handler: turns queued episodes into graph."""
 
@@ -42,7 +34,6 @@ class Pipeline:
         extractor: Extractor,
         embedder: CachingEmbedder | None,
         committer: Committer,
-        meter: Meter,
         clock: Clock,
         settings: PipelineSettings,
     ) -> None:
@@ -50,7 +41,6 @@ class Pipeline:
         self._extractor = extractor
         self._embedder = embedder
         self._committer = committer
-        self._meter = meter
         self._clock = clock
         self._settings = settings
 
@@ -80,7 +70,6 @@ class Pipeline:
                     raise result
                 else:
                     stages[item.episode.uuid] = Stage(result.extraction)
-                    self._meter.model_work(Step.EXTRACT, lease.group_id, result.usage)
             if self._extractor.costs_model_calls:
                 new = [(item, stages[i]) for item in fresh if (i := item.episode.uuid) in stages]
                 await self._save(lease, ItemState.EXTRACTED, new)
@@ -101,7 +90,7 @@ class Pipeline:
         if embedder is None:
             return stages, []
         todo = [s for s in stages if s[1].vectors is None or s[1].space != embedder.space]
-        done, failed = await self._embed(embedder, lease.group_id, todo)
+        done, failed = await self._embed(embedder, todo)
         if embedder.costs_model_calls:
             await self._save(lease, ItemState.EMBEDDED, done)
         fresh = {item.episode.uuid: stage for item, stage in done}
@@ -114,18 +103,17 @@ class Pipeline:
         return kept, failed
 
     async def _embed(
-        self, embedder: CachingEmbedder, group_id: str, todo: list[tuple[QueuedItem, Stage]]
+        self, embedder: CachingEmbedder, todo: list[tuple[QueuedItem, Stage]]
     ) -> tuple[list[tuple[QueuedItem, Stage]], list[Failure]]:
         """All in one request; if the answer is bad, item by item, so that one text cannot fail the others."""
         texts = {text for _, stage in todo for text in texts_of(stage.extraction)}
         try:
-            vectors, usage = await embedder.vectors(texts)
+            vectors = await embedder.vectors(texts)
         except StepError as error:
             if len(todo) > 1 and not isinstance(error, ModelUnavailable):
-                parts = [await self._embed(embedder, group_id, [entry]) for entry in todo]
+                parts = [await self._embed(embedder, [entry]) for entry in todo]
                 return [d for done, _ in parts for d in done], [f for _, failed in parts for f in failed]
             return [], [Failure(item, Step.EMBED, error, self._kept(stage)) for item, stage in todo]
-        self._meter.model_work(Step.EMBED, group_id, usage)
         done = [
             (
                 item,

@@ -1,0 +1,349 @@
+"""The composition root: the only place that knows every room.
+
+Start: store opened and migrated, models, then the workers (role worker or all), then the gRPC server (role
+api or all). Stop: the reverse; workers commit what they have begun and give their leases back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import random
+import signal
+import socket
+import sys
+import uuid
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Protocol, runtime_checkable
+
+import grpc
+import uvloop
+
+from kgsvc.config import ConfigError, Settings, split_address
+from kgsvc.domain.clock import Clock, SystemClock
+from kgsvc.domain.errors import ServiceError
+from kgsvc.domain.items import Step
+from kgsvc.ingestion.commit import Committer
+from kgsvc.ingestion.embedding import CachingEmbedder
+from kgsvc.ingestion.pipeline import Pipeline, PipelineSettings
+from kgsvc.llm.offline.embedder import HashingEmbedder
+from kgsvc.llm.offline.extractor import OfflineExtractor
+from kgsvc.llm.protocol import Embedder, Extractor, Usage
+from kgsvc.observability.counting import counted
+from kgsvc.observability.endpoint import MetricsEndpoint
+from kgsvc.observability.logs import LogWriter
+from kgsvc.observability.metrics import Metrics
+from kgsvc.queue.activity import ActivityWatch
+from kgsvc.queue.dispatcher import Dispatcher
+from kgsvc.queue.handler import Failure
+from kgsvc.queue.retry import RetryPolicy
+from kgsvc.retrieval.memory import GetMemory
+from kgsvc.retrieval.search import SearchFacts
+from kgsvc.stores.protocol import Store, StoreInfo
+from kgsvc.transport.ports import Deps, ServerSettings, ServiceInfo
+from kgsvc.transport.server import KgServer, build_server
+
+log = logging.getLogger(__name__)
+_SAMPLE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A running service: where it listens (None: it does not) and what it runs on."""
+
+    address: str | None
+    metrics_address: str | None
+    store: StoreInfo
+    extractor: str
+    embedder: str | None
+
+
+@runtime_checkable
+class _Costly(Protocol):
+    """A model that is paid for."""
+
+    @property
+    def spent(self) -> Usage:
+        """What every answered call has cost so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Models:
+    extractor: Extractor
+    embedder: Embedder | None
+
+    def spent(self) -> dict[str, Usage]:
+        """What the models that cost something have cost so far."""
+        named = (("extraction", self.extractor), ("embedding", self.embedder))
+        return {work: model.spent for work, model in named if isinstance(model, _Costly)}
+
+
+class _Counting:
+    """The queue's observer: outcomes become metrics and log lines."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._by_step = {Step.EXTRACT: metrics.extraction_failures, Step.EMBED: metrics.embedding_failures}
+
+    def completed(self, group_id: str, count: int) -> None:
+        """See queue.handler.Observer."""
+        self._metrics.ingestion_processed.inc(count)
+
+    def failed(self, failure: Failure, attempt: int) -> None:
+        """See queue.handler.Observer."""
+        self._metrics.ingestion_failed.inc()
+        self._by_step.get(failure.step, self._metrics.upsert_conflicts).inc()
+        log.warning(
+            "attempt failed",
+            extra={
+                "group_id": failure.item.episode.group_id,
+                "item": failure.item.episode.uuid,
+                "step": failure.step.value,
+                "attempt": attempt,
+                "reason": str(failure.error),
+            },
+        )
+
+    def parked(self, group_id: str, uuid: str, reason: str) -> None:
+        """See queue.handler.Observer."""
+        self._metrics.parked_items.inc()
+        log.error("item parked", extra={"group_id": group_id, "item": uuid, "reason": reason})
+
+
+async def open_store(settings: Settings) -> Store:
+    """The configured store, not yet migrated. Raises StoreUnavailable."""
+    store = settings.store
+    if store.kind == "neo4j":
+        from kgsvc.stores.neo4j import Neo4jStore
+
+        return await Neo4jStore.connect(
+            store.neo4j_uri, store.neo4j_user, store.neo4j_password, store.neo4j_database
+        )
+    from kgsvc.stores.embedded import EmbeddedStore
+
+    return await EmbeddedStore.open(store.data_dir)
+
+
+def make_extractor(settings: Settings) -> Extractor:
+    """The configured extractor."""
+    if settings.extractor == "offline":
+        return OfflineExtractor(settings.limits)
+    from kgsvc.llm.openai.extractor import OpenAIExtractor
+    from kgsvc.llm.openai.transport import Transport
+
+    return OpenAIExtractor(Transport(settings.openai), settings.chat, settings.limits)
+
+
+def make_embedder(settings: Settings) -> Embedder | None:
+    """The configured embedder; None: keywords alone."""
+    if settings.embedder == "none":
+        return None
+    if settings.embedder == "offline":
+        return HashingEmbedder()
+    from kgsvc.llm.openai.embedder import OpenAIEmbedder
+    from kgsvc.llm.openai.transport import Transport
+
+    # A transport of its own: a query's embedding must not queue behind extractions.
+    return OpenAIEmbedder(Transport(settings.openai), settings.embedding)
+
+
+@asynccontextmanager
+async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterator[Running]:
+    """A service that runs inside the block.
+
+    Raises ConfigError (also: an address that cannot be bound), StoreUnavailable.
+    """
+    settings.verify()
+    clock = clock or SystemClock()
+    rng = random.Random()
+    metrics = Metrics()
+    async with AsyncExitStack() as stack:
+        metrics_address = _serve_metrics(settings, metrics, stack)
+        plain = await open_store(settings)
+        stack.push_async_callback(plain.close)
+        await plain.migrate()
+        store = counted(plain, metrics)
+        models = _Models(make_extractor(settings), make_embedder(settings))
+        stack.push_async_callback(models.extractor.close)
+        if models.embedder is not None:
+            stack.push_async_callback(models.embedder.close)
+        activity = ActivityWatch(store, settings.queue.poll_s, rng)
+        _background(stack, activity.run(), "activity")
+        _background(stack, _sample(store, models, metrics, clock), "sampling")
+        if settings.server.role != "api":
+            await _start_worker(settings, store, models, metrics, activity, clock, rng, stack)
+        address = None
+        if settings.server.role != "worker":
+            address = await _start_server(settings, store, models, metrics, activity, clock, rng, stack)
+        info = await store.info()
+        name = models.embedder.space if models.embedder else None
+        yield Running(address, metrics_address, info, models.extractor.name, name)
+
+
+def run(settings: Settings, announce: Callable[[Running], None]) -> None:
+    """Serve until SIGTERM or SIGINT, then drain. Raises what `running` raises."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serve(settings, announce))
+
+
+async def serve(settings: Settings, announce: Callable[[Running], None]) -> None:
+    """`run`, on the loop that runs already."""
+    logs = LogWriter(sys.stderr, logging.getLevelNamesMapping()[settings.logging.level.upper()])
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    try:
+        async with running(settings) as service:
+            announce(service)
+            await stop.wait()
+            log.info("draining")
+    finally:
+        logs.close()
+
+
+def _serve_metrics(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -> str | None:
+    if not settings.server.metrics_listen:
+        return None
+    host, port = split_address(settings.server.metrics_listen)
+    try:
+        endpoint = MetricsEndpoint(metrics.registry, port, host)
+    except OSError as error:
+        raise ConfigError(f"server.metrics_listen: cannot listen on {host}:{port}") from error
+    stack.callback(endpoint.close)
+    return f"{host}:{endpoint.port}"
+
+
+async def _start_worker(
+    settings: Settings,
+    store: Store,
+    models: _Models,
+    metrics: Metrics,
+    activity: ActivityWatch,
+    clock: Clock,
+    rng: random.Random,
+    stack: AsyncExitStack,
+) -> None:
+    queue = replace(settings.queue, attempts_per_step=settings.limits.attempts_per_step)
+    embedder = CachingEmbedder(models.embedder) if models.embedder else None
+    committer = Committer(store, embedder, clock)
+    pipeline = Pipeline(store, models.extractor, embedder, committer, clock, PipelineSettings())
+    dispatcher = Dispatcher(
+        store,
+        pipeline,
+        _Counting(metrics),
+        RetryPolicy(queue, rng),
+        activity,
+        queue,
+        clock,
+        owner_id=f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4()}",
+    )
+    _background(stack, dispatcher.run(), "dispatcher")
+    stack.push_async_callback(dispatcher.drain)
+
+
+async def _start_server(
+    settings: Settings,
+    store: Store,
+    models: _Models,
+    metrics: Metrics,
+    activity: ActivityWatch,
+    clock: Clock,
+    rng: random.Random,
+    stack: AsyncExitStack,
+) -> str:
+    search = SearchFacts(store, models.embedder, settings.retrieval, clock)
+    stack.push_async_callback(search.close)
+    embedder = models.embedder.space if models.embedder else ""
+    server = build_server(
+        Deps(
+            store=store,
+            search=search,
+            memory=GetMemory(search, settings.limits),
+            activity=activity,
+            metrics=metrics,
+            clock=clock,
+            info=ServiceInfo(_version(), models.extractor.name, embedder),
+            new_id=lambda: str(uuid.uuid4()),
+            rng=rng,
+            limits=settings.limits,
+            settings=ServerSettings(
+                max_calls=settings.server.max_concurrent_rpcs,
+                default_deadline_s=settings.server.deadline_s,
+                grace_s=settings.server.grace_s,
+            ),
+        )
+    )
+    address = _listen(settings, server)
+    await server.start()
+    stack.push_async_callback(server.stop)
+    return address
+
+
+def _listen(settings: Settings, server: KgServer) -> str:
+    wanted = settings.server.listen
+    host, _, _ = wanted.rpartition(":")
+    try:
+        port = server.listen(wanted, _credentials(settings))
+    except RuntimeError as error:
+        raise ConfigError(f"server.listen: cannot listen on {wanted}, is the port in use?") from error
+    return f"{host}:{port}"
+
+
+def _credentials(settings: Settings) -> grpc.ServerCredentials | None:
+    cert, key = settings.server.tls_cert, settings.server.tls_key
+    if cert is None or key is None:
+        return None
+    return grpc.ssl_server_credentials([(key.read_bytes(), cert.read_bytes())])
+
+
+def _background(stack: AsyncExitStack, work: Coroutine[Any, Any, None], name: str) -> None:
+    """Run a coroutine beside the rest until the block ends. A task that dies of a defect says so at once."""
+    task = asyncio.create_task(work, name=name)
+    task.add_done_callback(_complain)
+
+    async def end() -> None:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    stack.push_async_callback(end)
+
+
+def _complain(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.critical("%s stopped", task.get_name(), exc_info=error)
+
+
+async def _sample(store: Store, models: _Models, metrics: Metrics, clock: Clock) -> None:
+    """Keep the gauges of the queue and the counters of model work current."""
+    counted_before: dict[str, Usage] = {}
+    while True:
+        for work, spent in models.spent().items():
+            before = counted_before.get(work, Usage())
+            counted_before[work] = spent
+            metrics.model_used(
+                work,
+                spent.calls - before.calls,
+                spent.prompt_tokens - before.prompt_tokens,
+                spent.completion_tokens - before.completion_tokens,
+            )
+        try:
+            depth = await store.depth()
+        except ServiceError as error:
+            log.warning("cannot read the queue's depth: %s", type(error).__name__)
+        else:
+            oldest = depth.oldest_accepted_ms
+            age_s = 0.0 if oldest is None else max(0, clock.now_ms() - oldest) / 1000
+            metrics.queue_seen(depth.unfinished, depth.parked, age_s)
+        await asyncio.sleep(_SAMPLE_S)
+
+
+def _version() -> str:
+    try:
+        return version("kgsvc")
+    except PackageNotFoundError:
+        return "0"
