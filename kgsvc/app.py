@@ -78,7 +78,7 @@ class _Models:
 
     def spent(self) -> dict[str, Usage]:
         """What the models that cost something have cost so far."""
-        named = (("extraction", self.extractor), ("embedding", self.embedder))
+        named: tuple[tuple[str, object], ...] = (("extraction", self.extractor), ("embedding", self.embedder))
         return {work: model.spent for work, model in named if isinstance(model, _Costly)}
 
 
