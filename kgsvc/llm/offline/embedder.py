@@ -58,10 +58,8 @@ class HashingEmbedder:
             for token, count in Counter(tokens(text)).items():
                 places, values = _features(token, self._dimension)
                 row[places] += values * np.float32(1.0 + math.log(count))
-            length = float(np.linalg.norm(row))
-            if length > 0:
-                row /= np.float32(length)
-        return rows
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.divide(rows, lengths, out=rows, where=lengths > 0)
 
 
 @lru_cache(maxsize=32_768)
