@@ -59,7 +59,8 @@ class HashingEmbedder:
                 places, values = _features(token, self._dimension)
                 row[places] += values * np.float32(1.0 + math.log(count))
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        return np.divide(rows, lengths, out=rows, where=lengths > 0)
+        np.divide(rows, lengths, out=rows, where=lengths > 0)
+        return rows
 
 
 @lru_cache(maxsize=32_768)
