@@ -16,6 +16,8 @@ from kgsvc.domain.timeline import Row, Statement, Wording, fold
 
 SUPERSEDED = "superseded"
 MERGED = "merged"
+# A reader that looks for WORKS_AT must not find its end.
+_NAME_PREFIX = {Polarity.ASSERTS: "", Polarity.ENDS: "NO_LONGER_", Polarity.DENIES: "NOT_"}
 _REBUILT_REASONS = frozenset({None, SUPERSEDED})  # rows that follow from statements, not from a caller
 
 
@@ -94,7 +96,7 @@ def _statement(item: BatchItem, edge: ExtractedEdge, source: Entity, target: Ent
     if edge.kind is FactKind.EVENT and edge.polarity is Polarity.ASSERTS:
         qualifiers = event_qualifiers(qualifiers, edge.fact, edge.valid_ms)
     wording = Wording(
-        name=edge.name,
+        name=_NAME_PREFIX[edge.polarity] + edge.name,
         fact=edge.fact.strip(),
         source_uuid=source.uuid,
         target_uuid=target.uuid,
