@@ -1,0 +1,156 @@
+"""`kgsvc demo`: the whole way once, on a server of its own that is gone afterwards."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+
+import click
+
+from kgsvc.cli import options
+from kgsvc.cli.client import Service, connect
+from kgsvc.cli.failure import Failure
+from kgsvc.cli.follow import follow
+from kgsvc.cli.memory import messages_of
+from kgsvc.cli.reading import BadLine, Record, read_json_lines
+from kgsvc.cli.show import validity
+from kgsvc.cli.upload import Upload
+from kgsvc.config import Client, Models, Server, Settings, StoreSettings
+from kgsvc.domain.errors import KgError
+from kgsvc.domain.limits import Limits
+from kgsvc.v1.retrieval_pb2 import (
+    GetEntityEdgeInput,
+    GetEntityEdgeRequest,
+    GetEpisodesInput,
+    GetEpisodesRequest,
+    GetMemoryInput,
+    GetMemoryRequest,
+    SearchFactsInput,
+    SearchFactsRequest,
+)
+from kgsvc.v1.types_pb2 import FactResult
+
+GROUP = "demo"
+CONVERSATION = "colleagues.jsonl"
+PAUSE_AFTER = "demo-10"  # the message after which the questions are asked for the first time
+QUESTIONS = (
+    "Where does Alice Chen work?",
+    "Where does Alice Chen live?",
+    "When is the deadline of Project Heron?",
+)
+REMEMBER = "Alice Chen: I meet Bruno Keller next week. Where does he live and work now?"
+DONE_S = 60.0
+
+
+@click.command("demo")
+def command() -> None:
+    """Start a service on a fresh directory, tell it a conversation, and ask what it knows then.
+
+    No key, no network, no database: the embedded store, rules instead of a model, 127.0.0.1. Everything is
+    removed at the end.
+    """
+    try:
+        with tempfile.TemporaryDirectory(prefix="kgsvc-demo-") as folder:
+            options.run(_demo(Path(folder)))
+    except KgError as error:
+        raise Failure(str(error)) from error
+
+
+async def _demo(folder: Path) -> None:
+    from kgsvc.app import running  # loads every room
+
+    settings = Settings(
+        server=Server(listen="127.0.0.1:0", metrics_listen=""),
+        store=StoreSettings(kind="embedded", data_dir=folder),
+        models=Models(extractor="offline", embedder="offline"),
+    )
+    async with running(settings) as server:
+        assert server.address is not None  # the role is all
+        _title(f"A service on {server.address}: {server.store.kind} store, {server.extractor} extractor")
+        async with connect(replace(Client(), server=server.address)) as service:
+            early, late = _conversation()
+            await _tell(service, early)
+            before = await _ask(service)
+            await _tell(service, late)
+            await _ask(service)
+            await _look_back(service, before)
+            await _remember(service)
+
+
+def _conversation() -> tuple[list[Record | BadLine], list[Record | BadLine]]:
+    """The sample conversation, before and after the pause."""
+    with files("kgsvc.cli").joinpath("data", CONVERSATION).open("rb") as source:
+        records = list(read_json_lines(source))
+    names = [record.request.message.uuid for record in records if isinstance(record, Record)]
+    cut = names.index(PAUSE_AFTER) + 1
+    return records[:cut], records[cut:]
+
+
+async def _tell(service: Service, records: list[Record | BadLine]) -> None:
+    _title("Telling it a conversation: StreamEpisodes, then WatchReceipt until all is in the graph")
+    upload = Upload(service, GROUP, Limits().payload_bytes, lambda _: None)
+    outcome = await upload.run(iter(records))
+    click.echo(f"{outcome.accepted} messages are stored durably and acknowledged")
+    await follow(service, outcome, DONE_S, lambda _: None)
+    if outcome.refused or outcome.parked:
+        raise Failure(f"{len(outcome.refused)} messages were refused, {len(outcome.parked)} are parked")
+    click.echo(f"{outcome.accepted} messages are in the graph")
+
+
+async def _ask(service: Service) -> list[FactResult]:
+    """Ask every question; the best fact for each."""
+    _title("Asking it: SearchFacts, the best two facts and since when they are valid")
+    best = []
+    for query in QUESTIONS:
+        wanted = SearchFactsInput(group_ids=[GROUP], query=query, max_facts=2)
+        answer = await service.call(service.retrieval.SearchFacts, SearchFactsRequest(input=wanted))
+        if not answer.output.facts:
+            raise Failure(f"nothing was found for {query!r}")
+        best.append(answer.output.facts[0])
+        click.echo(query)
+        for fact in answer.output.facts:
+            click.echo(f"  {fact.fact:<60} {_when(fact)}")
+    return best
+
+
+async def _look_back(service: Service, before: list[FactResult]) -> None:
+    _title("What became of the first answers: GetEntityEdge")
+    for fact in before:
+        wanted = GetEntityEdgeInput(uuid=fact.uuid)
+        answer = await service.call(service.retrieval.GetEntityEdge, GetEntityEdgeRequest(input=wanted))
+        now = answer.output
+        click.echo(f"  {now.fact:<60} {_when(now)}")
+        if now.HasField("expired_at"):
+            told, until = now.created_at.ToJsonString(), now.expired_at.ToJsonString()
+            click.echo(f"    superseded, and kept: believed from {told} to {until}")
+
+
+async def _remember(service: Service) -> None:
+    _title("What matters to a message: GetMemory, with the source of each fact")
+    click.echo(REMEMBER)
+    messages = messages_of(REMEMBER, datetime.now(UTC))
+    wanted = GetMemoryInput(group_id=GROUP, messages=messages, max_facts=5)
+    answer = await service.call(service.retrieval.GetMemory, GetMemoryRequest(input=wanted))
+    if not answer.output.facts:
+        raise Failure("GetMemory found nothing")
+    all_of_it = GetEpisodesRequest(input=GetEpisodesInput(group_id=GROUP, last_n=1_000))
+    episodes = await service.call(service.retrieval.GetEpisodes, all_of_it)
+    bodies = {episode.uuid: episode.body for episode in episodes.output.episodes}
+    for fact in answer.output.facts:
+        click.echo(f"  {fact.fact:<60} {_when(fact)}")
+        for source in fact.episodes:
+            click.echo(f"    {source}: {bodies[source]}")
+
+
+def _title(text: str) -> None:
+    click.echo()
+    click.secho(text, bold=True)
+
+
+def _when(fact: FactResult) -> str:
+    """Its validity by days: nothing in the sample happens twice a day."""
+    return re.sub(r"T[0-9:]+Z", "", validity(fact))

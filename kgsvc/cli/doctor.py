@@ -1,0 +1,125 @@
+"""`kgsvc doctor`."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kgsvc.cli import options
+from kgsvc.cli.failure import Failure
+from kgsvc.cli.show import print_json, printable
+from kgsvc.config import Loaded, describe
+from kgsvc.domain.errors import KgError
+from kgsvc.stores.protocol import Store
+
+CHECK_S = 60.0  # for one check
+
+
+@dataclass(slots=True)
+class Findings:
+    """What was looked at. `on_line` gets each line for people as soon as it is known."""
+
+    on_line: Callable[[str], None]
+    facts: dict[str, Any] = field(default_factory=dict)
+    checks: list[dict[str, Any]] = field(default_factory=list)
+
+    def fact(self, name: str, value: str) -> None:
+        """Something worth knowing."""
+        self.facts[name] = value
+        self.on_line(f"{name:<14} {value}")
+
+    def checked(self, name: str, problem: str | None) -> None:
+        """A check that passed (no problem) or failed."""
+        self.checks.append({"check": name, "ok": problem is None, "problem": problem})
+        self.on_line(f"  {'ok  ' if problem is None else 'FAIL'} {name}{f': {problem}' if problem else ''}")
+
+    @property
+    def failed(self) -> int:
+        """How many checks failed."""
+        return sum(not check["ok"] for check in self.checks)
+
+
+@click.command("doctor")
+@click.option("--store", type=click.Choice(["embedded", "neo4j"]), help="Where the graph lives (store.kind).")
+@click.option(
+    "--data", type=click.Path(file_okay=False, path_type=Path), help="Its directory (store.data_dir)."
+)
+@options.as_json
+@options.config
+def command(store: str | None, data: Path | None, as_json: bool, config: Path | None) -> None:
+    """Check configuration, store and models, and that the store keeps its promises.
+
+    Opens the store itself, besides a running service too. The promises are tried in scratch groups, which are
+    deleted again.
+    """
+    loaded = options.loaded(config, store_kind=store, store_data_dir=data)
+    findings = Findings(on_line=(lambda _: None) if as_json else click.echo)
+    try:
+        loaded.settings.verify()
+        if not as_json:
+            _show_configuration(loaded)
+        options.run(_examine(loaded, findings))
+    except KgError as error:
+        raise Failure(str(error)) from error
+    if as_json:
+        configuration = dict(describe(loaded.settings))
+        print_json({"configuration": configuration, **findings.facts, "checks": findings.checks})
+    if findings.failed:
+        raise Failure(f"{findings.failed} of {len(findings.checks)} checks failed")
+    if not as_json:
+        click.echo(f"All {len(findings.checks)} checks passed.")
+
+
+def _show_configuration(loaded: Loaded) -> None:
+    click.echo("Configuration that is not at its default:")
+    shown = dict(describe(loaded.settings))
+    for key, origin in sorted(loaded.origins.items()):
+        click.echo(f"  {key} = {printable(shown[key])}  ({origin})")
+    if not loaded.origins:
+        click.echo("  nothing")
+
+
+async def _examine(loaded: Loaded, findings: Findings) -> None:
+    from kgsvc import app  # loads every room
+
+    settings = loaded.settings
+    store = await app.open_store(settings)
+    try:
+        findings.fact("schema", str(await store.migrate()))
+        info = await store.info()
+        findings.fact("store", f"{info.kind} {info.version}, reachable")
+        extractor, embedder = app.make_extractor(settings), app.make_embedder(settings)
+        findings.fact("extractor", extractor.name)
+        findings.fact("embedder", embedder.space if embedder else "none: search by keyword alone")
+        await extractor.close()
+        if embedder is not None:
+            await _check(findings, "the embedder answers", embedder.embed(["Does it answer?"]))
+            await embedder.close()
+        await _check_promises(findings, store)
+    finally:
+        await store.close()
+
+
+async def _check_promises(findings: Findings, store: Store) -> None:
+    from kgsvc.stores.conformance import checks
+
+    for check in checks():
+        await _check(findings, check.name, check.run(store, f"kgsvc-doctor-{uuid.uuid4().hex[:12]}"))
+
+
+async def _check(findings: Findings, name: str, work: Awaitable[object]) -> None:
+    problem = None
+    try:
+        async with asyncio.timeout(CHECK_S):
+            await work
+    except TimeoutError:
+        problem = f"no end after {CHECK_S:g} s"
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is the finding
+        problem = printable(str(error)) or type(error).__name__
+    findings.checked(name, problem)

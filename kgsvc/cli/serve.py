@@ -1,0 +1,65 @@
+"""`kgsvc serve`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kgsvc.cli import options
+from kgsvc.cli.failure import Failure
+from kgsvc.cli.main import installed_version
+from kgsvc.config import Settings
+from kgsvc.domain.errors import KgError
+
+if TYPE_CHECKING:
+    from kgsvc.app import Running
+
+
+@click.command("serve")
+@click.option("--store", type=click.Choice(["embedded", "neo4j"]), help="Where the graph lives (store.kind).")
+@click.option(
+    "--data", type=click.Path(file_okay=False, path_type=Path), help="Its directory (store.data_dir)."
+)
+@click.option("--listen", metavar="HOST:PORT", help="Where to listen; port 0: any free one (server.listen).")
+@click.option(
+    "--role", type=click.Choice(["api", "worker", "all"]), help="Answer calls, ingest, or both (server.role)."
+)
+@options.config
+def command(
+    store: str | None, data: Path | None, listen: str | None, role: str | None, config: Path | None
+) -> None:
+    """Run the service until SIGTERM or Ctrl-C, then finish what is under way.
+
+    Everything else is set in the file given by --config or by variables KGSVC_SECTION_FIELD.
+    """
+    settings = options.loaded(
+        config, store_kind=store, store_data_dir=data, server_listen=listen, server_role=role
+    ).settings
+    from kgsvc import app  # loads every room
+
+    try:
+        app.run(settings, lambda service: announce(service, settings))
+    except KgError as error:
+        raise Failure(str(error)) from error
+
+
+def announce(service: Running, settings: Settings) -> None:
+    """Say what runs where, and what to try."""
+    place = settings.store.neo4j_uri if settings.store.kind == "neo4j" else f"{settings.store.data_dir}/"
+    rows = {
+        "store": f"{service.store.kind} {service.store.version} at {place}",
+        "extractor": service.extractor,
+        "embedder": service.embedder or "none: search by keyword alone",
+        "role": settings.server.role,
+        "metrics": f"http://{service.metrics_address}/metrics" if service.metrics_address else "off",
+    }
+    where = f"listening on {service.address}" if service.address else "working on the queue"
+    click.echo(f"kgsvc {installed_version()} {where}")
+    for name, value in rows.items():
+        click.echo(f"  {name:<10} {value}")
+    if service.address and settings.server.tls_cert is None:
+        click.echo(f"Try: grpcurl -plaintext {service.address} kgsvc.v1.AdminService/Healthcheck")
+    elif service.address:
+        click.echo(f"Try: grpcurl -cacert CA.pem {service.address} kgsvc.v1.AdminService/Healthcheck")
