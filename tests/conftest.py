@@ -1,6 +1,7 @@
 """Fixtures for all tests."""
 
 from tests.support.blocking import no_blocking_calls
+from tests.support.keep_grpc import keep_grpc
 from tests.support.neo4j_fixture import neo4j_servers
 from tests.support.store_spec import embedded_spec, group, neo4j_spec, own_store_spec, store_spec
 from tests.support.stores import any_store
@@ -9,6 +10,7 @@ __all__ = [
     "any_store",
     "embedded_spec",
     "group",
+    "keep_grpc",
     "neo4j_servers",
     "neo4j_spec",
     "no_blocking_calls",

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from kgsvc.domain.clock import SystemClock
+from kgsvc.domain.items import ItemState, Step, Transition
 from kgsvc.domain.limits import Limits
 from kgsvc.observability.metrics import Metrics
 from kgsvc.queue.activity import ActivityWatch
@@ -113,3 +114,31 @@ async def stack(serve: Serve) -> AsyncIterator[Stack]:
 def client(stack: Stack) -> Client:
     """A client of `stack`."""
     return stack.client
+
+
+class Wrapped:
+    """A store of which some methods are replaced: `Wrapped(store, accept=other_accept)`."""
+
+    def __init__(self, store: Store, **replaced: Callable[..., Any]) -> None:
+        self._store = store
+        self.__dict__.update(replaced)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
+async def finish(store: Store, group_id: str, state: ItemState, reason: str | None = None) -> list[str]:
+    """Bring every unfinished item of a group into `state`, as a worker would; their uuids."""
+    now_ms = SystemClock().now_ms()
+    work = next(w for w in await store.ready_groups(now_ms, 100) if w.group_id == group_id)
+    lease = await store.claim(work, "test", now_ms)
+    assert lease is not None
+    uuids: list[str] = []
+    while items := await store.start_items(lease, now_ms, 100, 2**20, uuids):
+        found = [item.episode.uuid for item in items]
+        await store.save_transitions(
+            lease, [Transition(uuid, state, now_ms, Step.EXTRACT, 5, reason) for uuid in found]
+        )
+        uuids += found
+    await store.release(lease)
+    return uuids

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from kgsvc.v1 import envelope_pb2
 from kgsvc.v1 import ingestion_pb2 as ing
-from kgsvc.v1 import types_pb2 as typ
 from tests.support.client import Client, episode, message
-from tests.unit.transport.conftest import Stack
 
 
 async def test_messages_become_episodes_with_role_in_front(client: Client) -> None:
