@@ -93,7 +93,7 @@ class ModelStore(ModelGraph):
         upto_rev = later[limit - 1][0] if len(later) > limit else group.rev
         shown = [_indexed(group, uuid) for rev, uuid in later if rev <= upto_rev]
         removed = sorted(uuid for uuid, rev in group.removed_rev.items() if after_rev < rev <= upto_rev)
-        return Changes(group.head, tuple(shown), tuple(removed), upto_rev, more=len(shown) < len(later))
+        return Changes(group.head, tuple(shown), tuple(removed), upto_rev, more=upto_rev < group.rev)
 
     async def migrate(self) -> int:
         return 1

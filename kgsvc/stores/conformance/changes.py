@@ -95,6 +95,19 @@ async def removed_facts_are_named(store: Store, group_id: str) -> None:
     )
 
 
+async def removals_behind_a_full_page_are_not_lost(store: Store, group_id: str) -> None:
+    """A page that ends with the last written fact tells what was removed after it, or that there is more."""
+    ada, bob = await pair(store, group_id)
+    made = [fact(f"f{n}", ada, bob) for n in range(4)]
+    start = await write(store, group_id, facts=tuple(made[:2]))
+    await write(store, group_id, facts=tuple(made[2:]))
+    await write(store, group_id, remove_facts=(tombstone(made[0]),))
+    for limit in (1, 2, 3):
+        held = {f.uuid: f for f in made[:2]}
+        await _follow(store, group_id, start.rev, held, limit)
+        equal(sorted(held), ["f1", "f2", "f3"], f"changes: what a follower holds with limit {limit}")
+
+
 async def a_follower_keeps_up(store: Store, group_id: str) -> None:
     """Whoever applies page after page holds exactly the group's facts, whatever happens between."""
     ada, bob = await pair(store, group_id)

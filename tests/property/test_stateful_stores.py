@@ -1,0 +1,31 @@
+"""Random operations on the model store and on every real store, compared after each (design §5).
+
+A failure names its seed; KGSVC_TEST_RUN repeats the group ids of a failed run, from which uuids are minted.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+
+import pytest
+
+from kgsvc.stores.protocol import Store
+from tests.support.stateful import run
+from tests.support.stores import REAL
+
+SEEDS = range(200)
+RUN = os.environ.get("KGSVC_TEST_RUN") or f"stateful-{uuid.uuid4().hex[:8]}"
+
+
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("any_store", REAL, indirect=True)
+async def test_a_store_does_as_the_model_does(any_store: Store, seed: int) -> None:
+    await run(seed, any_store, RUN)
+
+
+@pytest.mark.parametrize("any_store", ["model"], indirect=True)
+@pytest.mark.asyncio(loop_scope="session")
+async def test_the_model_does_as_itself(any_store: Store) -> None:
+    await run(1, any_store, RUN)

@@ -1,0 +1,5 @@
+"""Random operations on the model store and on a real one, compared after each (design §5)."""
+
+from tests.support.stateful.run import run
+
+__all__ = ["run"]

@@ -1,0 +1,112 @@
+"""What must be equal after each operation: everything that can be read."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kgsvc.domain.items import ItemState, ItemStatus
+from kgsvc.retrieval.search import SearchFacts
+from kgsvc.stores.protocol import Anchor, Changes, EpisodeCut
+from tests.support.stateful.twins import Comparable, Side, receipt
+from tests.support.stateful.words import QUERIES
+from tests.support.stateful.world import START, World
+
+
+async def compare_group(world: World, group_id: str) -> None:
+    """Head, dump, items, latest episodes, changes after some revision."""
+    rng, agree = world.rng, world.twins.agree
+    states = rng.choice(((), (), (ItemState.PARKED,), (ItemState.ACCEPTED, ItemState.COMPLETED)))
+    page, latest, place = rng.randrange(1, 9), rng.randrange(1, 12), rng.randrange(9)
+    limit = rng.choice((1, 3, 1_000))
+    await agree("dump", lambda side: _dump(side, group_id))
+    await agree("list_items", lambda side: _items(side, group_id, states, page))
+    await agree("changes", lambda side: _changes(world, side, group_id, place, limit))
+    if rng.random() < 0.5:
+        await agree("recent_episodes", lambda side: _recent(side, group_id, latest))
+        await agree("previous_episodes", lambda side: _previous(side, group_id, latest))
+    for receipt_id in world.some(world.receipts, 2):
+        await agree(f"receipt {receipt_id}", partial(_receipt, receipt_id))
+
+
+async def compare_all(world: World) -> None:
+    """Every group and every receipt."""
+    for group_id in world.groups:
+        await compare_group(world, group_id)
+    for receipt_id in world.receipts:
+        await world.twins.agree(f"receipt {receipt_id}", partial(_receipt, receipt_id))
+
+
+async def compare_ranking(world: World, model: SearchFacts, real: SearchFacts) -> None:
+    """The same facts in the same order, found through indexes that follow `changes`."""
+    center = world.rng.choice([None, *sorted(world.group().entities)])
+    for query in world.some(QUERIES, 2):
+        wanted = await model.search(world.groups, query, 8, center, world.now_ms)
+        found = await real.search(world.groups, query, 8, center, world.now_ms)
+        assert [h.fact for h in found] == [h.fact for h in wanted], f"ranking of {query!r} around {center}"
+        for left, right in zip(found, wanted, strict=True):
+            assert abs(left.score - right.score) < 1e-9, f"score of {left.fact.uuid} for {query!r}"
+
+
+async def _dump(side: Side, group_id: str) -> Comparable:
+    found = await side.store.dump(group_id)
+    return {
+        "head": side.relative(found.head),
+        "episodes": found.episodes,
+        "entities": found.entities,
+        "names": dict(found.names),
+        "facts": found.facts,
+        "mentions": found.mentions,
+        "edges": {uuid: tuple(facts) for uuid, facts in found.episode_edges.items() if facts},
+    }
+
+
+async def _items(side: Side, group_id: str, states: tuple[ItemState, ...], page: int) -> Comparable:
+    rows: list[ItemStatus] = []
+    token: str | None = None
+    while True:
+        found = await side.store.list_items(group_id, states, page, token)
+        rows += found.rows
+        token = found.next_token
+        if token is None:
+            return tuple(rows)
+
+
+async def _changes(world: World, side: Side, group_id: str, place: int, limit: int) -> Comparable:
+    """All facts after a revision seen before, page by page; what was removed and is not there again."""
+    marks = side.marks[group_id]
+    after = marks[place % len(marks)]
+    facts: list[Comparable] = []
+    removed: set[str] = set()
+    page: Changes | None = None
+    while page is None or page.more:
+        page = await side.store.changes(group_id, after, limit)
+        facts += [(f.fact.uuid, f.fact, f.space if f.vector else "", f.vector) for f in page.facts]
+        removed |= set(page.removed)
+        assert page.upto_rev > after or not page.more, "a page that leads nowhere"
+        after = page.upto_rev
+    revisions = world.model._peek(group_id).fact_rev
+    order = [revisions.get(f[0], -1) for f in facts]
+    assert order == sorted(order), "changes are not in order of their revisions"
+    known = set(world.model._peek(group_id).removed_rev)
+    return (
+        tuple(sorted(facts)),
+        tuple(sorted(removed & known)),
+        side.relative(page.head),
+        page.upto_rev >= after,
+    )
+
+
+async def _recent(side: Side, group_id: str, latest: int) -> Comparable:
+    cut = EpisodeCut(upto=(START + latest, "e05"), max_bytes=200)
+    whole = await side.store.recent_episodes(group_id, latest)
+    return tuple(whole), tuple(await side.store.recent_episodes(group_id, latest, cut))
+
+
+async def _previous(side: Side, group_id: str, latest: int) -> Comparable:
+    anchors = [Anchor(f"e{latest:02}", source, START) for source in ("text", "json", "message")]
+    anchors = [Anchor(f"{a.uuid}{n}", a.source, a.reference_ms) for n, a in enumerate(anchors)]
+    return await side.store.previous_episodes(group_id, anchors, latest, 7)
+
+
+async def _receipt(receipt_id: str, side: Side) -> Comparable:
+    return receipt(await side.store.receipt(receipt_id))
