@@ -16,6 +16,7 @@ from kgsvc.cli.failure import Failure
 from kgsvc.cli.show import print_json, printable
 from kgsvc.config import Loaded, describe
 from kgsvc.domain.errors import KgError
+from kgsvc.domain.items import SCRATCH
 from kgsvc.stores.protocol import Store
 
 CHECK_S = 60.0  # for one check
@@ -110,7 +111,7 @@ async def _check_promises(findings: Findings, store: Store) -> None:
     from kgsvc.stores.conformance import checks
 
     for check in checks():
-        await _check(findings, check.name, check.run(store, f"kgsvc-doctor-{uuid.uuid4().hex[:12]}"))
+        await _check(findings, check.name, check.run(store, f"{SCRATCH}{uuid.uuid4().hex[:12]}"))
 
 
 async def _check(findings: Findings, name: str, work: Awaitable[object]) -> None:
