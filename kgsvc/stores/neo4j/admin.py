@@ -1,0 +1,186 @@
+"""Life of the store and of whole groups (AdminStore)."""
+
+from __future__ import annotations
+
+from typing import LiteralString
+
+from neo4j import Query
+
+from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
+from kgsvc.stores.neo4j.base import Base, Tx
+from kgsvc.stores.neo4j.schema import BOOTSTRAP, MIGRATIONS, SCHEMA_VERSION
+from kgsvc.stores.protocol import StoreInfo
+
+_SCHEMA_LOCK: LiteralString = """
+    MERGE (s:KgSchema {name: 'kgsvc'}) ON CREATE SET s.version = 0
+    SET s.lock = 0
+    RETURN s.version
+    """
+_SCHEMA_SET: LiteralString = """
+    MATCH (s:KgSchema {name: 'kgsvc'})
+    SET s.version = $version, s.normaliser = $normaliser, s.tokeniser = $tokeniser
+    """
+_SCHEMA_VERSION: LiteralString = "MATCH (s:KgSchema {name: 'kgsvc'}) RETURN s.version"
+_AWAIT_INDEXES: LiteralString = "CALL db.awaitIndexes(3600)"
+_ENGINE: LiteralString = (
+    "CALL dbms.components() YIELD name, versions, edition WHERE name = 'Neo4j Kernel'"
+    " RETURN versions[0] + ' ' + edition"
+)
+
+_CLOSE_GROUP: LiteralString = """
+    MATCH (g:KgGroup {group_id: $group_id})
+    SET g.lock = 0
+    SET g.epoch = g.epoch + 1, g.rev = g.rev + 1, g.purging = true,
+        g.last_ms = CASE WHEN g.last_ms >= $now_ms THEN g.last_ms + 1 ELSE $now_ms END,
+        g.owner_id = null, g.owner_token = g.owner_token + 1
+    WITH g
+    MATCH (a:KgActivity {shard: $shard})
+    SET a.lock = 0
+    SET a.count = a.count + 1
+    RETURN g.epoch
+    """
+_INTERRUPTED: LiteralString = "MATCH (g:KgGroup) WHERE g.purging = true RETURN g.group_id, g.epoch, g.last_ms"
+_PURGED: LiteralString = """
+    MATCH (g:KgGroup {group_id: $group_id})
+    SET g.lock = 0
+    WITH g WHERE g.epoch = $epoch
+    SET g.purging = null
+    """
+
+# Each removes a batch of what older epochs left and counts it. Nothing of them can be written any more.
+_PURGE: tuple[LiteralString, ...] = (
+    """
+    MATCH (i:KgPending) WHERE i.group_id = $group_id AND i.epoch < $epoch
+    WITH i LIMIT $batch
+    SET i.state = 'parked', i.reason = 'group_deleted', i.updated_ms = $now_ms, i.name = null,
+        i.stage = null, i.started = null, i.suspect = null, i.step = null, i.attempts = 0
+    REMOVE i:KgPending
+    RETURN count(*)
+    """,
+    """
+    MATCH (i:KgItem)
+    WHERE i.group_id = $group_id AND i.epoch < $epoch AND i.state IS NOT NULL AND i.seq IS NOT NULL
+        AND i.uuid IS NOT NULL AND (i.reason IS NULL OR i.reason <> 'group_deleted')
+    WITH i LIMIT $batch
+    DELETE i
+    RETURN count(*)
+    """,
+    """
+    MATCH ()-[r:RELATES_TO]->()
+    WHERE r.group_id = $group_id AND r.epoch < $epoch AND r.rev IS NOT NULL
+    WITH r LIMIT $batch
+    DELETE r
+    RETURN count(*)
+    """,
+    """
+    MATCH (e:Episodic)
+    WHERE e.group_id = $group_id AND e.epoch < $epoch AND e.source IS NOT NULL
+        AND e.reference_ms IS NOT NULL AND e.uuid IS NOT NULL
+    WITH e LIMIT $batch
+    DETACH DELETE e
+    RETURN count(*)
+    """,
+    """
+    MATCH (n:Entity) WHERE n.group_id = $group_id AND n.epoch < $epoch
+    WITH n LIMIT $batch
+    DETACH DELETE n
+    RETURN count(*)
+    """,
+    """
+    MATCH (k:KgName) WHERE k.group_id = $group_id AND k.epoch < $epoch AND k.key IS NOT NULL
+    WITH k LIMIT $batch
+    DELETE k
+    RETURN count(*)
+    """,
+    """
+    MATCH (t:KgTombstone) WHERE t.group_id = $group_id AND t.epoch < $epoch AND t.rev IS NOT NULL
+    WITH t LIMIT $batch
+    DELETE t
+    RETURN count(*)
+    """,
+    """
+    MATCH (k:KgIdempotency)
+    WHERE k.group_id = $group_id AND k.epoch < $epoch AND k.operation IS NOT NULL AND k.key IS NOT NULL
+    WITH k LIMIT $batch
+    DELETE k
+    RETURN count(*)
+    """,
+)
+_BATCH = 1_000
+_MIGRATION_S = 3_600.0  # a constraint on a big graph that was there before takes its time
+
+_GROUPS: LiteralString = """
+    MATCH (g:KgGroup)
+    WHERE EXISTS {
+        MATCH (e:Episodic)
+        WHERE e.group_id = g.group_id AND e.epoch = g.epoch AND e.source IS NOT NULL
+            AND e.reference_ms IS NOT NULL AND e.uuid IS NOT NULL
+    } OR EXISTS {
+        MATCH (n:Entity) WHERE n.group_id = g.group_id AND n.epoch = g.epoch
+    }
+    RETURN g.group_id
+    """
+
+
+class Admin(Base):
+    """AdminStore."""
+
+    async def migrate(self) -> int:
+        """See AdminStore."""
+        await self._run(BOOTSTRAP)
+        await self._transact(self._upgrade, _MIGRATION_S)
+        for group_id, epoch, last_ms in await self._run(_INTERRUPTED):
+            await self._purge(group_id, epoch, last_ms)
+        return SCHEMA_VERSION
+
+    async def _upgrade(self, tx: Tx) -> None:
+        """Holds the lock in `tx` while the steps run, each in a transaction of its own as DDL must."""
+        ((version,),) = await tx.run(_SCHEMA_LOCK)
+        if version > SCHEMA_VERSION:
+            raise StoreUnavailable(
+                f"the database has schema {version}, this binary knows up to {SCHEMA_VERSION}: upgrade kgsvc"
+            )
+        for step in [step for steps in MIGRATIONS[version:] for step in steps]:
+            await self._step(step)
+        if version < SCHEMA_VERSION:
+            await self._step(_AWAIT_INDEXES)
+            await tx.run(
+                _SCHEMA_SET,
+                version=SCHEMA_VERSION,
+                normaliser=NORMALISER_VERSION,
+                tokeniser=TOKENISER_VERSION,
+            )
+
+    async def _step(self, statement: LiteralString) -> None:
+        async with self._driver.session(database=self._database) as session:
+            await (await session.run(Query(statement, timeout=_MIGRATION_S))).consume()
+
+    async def info(self) -> StoreInfo:
+        """See AdminStore. Schema version 0: not migrated yet."""
+        ((version,),) = await self._run(_ENGINE)
+        schema = await self._run(_SCHEMA_VERSION)
+        return StoreInfo("neo4j", version, schema[0][0] if schema else 0)
+
+    async def delete_group(self, group_id: str, now_ms: int) -> None:
+        """See AdminStore."""
+        rows = await self._run(_CLOSE_GROUP, group_id=group_id, now_ms=now_ms, shard=self._shard())
+        for (epoch,) in rows:
+            await self._purge(group_id, epoch, now_ms)
+
+    async def _purge(self, group_id: str, epoch: int, now_ms: int) -> None:
+        for statement in _PURGE:
+            removed = _BATCH
+            while removed == _BATCH:
+                ((removed,),) = await self._run(
+                    statement, group_id=group_id, epoch=epoch, now_ms=now_ms, batch=_BATCH
+                )
+        await self._run(_PURGED, group_id=group_id, epoch=epoch)
+
+    async def group_ids(self) -> list[str]:
+        """See AdminStore."""
+        return sorted(row[0] for row in await self._run(_GROUPS))
+
+    async def close(self) -> None:
+        """See AdminStore."""
+        await self._driver.close()

@@ -1,0 +1,97 @@
+"""What every part of the store stands on: running statements with a deadline, again where that can help.
+
+Everything runs on the leader (write access), also reads: bookmarks are not handed between processes, and a
+follower of a cluster could answer with a past that the caller has left already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from itertools import cycle
+from typing import Any, LiteralString, TypeVar
+
+from neo4j import WRITE_ACCESS, AsyncDriver, AsyncTransaction, Query
+from neo4j.exceptions import DriverError, Neo4jError
+from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_random_exponential
+
+from kgsvc.stores.neo4j.errors import Raced, passes, unavailable
+from kgsvc.stores.neo4j.schema import ACTIVITY_SHARDS
+
+T = TypeVar("T")
+Row = list[Any]
+
+
+class Tx:
+    """An open transaction."""
+
+    def __init__(self, tx: AsyncTransaction) -> None:
+        self._tx = tx
+
+    async def run(self, statement: LiteralString, **values: Any) -> list[Row]:
+        """The rows of a statement, each a list of its columns."""
+        result = await self._tx.run(statement, values)
+        return await result.values()
+
+
+class Base:
+    """A connected driver."""
+
+    def __init__(self, driver: AsyncDriver, database: str, deadline_s: float, patience_s: float) -> None:
+        self._driver = driver
+        self._database = database
+        self._deadline_s = deadline_s
+        self._patience_s = patience_s
+        self._shards = cycle(range(ACTIVITY_SHARDS))
+
+    def _shard(self) -> int:
+        """The piece of the activity counter that the next write adds to."""
+        return next(self._shards)
+
+    async def _once(self, statement: LiteralString, **values: Any) -> list[Row]:
+        """One statement, one transaction, one round trip; the driver's own errors."""
+        async with self._driver.session(database=self._database, default_access_mode=WRITE_ACCESS) as session:
+            result = await session.run(Query(statement, timeout=self._deadline_s), values)
+            return await result.values()
+
+    async def _run(self, statement: LiteralString, **values: Any) -> list[Row]:
+        """One statement in a transaction of its own. StoreUnavailable.
+
+        It may have been run twice, when the answer to the first was lost.
+        """
+
+        async def once() -> list[Row]:
+            return await self._once(statement, **values)
+
+        return await self._again(once)
+
+    async def _transact(self, work: Callable[[Tx], Awaitable[T]], deadline_s: float | None = None) -> T:
+        """Several statements, one transaction: rolled back when `work` raises. StoreUnavailable.
+
+        `work` may be run twice, also after a commit whose answer was lost.
+        """
+
+        async def once() -> T:
+            async with (
+                self._driver.session(database=self._database, default_access_mode=WRITE_ACCESS) as session,
+                await session.begin_transaction(timeout=deadline_s or self._deadline_s) as tx,
+            ):
+                result = await work(Tx(tx))
+                await tx.commit()
+                return result
+
+        return await self._again(once, deadline_s)
+
+    async def _again(self, once: Callable[[], Awaitable[T]], deadline_s: float | None = None) -> T:
+        """Try `once` until it succeeds, fails for good or patience ends."""
+        attempts = AsyncRetrying(
+            retry=retry_if_exception(passes),
+            stop=stop_after_delay(self._patience_s),
+            wait=wait_random_exponential(multiplier=0.02, max=0.5),
+            reraise=True,
+        )
+        try:
+            async with asyncio.timeout(deadline_s or self._deadline_s):
+                return await attempts(once)
+        except (Neo4jError, DriverError, TimeoutError, Raced) as error:
+            raise unavailable(error) from error

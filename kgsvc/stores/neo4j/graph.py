@@ -1,0 +1,232 @@
+"""Reading the graph (GraphStore but apply).
+
+A commit becomes visible piece by piece to readers without a lock. `names` is what plans stand on, so it
+takes the group's lock for a moment: then its head is never newer than the rows behind it. Writing the
+property it has already makes no change, so nothing is logged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import LiteralString
+
+from kgsvc.domain.delta import FactTombstone, GroupHead, NameView, SlotView
+from kgsvc.domain.identity import digest
+from kgsvc.domain.model import Entity, Episode, Fact, Source
+from kgsvc.stores.neo4j.base import Base, Row
+from kgsvc.stores.neo4j.rows import ENTITY, EPISODE, FACT, NEVER, entity_of, episode_of, fact_of
+from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump
+
+_SOURCES = tuple(str(source) for source in Source)
+
+_NAMES: LiteralString = (
+    """
+    MATCH (g:KgGroup {group_id: $group_id})
+    SET g.lock = 0
+    WITH g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
+    CALL (epoch) {
+        UNWIND $keys AS key
+        MATCH (k:KgName {group_id: $group_id, epoch: epoch, key: key})
+        MATCH (n:Entity {uuid: k.entity_uuid, group_id: $group_id, epoch: epoch})
+        RETURN collect([k.name_key, ["""
+    + ENTITY
+    + """]]) AS named
+    }
+    CALL (epoch) {
+        UNWIND $uuids AS uuid
+        MATCH (n:Entity {uuid: uuid, group_id: $group_id, epoch: epoch})
+        RETURN collect(["""
+    + ENTITY
+    + """]) AS found
+    }
+    RETURN head, named, found
+    """
+)
+
+_SLOTS: LiteralString = (
+    """
+    MATCH (g:KgGroup {group_id: $group_id})
+    WITH g.epoch AS epoch
+    CALL (epoch) {
+        UNWIND $slots AS slot
+        MATCH ()-[r:RELATES_TO {slot: slot}]->() WHERE r.group_id = $group_id AND r.epoch = epoch
+        RETURN collect(["""
+    + FACT
+    + """]) AS facts
+    }
+    CALL (epoch) {
+        UNWIND $slots AS slot
+        MATCH (t:KgTombstone {slot: slot}) WHERE t.group_id = $group_id AND t.epoch = epoch
+        RETURN collect([t.uuid, t.slot, t.fact, t.deleted_ms]) AS tombstones
+    }
+    RETURN facts, tombstones
+    """
+)
+
+_ENTITY: LiteralString = (
+    """
+    MATCH (n:Entity) WHERE n.uuid = $uuid AND n.group_id IS NOT NULL AND n.epoch IS NOT NULL
+    MATCH (g:KgGroup {group_id: n.group_id})
+    WHERE g.epoch = n.epoch AND ($group_id IS NULL OR n.group_id = $group_id)
+    RETURN """
+    + ENTITY
+    + " ORDER BY n.group_id"
+)
+
+_FACT: LiteralString = (
+    """
+    MATCH ()-[r:RELATES_TO]->() WHERE r.uuid = $uuid AND r.group_id IS NOT NULL AND r.epoch IS NOT NULL
+    MATCH (g:KgGroup {group_id: r.group_id})
+    WHERE g.epoch = r.epoch AND ($group_id IS NULL OR r.group_id = $group_id)
+    RETURN """
+    + FACT
+    + " ORDER BY r.group_id"
+)
+
+_EPISODE: LiteralString = (
+    """
+    MATCH (e:Episodic) WHERE e.uuid = $uuid AND e.group_id IS NOT NULL AND e.epoch IS NOT NULL
+    MATCH (g:KgGroup {group_id: e.group_id})
+    WHERE g.epoch = e.epoch AND ($group_id IS NULL OR e.group_id = $group_id)
+    RETURN """
+    + EPISODE
+    + " ORDER BY e.group_id"
+)
+
+# Sizes decide before bodies are read: [sum, count] of the episodes up to the one that exceeds the bytes.
+_RECENT: LiteralString = (
+    """
+    MATCH (g:KgGroup {group_id: $group_id})
+    WITH g.epoch AS epoch
+    UNWIND $sources AS source
+    CALL (epoch, source) {
+        MATCH (e:Episodic)
+        WHERE e.group_id = $group_id AND e.epoch = epoch AND e.source = source
+            AND e.reference_ms <= $upto_ms AND e.uuid IS NOT NULL
+            AND (e.reference_ms < $upto_ms OR e.uuid <= $upto_uuid)
+        RETURN e
+        ORDER BY e.group_id DESC, e.epoch DESC, e.source DESC, e.reference_ms DESC, e.uuid DESC
+        LIMIT $limit
+    }
+    WITH e ORDER BY e.reference_ms DESC, e.uuid DESC LIMIT $limit
+    WITH e WHERE e.reference_ms > $after_ms OR (e.reference_ms = $after_ms AND e.uuid > $after_uuid)
+    WITH e ORDER BY e.reference_ms, e.uuid
+    WITH collect(e) AS latest
+    WITH latest, reduce(read = [0, 0], e IN latest | CASE
+        WHEN read[0] > $max_bytes THEN read ELSE [read[0] + e.bytes, read[1] + 1] END)[1] AS fitting
+    UNWIND latest[..fitting] AS e
+    RETURN """
+    + EPISODE
+)
+
+_DUMP: LiteralString = (
+    """
+    MATCH (g:KgGroup {group_id: $group_id})
+    SET g.lock = 0
+    WITH g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
+    CALL (epoch) {
+        MATCH (e:Episodic)
+        WHERE e.group_id = $group_id AND e.epoch = epoch AND e.source IS NOT NULL
+            AND e.reference_ms IS NOT NULL AND e.uuid IS NOT NULL
+        RETURN collect([[
+    """
+    + EPISODE
+    + """], coalesce(e.entity_edges, []), [(e)-[:MENTIONS]->(n:Entity) | n.uuid]]) AS episodes
+    }
+    CALL (epoch) {
+        MATCH (n:Entity) WHERE n.group_id = $group_id AND n.epoch = epoch
+        RETURN collect(["""
+    + ENTITY
+    + """]) AS entities
+    }
+    CALL (epoch) {
+        MATCH (k:KgName) WHERE k.group_id = $group_id AND k.epoch = epoch AND k.key IS NOT NULL
+        RETURN collect([k.name_key, k.entity_uuid]) AS names
+    }
+    CALL (epoch) {
+        MATCH ()-[r:RELATES_TO]->() WHERE r.group_id = $group_id AND r.epoch = epoch AND r.rev IS NOT NULL
+        RETURN collect(["""
+    + FACT
+    + """]) AS facts
+    }
+    RETURN head, episodes, entities, names, facts
+    """
+)
+
+
+class Graph(Base):
+    """GraphStore but apply."""
+
+    async def names(self, group_id: str, name_keys: Collection[str], uuids: Collection[str] = ()) -> NameView:
+        """See GraphStore."""
+        keys = [digest(key) for key in name_keys]
+        rows = await self._run(_NAMES, group_id=group_id, keys=keys, uuids=list(uuids))
+        if not rows:
+            return NameView(GroupHead(group_id), {})
+        head, named, found = rows[0]
+        return NameView(
+            head=GroupHead(group_id, *head),
+            by_key={key: entity_of(row) for key, row in named},
+            by_uuid={row[0]: entity_of(row) for row in found},
+        )
+
+    async def slots(self, group_id: str, slots: Collection[str]) -> SlotView:
+        """See GraphStore."""
+        rows = await self._run(_SLOTS, group_id=group_id, slots=list(slots))
+        if not rows:
+            return SlotView()
+        facts, tombstones = rows[0]
+        return SlotView(
+            facts=tuple(sorted(map(fact_of, facts), key=lambda f: f.uuid)),
+            tombstones=tuple(FactTombstone(*row) for row in sorted(tombstones)),
+        )
+
+    async def entity(self, uuid: str, group_id: str | None) -> list[Entity]:
+        """See GraphStore."""
+        return [entity_of(row) for row in await self._run(_ENTITY, uuid=uuid, group_id=group_id)]
+
+    async def fact(self, uuid: str, group_id: str | None) -> list[Fact]:
+        """See GraphStore."""
+        return [fact_of(row) for row in await self._run(_FACT, uuid=uuid, group_id=group_id)]
+
+    async def episode(self, uuid: str, group_id: str | None) -> list[Episode]:
+        """See GraphStore."""
+        return [episode_of(row) for row in await self._run(_EPISODE, uuid=uuid, group_id=group_id)]
+
+    async def recent_episodes(self, group_id: str, limit: int, cut: EpisodeCut = WHOLE) -> list[Episode]:
+        """See GraphStore."""
+        upto_ms, upto_uuid = cut.upto or (NEVER, "")
+        after_ms, after_uuid = cut.after or (-NEVER, "")
+        rows = await self._run(
+            _RECENT,
+            group_id=group_id,
+            sources=_SOURCES,
+            limit=limit,
+            upto_ms=upto_ms,
+            upto_uuid=upto_uuid,
+            after_ms=after_ms,
+            after_uuid=after_uuid,
+            max_bytes=NEVER if cut.max_bytes is None else cut.max_bytes,
+        )
+        return [episode_of(row) for row in rows]
+
+    async def dump(self, group_id: str) -> GroupDump:
+        """See GraphStore."""
+        rows = await self._run(_DUMP, group_id=group_id)
+        if not rows:
+            return GroupDump(GroupHead(group_id), (), (), {}, (), (), {})
+        return _dump_of(group_id, rows[0])
+
+
+def _dump_of(group_id: str, row: Row) -> GroupDump:
+    head, episodes, entities, names, facts = row
+    episodes.sort(key=lambda found: found[0][0])
+    return GroupDump(
+        head=GroupHead(group_id, *head),
+        episodes=tuple(episode_of(found) for found, _edges, _mentions in episodes),
+        entities=tuple(sorted(map(entity_of, entities), key=lambda e: e.uuid)),
+        names=dict(sorted(names)),
+        facts=tuple(sorted(map(fact_of, facts), key=lambda f: f.uuid)),
+        mentions=tuple(sorted((found[0], uuid) for found, _edges, uuids in episodes for uuid in uuids)),
+        episode_edges={found[0]: tuple(edges) for found, edges, _mentions in episodes if edges},
+    )

@@ -1,0 +1,220 @@
+"""Accepting calls (IntakeStore.accept): one look, pure decisions, one write; again when the race was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, LiteralString
+
+from kgsvc.domain.errors import Conflict, Overloaded
+from kgsvc.domain.items import AcceptBatch, Accepted
+from kgsvc.stores.neo4j.admission import Known, KnownAnswer, KnownItem, Writes, admit
+from kgsvc.stores.neo4j.base import Base, Row
+from kgsvc.stores.neo4j.errors import Raced
+from kgsvc.stores.neo4j.receipts import present
+from kgsvc.stores.neo4j.rows import STATUS, status_of
+
+_ITEMS_A_WRITE = 1_024
+_BYTES_A_WRITE = 8 * 1024 * 1024
+_FORGET_EVERY_MS = 60_000
+
+# A known key is locked, so that an answer seen half written by a commit under way is not taken for whole.
+_LOOK: LiteralString = (
+    """
+    CALL () {
+        UNWIND $groups AS wanted
+        MATCH (g:KgGroup {group_id: wanted.group_id})
+        WITH wanted, g.epoch AS epoch
+        CALL (wanted, epoch) {
+            UNWIND wanted.uuids AS uuid
+            MATCH (i:KgItem {group_id: wanted.group_id, epoch: epoch, uuid: uuid})
+            RETURN collect(["""
+    + STATUS
+    + """]) AS items, collect(DISTINCT i.receipt_id) AS homes
+        }
+        CALL (wanted, epoch) {
+            UNWIND wanted.keys AS key
+            MATCH (k:KgIdempotency
+                {group_id: wanted.group_id, epoch: epoch, operation: key[0], key: key[1]})
+            SET k.lock = 0
+            WITH k
+            CALL (k) {
+                UNWIND k.uuids AS uuid
+                MATCH (i:KgItem {group_id: k.group_id, epoch: k.epoch, uuid: uuid})
+                RETURN collect(["""
+    + STATUS
+    + """]) AS found
+            }
+            RETURN collect([k.operation, k.key, k.input_hash, k.receipt_id, k.expires_ms, k.uuids, k.seqs,
+                            found]) AS answers
+        }
+        RETURN collect([wanted.group_id, epoch, items, answers]) AS groups, collect(homes) AS homes
+    }
+    CALL (homes) {
+        UNWIND reduce(all = $receipts, some IN homes | all + some) AS receipt_id
+        WITH DISTINCT receipt_id
+        MATCH (c:KgReceipt) WHERE c.receipt_id = receipt_id AND c.part IS NOT NULL
+        WITH receipt_id, c.group_id AS group_id, sum(size(c.uuids)) AS size
+        RETURN collect([receipt_id, group_id, size]) AS receipts
+    }
+    CALL () { MATCH (p:KgPending) RETURN count(p) AS unfinished }
+    RETURN groups, receipts, unfinished
+    """
+)
+
+_WRITE: LiteralString = """
+    CALL () {
+        UNWIND $groups AS group_id
+        MERGE (g:KgGroup {group_id: group_id})
+        ON CREATE SET g.rev = 0, g.epoch = 0, g.last_ms = 0,
+            g.owner_token = 0, g.renewals = 0, g.served_ms = 0
+    }
+    CALL () {
+        UNWIND $items AS row
+        CREATE (e:Episodic {uuid: row.uuid, group_id: row.group_id, epoch: row.epoch})
+        SET e += row.episode, e.entity_edges = []
+        CREATE (:KgItem:KgPending {
+            uuid: row.uuid, group_id: row.group_id, epoch: row.epoch, seq: row.seq, state: 'accepted',
+            receipt_id: row.receipt_id, content_hash: row.episode.content_hash, name: row.episode.name,
+            reference_ms: row.episode.reference_ms, accepted_ms: row.now_ms, updated_ms: row.now_ms,
+            next_ms: 0, bytes: row.episode.bytes, attempts: 0,
+            extract_attempts: 0, embed_attempts: 0, upsert_attempts: 0, crash_attempts: 0
+        })
+    }
+    CALL () {
+        UNWIND $receipts AS row
+        MERGE (c:KgReceipt {receipt_id: row.receipt_id, part: row.part})
+        SET c = row
+    }
+    CALL () {
+        UNWIND $answers AS row
+        MERGE (k:KgIdempotency
+            {group_id: row.group_id, epoch: row.epoch, operation: row.operation, key: row.key})
+        SET k.lock = 0
+        WITH row, k WHERE k.receipt_id IS NULL OR k.receipt_id = row.seen OR k.receipt_id = row.receipt_id
+        SET k.input_hash = row.input_hash, k.receipt_id = row.receipt_id, k.expires_ms = row.expires_ms,
+            k.uuids = row.uuids, k.seqs = row.seqs
+        RETURN count(*) AS answered
+    }
+    CALL () {
+        UNWIND $groups AS group_id
+        MERGE (w:KgWork {group_id: group_id})
+        SET w.due_ms = 0
+    }
+    CALL () {
+        MATCH (a:KgActivity {shard: $shard})
+        SET a.lock = 0
+        SET a.count = a.count + 1
+    }
+    RETURN answered
+    """
+
+_FORGET: LiteralString = """
+    MATCH (k:KgIdempotency) WHERE k.expires_ms <= $now_ms
+    WITH k ORDER BY k.expires_ms LIMIT 100
+    DELETE k
+    """
+
+
+class Intake(Base):
+    """IntakeStore.accept."""
+
+    _last_seq = 0
+    _forget_ms = 1
+
+    async def accept(self, batches: Sequence[AcceptBatch]) -> list[Accepted | Exception]:
+        """See IntakeStore."""
+        outcomes: list[Accepted | Exception] = []
+        for chunk in _chunks(batches):
+            outcomes += await self._accept(chunk)
+        return outcomes
+
+    async def _accept(self, batches: Sequence[AcceptBatch]) -> list[Accepted | Exception]:
+        numbered = [(batch, self._numbers(batch)) for batch in batches]
+
+        async def look_and_write() -> list[Accepted | Exception]:
+            (row,) = await self._once(_LOOK, **_wanted(batches))
+            known, writes = _known(row), Writes()
+            outcomes = [_outcome(batch, seq, known, writes) for batch, seq in numbered]
+            if not writes.empty:
+                await self._write_accepted(writes)
+            return outcomes
+
+        outcomes = await self._again(look_and_write)
+        await self._forget_lapsed(batches)
+        return outcomes
+
+    async def _forget_lapsed(self, batches: Sequence[AcceptBatch]) -> None:
+        """Now and then remove answers whose window is over."""
+        now_ms = max((b.now_ms for b in batches if b.idempotency_key is not None), default=0)
+        if now_ms >= self._forget_ms:
+            self._forget_ms = now_ms + _FORGET_EVERY_MS
+            await self._run(_FORGET, now_ms=now_ms)
+
+    async def _write_accepted(self, writes: Writes) -> None:
+        """Raced when somebody else used a key meanwhile; for an item's uuid the constraint says so."""
+        ((answered,),) = await self._once(
+            _WRITE,
+            groups=sorted(writes.groups),
+            items=sorted(writes.items, key=lambda row: (row["group_id"], row["uuid"])),
+            receipts=writes.receipts,
+            answers=[row for _key, row in sorted(writes.answers.items())],
+            shard=self._shard(),
+        )
+        if answered != len(writes.answers):
+            raise Raced
+
+    def _numbers(self, batch: AcceptBatch) -> int:
+        """The first of a run of numbers in order of acceptance: time and, within it, a counter."""
+        first = max(self._last_seq + 1, batch.now_ms * 1_000_000)
+        self._last_seq = first + len(batch.items)
+        return first
+
+
+def _chunks(batches: Sequence[AcceptBatch]) -> list[list[AcceptBatch]]:
+    """Runs of batches that fit into one transaction."""
+    chunks: list[list[AcceptBatch]] = []
+    items = size = 0
+    for batch in batches:
+        items += len(batch.items)
+        size += sum(len(item.episode.body) for item in batch.items)
+        if not chunks or items > _ITEMS_A_WRITE or size > _BYTES_A_WRITE:
+            chunks.append([])
+            items = len(batch.items)
+            size = sum(len(item.episode.body) for item in batch.items)
+        chunks[-1].append(batch)
+    return chunks
+
+
+def _wanted(batches: Sequence[AcceptBatch]) -> dict[str, Any]:
+    """Parameters of the look."""
+    groups: dict[str, dict[str, Any]] = {}
+    for batch in batches:
+        wanted = groups.setdefault(batch.group_id, {"group_id": batch.group_id, "uuids": {}, "keys": []})
+        wanted["uuids"].update((item.episode.uuid, None) for item in batch.items)
+        if batch.idempotency_key is not None:
+            wanted["keys"].append([batch.operation, batch.idempotency_key])
+    rows = [{**wanted, "uuids": list(wanted["uuids"])} for wanted in groups.values()]
+    return {"groups": rows, "receipts": [batch.receipt_id for batch in batches]}
+
+
+def _known(row: Row) -> Known:
+    groups, receipts, unfinished = row
+    known = Known(unfinished)
+    for group_id, epoch, items, answers in groups:
+        known.epochs[group_id] = epoch
+        for item in items:
+            known.items[group_id, item[1]] = KnownItem(status_of(item), item[9], item[10])
+        for operation, key, input_hash, receipt_id, expires_ms, uuids, seqs, found in answers:
+            statuses = present(group_id, receipt_id, expires_ms, zip(uuids, seqs, strict=True), found)
+            pairs = tuple(zip(seqs, statuses, strict=True))
+            known.answers[group_id, operation, key] = KnownAnswer(input_hash, receipt_id, expires_ms, pairs)
+    for receipt_id, group_id, size in receipts:
+        known.receipts[receipt_id] = (group_id, size)
+    return known
+
+
+def _outcome(batch: AcceptBatch, seq: int, known: Known, writes: Writes) -> Accepted | Exception:
+    try:
+        return admit(batch, seq, known, writes)
+    except (Conflict, Overloaded) as refusal:
+        return refusal

@@ -1,0 +1,271 @@
+"""Leases and the items behind them (QueueStore).
+
+The fence (design §4): lock the group's record by writing to it, then check, in one statement; a row that
+comes back proves that the check held under the lock.
+"""
+
+from __future__ import annotations
+
+import uuid as uuids
+from collections.abc import Collection, Sequence
+from typing import LiteralString
+
+from kgsvc.domain.errors import LeaseLost
+from kgsvc.domain.items import GroupWork, Lease, QueuedItem, Transition
+from kgsvc.domain.model import Episode
+from kgsvc.stores.neo4j.base import Base
+from kgsvc.stores.neo4j.rows import EPISODE, NEVER, QUEUED, episode_of, queued_of
+from kgsvc.stores.neo4j.transitions import WRITE_TRANSITIONS, transition_rows
+from kgsvc.stores.protocol import Anchor
+
+_LOST = "the group is owned by another process or was deleted"
+
+# Candidates are the groups that accepting marked; those that turn out idle are marked so afterwards.
+_READY: LiteralString = """
+    MATCH (w:KgWork) WHERE w.due_ms <= $now_ms
+    MATCH (g:KgGroup {group_id: w.group_id})
+    WITH g, EXISTS {
+        MATCH (i:KgPending) WHERE i.group_id = g.group_id AND i.next_ms <= $now_ms
+    } AS due
+    ORDER BY g.served_ms, g.group_id
+    RETURN
+        collect(CASE WHEN due THEN [g.group_id, g.owner_token, g.owner_id, g.renewals, g.served_ms] END)
+            [..$limit],
+        collect(CASE WHEN NOT due THEN g.group_id END)[..1000]
+    """
+
+# Accepting locks the same record, so nothing that it commits later is overlooked.
+_SETTLE: LiteralString = """
+    UNWIND $groups AS group_id
+    MATCH (w:KgWork {group_id: group_id})
+    SET w.lock = 0
+    WITH w
+    CALL (w) {
+        OPTIONAL MATCH (i:KgPending) WHERE i.group_id = w.group_id AND i.next_ms IS NOT NULL
+        RETURN i.next_ms AS due_ms ORDER BY i.group_id, i.next_ms LIMIT 1
+    }
+    SET w.due_ms = coalesce(due_ms, $never)
+    """
+
+_NEXT_DUE: LiteralString = """
+    MATCH (w:KgWork) WHERE w.due_ms < $never
+    CALL (w) {
+        MATCH (i:KgPending) WHERE i.group_id = w.group_id AND i.next_ms IS NOT NULL
+        RETURN i.next_ms AS due_ms ORDER BY i.group_id, i.next_ms LIMIT 1
+    }
+    RETURN min(due_ms)
+    """
+
+# `claim` names this very call: run again after a lost answer it finds its own lease.
+_CLAIM: LiteralString = """
+    MATCH (g:KgGroup {group_id: $group_id})
+    SET g.lock = 0
+    WITH g
+    WHERE g.claim = $claim OR (g.owner_token = $token AND g.renewals = $renewals
+        AND (g.owner_id = $seen_owner OR (g.owner_id IS NULL AND $seen_owner IS NULL)))
+    SET g.owner_token = $token + 1, g.owner_id = $owner_id, g.served_ms = $now_ms, g.claim = $claim
+    WITH g
+    CALL (g) {
+        UNWIND CASE WHEN $seen_owner IS NULL THEN [] ELSE [1] END AS lapsed
+        MATCH (i:KgPending) WHERE i.group_id = g.group_id AND i.started IS NOT NULL
+        SET i.suspect = true, i.started = null
+    }
+    RETURN g.epoch, EXISTS {
+        MATCH (i:KgPending) WHERE i.group_id = g.group_id AND i.epoch < g.epoch
+    }
+    """
+
+# Items that were accepted while their group was being deleted.
+_PARK_STALE: LiteralString = """
+    MATCH (g:KgGroup {group_id: $group_id})
+    SET g.lock = 0
+    WITH g.epoch AS epoch
+    MATCH (i:KgPending) WHERE i.group_id = $group_id AND i.epoch < epoch
+    OPTIONAL MATCH (e:Episodic {uuid: i.uuid, group_id: i.group_id, epoch: i.epoch})
+    SET i.state = 'parked', i.reason = 'group_deleted', i.updated_ms = $now_ms, i.name = null,
+        i.stage = null, i.started = null, i.suspect = null, i.step = null, i.attempts = 0
+    REMOVE i:KgPending
+    DETACH DELETE e
+    """
+
+_RENEW: LiteralString = """
+    UNWIND $leases AS lease
+    MATCH (g:KgGroup {group_id: lease.group_id})
+    SET g.lock = 0
+    WITH lease, g
+    WHERE g.owner_token = lease.token AND g.owner_id = lease.owner_id AND g.epoch = lease.epoch
+    SET g.renewals = g.renewals + 1
+    RETURN g.group_id
+    """
+
+_HELD: LiteralString = """
+    MATCH (g:KgGroup {group_id: $group_id})
+    SET g.lock = 0
+    WITH g WHERE g.owner_token = $token AND g.owner_id = $owner_id AND g.epoch = $epoch
+    """
+
+_RELEASE: LiteralString = (
+    _HELD
+    + """
+    SET g.owner_id = null
+    WITH g
+    MATCH (i:KgPending) WHERE i.group_id = g.group_id AND i.started IS NOT NULL
+    SET i.started = null
+    """
+)
+
+# A suspect is counted once a `call`, also when that is run again after a lost answer. [sum, count] of the
+# bodies that fit: a sum of -1 takes nothing more.
+_START: LiteralString = (
+    _HELD
+    + """
+    CALL () {
+        UNWIND CASE WHEN size($exclude) = 0 THEN [1] ELSE [] END AS alone
+        MATCH (i:KgPending) USING INDEX i:KgPending(group_id, suspect)
+        WHERE i.group_id = $group_id AND i.suspect = true AND i.epoch = $epoch AND i.next_ms <= $now_ms
+        WITH i ORDER BY i.reference_ms, i.uuid LIMIT 1
+        SET i.crash_attempts = i.crash_attempts + CASE WHEN i.begun = $call THEN 0 ELSE 1 END,
+            i.begun = $call
+        RETURN collect(i) AS suspects
+    }
+    CALL (suspects) {
+        WITH suspects WHERE size(suspects) = 0
+        MATCH (i:KgPending) USING INDEX i:KgPending(group_id, epoch, reference_ms, uuid)
+        WHERE i.group_id = $group_id AND i.epoch = $epoch AND i.reference_ms IS NOT NULL
+            AND i.uuid IS NOT NULL AND i.next_ms <= $now_ms AND i.suspect IS NULL AND NOT i.uuid IN $exclude
+        WITH i ORDER BY i.group_id, i.epoch, i.reference_ms, i.uuid LIMIT $limit
+        RETURN collect(i) AS others
+    }
+    WITH suspects + others AS due
+    WITH due, reduce(taken = [0, 0], i IN due | CASE
+            WHEN taken[1] = 0 OR (taken[0] >= 0 AND taken[0] + i.bytes <= $max_bytes)
+            THEN [taken[0] + i.bytes, taken[1] + 1]
+            ELSE [-1, taken[1]] END)[1] AS fitting
+    WITH due[..fitting] AS due
+    CALL (due) {
+        UNWIND due AS i
+        MATCH (e:Episodic {uuid: i.uuid, group_id: $group_id, epoch: $epoch})
+        SET i.started = $token
+        WITH i, e
+        RETURN collect(["""
+    + QUEUED
+    + ", "
+    + EPISODE
+    + """]) AS items
+    }
+    RETURN items, EXISTS { MATCH (i:KgPending) WHERE i.group_id = $group_id AND i.epoch < $epoch }
+    """
+)
+
+_SAVE: LiteralString = _HELD + WRITE_TRANSITIONS + "RETURN g.epoch"
+
+# UTF-16 units are counted here: twice as many hold at least as many code points.
+_PREVIOUS: LiteralString = (
+    """
+    MATCH (g:KgGroup {group_id: $group_id})
+    WITH g.epoch AS epoch
+    UNWIND $anchors AS anchor
+    CALL (epoch, anchor) {
+        MATCH (e:Episodic)
+        WHERE e.group_id = $group_id AND e.epoch = epoch AND e.source = anchor.source
+            AND e.reference_ms <= anchor.reference_ms AND e.uuid IS NOT NULL
+            AND (e.reference_ms < anchor.reference_ms OR e.uuid < anchor.uuid)
+        WITH e
+        ORDER BY e.group_id DESC, e.epoch DESC, e.source DESC, e.reference_ms DESC, e.uuid DESC
+        LIMIT $limit
+        RETURN collect(["""
+    + EPISODE.replace("e.content,", "left(e.content, 2 * $max_chars),")
+    + """]) AS before
+    }
+    RETURN anchor.uuid, before
+    """
+)
+
+
+class Queue(Base):
+    """QueueStore."""
+
+    async def ready_groups(self, now_ms: int, limit: int) -> list[GroupWork]:
+        """See QueueStore."""
+        ((ready, idle),) = await self._run(_READY, now_ms=now_ms, limit=limit)
+        if idle:
+            await self._run(_SETTLE, groups=sorted(idle), never=NEVER)
+        return [GroupWork(*work) for work in ready]
+
+    async def next_due_ms(self) -> int | None:
+        """See QueueStore."""
+        ((due_ms,),) = await self._run(_NEXT_DUE, never=NEVER)
+        return None if due_ms is None else int(due_ms)
+
+    async def claim(self, seen: GroupWork, owner_id: str, now_ms: int) -> Lease | None:
+        """See QueueStore."""
+        rows = await self._run(
+            _CLAIM,
+            group_id=seen.group_id,
+            token=seen.owner_token,
+            renewals=seen.renewals,
+            seen_owner=seen.owner_id,
+            owner_id=owner_id,
+            now_ms=now_ms,
+            claim=str(uuids.uuid4()),
+        )
+        if not rows:
+            return None
+        epoch, stale = rows[0]
+        if stale:
+            await self._run(_PARK_STALE, group_id=seen.group_id, now_ms=now_ms)
+        return Lease(seen.group_id, owner_id, seen.owner_token + 1, epoch)
+
+    async def renew(self, leases: Sequence[Lease]) -> list[str]:
+        """See QueueStore."""
+        ordered = sorted(leases, key=lambda lease: lease.group_id)
+        rows = await self._run(_RENEW, leases=[_fence(lease) for lease in ordered])
+        return [row[0] for row in rows]
+
+    async def release(self, lease: Lease) -> None:
+        """See QueueStore."""
+        await self._run(_RELEASE, **_fence(lease))
+
+    async def start_items(
+        self, lease: Lease, now_ms: int, limit: int, max_bytes: int, exclude: Collection[str]
+    ) -> list[QueuedItem]:
+        """See QueueStore."""
+        rows = await self._run(
+            _START,
+            **_fence(lease),
+            now_ms=now_ms,
+            limit=limit,
+            max_bytes=max_bytes,
+            exclude=list(exclude),
+            call=str(uuids.uuid4()),
+        )
+        if not rows:
+            raise LeaseLost(_LOST)
+        items, stale = rows[0]
+        if stale:
+            await self._run(_PARK_STALE, group_id=lease.group_id, now_ms=now_ms)
+        return [queued_of(item) for item in items]
+
+    async def save_transitions(self, lease: Lease, transitions: Sequence[Transition]) -> None:
+        """See QueueStore."""
+        rows = transition_rows(transitions)
+        if not await self._run(_SAVE, **_fence(lease), transitions=rows, shard=self._shard()):
+            raise LeaseLost(_LOST)
+
+    async def previous_episodes(
+        self, group_id: str, anchors: Sequence[Anchor], limit: int, max_chars: int
+    ) -> dict[str, tuple[Episode, ...]]:
+        """See QueueStore."""
+        wanted = [{"uuid": a.uuid, "source": str(a.source), "reference_ms": a.reference_ms} for a in anchors]
+        rows = await self._run(_PREVIOUS, group_id=group_id, anchors=wanted, limit=limit, max_chars=max_chars)
+        found = {uuid: tuple(episode_of(e, max_chars) for e in reversed(before)) for uuid, before in rows}
+        return {anchor.uuid: found.get(anchor.uuid, ()) for anchor in anchors}
+
+
+def _fence(lease: Lease) -> dict[str, str | int]:
+    return {
+        "group_id": lease.group_id,
+        "owner_id": lease.owner_id,
+        "token": lease.token,
+        "epoch": lease.epoch,
+    }

@@ -1,0 +1,185 @@
+"""What became of items: receipts, listings, retries, counts (the rest of IntakeStore)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import LiteralString
+
+from kgsvc.domain.errors import InvalidArgument, Violation
+from kgsvc.domain.items import ItemState, ItemStatus, Receipt
+from kgsvc.stores.neo4j.base import Base, Row
+from kgsvc.stores.neo4j.rows import NEVER, STATUS, status_of
+from kgsvc.stores.protocol import Page, QueueDepth
+
+GROUP_DELETED = "group_deleted"
+_BEFORE_ALL = -(2**63)
+_STATES = tuple(str(state) for state in ItemState)
+
+_RECEIPT: LiteralString = (
+    """
+    MATCH (c:KgReceipt) WHERE c.receipt_id = $receipt_id AND c.part IS NOT NULL
+    MATCH (g:KgGroup {group_id: c.group_id})
+    CALL (c) {
+        UNWIND c.uuids AS uuid
+        MATCH (i:KgItem {group_id: c.group_id, epoch: c.epoch, uuid: uuid})
+        RETURN collect(["""
+    + STATUS
+    + """, i:KgPending]) AS items
+    }
+    RETURN c.group_id, c.created_ms, c.uuids, c.seqs, c.duplicates, c.epoch = g.epoch, items
+    ORDER BY c.part
+    """
+)
+
+_LIST: LiteralString = (
+    """
+    MATCH (g:KgGroup {group_id: $group_id})
+    WITH g.epoch AS epoch
+    UNWIND $states AS state
+    CALL (epoch, state) {
+        MATCH (i:KgItem)
+        WHERE i.group_id = $group_id AND i.epoch = epoch AND i.state = state AND i.seq >= $seq
+            AND i.uuid IS NOT NULL AND (i.seq > $seq OR i.uuid > $uuid)
+        RETURN i
+        ORDER BY i.group_id, i.epoch, i.state, i.seq, i.uuid
+        LIMIT $limit
+    }
+    WITH i ORDER BY i.seq, i.uuid LIMIT $limit
+    RETURN """
+    + STATUS
+)
+
+_RETRY: LiteralString = """
+    MATCH (g:KgGroup {group_id: $group_id})
+    SET g.lock = 0
+    WITH g.epoch AS epoch
+    CALL (epoch) {
+        MATCH (i:KgItem)
+        WHERE i.group_id = $group_id AND i.epoch = epoch AND i.state = 'parked' AND i.seq IS NOT NULL
+            AND i.uuid IS NOT NULL AND ($uuids IS NULL OR i.uuid IN $uuids)
+        SET i:KgPending, i.state = 'accepted', i.next_ms = 0, i.updated_ms = $now_ms, i.attempts = 0,
+            i.step = null, i.reason = null, i.stage = null, i.suspect = null, i.started = null,
+            i.extract_attempts = 0, i.embed_attempts = 0, i.upsert_attempts = 0, i.crash_attempts = 0
+        REMOVE i:KgParked
+        WITH i ORDER BY i.seq, i.uuid
+        RETURN collect(i.uuid) AS retried
+    }
+    CALL (retried) {
+        WITH retried WHERE size(retried) > 0
+        MERGE (w:KgWork {group_id: $group_id})
+        SET w.due_ms = 0
+        WITH w
+        MATCH (a:KgActivity {shard: $shard})
+        SET a.lock = 0
+        SET a.count = a.count + 1
+    }
+    RETURN retried
+    """
+
+_DEPTH: LiteralString = """
+    CALL () { MATCH (i:KgPending) RETURN count(i) AS unfinished }
+    CALL () { MATCH (i:KgParked) RETURN count(i) AS parked }
+    CALL () {
+        OPTIONAL MATCH (i:KgPending) WHERE i.accepted_ms IS NOT NULL
+        RETURN i.accepted_ms AS oldest ORDER BY i.accepted_ms LIMIT 1
+    }
+    RETURN unfinished, parked, oldest
+    """
+
+_ACTIVITY: LiteralString = "MATCH (a:KgActivity) RETURN sum(a.count)"
+
+
+class Receipts(Base):
+    """IntakeStore without accept."""
+
+    async def receipt(self, receipt_id: str) -> Receipt | None:
+        """See IntakeStore."""
+        parts = await self._run(_RECEIPT, receipt_id=receipt_id)
+        items: list[ItemStatus] = []
+        for group_id, created_ms, uuids, seqs, duplicates, current, found in parts:
+            entries = zip(uuids, seqs, strict=True)
+            statuses = present(group_id, receipt_id, created_ms, entries, found, current=current)
+            items += [
+                replace(status, duplicate=duplicate)
+                for status, duplicate in zip(statuses, duplicates, strict=True)
+            ]
+        return Receipt(receipt_id, parts[0][0], parts[0][1], tuple(items)) if parts else None
+
+    async def list_items(
+        self, group_id: str, states: Collection[ItemState], limit: int, token: str | None
+    ) -> Page[ItemStatus]:
+        """See IntakeStore."""
+        seq, uuid = _position(token)
+        rows = await self._run(
+            _LIST,
+            group_id=group_id,
+            states=sorted({str(state) for state in states} or _STATES),
+            limit=limit + 1,
+            seq=seq,
+            uuid=uuid,
+        )
+        last = rows[limit - 1] if len(rows) > limit else None
+        next_token = None if last is None else f"{last[10]}:{last[1]}"
+        return Page(tuple(status_of(row) for row in rows[:limit]), next_token)
+
+    async def retry_items(self, group_id: str, uuids: Collection[str] | None, now_ms: int) -> list[str]:
+        """See IntakeStore."""
+        wanted = None if uuids is None else list(uuids)
+        rows = await self._run(_RETRY, group_id=group_id, uuids=wanted, now_ms=now_ms, shard=self._shard())
+        return list(rows[0][0]) if rows else []
+
+    async def depth(self) -> QueueDepth:
+        """See IntakeStore."""
+        (row,) = await self._run(_DEPTH)
+        return QueueDepth(*row)
+
+    async def activity(self) -> int:
+        """See IntakeStore."""
+        ((count,),) = await self._run(_ACTIVITY)
+        return int(count)
+
+
+def present(
+    group_id: str,
+    receipt_id: str,
+    created_ms: int,
+    entries: Iterable[tuple[str, int]],
+    found: Sequence[Row],
+    *,
+    current: bool = True,
+) -> list[ItemStatus]:
+    """The present state of each entry (uuid, seq), from STATUS columns and whether it is unfinished.
+
+    An item that was sent again after its deletion has another seq: to the old receipt it stays deleted.
+    `current`: the group is still in the epoch of the receipt.
+    """
+    by_seq = {row[10]: row for row in found}
+    statuses: list[ItemStatus] = []
+    for uuid, seq in entries:
+        row = by_seq.get(seq)
+        if row is None:
+            statuses.append(ItemStatus(group_id, uuid, ItemState.DELETED, receipt_id, created_ms))
+        elif current:
+            statuses.append(status_of(row))
+        else:
+            statuses.append(_of_deleted_group(row))
+    return statuses
+
+
+def _of_deleted_group(row: Row) -> ItemStatus:
+    """An item of an older epoch, whether the deletion has come to it yet or not."""
+    group_id, uuid, _state, receipt_id, updated_ms = row[:5]
+    if row[12] or row[8] == GROUP_DELETED:
+        return ItemStatus(group_id, uuid, ItemState.PARKED, receipt_id, updated_ms, reason=GROUP_DELETED)
+    return ItemStatus(group_id, uuid, ItemState.DELETED, receipt_id, updated_ms)
+
+
+def _position(token: str | None) -> tuple[int, str]:
+    """Number and uuid of the last item of the page before. InvalidArgument: not a token of ours."""
+    if token is None:
+        return _BEFORE_ALL, ""
+    number, colon, uuid = token.partition(":")
+    if not (colon and number.isascii() and number.isdigit() and len(number) <= 19):
+        raise InvalidArgument.of([Violation("page_token", "is not a token of this listing")])
+    return min(int(number), NEVER), uuid

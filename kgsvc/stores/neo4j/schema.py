@@ -1,0 +1,72 @@
+"""Constraints and indexes, as numbered migrations (design §5: expand, then contract).
+
+The graph keeps Graphiti's labels and property names: (:Episodic)-[:MENTIONS]->(:Entity),
+(:Entity)-[:RELATES_TO]->(:Entity). Ours are added: times as integer milliseconds beside the datetimes, JSON
+texts, vectors as bytes, and `epoch`, the group's epoch in which a row was written. A row of an older epoch
+is invisible: that is how DeleteGroup takes effect at once and accepting needs no lock. The rest:
+
+KgGroup        a group's record: rev, epoch, last_ms, the lease; locked first by whoever writes the graph
+KgWork         beside it, when the group may have due work; locked for a moment by whoever accepts
+KgItem         an item; KgPending too while it is unfinished, KgParked too while it waits for RetryItems
+KgReceipt      a part of a receipt: the items of one call (a stream's receipt grows by parts)
+KgIdempotency  the answer to an (operation, key)
+KgName         the owner of a name; KgTombstone: what is left of a removed fact
+KgActivity     a counter in pieces, so that writers do not queue up for it
+KgSchema       the version of all this, and the lock of whoever migrates
+
+Index rows hold nothing for absent properties: only started items are in the index on `started`.
+"""
+
+from __future__ import annotations
+
+from typing import LiteralString
+
+ACTIVITY_SHARDS = 16
+
+BOOTSTRAP: LiteralString = (
+    "CREATE CONSTRAINT kgsvc_schema IF NOT EXISTS FOR (s:KgSchema) REQUIRE (s.name) IS UNIQUE"
+)
+
+_FIRST: tuple[LiteralString, ...] = (
+    "CREATE CONSTRAINT kgsvc_group IF NOT EXISTS FOR (g:KgGroup) REQUIRE (g.group_id) IS UNIQUE",
+    "CREATE INDEX kgsvc_group_purging IF NOT EXISTS FOR (g:KgGroup) ON (g.purging)",
+    "CREATE CONSTRAINT kgsvc_work IF NOT EXISTS FOR (w:KgWork) REQUIRE (w.group_id) IS UNIQUE",
+    "CREATE INDEX kgsvc_work_due IF NOT EXISTS FOR (w:KgWork) ON (w.due_ms)",
+    "CREATE CONSTRAINT kgsvc_activity IF NOT EXISTS FOR (a:KgActivity) REQUIRE (a.shard) IS UNIQUE",
+    "CREATE CONSTRAINT kgsvc_item IF NOT EXISTS FOR (i:KgItem)"
+    " REQUIRE (i.group_id, i.epoch, i.uuid) IS UNIQUE",
+    "CREATE INDEX kgsvc_item_state IF NOT EXISTS FOR (i:KgItem)"
+    " ON (i.group_id, i.epoch, i.state, i.seq, i.uuid)",
+    "CREATE INDEX kgsvc_pending_due IF NOT EXISTS FOR (i:KgPending) ON (i.group_id, i.next_ms)",
+    "CREATE INDEX kgsvc_pending_time IF NOT EXISTS FOR (i:KgPending)"
+    " ON (i.group_id, i.epoch, i.reference_ms, i.uuid)",
+    "CREATE INDEX kgsvc_pending_age IF NOT EXISTS FOR (i:KgPending) ON (i.accepted_ms)",
+    "CREATE INDEX kgsvc_pending_started IF NOT EXISTS FOR (i:KgPending) ON (i.group_id, i.started)",
+    "CREATE INDEX kgsvc_pending_suspect IF NOT EXISTS FOR (i:KgPending) ON (i.group_id, i.suspect)",
+    "CREATE CONSTRAINT kgsvc_receipt IF NOT EXISTS FOR (c:KgReceipt)"
+    " REQUIRE (c.receipt_id, c.part) IS UNIQUE",
+    "CREATE CONSTRAINT kgsvc_idempotency IF NOT EXISTS FOR (k:KgIdempotency)"
+    " REQUIRE (k.group_id, k.epoch, k.operation, k.key) IS UNIQUE",
+    "CREATE INDEX kgsvc_idempotency_end IF NOT EXISTS FOR (k:KgIdempotency) ON (k.expires_ms)",
+    "CREATE CONSTRAINT kgsvc_name IF NOT EXISTS FOR (k:KgName)"
+    " REQUIRE (k.group_id, k.epoch, k.key) IS UNIQUE",
+    "CREATE CONSTRAINT kgsvc_tombstone IF NOT EXISTS FOR (t:KgTombstone)"
+    " REQUIRE (t.group_id, t.epoch, t.uuid) IS UNIQUE",
+    "CREATE INDEX kgsvc_tombstone_rev IF NOT EXISTS FOR (t:KgTombstone) ON (t.group_id, t.epoch, t.rev)",
+    "CREATE INDEX kgsvc_tombstone_slot IF NOT EXISTS FOR (t:KgTombstone) ON (t.slot)",
+    "CREATE CONSTRAINT kgsvc_episode IF NOT EXISTS FOR (e:Episodic)"
+    " REQUIRE (e.uuid, e.group_id, e.epoch) IS UNIQUE",
+    "CREATE INDEX kgsvc_episode_time IF NOT EXISTS FOR (e:Episodic)"
+    " ON (e.group_id, e.epoch, e.source, e.reference_ms, e.uuid)",
+    "CREATE CONSTRAINT kgsvc_entity IF NOT EXISTS FOR (n:Entity)"
+    " REQUIRE (n.uuid, n.group_id, n.epoch) IS UNIQUE",
+    "CREATE INDEX kgsvc_entity_group IF NOT EXISTS FOR (n:Entity) ON (n.group_id, n.epoch)",
+    "CREATE CONSTRAINT kgsvc_fact IF NOT EXISTS FOR ()-[r:RELATES_TO]-()"
+    " REQUIRE (r.uuid, r.group_id, r.epoch) IS UNIQUE",
+    "CREATE INDEX kgsvc_fact_rev IF NOT EXISTS FOR ()-[r:RELATES_TO]-() ON (r.group_id, r.epoch, r.rev)",
+    "CREATE INDEX kgsvc_fact_slot IF NOT EXISTS FOR ()-[r:RELATES_TO]-() ON (r.slot)",
+    "UNWIND range(0, 15) AS shard MERGE (a:KgActivity {shard: shard}) ON CREATE SET a.count = 0",
+)
+
+MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (_FIRST,)
+SCHEMA_VERSION = len(MIGRATIONS)

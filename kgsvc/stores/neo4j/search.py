@@ -1,0 +1,73 @@
+"""What search indexes are fed from (SearchStore)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import LiteralString
+
+from kgsvc.domain.delta import GroupHead
+from kgsvc.stores.neo4j.base import Base
+from kgsvc.stores.neo4j.rows import FACT, fact_of
+from kgsvc.stores.protocol import Changes, IndexedFact
+
+_HEADS: LiteralString = """
+    UNWIND $group_ids AS group_id
+    MATCH (g:KgGroup {group_id: group_id})
+    RETURN g.group_id, g.rev, g.epoch, g.last_ms
+    """
+
+# Under the group's lock: what stands at `rev` is all there, and nothing of the next commit.
+_CHANGES: LiteralString = (
+    """
+    MATCH (g:KgGroup {group_id: $group_id})
+    SET g.lock = 0
+    WITH g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
+    CALL (epoch) {
+        MATCH ()-[r:RELATES_TO]->()
+        WHERE r.group_id = $group_id AND r.epoch = epoch AND r.rev > $after_rev
+        WITH r.rev AS rev ORDER BY r.group_id, r.epoch, r.rev SKIP $limit - 1 LIMIT 1
+        RETURN max(rev) AS full_rev
+    }
+    WITH epoch, head, coalesce(full_rev, head[0]) AS upto_rev
+    CALL (epoch, upto_rev) {
+        MATCH ()-[r:RELATES_TO]->()
+        WHERE r.group_id = $group_id AND r.epoch = epoch AND r.rev > $after_rev AND r.rev <= upto_rev
+        WITH r ORDER BY r.group_id, r.epoch, r.rev
+        RETURN collect([r.space, r.vector, """
+    + FACT
+    + """]) AS facts
+    }
+    CALL (epoch, upto_rev) {
+        MATCH (t:KgTombstone)
+        WHERE t.group_id = $group_id AND t.epoch = epoch AND t.rev > $after_rev AND t.rev <= upto_rev
+        RETURN collect(t.uuid) AS removed
+    }
+    RETURN head, upto_rev, facts, removed
+    """
+)
+
+
+class Search(Base):
+    """SearchStore."""
+
+    async def heads(self, group_ids: Collection[str]) -> dict[str, GroupHead]:
+        """See SearchStore. Read without lock: for a plan's guard use `names`."""
+        rows = await self._run(_HEADS, group_ids=sorted(set(group_ids)))
+        return {row[0]: GroupHead(*row) for row in rows}
+
+    async def changes(self, group_id: str, after_rev: int, limit: int) -> Changes:
+        """See SearchStore."""
+        rows = await self._run(_CHANGES, group_id=group_id, after_rev=after_rev, limit=max(limit, 1))
+        if not rows:
+            return Changes(GroupHead(group_id), (), (), 0)
+        record, upto_rev, found, removed = rows[0]
+        facts = tuple(IndexedFact(fact_of(row[2:]), row[0] or "", row[1]) for row in found)
+        present = {indexed.fact.uuid for indexed in facts}
+        head = GroupHead(group_id, *record)
+        return Changes(
+            head=head,
+            facts=facts,
+            removed=tuple(uuid for uuid in removed if uuid not in present),
+            upto_rev=upto_rev,
+            more=upto_rev < head.rev,
+        )

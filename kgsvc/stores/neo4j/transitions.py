@@ -1,0 +1,65 @@
+"""Writing states and stages of items: one statement, for save_transitions and for apply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, LiteralString
+
+from kgsvc.domain.items import TERMINAL, ItemState, Step, Transition
+
+# The group is locked by the caller's transaction. Rows of one item come in order.
+WRITE_TRANSITIONS: LiteralString = """
+    CALL () {
+        UNWIND $transitions AS row
+        MATCH (i:KgItem {group_id: $group_id, epoch: $epoch, uuid: row.uuid}) WHERE i:KgPending
+        SET i.state = row.state, i.updated_ms = row.now_ms, i.next_ms = row.next_ms, i.reason = row.reason,
+            i.suspect = null, i.step = coalesce(row.step, i.step),
+            i.attempts = coalesce(row.attempts, i.attempts),
+            i.extract_attempts = coalesce(row.extract, i.extract_attempts),
+            i.embed_attempts = coalesce(row.embed, i.embed_attempts),
+            i.upsert_attempts = coalesce(row.upsert, i.upsert_attempts)
+        FOREACH (_ IN CASE WHEN row.keep_stage THEN [] ELSE [1] END | SET i.stage = row.stage)
+        FOREACH (_ IN CASE WHEN row.unmarks THEN [1] ELSE [] END | SET i.started = null)
+        FOREACH (_ IN CASE WHEN row.ends THEN [1] ELSE [] END | REMOVE i:KgPending)
+        FOREACH (_ IN CASE WHEN row.state = 'parked' THEN [1] ELSE [] END | SET i:KgParked)
+    }
+    CALL () {
+        MATCH (a:KgActivity {shard: $shard})
+        SET a.lock = 0
+        SET a.count = a.count + 1
+    }
+    """
+
+_UNMARKING = TERMINAL | {ItemState.ACCEPTED} | {step.failed for step in Step}
+
+
+def transition_rows(transitions: Iterable[Transition]) -> list[dict[str, Any]]:
+    """Parameters; what comes after the end of an item within one call is passed over."""
+    rows: list[dict[str, Any]] = []
+    ended: set[str] = set()
+    for transition in transitions:
+        if transition.uuid in ended:
+            continue
+        rows.append(_row(transition))
+        if transition.state in TERMINAL:
+            ended.add(transition.uuid)
+    return rows
+
+
+def _row(transition: Transition) -> dict[str, Any]:
+    counted: dict[str, Any] = {}
+    if transition.step is not None:
+        step, attempts = transition.step.value, transition.attempts
+        counted = {"step": step, "attempts": attempts, step: attempts}
+    return {
+        "uuid": transition.uuid,
+        "state": str(transition.state),
+        "now_ms": transition.now_ms,
+        "next_ms": transition.next_ms,
+        "reason": transition.reason,
+        "stage": transition.stage,
+        "keep_stage": transition.keep_stage,
+        "unmarks": transition.state in _UNMARKING,
+        "ends": transition.state in TERMINAL,
+        **counted,
+    }
