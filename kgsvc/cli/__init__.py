@@ -1,8 +1,11 @@
 """The command `kgsvc`: one file for each command; all but serve, demo and doctor only talk gRPC."""
 
+import os
+
 
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 items were parked."""
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # or the library adds its own lines to our one sentence
     from kgsvc.cli.main import cli
 
     cli(prog_name="kgsvc")

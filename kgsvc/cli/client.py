@@ -84,6 +84,12 @@ def accepted(answer: R) -> R:
     return answer
 
 
+def retryable(error: grpc.aio.AioRpcError) -> bool:
+    """Whether a stream may be opened again: overloaded, gone away, or broken while something was sent."""
+    broken = error.code() is grpc.StatusCode.INTERNAL and not _from_service(error)
+    return broken or error.code() in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED}
+
+
 def _from_service(error: grpc.aio.AioRpcError) -> bool:
     """Whether the service itself said so: it names an error code in the trailers."""
     trailers = error.trailing_metadata() or ()

@@ -20,7 +20,6 @@ from kgsvc.cli.reading import BadLine, Record, read_json_lines
 from kgsvc.cli.show import validity
 from kgsvc.cli.upload import Upload
 from kgsvc.config import Client, Models, Server, Settings, StoreSettings
-from kgsvc.domain.errors import KgError
 from kgsvc.domain.limits import Limits
 from kgsvc.v1.retrieval_pb2 import (
     GetEntityEdgeInput,
@@ -53,21 +52,19 @@ def command() -> None:
     No key, no network, no database: the embedded store, rules instead of a model, 127.0.0.1. Everything is
     removed at the end.
     """
-    try:
-        with tempfile.TemporaryDirectory(prefix="kgsvc-demo-") as folder:
-            options.run(_demo(Path(folder)))
-    except KgError as error:
-        raise Failure(str(error)) from error
+    with tempfile.TemporaryDirectory(prefix="kgsvc-demo-") as folder:
+        settings = Settings(
+            server=Server(listen="127.0.0.1:0", metrics_listen=""),
+            store=StoreSettings(kind="embedded", data_dir=Path(folder)),
+            models=Models(extractor="offline", embedder="offline"),
+        )
+        with options.failures(settings):
+            options.run(_demo(settings))
 
 
-async def _demo(folder: Path) -> None:
+async def _demo(settings: Settings) -> None:
     from kgsvc.app import running  # loads every room
 
-    settings = Settings(
-        server=Server(listen="127.0.0.1:0", metrics_listen=""),
-        store=StoreSettings(kind="embedded", data_dir=folder),
-        models=Models(extractor="offline", embedder="offline"),
-    )
     async with running(settings) as server:
         assert server.address is not None  # the role is all
         _title(f"A service on {server.address}: {server.store.kind} store, {server.extractor} extractor")

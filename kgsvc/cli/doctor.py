@@ -15,7 +15,6 @@ from kgsvc.cli import options
 from kgsvc.cli.failure import Failure
 from kgsvc.cli.show import print_json, printable
 from kgsvc.config import Loaded, describe
-from kgsvc.domain.errors import KgError
 from kgsvc.domain.items import SCRATCH
 from kgsvc.stores.protocol import Store
 
@@ -61,13 +60,11 @@ def command(store: str | None, data: Path | None, as_json: bool, config: Path | 
     """
     loaded = options.loaded(config, store_kind=store, store_data_dir=data)
     findings = Findings(on_line=(lambda _: None) if as_json else click.echo)
-    try:
+    with options.failures(loaded.settings):
         loaded.settings.verify()
         if not as_json:
             _show_configuration(loaded)
         options.run(_examine(loaded, findings))
-    except KgError as error:
-        raise Failure(str(error)) from error
     if as_json:
         configuration = dict(describe(loaded.settings))
         print_json({"configuration": configuration, **findings.facts, "checks": findings.checks})

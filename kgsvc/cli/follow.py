@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import grpc.aio
 
-from kgsvc.cli.client import Service, accepted
+from kgsvc.cli.client import Service, accepted, retryable
 from kgsvc.cli.failure import Failure
-from kgsvc.cli.upload import PAUSE_S, RETRYABLE, Outcome
+from kgsvc.cli.upload import PAUSE_S, Outcome
 from kgsvc.v1.ingestion_pb2 import WatchReceiptInput, WatchReceiptRequest
 from kgsvc.v1.types_pb2 import ItemState, ReceiptItem
 
@@ -53,7 +53,7 @@ async def _follow_one(
                     watch.cancel()
                     return
         except grpc.aio.AioRpcError as error:
-            if error.code() not in RETRYABLE:
+            if not retryable(error):
                 raise service.failure(error) from error
         await asyncio.sleep(PAUSE_S)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,6 +12,7 @@ import click
 
 from kgsvc.cli.failure import Failure
 from kgsvc.config import ConfigError, Loaded, Settings, load
+from kgsvc.domain.errors import KgError, StoreUnavailable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,6 +49,26 @@ def loaded(config: Path | None, **flags: object) -> Loaded:
 def client_settings(config: Path | None, server: str | None, timeout: float | None) -> Settings:
     """The settings of a command that talks to a running service. Raises Failure."""
     return loaded(config, client_server=server, client_timeout_s=timeout).settings
+
+
+def store_place(settings: Settings) -> str:
+    """Where the store is, for people."""
+    if settings.store.kind == "neo4j":
+        return f"store.neo4j_uri is {settings.store.neo4j_uri}"
+    return f"store.data_dir is {settings.store.data_dir.absolute()}"
+
+
+@contextmanager
+def failures(settings: Settings) -> Iterator[None]:
+    """What starting the service or opening its store raises, as a Failure."""
+    try:
+        yield
+    except StoreUnavailable as error:
+        raise Failure(f"{error} ({store_place(settings)})") from error
+    except KgError as error:
+        raise Failure(str(error)) from error
+    except OSError as error:
+        raise Failure(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from error
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:

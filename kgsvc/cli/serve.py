@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from kgsvc.cli import options
-from kgsvc.cli.failure import Failure
 from kgsvc.cli.main import installed_version
 from kgsvc.config import Settings
-from kgsvc.domain.errors import KgError
 
 if TYPE_CHECKING:
     from kgsvc.app import Running
@@ -39,10 +37,8 @@ def command(
     ).settings
     from kgsvc import app  # loads every room
 
-    try:
+    with options.failures(settings):
         app.run(settings, lambda service: announce(service, settings))
-    except KgError as error:
-        raise Failure(str(error)) from error
 
 
 def announce(service: Running, settings: Settings) -> None:

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from threading import Thread
 from typing import Any
 
-import grpc
 import grpc.aio
 
-from kgsvc.cli.client import Service
+from kgsvc.cli.client import Service, retryable
 from kgsvc.cli.failure import Failure
 from kgsvc.cli.reading import BadLine, Record
 from kgsvc.v1.envelope_pb2 import STATUS_ERROR
@@ -23,7 +22,6 @@ from kgsvc.v1.types_pb2 import ItemState
 WINDOW_ITEMS = 1_024
 WINDOW_BYTES = 8 * 1024 * 1024
 READ_AHEAD = 256
-RETRYABLE = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED})
 PAUSE_S = 1.0
 _DONE = (ItemState.ITEM_STATE_COMPLETED, ItemState.ITEM_STATE_PARKED)
 
@@ -108,7 +106,7 @@ class Upload:
             async for answer in call:
                 self._settle(self._unacknowledged.popleft(), answer)
         except grpc.aio.AioRpcError as error:
-            if error.code() not in RETRYABLE:
+            if not retryable(error):
                 raise self._final(self._service.failure(error)) from error
             return self._service.failure(error)
         finally:
