@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import KgError, LeaseLost, ServiceError
-from kgsvc.domain.items import GroupWork, Lease
+from kgsvc.domain.items import SCRATCH, GroupWork, Lease
 from kgsvc.queue.activity import ActivityWatch
 from kgsvc.queue.handler import Handler, Observer
 from kgsvc.queue.leases import LapseWatch
@@ -19,6 +19,7 @@ from kgsvc.stores.protocol import QueueStore
 
 log = logging.getLogger(__name__)
 _IDLE_S = 5.0  # the longest pause between two looks when nothing seems due
+_AFTER_FAILURE_S = 1.0
 
 
 @dataclass(slots=True)
@@ -95,7 +96,7 @@ class Dispatcher:
         settings = self._settings
         try:
             works = await self._store.ready_groups(self._clock.now_ms(), 4 * settings.groups_at_once)
-            waiting = [work for work in works if work.group_id not in self._held]
+            waiting = [work for work in works if self._may_take(work.group_id)]
             claimed = await self._claim(waiting)
             self._others_wait = len(waiting) > claimed and len(self._held) >= settings.groups_at_once
             if waiting and claimed < len(waiting):
@@ -103,7 +104,12 @@ class Dispatcher:
             return await self._until_due()
         except ServiceError as error:
             log.warning("cannot look for work: %s", error)
-            return 1.0
+        except Exception as error:
+            log.error("cannot look for work", exc_info=without_text(error))
+        return _AFTER_FAILURE_S
+
+    def _may_take(self, group_id: str) -> bool:
+        return group_id not in self._held and not group_id.startswith(SCRATCH)
 
     async def _until_due(self) -> float:
         due_ms = await self._store.next_due_ms()

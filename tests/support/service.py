@@ -18,8 +18,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from types import TracebackType
 
@@ -29,6 +29,7 @@ STOP_S = 60.0
 _ADDRESS = re.compile(r"127\.0\.0\.1:[1-9]\d*")
 _HIDDEN = ("KGSVC_", "OPENAI_")
 _LOOK_S = 0.02
+COMMAND = (sys.executable, "-m", "kgsvc", "serve")
 
 DEFAULTS = {
     "server.listen": "127.0.0.1:0",
@@ -98,7 +99,7 @@ class Service:
         self._read_from = self._stdout.stat().st_size if self._stdout.exists() else 0
         with self._stdout.open("ab") as out, self._stderr.open("ab") as err:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "kgsvc", "serve"],
+                COMMAND,
                 env=environment(self.settings),
                 cwd=REPOSITORY,
                 stdin=subprocess.DEVNULL,
@@ -161,6 +162,15 @@ class Service:
         ]
         return "\n".join(parts)
 
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Whatever goes wrong in the block says what the server printed."""
+        try:
+            yield
+        except BaseException as error:
+            error.add_note(self.said())
+            raise
+
     async def __aenter__(self) -> Service:
         return await self.start()
 
@@ -176,9 +186,9 @@ class Service:
 async def in_process(settings: Mapping[str, str]) -> AsyncIterator[str]:
     """The same server on the running loop, for tests that need no process; yields its address."""
     from kgsvc.app import running
-
     from kgsvc.config import load
 
     loaded = load({**DEFAULTS, **settings}, environ={})
-    async with running(loaded.settings) as app:
-        yield app.address
+    async with running(loaded.settings) as service:
+        assert service.address is not None, "a worker has no address"
+        yield service.address

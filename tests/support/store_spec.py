@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from kgsvc.stores.embedded import EmbeddedStore
+from kgsvc.stores.neo4j import Neo4jStore
+from kgsvc.stores.protocol import GroupDump, Store
 from tests.support.neo4j_fixture import NEO4J_LABELS, Address, Servers, unavailable
 from tests.support.neo4j_server import VERSIONS, Neo4jServer, Unavailable
 
@@ -92,3 +96,24 @@ def group(request: pytest.FixtureRequest) -> str:
     """A group id that no other test uses, naming the test for people who look into the database."""
     test = re.sub(r"\W+", "-", request.node.name)[:80]
     return f"{test}-{uuid.uuid4().hex[:12]}"
+
+
+@asynccontextmanager
+async def opened(spec: StoreSpec) -> AsyncIterator[Store]:
+    """The store itself, to look into it while or after servers worked on it. It must have been migrated."""
+    store: Store
+    if spec.neo4j is None:
+        assert spec.data_dir is not None
+        store = await EmbeddedStore.open(spec.data_dir)
+    else:
+        store = await Neo4jStore.connect(spec.neo4j.uri, spec.neo4j.user, spec.neo4j.password)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+async def dumped(spec: StoreSpec, group_id: str) -> GroupDump:
+    """The whole graph of a group, read from the store directly."""
+    async with opened(spec) as store:
+        return await store.dump(group_id)

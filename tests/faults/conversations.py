@@ -1,0 +1,64 @@
+"""Episodes by seed: people, employers, homes and projects that change, told out of order and more than once.
+
+Nothing is said that needs other episodes to be understood ("you", "she"): what an extraction sees of them
+depends on what was accepted before it, which is no promise of the service.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+
+from kgsvc.v1 import types_pb2 as typ
+from tests.support.client import episode, message
+
+PEOPLE = ("Alice Moreau", "Bruno Keller", "Carla Jensen", "Dmitri Petrov", "Elena Rossi", "Farid Haddad")
+EMPLOYERS = ("Acme Robotics", "Globex", "Initech", "Umbrella Labs", "Northwind")
+CITIES = ("Lisbon", "Oslo", "Vienna", "Toronto", "Nairobi")
+PROJECTS = ("Project Falcon", "Project Heron", "Project Kite")
+LIKES = ("chess", "climbing", "jazz", "sailing")
+
+_BASE_MS = 1_700_000_000_000
+_MINUTE_MS = 60_000
+_NAMESPACE = uuid.UUID("9f3f2e58-7a5e-4c55-9a53-1f1ac3f2b0aa")
+_SAID = (
+    "I work at {employer}.",
+    "I live in {city}.",
+    "I like {like}.",
+    "I no longer work at {employer}.",
+    "I lead {project}.",
+    "I moved to {city} and I work at {employer}.",
+)
+_TOLD = (
+    "{person} works at {employer}.",
+    "{person} lives in {city}.",
+    "{person} leads {project}.",
+    "{person} left {employer}.",
+    "{person} met {other} in {city}.",
+    "{person} works at {employer}. {other} lives in {city}.",
+    "{person} likes {like}.",
+)
+
+
+def conversation(seed: int, count: int) -> list[typ.EpisodeItem | typ.Message]:
+    """`count` items in the order in which they are sent: roughly, not strictly, by reference time."""
+    rng = random.Random(seed)
+    items = [_item(rng, f"{seed}/{number}", number) for number in range(count)]
+    return [item for _, item in sorted(enumerate(items), key=lambda entry: entry[0] + rng.uniform(0, 40))]
+
+
+def _item(rng: random.Random, key: str, number: int) -> typ.EpisodeItem | typ.Message:
+    at_ms = _BASE_MS + number // 2 * _MINUTE_MS  # in pairs: equal reference times are told apart by uuid
+    person, other = rng.sample(PEOPLE, 2)
+    words = {
+        "person": person,
+        "other": other,
+        "employer": rng.choice(EMPLOYERS),
+        "city": rng.choice(CITIES),
+        "project": rng.choice(PROJECTS),
+        "like": rng.choice(LIKES),
+    }
+    made = str(uuid.uuid5(_NAMESPACE, key))
+    if rng.random() < 0.6:
+        return message(rng.choice(_SAID).format(**words), at_ms, role=person, uuid=made)
+    return episode(rng.choice(_TOLD).format(**words), at_ms, uuid=made, name=f"note {number}")
