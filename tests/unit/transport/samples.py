@@ -71,17 +71,17 @@ def request(name: str, change: Any = None) -> Any:
 
 
 async def call(
-    channel: grpc.aio.Channel, name: str, raw: bytes, metadata: Any = None, timeout: float = 20
+    channel: grpc.aio.Channel, name: str, raw: bytes, metadata: Any = None, timeout_s: float = 20
 ) -> Any:
     """The response to the bytes of a request; of a response stream, the first message."""
     method = METHODS[name]
     path = f"/{method.containing_service.full_name}/{name}"
     deserialise = _class(method.output_type.name).FromString
     if name == "WatchReceipt":
-        stream = channel.unary_stream(path, response_deserializer=deserialise)
-        return await anext(aiter(stream(raw, metadata=metadata, timeout=timeout)))
-    unary = channel.unary_unary(path, response_deserializer=deserialise)
-    return await unary(raw, metadata=metadata, timeout=timeout)
+        stream: Any = channel.unary_stream(path, response_deserializer=deserialise)
+        return await anext(aiter(stream(raw, metadata=metadata, timeout=timeout_s)))
+    unary: Any = channel.unary_unary(path, response_deserializer=deserialise)
+    return await unary(raw, metadata=metadata, timeout=timeout_s)
 
 
 def messages_within(root: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -43,7 +43,7 @@ def _first(name: str, change: Change) -> Change:
 
 
 def _attribute(**kinds: Any) -> Change:
-    return lambda target: [setattr(target.attributes.fields["k"], kind, v) for kind, v in kinds.items()]
+    return lambda target: _set(**kinds)(target.attributes.fields["k"])
 
 
 def _nested_nan(target: Any) -> None:
@@ -216,7 +216,7 @@ async def test_everything_that_is_wrong_is_said_at_once(client: Client) -> None:
 
 
 async def test_one_bad_item_refuses_the_whole_call(client: Client) -> None:
-    made = request("AddEpisodes", lambda i: i.items.append(types_pb2.EpisodeItem(body="x", source=7)))
+    made = request("AddEpisodes", lambda i: i.items.add(body="x", source=7))
     await call(client.channel, "AddEpisodes", made.SerializeToString())
     assert await client.get_episodes("g") == []
 
