@@ -21,6 +21,7 @@ from kgsvc.v1 import envelope_pb2
 V = TypeVar("V")
 OFFLOAD_BYTES = 64 * 1024  # larger requests are read in a thread, so that the event loop goes on
 _INPUT = "input."
+_ENVELOPE = frozenset({"idempotency_key"})  # what stores name of a call that is not in its input
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,9 @@ class Unary(Generic[V]):
         try:
             return await self.run(value, key)
         except OperationError as error:
-            error.violations = tuple(replace(v, field=_INPUT + v.field) for v in error.violations)
+            error.violations = tuple(
+                v if v.field in _ENVELOPE else replace(v, field=_INPUT + v.field) for v in error.violations
+            )
             raise
 
     def _succeed(self, call: Call, reply: Reply, limits: Limits) -> Message:
