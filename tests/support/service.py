@@ -70,6 +70,12 @@ class Service:
         return self._address
 
     @property
+    def metrics_address(self) -> str:
+        """host:port of its metrics (settings: server.metrics_listen)."""
+        printed = self._stdout.read_text(errors="replace")
+        return re.findall(r"http://(127\.0\.0\.1:\d+)/metrics", printed)[-1]
+
+    @property
     def pid(self) -> int:
         """Of the process started last."""
         assert self._process is not None, f"{self.name} was never started"
