@@ -42,7 +42,9 @@ class Streaming:
     ) -> None:
         self._intake = intake
         self._accepting = accepting
-        self._metrics = metrics
+        self._counters = {
+            name: metrics.stream_items.labels(name) for name in ("stored", "duplicate", "refused")
+        }
         self._limits = limits
         self._new_id = new_id
         self._stopping = stopping
@@ -93,7 +95,7 @@ class Streaming:
             outcome = "duplicate" if response.duplicate else "stored"
             if incoming.group_id not in call.group_ids and len(call.group_ids) < _GROUPS_NAMED:
                 call.group_ids = (*call.group_ids, incoming.group_id)
-        self._metrics.stream_items.labels(outcome).inc()
+        self._counters[outcome].inc()
 
     async def _read(self, sequence: int, raw: bytes) -> Incoming:
         if len(raw) > OFFLOAD_BYTES:
