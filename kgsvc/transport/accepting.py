@@ -14,7 +14,7 @@ from kgsvc.observability.metrics import Metrics
 from kgsvc.transport import answers
 from kgsvc.transport.attributes import attributes_in
 from kgsvc.transport.checks import Check
-from kgsvc.transport.errors import Failure
+from kgsvc.transport.errors import Failure, summary
 from kgsvc.transport.items_in import episode_item, message_item
 from kgsvc.transport.ports import Activity
 from kgsvc.transport.unary import Reply, Unary
@@ -138,4 +138,4 @@ def _about_messages(conflict: Conflict) -> Conflict:
         replace(v, field=f"messages{v.field.removeprefix('items')}") if v.field.startswith("items[") else v
         for v in conflict.violations
     ]
-    return Conflict(conflict.message, found)
+    return Conflict(summary(found) if found else conflict.message, found)

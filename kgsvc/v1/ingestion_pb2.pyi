@@ -500,7 +500,7 @@ class StreamEpisodesResponse(_message.Message):
     """The request_id sent with the item, or the generated one."""
     @_builtins.property
     def error(self) -> _envelope_pb2.Error:
-        """Set when the status is ERROR. Always in band."""
+        """Set when the status is ERROR or PARKED. Always in band."""
 
     def __init__(
         self,

@@ -105,7 +105,8 @@ class IngestionServiceServicer:
 
     def StreamEpisodes(self, request_iterator, context):
         """Accepts one item a message and acknowledges each only after it is stored durably, in the order received.
-        A client that sends faster than items can be stored is slowed down.
+        A client that sends faster than items can be stored is slowed down. A fault of the service ends the stream
+        with a gRPC status; what was not acknowledged may then be sent again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -43,7 +43,8 @@ class IngestionServiceStub:
     """
     StreamEpisodes: _grpc.StreamStreamMultiCallable[_ingestion_pb2.StreamEpisodesRequest, _ingestion_pb2.StreamEpisodesResponse]
     """Accepts one item a message and acknowledges each only after it is stored durably, in the order received.
-    A client that sends faster than items can be stored is slowed down.
+    A client that sends faster than items can be stored is slowed down. A fault of the service ends the stream
+    with a gRPC status; what was not acknowledged may then be sent again.
     """
     GetReceipt: _grpc.UnaryUnaryMultiCallable[_ingestion_pb2.GetReceiptRequest, _ingestion_pb2.GetReceiptResponse]
     """Reads the state of each item of a receipt. Status OK or NOT_FOUND."""
@@ -69,7 +70,8 @@ class IngestionServiceAsyncStub(IngestionServiceStub):
     """
     StreamEpisodes: _aio.StreamStreamMultiCallable[_ingestion_pb2.StreamEpisodesRequest, _ingestion_pb2.StreamEpisodesResponse]  # type: ignore[assignment]
     """Accepts one item a message and acknowledges each only after it is stored durably, in the order received.
-    A client that sends faster than items can be stored is slowed down.
+    A client that sends faster than items can be stored is slowed down. A fault of the service ends the stream
+    with a gRPC status; what was not acknowledged may then be sent again.
     """
     GetReceipt: _aio.UnaryUnaryMultiCallable[_ingestion_pb2.GetReceiptRequest, _ingestion_pb2.GetReceiptResponse]  # type: ignore[assignment]
     """Reads the state of each item of a receipt. Status OK or NOT_FOUND."""
@@ -116,7 +118,8 @@ class IngestionServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_ingestion_pb2.StreamEpisodesResponse], _abc.AsyncIterator[_ingestion_pb2.StreamEpisodesResponse]]:
         """Accepts one item a message and acknowledges each only after it is stored durably, in the order received.
-        A client that sends faster than items can be stored is slowed down.
+        A client that sends faster than items can be stored is slowed down. A fault of the service ends the stream
+        with a gRPC status; what was not acknowledged may then be sent again.
         """
 
     @_abc_1.abstractmethod

@@ -115,7 +115,7 @@ class SearchFactsInput(_message.Message):
     """Lifts facts near this entity, by hops; NOT_FOUND when there is no such entity."""
     @_builtins.property
     def group_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The tenants to search in; at least 1; each at most 128 characters."""
+        """The tenants to search in; 1 to 256; each at most 128 characters."""
 
     def __init__(
         self,
@@ -361,7 +361,9 @@ class GetEpisodesInput(_message.Message):
     last_n: _builtins.int
     """How many of the latest episodes by reference time; required; 1 to 1,000."""
     page_size: _builtins.int
-    """Episodes a page, 1 to 1,000; default: all of `last_n`, as far as they fit into one response."""
+    """Episodes a page, 1 to 1,000; a page may be shorter, since a response has at most 3 MiB. Without page_size
+    and page_token all come at once, and LIMIT_EXCEEDED says when they are too much for one response.
+    """
     page_token: _builtins.str
     """`next_page_token` of the page before; absent for the first page."""
     def __init__(

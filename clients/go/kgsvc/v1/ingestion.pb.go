@@ -895,7 +895,7 @@ type StreamEpisodesResponse struct {
 	State ItemState `protobuf:"varint,6,opt,name=state,proto3,enum=kgsvc.v1.ItemState" json:"state,omitempty"`
 	// The receipt it can be followed by; empty when refused.
 	ReceiptId string `protobuf:"bytes,7,opt,name=receipt_id,json=receiptId,proto3" json:"receipt_id,omitempty"`
-	// Set when the status is ERROR. Always in band.
+	// Set when the status is ERROR or PARKED. Always in band.
 	Error *Error `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`
 	// The request_id sent with the item, or the generated one.
 	RequestId     string `protobuf:"bytes,9,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`

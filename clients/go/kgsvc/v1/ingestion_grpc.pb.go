@@ -45,7 +45,8 @@ type IngestionServiceClient interface {
 	// another entity of the group owns the name.
 	AddEntityNode(ctx context.Context, in *AddEntityNodeRequest, opts ...grpc.CallOption) (*AddEntityNodeResponse, error)
 	// Accepts one item a message and acknowledges each only after it is stored durably, in the order received.
-	// A client that sends faster than items can be stored is slowed down.
+	// A client that sends faster than items can be stored is slowed down. A fault of the service ends the stream
+	// with a gRPC status; what was not acknowledged may then be sent again.
 	StreamEpisodes(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamEpisodesRequest, StreamEpisodesResponse], error)
 	// Reads the state of each item of a receipt. Status OK or NOT_FOUND.
 	GetReceipt(ctx context.Context, in *GetReceiptRequest, opts ...grpc.CallOption) (*GetReceiptResponse, error)
@@ -171,7 +172,8 @@ type IngestionServiceServer interface {
 	// another entity of the group owns the name.
 	AddEntityNode(context.Context, *AddEntityNodeRequest) (*AddEntityNodeResponse, error)
 	// Accepts one item a message and acknowledges each only after it is stored durably, in the order received.
-	// A client that sends faster than items can be stored is slowed down.
+	// A client that sends faster than items can be stored is slowed down. A fault of the service ends the stream
+	// with a gRPC status; what was not acknowledged may then be sent again.
 	StreamEpisodes(grpc.BidiStreamingServer[StreamEpisodesRequest, StreamEpisodesResponse]) error
 	// Reads the state of each item of a receipt. Status OK or NOT_FOUND.
 	GetReceipt(context.Context, *GetReceiptRequest) (*GetReceiptResponse, error)

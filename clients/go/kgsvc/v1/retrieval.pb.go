@@ -163,7 +163,7 @@ func (x *SearchFactsResponse) GetError() *Error {
 // Input of SearchFacts.
 type SearchFactsInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenants to search in; at least 1; each at most 128 characters.
+	// The tenants to search in; 1 to 256; each at most 128 characters.
 	GroupIds []string `protobuf:"bytes,1,rep,name=group_ids,json=groupIds,proto3" json:"group_ids,omitempty"`
 	// What to look for; required; at most 32,768 characters.
 	Query string `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
@@ -615,7 +615,8 @@ type GetEpisodesInput struct {
 	GroupId string `protobuf:"bytes,1,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
 	// How many of the latest episodes by reference time; required; 1 to 1,000.
 	LastN *int32 `protobuf:"varint,2,opt,name=last_n,json=lastN,proto3,oneof" json:"last_n,omitempty"`
-	// Episodes a page, 1 to 1,000; default: all of `last_n`, as far as they fit into one response.
+	// Episodes a page, 1 to 1,000; a page may be shorter, since a response has at most 3 MiB. Without page_size
+	// and page_token all come at once, and LIMIT_EXCEEDED says when they are too much for one response.
 	PageSize *int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
 	// `next_page_token` of the page before; absent for the first page.
 	PageToken     *string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3,oneof" json:"page_token,omitempty"`

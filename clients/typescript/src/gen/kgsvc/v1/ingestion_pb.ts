@@ -546,7 +546,7 @@ export type StreamEpisodesResponse = Message<"kgsvc.v1.StreamEpisodesResponse"> 
   receiptId: string;
 
   /**
-   * Set when the status is ERROR. Always in band.
+   * Set when the status is ERROR or PARKED. Always in band.
    *
    * @generated from field: kgsvc.v1.Error error = 8;
    */
@@ -1131,7 +1131,8 @@ export const IngestionService: GenService<{
   },
   /**
    * Accepts one item a message and acknowledges each only after it is stored durably, in the order received.
-   * A client that sends faster than items can be stored is slowed down.
+   * A client that sends faster than items can be stored is slowed down. A fault of the service ends the stream
+   * with a gRPC status; what was not acknowledged may then be sent again.
    *
    * @generated from rpc kgsvc.v1.IngestionService.StreamEpisodes
    */

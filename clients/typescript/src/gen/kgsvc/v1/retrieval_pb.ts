@@ -102,7 +102,7 @@ export const SearchFactsResponseSchema: GenMessage<SearchFactsResponse> = /*@__P
  */
 export type SearchFactsInput = Message<"kgsvc.v1.SearchFactsInput"> & {
   /**
-   * The tenants to search in; at least 1; each at most 128 characters.
+   * The tenants to search in; 1 to 256; each at most 128 characters.
    *
    * @generated from field: repeated string group_ids = 1;
    */
@@ -361,7 +361,8 @@ export type GetEpisodesInput = Message<"kgsvc.v1.GetEpisodesInput"> & {
   lastN?: number | undefined;
 
   /**
-   * Episodes a page, 1 to 1,000; default: all of `last_n`, as far as they fit into one response.
+   * Episodes a page, 1 to 1,000; a page may be shorter, since a response has at most 3 MiB. Without page_size
+   * and page_token all come at once, and LIMIT_EXCEEDED says when they are too much for one response.
    *
    * @generated from field: optional int32 page_size = 3;
    */

@@ -133,7 +133,8 @@ private static final long serialVersionUID = 0L;
   private int pageSize_ = 0;
   /**
    * <pre>
-   * Episodes a page, 1 to 1,000; default: all of `last_n`, as far as they fit into one response.
+   * Episodes a page, 1 to 1,000; a page may be shorter, since a response has at most 3 MiB. Without page_size
+   * and page_token all come at once, and LIMIT_EXCEEDED says when they are too much for one response.
    * </pre>
    *
    * <code>optional int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -145,7 +146,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Episodes a page, 1 to 1,000; default: all of `last_n`, as far as they fit into one response.
+   * Episodes a page, 1 to 1,000; a page may be shorter, since a response has at most 3 MiB. Without page_size
+   * and page_token all come at once, and LIMIT_EXCEEDED says when they are too much for one response.
    * </pre>
    *
    * <code>optional int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -756,7 +758,8 @@ private static final long serialVersionUID = 0L;
     private int pageSize_ ;
     /**
      * <pre>
-     * Episodes a page, 1 to 1,000; default: all of `last_n`, as far as they fit into one response.
+     * Episodes a page, 1 to 1,000; a page may be shorter, since a response has at most 3 MiB. Without page_size
+     * and page_token all come at once, and LIMIT_EXCEEDED says when they are too much for one response.
      * </pre>
      *
      * <code>optional int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -768,7 +771,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Episodes a page, 1 to 1,000; default: all of `last_n`, as far as they fit into one response.
+     * Episodes a page, 1 to 1,000; a page may be shorter, since a response has at most 3 MiB. Without page_size
+     * and page_token all come at once, and LIMIT_EXCEEDED says when they are too much for one response.
      * </pre>
      *
      * <code>optional int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -780,7 +784,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Episodes a page, 1 to 1,000; default: all of `last_n`, as far as they fit into one response.
+     * Episodes a page, 1 to 1,000; a page may be shorter, since a response has at most 3 MiB. Without page_size
+     * and page_token all come at once, and LIMIT_EXCEEDED says when they are too much for one response.
      * </pre>
      *
      * <code>optional int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -796,7 +801,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Episodes a page, 1 to 1,000; default: all of `last_n`, as far as they fit into one response.
+     * Episodes a page, 1 to 1,000; a page may be shorter, since a response has at most 3 MiB. Without page_size
+     * and page_token all come at once, and LIMIT_EXCEEDED says when they are too much for one response.
      * </pre>
      *
      * <code>optional int32 page_size = 3 [json_name = "pageSize"];</code>

@@ -51,7 +51,8 @@ public interface GetEpisodesInputOrBuilder extends
 
   /**
    * <pre>
-   * Episodes a page, 1 to 1,000; default: all of `last_n`, as far as they fit into one response.
+   * Episodes a page, 1 to 1,000; a page may be shorter, since a response has at most 3 MiB. Without page_size
+   * and page_token all come at once, and LIMIT_EXCEEDED says when they are too much for one response.
    * </pre>
    *
    * <code>optional int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -60,7 +61,8 @@ public interface GetEpisodesInputOrBuilder extends
   boolean hasPageSize();
   /**
    * <pre>
-   * Episodes a page, 1 to 1,000; default: all of `last_n`, as far as they fit into one response.
+   * Episodes a page, 1 to 1,000; a page may be shorter, since a response has at most 3 MiB. Without page_size
+   * and page_token all come at once, and LIMIT_EXCEEDED says when they are too much for one response.
    * </pre>
    *
    * <code>optional int32 page_size = 3 [json_name = "pageSize"];</code>

@@ -363,7 +363,8 @@ public final class IngestionServiceGrpc {
     /**
      * <pre>
      * Accepts one item a message and acknowledges each only after it is stored durably, in the order received.
-     * A client that sends faster than items can be stored is slowed down.
+     * A client that sends faster than items can be stored is slowed down. A fault of the service ends the stream
+     * with a gRPC status; what was not acknowledged may then be sent again.
      * </pre>
      */
     default io.grpc.stub.StreamObserver<kgsvc.v1.StreamEpisodesRequest> streamEpisodes(
@@ -482,7 +483,8 @@ public final class IngestionServiceGrpc {
     /**
      * <pre>
      * Accepts one item a message and acknowledges each only after it is stored durably, in the order received.
-     * A client that sends faster than items can be stored is slowed down.
+     * A client that sends faster than items can be stored is slowed down. A fault of the service ends the stream
+     * with a gRPC status; what was not acknowledged may then be sent again.
      * </pre>
      */
     public io.grpc.stub.StreamObserver<kgsvc.v1.StreamEpisodesRequest> streamEpisodes(
@@ -589,7 +591,8 @@ public final class IngestionServiceGrpc {
     /**
      * <pre>
      * Accepts one item a message and acknowledges each only after it is stored durably, in the order received.
-     * A client that sends faster than items can be stored is slowed down.
+     * A client that sends faster than items can be stored is slowed down. A fault of the service ends the stream
+     * with a gRPC status; what was not acknowledged may then be sent again.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")

@@ -63,7 +63,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * The tenants to search in; at least 1; each at most 128 characters.
+   * The tenants to search in; 1 to 256; each at most 128 characters.
    * </pre>
    *
    * <code>repeated string group_ids = 1 [json_name = "groupIds"];</code>
@@ -75,7 +75,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The tenants to search in; at least 1; each at most 128 characters.
+   * The tenants to search in; 1 to 256; each at most 128 characters.
    * </pre>
    *
    * <code>repeated string group_ids = 1 [json_name = "groupIds"];</code>
@@ -86,7 +86,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The tenants to search in; at least 1; each at most 128 characters.
+   * The tenants to search in; 1 to 256; each at most 128 characters.
    * </pre>
    *
    * <code>repeated string group_ids = 1 [json_name = "groupIds"];</code>
@@ -98,7 +98,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The tenants to search in; at least 1; each at most 128 characters.
+   * The tenants to search in; 1 to 256; each at most 128 characters.
    * </pre>
    *
    * <code>repeated string group_ids = 1 [json_name = "groupIds"];</code>
@@ -652,7 +652,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tenants to search in; at least 1; each at most 128 characters.
+     * The tenants to search in; 1 to 256; each at most 128 characters.
      * </pre>
      *
      * <code>repeated string group_ids = 1 [json_name = "groupIds"];</code>
@@ -665,7 +665,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tenants to search in; at least 1; each at most 128 characters.
+     * The tenants to search in; 1 to 256; each at most 128 characters.
      * </pre>
      *
      * <code>repeated string group_ids = 1 [json_name = "groupIds"];</code>
@@ -676,7 +676,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tenants to search in; at least 1; each at most 128 characters.
+     * The tenants to search in; 1 to 256; each at most 128 characters.
      * </pre>
      *
      * <code>repeated string group_ids = 1 [json_name = "groupIds"];</code>
@@ -688,7 +688,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tenants to search in; at least 1; each at most 128 characters.
+     * The tenants to search in; 1 to 256; each at most 128 characters.
      * </pre>
      *
      * <code>repeated string group_ids = 1 [json_name = "groupIds"];</code>
@@ -701,7 +701,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tenants to search in; at least 1; each at most 128 characters.
+     * The tenants to search in; 1 to 256; each at most 128 characters.
      * </pre>
      *
      * <code>repeated string group_ids = 1 [json_name = "groupIds"];</code>
@@ -720,7 +720,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tenants to search in; at least 1; each at most 128 characters.
+     * The tenants to search in; 1 to 256; each at most 128 characters.
      * </pre>
      *
      * <code>repeated string group_ids = 1 [json_name = "groupIds"];</code>
@@ -738,7 +738,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tenants to search in; at least 1; each at most 128 characters.
+     * The tenants to search in; 1 to 256; each at most 128 characters.
      * </pre>
      *
      * <code>repeated string group_ids = 1 [json_name = "groupIds"];</code>
@@ -756,7 +756,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tenants to search in; at least 1; each at most 128 characters.
+     * The tenants to search in; 1 to 256; each at most 128 characters.
      * </pre>
      *
      * <code>repeated string group_ids = 1 [json_name = "groupIds"];</code>
@@ -771,7 +771,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tenants to search in; at least 1; each at most 128 characters.
+     * The tenants to search in; 1 to 256; each at most 128 characters.
      * </pre>
      *
      * <code>repeated string group_ids = 1 [json_name = "groupIds"];</code>

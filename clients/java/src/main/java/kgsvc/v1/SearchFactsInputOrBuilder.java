@@ -12,7 +12,7 @@ public interface SearchFactsInputOrBuilder extends
 
   /**
    * <pre>
-   * The tenants to search in; at least 1; each at most 128 characters.
+   * The tenants to search in; 1 to 256; each at most 128 characters.
    * </pre>
    *
    * <code>repeated string group_ids = 1 [json_name = "groupIds"];</code>
@@ -22,7 +22,7 @@ public interface SearchFactsInputOrBuilder extends
       getGroupIdsList();
   /**
    * <pre>
-   * The tenants to search in; at least 1; each at most 128 characters.
+   * The tenants to search in; 1 to 256; each at most 128 characters.
    * </pre>
    *
    * <code>repeated string group_ids = 1 [json_name = "groupIds"];</code>
@@ -31,7 +31,7 @@ public interface SearchFactsInputOrBuilder extends
   int getGroupIdsCount();
   /**
    * <pre>
-   * The tenants to search in; at least 1; each at most 128 characters.
+   * The tenants to search in; 1 to 256; each at most 128 characters.
    * </pre>
    *
    * <code>repeated string group_ids = 1 [json_name = "groupIds"];</code>
@@ -41,7 +41,7 @@ public interface SearchFactsInputOrBuilder extends
   java.lang.String getGroupIds(int index);
   /**
    * <pre>
-   * The tenants to search in; at least 1; each at most 128 characters.
+   * The tenants to search in; 1 to 256; each at most 128 characters.
    * </pre>
    *
    * <code>repeated string group_ids = 1 [json_name = "groupIds"];</code>

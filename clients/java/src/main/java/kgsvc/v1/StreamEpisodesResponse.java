@@ -286,7 +286,7 @@ private static final long serialVersionUID = 0L;
   private kgsvc.v1.Error error_;
   /**
    * <pre>
-   * Set when the status is ERROR. Always in band.
+   * Set when the status is ERROR or PARKED. Always in band.
    * </pre>
    *
    * <code>.kgsvc.v1.Error error = 8 [json_name = "error"];</code>
@@ -298,7 +298,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Set when the status is ERROR. Always in band.
+   * Set when the status is ERROR or PARKED. Always in band.
    * </pre>
    *
    * <code>.kgsvc.v1.Error error = 8 [json_name = "error"];</code>
@@ -310,7 +310,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Set when the status is ERROR. Always in band.
+   * Set when the status is ERROR or PARKED. Always in band.
    * </pre>
    *
    * <code>.kgsvc.v1.Error error = 8 [json_name = "error"];</code>
@@ -1389,7 +1389,7 @@ private static final long serialVersionUID = 0L;
         kgsvc.v1.Error, kgsvc.v1.Error.Builder, kgsvc.v1.ErrorOrBuilder> errorBuilder_;
     /**
      * <pre>
-     * Set when the status is ERROR. Always in band.
+     * Set when the status is ERROR or PARKED. Always in band.
      * </pre>
      *
      * <code>.kgsvc.v1.Error error = 8 [json_name = "error"];</code>
@@ -1400,7 +1400,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set when the status is ERROR. Always in band.
+     * Set when the status is ERROR or PARKED. Always in band.
      * </pre>
      *
      * <code>.kgsvc.v1.Error error = 8 [json_name = "error"];</code>
@@ -1415,7 +1415,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set when the status is ERROR. Always in band.
+     * Set when the status is ERROR or PARKED. Always in band.
      * </pre>
      *
      * <code>.kgsvc.v1.Error error = 8 [json_name = "error"];</code>
@@ -1433,7 +1433,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set when the status is ERROR. Always in band.
+     * Set when the status is ERROR or PARKED. Always in band.
      * </pre>
      *
      * <code>.kgsvc.v1.Error error = 8 [json_name = "error"];</code>
@@ -1451,7 +1451,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set when the status is ERROR. Always in band.
+     * Set when the status is ERROR or PARKED. Always in band.
      * </pre>
      *
      * <code>.kgsvc.v1.Error error = 8 [json_name = "error"];</code>
@@ -1476,7 +1476,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set when the status is ERROR. Always in band.
+     * Set when the status is ERROR or PARKED. Always in band.
      * </pre>
      *
      * <code>.kgsvc.v1.Error error = 8 [json_name = "error"];</code>
@@ -1493,7 +1493,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set when the status is ERROR. Always in band.
+     * Set when the status is ERROR or PARKED. Always in band.
      * </pre>
      *
      * <code>.kgsvc.v1.Error error = 8 [json_name = "error"];</code>
@@ -1505,7 +1505,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set when the status is ERROR. Always in band.
+     * Set when the status is ERROR or PARKED. Always in band.
      * </pre>
      *
      * <code>.kgsvc.v1.Error error = 8 [json_name = "error"];</code>
@@ -1520,7 +1520,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set when the status is ERROR. Always in band.
+     * Set when the status is ERROR or PARKED. Always in band.
      * </pre>
      *
      * <code>.kgsvc.v1.Error error = 8 [json_name = "error"];</code>

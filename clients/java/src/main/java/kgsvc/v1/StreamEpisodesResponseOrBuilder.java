@@ -130,7 +130,7 @@ public interface StreamEpisodesResponseOrBuilder extends
 
   /**
    * <pre>
-   * Set when the status is ERROR. Always in band.
+   * Set when the status is ERROR or PARKED. Always in band.
    * </pre>
    *
    * <code>.kgsvc.v1.Error error = 8 [json_name = "error"];</code>
@@ -139,7 +139,7 @@ public interface StreamEpisodesResponseOrBuilder extends
   boolean hasError();
   /**
    * <pre>
-   * Set when the status is ERROR. Always in band.
+   * Set when the status is ERROR or PARKED. Always in band.
    * </pre>
    *
    * <code>.kgsvc.v1.Error error = 8 [json_name = "error"];</code>
@@ -148,7 +148,7 @@ public interface StreamEpisodesResponseOrBuilder extends
   kgsvc.v1.Error getError();
   /**
    * <pre>
-   * Set when the status is ERROR. Always in band.
+   * Set when the status is ERROR or PARKED. Always in band.
    * </pre>
    *
    * <code>.kgsvc.v1.Error error = 8 [json_name = "error"];</code>
