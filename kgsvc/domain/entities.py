@@ -9,10 +9,10 @@ from typing import Any
 from kgsvc.domain.delta import NameView
 from kgsvc.domain.errors import StepError
 from kgsvc.domain.extraction import ExtractedNode, Extraction
-from kgsvc.domain.identity import mint, name_key
+from kgsvc.domain.identity import minted, name_key
 from kgsvc.domain.model import Entity, Episode
 
-_SALTS = 3
+_SALTS = 2  # a caller may have given a uuid that a name would get
 _DEFAULT_LABELS = frozenset({"Entity", "UNKNOWN"})
 
 
@@ -85,10 +85,7 @@ def resolve(view: NameView, group_id: str, items: Sequence[BatchItem], system_ms
 
 
 def _candidates(group_id: str, key: str) -> list[str]:
-    made: list[str] = []
-    for _ in range(_SALTS):
-        made.append(mint("entity", group_id, key, made))
-    return made
+    return [minted("entity", group_id, key, salt) for salt in range(_SALTS)]
 
 
 def _new(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import uuid
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from kgsvc.domain.model import Episode, FactKind
 from kgsvc.domain.text import normalise, normalise_body
 
-_NAMESPACE = uuid.UUID("6b677376-6300-4000-8000-6b6773766300")
+_NAMESPACE = bytes.fromhex("6b6773766300400080006b6773766300")
 
 
 def digest(*parts: object) -> str:
@@ -23,12 +22,19 @@ def digest(*parts: object) -> str:
 def mint(kind: str, group_id: str, key: str, taken: Collection[str] = ()) -> str:
     """A uuid for (kind, group, key); salted until it is not in `taken`."""
     salt = 0
-    while True:
-        seed = json.dumps([kind, group_id, key, salt], ensure_ascii=False)
-        made = str(uuid.uuid5(_NAMESPACE, seed))
-        if made not in taken:
-            return made
+    while (made := minted(kind, group_id, key, salt)) in taken:
         salt += 1
+    return made
+
+
+def minted(kind: str, group_id: str, key: str, salt: int) -> str:
+    """The uuid with one salt: a version 5 uuid, made here because uuid.uuid5 takes four times as long."""
+    seed = f"{kind}:{len(group_id)}:{group_id}:{len(key)}:{key}:{salt}"
+    raw = bytearray(hashlib.sha1(_NAMESPACE + seed.encode(), usedforsecurity=False).digest()[:16])
+    raw[6] = (raw[6] & 0x0F) | 0x50
+    raw[8] = (raw[8] & 0x3F) | 0x80
+    text = raw.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def name_key(name: str) -> str:
