@@ -1,0 +1,73 @@
+"""The command line as people use it: a process of its own, beside a server that is one too."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.service import REPOSITORY, Service, environment
+
+DEADLINE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a command ended and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The JSON it printed, when all went well."""
+        assert self.code == 0, self.err
+        return json.loads(self.out)
+
+
+async def kgsvc(*words: str | Path, stdin: str = "", settings: Mapping[str, str] | None = None) -> Done:
+    """Run a command with only these settings in its environment."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "kgsvc",
+        *map(str, words),
+        env=environment(settings or {}),
+        cwd=REPOSITORY,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(DEADLINE_S):
+            out, err = await process.communicate(stdin.encode())
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        raise
+    assert process.returncode is not None
+    return Done(process.returncode, out.decode(), err.decode())
+
+
+class Talker:
+    """Runs commands against one server."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+
+    async def __call__(self, *words: str | Path, stdin: str = "") -> Done:
+        return await kgsvc(*words, stdin=stdin, settings={"client.server": self.service.address})
+
+
+@pytest.fixture
+async def talk(tmp_path: Path) -> AsyncIterator[Talker]:
+    """Commands against a fresh server on the embedded store."""
+    async with Service({"store.data_dir": str(tmp_path / "data")}, tmp_path) as service:
+        yield Talker(service)

@@ -1,0 +1,127 @@
+"""ingest, search, memory, items and retry against a running server."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from tests.integration.cli.conftest import Talker, kgsvc
+from tests.support.scripted_openai import ScriptedOpenAI
+from tests.support.scripted_openai.script import says
+from tests.support.service import REPOSITORY, Service
+
+CONVERSATION = REPOSITORY / "kgsvc" / "cli" / "data" / "colleagues.jsonl"
+GROUP = ("--group", "g")
+
+
+def line(body: str, **more: object) -> str:
+    return (
+        json.dumps({"source": "text", "body": body, "reference_time": "2024-03-01T00:00:00Z"} | more) + "\n"
+    )
+
+
+async def test_a_conversation_goes_in_once_and_can_be_asked(talk: Talker) -> None:
+    first = await talk("ingest", CONVERSATION, *GROUP, "--wait", "--json")
+    assert first.code == 0, first.err
+    assert (first.json["accepted"], first.json["duplicates"], first.json["parked"]) == (24, 0, [])
+    again = await talk("ingest", CONVERSATION, *GROUP, "--wait")
+    assert (again.code, again.out.splitlines()[0]) == (0, "0 items stored, 24 were there already.")
+
+    found = await talk("search", "Where does Alice Chen work?", *GROUP, "--max-facts", "3", "--json")
+    best = found.json["facts"][0]
+    assert (best["source_name"], best["name"], best["target_name"]) == (
+        "Alice Chen",
+        "WORKS_AT",
+        "Quarry Systems",
+    )
+    assert best["episodes"] == ["demo-17"]
+    assert len(found.json["facts"]) == 3
+
+    people = await talk("search", "Where does Alice Chen work?", *GROUP)
+    assert "since 2024-10-01" in people.out
+    assert "told by demo-17" in people.out
+
+    near = await talk("search", "work", *GROUP, "--center", best["source_node_uuid"], "--json")
+    assert near.json["facts"][0]["source_name"] == "Alice Chen"
+
+    remembered = await talk("memory", *GROUP, "--json", stdin="Alice Chen: Where does Bruno Keller live?\n")
+    assert any(fact["target_name"] == "Berlin" for fact in remembered.json["facts"])
+
+    items = await talk("items", *GROUP, "--state", "completed", "--json")
+    assert [json.loads(each)["uuid"] for each in items.out.splitlines()] == [
+        f"demo-{number:02}" for number in range(1, 25)
+    ]
+    assert (await talk("items", *GROUP, "--state", "parked")).out == ""
+
+
+async def test_text_from_standard_input_and_from_a_touched_file_is_stored_once(
+    talk: Talker, tmp_path: Path
+) -> None:
+    text = "Alice works at Acme.\n\nBob likes tea.\n"
+    for stored in (2, 0):
+        done = await talk("ingest", "-", *GROUP, "--wait", "--json", stdin=text)
+        assert (done.code, done.json["accepted"], done.json["duplicates"]) == (0, stored, 2 - stored)
+    file = tmp_path / "notes.txt"
+    file.write_text(text)
+    for stored in (2, 0):
+        os.utime(file, (1_700_000_000 + stored, 1_700_000_000 + stored))
+        done = await talk("ingest", file, *GROUP, "--json")
+        assert (done.code, done.json["accepted"], done.json["duplicates"]) == (0, stored, 2 - stored)
+
+
+async def test_bad_lines_are_named_and_the_others_stored(talk: Talker) -> None:
+    text = line("Alice works at Acme.") + "no json\n" + line("") + line("Bob.", mood="x") + line("Bob works.")
+    done = await talk("ingest", "-", *GROUP, stdin=text)
+    assert done.code == 1
+    assert done.out.splitlines()[0] == "2 items stored, 0 were there already."
+    said = done.err.splitlines()
+    assert said[0].startswith("line 2: is not JSON")
+    assert [each.split(":")[0] for each in said[:-1]] == ["line 2", "line 3", "line 4"] or [
+        each.split(":")[0] for each in said[:-1]
+    ] == ["line 2", "line 4", "line 3"]  # line 3 is refused by the server, which may take a moment
+    assert said[-1] == "Error: 3 lines were refused; the others are stored"
+
+
+async def test_wrong_usage_is_2_and_failures_are_1(talk: Talker, tmp_path: Path) -> None:
+    assert (await talk("search", "x")).code == 2
+    assert (await talk("retry", *GROUP)).code == 2
+    assert (await talk("retry", *GROUP, "--all", "u")).code == 2
+    assert (await talk("ingest", tmp_path / "absent", *GROUP)).code == 2
+    assert (await talk("ingest", "-", *GROUP, "--time", "soon", stdin="x")).code == 2
+    refused = await talk("search", "x", *GROUP, "--max-facts", "1000")
+    assert (refused.code, refused.out) == (1, "")
+    assert "max_facts" in refused.err
+    array = await talk("ingest", "-", *GROUP, stdin="[1]")
+    assert (array.code, len(array.err.splitlines())) == (1, 1)
+    nobody = await kgsvc("items", *GROUP, "--server", "127.0.0.1:1", "--timeout", "2")
+    assert nobody.code == 1
+    assert nobody.err == "Error: no service answers at 127.0.0.1:1: is `kgsvc serve` running there?\n"
+
+
+async def test_parked_items_end_with_3_and_go_on_after_retry(tmp_path: Path) -> None:
+    broken = True
+    async with ScriptedOpenAI(script=lambda request: says("no JSON at all") if broken else None) as model:
+        settings = {
+            "store.data_dir": str(tmp_path / "data"),
+            "models.extractor": "openai",
+            "openai.base_url": model.base_url,
+            "limits.attempts_per_step": "1",
+        }
+        async with Service(settings, tmp_path) as service:
+            talk = Talker(service)
+            parked = await talk("ingest", "-", *GROUP, "--wait", stdin=line("Alice works at Acme.", uuid="a"))
+            assert parked.code == 3, parked.err
+            assert parked.err.splitlines()[0].startswith("parked a: ")
+            (item,) = (await talk("items", *GROUP, "--state", "parked", "--json")).out.splitlines()
+            assert (json.loads(item)["uuid"], json.loads(item)["step"]) == ("a", "extract")
+            again = await talk("ingest", "-", *GROUP, stdin=line("Alice works at Acme.", uuid="a"))
+            assert again.code == 3
+
+            broken = False
+            retried = await talk("retry", *GROUP, "--all", "--json")
+            assert (retried.code, retried.json) == (0, {"retried": 1, "uuids": ["a"]})
+            done = await talk("ingest", "-", *GROUP, "--wait", stdin=line("Alice works at Acme.", uuid="a"))
+            assert done.code == 0, done.err
+            left = await talk("retry", *GROUP, "a")
+            assert (left.code, left.err) == (1, "Error: 1 of 1 were not parked: a\n")

@@ -1,0 +1,129 @@
+"""serve, demo and doctor: the commands that open a store themselves."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from pathlib import Path
+
+import apsw
+import pytest
+
+from tests.integration.cli.conftest import kgsvc
+from tests.support.service import Service
+
+QUIET = {"server.metrics_listen": ""}
+OFFLINE = {"models.extractor": "offline", "models.embedder": "offline"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_serve_says_what_it_runs_on_and_ends_on_a_signal(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    settings = {"store.data_dir": str(tmp_path / "data"), "server.metrics_listen": "127.0.0.1:0"}
+    async with Service(settings, tmp_path) as service:
+        service.send(number)
+        assert await service.ended() == 0
+        said = (tmp_path / "server.out").read_text()
+    assert "embedded SQLite" in said
+    assert "extractor  offline" in said
+    assert "http://127.0.0.1:" in said
+    assert f"grpcurl -plaintext {service.address} kgsvc.v1.AdminService/Healthcheck" in said
+
+
+async def test_a_port_in_use_is_a_sentence(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = await kgsvc("serve", "--data", tmp_path / "a", "--listen", address, settings=QUIET)
+        assert (done.code, done.out) == (1, "")
+        assert done.err == f"Error: server.listen: cannot listen on {address}, is the port in use?\n"
+        free = ("--data", tmp_path / "b", "--listen", "127.0.0.1:0")
+        done = await kgsvc("serve", *free, settings={"server.metrics_listen": address})
+        assert (done.code, len(done.err.splitlines())) == (1, 1)
+        assert "server.metrics_listen" in done.err
+
+
+async def test_a_data_directory_that_cannot_be_used_is_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    for folder in (file / "below", Path("/proc/kgsvc")):
+        done = await kgsvc("serve", "--data", folder, "--listen", "127.0.0.1:0", settings=QUIET)
+        assert (done.code, len(done.err.splitlines())) == (1, 1)
+        assert str(folder) in done.err
+
+
+async def test_a_newer_schema_is_a_sentence(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    async with Service({"store.data_dir": str(folder)}, tmp_path) as service:
+        await service.terminate()
+    db = apsw.Connection(str(folder / "kgsvc.db"))
+    db.pragma("user_version", 999)
+    db.close()
+    done = await kgsvc("serve", "--data", folder, "--listen", "127.0.0.1:0", settings=QUIET)
+    assert (done.code, len(done.err.splitlines())) == (1, 1)
+    assert "newer" in done.err
+
+
+async def test_a_neo4j_that_is_not_there_is_a_sentence() -> None:
+    settings = QUIET | {"store.neo4j_uri": "bolt://127.0.0.1:1", "store.neo4j_password": "geheim"}
+    done = await kgsvc("serve", "--store", "neo4j", "--listen", "127.0.0.1:0", settings=settings)
+    assert (done.code, len(done.err.splitlines())) == (1, 1)
+    assert "bolt://127.0.0.1:1" in done.err
+    assert "geheim" not in done.err
+
+
+async def test_other_machines_are_let_in_only_deliberately(tmp_path: Path) -> None:
+    done = await kgsvc("serve", "--data", tmp_path, "--listen", "0.0.0.0:0", settings=QUIET)
+    assert (done.code, len(done.err.splitlines())) == (1, 1)
+    assert "server.insecure" in done.err
+
+
+async def test_bad_settings_are_all_named(tmp_path: Path) -> None:
+    file = tmp_path / "kgsvc.toml"
+    file.write_text('[server]\nrole = "boss"\n[stor]\n')
+    done = await kgsvc("serve", "--config", file)
+    assert (done.code, len(done.err.splitlines())) == (1, 1)
+    assert "server.role" in done.err
+    assert "[stor]" in done.err
+
+
+async def test_the_demo_shows_facts_validity_history_and_sources() -> None:
+    for _ in range(2):
+        done = await kgsvc("demo")
+        assert done.code == 0, done.err
+        assert "Alice Chen works at Quarry Systems" in done.out
+        assert "since 2024-10-01" in done.out
+        assert "2024-01-08 to 2024-10-01" in done.out
+        assert "superseded, and kept" in done.out
+        assert "demo-14: Bruno Keller(user): I work at Lumen Labs now." in done.out
+
+
+async def test_doctor_checks_a_store_that_a_server_works_on(tmp_path: Path) -> None:
+    settings = {"store.data_dir": str(tmp_path / "data"), "openai.api_key": "geheim"}
+    async with Service(settings, tmp_path):
+        done = await kgsvc("doctor", settings=settings | OFFLINE)
+        assert done.code == 0, done.out + done.err
+        assert "openai.api_key = (set)  (environment)" in done.out
+        assert "geheim" not in done.out + done.err
+        assert "extractor      offline" in done.out
+        assert done.out.splitlines()[-1].endswith("checks passed.")
+        read = await kgsvc("doctor", "--json", settings=settings | OFFLINE)
+        assert read.json["configuration"]["openai.api_key"] == "(set)"
+        assert read.json["checks"]
+        assert all(check["ok"] for check in read.json["checks"])
+
+
+async def test_doctor_says_what_is_wrong(tmp_path: Path) -> None:
+    done = await kgsvc("doctor", "--data", "/proc/kgsvc")
+    assert (done.code, len(done.err.splitlines())) == (1, 1)
+    embedder = {
+        "models.embedder": "openai",
+        "openai.base_url": "http://127.0.0.1:1/v1",
+        "openai.attempts": "1",
+    }
+    done = await kgsvc("doctor", "--data", tmp_path, settings=embedder)
+    assert done.code == 1
+    assert "FAIL the embedder answers" in done.out
+    assert "1 of" in done.err
