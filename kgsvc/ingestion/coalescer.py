@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgsvc.domain.errors import Overloaded
+from kgsvc.domain.errors import Overloaded, StoreUnavailable
 from kgsvc.domain.items import AcceptBatch, Accepted
 from kgsvc.stores.protocol import IntakeStore
 
@@ -61,9 +62,11 @@ class AcceptCoalescer:
             await asyncio.wait({self._running})
 
     async def _run(self) -> None:
-        while self._waiting:
-            await self._commit(self._take())
-        self._running = None
+        try:
+            while self._waiting:
+                await self._commit(self._take())
+        finally:
+            self._running = None
 
     def _take(self) -> list[_Waiting]:
         taken = [self._waiting.popleft()]
@@ -78,13 +81,21 @@ class AcceptCoalescer:
     async def _commit(self, entries: list[_Waiting]) -> None:
         commit = asyncio.ensure_future(self._store.accept([entry.batch for entry in entries]))
         await asyncio.wait({commit})
-        error = asyncio.CancelledError() if commit.cancelled() else commit.exception()
-        results = [error] * len(entries) if error is not None else commit.result()
-        for entry, result in zip(entries, results, strict=True):
+        for entry, result in zip(entries, _results(commit, len(entries)), strict=True):
             self._bytes -= entry.size
             if isinstance(result, Accepted):
                 entry.answer.set_result(result)
-            elif isinstance(result, Exception):
-                entry.answer.set_exception(result)
             else:
-                entry.answer.cancel()
+                entry.answer.set_exception(result)
+
+
+def _results(
+    commit: asyncio.Future[list[Accepted | Exception]], count: int
+) -> Sequence[Accepted | BaseException]:
+    """One result for each batch, whatever became of the commit: nobody may be left waiting."""
+    if commit.cancelled():
+        return [StoreUnavailable("the commit was cancelled")] * count
+    error = commit.exception()
+    if error is None and len(commit.result()) != count:
+        error = RuntimeError(f"the store answered {len(commit.result())} of {count} batches")
+    return commit.result() if error is None else [error] * count

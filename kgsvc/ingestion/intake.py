@@ -15,6 +15,7 @@ from kgsvc.domain.model import Episode, RoleType, Source
 from kgsvc.ingestion.coalescer import AcceptCoalescer
 
 STREAM = "StreamEpisodes"
+_OFFLOAD_CHARS = 128 * 1024  # hashing more than this is done off the event loop
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,11 @@ class Intake:
         Raises Conflict (a uuid known with other content, naming `items[i].uuid`; an idempotency key known
         with other input), Overloaded, StoreUnavailable.
         """
-        return await self._coalescer.accept(self._batch(operation, group_id, items, idempotency_key))
+        if sum(len(item.body) for item in items) > _OFFLOAD_CHARS:
+            batch = await asyncio.to_thread(self._batch, operation, group_id, items, idempotency_key)
+        else:
+            batch = self._batch(operation, group_id, items, idempotency_key)
+        return await self._coalescer.accept(batch)
 
     async def accept_run(self, group_id: str, items: Sequence[ItemInput]) -> list[Acknowledged | Conflict]:
         """Accept items that stand each for itself, in order, one result an item.

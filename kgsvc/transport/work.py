@@ -7,14 +7,16 @@ what it holds is bounded by the stores' own deadlines.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from kgsvc.domain.errors import Overloaded
+from kgsvc.domain.errors import KgError, Overloaded
 from kgsvc.transport.errors import ShuttingDown
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 _RETRY_AFTER_MS = 200
 
 
@@ -45,7 +47,11 @@ class Work:
             self._bytes -= size
 
         task.add_done_callback(done)
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.add_done_callback(_complain)  # nobody waits for its outcome any more
+            raise
 
     @contextmanager
     def stream(self) -> Iterator[None]:
@@ -66,3 +72,10 @@ class Work:
             return 0
         _, late = await asyncio.wait(self._tasks, timeout=timeout_s)
         return len(late)
+
+
+def _complain(task: asyncio.Task[Any]) -> None:
+    """Log a defect of an operation whose caller has gone."""
+    error = None if task.cancelled() else task.exception()
+    if error is not None and not isinstance(error, KgError):
+        log.error("an operation without a caller failed", exc_info=error)

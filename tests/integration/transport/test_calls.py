@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -36,8 +38,34 @@ def _held(store: Store, method: str, entered: asyncio.Event, go_on: asyncio.Even
     return Wrapped(store, **{method: call})
 
 
+class _Noticed(logging.Handler):
+    """Tells when the server has noticed that a caller hung up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hung_up = asyncio.Event()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if getattr(record, "outcome", "") == "cancelled":
+            self.hung_up.set()
+
+
+@pytest.fixture
+def noticed() -> Iterator[asyncio.Event]:
+    """Set when a call was logged as cancelled."""
+    handler, requests = _Noticed(), logging.getLogger("kgsvc.request")
+    before = requests.level
+    requests.addHandler(handler)
+    requests.setLevel(logging.INFO)
+    yield handler.hung_up
+    requests.setLevel(before)
+    requests.removeHandler(handler)
+
+
 @pytest.mark.parametrize("how", ["cancel", "deadline"])
-async def test_a_call_that_is_hung_up_on_finishes_its_write(serve: Serve, how: str) -> None:
+async def test_a_call_that_is_hung_up_on_finishes_its_write(
+    serve: Serve, noticed: asyncio.Event, how: str
+) -> None:
     entered, go_on = asyncio.Event(), asyncio.Event()
     log: list[Any] = []
     async with serve(wrap=partial(_held, method="apply", entered=entered, go_on=go_on, log=log)) as stack:
@@ -50,10 +78,35 @@ async def test_a_call_that_is_hung_up_on_finishes_its_write(serve: Serve, how: s
         if how == "cancel":
             call.cancel()
         assert await waiting in ("cancelled", grpc.StatusCode.DEADLINE_EXCEEDED)
+        await noticed.wait()
         go_on.set()
         await stack.server.stop()
         assert log[-1] == "done"
         assert [entity.name for entity in await stack.store.entity("e", "g")] == ["Ann"]
+
+
+async def test_a_defect_behind_a_call_that_was_hung_up_on_is_logged(
+    serve: Serve, noticed: asyncio.Event, caplog: pytest.LogCaptureFixture
+) -> None:
+    entered, go_on = asyncio.Event(), asyncio.Event()
+
+    async def apply(_delta: Any, _guard: Any) -> Any:
+        entered.set()
+        await go_on.wait()
+        raise LookupError("a body")
+
+    async with serve(wrap=lambda store: Wrapped(store, apply=apply)) as stack:
+        given = ing.AddEntityNodeInput(uuid="e", group_id="g", name="Ann")
+        call = stack.client.ingestion.AddEntityNode(ing.AddEntityNodeRequest(input=given))
+        waiting = asyncio.ensure_future(_outcome(call))
+        await entered.wait()
+        call.cancel()
+        await waiting
+        await noticed.wait()
+        go_on.set()
+        await stack.server.stop()
+    failed = [record for record in caplog.records if "without a caller" in record.getMessage()]
+    assert [record.exc_info[0] for record in failed if record.exc_info] == [LookupError]
 
 
 async def _outcome(call: Any) -> Any:

@@ -115,6 +115,27 @@ async def test_a_failed_commit_fails_all_its_callers_and_none_after() -> None:
     assert (await intake.accept("Op", "g", [_item(1)])).items[0].uuid == "u1"
 
 
+async def test_a_store_that_forgets_a_batch_leaves_nobody_waiting() -> None:
+    class Forgetful:
+        async def accept(self, _batches: Sequence[AcceptBatch]) -> list[Accepted | Exception]:
+            return []
+
+    intake = _intake(Forgetful())
+    for number in range(2):
+        with pytest.raises(RuntimeError):
+            await intake.accept("Op", "g", [_item(number)])
+
+
+async def test_large_batches_are_accepted_alike() -> None:
+    store = Held()
+    store.open.set()
+    intake = _intake(store)
+    large = replace(_item(1, "x" * 200_000), uuid=None)
+    first, again = [await intake.accept("Op", "g", [large], "key") for _ in range(2)]
+    assert first.receipt_id == again.receipt_id
+    assert again.items[0].duplicate
+
+
 async def test_a_run_with_a_conflict_stores_the_others() -> None:
     store = Held()
     store.open.set()
