@@ -189,7 +189,7 @@ class GraphStore(Protocol):
     async def apply(self, delta: GraphDelta, guard: Guard) -> GroupHead:
         """Lock the group, check the guard, write everything, bump rev (if bumps_rev), set last_ms.
 
-        Raises LeaseLost (token or epoch differ), RevisionChanged (rev differs), StaleItems (naming items of
+        Raises LeaseLost (the token is not that of a lease still held, or the epoch differs), RevisionChanged (rev differs), StaleItems (naming items of
         `requires_items` that are gone or terminal), Conflict (a name_key in `names` is owned by an entity
         that is not written here under the same uuid: cannot happen at an unchanged rev). Creates the
         group's record if needed (guard rev 0, epoch 0). Replaced entities whose name changed have the

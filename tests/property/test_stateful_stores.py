@@ -10,8 +10,9 @@ import uuid
 
 import pytest
 
+from kgsvc.stores.neo4j import Neo4jStore
 from kgsvc.stores.protocol import Store
-from tests.support.stateful import run
+from tests.support.stateful import groups_of, run
 from tests.support.stores import REAL
 
 SEEDS = range(200)
@@ -22,7 +23,12 @@ RUN = os.environ.get("KGSVC_TEST_RUN") or f"stateful-{uuid.uuid4().hex[:8]}"
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("any_store", REAL, indirect=True)
 async def test_a_store_does_as_the_model_does(any_store: Store, seed: int) -> None:
-    await run(seed, any_store, RUN)
+    try:
+        await run(seed, any_store, RUN)
+    finally:
+        if isinstance(any_store, Neo4jStore):  # its database outlives the tests
+            for group_id in groups_of(seed, RUN):
+                await any_store.delete_group(group_id, 0)
 
 
 @pytest.mark.parametrize("any_store", ["model"], indirect=True)

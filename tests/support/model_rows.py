@@ -132,6 +132,10 @@ class Group:
         return GroupHead(self.group_id, self.rev, self.epoch, self.last_ms)
 
     @property
+    def held_token(self) -> int | None:
+        return None if self.owner_id is None else self.token
+
+    @property
     def episodes(self) -> list[Episode]:
         """By (reference_ms, uuid)."""
         return [item.episode for item in sorted(self.items.values(), key=lambda i: i.order)]

@@ -30,7 +30,7 @@ class ModelGraph(ModelQueue):
 
     async def apply(self, delta: GraphDelta, guard: Guard) -> GroupHead:
         group = self._peek(delta.group_id)
-        if guard.epoch != group.epoch or guard.token not in (None, group.token):
+        if guard.epoch != group.epoch or guard.token not in (None, group.held_token):
             raise LeaseLost("another epoch or token")
         if guard.rev != group.rev:
             raise RevisionChanged("another revision")

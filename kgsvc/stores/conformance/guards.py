@@ -91,11 +91,13 @@ async def another_token_is_refused(store: Store, group_id: str) -> None:
 
 
 async def a_released_lease_writes_nothing(store: Store, group_id: str) -> None:
-    """LeaseLost for the token of a lease that was released and taken by another."""
+    """LeaseLost for the token of a released lease, also after another took the group."""
     await pair(store, group_id)
     await accepted(store, episode(group_id, "e1"))
     lease = await leased(store, group_id)
     await store.release(lease)
+    late = await _full(store, group_id)
+    await _refused_whole(store, late, await guard(store, group_id, lease.token), LeaseLost)
     await leased(store, group_id, "worker-b")
     await _refused_whole(
         store, await _full(store, group_id), await guard(store, group_id, lease.token), LeaseLost

@@ -40,7 +40,8 @@ def apply_delta(db: apsw.Connection, delta: GraphDelta, guard: Guard) -> GroupHe
 
 
 def _check_guard(group: Group | None, guard: Guard) -> None:
-    epoch, rev, token = (0, 0, 0) if group is None else (group.epoch, group.rev, group.token)
+    epoch, rev = (0, 0) if group is None else (group.epoch, group.rev)
+    token = None if group is None or group.owner_id is None else group.token
     if epoch != guard.epoch or guard.token not in (None, token):
         raise LeaseLost("the group is owned by another process or was deleted")
     if rev != guard.rev:

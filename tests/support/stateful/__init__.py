@@ -1,5 +1,5 @@
 """Random operations on the model store and on a real one, compared after each (design §5)."""
 
-from tests.support.stateful.run import run
+from tests.support.stateful.run import groups_of, run
 
-__all__ = ["run"]
+__all__ = ["groups_of", "run"]

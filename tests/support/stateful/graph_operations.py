@@ -16,6 +16,7 @@ from kgsvc.ingestion.deletion import without_fact
 from kgsvc.ingestion.entity_node import EntityInput, upsert
 from kgsvc.stores.conformance.samples import fact as sample_fact
 from tests.support.model_rows import Group
+from tests.support.stateful.queue_operations import work_on
 from tests.support.stateful.twins import Comparable, Side
 from tests.support.stateful.words import PEOPLE, PLACES, extraction
 from tests.support.stateful.world import START, World
@@ -23,10 +24,11 @@ from tests.support.stateful.world import START, World
 
 async def commit(world: World) -> None:
     """Plan a micro-batch of items as the pipeline does and apply it under a lease, perhaps a lost one."""
-    group = world.group()
-    place = world.lease_place(group.group_id)
+    group = world.busy_group()
+    place = await work_on(world, group.group_id)
     waiting = world.items(group, unfinished=True)
     if place is None or not waiting:
+        await rewrite(world)
         return
     chosen = [
         item.queued() for item in world.rng.sample(waiting, min(len(waiting), world.rng.randrange(1, 5)))

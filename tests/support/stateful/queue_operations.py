@@ -66,12 +66,23 @@ def _episode(world: World, group_id: str) -> Episode:
 
 async def claim(world: World) -> None:
     """Claim a group as it is, or as it was when it was seen some time ago."""
-    group_id = world.group().group_id
+    group_id = world.busy_group().group_id
     sights = world.twins.model.sights
     if sights and world.rng.random() < 0.15:
         await _claim_sight(world, world.rng.randrange(len(sights)))
     elif await _look(world, group_id):
         await _claim_sight(world, -1)
+
+
+async def work_on(world: World, group_id: str) -> int | None:
+    """Where the lease to work under is, mostly a held one: a free group is claimed first."""
+    if (
+        world.model._peek(group_id).owner_id is None
+        and world.rng.random() < 0.9
+        and await _look(world, group_id)
+    ):
+        await _claim_sight(world, -1)
+    return world.lease_place(group_id)
 
 
 async def lapse(world: World) -> None:
@@ -130,7 +141,7 @@ async def release(world: World) -> None:
 
 async def start(world: World) -> None:
     """Start items; at times without those that are in work already."""
-    group, rng = world.group(), world.rng
+    group, rng = world.busy_group(), world.rng
     begun = [item.episode.uuid for item in world.items(group) if item.started]
     exclude = rng.choice(((), tuple(begun)))
     limit = rng.randrange(1, 6)
@@ -144,7 +155,7 @@ async def start(world: World) -> None:
 
 async def transition(world: World) -> None:
     """Any transitions of any items, also of finished and unknown ones."""
-    group = world.group()
+    group = world.busy_group()
     chosen = world.some(world.items(group), 4)
     moves = [_transition(world, item.episode.uuid) for item in chosen] + [_transition(world, "nobody")]
 
@@ -156,7 +167,7 @@ async def transition(world: World) -> None:
 
 def _transition(world: World, uuid: str) -> Transition:
     rng = world.rng
-    state = rng.choice(STATES)
+    state = rng.choice((*STATES, *(step.failed for step in Step), ItemState.EXTRACTED))
     step = next((step for step in Step if step.failed is state), None)
     failing = step is not None or state is ItemState.PARKED
     return Transition(
@@ -197,7 +208,7 @@ async def delete_group(world: World) -> None:
 
 
 async def _under_lease(world: World, group: Group, what: str, call: _Call) -> None:
-    place = world.lease_place(group.group_id)
+    place = await work_on(world, group.group_id)
     if place is None:
         return
 
