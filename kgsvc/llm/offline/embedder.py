@@ -1,4 +1,4 @@
-"""Embedding by feature hashing: stemmed words and character n-grams, no model (design §7)."""
+"""The offline embedder: words and pieces of words, hashed into a fixed number of dimensions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -15,23 +15,31 @@ from numpy.typing import NDArray
 from kgsvc.domain.text import tokens
 from kgsvc.llm.protocol import Usage, Vectors
 
-_VERSION = 1
-_WORD_WEIGHT = 1.0
-_GRAM_WEIGHT = 0.5  # all n-grams of a word together
-_SIZES = (3, 4, 5)
-_BATCH_OFF_LOOP = 64  # more texts than this are embedded in a thread
+_INLINE_CHARACTERS = 2_000  # batches up to this size are embedded on the event loop: a fraction of a millisecond
+_PIECES_WEIGHT = 0.5  # of all pieces of a word together, beside the word itself
+_SHORTEST, _LONGEST = 3, 5  # characters of a piece
+_LONGEST_WORD = 64  # characters of a word that are cut to pieces
+_CACHED_WORDS = 65_536
+
+_Buckets = tuple[NDArray[np.intp], NDArray[np.float32]]
 
 
 class HashingEmbedder:
-    """Implements Embedder: texts that share words, or parts of words, are near each other."""
+    """Implements Embedder by signed feature hashing; the same text gives the same vector everywhere.
+
+    Texts are near that share words, or pieces of words ("colour", "color"); meaning beyond that it does not
+    know. A word's weight grows with the logarithm of its count.
+    """
 
     def __init__(self, dimension: int = 256) -> None:
+        if dimension < 8:
+            raise ValueError("a hashing embedder needs at least 8 dimensions")
         self._dimension = dimension
 
     @property
     def space(self) -> str:
         """See Embedder."""
-        return f"hashing-v{_VERSION}-{self._dimension}"
+        return f"hashing-v1-{self._dimension}"
 
     @property
     def dimension(self) -> int:
@@ -44,35 +52,60 @@ class HashingEmbedder:
         return False
 
     async def embed(self, texts: Sequence[str]) -> tuple[Vectors, Usage]:
-        """See Embedder. Never fails."""
-        if len(texts) > _BATCH_OFF_LOOP:
-            return await asyncio.to_thread(self._embed, list(texts)), Usage()
-        return self._embed(texts), Usage()
+        """See Embedder. Large batches run in a thread beside the event loop."""
+        if sum(map(len, texts)) <= _INLINE_CHARACTERS:
+            return self._embed(texts), Usage()
+        return await asyncio.to_thread(self._embed, list(texts)), Usage()
 
     async def close(self) -> None:
         """Nothing to release."""
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
-        rows = np.zeros((len(texts), self._dimension), dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            for token, count in Counter(tokens(text)).items():
-                places, values = _features(token, self._dimension)
-                row[places] += values * np.float32(1.0 + math.log(count))
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        np.divide(rows, lengths, out=rows, where=lengths > 0)
-        return rows
+        vectors = np.zeros((len(texts), self._dimension), dtype=np.float32)
+        for row, text in zip(vectors, texts, strict=True):
+            self._fill(row, text)
+        return vectors
+
+    def _fill(self, row: NDArray[np.float32], text: str) -> None:
+        counts = Counter(tokens(text))
+        if not counts:
+            return
+        found = [_buckets(word, self._dimension) for word in counts]
+        weights = [
+            values if count == 1 else values * np.float32(1.0 + math.log(count))
+            for (_, values), count in zip(found, counts.values(), strict=True)
+        ]
+        places = np.concatenate([places for places, _ in found])
+        sums = np.bincount(places, weights=np.concatenate(weights), minlength=self._dimension)
+        length = math.sqrt(float(sums @ sums))
+        if length > 0:
+            row[:] = sums / length
 
 
-@lru_cache(maxsize=32_768)
-def _features(token: str, dimension: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-    """The places of a token and its n-grams in a vector, each once, and what they add there."""
-    sums: dict[int, float] = {}
-    padded = f"^{token}$"
-    grams = [padded[i : i + n] for n in _SIZES for i in range(len(padded) - n + 1)]
-    share = _GRAM_WEIGHT / math.sqrt(len(grams)) if grams else 0.0
-    for feature, weight in ((f"w:{token}", _WORD_WEIGHT), *((f"g:{gram}", share) for gram in grams)):
-        hashed = int.from_bytes(hashlib.blake2b(feature.encode(), digest_size=8).digest(), "big")
-        place, sign = hashed % dimension, 1.0 if hashed >> 63 else -1.0
-        sums[place] = sums.get(place, 0.0) + sign * weight
-    places = np.fromiter(sums, dtype=np.intp, count=len(sums))
-    return places, np.fromiter(sums.values(), dtype=np.float32, count=len(sums))
+@lru_cache(maxsize=_CACHED_WORDS)
+def _buckets(word: str, dimension: int) -> _Buckets:
+    """The dimensions that a word touches, and by how much."""
+    weights: dict[int, float] = {}
+    pieces = list(_pieces(word))
+    share = _PIECES_WEIGHT / math.sqrt(len(pieces)) if pieces else 0.0
+    for feature, weight in ((f"w:{word}", 1.0), *((piece, share) for piece in pieces)):
+        place, sign = _hash(feature, dimension)
+        weights[place] = weights.get(place, 0.0) + sign * weight
+    return (
+        np.fromiter(weights.keys(), dtype=np.intp, count=len(weights)),
+        np.fromiter(weights.values(), dtype=np.float32, count=len(weights)),
+    )
+
+
+def _pieces(word: str) -> Iterator[str]:
+    """Runs of 3 to 5 characters of the word between its borders: "^ca", "cat", "at$", …"""
+    bounded = f"^{word[:_LONGEST_WORD]}$"
+    for size in range(_SHORTEST, _LONGEST + 1):
+        for start in range(len(bounded) - size + 1):
+            yield bounded[start : start + size]
+
+
+def _hash(feature: str, dimension: int) -> tuple[int, float]:
+    """A dimension and a sign that depend on the feature alone, on every machine and in every process."""
+    digest = int.from_bytes(hashlib.blake2b(feature.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+    return (digest >> 1) % dimension, 1.0 if digest & 1 else -1.0

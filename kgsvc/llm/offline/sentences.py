@@ -1,0 +1,61 @@
+"""Cutting text into sentences, none longer than a fact may be. Linear in the length of the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+LONGEST = 1_000  # characters; leaves room in a fact for names in place of pronouns
+MOST = 2_000  # sentences of one text that are read; the extraction's own bounds are reached long before
+
+_END = re.compile(r"[.!?…。！？]++[\"'”’)\]]*+(?=\s|[^\x00-\x7f]|\Z)|\n+|\s(?=\[)|(?<=\])\s|(?<!\d)\s[–—]\s(?=[A-Z])")
+_ABBREVIATIONS = frozenset(
+    "mr mrs ms dr prof st sr jr vs etc e.g i.e inc ltd co corp no vol approx dept est fig gen col sgt capt lt rev "
+    "hon lit jan feb mar apr jun jul aug sep sept oct nov dec mt ft u.s u.k cpl".split()
+)
+_BRACKETS = 120  # characters: a full stop in brackets no longer than this ends no sentence
+_LAST_WORD = re.compile(r"[^\s(\[\"]+\Z")
+_BULLET = re.compile(r"(?:[-*•>#]+|\d{1,2}[.)])\s+")
+
+
+def sentences_of(text: str) -> list[str]:
+    """The sentences of `text` in order, stripped of space and list bullets, at most MOST of them."""
+    return list(islice(_pieces(text), MOST))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    start = 0
+    for match in _END.finditer(text):
+        if match[0][0] == "." and _continues(text, start, match):
+            continue
+        yield from _bounded(text[start : match.end()])
+        start = match.end()
+    yield from _bounded(text[start:])
+
+
+def _continues(text: str, start: int, match: re.Match[str]) -> bool:
+    """Whether this full stop belongs to an abbreviation or an initial, or the text goes on in lower case."""
+    before = _LAST_WORD.search(text[max(start, match.start() - 12) : match.start()])
+    word = before[0].lower() if before else ""
+    if len(match[0]) == 1 and (word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha() and word != "i")):
+        return True
+    opened = text.rfind("(", max(start, match.start() - _BRACKETS), match.start())
+    if opened > text.rfind(")", start, match.start()):
+        return True
+    following = text[match.end() : match.end() + 3].lstrip()[:1]
+    return following.islower() and len(match[0]) == 1
+
+
+def _bounded(piece: str) -> Iterator[str]:
+    """`piece` itself, or cut at a mark or a space where it is too long."""
+    piece = piece.strip()
+    bullet = _BULLET.match(piece)
+    at = bullet.end() if bullet and len(piece) > bullet.end() else 0
+    while len(piece) - at > LONGEST:
+        middle, end = at + LONGEST // 2, at + LONGEST
+        cut = max(piece.rfind(mark, middle, end) for mark in ("; ", ", ", " ")) + 1 or end
+        yield piece[at:cut].strip()
+        at = cut
+    if piece[at:].strip():
+        yield piece[at:].strip()
