@@ -17,6 +17,7 @@ from tests.support.client import DONE_S, Client, granted, is_completed, stream_r
 Kind = Literal["sent", "acknowledged", "completed"]
 Call = StreamStreamCall[ing.StreamEpisodesRequest, ing.StreamEpisodesResponse]
 _WINDOW = 16  # items under way without an acknowledgement
+_WATCHES = 4  # receipts watched at the same time
 
 
 class Trigger:
@@ -25,23 +26,27 @@ class Trigger:
     def __init__(self, kind: Kind, at: int) -> None:
         self._kind = kind
         self._left = at
-        self._fired: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._heard = asyncio.Event()
+        self._error: BaseException | None = None
 
     def note(self, kind: Kind) -> None:
         """Something happened to one more item."""
         self._left -= kind == self._kind
-        if self._left <= 0 and not self._fired.done():
-            self._fired.set_result(None)
+        self._heard.set()
 
     def fail(self, error: BaseException) -> None:
         """It will never fire, because of this."""
-        if not self._fired.done():
-            self._fired.set_exception(error)
+        self._error = error
+        self._heard.set()
 
     async def fired(self) -> None:
-        """Return once it has fired. Raises what made that impossible, TimeoutError."""
-        async with asyncio.timeout(DONE_S):
-            await self._fired
+        """Return once it has fired. Raises what made that impossible; TimeoutError after a long silence."""
+        while self._left > 0:
+            async with asyncio.timeout(DONE_S):
+                await self._heard.wait()
+            self._heard.clear()
+            if self._error is not None:
+                raise self._error
 
 
 class Feeder:
@@ -74,6 +79,7 @@ class Session:
         self._client = client
         self._trigger = trigger
         self._window = asyncio.Semaphore(_WINDOW)
+        self._watches = asyncio.Semaphore(_WATCHES)
         self._tasks: list[asyncio.Task[None]] = []
         self._watched: set[str] = set()
 
@@ -130,9 +136,13 @@ class Session:
                 self._start(partial(self._follow, receipt_id))
 
     async def _follow(self, receipt_id: str) -> None:
-        async for output in self._client.watch(receipt_id):
-            for item in output.items:
-                assert item.state != typ.ITEM_STATE_PARKED, f"parked: {item.reason}"
-                if is_completed(item) and item.uuid not in self._feeder.completed:
-                    self._feeder.completed.add(item.uuid)
-                    self._trigger.note("completed")
+        async with self._watches:
+            async for output in self._client.watch(receipt_id):
+                self._see(output.items)
+
+    def _see(self, items: Iterable[typ.ReceiptItem]) -> None:
+        for item in items:
+            assert item.state != typ.ITEM_STATE_PARKED, f"parked: {item.reason}"
+            if is_completed(item) and item.uuid not in self._feeder.completed:
+                self._feeder.completed.add(item.uuid)
+                self._trigger.note("completed")

@@ -26,7 +26,7 @@ from types import TracebackType
 REPOSITORY = Path(__file__).resolve().parents[2]
 READY_S = 60.0
 STOP_S = 60.0
-_ADDRESS = re.compile(r"127\.0\.0\.1:[1-9]\d*")
+_READY = re.compile(r"listening on (127\.0\.0\.1:\d+)|working on the queue")
 _HIDDEN = ("KGSVC_", "OPENAI_")
 _LOOK_S = 0.02
 COMMAND = (sys.executable, "-m", "kgsvc", "serve")
@@ -73,7 +73,7 @@ class Service:
     def metrics_address(self) -> str:
         """host:port of its metrics (settings: server.metrics_listen)."""
         printed = self._stdout.read_text(errors="replace")
-        return re.findall(r"http://(127\.0\.0\.1:\d+)/metrics", printed)[-1]
+        return str(re.findall(r"http://(127\.0\.0\.1:\d+)/metrics", printed)[-1])
 
     @property
     def pid(self) -> int:
@@ -87,10 +87,10 @@ class Service:
         return self._process is not None and self._process.poll() is None
 
     async def start(self, settings: Mapping[str, str] | None = None) -> Service:
-        """Start a process, with some settings changed, and wait until it listens. Raises Died."""
+        """Start a process, with some settings changed, and wait until it is ready. Raises Died."""
         self.spawn(settings)
         deadline = time.monotonic() + READY_S
-        while not self._listening():
+        while not self._ready():
             if not self.running or time.monotonic() > deadline:
                 await self.stop()
                 raise Died(f"{self.name} did not come to listen:\n{self.said()}")
@@ -114,11 +114,11 @@ class Service:
                 start_new_session=True,
             )
 
-    def _listening(self) -> bool:
+    def _ready(self) -> bool:
         with self._stdout.open("rb") as printed:
             printed.seek(self._read_from)
-            found = _ADDRESS.search(printed.read().decode(errors="replace"))
-        self._address = found[0] if found else None
+            found = _READY.search(printed.read().decode(errors="replace"))
+        self._address = found[1] if found else None
         return found is not None
 
     def send(self, number: signal.Signals) -> None:
