@@ -19,7 +19,7 @@ _SCHEMA_LOCK: LiteralString = """
     """
 _SCHEMA_SET: LiteralString = """
     MATCH (s:KgSchema {name: 'kgsvc'})
-    SET s.version = $version, s.normaliser = $normaliser, s.tokeniser = $tokeniser
+    SET s.version = $p.version, s.normaliser = $p.normaliser, s.tokeniser = $p.tokeniser
     """
 _SCHEMA_VERSION: LiteralString = "MATCH (s:KgSchema {name: 'kgsvc'}) RETURN s.version"
 _AWAIT_INDEXES: LiteralString = "CALL db.awaitIndexes(3600)"
@@ -29,80 +29,82 @@ _ENGINE: LiteralString = (
 )
 
 _CLOSE_GROUP: LiteralString = """
-    MATCH (g:KgGroup {group_id: $group_id})
+    MATCH (g:KgGroup {group_id: $p.group_id})
     SET g.lock = 0
     SET g.epoch = g.epoch + 1, g.rev = g.rev + 1, g.purging = true,
-        g.last_ms = CASE WHEN g.last_ms >= $now_ms THEN g.last_ms + 1 ELSE $now_ms END,
+        g.last_ms = CASE WHEN g.last_ms >= $p.now_ms THEN g.last_ms + 1 ELSE $p.now_ms END,
         g.owner_id = null, g.owner_token = g.owner_token + 1
     WITH g
-    MATCH (a:KgActivity {shard: $shard})
+    MATCH (a:KgActivity {shard: $p.shard})
     SET a.lock = 0
     SET a.count = a.count + 1
     RETURN g.epoch
     """
 _INTERRUPTED: LiteralString = "MATCH (g:KgGroup) WHERE g.purging = true RETURN g.group_id, g.epoch, g.last_ms"
 _PURGED: LiteralString = """
-    MATCH (g:KgGroup {group_id: $group_id})
+    MATCH (g:KgGroup {group_id: $p.group_id})
     SET g.lock = 0
-    WITH g WHERE g.epoch = $epoch
+    WITH g WHERE g.epoch = $p.epoch
     SET g.purging = null
     """
 
 # Each removes a batch of what older epochs left and counts it. Nothing of them can be written any more.
 _PURGE: tuple[LiteralString, ...] = (
     """
-    MATCH (i:KgPending) WHERE i.group_id = $group_id AND i.epoch < $epoch
-    WITH i LIMIT $batch
-    SET i.state = 'parked', i.reason = 'group_deleted', i.updated_ms = $now_ms, i.name = null,
+    MATCH (i:KgPending)
+    WHERE i.group_id = $p.group_id AND i.epoch < $p.epoch AND i.reference_ms IS NOT NULL
+        AND i.uuid IS NOT NULL
+    WITH i LIMIT $p.batch
+    SET i.state = 'parked', i.reason = 'group_deleted', i.updated_ms = $p.now_ms, i.name = null,
         i.stage = null, i.started = null, i.suspect = null, i.step = null, i.attempts = 0
     REMOVE i:KgPending
     RETURN count(*)
     """,
     """
     MATCH (i:KgItem)
-    WHERE i.group_id = $group_id AND i.epoch < $epoch AND i.state IS NOT NULL AND i.seq IS NOT NULL
+    WHERE i.group_id = $p.group_id AND i.epoch < $p.epoch AND i.state IS NOT NULL AND i.seq IS NOT NULL
         AND i.uuid IS NOT NULL AND (i.reason IS NULL OR i.reason <> 'group_deleted')
-    WITH i LIMIT $batch
+    WITH i LIMIT $p.batch
     DELETE i
     RETURN count(*)
     """,
     """
     MATCH ()-[r:RELATES_TO]->()
-    WHERE r.group_id = $group_id AND r.epoch < $epoch AND r.rev IS NOT NULL
-    WITH r LIMIT $batch
+    WHERE r.group_id = $p.group_id AND r.epoch < $p.epoch AND r.rev IS NOT NULL
+    WITH r LIMIT $p.batch
     DELETE r
     RETURN count(*)
     """,
     """
     MATCH (e:Episodic)
-    WHERE e.group_id = $group_id AND e.epoch < $epoch AND e.source IS NOT NULL
+    WHERE e.group_id = $p.group_id AND e.epoch < $p.epoch AND e.source IS NOT NULL
         AND e.reference_ms IS NOT NULL AND e.uuid IS NOT NULL
-    WITH e LIMIT $batch
+    WITH e LIMIT $p.batch
     DETACH DELETE e
     RETURN count(*)
     """,
     """
-    MATCH (n:Entity) WHERE n.group_id = $group_id AND n.epoch < $epoch
-    WITH n LIMIT $batch
+    MATCH (n:Entity) WHERE n.group_id = $p.group_id AND n.epoch < $p.epoch
+    WITH n LIMIT $p.batch
     DETACH DELETE n
     RETURN count(*)
     """,
     """
-    MATCH (k:KgName) WHERE k.group_id = $group_id AND k.epoch < $epoch AND k.key IS NOT NULL
-    WITH k LIMIT $batch
+    MATCH (k:KgName) WHERE k.group_id = $p.group_id AND k.epoch < $p.epoch AND k.key IS NOT NULL
+    WITH k LIMIT $p.batch
     DELETE k
     RETURN count(*)
     """,
     """
-    MATCH (t:KgTombstone) WHERE t.group_id = $group_id AND t.epoch < $epoch AND t.rev IS NOT NULL
-    WITH t LIMIT $batch
+    MATCH (t:KgTombstone) WHERE t.group_id = $p.group_id AND t.epoch < $p.epoch AND t.rev IS NOT NULL
+    WITH t LIMIT $p.batch
     DELETE t
     RETURN count(*)
     """,
     """
     MATCH (k:KgIdempotency)
-    WHERE k.group_id = $group_id AND k.epoch < $epoch AND k.operation IS NOT NULL AND k.key IS NOT NULL
-    WITH k LIMIT $batch
+    WHERE k.group_id = $p.group_id AND k.epoch < $p.epoch AND k.operation IS NOT NULL AND k.key IS NOT NULL
+    WITH k LIMIT $p.batch
     DELETE k
     RETURN count(*)
     """,

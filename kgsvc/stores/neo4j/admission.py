@@ -8,7 +8,8 @@ from typing import Any
 
 from kgsvc.domain.errors import Conflict, Overloaded, Violation
 from kgsvc.domain.items import AcceptBatch, Accepted, ItemState, ItemStatus
-from kgsvc.stores.neo4j.rows import episode_values
+from kgsvc.domain.model import Episode
+from kgsvc.stores.neo4j.rows import calendar
 
 _RETRY_AFTER_MS = 1_000
 
@@ -51,7 +52,7 @@ class Writes:
     """Rows to write, for all accepted calls together."""
 
     groups: set[str] = field(default_factory=set)  # with new items
-    items: list[dict[str, Any]] = field(default_factory=list)
+    items: list[list[Any]] = field(default_factory=list)
     receipts: list[dict[str, Any]] = field(default_factory=list)
     answers: dict[Key, dict[str, Any]] = field(default_factory=dict)
 
@@ -163,17 +164,31 @@ def _add_items(batch: AcceptBatch, fresh: dict[str, KnownItem], known: Known, wr
         known.unfinished += 1
         known.items[batch.group_id, item.episode.uuid] = entry
         writes.groups.add(batch.group_id)
-        writes.items.append(
-            {
-                "group_id": batch.group_id,
-                "epoch": epoch,
-                "uuid": item.episode.uuid,
-                "seq": entry.seq,
-                "receipt_id": batch.receipt_id,
-                "now_ms": batch.now_ms,
-                "episode": episode_values(item.episode),
-            }
-        )
+        writes.items.append(_item_row(batch, item.episode, epoch, entry.seq))
+
+
+def _item_row(batch: AcceptBatch, episode: Episode, epoch: int, seq: int) -> list[Any]:
+    """Parameters of an item and its episode, by position."""
+    return [
+        batch.group_id,
+        episode.uuid,
+        epoch,
+        seq,
+        batch.receipt_id,
+        batch.now_ms,
+        episode.reference_ms,
+        episode.content_hash,
+        episode.name,
+        len(episode.body.encode()),
+        episode.body,
+        str(episode.source),
+        episode.source_description,
+        episode.created_ms,
+        None if episode.role_type is None else str(episode.role_type),
+        episode.role,
+        calendar(episode.reference_ms),
+        calendar(episode.created_ms),
+    ]
 
 
 def _add_answer(

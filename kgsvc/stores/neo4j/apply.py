@@ -7,43 +7,42 @@ from typing import Any, LiteralString
 from kgsvc.domain.delta import GraphDelta, GroupHead, Guard, StaleItems
 from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged, Violation
 from kgsvc.domain.identity import digest
-from kgsvc.domain.model import Fact
 from kgsvc.stores.neo4j.base import Base, Row, Tx
-from kgsvc.stores.neo4j.rows import entity_values, fact_values, moment
+from kgsvc.stores.neo4j.rows import SET_ENTITY, SET_FACT, calendar, entity_row, fact_row
 from kgsvc.stores.neo4j.transitions import WRITE_TRANSITIONS, transition_rows
 
 # Returns the group's record under its lock, and what must be known of the rows before they are written.
 _LOCK: LiteralString = """
-    MERGE (g:KgGroup {group_id: $group_id})
+    MERGE (g:KgGroup {group_id: $p.group_id})
     ON CREATE SET g.rev = 0, g.epoch = 0, g.last_ms = 0,
         g.owner_token = 0, g.renewals = 0, g.served_ms = 0
     SET g.lock = 0
     WITH g, g.epoch AS epoch
     CALL (epoch) {
-        UNWIND $claims AS claim
+        UNWIND $p.claims AS claim
         MATCH (k:KgIdempotency
-            {group_id: $group_id, epoch: epoch, operation: claim.operation, key: claim.key})
+            {group_id: $p.group_id, epoch: epoch, operation: claim.operation, key: claim.key})
         WHERE k.expires_ms > claim.now_ms
         RETURN collect(k.input_hash) AS claimed
     }
     CALL (epoch) {
-        UNWIND $requires AS uuid
-        MATCH (i:KgItem {group_id: $group_id, epoch: epoch, uuid: uuid}) WHERE i:KgPending
+        UNWIND $p.requires AS uuid
+        MATCH (i:KgItem {group_id: $p.group_id, epoch: epoch, uuid: uuid}) WHERE i:KgPending
         RETURN collect(uuid) AS unfinished
     }
     CALL (epoch) {
-        UNWIND $keys AS key
-        MATCH (k:KgName {group_id: $group_id, epoch: epoch, key: key})
+        UNWIND $p.keys AS key
+        MATCH (k:KgName {group_id: $p.group_id, epoch: epoch, key: key})
         RETURN collect([key, k.entity_uuid]) AS owners
     }
     CALL (epoch) {
-        UNWIND $entities AS uuid
-        MATCH (n:Entity {uuid: uuid, group_id: $group_id, epoch: epoch})
+        UNWIND $p.entities AS uuid
+        MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: epoch})
         RETURN collect([uuid, n.name]) AS entities
     }
     CALL (epoch) {
-        UNWIND $facts AS uuid
-        MATCH ()-[r:RELATES_TO {uuid: uuid, group_id: $group_id, epoch: epoch}]->()
+        UNWIND $p.facts AS uuid
+        MATCH ()-[r:RELATES_TO {uuid: uuid, group_id: $p.group_id, epoch: epoch}]->()
         RETURN collect([uuid, r.source_uuid, r.target_uuid]) AS facts
     }
     RETURN [g.rev, epoch, g.last_ms], CASE WHEN g.owner_id IS NULL THEN null ELSE g.owner_token END,
@@ -52,98 +51,107 @@ _LOCK: LiteralString = """
 
 _WRITE: LiteralString = (
     """
-    MATCH (g:KgGroup {group_id: $group_id})
-    SET g.rev = $rev, g.last_ms = $system_ms
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    SET g.rev = $p.rev, g.last_ms = $p.system_ms
     WITH g
     CALL () {
-        UNWIND $claims AS row
+        UNWIND $p.claims AS row
         MERGE (k:KgIdempotency
-            {group_id: $group_id, epoch: $epoch, operation: row.operation, key: row.key})
+            {group_id: $p.group_id, epoch: $p.epoch, operation: row.operation, key: row.key})
         SET k.input_hash = row.input_hash, k.expires_ms = row.now_ms + row.window_ms, k.receipt_id = '',
             k.uuids = [], k.seqs = []
     }
     CALL () {
-        UNWIND $removed AS row
-        MERGE (t:KgTombstone {group_id: $group_id, epoch: $epoch, uuid: row.uuid})
-        SET t.slot = row.slot, t.fact = row.fact, t.deleted_ms = row.deleted_ms, t.rev = $rev
+        UNWIND $p.removed AS row
+        MERGE (t:KgTombstone {group_id: $p.group_id, epoch: $p.epoch, uuid: row.uuid})
+        SET t.slot = row.slot, t.fact = row.fact, t.deleted_ms = row.deleted_ms, t.rev = $p.rev
         WITH row
-        MATCH ()-[r:RELATES_TO {uuid: row.uuid, group_id: $group_id, epoch: $epoch}]->()
+        MATCH ()-[r:RELATES_TO {uuid: row.uuid, group_id: $p.group_id, epoch: $p.epoch}]->()
         DELETE r
     }
     CALL () {
-        UNWIND $entities AS row
-        MERGE (n:Entity {uuid: row.uuid, group_id: $group_id, epoch: $epoch})
-        SET n += row.values
+        UNWIND $p.entities AS row
+        MERGE (n:Entity {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch})
+    """
+    + SET_ENTITY
+    + """
     }
     CALL () {
-        UNWIND $renamed AS row
-        MATCH (n:Entity {uuid: row.uuid, group_id: $group_id, epoch: $epoch})
+        UNWIND $p.renamed AS row
+        MATCH (n:Entity {uuid: row.uuid, group_id: $p.group_id, epoch: $p.epoch})
         CALL (n, row) {
-            MATCH (n)-[r:RELATES_TO]->() SET r.source_name = row.name, r.rev = $rev
+            MATCH (n)-[r:RELATES_TO]->() SET r.source_name = row.name, r.rev = $p.rev
         }
         CALL (n, row) {
-            MATCH (n)<-[r:RELATES_TO]-() SET r.target_name = row.name, r.rev = $rev
+            MATCH (n)<-[r:RELATES_TO]-() SET r.target_name = row.name, r.rev = $p.rev
         }
     }
     CALL () {
-        UNWIND $names AS row
-        MERGE (k:KgName {group_id: $group_id, epoch: $epoch, key: row.key})
+        UNWIND $p.names AS row
+        MERGE (k:KgName {group_id: $p.group_id, epoch: $p.epoch, key: row.key})
         SET k.name_key = row.name_key, k.entity_uuid = row.entity_uuid
     }
     CALL () {
-        UNWIND $moved AS row
-        MATCH ()-[old:RELATES_TO {uuid: row.uuid, group_id: $group_id, epoch: $epoch}]->()
-        MATCH (s:Entity {uuid: row.values.source_uuid, group_id: $group_id, epoch: $epoch})
-        MATCH (t:Entity {uuid: row.values.target_uuid, group_id: $group_id, epoch: $epoch})
+        UNWIND $p.moved AS row
+        MATCH ()-[old:RELATES_TO {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch}]->()
+        MATCH (s:Entity {uuid: row[1], group_id: $p.group_id, epoch: $p.epoch})
+        MATCH (t:Entity {uuid: row[2], group_id: $p.group_id, epoch: $p.epoch})
         WITH row, s, t, old, properties(old) AS values
         DELETE old
         CREATE (s)-[r:RELATES_TO]->(t)
         SET r = values
     }
     CALL () {
-        UNWIND $created AS row
-        MATCH (s:Entity {uuid: row.values.source_uuid, group_id: $group_id, epoch: $epoch})
-        MATCH (t:Entity {uuid: row.values.target_uuid, group_id: $group_id, epoch: $epoch})
-        CREATE (s)-[r:RELATES_TO {uuid: row.uuid, group_id: $group_id, epoch: $epoch, rev: $rev}]->(t)
-        SET r += row.values
+        UNWIND $p.created AS row
+        MATCH (s:Entity {uuid: row[1], group_id: $p.group_id, epoch: $p.epoch})
+        MATCH (t:Entity {uuid: row[2], group_id: $p.group_id, epoch: $p.epoch})
+        CREATE (s)-[r:RELATES_TO {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch, rev: $p.rev}]->(t)
+    """
+    + SET_FACT
+    + """
     }
     CALL () {
-        UNWIND $replaced AS row
-        MATCH ()-[r:RELATES_TO {uuid: row.uuid, group_id: $group_id, epoch: $epoch}]->()
-        SET r += row.values, r.rev = $rev
+        UNWIND $p.replaced AS row
+        MATCH ()-[r:RELATES_TO {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch}]->()
+        SET r.rev = $p.rev
+    """
+    + SET_FACT
+    + """
     }
     CALL () {
-        UNWIND $vectors AS row
-        OPTIONAL MATCH (n:Entity {uuid: row.uuid, group_id: $group_id, epoch: $epoch})
-        SET n += row.values
-        WITH row
-        MATCH ()-[r:RELATES_TO {uuid: row.uuid, group_id: $group_id, epoch: $epoch}]->()
-        SET r += row.values, r.rev = $rev
+        UNWIND $p.entity_vectors AS row
+        MATCH (n:Entity {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch})
+        SET n.vector = row[1], n.space = $p.space
     }
     CALL () {
-        UNWIND $mentions AS row
-        MATCH (e:Episodic {uuid: row.episode_uuid, group_id: $group_id, epoch: $epoch})
-        MATCH (n:Entity {uuid: row.entity_uuid, group_id: $group_id, epoch: $epoch})
+        UNWIND $p.fact_vectors AS row
+        MATCH ()-[r:RELATES_TO {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch}]->()
+        SET r.vector = row[1], r.space = $p.space, r.rev = $p.rev
+    }
+    CALL () {
+        UNWIND $p.mentions AS row
+        MATCH (e:Episodic {uuid: row[1], group_id: $p.group_id, epoch: $p.epoch})
+        MATCH (n:Entity {uuid: row[2], group_id: $p.group_id, epoch: $p.epoch})
         MERGE (e)-[m:MENTIONS]->(n)
-        ON CREATE SET m.uuid = row.uuid, m.group_id = $group_id, m.created_ms = row.created_ms,
-            m.created_at = row.created_at
+        ON CREATE SET m.uuid = row[0], m.group_id = $p.group_id, m.created_ms = row[3],
+            m.created_at = CASE WHEN row[4] IS NOT NULL THEN datetime({epochMillis: row[4]}) END
     }
     CALL () {
-        UNWIND $edges AS row
-        MATCH (e:Episodic {uuid: row.uuid, group_id: $group_id, epoch: $epoch})
+        UNWIND $p.edges AS row
+        MATCH (e:Episodic {uuid: row.uuid, group_id: $p.group_id, epoch: $p.epoch})
         SET e.entity_edges = row.facts
     }
     """
     + WRITE_TRANSITIONS
     + """
     CALL () {
-        UNWIND $removed_episodes AS uuid
-        MATCH (i:KgItem {group_id: $group_id, epoch: $epoch, uuid: uuid})
+        UNWIND $p.removed_episodes AS uuid
+        MATCH (i:KgItem {group_id: $p.group_id, epoch: $p.epoch, uuid: uuid})
         DELETE i
     }
     CALL () {
-        UNWIND $removed_episodes AS uuid
-        MATCH (e:Episodic {uuid: uuid, group_id: $group_id, epoch: $epoch})
+        UNWIND $p.removed_episodes AS uuid
+        MATCH (e:Episodic {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
         DETACH DELETE e
     }
     RETURN g.rev
@@ -240,36 +248,25 @@ def _values(row: Row, delta: GraphDelta) -> dict[str, Any]:
     """Parameters of the write."""
     names = dict(row[5])
     gone = {tombstone.uuid for tombstone in delta.remove_facts}
-    ends = {uuid: (source, target) for uuid, source, target in row[6] if uuid not in gone}
-    written = {e.uuid for e in delta.entities} | {f.uuid for f in delta.facts}
-    facts = [_fact_row(fact, delta) for fact in {f.uuid: f for f in delta.facts}.values()]
+    ends = {uuid: [source, target] for uuid, source, target in row[6] if uuid not in gone}
+    facts = [fact_row(fact) for fact in {f.uuid: f for f in delta.facts}.values()]
     return {
         "group_id": delta.group_id,
         "claims": _claims(delta),
         "system_ms": delta.system_ms,
-        "entities": [
-            {"uuid": e.uuid, "values": entity_values(e) | _vector(e.uuid, delta)} for e in delta.entities
-        ],
+        "entities": [entity_row(entity) for entity in delta.entities],
         "renamed": [
             {"uuid": e.uuid, "name": e.name} for e in delta.entities if names.get(e.uuid, e.name) != e.name
         ],
         "names": [
             {"key": digest(key), "name_key": key, "entity_uuid": uuid} for key, uuid in delta.names.items()
         ],
-        "created": [f for f in facts if f["uuid"] not in ends],
-        "replaced": [f for f in facts if f["uuid"] in ends],
-        "moved": [f for f in facts if ends.get(f["uuid"], _ends(f)) != _ends(f)],
-        "vectors": [
-            {"uuid": uuid, "values": _vector(uuid, delta)} for uuid in delta.vectors if uuid not in written
-        ],
+        "created": [fact for fact in facts if fact[0] not in ends],
+        "replaced": [fact for fact in facts if fact[0] in ends],
+        "moved": [fact[:3] for fact in facts if ends.get(fact[0], fact[1:3]) != fact[1:3]],
+        **_vectors(delta),
         "mentions": [
-            {
-                "uuid": m.uuid,
-                "episode_uuid": m.episode_uuid,
-                "entity_uuid": m.entity_uuid,
-                "created_ms": m.created_ms,
-                "created_at": moment(m.created_ms),
-            }
+            [m.uuid, m.episode_uuid, m.entity_uuid, m.created_ms, calendar(m.created_ms)]
             for m in delta.mentions
         ],
         "edges": [{"uuid": uuid, "facts": list(facts)} for uuid, facts in delta.episode_edges.items()],
@@ -282,17 +279,13 @@ def _values(row: Row, delta: GraphDelta) -> dict[str, Any]:
     }
 
 
-def _fact_row(fact: Fact, delta: GraphDelta) -> dict[str, Any]:
+def _vectors(delta: GraphDelta) -> dict[str, Any]:
+    """Vectors may be of what the delta does not write: then they are tried on both."""
+    entities = {entity.uuid for entity in delta.entities}
+    facts = {fact.uuid for fact in delta.facts}
+    pairs = [[uuid, vector] for uuid, vector in delta.vectors.items()]
     return {
-        "uuid": fact.uuid,
-        "values": fact_values(fact) | _vector(fact.uuid, delta),
+        "space": delta.space,
+        "entity_vectors": [pair for pair in pairs if pair[0] in entities or pair[0] not in facts],
+        "fact_vectors": [pair for pair in pairs if pair[0] in facts or pair[0] not in entities],
     }
-
-
-def _vector(uuid: str, delta: GraphDelta) -> dict[str, Any]:
-    """Its vector's properties; without a vector in the delta a row keeps what it has."""
-    return {"vector": delta.vectors[uuid], "space": delta.space} if uuid in delta.vectors else {}
-
-
-def _ends(row: dict[str, Any]) -> tuple[str, str]:
-    return row["values"]["source_uuid"], row["values"]["target_uuid"]

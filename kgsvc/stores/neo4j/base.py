@@ -1,5 +1,8 @@
 """What every part of the store stands on: running statements with a deadline, again where that can help.
 
+Statements read their values from one map, `$p`: for lists and texts of its own a parameter's size is part of
+the key under which a plan is kept, and every new combination of sizes would be planned again.
+
 Everything runs on the leader (write access), also reads: bookmarks are not handed between processes, and a
 follower of a cluster could answer with a past that the caller has left already.
 """
@@ -30,7 +33,7 @@ class Tx:
 
     async def run(self, statement: LiteralString, **values: Any) -> list[Row]:
         """The rows of a statement, each a list of its columns."""
-        result = await self._tx.run(statement, values)
+        result = await self._tx.run(statement, {"p": values})
         return await result.values()
 
 
@@ -51,7 +54,7 @@ class Base:
     async def _once(self, statement: LiteralString, **values: Any) -> list[Row]:
         """One statement, one transaction, one round trip; the driver's own errors."""
         async with self._driver.session(database=self._database, default_access_mode=WRITE_ACCESS) as session:
-            result = await session.run(Query(statement, timeout=self._deadline_s), values)
+            result = await session.run(Query(statement, timeout=self._deadline_s), {"p": values})
             return await result.values()
 
     async def _run(self, statement: LiteralString, **values: Any) -> list[Row]:

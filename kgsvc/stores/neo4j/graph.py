@@ -21,20 +21,20 @@ _SOURCES = tuple(str(source) for source in Source)
 
 _NAMES: LiteralString = (
     """
-    MATCH (g:KgGroup {group_id: $group_id})
+    MATCH (g:KgGroup {group_id: $p.group_id})
     SET g.lock = 0
     WITH g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
     CALL (epoch) {
-        UNWIND $keys AS key
-        MATCH (k:KgName {group_id: $group_id, epoch: epoch, key: key})
-        MATCH (n:Entity {uuid: k.entity_uuid, group_id: $group_id, epoch: epoch})
+        UNWIND $p.keys AS key
+        MATCH (k:KgName {group_id: $p.group_id, epoch: epoch, key: key})
+        MATCH (n:Entity {uuid: k.entity_uuid, group_id: $p.group_id, epoch: epoch})
         RETURN collect([k.name_key, ["""
     + ENTITY
     + """]]) AS named
     }
     CALL (epoch) {
-        UNWIND $uuids AS uuid
-        MATCH (n:Entity {uuid: uuid, group_id: $group_id, epoch: epoch})
+        UNWIND $p.uuids AS uuid
+        MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: epoch})
         RETURN collect(["""
     + ENTITY
     + """]) AS found
@@ -45,18 +45,18 @@ _NAMES: LiteralString = (
 
 _SLOTS: LiteralString = (
     """
-    MATCH (g:KgGroup {group_id: $group_id})
+    MATCH (g:KgGroup {group_id: $p.group_id})
     WITH g.epoch AS epoch
     CALL (epoch) {
-        UNWIND $slots AS slot
-        MATCH ()-[r:RELATES_TO {slot: slot}]->() WHERE r.group_id = $group_id AND r.epoch = epoch
+        UNWIND $p.slots AS slot
+        MATCH ()-[r:RELATES_TO {slot: slot}]->() WHERE r.group_id = $p.group_id AND r.epoch = epoch
         RETURN collect(["""
     + FACT
     + """]) AS facts
     }
     CALL (epoch) {
-        UNWIND $slots AS slot
-        MATCH (t:KgTombstone {slot: slot}) WHERE t.group_id = $group_id AND t.epoch = epoch
+        UNWIND $p.slots AS slot
+        MATCH (t:KgTombstone {slot: slot}) WHERE t.group_id = $p.group_id AND t.epoch = epoch
         RETURN collect([t.uuid, t.slot, t.fact, t.deleted_ms]) AS tombstones
     }
     RETURN facts, tombstones
@@ -65,9 +65,9 @@ _SLOTS: LiteralString = (
 
 _ENTITY: LiteralString = (
     """
-    MATCH (n:Entity) WHERE n.uuid = $uuid AND n.group_id IS NOT NULL AND n.epoch IS NOT NULL
+    MATCH (n:Entity) WHERE n.uuid = $p.uuid AND n.group_id IS NOT NULL AND n.epoch IS NOT NULL
     MATCH (g:KgGroup {group_id: n.group_id})
-    WHERE g.epoch = n.epoch AND ($group_id IS NULL OR n.group_id = $group_id)
+    WHERE g.epoch = n.epoch AND ($p.group_id IS NULL OR n.group_id = $p.group_id)
     RETURN """
     + ENTITY
     + " ORDER BY n.group_id"
@@ -75,9 +75,9 @@ _ENTITY: LiteralString = (
 
 _FACT: LiteralString = (
     """
-    MATCH ()-[r:RELATES_TO]->() WHERE r.uuid = $uuid AND r.group_id IS NOT NULL AND r.epoch IS NOT NULL
+    MATCH ()-[r:RELATES_TO]->() WHERE r.uuid = $p.uuid AND r.group_id IS NOT NULL AND r.epoch IS NOT NULL
     MATCH (g:KgGroup {group_id: r.group_id})
-    WHERE g.epoch = r.epoch AND ($group_id IS NULL OR r.group_id = $group_id)
+    WHERE g.epoch = r.epoch AND ($p.group_id IS NULL OR r.group_id = $p.group_id)
     RETURN """
     + FACT
     + " ORDER BY r.group_id"
@@ -85,9 +85,9 @@ _FACT: LiteralString = (
 
 _EPISODE: LiteralString = (
     """
-    MATCH (e:Episodic) WHERE e.uuid = $uuid AND e.group_id IS NOT NULL AND e.epoch IS NOT NULL
+    MATCH (e:Episodic) WHERE e.uuid = $p.uuid AND e.group_id IS NOT NULL AND e.epoch IS NOT NULL
     MATCH (g:KgGroup {group_id: e.group_id})
-    WHERE g.epoch = e.epoch AND ($group_id IS NULL OR e.group_id = $group_id)
+    WHERE g.epoch = e.epoch AND ($p.group_id IS NULL OR e.group_id = $p.group_id)
     RETURN """
     + EPISODE
     + " ORDER BY e.group_id"
@@ -96,24 +96,24 @@ _EPISODE: LiteralString = (
 # Sizes decide before bodies are read: [sum, count] of the episodes up to the one that exceeds the bytes.
 _RECENT: LiteralString = (
     """
-    MATCH (g:KgGroup {group_id: $group_id})
+    MATCH (g:KgGroup {group_id: $p.group_id})
     WITH g.epoch AS epoch
-    UNWIND $sources AS source
+    UNWIND $p.sources AS source
     CALL (epoch, source) {
         MATCH (e:Episodic)
-        WHERE e.group_id = $group_id AND e.epoch = epoch AND e.source = source
-            AND e.reference_ms <= $upto_ms AND e.uuid IS NOT NULL
-            AND (e.reference_ms < $upto_ms OR e.uuid <= $upto_uuid)
+        WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.source = source
+            AND e.reference_ms <= $p.upto_ms AND e.uuid IS NOT NULL
+            AND (e.reference_ms < $p.upto_ms OR e.uuid <= $p.upto_uuid)
         RETURN e
         ORDER BY e.group_id DESC, e.epoch DESC, e.source DESC, e.reference_ms DESC, e.uuid DESC
-        LIMIT $limit
+        LIMIT $p.limit
     }
-    WITH e ORDER BY e.reference_ms DESC, e.uuid DESC LIMIT $limit
-    WITH e WHERE e.reference_ms > $after_ms OR (e.reference_ms = $after_ms AND e.uuid > $after_uuid)
+    WITH e ORDER BY e.reference_ms DESC, e.uuid DESC LIMIT $p.limit
+    WITH e WHERE e.reference_ms > $p.after_ms OR (e.reference_ms = $p.after_ms AND e.uuid > $p.after_uuid)
     WITH e ORDER BY e.reference_ms, e.uuid
     WITH collect(e) AS latest
     WITH latest, reduce(read = [0, 0], e IN latest | CASE
-        WHEN read[0] > $max_bytes THEN read ELSE [read[0] + e.bytes, read[1] + 1] END)[1] AS fitting
+        WHEN read[0] > $p.max_bytes THEN read ELSE [read[0] + e.bytes, read[1] + 1] END)[1] AS fitting
     UNWIND latest[..fitting] AS e
     RETURN """
     + EPISODE
@@ -121,12 +121,12 @@ _RECENT: LiteralString = (
 
 _DUMP: LiteralString = (
     """
-    MATCH (g:KgGroup {group_id: $group_id})
+    MATCH (g:KgGroup {group_id: $p.group_id})
     SET g.lock = 0
     WITH g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
     CALL (epoch) {
         MATCH (e:Episodic)
-        WHERE e.group_id = $group_id AND e.epoch = epoch AND e.source IS NOT NULL
+        WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.source IS NOT NULL
             AND e.reference_ms IS NOT NULL AND e.uuid IS NOT NULL
         RETURN collect([[
     """
@@ -134,17 +134,17 @@ _DUMP: LiteralString = (
     + """], coalesce(e.entity_edges, []), [(e)-[:MENTIONS]->(n:Entity) | n.uuid]]) AS episodes
     }
     CALL (epoch) {
-        MATCH (n:Entity) WHERE n.group_id = $group_id AND n.epoch = epoch
+        MATCH (n:Entity) WHERE n.group_id = $p.group_id AND n.epoch = epoch
         RETURN collect(["""
     + ENTITY
     + """]) AS entities
     }
     CALL (epoch) {
-        MATCH (k:KgName) WHERE k.group_id = $group_id AND k.epoch = epoch AND k.key IS NOT NULL
+        MATCH (k:KgName) WHERE k.group_id = $p.group_id AND k.epoch = epoch AND k.key IS NOT NULL
         RETURN collect([k.name_key, k.entity_uuid]) AS names
     }
     CALL (epoch) {
-        MATCH ()-[r:RELATES_TO]->() WHERE r.group_id = $group_id AND r.epoch = epoch AND r.rev IS NOT NULL
+        MATCH ()-[r:RELATES_TO]->() WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev IS NOT NULL
         RETURN collect(["""
     + FACT
     + """]) AS facts

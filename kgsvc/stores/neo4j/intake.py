@@ -21,7 +21,7 @@ _FORGET_EVERY_MS = 60_000
 _LOOK: LiteralString = (
     """
     CALL () {
-        UNWIND $groups AS wanted
+        UNWIND $p.groups AS wanted
         MATCH (g:KgGroup {group_id: wanted.group_id})
         WITH wanted, g.epoch AS epoch
         CALL (wanted, epoch) {
@@ -50,7 +50,7 @@ _LOOK: LiteralString = (
         RETURN collect([wanted.group_id, epoch, items, answers]) AS groups, collect(homes) AS homes
     }
     CALL (homes) {
-        UNWIND reduce(all = $receipts, some IN homes | all + some) AS receipt_id
+        UNWIND reduce(all = $p.receipts, some IN homes | all + some) AS receipt_id
         WITH DISTINCT receipt_id
         MATCH (c:KgReceipt) WHERE c.receipt_id = receipt_id AND c.part IS NOT NULL
         WITH receipt_id, c.group_id AS group_id, sum(size(c.uuids)) AS size
@@ -63,30 +63,34 @@ _LOOK: LiteralString = (
 
 _WRITE: LiteralString = """
     CALL () {
-        UNWIND $groups AS group_id
+        UNWIND $p.groups AS group_id
         MERGE (g:KgGroup {group_id: group_id})
         ON CREATE SET g.rev = 0, g.epoch = 0, g.last_ms = 0,
             g.owner_token = 0, g.renewals = 0, g.served_ms = 0
     }
     CALL () {
-        UNWIND $items AS row
-        CREATE (e:Episodic {uuid: row.uuid, group_id: row.group_id, epoch: row.epoch})
-        SET e += row.episode, e.entity_edges = []
+        UNWIND $p.items AS row
+        CREATE (:Episodic {
+            group_id: row[0], uuid: row[1], epoch: row[2], reference_ms: row[6], content_hash: row[7],
+            name: row[8], bytes: row[9], content: row[10], source: row[11], source_description: row[12],
+            created_ms: row[13], role_type: row[14], role: row[15], entity_edges: [],
+            valid_at: CASE WHEN row[16] IS NOT NULL THEN datetime({epochMillis: row[16]}) END,
+            created_at: CASE WHEN row[17] IS NOT NULL THEN datetime({epochMillis: row[17]}) END
+        })
         CREATE (:KgItem:KgPending {
-            uuid: row.uuid, group_id: row.group_id, epoch: row.epoch, seq: row.seq, state: 'accepted',
-            receipt_id: row.receipt_id, content_hash: row.episode.content_hash, name: row.episode.name,
-            reference_ms: row.episode.reference_ms, accepted_ms: row.now_ms, updated_ms: row.now_ms,
-            next_ms: 0, bytes: row.episode.bytes, attempts: 0,
+            group_id: row[0], uuid: row[1], epoch: row[2], seq: row[3], receipt_id: row[4],
+            accepted_ms: row[5], updated_ms: row[5], reference_ms: row[6], content_hash: row[7],
+            name: row[8], bytes: row[9], state: 'accepted', next_ms: 0, attempts: 0,
             extract_attempts: 0, embed_attempts: 0, upsert_attempts: 0, crash_attempts: 0
         })
     }
     CALL () {
-        UNWIND $receipts AS row
+        UNWIND $p.receipts AS row
         MERGE (c:KgReceipt {receipt_id: row.receipt_id, part: row.part})
         SET c = row
     }
     CALL () {
-        UNWIND $answers AS row
+        UNWIND $p.answers AS row
         MERGE (k:KgIdempotency
             {group_id: row.group_id, epoch: row.epoch, operation: row.operation, key: row.key})
         SET k.lock = 0
@@ -96,12 +100,12 @@ _WRITE: LiteralString = """
         RETURN count(*) AS answered
     }
     CALL () {
-        UNWIND $groups AS group_id
+        UNWIND $p.groups AS group_id
         MERGE (w:KgWork {group_id: group_id})
         SET w.due_ms = 0
     }
     CALL () {
-        MATCH (a:KgActivity {shard: $shard})
+        MATCH (a:KgActivity {shard: $p.shard})
         SET a.lock = 0
         SET a.count = a.count + 1
     }
@@ -109,7 +113,7 @@ _WRITE: LiteralString = """
     """
 
 _FORGET: LiteralString = """
-    MATCH (k:KgIdempotency) WHERE k.expires_ms <= $now_ms
+    MATCH (k:KgIdempotency) WHERE k.expires_ms <= $p.now_ms
     WITH k ORDER BY k.expires_ms LIMIT 100
     DELETE k
     """
@@ -155,7 +159,7 @@ class Intake(Base):
         ((answered,),) = await self._once(
             _WRITE,
             groups=sorted(writes.groups),
-            items=sorted(writes.items, key=lambda row: (row["group_id"], row["uuid"])),
+            items=sorted(writes.items, key=lambda row: row[:2]),
             receipts=writes.receipts,
             answers=[row for _key, row in sorted(writes.answers.items())],
             shard=self._shard(),

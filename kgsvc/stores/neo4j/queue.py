@@ -22,21 +22,21 @@ _LOST = "the group is owned by another process or was deleted"
 
 # Candidates are the groups that accepting marked; those that turn out idle are marked so afterwards.
 _READY: LiteralString = """
-    MATCH (w:KgWork) WHERE w.due_ms <= $now_ms
+    MATCH (w:KgWork) WHERE w.due_ms <= $p.now_ms
     MATCH (g:KgGroup {group_id: w.group_id})
     WITH g, EXISTS {
-        MATCH (i:KgPending) WHERE i.group_id = g.group_id AND i.next_ms <= $now_ms
+        MATCH (i:KgPending) WHERE i.group_id = g.group_id AND i.next_ms <= $p.now_ms
     } AS due
     ORDER BY g.served_ms, g.group_id
     RETURN
         collect(CASE WHEN due THEN [g.group_id, g.owner_token, g.owner_id, g.renewals, g.served_ms] END)
-            [..$limit],
+            [..$p.limit],
         collect(CASE WHEN NOT due THEN g.group_id END)[..1000]
     """
 
 # Accepting locks the same record, so nothing that it commits later is overlooked.
 _SETTLE: LiteralString = """
-    UNWIND $groups AS group_id
+    UNWIND $p.groups AS group_id
     MATCH (w:KgWork {group_id: group_id})
     SET w.lock = 0
     WITH w
@@ -44,11 +44,11 @@ _SETTLE: LiteralString = """
         OPTIONAL MATCH (i:KgPending) WHERE i.group_id = w.group_id AND i.next_ms IS NOT NULL
         RETURN i.next_ms AS due_ms ORDER BY i.group_id, i.next_ms LIMIT 1
     }
-    SET w.due_ms = coalesce(due_ms, $never)
+    SET w.due_ms = coalesce(due_ms, $p.never)
     """
 
 _NEXT_DUE: LiteralString = """
-    MATCH (w:KgWork) WHERE w.due_ms < $never
+    MATCH (w:KgWork) WHERE w.due_ms < $p.never
     CALL (w) {
         MATCH (i:KgPending) WHERE i.group_id = w.group_id AND i.next_ms IS NOT NULL
         RETURN i.next_ms AS due_ms ORDER BY i.group_id, i.next_ms LIMIT 1
@@ -58,38 +58,41 @@ _NEXT_DUE: LiteralString = """
 
 # `claim` names this very call: run again after a lost answer it finds its own lease.
 _CLAIM: LiteralString = """
-    MATCH (g:KgGroup {group_id: $group_id})
+    MATCH (g:KgGroup {group_id: $p.group_id})
     SET g.lock = 0
     WITH g
-    WHERE g.claim = $claim OR (g.owner_token = $token AND g.renewals = $renewals
-        AND (g.owner_id = $seen_owner OR (g.owner_id IS NULL AND $seen_owner IS NULL)))
-    SET g.owner_token = $token + 1, g.owner_id = $owner_id, g.served_ms = $now_ms, g.claim = $claim
+    WHERE g.claim = $p.claim OR (g.owner_token = $p.token AND g.renewals = $p.renewals
+        AND (g.owner_id = $p.seen_owner OR (g.owner_id IS NULL AND $p.seen_owner IS NULL)))
+    SET g.owner_token = $p.token + 1, g.owner_id = $p.owner_id, g.served_ms = $p.now_ms, g.claim = $p.claim
     WITH g
     CALL (g) {
-        UNWIND CASE WHEN $seen_owner IS NULL THEN [] ELSE [1] END AS lapsed
+        UNWIND CASE WHEN $p.seen_owner IS NULL THEN [] ELSE [1] END AS lapsed
         MATCH (i:KgPending) WHERE i.group_id = g.group_id AND i.started IS NOT NULL
         SET i.suspect = true, i.started = null
     }
     RETURN g.epoch, EXISTS {
-        MATCH (i:KgPending) WHERE i.group_id = g.group_id AND i.epoch < g.epoch
+        MATCH (i:KgPending)
+        WHERE i.group_id = g.group_id AND i.epoch < g.epoch AND i.reference_ms IS NOT NULL
+            AND i.uuid IS NOT NULL
     }
     """
 
 # Items that were accepted while their group was being deleted.
 _PARK_STALE: LiteralString = """
-    MATCH (g:KgGroup {group_id: $group_id})
+    MATCH (g:KgGroup {group_id: $p.group_id})
     SET g.lock = 0
     WITH g.epoch AS epoch
-    MATCH (i:KgPending) WHERE i.group_id = $group_id AND i.epoch < epoch
+    MATCH (i:KgPending)
+    WHERE i.group_id = $p.group_id AND i.epoch < epoch AND i.reference_ms IS NOT NULL AND i.uuid IS NOT NULL
     OPTIONAL MATCH (e:Episodic {uuid: i.uuid, group_id: i.group_id, epoch: i.epoch})
-    SET i.state = 'parked', i.reason = 'group_deleted', i.updated_ms = $now_ms, i.name = null,
+    SET i.state = 'parked', i.reason = 'group_deleted', i.updated_ms = $p.now_ms, i.name = null,
         i.stage = null, i.started = null, i.suspect = null, i.step = null, i.attempts = 0
     REMOVE i:KgPending
     DETACH DELETE e
     """
 
 _RENEW: LiteralString = """
-    UNWIND $leases AS lease
+    UNWIND $p.leases AS lease
     MATCH (g:KgGroup {group_id: lease.group_id})
     SET g.lock = 0
     WITH lease, g
@@ -99,9 +102,9 @@ _RENEW: LiteralString = """
     """
 
 _HELD: LiteralString = """
-    MATCH (g:KgGroup {group_id: $group_id})
+    MATCH (g:KgGroup {group_id: $p.group_id})
     SET g.lock = 0
-    WITH g WHERE g.owner_token = $token AND g.owner_id = $owner_id AND g.epoch = $epoch
+    WITH g WHERE g.owner_token = $p.token AND g.owner_id = $p.owner_id AND g.epoch = $p.epoch
     """
 
 _RELEASE: LiteralString = (
@@ -120,32 +123,33 @@ _START: LiteralString = (
     _HELD
     + """
     CALL () {
-        UNWIND CASE WHEN size($exclude) = 0 THEN [1] ELSE [] END AS alone
+        UNWIND CASE WHEN size($p.exclude) = 0 THEN [1] ELSE [] END AS alone
         MATCH (i:KgPending) USING INDEX i:KgPending(group_id, suspect)
-        WHERE i.group_id = $group_id AND i.suspect = true AND i.epoch = $epoch AND i.next_ms <= $now_ms
+        WHERE i.group_id = $p.group_id AND i.suspect = true AND i.epoch = $p.epoch AND i.next_ms <= $p.now_ms
         WITH i ORDER BY i.reference_ms, i.uuid LIMIT 1
-        SET i.crash_attempts = i.crash_attempts + CASE WHEN i.begun = $call THEN 0 ELSE 1 END,
-            i.begun = $call
+        SET i.crash_attempts = i.crash_attempts + CASE WHEN i.begun = $p.call THEN 0 ELSE 1 END,
+            i.begun = $p.call
         RETURN collect(i) AS suspects
     }
     CALL (suspects) {
         WITH suspects WHERE size(suspects) = 0
         MATCH (i:KgPending) USING INDEX i:KgPending(group_id, epoch, reference_ms, uuid)
-        WHERE i.group_id = $group_id AND i.epoch = $epoch AND i.reference_ms IS NOT NULL
-            AND i.uuid IS NOT NULL AND i.next_ms <= $now_ms AND i.suspect IS NULL AND NOT i.uuid IN $exclude
-        WITH i ORDER BY i.group_id, i.epoch, i.reference_ms, i.uuid LIMIT $limit
+        WHERE i.group_id = $p.group_id AND i.epoch = $p.epoch AND i.reference_ms IS NOT NULL
+            AND i.uuid IS NOT NULL AND i.next_ms <= $p.now_ms AND i.suspect IS NULL
+            AND NOT i.uuid IN $p.exclude
+        WITH i ORDER BY i.group_id, i.epoch, i.reference_ms, i.uuid LIMIT $p.limit
         RETURN collect(i) AS others
     }
     WITH suspects + others AS due
     WITH due, reduce(taken = [0, 0], i IN due | CASE
-            WHEN taken[1] = 0 OR (taken[0] >= 0 AND taken[0] + i.bytes <= $max_bytes)
+            WHEN taken[1] = 0 OR (taken[0] >= 0 AND taken[0] + i.bytes <= $p.max_bytes)
             THEN [taken[0] + i.bytes, taken[1] + 1]
             ELSE [-1, taken[1]] END)[1] AS fitting
     WITH due[..fitting] AS due
     CALL (due) {
         UNWIND due AS i
-        MATCH (e:Episodic {uuid: i.uuid, group_id: $group_id, epoch: $epoch})
-        SET i.started = $token
+        MATCH (e:Episodic {uuid: i.uuid, group_id: $p.group_id, epoch: $p.epoch})
+        SET i.started = $p.token
         WITH i, e
         RETURN collect(["""
     + QUEUED
@@ -153,7 +157,11 @@ _START: LiteralString = (
     + EPISODE
     + """]) AS items
     }
-    RETURN items, EXISTS { MATCH (i:KgPending) WHERE i.group_id = $group_id AND i.epoch < $epoch }
+    RETURN items, EXISTS {
+        MATCH (i:KgPending)
+        WHERE i.group_id = $p.group_id AND i.epoch < $p.epoch AND i.reference_ms IS NOT NULL
+            AND i.uuid IS NOT NULL
+    }
     """
 )
 
@@ -162,19 +170,19 @@ _SAVE: LiteralString = _HELD + WRITE_TRANSITIONS + "RETURN g.epoch"
 # UTF-16 units are counted here: twice as many hold at least as many code points.
 _PREVIOUS: LiteralString = (
     """
-    MATCH (g:KgGroup {group_id: $group_id})
+    MATCH (g:KgGroup {group_id: $p.group_id})
     WITH g.epoch AS epoch
-    UNWIND $anchors AS anchor
+    UNWIND $p.anchors AS anchor
     CALL (epoch, anchor) {
         MATCH (e:Episodic)
-        WHERE e.group_id = $group_id AND e.epoch = epoch AND e.source = anchor.source
+        WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.source = anchor.source
             AND e.reference_ms <= anchor.reference_ms AND e.uuid IS NOT NULL
             AND (e.reference_ms < anchor.reference_ms OR e.uuid < anchor.uuid)
         WITH e
         ORDER BY e.group_id DESC, e.epoch DESC, e.source DESC, e.reference_ms DESC, e.uuid DESC
-        LIMIT $limit
+        LIMIT $p.limit
         RETURN collect(["""
-    + EPISODE.replace("e.content,", "left(e.content, 2 * $max_chars),")
+    + EPISODE.replace("e.content,", "left(e.content, 2 * $p.max_chars),")
     + """]) AS before
     }
     RETURN anchor.uuid, before

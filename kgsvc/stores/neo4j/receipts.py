@@ -18,7 +18,7 @@ _STATES = tuple(str(state) for state in ItemState)
 
 _RECEIPT: LiteralString = (
     """
-    MATCH (c:KgReceipt) WHERE c.receipt_id = $receipt_id AND c.part IS NOT NULL
+    MATCH (c:KgReceipt) WHERE c.receipt_id = $p.receipt_id AND c.part IS NOT NULL
     MATCH (g:KgGroup {group_id: c.group_id})
     CALL (c) {
         UNWIND c.uuids AS uuid
@@ -34,31 +34,31 @@ _RECEIPT: LiteralString = (
 
 _LIST: LiteralString = (
     """
-    MATCH (g:KgGroup {group_id: $group_id})
+    MATCH (g:KgGroup {group_id: $p.group_id})
     WITH g.epoch AS epoch
-    UNWIND $states AS state
+    UNWIND $p.states AS state
     CALL (epoch, state) {
-        MATCH (i:KgItem)
-        WHERE i.group_id = $group_id AND i.epoch = epoch AND i.state = state AND i.seq >= $seq
-            AND i.uuid IS NOT NULL AND (i.seq > $seq OR i.uuid > $uuid)
+        MATCH (i:KgItem) USING INDEX i:KgItem(group_id, epoch, state, seq, uuid)
+        WHERE i.group_id = $p.group_id AND i.epoch = epoch AND i.state = state AND i.seq >= $p.seq
+            AND i.uuid IS NOT NULL AND (i.seq > $p.seq OR i.uuid > $p.uuid)
         RETURN i
         ORDER BY i.group_id, i.epoch, i.state, i.seq, i.uuid
-        LIMIT $limit
+        LIMIT $p.limit
     }
-    WITH i ORDER BY i.seq, i.uuid LIMIT $limit
+    WITH i ORDER BY i.seq, i.uuid LIMIT $p.limit
     RETURN """
     + STATUS
 )
 
 _RETRY: LiteralString = """
-    MATCH (g:KgGroup {group_id: $group_id})
+    MATCH (g:KgGroup {group_id: $p.group_id})
     SET g.lock = 0
     WITH g.epoch AS epoch
     CALL (epoch) {
         MATCH (i:KgItem)
-        WHERE i.group_id = $group_id AND i.epoch = epoch AND i.state = 'parked' AND i.seq IS NOT NULL
-            AND i.uuid IS NOT NULL AND ($uuids IS NULL OR i.uuid IN $uuids)
-        SET i:KgPending, i.state = 'accepted', i.next_ms = 0, i.updated_ms = $now_ms, i.attempts = 0,
+        WHERE i.group_id = $p.group_id AND i.epoch = epoch AND i.state = 'parked' AND i.seq IS NOT NULL
+            AND i.uuid IS NOT NULL AND ($p.uuids IS NULL OR i.uuid IN $p.uuids)
+        SET i:KgPending, i.state = 'accepted', i.next_ms = 0, i.updated_ms = $p.now_ms, i.attempts = 0,
             i.step = null, i.reason = null, i.stage = null, i.suspect = null, i.started = null,
             i.extract_attempts = 0, i.embed_attempts = 0, i.upsert_attempts = 0, i.crash_attempts = 0
         REMOVE i:KgParked
@@ -67,10 +67,10 @@ _RETRY: LiteralString = """
     }
     CALL (retried) {
         WITH retried WHERE size(retried) > 0
-        MERGE (w:KgWork {group_id: $group_id})
+        MERGE (w:KgWork {group_id: $p.group_id})
         SET w.due_ms = 0
         WITH w
-        MATCH (a:KgActivity {shard: $shard})
+        MATCH (a:KgActivity {shard: $p.shard})
         SET a.lock = 0
         SET a.count = a.count + 1
     }

@@ -7,8 +7,7 @@ Cypher the variables are e (Episodic), n (Entity), r (RELATES_TO), i (KgItem).
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kgsvc.domain.items import CRASH, ItemState, ItemStatus, QueuedItem, Step
@@ -18,7 +17,6 @@ NEVER = 2**63 - 1  # invalid_ms and expired_ms of what has no end: ranges need n
 
 Row = Sequence[Any]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999  # years 1 to 9999
 
 EPISODE = (
@@ -30,11 +28,26 @@ ENTITY = (
     " n.updated_ms, n.stamps"
 )
 FACT = (
-    "r.uuid, r.group_id, r.name, r.fact, r.source_uuid, r.target_uuid, r.source_name, r.target_name,"
-    " r.created_ms, r.reference_ms, r.slot, r.fact_key, r.valid_ms, r.dated, r.invalid_ms, r.expired_ms,"
-    " r.kind, r.polarity, r.qualifiers, r.keywords, r.weight, r.episodes, r.evidence, r.expired_by_fact,"
-    " r.expired_by_episode, r.expired_reason, r.invalid_before_ms, r.attributes"
+    "r.uuid, r.group_id, r.name, r.fact, r.source_uuid, r.target_uuid, r.source_name, r.target_name, r.slot,"
+    " r.invalid_ms, r.expired_ms, r.episodes, r.detail"
 )
+# `row` as entity_row and fact_row make it, `n` and `r` the node and the relationship it is written to.
+SET_ENTITY = """
+    SET n.name = row[1], n.summary = row[2], n.attributes = row[3], n.labels = row[4],
+        n.source_episode_uuid = row[5], n.created_ms = row[6],
+        n.created_at = CASE WHEN row[7] IS NOT NULL THEN datetime({epochMillis: row[7]}) END,
+        n.updated_ms = row[8], n.stamps = row[9]
+    """
+SET_FACT = """
+    SET r.source_uuid = row[1], r.target_uuid = row[2], r.name = row[3], r.fact = row[4],
+        r.source_name = row[5], r.target_name = row[6], r.slot = row[7],
+        r.valid_ms = row[8], r.invalid_ms = row[9], r.expired_ms = row[10],
+        r.created_at = CASE WHEN row[11] IS NOT NULL THEN datetime({epochMillis: row[11]}) END,
+        r.valid_at = CASE WHEN row[12] IS NOT NULL THEN datetime({epochMillis: row[12]}) END,
+        r.invalid_at = CASE WHEN row[13] IS NOT NULL THEN datetime({epochMillis: row[13]}) END,
+        r.expired_at = CASE WHEN row[14] IS NOT NULL THEN datetime({epochMillis: row[14]}) END,
+        r.episodes = row[15], r.detail = row[16]
+    """
 STATUS = (
     "i.group_id, i.uuid, i.state, i.receipt_id, i.updated_ms, i.name, i.attempts, i.step, i.reason,"
     " i.content_hash, i.seq, i.epoch"
@@ -45,11 +58,9 @@ QUEUED = (
 )
 
 
-def moment(ms: int | None) -> datetime | None:
-    """A datetime for Graphiti's properties; none outside of what calendars (and Python) hold."""
-    if ms is None or not _FIRST_MS <= ms <= _LAST_MS:
-        return None
-    return _EPOCH + timedelta(milliseconds=ms)
+def calendar(ms: int | None) -> int | None:
+    """What a datetime property is made of: none outside of what calendars (and Python) hold."""
+    return ms if ms is not None and _FIRST_MS <= ms <= _LAST_MS else None
 
 
 def episode_of(row: Row, max_chars: int | None = None) -> Episode:
@@ -70,24 +81,6 @@ def episode_of(row: Row, max_chars: int | None = None) -> Episode:
     )
 
 
-def episode_values(episode: Episode) -> dict[str, Any]:
-    """Properties of an Episodic node but its key."""
-    return {
-        "created_at": moment(episode.created_ms),
-        "valid_at": moment(episode.reference_ms),
-        "name": episode.name,
-        "content": episode.body,
-        "source": str(episode.source),
-        "source_description": episode.source_description,
-        "reference_ms": episode.reference_ms,
-        "created_ms": episode.created_ms,
-        "role_type": None if episode.role_type is None else str(episode.role_type),
-        "role": episode.role,
-        "content_hash": episode.content_hash,
-        "bytes": len(episode.body.encode()),
-    }
-
-
 def entity_of(row: Row) -> Entity:
     """An entity from ENTITY columns."""
     uuid, group_id, name, created_ms, summary, attributes, labels, episode_uuid, updated_ms, stamps = row
@@ -105,23 +98,25 @@ def entity_of(row: Row) -> Entity:
     )
 
 
-def entity_values(entity: Entity) -> dict[str, Any]:
-    """Properties of an Entity node but its key: a whole row."""
-    return {
-        "created_at": moment(entity.created_ms),
-        "name": entity.name,
-        "created_ms": entity.created_ms,
-        "summary": entity.summary,
-        "attributes": _text(entity.attributes),
-        "labels": list(entity.labels),
-        "source_episode_uuid": entity.source_episode_uuid,
-        "updated_ms": entity.updated_ms,
-        "stamps": _text(entity.stamps),
-    }
+def entity_row(entity: Entity) -> list[Any]:
+    """Parameters of SET_ENTITY: a whole row."""
+    return [
+        entity.uuid,
+        entity.name,
+        entity.summary,
+        _text(entity.attributes),
+        list(entity.labels),
+        entity.source_episode_uuid,
+        entity.created_ms,
+        calendar(entity.created_ms),
+        entity.updated_ms,
+        _text(entity.stamps),
+    ]
 
 
 def fact_of(row: Row) -> Fact:
     """A fact from FACT columns."""
+    detail = json.loads(row[12])
     return Fact(
         uuid=row[0],
         group_id=row[1],
@@ -131,69 +126,70 @@ def fact_of(row: Row) -> Fact:
         target_uuid=row[5],
         source_name=row[6],
         target_name=row[7],
-        created_ms=row[8],
-        reference_ms=row[9],
-        slot=row[10],
-        fact_key=row[11],
-        valid_ms=row[12] if row[13] else None,
-        invalid_ms=None if row[14] == NEVER else row[14],
-        expired_ms=None if row[15] == NEVER else row[15],
-        kind=FactKind(row[16]),
-        polarity=Polarity(row[17]),
-        qualifiers=_mapping(row[18]),
-        keywords=tuple(row[19]),
-        weight=row[20],
-        episodes=tuple(row[21]),
-        evidence=tuple(Evidence(*piece) for piece in json.loads(row[22])),
-        expired_by_fact=row[23],
-        expired_by_episode=row[24],
-        expired_reason=row[25],
-        invalid_before_ms=row[26],
-        attributes=_mapping(row[27]),
+        slot=row[8],
+        invalid_ms=None if row[9] == NEVER else row[9],
+        expired_ms=None if row[10] == NEVER else row[10],
+        episodes=tuple(row[11]),
+        kind=FactKind(detail.pop("kind")),
+        polarity=Polarity(detail.pop("polarity")),
+        keywords=tuple(detail.pop("keywords")),
+        evidence=tuple(Evidence(*piece) for piece in detail.pop("evidence")),
+        **detail,
     )
 
 
-def fact_values(fact: Fact) -> dict[str, Any]:
-    """Properties of a RELATES_TO relationship but its key: a whole row.
+def fact_row(fact: Fact) -> list[Any]:
+    """Parameters of SET_FACT: a whole row.
 
-    `valid_ms` always holds the start that counts; `dated` tells whether it was stated.
+    Fields that nothing in the database asks for travel in one JSON text: decoding them one by one takes
+    the driver longer than all the rest. `valid_ms` as a property is the start that counts.
     """
-    evidence = [
-        (e.start_ms, e.reference_ms, e.episode_uuid, e.stated_valid_ms, e.stated_invalid_ms)
-        for e in fact.evidence
-    ]
-    return {
-        "created_at": moment(fact.created_ms),
-        "valid_at": moment(fact.valid_ms),
-        "invalid_at": moment(fact.invalid_ms),
-        "expired_at": moment(fact.expired_ms),
-        "name": fact.name,
-        "fact": fact.fact,
-        "source_uuid": fact.source_uuid,
-        "target_uuid": fact.target_uuid,
-        "source_name": fact.source_name,
-        "target_name": fact.target_name,
+    detail = {
         "created_ms": fact.created_ms,
         "reference_ms": fact.reference_ms,
-        "slot": fact.slot,
         "fact_key": fact.fact_key,
-        "valid_ms": fact.start_ms,
-        "dated": fact.valid_ms is not None,
-        "invalid_ms": NEVER if fact.invalid_ms is None else fact.invalid_ms,
-        "expired_ms": NEVER if fact.expired_ms is None else fact.expired_ms,
-        "kind": str(fact.kind),
-        "polarity": str(fact.polarity),
-        "qualifiers": _text(fact.qualifiers),
-        "keywords": list(fact.keywords),
-        "weight": float(fact.weight),
-        "episodes": list(fact.episodes),
-        "evidence": json.dumps(evidence, ensure_ascii=False, separators=(",", ":")),
+        "valid_ms": fact.valid_ms,
+        "kind": fact.kind,
+        "polarity": fact.polarity,
+        "qualifiers": dict(fact.qualifiers),
+        "keywords": fact.keywords,
+        "weight": fact.weight,
+        "evidence": [_evidence(piece) for piece in fact.evidence],
         "expired_by_fact": fact.expired_by_fact,
         "expired_by_episode": fact.expired_by_episode,
         "expired_reason": fact.expired_reason,
         "invalid_before_ms": fact.invalid_before_ms,
-        "attributes": _text(fact.attributes),
+        "attributes": dict(fact.attributes),
     }
+    return [
+        fact.uuid,
+        fact.source_uuid,
+        fact.target_uuid,
+        fact.name,
+        fact.fact,
+        fact.source_name,
+        fact.target_name,
+        fact.slot,
+        fact.start_ms,
+        NEVER if fact.invalid_ms is None else fact.invalid_ms,
+        NEVER if fact.expired_ms is None else fact.expired_ms,
+        calendar(fact.created_ms),
+        calendar(fact.valid_ms),
+        calendar(fact.invalid_ms),
+        calendar(fact.expired_ms),
+        list(fact.episodes),
+        _text(detail),
+    ]
+
+
+def _evidence(piece: Evidence) -> list[Any]:
+    return [
+        piece.start_ms,
+        piece.reference_ms,
+        piece.episode_uuid,
+        piece.stated_valid_ms,
+        piece.stated_invalid_ms,
+    ]
 
 
 def status_of(row: Row, *, duplicate: bool = False) -> ItemStatus:
@@ -227,7 +223,7 @@ def queued_of(row: Row) -> QueuedItem:
     )
 
 
-def _text(mapping: Any) -> str:
+def _text(mapping: Mapping[str, Any]) -> str:
     return json.dumps(dict(mapping), ensure_ascii=False, separators=(",", ":"))
 
 

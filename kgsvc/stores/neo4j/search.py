@@ -11,7 +11,7 @@ from kgsvc.stores.neo4j.rows import FACT, fact_of
 from kgsvc.stores.protocol import Changes, IndexedFact
 
 _HEADS: LiteralString = """
-    UNWIND $group_ids AS group_id
+    UNWIND $p.group_ids AS group_id
     MATCH (g:KgGroup {group_id: group_id})
     RETURN g.group_id, g.rev, g.epoch, g.last_ms
     """
@@ -19,19 +19,19 @@ _HEADS: LiteralString = """
 # Under the group's lock: what stands at `rev` is all there, and nothing of the next commit.
 _CHANGES: LiteralString = (
     """
-    MATCH (g:KgGroup {group_id: $group_id})
+    MATCH (g:KgGroup {group_id: $p.group_id})
     SET g.lock = 0
     WITH g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
     CALL (epoch) {
         MATCH ()-[r:RELATES_TO]->()
-        WHERE r.group_id = $group_id AND r.epoch = epoch AND r.rev > $after_rev
-        WITH r.rev AS rev ORDER BY r.group_id, r.epoch, r.rev SKIP $limit - 1 LIMIT 1
+        WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev > $p.after_rev
+        WITH r.rev AS rev ORDER BY r.group_id, r.epoch, r.rev SKIP $p.limit - 1 LIMIT 1
         RETURN max(rev) AS full_rev
     }
     WITH epoch, head, coalesce(full_rev, head[0]) AS upto_rev
     CALL (epoch, upto_rev) {
         MATCH ()-[r:RELATES_TO]->()
-        WHERE r.group_id = $group_id AND r.epoch = epoch AND r.rev > $after_rev AND r.rev <= upto_rev
+        WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev > $p.after_rev AND r.rev <= upto_rev
         WITH r ORDER BY r.group_id, r.epoch, r.rev
         RETURN collect([r.space, r.vector, """
     + FACT
@@ -39,7 +39,7 @@ _CHANGES: LiteralString = (
     }
     CALL (epoch, upto_rev) {
         MATCH (t:KgTombstone)
-        WHERE t.group_id = $group_id AND t.epoch = epoch AND t.rev > $after_rev AND t.rev <= upto_rev
+        WHERE t.group_id = $p.group_id AND t.epoch = epoch AND t.rev > $p.after_rev AND t.rev <= upto_rev
         RETURN collect(t.uuid) AS removed
     }
     RETURN head, upto_rev, facts, removed

@@ -10,8 +10,8 @@ from kgsvc.domain.items import TERMINAL, ItemState, Step, Transition
 # The group is locked by the caller's transaction. Rows of one item come in order.
 WRITE_TRANSITIONS: LiteralString = """
     CALL () {
-        UNWIND $transitions AS row
-        MATCH (i:KgItem {group_id: $group_id, epoch: $epoch, uuid: row.uuid}) WHERE i:KgPending
+        UNWIND $p.transitions AS row
+        MATCH (i:KgItem {group_id: $p.group_id, epoch: $p.epoch, uuid: row.uuid}) WHERE i:KgPending
         SET i.state = row.state, i.updated_ms = row.now_ms, i.next_ms = row.next_ms, i.reason = row.reason,
             i.suspect = null, i.step = coalesce(row.step, i.step),
             i.attempts = coalesce(row.attempts, i.attempts),
@@ -24,7 +24,7 @@ WRITE_TRANSITIONS: LiteralString = """
         FOREACH (_ IN CASE WHEN row.state = 'parked' THEN [1] ELSE [] END | SET i:KgParked)
     }
     CALL () {
-        MATCH (a:KgActivity {shard: $shard})
+        MATCH (a:KgActivity {shard: $p.shard})
         SET a.lock = 0
         SET a.count = a.count + 1
     }
