@@ -27,6 +27,7 @@ from kgsvc.config import ConfigError, Settings, split_address
 from kgsvc.domain.clock import Clock, SystemClock
 from kgsvc.domain.errors import ServiceError
 from kgsvc.domain.items import Step
+from kgsvc.domain.work import Failure
 from kgsvc.ingestion.commit import Committer
 from kgsvc.ingestion.embedding import CachingEmbedder
 from kgsvc.ingestion.pipeline import Pipeline, PipelineSettings
@@ -39,7 +40,6 @@ from kgsvc.observability.logs import LogWriter
 from kgsvc.observability.metrics import Metrics
 from kgsvc.queue.activity import ActivityWatch
 from kgsvc.queue.dispatcher import Dispatcher
-from kgsvc.queue.handler import Failure
 from kgsvc.queue.retry import RetryPolicy
 from kgsvc.retrieval.memory import GetMemory
 from kgsvc.retrieval.search import SearchFacts

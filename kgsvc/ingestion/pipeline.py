@@ -9,11 +9,11 @@ from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import ModelUnavailable, StepError
 from kgsvc.domain.extraction import ExtractionRequest
 from kgsvc.domain.items import ItemState, Lease, QueuedItem, Step, Transition
+from kgsvc.domain.work import Failure, Prepared, PreparedBatch
 from kgsvc.ingestion.commit import Committer, Work
 from kgsvc.ingestion.embedding import CachingEmbedder, texts_of
 from kgsvc.ingestion.stages import Stage, decode, encode
 from kgsvc.llm.protocol import Extractor
-from kgsvc.queue.handler import Failure, Prepared, PreparedBatch
 from kgsvc.stores.protocol import Anchor, QueueStore
 
 

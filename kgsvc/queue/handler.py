@@ -1,39 +1,12 @@
-"""What the queue asks of the work it drives, and what it tells about it."""
+"""What the queue asks of the work it drives, and whom it tells about it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-from kgsvc.domain.errors import StepError
-from kgsvc.domain.items import Lease, QueuedItem, Step
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """An item whose model work is done; `work` is the handler's own."""
-
-    item: QueuedItem
-    work: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """An item that failed in a step; `stage` is the output of the last step that succeeded, to be kept."""
-
-    item: QueuedItem
-    step: Step
-    error: StepError
-    stage: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedBatch:
-    """The outcome of preparing some items: each is in one of the two."""
-
-    ready: tuple[Prepared, ...]
-    failed: tuple[Failure, ...] = ()
+from kgsvc.domain.items import Lease, QueuedItem
+from kgsvc.domain.work import Failure, Prepared, PreparedBatch
 
 
 class Handler(Protocol):

@@ -6,7 +6,7 @@ import random
 
 from kgsvc.domain.errors import ModelUnavailable
 from kgsvc.domain.items import CRASH, ItemState, QueuedItem, Transition
-from kgsvc.queue.handler import Failure
+from kgsvc.domain.work import Failure
 from kgsvc.queue.settings import QueueSettings
 
 

@@ -11,7 +11,8 @@ from kgsvc.domain.clock import Clock
 from kgsvc.domain.delta import StaleItems
 from kgsvc.domain.errors import KgError, LeaseLost, ServiceError, StepError
 from kgsvc.domain.items import ItemState, Lease, QueuedItem, Step
-from kgsvc.queue.handler import Failure, Handler, Observer, Prepared, PreparedBatch
+from kgsvc.domain.work import Failure, Prepared, PreparedBatch
+from kgsvc.queue.handler import Handler, Observer
 from kgsvc.queue.retry import RetryPolicy
 from kgsvc.queue.settings import QueueSettings
 from kgsvc.stores.protocol import QueueStore

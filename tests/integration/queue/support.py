@@ -14,9 +14,9 @@ from kgsvc.domain.errors import StepError
 from kgsvc.domain.identity import content_hash
 from kgsvc.domain.items import AcceptBatch, ItemState, ItemStatus, Lease, NewItem, QueuedItem, Transition
 from kgsvc.domain.model import Episode, Source
+from kgsvc.domain.work import Failure, Prepared, PreparedBatch
 from kgsvc.queue.activity import ActivityWatch
 from kgsvc.queue.dispatcher import Dispatcher
-from kgsvc.queue.handler import Failure, Prepared, PreparedBatch
 from kgsvc.queue.retry import RetryPolicy
 from kgsvc.queue.runner import GroupRunner
 from kgsvc.queue.settings import QueueSettings

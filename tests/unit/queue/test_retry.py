@@ -9,7 +9,7 @@ import pytest
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable
 from kgsvc.domain.items import CRASH, GroupWork, ItemState, QueuedItem, Step
 from kgsvc.domain.model import Episode, Source
-from kgsvc.queue.handler import Failure
+from kgsvc.domain.work import Failure
 from kgsvc.queue.leases import LapseWatch
 from kgsvc.queue.retry import RetryPolicy
 from kgsvc.queue.settings import QueueSettings
