@@ -1,34 +1,92 @@
-PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
-# Where pip put buf and the generators of this PYTHON.
-SCRIPTS = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("scripts"))')
-WITH_BUF = PATH="$(SCRIPTS):$$PATH"
+# The virtual environment is made on first use, from requirements pinned by hash, with any Python from 3.11 on:
+# `make demo PYTHON=python3.12`.
+PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11,$(shell $(name) -c \
+	'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(name))))
+VENV ?= .venv
+BIN := $(abspath $(VENV))/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# buf runs the generators that pip put beside it.
+WITH_BUF := PATH="$(BIN):$$PATH"
 # Type stubs that the generator writes for contract files without services.
 EMPTY_STUBS := kgsvc/v1/envelope_pb2_grpc.pyi kgsvc/v1/types_pb2_grpc.pyi
 CLIENT_STUBS := clients/go/kgsvc clients/typescript/src/gen clients/java/src/main/java/kgsvc/v1
 # What the contract must stay compatible with.
 AGAINST ?= .git\#branch=main
+SOURCES := kgsvc tests bench scripts
+ARGS ?=
 
-.PHONY: proto proto-check proto-breaking clients-proto clients-proto-check
+.DEFAULT_GOAL := help
+.PHONY: help venv demo serve test lint format proto proto-check proto-breaking clients-proto \
+	clients-proto-check requirements
 
-proto: ## Regenerate the committed Python stubs from proto/
+help: ## Say what there is
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
+		while IFS="$$(printf '\t')" read -r name text; do printf '  %-20s %s\n' "$$name" "$$text"; done
+
+$(VENV)/.runtime: requirements.txt requirements-build.txt pyproject.toml
+	@test -n "$(PYTHON)" || { echo "kgsvc needs Python 3.11 or newer; name one with PYTHON=..." >&2; exit 1; }
+	@echo "installing into $(VENV) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install --require-hashes -r requirements.txt -r requirements-build.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime requirements-dev.txt
+	@echo "installing what tests and checks need into $(VENV) ..."
+	@$(PIP) install --require-hashes -r requirements-dev.txt
+	@touch $@
+
+venv: $(VENV)/.dev ## Make the virtual environment for development
+
+demo: $(VENV)/.runtime ## Start a service, tell it a conversation, ask it, stop
+	$(BIN)/kgsvc demo
+
+serve: $(VENV)/.runtime ## Serve from data/ on 127.0.0.1:50051; more with ARGS="--listen ..."
+	$(BIN)/kgsvc serve $(ARGS)
+
+test: $(VENV)/.dev ## Run every test that can run here; the summary names those that cannot; ARGS for pytest
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/.dev ## Check style, types, the borders between rooms, and the contract
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy $(SOURCES)
+	$(BIN)/lint-imports --no-cache
+	$(WITH_BUF) buf lint
+	$(WITH_BUF) buf format -d --exit-code
+
+format: $(VENV)/.dev ## Format code and contract
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(WITH_BUF) buf format -w
+
+proto: $(VENV)/.dev ## Regenerate the committed Python stubs from proto/
 	$(WITH_BUF) buf format -w
 	$(WITH_BUF) buf lint
 	@rm -f kgsvc/v1/*_pb2*
 	$(WITH_BUF) buf generate
 	@rm -f $(EMPTY_STUBS)
 
-proto-check: ## Fail when the contract is not clean or the committed Python stubs differ from it
+proto-check: $(VENV)/.dev ## Fail when the contract is not clean or the committed Python stubs differ from it
 	$(WITH_BUF) buf format -d --exit-code
 	@$(MAKE) --no-print-directory proto
 	git diff --exit-code HEAD -- proto kgsvc/v1
 	test -z "$$(git ls-files --others --exclude-standard -- proto kgsvc/v1)"
 
-proto-breaking: ## Fail when the contract breaks callers of the one in AGAINST
+proto-breaking: $(VENV)/.dev ## Fail when the contract breaks callers of the one in AGAINST
 	$(WITH_BUF) buf breaking --against '$(AGAINST)'
 
-clients-proto: ## Regenerate the Go, TypeScript and Java stubs (needs go, npm and mvn)
+clients-proto: $(VENV)/.dev ## Regenerate the Go, TypeScript and Java stubs (needs go, npm and mvn)
 	$(WITH_BUF) scripts/generate_clients.sh
 
 clients-proto-check: clients-proto ## Fail when the committed client stubs differ from the contract
 	git diff --exit-code HEAD -- $(CLIENT_STUBS)
 	test -z "$$(git ls-files --others --exclude-standard -- $(CLIENT_STUBS))"
+
+PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make requirements" $(BIN)/pip-compile --quiet --upgrade --generate-hashes \
+	--allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options
+requirements: $(VENV)/.dev ## Pin the newest allowed versions again; with the oldest Python that is supported
+	@$(BIN)/python -c 'import sys; sys.exit("pin with Python 3.11, the oldest supported" * (sys.version_info[:2] != (3, 11)))'
+	$(PIP_COMPILE) -o requirements.txt pyproject.toml
+	$(PIP_COMPILE) --extra dev -c requirements.txt -o requirements-dev.txt pyproject.toml
+	$(PIP_COMPILE) --all-build-deps --only-build-deps -o requirements-build.txt pyproject.toml

@@ -29,6 +29,7 @@ class Service:
 
     ingestion: IngestionServiceAsyncStub
     retrieval: RetrievalServiceAsyncStub
+    channel: grpc.aio.Channel
     address: str
     timeout_s: float
 
@@ -61,6 +62,7 @@ async def connect(client: Client) -> AsyncIterator[Service]:
         yield Service(
             ingestion_pb2_grpc.IngestionServiceStub(channel),
             retrieval_pb2_grpc.RetrievalServiceStub(channel),
+            channel,
             client.server,
             client.timeout_s,
         )

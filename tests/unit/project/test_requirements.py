@@ -1,0 +1,50 @@
+"""The pinned requirements are those of pyproject.toml, and of no machine."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+RUNTIME = PROJECT["project"]["dependencies"]
+WANTED = {
+    "requirements.txt": RUNTIME,
+    "requirements-dev.txt": RUNTIME + PROJECT["project"]["optional-dependencies"]["dev"],
+    "requirements-build.txt": PROJECT["build-system"]["requires"],
+}
+
+
+def pinned(name: str) -> dict[str, str]:
+    text = (REPOSITORY / name).read_text()
+    return {
+        canonicalize_name(package): version
+        for package, version in re.findall(r"^([A-Za-z0-9._-]+)==(\S+)", text, re.MULTILINE)
+    }
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_every_requirement_is_pinned_to_an_allowed_version(name: str) -> None:
+    have = pinned(name)
+    for requirement in map(Requirement, WANTED[name]):
+        assert have[canonicalize_name(requirement.name)] in requirement.specifier, requirement
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_every_pin_has_hashes_and_nothing_names_a_place(name: str) -> None:
+    text = (REPOSITORY / name).read_text()
+    for block in re.split(r"^(?=[A-Za-z0-9])", text, flags=re.MULTILINE)[1:]:
+        assert "--hash=sha256:" in block, block.splitlines()[0]
+    options = [line for line in text.splitlines() if line.startswith("-")]
+    assert options == []
+    assert not re.search(r"https?://|(?<![\w.])/\w+/", text)
+
+
+def test_development_runs_on_the_versions_that_users_get() -> None:
+    development = pinned("requirements-dev.txt")
+    assert {name: development[name] for name in pinned("requirements.txt")} == pinned("requirements.txt")
