@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection
 from typing import LiteralString
 
@@ -16,7 +17,8 @@ _HEADS: LiteralString = """
     RETURN g.group_id, g.rev, g.epoch, g.last_ms
     """
 
-# Under the group's lock: what stands at `rev` is all there, and nothing of the next commit.
+# Under the group's lock: what stands at `rev` is all there, and nothing of the next commit. Facts come in
+# slices, so that no single row keeps the event loop busy for long.
 _CHANGES: LiteralString = (
     """
     MATCH (g:KgGroup {group_id: $p.group_id})
@@ -42,7 +44,8 @@ _CHANGES: LiteralString = (
         WHERE t.group_id = $p.group_id AND t.epoch = epoch AND t.rev > $p.after_rev AND t.rev <= upto_rev
         RETURN collect(t.uuid) AS removed
     }
-    RETURN head, upto_rev, facts, removed
+    UNWIND CASE WHEN size(facts) = 0 THEN [0] ELSE range(0, size(facts) - 1, 250) END AS first
+    RETURN head, upto_rev, removed, facts[first..first + 250]
     """
 )
 
@@ -60,13 +63,16 @@ class Search(Base):
         rows = await self._run(_CHANGES, group_id=group_id, after_rev=after_rev, limit=max(limit, 1))
         if not rows:
             return Changes(GroupHead(group_id), (), (), 0)
-        record, upto_rev, found, removed = rows[0]
-        facts = tuple(IndexedFact(fact_of(row[2:]), row[0] or "", row[1]) for row in found)
+        record, upto_rev, removed, _facts = rows[0]
+        facts: list[IndexedFact] = []
+        for *_repeated, found in rows:
+            facts += [IndexedFact(fact_of(row[2:]), row[0] or "", row[1]) for row in found]
+            await asyncio.sleep(0)
         present = {indexed.fact.uuid for indexed in facts}
         head = GroupHead(group_id, *record)
         return Changes(
             head=head,
-            facts=facts,
+            facts=tuple(facts),
             removed=tuple(uuid for uuid in removed if uuid not in present),
             upto_rev=upto_rev,
             more=upto_rev < head.rev,
