@@ -1,0 +1,186 @@
+"""The twelve operations of spec 004 §4: a complete input of each, and what in it is required."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+from kgsvc.v1 import admin_pb2, ingestion_pb2, retrieval_pb2
+from kgsvc.v1 import types_pb2 as typ
+from tests.acceptance.saying import JAN
+from tests.support.client import timestamp
+
+UNKNOWN_NUMBER = 2047
+_UNKNOWN_FIELD = b"\xf8\x7f\x01"  # number 2047, a varint
+_STEP = re.compile(r"(\w+)(?:\[(\d+)\])?")
+_SERVICES = (
+    ingestion_pb2.DESCRIPTOR.services_by_name["IngestionService"],
+    retrieval_pb2.DESCRIPTOR.services_by_name["RetrievalService"],
+    admin_pb2.DESCRIPTOR.services_by_name["AdminService"],
+)
+METHODS: dict[str, MethodDescriptor] = {method.name: method for s in _SERVICES for method in s.methods}
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation. Paths are as violations name them; `fill` completes the input for a group."""
+
+    name: str
+    fill: Callable[[Any, str], None]
+    required: tuple[str, ...] = ()
+    enums: tuple[str, ...] = ()
+    times: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> str:
+        """The full name of the method, as gRPC calls it."""
+        method = METHODS[self.name]
+        return f"/{method.containing_service.full_name}/{method.name}"
+
+    def request(self, group: str) -> Any:
+        """A request with everything in it that an input can hold."""
+        made: Any = GetMessageClass(METHODS[self.name].input_type)()
+        made.input.SetInParent()
+        self.fill(made.input, group)
+        return made
+
+    @property
+    def response(self) -> type[Message]:
+        """What it answers with."""
+        return GetMessageClass(METHODS[self.name].output_type)
+
+
+def at(request: Any, path: str) -> tuple[Any, str]:
+    """The message that holds the field at `path`, and the field's name."""
+    *above, last = path.split(".")
+    for step in above:
+        name, index = _STEP.fullmatch(step).groups()  # type: ignore[union-attr]
+        request = getattr(request, name)
+        if index is not None:
+            request = request[int(index)]
+    return request, last
+
+
+def without(request: Any, path: str) -> Any:
+    """The request with the field at `path` left out."""
+    message, field = at(request, path)
+    message.ClearField(field)
+    return request
+
+
+def with_unknown_field(request: Any, path: str) -> Any:
+    """The request with a field nobody knows in the message at `path` ("": the request itself)."""
+    message = at(request, f"{path}.x" if path else "x")[0]
+    message.MergeFromString(_UNKNOWN_FIELD)
+    return request
+
+
+def messages_in(request: Message, path: str = "") -> Iterator[str]:
+    """The paths of all messages in a request, itself included; not into the values of maps."""
+    yield path
+    for field, value in request.ListFields():
+        if not isinstance(field, FieldDescriptor) or field.message_type is None or _is_map(field):
+            continue
+        below = f"{path}.{field.name}" if path else field.name
+        parts = [(f"{below}[{i}]", each) for i, each in enumerate(value)] if field.is_repeated else None
+        for where, message in parts or [(below, value)]:
+            yield from messages_in(message, where)
+
+
+def _is_map(field: FieldDescriptor) -> bool:
+    entry: Descriptor | None = field.message_type
+    return entry is not None and bool(entry.GetOptions().map_entry)
+
+
+def _nothing(_given: Any, _group: str) -> None:
+    """An input without fields."""
+
+
+def _messages(given: Any, group: str) -> None:
+    given.group_id = group
+    given.messages.add(
+        uuid="message-1",
+        name="hello",
+        role_type=typ.ROLE_TYPE_USER,
+        role="Ann",
+        content="Good morning.",
+        timestamp=timestamp(JAN),
+        source_description="a chat",
+    )
+
+
+def _episodes(given: Any, group: str) -> None:
+    given.group_id = group
+    given.items.add(
+        uuid="episode-1",
+        name="note",
+        source=typ.SOURCE_TEXT,
+        body="Nothing in particular.",
+        reference_time=timestamp(JAN),
+        source_description="a notebook",
+    )
+
+
+def _entity(given: Any, group: str) -> None:
+    given.uuid, given.group_id, given.name, given.summary = "node-1", group, "Ann", "somebody"
+    given.attributes.update({"city": "Oslo", "tags": ["a"], "more": {"deep": 1}})
+
+
+def _search(given: Any, group: str) -> None:
+    given.group_ids.append(group)
+    given.query, given.max_facts = "anything", 5
+
+
+def _named(given: Any, group: str) -> None:
+    given.uuid, given.group_id = "nobody", group
+
+
+def _last(given: Any, group: str) -> None:
+    given.group_id, given.last_n, given.page_size = group, 5, 5
+
+
+def _memory(given: Any, group: str) -> None:
+    given.group_id, given.max_facts = group, 5
+    given.messages.add(role_type=typ.ROLE_TYPE_USER, role="Ann", content="hi", timestamp=timestamp(JAN))
+
+
+def _group(given: Any, group: str) -> None:
+    given.group_id = group
+
+
+def _below(path: str, *fields: str) -> tuple[str, ...]:
+    return tuple(f"input.{path}{field}" for field in fields)
+
+
+_MESSAGE = _below("messages[0].", "role_type", "content", "timestamp")
+_ITEM = _below("items[0].", "source", "body", "reference_time")
+_WHEN_SAID = ("input.messages[0].timestamp",)
+_WHOSE = ("input.messages[0].role_type",)
+
+OPERATIONS = {
+    operation.name: operation
+    for operation in (
+        Operation("Healthcheck", _nothing),
+        Operation(
+            "AddMessages", _messages, (*_below("", "group_id", "messages"), *_MESSAGE), _WHOSE, _WHEN_SAID
+        ),
+        Operation(
+            "AddEpisodes", _episodes, (*_below("", "group_id", "items"), *_ITEM), (_ITEM[0],), (_ITEM[2],)
+        ),
+        Operation("AddEntityNode", _entity, _below("", "uuid", "group_id", "name")),
+        Operation("SearchFacts", _search, _below("", "group_ids", "query")),
+        Operation("GetEntityEdge", _named, _below("", "uuid")),
+        Operation("GetEpisodes", _last, _below("", "group_id", "last_n")),
+        Operation("GetMemory", _memory, (*_below("", "group_id", "messages"), *_MESSAGE), _WHOSE, _WHEN_SAID),
+        Operation("DeleteEntityEdge", _named, _below("", "uuid")),
+        Operation("DeleteEpisode", _named, _below("", "uuid")),
+        Operation("DeleteGroup", _group, _below("", "group_id")),
+        Operation("ClearAll", _nothing),
+    )
+}

@@ -1,0 +1,76 @@
+"""Episodes that say exactly what a test means: their body is the extraction itself.
+
+The scripted model answers with the body it is shown, so a test decides what is read from an episode; its
+vectors are those of words, with synonyms that share none.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsvc.v1 import types_pb2 as typ
+from tests.support.client import episode
+from tests.support.scripted_openai import Outcome, Request, answer, edge, node, replies, reply_body
+
+DIMENSION = 512
+JAN, FEB, MAR, APR, MAY, JUN = (1_704_067_200_000 + 30 * 86_400_000 * month for month in range(6))  # of 2024
+# Words of one meaning: their vectors are equal, their letters are not.
+SYNONYMS = {"physician": "doctor", "automobile": "car", "residence": "home"}
+_WORD = re.compile(r"\w+")
+
+
+def fact(name: str, source: str, target: str, text: str = "", **more: Any) -> dict[str, Any]:
+    """A statement to be read: `text` defaults to the bare words; `more` as in a model's answer."""
+    words = text or f"{source} {name.lower().replace('_', ' ')} {target}"
+    return edge(name, words, source, target, **more)
+
+
+def body(*facts: Mapping[str, Any], names: Sequence[str] = ()) -> str:
+    """The body of an episode that says `facts` and names their ends and `names`."""
+    ends = [end for each in facts for end in (each["source_ref"], each["target_ref"])]
+    refs = {name: f"n{number}" for number, name in enumerate(dict.fromkeys([*ends, *names]))}
+    nodes = [node(ref, name) for name, ref in refs.items()]
+    edges = [
+        {**each, "source_ref": refs[each["source_ref"]], "target_ref": refs[each["target_ref"]]}
+        for each in facts
+    ]
+    return json.dumps(answer(nodes, edges), ensure_ascii=False)
+
+
+def telling(at_ms: int, *facts: Mapping[str, Any], uuid: str | None = None) -> typ.EpisodeItem:
+    """An episode that says `facts` at a time."""
+    return episode(body(*facts), at_ms, uuid=uuid)
+
+
+def reads_bodies(request: Request) -> Outcome | Mapping[str, Any]:
+    """The script of the model: extractions are what bodies say, vectors those of `vector`."""
+    if request.endpoint == "embeddings":
+        return reply_body(json.dumps(_embeddings(request.body)))
+    _, brace, said = request.text.partition("{")
+    if not brace:
+        return answer()
+    found: Mapping[str, Any] = json.loads(brace + said)
+    return found
+
+
+def vector(text: str) -> NDArray[np.float64]:
+    """Of length 1, as the service has it; equal for texts of equal meaning."""
+    words = (SYNONYMS.get(word, word) for word in _WORD.findall(text.casefold()))
+    numbers = np.array(replies.vector(" ".join(words), DIMENSION))
+    unit: NDArray[np.float64] = numbers / np.linalg.norm(numbers)
+    return unit
+
+
+def _embeddings(asked: Mapping[str, Any]) -> dict[str, Any]:
+    data = [
+        {"object": "embedding", "index": index, "embedding": vector(text).tolist()}
+        for index, text in enumerate(asked["input"])
+    ]
+    usage = {"prompt_tokens": 1, "total_tokens": 1}
+    return {"object": "list", "model": asked["model"], "data": data, "usage": usage}

@@ -1,0 +1,204 @@
+"""Spec 004 §15 and §16 "Maintenance": what is deleted is gone, deleting again is fine, coming back works."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgsvc.v1 import admin_pb2 as adm
+from kgsvc.v1 import ingestion_pb2 as ing
+from kgsvc.v1 import retrieval_pb2 as ret
+from kgsvc.v1 import types_pb2 as typ
+from tests.acceptance.refusals import refused
+from tests.acceptance.saying import FEB, JAN, body, fact, telling
+from tests.support.client import CALL_S, Client, granted
+from tests.support.scripted_openai import ScriptedOpenAI, hanging
+from tests.support.store_spec import StoreSpec, dumped
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+WORKS = fact("WORKS_AT", "Alice", "Acme")
+LIVES = fact("LIVES_IN", "Alice", "Oslo")
+HELD = fact("KNOWS", "Alice", "Held")
+
+
+async def delete_group(client: Client, group: str) -> adm.DeleteGroupOutput:
+    """DeleteGroup."""
+    request = adm.DeleteGroupRequest(input=adm.DeleteGroupInput(group_id=group))
+    return granted(await client.admin.DeleteGroup(request, timeout=CALL_S)).output
+
+
+async def delete_episode(client: Client, uuid: str, group: str | None = None) -> adm.DeleteEpisodeOutput:
+    """DeleteEpisode."""
+    request = adm.DeleteEpisodeRequest(input=adm.DeleteEpisodeInput(uuid=uuid, group_id=group))
+    return granted(await client.admin.DeleteEpisode(request, timeout=CALL_S)).output
+
+
+async def delete_edge(client: Client, uuid: str) -> adm.DeleteEntityEdgeOutput:
+    """DeleteEntityEdge."""
+    request = adm.DeleteEntityEdgeRequest(input=adm.DeleteEntityEdgeInput(uuid=uuid))
+    return granted(await client.admin.DeleteEntityEdge(request, timeout=CALL_S)).output
+
+
+async def test_delete_group_removes_everything_of_it(client: Client, group: str, spec: StoreSpec) -> None:
+    kept = f"{group}-kept"
+    for name in (group, kept):
+        await client.ingest(name, [telling(JAN, WORKS, uuid="a"), telling(FEB, LIVES, uuid="b")])
+    (gone, *_) = await client.search(group, "Alice")
+    deleted = await delete_group(client, group)
+    assert deleted.success
+    assert deleted.message
+    assert await client.get_episodes(group) == []
+    assert await client.search(group, "Alice") == []
+    assert await client.list_items(group) == []
+    request = ret.GetEntityEdgeRequest(input=ret.GetEntityEdgeInput(uuid=gone.uuid))
+    assert (await refused(client, "GetEntityEdge", request)).code == "NOT_FOUND"
+    dump = await dumped(spec, group)
+    assert (dump.episodes, dump.entities, dump.facts, dump.mentions) == ((), (), (), ())
+    assert dump.names == {}
+    assert len(await client.search(kept, "Alice")) == 2
+    assert len(await client.get_episodes(kept)) == 2
+
+
+async def test_delete_group_is_idempotent(client: Client, group: str) -> None:
+    await client.ingest(group, [telling(JAN, WORKS)])
+    for name in (group, group, f"{group}-never-there"):
+        assert (await delete_group(client, name)).success
+
+
+async def test_a_deleted_group_can_be_filled_again(client: Client, group: str) -> None:
+    items = [telling(JAN, WORKS, uuid="a"), telling(FEB, LIVES, uuid="b")]
+    first = await client.add_episodes(group, items, idempotency_key="key")
+    await client.wait_receipt(first.receipt_id)
+    before = [each.fact for each in await client.search(group, "Alice")]
+    await delete_group(client, group)
+    again = await client.add_episodes(group, items, idempotency_key="key")
+    assert not any(item.duplicate for item in again.items), "nothing of the group is remembered"
+    await client.wait_receipt(again.receipt_id)
+    assert [each.fact for each in await client.search(group, "Alice")] == before
+
+
+async def test_delete_group_stops_work_under_way(
+    client: Client, group: str, patient_model: ScriptedOpenAI, spec: StoreSpec
+) -> None:
+    patient_model.fail(hanging(), match="Held", times=None)
+    calls = len(patient_model.requests)
+    await client.add_episodes(group, [telling(JAN, HELD, uuid="held")])
+    await patient_model.received(calls + 1)
+    await delete_group(client, group)
+    patient_model.heal()
+    await client.ingest(group, [telling(JAN, WORKS, uuid="new")])
+    assert [each.fact for each in await client.search(group, "Alice")] == ["Alice works at Acme"]
+    assert {each.name for each in (await dumped(spec, group)).entities} == {"Alice", "Acme"}
+
+
+async def test_delete_entity_edge_is_idempotent(client: Client, group: str) -> None:
+    await client.ingest(group, [telling(JAN, WORKS, LIVES)])
+    best, other = await client.search(group, "Alice works at Acme")
+    for uuid in (best.uuid, best.uuid, f"{group}-never-there"):
+        deleted = await delete_edge(client, uuid)
+        assert deleted.success
+        assert deleted.message
+    assert [each.uuid for each in await client.search(group, "Alice works at Acme")] == [other.uuid]
+    request = ret.GetEntityEdgeRequest(input=ret.GetEntityEdgeInput(uuid=best.uuid))
+    assert (await refused(client, "GetEntityEdge", request)).code == "NOT_FOUND"
+
+
+async def test_delete_entity_edge_keeps_nodes_and_episodes(
+    client: Client, group: str, spec: StoreSpec
+) -> None:
+    await client.ingest(group, [telling(JAN, WORKS, uuid="a")])
+    (only,) = await client.search(group, "Alice")
+    await delete_edge(client, only.uuid)
+    dump = await dumped(spec, group)
+    assert {each.name for each in dump.entities} == {"Alice", "Acme"}
+    assert [each.uuid for each in dump.episodes] == ["a"]
+    assert dump.facts == ()
+
+
+async def test_a_deleted_fact_comes_back_only_when_told_anew(client: Client, group: str) -> None:
+    await client.ingest(group, [telling(JAN, WORKS, uuid="a")])
+    (only,) = await client.search(group, "Alice")
+    await delete_edge(client, only.uuid)
+    await client.ingest(group, [telling(JAN, WORKS, uuid="a")])
+    assert await client.search(group, "Alice") == [], "sending the same item again says nothing new"
+    await client.ingest(group, [telling(FEB, WORKS, uuid="b")])
+    (anew,) = await client.search(group, "Alice")
+    assert list(anew.episodes) == ["b"]
+
+
+async def test_work_accepted_before_a_fact_was_deleted_cannot_bring_it_back(
+    client: Client, group: str, patient_model: ScriptedOpenAI
+) -> None:
+    await client.ingest(group, [telling(JAN, WORKS, uuid="a")])
+    (only,) = await client.search(group, "Alice")
+    patient_model.fail(hanging(), match="Held")
+    calls = len(patient_model.requests)
+    accepted = await client.add_episodes(group, [telling(FEB, WORKS, HELD, uuid="held")])
+    await patient_model.received(calls + 1)
+    await delete_edge(client, only.uuid)
+    patient_model.heal()
+    await client.wait_receipt(accepted.receipt_id)
+    assert [each.fact for each in await client.search(group, "Alice")] == ["Alice knows Held"]
+
+
+async def test_delete_episode_keeps_what_was_read_from_it(
+    client: Client, group: str, spec: StoreSpec
+) -> None:
+    await client.ingest(group, [telling(JAN, WORKS, uuid="a"), telling(FEB, LIVES, uuid="b")])
+    facts = await client.search(group, "Alice")
+    for uuid in ("a", "a", "never-there"):
+        deleted = await delete_episode(client, uuid, group)
+        assert deleted.success
+        assert deleted.message
+    assert [each.uuid for each in await client.get_episodes(group)] == ["b"]
+    assert await client.search(group, "Alice") == facts, "facts keep naming the episode"
+    dump = await dumped(spec, group)
+    assert {each.name for each in dump.entities} == {"Alice", "Acme", "Oslo"}
+    assert {episode for episode, _ in dump.mentions} == {"b"}
+
+
+async def test_a_deleted_episode_can_be_sent_again(client: Client, group: str) -> None:
+    await client.ingest(group, [telling(JAN, WORKS, uuid="a")])
+    await delete_episode(client, "a", group)
+    accepted = await client.add_episodes(group, [telling(FEB, LIVES, uuid="a")])
+    assert not accepted.items[0].duplicate, "even with other content: the first is forgotten"
+    await client.wait_receipt(accepted.receipt_id)
+    assert [each.body for each in await client.get_episodes(group)] == [body(LIVES)]
+    assert len(await client.search(group, "Alice")) == 2
+
+
+async def test_delete_episode_cancels_work_under_way(
+    client: Client, group: str, patient_model: ScriptedOpenAI, spec: StoreSpec
+) -> None:
+    patient_model.fail(hanging(), match="Held", times=None)
+    calls = len(patient_model.requests)
+    accepted = await client.add_episodes(group, [telling(JAN, HELD, uuid="held")])
+    await patient_model.received(calls + 1)
+    await delete_episode(client, "held", group)
+    items = await client.wait_receipt(accepted.receipt_id)
+    assert items["held"].state == typ.ITEM_STATE_DELETED
+    patient_model.heal()
+    await client.ingest(group, [telling(JAN, WORKS)])
+    assert {each.name for each in (await dumped(spec, group)).entities} == {"Alice", "Acme"}
+
+
+async def test_a_uuid_in_two_groups_must_be_told_apart(client: Client, group: str) -> None:
+    other = f"{group}-2"
+    shared = f"shared {group}"
+    for name in (group, other):
+        await client.add_episodes(name, [telling(JAN, WORKS, uuid=shared)])
+    request = adm.DeleteEpisodeRequest(input=adm.DeleteEpisodeInput(uuid=shared))
+    refusal = await refused(client, "DeleteEpisode", request)
+    assert (refusal.code, refusal.fields) == ("CONFLICT", ("input.group_id",))
+    assert len(await client.get_episodes(group)) == 1
+    await delete_episode(client, shared, group)
+    assert (await client.get_episodes(group), len(await client.get_episodes(other))) == ([], 1)
+
+
+async def test_entities_of_a_deleted_group_leave_their_names_free(client: Client, group: str) -> None:
+    for uuid in ("first", "second"):
+        given = ing.AddEntityNodeInput(uuid=uuid, group_id=group, name="Alice")
+        request = ing.AddEntityNodeRequest(input=given)
+        added = granted(await client.ingestion.AddEntityNode(request, timeout=CALL_S)).output
+        assert added.uuid == uuid
+        await delete_group(client, group)
