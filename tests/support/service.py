@@ -145,6 +145,12 @@ class Service:
         self.send(signal.SIGTERM)
         return await self.ended()
 
+    async def printed(self, text: str) -> None:
+        """Return once standard error holds `text`. Raises TimeoutError."""
+        async with asyncio.timeout(READY_S):
+            while text not in self.errors:  # noqa: ASYNC110  another process's event
+                await asyncio.sleep(_LOOK_S)
+
     async def ended(self) -> int:
         """The exit code, once the process has ended by itself. Raises Died."""
         assert self._process is not None
@@ -158,6 +164,11 @@ class Service:
         """End it in whatever state it is."""
         if self.running:
             await asyncio.to_thread(self.kill9)
+
+    @property
+    def errors(self) -> str:
+        """All it printed on standard error."""
+        return self._stderr.read_text(errors="replace")
 
     def said(self, last: int = 4_000) -> str:
         """The end of what it printed, for failure messages."""
