@@ -4,8 +4,9 @@
 
 The data set is {conversations: [{group_id, episodes: [{id, speaker, timestamp, text}]}], queries:
 [{group_id, question, category, evidence_ids}]}. Recall is the share of a question's evidence among the first
-k distinct episodes behind the facts found, in their order; questions without evidence are left out. `messages` makes one fact of each episode, as if
-extraction had kept every word; `offline` extracts by the rules that a server without a model uses.
+k distinct episodes behind the facts found, in their order; questions without evidence are left out.
+`messages` makes one fact of each episode, as if extraction had kept every word; `offline` extracts by the
+rules that a server without a model uses.
 """
 
 from __future__ import annotations
