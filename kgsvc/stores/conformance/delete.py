@@ -111,6 +111,11 @@ async def a_stale_lease_is_lost(store: Store, group_id: str) -> None:
         await accepted(store, episode(group_id, "e1"))
     (row,) = (await store.list_items(group_id, (), 9, None)).rows
     equal(row.state, ItemState.ACCEPTED, "list_items: an item of the new epoch")
+    equal(await store.renew([lease]), [], "renew: a lease from before")
+    anew = await leased(store, group_id, "worker-b")
+    await store.release(lease)
+    equal(await store.renew([lease, anew]), [group_id], "renew: after a late release of the old lease")
+    equal(await started(store, anew), ["e1"], "start_items: with the lease of the new epoch")
 
 
 async def a_callers_late_write_is_refused(store: Store, group_id: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import replace
 
 from kgsvc.domain.delta import Claim, GraphDelta, GroupHead, Guard, StaleItems
@@ -232,6 +233,35 @@ async def racing_deltas_apply_once(store: Store, group_id: str) -> None:
         expect(all(isinstance(r, RevisionChanged) for r in lost), f"apply: the losers got {lost!r}")
         found = {e.uuid for e in (await store.dump(group_id)).entities} & {e.uuid for e in made}
         equal(found, {won[0].uuid}, "dump: entities of racing deltas")
+
+
+async def a_cancelled_delta_is_whole_or_not_at_all(store: Store, group_id: str) -> None:
+    """Cancelling apply leaves all of a delta or nothing, and the group can be written to."""
+    for n in range(6):
+        made = entity(group_id, f"n{n}", f"Name {n}")
+        change = delta(group_id, entities=(made,), facts=(fact(f"f{n}", made, made),))
+        task = asyncio.create_task(store.apply(change, await guard(store, group_id)))
+        await asyncio.sleep(n * 0.0005)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        await _settle(store, group_id, entity(group_id, f"after{n}", f"After {n}"))
+        dump = await store.dump(group_id)
+        there = [
+            made in dump.entities,
+            any(f.uuid == f"f{n}" for f in dump.facts),
+            made.uuid in dump.names.values(),
+        ]
+        equal(len(set(there)), 1, f"apply: entity, fact and name of a cancelled delta are there: {there}")
+
+
+async def _settle(store: Store, group_id: str, last: Entity) -> None:
+    """Write behind whatever is still under way in the group."""
+    for _ in range(20):
+        with contextlib.suppress(RevisionChanged):
+            await write(store, group_id, entities=(last,))
+            return
+    raise ConformanceError("apply: RevisionChanged 20 times in a row with nobody else writing")
 
 
 async def _full(store: Store, group_id: str) -> GraphDelta:
