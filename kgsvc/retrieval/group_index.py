@@ -21,7 +21,7 @@ from kgsvc.retrieval.vectors import VectorColumn
 from kgsvc.stores.protocol import Changes, IndexedFact
 
 NEVER = 2**63 - 1  # the end of an open interval
-_ROW_BYTES = 450  # measured: uuid, its dict entry, list slots, bytes header, share of entity ids
+_ROW_BYTES = 250  # measured: uuid, its dict entry, list slots, bytes header, share of entity ids
 
 
 class GroupIndex:

@@ -132,7 +132,7 @@ async def test_growth_counts_towards_the_bound() -> None:
     before = cache.nbytes
     feed.write(*(fact(f"more{i}", "more text") for i in range(50)))
     await size(cache, feed)
-    assert cache.nbytes > before + 50 * 400
+    assert cache.nbytes > before + 50 * 250
     cache.forget("g")
     assert cache.nbytes == 0
 
