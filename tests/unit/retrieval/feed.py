@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from hypothesis import HealthCheck, settings
 
 from kgsvc.domain.delta import GroupHead
 from kgsvc.domain.model import Fact
@@ -15,6 +16,9 @@ from kgsvc.stores.protocol import Changes, IndexedFact
 
 NOW = 1_700_000_000_000
 SPACE = "test:4"
+
+# A busy machine is no failure.
+patient = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 
 def fact(

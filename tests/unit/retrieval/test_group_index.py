@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsvc.retrieval.group_index import GroupIndex
 from kgsvc.retrieval.packing import unpack
 from kgsvc.retrieval.query import Candidates, Query, parse
 from kgsvc.stores.protocol import IndexedFact
-from tests.unit.retrieval.feed import NOW, SPACE, fact, indexed, page, vector
+from tests.unit.retrieval.feed import NOW, SPACE, fact, indexed, page, patient, vector
 
 NORTH = np.frombuffer(vector(1, 0, 0, 0), "<f4")
 
@@ -118,7 +118,7 @@ def graphs(draw: st.DrawFn) -> list[IndexedFact]:
     return rows
 
 
-@settings(max_examples=60)
+@patient
 @given(graphs(), words, st.data())
 def test_history_leaves_no_trace(rows: list[IndexedFact], query: str, data: st.DataObject) -> None:
     """Any order of loading, cut into pages, with rows rewritten and others come and gone, ranks alike."""
@@ -138,6 +138,7 @@ def test_history_leaves_no_trace(rows: list[IndexedFact], query: str, data: st.D
         assert busy.candidates(asked) == straight.candidates(asked)
 
 
+@patient
 @given(graphs(), st.integers(-1, 1))
 def test_only_facts_valid_now_and_not_expired(rows: list[IndexedFact], offset: int) -> None:
     now = NOW + offset * 500
@@ -153,6 +154,7 @@ def test_only_facts_valid_now_and_not_expired(rows: list[IndexedFact], offset: i
     assert shown == expected
 
 
+@patient
 @given(graphs())
 def test_display_fields_are_the_facts_own(rows: list[IndexedFact]) -> None:
     shown = ask(index_of(*rows), "knows").packed

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsvc.retrieval.hops import FAR, MAX_HOPS, distances
+from tests.unit.retrieval.feed import patient
 
 
 def plain(edges: list[tuple[int, int]], nodes: int, center: int) -> list[int]:
@@ -17,6 +18,7 @@ def plain(edges: list[tuple[int, int]], nodes: int, center: int) -> list[int]:
     return [reached.get(node, FAR) for node in range(nodes)]
 
 
+@patient
 @given(st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=30), st.integers(0, 11))
 def test_distances_are_those_of_a_plain_search(edges: list[tuple[int, int]], center: int) -> None:
     sources = np.array([a for a, _ in edges], np.int32)

@@ -14,7 +14,7 @@ from kgsvc.retrieval.document import keyword_text
 from kgsvc.retrieval.function_words import WEIGHT, weight
 from kgsvc.retrieval.group_index import GroupIndex
 from kgsvc.retrieval.query import Query, parse
-from tests.unit.retrieval.feed import NOW, fact, indexed, page
+from tests.unit.retrieval.feed import NOW, fact, indexed, page, patient
 
 WORDS = ["alpha", "beta", "gamma", "delta", "the", "of", "東京", "京都"]
 
@@ -45,6 +45,7 @@ def by_keyword(index: GroupIndex, query: str) -> dict[str, float]:
 texts = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
 
 
+@patient
 @given(st.lists(texts, min_size=1, max_size=12), texts)
 def test_scores_are_the_formula(facts: list[str], query: str) -> None:
     index = GroupIndex("g")

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsvc.retrieval.postings import Packed, Postings, counts_of, rows_of
+from tests.unit.retrieval.feed import patient
 
 
 def entries(packed: Packed) -> list[tuple[int, int]]:
@@ -40,6 +41,7 @@ rows = st.dictionaries(
 )
 
 
+@patient
 @given(rows, st.randoms(use_true_random=False), st.data())
 def test_removing_leaves_what_a_fresh_one_would_hold(
     content: dict[int, dict[str, int]], shuffle: object, data: st.DataObject

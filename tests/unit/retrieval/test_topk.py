@@ -5,10 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsvc.retrieval.topk import best, tie_key
+from tests.unit.retrieval.feed import patient
 
 uuids = st.lists(st.text("ab東🎉", max_size=12), unique=True, min_size=1, max_size=20)
 
 
+@patient
 @given(uuids, st.data())
 def test_the_best_are_those_of_a_plain_sort(names: list[str], data: st.DataObject) -> None:
     scores = np.array([data.draw(st.sampled_from([0.5, 1.0, 2.0])) for _ in names])
@@ -19,6 +21,7 @@ def test_the_best_are_those_of_a_plain_sort(names: list[str], data: st.DataObjec
     assert best(rows, scores[rows], count, names, keys) == plain
 
 
+@patient
 @given(st.text(), st.text())
 def test_tie_keys_never_contradict_the_order(one: str, other: str) -> None:
     if one < other:
