@@ -12,7 +12,7 @@ from kgsvc.domain.extraction import ExtractedEdge
 from kgsvc.domain.identity import digest, event_qualifiers, fact_key, mint, slot_of
 from kgsvc.domain.model import Entity, Evidence, Fact, FactKind, Mention, Polarity
 from kgsvc.domain.text import normalise
-from kgsvc.domain.timeline import Row, Statement, Wording, fold
+from kgsvc.domain.timeline import Row, Statement, Wording, fold, thinned
 
 SUPERSEDED = "superseded"
 MERGED = "merged"
@@ -63,10 +63,12 @@ def plan(
     """
     names = _display_names(resolved, view)
     facts: list[Fact] = []
+    existing: defaultdict[str, list[Fact]] = defaultdict(list)
+    for fact in view.facts:
+        existing[fact.slot].append(fact)
+    taken = {fact.uuid for fact in view.facts} | {stone.uuid for stone in view.tombstones}
     for slot, fresh in _by_slot(statements, view.tombstones).items():
-        existing = [fact for fact in view.facts if fact.slot == slot]
-        taken = {fact.uuid for fact in existing} | {stone.uuid for stone in view.tombstones}
-        facts.extend(_plan_slot(group_id, slot, fresh, existing, taken, names, system_ms))
+        facts.extend(_plan_slot(group_id, slot, fresh, existing[slot], taken, names, system_ms))
     return GraphDelta(
         group_id=group_id,
         system_ms=system_ms,
@@ -137,17 +139,18 @@ def _plan_slot(
     system_ms: int,
 ) -> list[Fact]:
     rebuilt = [fact for fact in existing if fact.expired_reason in _REBUILT_REASONS]
-    known = {(s.wording.key, s.evidence) for fact in rebuilt for s in _statements_behind(fact)}
+    behind = {fact.uuid: _statements_behind(fact) for fact in rebuilt}
+    old = [s for statements in behind.values() for s in statements]
+    known = {(s.wording.key, s.evidence) for s in old}
     new = [s for s in fresh if (s.wording.key, s.evidence) not in known]
     if not new:
         return []
-    rows = fold([*(s for fact in rebuilt for s in _statements_behind(fact)), *new])
-    owners = _owners(rows, rebuilt)
+    rows = fold([*old, *new])
+    owners = _owners(rows, rebuilt, behind)
     uuids: dict[int, str] = {}
     for row in rows:
         owner = owners.get(id(row))
-        key = fact_key(slot, row.wording.target_uuid, row.start_ms, row.wording.fact)
-        uuids[id(row)] = mint("fact", group_id, key, taken) if owner is None else owner.uuid
+        uuids[id(row)] = mint("fact", group_id, _key(slot, row), taken) if owner is None else owner.uuid
         taken.add(uuids[id(row)])
     written = [_fact(group_id, slot, row, owners.get(id(row)), uuids, names, system_ms) for row in rows]
     before = {fact.uuid: fact for fact in rebuilt}
@@ -175,15 +178,23 @@ def _statements_behind(fact: Fact) -> list[Statement]:
     return [Statement(wording, evidence) for evidence in fact.evidence]
 
 
-def _owners(rows: list[Row], existing: list[Fact]) -> dict[int, Fact]:
+def _key(slot: str, row: Row) -> str:
+    return fact_key(slot, row.wording.target_uuid, row.start_ms, row.wording.fact)
+
+
+def _owners(rows: list[Row], existing: list[Fact], behind: Mapping[str, list[Statement]]) -> dict[int, Fact]:
     """Which stored fact each row continues: the one whose first statement it holds."""
+    holders: defaultdict[tuple[tuple[str, str, str], Evidence], list[Row]] = defaultdict(list)
+    for row in rows:
+        for evidence in row.evidence:
+            holders[row.wording.key, evidence].append(row)
     owners: dict[int, Fact] = {}
     for fact in sorted(existing, key=lambda f: (f.created_ms, f.uuid)):
-        key = _statements_behind(fact)[0].wording.key if fact.evidence else None
-        for row in rows:
-            if row.wording.key == key and fact.evidence[0] in row.evidence and id(row) not in owners:
-                owners[id(row)] = fact
-                break
+        for first in behind[fact.uuid][:1]:
+            holding = holders[first.wording.key, first.evidence]
+            free = next((row for row in holding if id(row) not in owners), None)
+            if free is not None:
+                owners[id(free)] = fact
     return owners
 
 
@@ -196,7 +207,7 @@ def _fact(
     names: Mapping[str, str],
     system_ms: int,
 ) -> Fact:
-    wording, first = row.wording, row.evidence[0]
+    wording, first, kept = row.wording, row.evidence[0], thinned(row.evidence)
     source_name, target_name = names[wording.source_uuid], names[wording.target_uuid]
     base = owner or Fact(
         uuid=uuids[id(row)],
@@ -219,13 +230,13 @@ def _fact(
         base,
         source_name=source_name,
         target_name=target_name,
-        fact_key=fact_key(slot, wording.target_uuid, row.start_ms, wording.fact),
+        fact_key=_key(slot, row),
         valid_ms=first.stated_valid_ms,
         reference_ms=first.reference_ms if first.stated_valid_ms is not None else row.start_ms,
         keywords=wording.keywords,
         weight=wording.weight,
-        episodes=tuple(dict.fromkeys(e.episode_uuid for e in sorted(row.evidence, key=_by_reference))),
-        evidence=tuple(row.evidence),
+        episodes=tuple(dict.fromkeys(e.episode_uuid for e in sorted(kept, key=_by_reference))),
+        evidence=kept,
     )
     return _closed(fact, row, uuids, system_ms)
 

@@ -4,15 +4,21 @@ The rows of a slot are a function of the set of its statements, never of their a
 and new, are sorted and folded anew. A statement equal in text to the open row joins it; another text closes
 the open row at its own start; ENDS and DENIES close the row of the target they name. An earlier statement
 that arrives late thereby comes out already closed.
+
+A row keeps a bounded part of the statements that joined it (`thinned`): what is said ten thousand times must
+not cost as much with every commit. The kept ones fold to the same rows. Only a contradiction that arrives
+later, with a time amid those left out, finds the row reopened at the next kept statement behind it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kgsvc.domain.model import Evidence, FactKind, Polarity
 from kgsvc.domain.text import normalise
+
+KEPT = 64  # statements of a row that are kept at each of its ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +34,12 @@ class Wording:
     qualifiers: Mapping[str, str] = field(default_factory=dict)
     keywords: tuple[str, ...] = ()
     weight: float = 1.0
+    # Equal for statements that are duplicates of one another when their intervals overlap.
+    key: tuple[str, str, str] = field(init=False, repr=False, compare=False)
 
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """Equal for statements that are duplicates of one another when their intervals overlap."""
-        return (normalise(self.fact), self.target_uuid, self.polarity.value)
+    def __post_init__(self) -> None:
+        key = (normalise(self.fact), self.target_uuid, self.polarity.value)
+        object.__setattr__(self, "key", key)  # asked for many times a statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +68,10 @@ class Row:
     closed_ms: int | None = None
     closed_by: Row | None = None
     closed_by_episode: str | None = None
+    _joined: set[Evidence] = field(default_factory=set, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._joined.update(self.evidence)
 
     @property
     def end_ms(self) -> int | None:
@@ -73,11 +84,20 @@ class Row:
 
     def join(self, evidence: Evidence) -> None:
         """Another statement of the same; the latest stated end counts."""
-        if evidence in self.evidence:
+        if evidence in self._joined:
             return
+        self._joined.add(evidence)
         self.evidence.append(evidence)
         if evidence.stated_invalid_ms is not None:
             self.stated_end_ms = evidence.stated_invalid_ms
+
+
+def thinned(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """What is kept of a row's statements, given in order: the first, the last and those that state an end."""
+    if len(evidence) <= 2 * KEPT:
+        return tuple(evidence)
+    between = [e for e in evidence[KEPT:-KEPT] if e.stated_invalid_ms is not None]
+    return (*evidence[:KEPT], *between, *evidence[-KEPT:])
 
 
 class _Fold:
