@@ -47,8 +47,9 @@ class CachingEmbedder:
 
     def _remember(self, entries: Iterable[tuple[str, bytes]]) -> None:
         for text, vector in entries:
+            if text not in self._cache:  # two calls may have asked for the same at once
+                self._bytes += len(vector) + 4 * len(text)
             self._cache[text] = vector
-            self._bytes += len(vector) + 4 * len(text)
         while self._bytes > _CACHED_BYTES:
             text, vector = self._cache.popitem(last=False)
             self._bytes -= len(vector) + 4 * len(text)
