@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.delta import GraphDelta, Guard, NameView, SlotView
-from kgsvc.domain.entities import BatchItem, candidate_uuids, keys_of, resolve
-from kgsvc.domain.errors import LeaseLost, RevisionChanged, StepError
+from kgsvc.domain.entities import BatchItem, Resolved, candidate_uuids, keys_of, resolve
+from kgsvc.domain.errors import LeaseLost, Overloaded, RevisionChanged
 from kgsvc.domain.items import ItemState, Lease, QueuedItem, Transition
-from kgsvc.domain.plan import plan, statements_of
+from kgsvc.domain.plan import SlotStatement, plan, statements_of
 from kgsvc.ingestion.embedding import CachingEmbedder
 from kgsvc.ingestion.stages import Stage
 from kgsvc.stores.protocol import GraphStore
 
 _TRIES = 20  # plans of one batch that a caller's own writes may overtake
+_RETRY_AFTER_MS = 500
+_INLINE = 200  # nodes, edges and known statements; planning more than this is done off the event loop
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,8 @@ class Committer:
         self._clock = clock
 
     async def commit(self, lease: Lease, works: Sequence[Work]) -> None:
-        """All of `works` or nothing. Raises StepError, StaleItems, LeaseLost, StoreUnavailable."""
+        """All of `works` or nothing. Raises StepError, StaleItems, LeaseLost, Overloaded (the group changes
+        without a pause), StoreUnavailable."""
         items = [BatchItem(w.item.episode, w.stage.extraction, w.item.accepted_ms) for w in works]
         vectors = {text: v for work in works for text, v in (work.stage.vectors or {}).items()}
         for _ in range(_TRIES):
@@ -45,7 +51,8 @@ class Committer:
             except RevisionChanged:
                 continue
             return
-        raise StepError(f"the group changed under {_TRIES} plans in a row")
+        # Nothing is wrong with the items: no attempt is counted against them.
+        raise Overloaded(f"the group changed under {_TRIES} plans in a row", _RETRY_AFTER_MS)
 
     async def _plan(
         self, lease: Lease, items: Sequence[BatchItem], vectors: Mapping[str, bytes]
@@ -56,11 +63,19 @@ class Committer:
         if names.head.epoch != lease.epoch:
             raise LeaseLost("the group was deleted")
         system_ms = max(now_ms, names.head.last_ms + 1)
-        resolved = resolve(names, group_id, items, system_ms)
-        statements = statements_of(resolved, items)
+        said = sum(len(item.extraction.nodes) + len(item.extraction.edges) for item in items)
+
+        def understand() -> tuple[Resolved, list[SlotStatement]]:
+            resolved = resolve(names, group_id, items, system_ms)
+            return resolved, statements_of(resolved, items)
+
+        resolved, statements = await _computed(said, understand)
         slots = {entry.slot for entry in statements}
         view = await self._store.slots(group_id, slots) if slots else SlotView()
-        delta = plan(group_id, items, resolved, statements, view, system_ms)
+        known = sum(len(fact.evidence) for fact in view.facts)
+        delta = await _computed(
+            said + known, lambda: plan(group_id, items, resolved, statements, view, system_ms)
+        )
         uuids = tuple(item.episode.uuid for item in items)
         delta = replace(
             delta,
@@ -84,3 +99,8 @@ class Committer:
         missing = set(wanted.values()) - known.keys()
         extra = await self._embedder.vectors(missing) if missing else {}
         return {uuid: known[text] if text in known else extra[text] for uuid, text in wanted.items()}
+
+
+async def _computed(size: int, work: Callable[[], T]) -> T:
+    """What `work` returns: at once if there is little to do, else from a thread."""
+    return work() if size <= _INLINE else await asyncio.to_thread(work)
