@@ -31,9 +31,10 @@ $(VENV)/.runtime: requirements.txt requirements-build.txt pyproject.toml
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# What comes without a wheel is built with the pinned setuptools.
 $(VENV)/.dev: $(VENV)/.runtime requirements-dev.txt
 	@echo "installing what tests and checks need into $(VENV) ..."
-	@$(PIP) install --require-hashes -r requirements-dev.txt
+	@$(PIP) install --no-build-isolation --require-hashes -r requirements-dev.txt
 	@touch $@
 
 venv: $(VENV)/.dev ## Make the virtual environment for development
