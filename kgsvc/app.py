@@ -186,6 +186,8 @@ async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterat
 
 def run(settings: Settings, announce: Callable[[Running], None]) -> None:
     """Serve until SIGTERM or SIGINT, then drain. Raises what `running` raises."""
+    # Threads that extract or load an index give the event loop its turn after 1 ms, not 5.
+    sys.setswitchinterval(0.001)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(serve(settings, announce))
 
