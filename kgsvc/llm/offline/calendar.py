@@ -36,7 +36,7 @@ def make_day(year: int, month: int = 1, day: int = 1) -> int | None:
 
 
 def shift(day: int, unit: str, count: int) -> int | None:
-    """`day` moved by `count` units; a month's end stays a month's end (31 March minus a month: 28 February)."""
+    """`day` moved by `count` units; 31 March less a month is 28 February."""
     if unit in _DAYS_PER:
         return checked(day + count * _DAYS_PER[unit])
     at = date.fromordinal(day)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kgsvc.domain.extraction import ExtractionRequest
 from kgsvc.domain.model import Episode, RoleType, Source
 from kgsvc.llm.offline.gazetteer import MEN, PLACES, WOMEN, WORK_WORDS
 from kgsvc.llm.offline.lexicon import COMMON, HONORIFICS, STOP
+from kgsvc.llm.offline.lists import word_set
 from kgsvc.llm.offline.names import find_names, type_of
 from kgsvc.llm.offline.scene import Scene
 from kgsvc.llm.offline.speakers import Turn, participants_of
@@ -22,10 +23,16 @@ _TITLE_END = re.compile(r"\. |\n+")
 _LONGEST_TITLE = 200
 _OPENING = 150  # characters in which the first sentence's own name is looked for
 _BRACKETS = re.compile(r" ?\([^()]{1,80}\)\Z")
-_SMALL = frozenset("of the a an and in on at to for from with de la le von van der du del & vs or".split())
+_SMALL = word_set(
+    """
+    of the a an and in on at to for from with de la le von van der du del & vs or
+    """
+)
 _SHORTEST_NICKNAME = 3
 _SCANNED = 4_000  # characters of an earlier episode that are searched for what "the project" means
-_PERSON_BRACKETS = re.compile(r"\b(?:born|footballer|actor|actress|singer|politician|player|bishop|writer|director)\b")
+_PERSON_BRACKETS = re.compile(
+    r"\b(?:born|footballer|actor|actress|singer|politician|player|bishop|writer|director)\b"
+)
 
 
 @dataclass(slots=True)
@@ -70,7 +77,7 @@ def enter(scene: Scene, cast: Cast, turn: Turn, episode: Episode) -> str:
     return turn.content if turn.speaker else _entitle(scene, cast, turn.content, episode)
 
 
-def _names_of(kind: str, episodes: Iterable[Episode]) -> Iterable[str]:
+def _names_of(kind: str, episodes: Iterable[Episode]) -> Iterator[str]:
     for episode in episodes:
         text = episode.body[:_SCANNED]
         for name in reversed(find_names(text, words_of(text))):
@@ -129,7 +136,11 @@ def _entitle(scene: Scene, cast: Cast, content: str, episode: Episode) -> str:
     for other in (short, short.split(",", 1)[0], *_opening_name(rest, short)):
         cast.aliases[other.lower()] = title
     parts = short.split(",", 1)[0].split()
-    if len(parts) in (2, 3, 4) and scene.subject.type in ("Person", "Entity") and all(p[0].isupper() for p in parts):
+    if (
+        len(parts) in (2, 3, 4)
+        and scene.subject.type in ("Person", "Entity")
+        and all(p[0].isupper() for p in parts)
+    ):
         for part in (parts[0], parts[-1]):
             if _is_name(part.lower()) and len(part) > 2:
                 cast.aliases.setdefault(part.lower(), title)
@@ -147,7 +158,7 @@ def _opening_name(text: str, short: str) -> list[str]:
     """The fuller name that the first sentence begins with: "Shawn Adam Levy (born …"."""
     opening = text[:_OPENING]
     names = find_names(opening, words_of(opening))
-    if names and names[0].first == 0 and names[0].text.split()[0] == short.split()[0]:
+    if names and names[0].first == 0 and names[0].text.split()[0] == short.split(maxsplit=1)[0]:
         return [names[0].text]
     return []
 

@@ -15,11 +15,31 @@ from numpy.typing import NDArray
 from kgsvc.domain.text import tokens
 from kgsvc.llm.protocol import Usage, Vectors
 
-_INLINE_CHARACTERS = 2_000  # batches up to this size are embedded on the event loop: a fraction of a millisecond
+_INLINE_CHARACTERS = (
+    2_000  # batches up to this size are embedded on the event loop: a fraction of a millisecond
+)
+_PLACES = 4  # dimensions of a word itself: two words seldom share all of them
 _PIECES_WEIGHT = 0.5  # of all pieces of a word together, beside the word itself
+_LIGHT_WEIGHT = 0.2  # of words that are in every text
 _SHORTEST, _LONGEST = 3, 5  # characters of a piece
 _LONGEST_WORD = 64  # characters of a word that are cut to pieces
 _CACHED_WORDS = 65_536
+
+# Part of the space "hashing-v1": another list makes another space.
+_LIGHT = frozenset(
+    tokens(
+        """
+        a about after again all also am an and any are as at be because been before being between both
+        but by can could did do does doing don't down during each every few for from further get go had
+        has have having he her here hers him his how i if in into is it its it's just know like make me
+        more most much my no nor not now of off on once only or other our out over own really same she
+        should so some such than that the their them then there these they thing this those through to
+        too under until up us very was we were what when where which while who whom why will with would
+        yes yet you your i'm i've i'll i'd you're you've we're they're that's what's hey hi hello thanks
+        thank wow yeah oh okay ok great good nice asked said
+        """
+    )
+)
 
 _Buckets = tuple[NDArray[np.intp], NDArray[np.float32]]
 
@@ -28,7 +48,7 @@ class HashingEmbedder:
     """Implements Embedder by signed feature hashing; the same text gives the same vector everywhere.
 
     Texts are near that share words, or pieces of words ("colour", "color"); meaning beyond that it does not
-    know. A word's weight grows with the logarithm of its count.
+    know. A word's weight grows with the logarithm of its count; words that are everywhere weigh little.
     """
 
     def __init__(self, dimension: int = 256) -> None:
@@ -88,9 +108,11 @@ def _buckets(word: str, dimension: int) -> _Buckets:
     weights: dict[int, float] = {}
     pieces = list(_pieces(word))
     share = _PIECES_WEIGHT / math.sqrt(len(pieces)) if pieces else 0.0
-    for feature, weight in ((f"w:{word}", 1.0), *((piece, share) for piece in pieces)):
+    whole = [(f"{number}:{word}", 1.0 / math.sqrt(_PLACES)) for number in range(_PLACES)]
+    scale = _LIGHT_WEIGHT if word in _LIGHT else 1.0
+    for feature, weight in (*whole, *((piece, share) for piece in pieces)):
         place, sign = _hash(feature, dimension)
-        weights[place] = weights.get(place, 0.0) + sign * weight
+        weights[place] = weights.get(place, 0.0) + sign * weight * scale
     return (
         np.fromiter(weights.keys(), dtype=np.intp, count=len(weights)),
         np.fromiter(weights.values(), dtype=np.float32, count=len(weights)),

@@ -9,19 +9,34 @@ from typing import Any
 from kgsvc.domain.extraction import ExtractedEdge
 from kgsvc.domain.model import Episode, FactKind
 from kgsvc.llm.offline.cast import Cast
-from kgsvc.llm.offline.prose import finished, read_text
+from kgsvc.llm.offline.lists import word_set
+from kgsvc.llm.offline.prose import read_text
 from kgsvc.llm.offline.relations import BY_NAME, screaming
 from kgsvc.llm.offline.scene import Draft, Scene
+from kgsvc.llm.offline.wording import finished
 
 _DEEPEST = 12
 _MOST_VALUES = 5_000
 _LONGEST_VALUE = 200  # characters; longer strings are read as text
-_NAME_KEYS = ("name", "full_name", "fullname", "display_name", "title", "label", "username", "login", "email", "slug")
+_NAME_KEYS = (
+    "name",
+    "full_name",
+    "fullname",
+    "display_name",
+    "title",
+    "label",
+    "username",
+    "login",
+    "email",
+    "slug",
+)
 _IDENTITY_KEYS = ("id", "uuid", "key", "code", "identifier")
 _SPEAKER_KEYS = ("speaker", "role", "author", "from", "sender", "user")
 _SPOKEN_KEYS = ("content", "text", "message", "body")
-_TEXT_KEYS = frozenset(
-    "description notes note comment comments content text body message summary bio about details abstract".split()
+_TEXT_KEYS = word_set(
+    """
+    description notes note comment comments content text body message summary bio about details abstract
+    """
 )
 _TYPE_KEYS = ("type", "kind", "category", "@type")
 _SCALARS = (str, int, float, bool)
@@ -44,10 +59,12 @@ _KNOWN_KEYS = {
     "leads": "LEADS",
     "member_of": "MEMBER_OF",
 }
-_PEOPLE_ONLY = frozenset("WORKS_AT LIVES_IN IS_FROM MARRIED_TO LIKES SPEAKS INTERESTED_IN".split())
-_PEOPLE_KEYS = frozenset(
-    "person people user users employee employees member members customer customers contact contacts author authors "
-    "manager owner assignee lead team staff friend friends student students".split()
+_PEOPLE_ONLY = word_set("WORKS_AT LIVES_IN IS_FROM MARRIED_TO LIKES SPEAKS INTERESTED_IN")
+_PEOPLE_KEYS = word_set(
+    """
+    person people user users employee employees member members customer customers contact contacts
+    author authors manager owner assignee lead team staff friend friends student students
+    """
 )
 
 
@@ -141,7 +158,9 @@ class _Walk:
         if known in _PEOPLE_ONLY and owner.type not in ("Person", "Entity"):
             known = None
         relation = BY_NAME.get(known) if known else None
-        many = key.lower() != _singular(key).lower() or (relation is not None and relation.kind is FactKind.STATE)
+        many = key.lower() != _singular(key).lower() or (
+            relation is not None and relation.kind is FactKind.STATE
+        )
         name = relation.name if relation else screaming(f"HAS_{_words(_singular(key))}" if key else "HAS")
         kind = relation.kind if relation else FactKind.STATE if many else FactKind.FUNCTIONAL
         if relation:
@@ -151,9 +170,7 @@ class _Walk:
             fact = f"{owner.name} {words} {written}."
         else:
             fact = f"{owner.name} has {_words(key)} {written}."
-        edge = ExtractedEdge(
-            name, finished(fact), owner.ref, target.ref, self.scene.reference_ms, None, kind
-        )
+        edge = ExtractedEdge(name, finished(fact), owner.ref, target.ref, self.scene.reference_ms, None, kind)
         self.scene.add(edge)
 
     def _text(self, text: str, owner: Draft | None) -> None:
@@ -180,7 +197,9 @@ def _name(value: dict[str, Any]) -> tuple[str, str]:
         found = value.get(key)
         if isinstance(found, (str, int)) and not isinstance(found, bool) and str(found).strip():
             name = str(found).strip()
-            return key, name if isinstance(found, str) and key not in _IDENTITY_KEYS else _tagged(value, key, name)
+            return key, name if isinstance(found, str) and key not in _IDENTITY_KEYS else _tagged(
+                value, key, name
+            )
     first, last = value.get("first_name"), value.get("last_name")
     if isinstance(first, str) and isinstance(last, str) and (first + last).strip():
         return "first_name", f"{first} {last}".strip()
@@ -200,11 +219,15 @@ def _kind(value: dict[str, Any], key: str) -> str:
     if key.lower() in _PEOPLE_KEYS or "first_name" in value or "full_name" in value:
         return "Person"
     single = _singular(key).lower()
-    return {"project": "Project", "company": "Organization", "organization": "Organization"}.get(single, "Entity")
+    return {"project": "Project", "company": "Organization", "organization": "Organization"}.get(
+        single, "Entity"
+    )
 
 
 def _is_text(key: str, value: str) -> bool:
-    return len(value) > _LONGEST_VALUE or (key.rsplit(" ", 1)[-1].lower() in _TEXT_KEYS and " " in value.strip())
+    return len(value) > _LONGEST_VALUE or (
+        key.rsplit(" ", 1)[-1].lower() in _TEXT_KEYS and " " in value.strip()
+    )
 
 
 def _finite(value: str | float | bool) -> str | float | bool:
@@ -227,4 +250,3 @@ def _singular(key: str) -> str:
     if key.endswith("ies") and len(key) > 4:
         return f"{key[:-3]}y"
     return key[:-1] if key.endswith("s") and not key.endswith(("ss", "us", "is")) and len(key) > 3 else key
-

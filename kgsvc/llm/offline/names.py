@@ -8,8 +8,10 @@ from typing import NamedTuple
 from kgsvc.llm.offline.gazetteer import (
     EVENT_WORDS,
     MEN,
+    ORGANISATION_HEADS,
     ORGANISATION_MARKS,
     ORGANISATION_WORDS,
+    PLACE_HEADS,
     PLACE_WORDS,
     PLACES,
     PROJECT_WORDS,
@@ -34,11 +36,17 @@ from kgsvc.llm.offline.lexicon import (
     VAGUE,
     WEEKDAYS,
 )
+from kgsvc.llm.offline.lists import word_set
 from kgsvc.llm.offline.verbs import verb
 from kgsvc.llm.offline.words import Word
 
 _LONGEST = 8  # words of a name
-_CONNECTORS = frozenset("of de la le les van von der den di da do dos del du bin ibn al el the y e ap".split())
+_INSIDE_MARKS = frozenset([",", "'s", "’s", ")", "&", "/", "(", "-", ";"])
+_CONNECTORS = word_set(
+    """
+    of de la le les van von der den di da do dos del du bin ibn al el the y e ap
+    """
+)
 _QUOTES = {'"': '"', "“": "”", "”": "”", "«": "»"}
 _CALENDAR = frozenset([*MONTHS, *WEEKDAYS])
 _NEVER = (PRONOUNS | INTERJECTIONS | MODALS | BE | HAVE | DO | CONJUNCTIONS | DETERMINERS) - {"may", "will"}
@@ -47,11 +55,14 @@ _ORDINARY_ENDINGS = (
     *("ing", "ly", "ed", "tion", "sion", "ness", "ment", "ity", "ism", "ful", "less", "ous", "able"),
     *("ible", "est", "ies", "ers", "ants", "ents"),
 )
-_POSTS = frozenset("ceo cto cfo coo vp".split())
-_LANGUAGE_LEADS = frozenset(
-    "speak speaks speaking spoke learn learns learning learned study studies studying teach teaches taught know in".split()
+_POSTS = word_set("ceo cto cfo coo vp")
+_LANGUAGE_LEADS = word_set(
+    """
+    speak speaks speaking spoke learn learns learning learned study studies studying teach teaches
+    taught know in
+    """
 )
-_SAYING = frozenset("said say says saying like goes went asked shouted yelled told replied".split())
+_SAYING = word_set("said say says saying like goes went asked shouted yelled told replied")
 
 
 class Name(NamedTuple):
@@ -81,27 +92,22 @@ def find_names(
     return _Finder(sentence, words, known, ordinary, titles).find()
 
 
-def type_of(name: str, quoted: bool = False, before: str = "", after: str = "") -> str:
-    """What kind of thing `name` is, from its words and the lower-case words around it; "Entity" if unclear."""
+def type_of(name: str, quoted: bool = False, before: str = "") -> str:
+    """What kind of thing `name` is, by its words and the lower-case word before; "Entity" if unclear."""
     low = name.lower()
-    parts = low.replace(".", "").split()
-    if parts[0] in PROJECT_WORDS or parts[-1] in PROJECT_WORDS or before in PROJECT_WORDS:
-        return "Project"
-    if quoted or before in WORK_WORDS:
-        return "Work"
-    if low in PLACES and (len(low) > 2 or name.isupper()):
-        return "Location"
-    if parts[-1] in ORGANISATION_WORDS or parts[0] in ("university", "ministry", "bank", "institute", "department"):
-        return "Organization"
-    if parts[-1] in PLACE_WORDS or (len(parts) > 1 and parts[0] in ("mount", "lake", "river", "port", "fort")):
-        return "Location"
-    if parts[-1] in EVENT_WORDS:
-        return "Event"
-    if parts[0] in _GIVEN or (parts[0] in HONORIFICS and len(parts) > 1):
-        return "Person"
-    if len(parts) == 1 and low.endswith(ORGANISATION_MARKS) and len(low) > 5:
-        return "Organization"
-    return "Entity"
+    parts = low.replace(".", "").split() or [low]
+    first, last, several = parts[0], parts[-1], len(parts) > 1
+    signs = (
+        ("Project", {first, last, before} & PROJECT_WORDS),
+        ("Work", quoted or before in WORK_WORDS),
+        ("Location", low in PLACES and (len(low) > 2 or name.isupper())),
+        ("Organization", last in ORGANISATION_WORDS or first in ORGANISATION_HEADS),
+        ("Location", last in PLACE_WORDS or (several and first in PLACE_HEADS)),
+        ("Event", last in EVENT_WORDS),
+        ("Person", first in _GIVEN or (several and first in HONORIFICS)),
+        ("Organization", not several and len(low) > 5 and low.endswith(ORGANISATION_MARKS)),
+    )
+    return next((kind for kind, sign in signs if sign), "Entity")
 
 
 def _may_begin(text: str) -> bool:
@@ -213,9 +219,10 @@ class _Finder:
         return self._starts_sentence(at) if self._is_first(at) else self._starts_inside(at)
 
     def _is_first(self, at: int) -> bool:
-        return at == 0 or not self.words[at - 1].text[-1].isalnum() and self.words[at - 1].text not in (
-            *(",", "'s", "’s", ")", "&", "/", "(", "-", ";"),
-        )
+        if at == 0:
+            return True
+        before = self.words[at - 1].text
+        return not before[-1].isalnum() and before not in _INSIDE_MARKS
 
     def _starts_inside(self, at: int) -> bool:
         low = self.words[at].low
@@ -227,22 +234,23 @@ class _Finder:
         low = word.low
         if low in STOP or low in _CALENDAR:
             return False
+        may_act = verb(low) is not None
         if low in _GIVEN:
-            return self._capital(at + 1) or not self._verb_like(low) or self._acts(at + 1)
+            return self._capital(at + 1) or not may_act or self._acts(at + 1)
         if _inner_capital(word.text) and not word.text.isupper():
             return True
-        if low in VAGUE or self._verb_like(low):
+        if low in VAGUE or may_act:
             return False
-        if self._capital(at + 1) or low in PLACES:
-            return True
-        if low in DEMONYMS or low in self.ordinary or low.endswith(_ORDINARY_ENDINGS):
-            return False
-        if low in COMMON or low.removesuffix("s") in COMMON:
-            return False
-        return self._acts(at + 1) or (word.text.isupper() and len(word.text) > 2)
+        return self._capital(at + 1) or low in PLACES or (not self._is_ordinary(low) and self._stands(at))
 
-    def _verb_like(self, low: str) -> bool:
-        return verb(low) is not None
+    def _is_ordinary(self, low: str) -> bool:
+        if low in DEMONYMS or low in self.ordinary or low.endswith(_ORDINARY_ENDINGS):
+            return True
+        return low in COMMON or low.removesuffix("s") in COMMON
+
+    def _stands(self, at: int) -> bool:
+        text = self.words[at].text
+        return self._acts(at + 1) or (text.isupper() and len(text) > 2)
 
     def _acts(self, at: int) -> bool:
         """Whether the word at `at` lets the one before it be somebody: a verb, a comma, a genitive."""
@@ -304,7 +312,11 @@ class _Finder:
             return False
         following = self._low(at + 1)
         form = verb(following)
-        return not following.isalnum() or following in PREPOSITIONS | BE | CONJUNCTIONS or bool(form and form.third)
+        return (
+            not following.isalnum()
+            or following in PREPOSITIONS | BE | CONJUNCTIONS
+            or bool(form and form.third)
+        )
 
     def _text(self, first: int, after: int) -> str:
         return " ".join(self.sentence[self.words[first].start : self.words[after - 1].end].split())

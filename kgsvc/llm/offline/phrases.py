@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from kgsvc.llm.offline.lexicon import (
@@ -21,6 +21,7 @@ from kgsvc.llm.offline.lexicon import (
     PRONOUNS,
     SUBORDINATORS,
 )
+from kgsvc.llm.offline.lists import word_set
 from kgsvc.llm.offline.names import Name
 from kgsvc.llm.offline.times import Time
 from kgsvc.llm.offline.verbs import Form, verb
@@ -33,15 +34,25 @@ VERB, AUX, NEG, ADV, TO, PREP, CONJ, SUB, TIME, UH, MARK = (
 )
 _AUXILIARIES = BE | HAVE | DO | (MODALS - {"need"})
 _BEFORE_NOUN = frozenset({DET, POSS, NUM, GEN})
-_QUOTES = frozenset("\"“”«»")
-OBJECT_PRONOUNS = frozenset("me him us them myself himself herself themselves ourselves yourself itself mine".split())
-LETS_BASE = frozenset("help let make makes made lets helps helped watch see saw hear heard".split())
-REDUCED_ACTIVE = frozenset("star feature".split())  # "a film starring X"
-_NOT_PLAIN_NOUNS = frozenset("painting meeting wedding training building feeling reading hiking camping".split())
+_LONGEST_PHRASE = 12  # units that a look back over a noun phrase takes
+_CLITICS = frozenset({"'m", "'s", "'re", "'ve", "'ll", "'d", "&"})
+_QUOTES = frozenset('"“”«»')
+OBJECT_PRONOUNS = word_set(
+    """
+    me him us them myself himself herself themselves ourselves yourself itself mine
+    """
+)
+LETS_BASE = word_set("help let make makes made lets helps helped watch see saw hear heard")
+REDUCED_ACTIVE = word_set("star feature")  # "a film starring X"
+_NOUNS_IN_ING = word_set(
+    """
+    painting meeting wedding training building feeling reading hiking camping
+    """
+)
 
 
 class Unit(NamedTuple):
-    """A word, or a whole name or time, with its tag. `first`..`after` index words, `start`..`end` characters."""
+    """A word, or a whole name or time, with its tag; at characters `start`..`end` of its sentence."""
 
     tag: str
     low: str
@@ -58,11 +69,14 @@ def units_of(words: Sequence[Word], names: Sequence[Name], times: Sequence[Time]
 
 
 class _Tagger:
+    """Reads left to right; what a word is depends on the unit before it and a word or two behind it."""
+
     def __init__(self, words: Sequence[Word], names: Sequence[Name], times: Sequence[Time]) -> None:
         self.words = words
         self.names = {name.first: name for name in names}
         self.times = {time.start: time for time in times}
         self.units: list[Unit] = []
+        self.before: Unit | None = None  # the unit before, asides skipped; None at the beginning of a clause
         self.seen_verb = False
 
     def run(self) -> list[Unit]:
@@ -71,86 +85,82 @@ class _Tagger:
             at = self._step(at)
         return self.units
 
+    def _add(self, unit: Unit) -> None:
+        self.units.append(unit)
+        self.seen_verb = self.seen_verb or unit.tag in (VERB, AUX)
+        if unit.tag not in (ADV, TIME, UH):
+            self.before = None if unit.tag == MARK else unit
+
     def _step(self, at: int) -> int:
-        word = self.words[at]
-        time = self.times.get(word.start)
+        """Tag what stands at word `at`; the word to go on with."""
+        word, time, name = self.words[at], self.times.get(self.words[at].start), self.names.get(at)
         if time is not None:
+            self._add(Unit(TIME, "", word.start, time.end, time=time))
             while at < len(self.words) and self.words[at].start < time.end:
                 at += 1
-            self.units.append(Unit(TIME, "", word.start, time.end, time=time))
             return at
-        name = self.names.get(at)
         if name is not None:
-            end = self.words[name.after - 1].end
-            self.units.append(Unit(NAME, name.text.lower(), word.start, end, name=name))
+            self._add(Unit(NAME, name.text.lower(), word.start, self.words[name.after - 1].end, name=name))
             return name.after
         if word.low == "no" and self._low(at + 1) == "longer":
-            self.units.append(Unit(NEG, "no longer", word.start, self.words[at + 1].end))
+            self._add(Unit(NEG, "no longer", word.start, self.words[at + 1].end))
             return at + 2
-        if word.text in _QUOTES:
-            return at + 1
-        tag, form = self._tag(at, word)
-        if tag in (VERB, AUX):
-            self.seen_verb = True
-        self.units.append(Unit(tag, word.low, word.start, word.end, form=form))
+        if word.text not in _QUOTES:
+            tag, form = self._tag(at, word.low)
+            self._add(Unit(tag, word.low, word.start, word.end, form=form))
         return at + 1
 
-    def _tag(self, at: int, word: Word) -> tuple[str, Form | None]:
-        low = word.low
-        if not low[0].isalnum() and low not in ("'m", "'s", "'re", "'ve", "'ll", "'d", "&"):
-            return MARK, None
-        if low == "'s":
-            return (AUX, None) if self._is_be(at) else (GEN, None)
-        if low == "to":
-            return (TO if self._infinitive(at) else PREP), None
-        closed = _closed_class(low)
-        if closed == UH and self.units and self.units[-1].tag != MARK:
-            closed = ADV if low in ADVERBS else ""
-        if closed == AUX and low in HAVE | DO and self._previous() in _BEFORE_NOUN:
-            closed = ""
-        if closed == SUB and low == "like" and self._previous() in (PRON, NAME, AUX, ADV):
-            closed = ""
-        if closed == PREP and low == "like" and self._verbal_like():
-            return VERB, verb(low)
+    def _tag(self, at: int, low: str) -> tuple[str, Form | None]:
+        closed = self._closed(at, low)
         if closed:
-            return closed, None
-        if low[0].isdigit():
-            return NUM, None
+            return closed, verb(low) if closed == VERB else None
         form = verb(low)
-        if low == "last" and self._previous() in (PRON, NAME) and verb(self._low(at + 1)):
-            return ADV, None
-        if form is not None and self._acts(at, word, form):
+        if form is not None and self._acts(at, form):
             return VERB, form
         return NOUN, form if form is not None and form.ing else None
 
-    def _previous(self) -> str:
-        """The tag before, adverbs and times skipped; "" at the beginning and after a mark."""
-        for unit in reversed(self.units):
-            if unit.tag == MARK:
-                return ""
-            if unit.tag not in (ADV, TIME, UH):
-                return unit.tag
-        return ""
+    # words that may be only a few things
+
+    def _closed(self, at: int, low: str) -> str:
+        """The tag of a word of a closed class, a number or a mark; "" for nouns and verbs."""
+        if not low[0].isalnum():
+            tag = _clitic(low)
+            return (AUX if self._is_be(at) else GEN) if low == "'s" else tag
+        if low == "to":
+            return TO if self._infinitive(at) else PREP
+        tag = self._like(low) if low == "like" else _closed_class(low)
+        if low == "last" and self._tag_before() in (PRON, NAME) and verb(self._low(at + 1)):
+            return ADV
+        if tag == UH and self.units and self.units[-1].tag != MARK:
+            return ADV if low in ADVERBS else ""
+        if tag == AUX and low in HAVE | DO and self._tag_before() in _BEFORE_NOUN:
+            return ""
+        return NUM if not tag and low[0].isdigit() else tag
+
+    def _like(self, low: str) -> str:
+        """ "I like tea" against "like a dream"."""
+        last, before = self.units[-1] if self.units else None, self.before
+        if last is None:
+            return _closed_class(low)
+        subject = before is not None and before.tag == PRON and before.low not in OBJECT_PRONOUNS
+        helped = last.tag == AUX and last.low in MODALS | DO
+        verbal = last.tag in (TO, NEG) or helped or (subject and last.tag in (PRON, ADV))
+        return VERB if verbal else _closed_class(low)
+
+    def _tag_before(self) -> str:
+        return "" if self.before is None else self.before.tag
 
     def _low(self, at: int) -> str:
         return self.words[at].low if at < len(self.words) else ""
 
-    def _verbal_like(self) -> bool:
-        previous = self.units[-1] if self.units else None
-        return previous is not None and (
-            previous.tag in (TO, NEG) or (previous.tag == PRON and previous.low not in OBJECT_PRONOUNS)
-            or (previous.tag == AUX and previous.low in MODALS | DO)
-            or (previous.tag == ADV and self._previous() == PRON)
-        )
-
     def _is_be(self, at: int) -> bool:
         """Whether 's is "is" or "has", and not a genitive."""
-        previous = self.units[-1].tag if self.units else MARK
-        if previous in (PRON, SUB, DET, PREP, ADV) or self._low(at - 1) in PRONOUNS:
+        tag = self.units[-1].tag if self.units else MARK
+        if tag in (PRON, SUB, DET, PREP, ADV) or self._low(at - 1) in PRONOUNS:
             return True
         following = self._low(at + 1)
         form = verb(following)
-        if self.names.get(at + 1) or (form and form.ing and following in _NOT_PLAIN_NOUNS):
+        if self.names.get(at + 1) or following in _NOUNS_IN_ING:
             return False
         closed = _closed_class(following)
         return closed in (DET, ADV, NEG, PREP) or following == "been" or bool(form and form.ing)
@@ -162,37 +172,37 @@ class _Tagger:
         form = verb(following)
         return following in ("be", "have", "do") or bool(form and form.base and at + 1 not in self.names)
 
-    def _acts(self, at: int, word: Word, form: Form) -> bool:
-        """Whether a word that may be a verb is one here."""
-        previous = self._previous()
-        if previous in _BEFORE_NOUN:
-            return False
-        if previous == AUX:
-            return self._after_auxiliary(form)
-        if previous in (TO, NEG):
-            return True
-        if previous == PRON:
-            pronoun = next(u.low for u in reversed(self.units) if u.tag == PRON)
-            if pronoun in OBJECT_PRONOUNS:
-                return form.ing or (form.base and any(u.low in LETS_BASE for u in self.units[-3:]))
-            return True
-        if previous == NAME:
-            return form.third or form.past or form.participle or form.ing or self._takes_object(at)
-        if previous == PREP:
-            return form.ing
-        if previous == NOUN:
-            return self._after_noun(at, form)
-        if previous == VERB:
-            return form.ing or (form.base and self.units[-1].low in LETS_BASE)
-        if previous == SUB:
-            return True
-        return self._at_beginning(at, word, form)
+    # words that may be verbs
 
-    def _after_auxiliary(self, form: Form) -> bool:
-        auxiliary = next(u.low for u in reversed(self.units) if u.tag == AUX)
+    def _acts(self, at: int, form: Form) -> bool:
+        """Whether a word that may be a verb is one here."""
+        tag = self._tag_before()
+        if tag in _BEFORE_NOUN:
+            return False
+        if tag in (TO, NEG, SUB):
+            return True
+        after = _AFTER.get(tag)
+        return self._at_beginning(at, form) if after is None else after(self, at, form)
+
+    def _after_auxiliary(self, at: int, form: Form) -> bool:
+        auxiliary = "" if self.before is None else self.before.low
         if auxiliary in BE or auxiliary == "'s":
             return form.ing or form.participle
         return form.participle or form.past if auxiliary in HAVE else True
+
+    def _after_pronoun(self, at: int, form: Form) -> bool:
+        if self.before is not None and self.before.low in OBJECT_PRONOUNS:
+            return form.ing or (form.base and any(u.low in LETS_BASE for u in self.units[-3:]))
+        return True
+
+    def _after_name(self, at: int, form: Form) -> bool:
+        return form.third or form.past or form.participle or form.ing or self._takes_object(at)
+
+    def _after_preposition(self, at: int, form: Form) -> bool:
+        return form.ing
+
+    def _after_verb(self, at: int, form: Form) -> bool:
+        return form.ing or (form.base and self.units[-1].low in LETS_BASE)
 
     def _after_noun(self, at: int, form: Form) -> bool:
         if form.ing:
@@ -202,40 +212,50 @@ class _Tagger:
         plural = self.units[-1].low.endswith("s")
         if not (form.third or (form.base and plural)) or not self._takes_object(at):
             return False
-        first = len(self.units) - 1
-        while first > 0 and self.units[first].tag in (NOUN, ADV):
+        first = last = len(self.units) - 1
+        while first > max(0, last - _LONGEST_PHRASE) and self.units[first].tag in (NOUN, ADV):
             first -= 1
         return self.units[first].tag != NUM  # "250 feature films in": a count needs no verb
 
-    def _at_beginning(self, at: int, word: Word, form: Form) -> bool:
-        """After nothing, a mark or a conjunction."""
+    def _after_conjunction(self, at: int, form: Form) -> bool:
+        if form.ing:
+            active = any(u.form and u.form.ing and u.tag == VERB for u in self.units[-6:])
+            return active or form.lemma in REDUCED_ACTIVE
+        return self.seen_verb and (form.past or form.third or self._takes_object(at, plainly=True))
+
+    def _at_beginning(self, at: int, form: Form) -> bool:
         if self.units and self.units[-1].tag == CONJ:
-            if form.ing:
-                active = any(u.form and u.form.ing and u.tag == VERB for u in self.units[-6:])
-                return active or form.lemma in REDUCED_ACTIVE
-            return self.seen_verb and (form.past or form.third or self._takes_object(at, plainly=True))
+            return self._after_conjunction(at, form)
         if form.ing:
             return bool(self.units) and self.seen_verb
-        if (form.past or form.participle) and not form.base:
-            return True
-        return self._takes_object(at)
+        return ((form.past or form.participle) and not form.base) or self._takes_object(at)
 
     def _takes_object(self, at: int, plainly: bool = False) -> bool:
-        """Whether what follows suits a verb; `plainly`: an adverb does not prove it."""
+        """Whether what follows suits a verb; `plainly`: an adverb or preposition does not prove it."""
         if at + 1 in self.names:
             return True
         following = self._low(at + 1)
-        closed = _closed_class(following)
-        form = verb(following)
-        if closed in (ADV, PREP, SUB) and plainly:
-            return False
-        return closed in (DET, POSS, PRON, PREP, NUM, ADV, SUB) or following == "to" or bool(form and form.ing)
+        closed, form = _closed_class(following), verb(following)
+        if closed in (ADV, PREP, SUB):
+            return not plainly
+        return closed in (DET, POSS, PRON, NUM) or following == "to" or bool(form and form.ing)
 
 
-_LY_NOUNS = frozenset(
-    "family supply reply assembly italy butterfly friendly lovely lonely elderly monthly weekly daily early apply "
-    "multiply comply rally bully fly ally belly jelly hourly yearly costly deadly ugly silly holy july emily kelly "
-    "sally molly polly beverly kimberly anomaly homily monopoly".split()
+_AFTER: dict[str, Callable[[_Tagger, int, Form], bool]] = {
+    AUX: _Tagger._after_auxiliary,
+    PRON: _Tagger._after_pronoun,
+    NAME: _Tagger._after_name,
+    PREP: _Tagger._after_preposition,
+    VERB: _Tagger._after_verb,
+    NOUN: _Tagger._after_noun,
+}
+
+_LY_NOUNS = word_set(
+    """
+    family supply reply assembly italy butterfly friendly lovely lonely elderly monthly weekly daily
+    early apply multiply comply rally bully fly ally belly jelly hourly yearly costly deadly ugly silly
+    holy july emily kelly sally molly polly beverly kimberly anomaly homily monopoly
+    """
 )
 _CLOSED: dict[str, str] = {}
 for _tag, _class in (
@@ -260,3 +280,8 @@ def _closed_class(low: str) -> str:
     if found is None:
         return ADV if low.endswith("ly") and len(low) > 5 and low not in _LY_NOUNS else ""
     return found
+
+
+def _clitic(low: str) -> str:
+    """The tag of what begins with no letter or digit: a contracted verb, "&", or a mark."""
+    return _CLOSED.get(low, MARK) if low in _CLITICS else MARK

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kgsvc.llm.offline.clauses import Phrase
 from kgsvc.llm.offline.gazetteer import PLACES
 from kgsvc.llm.offline.lexicon import KIN
+from kgsvc.llm.offline.noun_phrases import Phrase
 from kgsvc.llm.offline.phrases import GEN, NAME, NOUN, POSS, PRON
 from kgsvc.llm.offline.reading import Reading
 from kgsvc.llm.offline.scene import Draft, Scene

@@ -8,11 +8,14 @@ row become events named after themselves (relation_name).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kgsvc.domain.model import FactKind
+from kgsvc.llm.offline.lists import word_list, word_set
 from kgsvc.llm.offline.verbs import third_person, verb
 
+_LONGEST_NAME = 64  # characters of a relation's name
 STATE, FUNCTIONAL, EVENT = FactKind.STATE, FactKind.FUNCTIONAL, FactKind.EVENT
 
 
@@ -43,10 +46,12 @@ TABLE = (
         "WORKS_AT",
         FUNCTIONAL,
         "work at; work for; work as at; be employed at; be employed by; be employed with; < employ",
-        ends="leave; quit; resign from; be fired from; be fired by; be laid off from; be laid off by; retire from; "
-        "leave job at; quit job at; lose job at; < fire; < lay off; depart from; part with",
-        onset="join; get job at; get job with; start at; start job at; land job at; accept job at; accept offer from; "
-        "take job at; be hired by; be recruited by; < hire; < recruit; move to work at; accept position at",
+        ends="leave; quit; resign from; be fired from; be fired by; be laid off from; be laid off by; "
+        "retire from; leave job at; quit job at; lose job at; < fire; < lay off; depart from; part "
+        "with",
+        onset="join; get job at; get job with; start at; start job at; land job at; accept job at; accept "
+        "offer from; take job at; be hired by; be recruited by; < hire; < recruit; move to work at; "
+        "accept position at",
         source="Person",
         target="Organization",
         named=True,
@@ -60,14 +65,16 @@ TABLE = (
     Relation(
         "LEADS",
         STATE,
-        "lead; head; head up; be lead of; be leader of; be head of; be in charge of; be responsible for; supervise; "
-        "chair; direct team",
+        "lead; head; head up; be lead of; be leader of; be head of; be in charge of; be responsible "
+        "for; supervise; chair; direct team",
         ends="step down from; hand over",
         onset="take over",
         keywords=("leader", "lead"),
     ),
     Relation("MANAGES", STATE, "manage; oversee; be manager of"),
-    Relation("OWNS", STATE, "own; possess", ends="sell; give away; lose; donate", own=True, keywords=("owner",)),
+    Relation(
+        "OWNS", STATE, "own; possess", ends="sell; give away; lose; donate", own=True, keywords=("owner",)
+    ),
     Relation("FOUNDED", EVENT, "found; co-found; establish; set up; be founder of; be co-founder of"),
     Relation("ACQUIRED", EVENT, "acquire; take over company"),
     Relation("MEMBER_OF", STATE, "be member of; belong to; be part of", ends="leave group", named=False),
@@ -79,26 +86,38 @@ TABLE = (
         FUNCTIONAL,
         "live in; live at; reside in; reside at; be settled in; dwell in",
         ends="move out of; move away from; move from",
-        onset="move to; move into; relocate to; settle in; settle down in; move back to; emigrate to; immigrate to",
+        onset="move to; move into; relocate to; settle in; settle down in; move back to; emigrate to; "
+        "immigrate to",
         source="Person",
         target="Location",
         named=True,
         keywords=("home", "residence"),
     ),
     Relation("LIVES_WITH", STATE, "live with", onset="move in with"),
-    Relation("IS_FROM", STATE, "be from; come from; hail from", source="Person", target="Location", named=True),
+    Relation(
+        "IS_FROM", STATE, "be from; come from; hail from", source="Person", target="Location", named=True
+    ),
     Relation("GREW_UP_IN", STATE, "grow up in; be raised in", source="Person", target="Location"),
     Relation(
         "LOCATED_IN",
         STATE,
-        "be located in; be located at; be located on; be situated in; be based in; be headquartered in; be in; "
-        "lie in; lie on; stand in",
+        "be located in; be located at; be located on; be situated in; be based in; be headquartered "
+        "in; be in; lie in; lie on; stand in",
         target="Location",
         named=True,
     ),
-    Relation("BORN_IN", FUNCTIONAL, "be born in; be born at; be born near", source="Person", target="Location", named=True),
+    Relation(
+        "BORN_IN",
+        FUNCTIONAL,
+        "be born in; be born at; be born near",
+        source="Person",
+        target="Location",
+        named=True,
+    ),
     Relation("DIED_IN", FUNCTIONAL, "die in; die at", source="Person", target="Location", named=True),
-    Relation("BURIED_IN", FUNCTIONAL, "be buried in; be buried at", source="Person", target="Location", named=True),
+    Relation(
+        "BURIED_IN", FUNCTIONAL, "be buried in; be buried at", source="Person", target="Location", named=True
+    ),
     # people
     Relation(
         "MARRIED_TO",
@@ -120,8 +139,18 @@ TABLE = (
         target="Person",
         named=True,
     ),
-    Relation("ENGAGED_TO", FUNCTIONAL, "be engaged to", onset="get engaged to", source="Person", target="Person", named=True),
-    Relation("FRIENDS_WITH", STATE, "be friends with; be close to; be friend of", onset="become friends with"),
+    Relation(
+        "ENGAGED_TO",
+        FUNCTIONAL,
+        "be engaged to",
+        onset="get engaged to",
+        source="Person",
+        target="Person",
+        named=True,
+    ),
+    Relation(
+        "FRIENDS_WITH", STATE, "be friends with; be close to; be friend of", onset="become friends with"
+    ),
     Relation("KNOWS", STATE, "know", target="Person", named=True),
     Relation("MET", EVENT, "meet; meet with; meet up with; run into; bump into"),
     Relation("SUPPORTS", STATE, "support; root for; be fan of"),
@@ -130,8 +159,8 @@ TABLE = (
     Relation(
         "LIKES",
         STATE,
-        "like; love; enjoy; adore; be fond of; be keen on; be passionate about; be into; be crazy about; be big fan of; "
-        "be huge fan of; be love with; dig",
+        "like; love; enjoy; adore; be fond of; be keen on; be passionate about; be into; be crazy "
+        "about; be big fan of; be huge fan of; be love with; dig",
         keywords=("likes", "favorite"),
     ),
     Relation("DISLIKES", STATE, "hate; dislike; detest; loathe; be tired of; be sick of"),
@@ -156,7 +185,9 @@ TABLE = (
         onset="enroll in; enroll at; start at school",
         source="Person",
     ),
-    Relation("GRADUATED_FROM", EVENT, "graduate from; earn degree from; receive degree from; get degree from"),
+    Relation(
+        "GRADUATED_FROM", EVENT, "graduate from; earn degree from; receive degree from; get degree from"
+    ),
     Relation("COLLECTS", STATE, "collect"),
     Relation("DRIVES", STATE, "drive"),
     Relation("COSTS", FUNCTIONAL, "cost"),
@@ -174,7 +205,11 @@ TABLE = (
     Relation("KNOWN_AS", STATE, "be known as; be called; be named; be nicknamed; be titled; go by"),
     Relation("SET_IN", STATE, "be set in; take place in", target="Location"),
     # events
-    Relation("WENT_TO", EVENT, "go to; travel to; fly to; head to; drive to; take trip to; go on trip to; be off to"),
+    Relation(
+        "WENT_TO",
+        EVENT,
+        "go to; travel to; fly to; head to; drive to; take trip to; go on trip to; be off to",
+    ),
     Relation("VISITED", EVENT, "visit"),
     Relation("BOUGHT", EVENT, "buy; purchase; order"),
     Relation("SOLD", EVENT, "sell"),
@@ -196,27 +231,34 @@ TABLE = (
 
 # Nouns that say what one thing is to another: "my boss is Carol", "the capital of France is Paris". One at a
 # time: another one takes its place.
-SINGLE_ROLES = frozenset(
-    "boss manager supervisor husband wife spouse partner girlfriend boyfriend fiance fiancee mother father mom dad "
-    "ceo cto cfo coo president chairman chairwoman chair director leader head captain owner capital mayor king queen "
-    "minister deadline birthday name nickname surname age job occupation profession title position role hometown "
-    "address phone email number budget status password nationality height weight salary location headquarters "
-    "homepage website version priority due launch start end release anniversary goal employer therapist doctor "
-    "landlord roommate major theme motto currency population language color colour food drink movie film song book "
-    "band artist author sport game animal season place city country subject hobby series show restaurant dish meal "
-    "date time venue room office schedule".split()
+SINGLE_ROLES = word_set(
+    """
+    boss manager supervisor husband wife spouse partner girlfriend boyfriend fiance fiancee mother
+    father mom dad ceo cto cfo coo president chairman chairwoman chair director leader head captain
+    owner capital mayor king queen minister deadline birthday name nickname surname age job occupation
+    profession title position role hometown address phone email number budget status password
+    nationality height weight salary location headquarters homepage website version priority due launch
+    start end release anniversary goal employer therapist doctor landlord roommate major theme motto
+    currency population language color colour food drink movie film song book band artist author sport
+    game animal season place city country subject hobby series show restaurant dish meal date time venue
+    room office schedule
+    """
 )
 # Of these the date is the value: the fact holds from when it is said.
-DATED_ROLES = frozenset(
-    "deadline birthday anniversary due launch start end release date time schedule meeting wedding exam "
-    "appointment interview flight party".split()
+DATED_ROLES = word_set(
+    """
+    deadline birthday anniversary due launch start end release date time schedule meeting wedding exam
+    appointment interview flight party
+    """
 )
-PLANNING = frozenset("plan intend hope go aim expect consider think look promise agree decide".split())
-WANTING = frozenset("want wish like love need dream hope".split())
-LIKING = frozenset("like love enjoy adore fancy".split())
-DISLIKING = frozenset("hate dislike avoid".split())
-STARTING = frozenset("start begin continue keep get manage help learn have volunteer work spend be".split())
-ENDING = frozenset("stop quit finish give".split())
+# Verbs that lead over to another one and say more than it does; other leading verbs ("start", "keep") do not.
+_LEADING = {
+    **dict.fromkeys(word_list("plan intend aim expect consider think look promise agree decide"), "PLANS"),
+    **dict.fromkeys(word_list("want wish need dream hope"), "WANTS"),
+    **dict.fromkeys(word_list("like love enjoy adore fancy"), "LIKES"),
+    **dict.fromkeys(word_list("hate dislike avoid"), "DISLIKES"),
+}
+ENDING = word_set("stop quit finish give use")  # "gave up smoking", "used to smoke"
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +274,11 @@ class Meaning:
 def _index() -> dict[tuple[str, ...], tuple[Meaning, ...]]:
     index: dict[tuple[str, ...], tuple[Meaning, ...]] = {}
     for row in TABLE:
-        for patterns, ends, onset in ((row.says, False, False), (row.ends, True, False), (row.onset, False, True)):
+        for patterns, ends, onset in (
+            (row.says, False, False),
+            (row.ends, True, False),
+            (row.onset, False, True),
+        ):
             for pattern in filter(None, (part.strip() for part in patterns.split(";"))):
                 words = _in_lemmas(pattern.removeprefix("<").split())
                 meaning = Meaning(row, ends, onset, pattern.startswith("<"))
@@ -257,6 +303,13 @@ def meanings(*words: str) -> tuple[Meaning, ...]:
     return _INDEX.get(tuple(word for word in words if word), ())
 
 
+def leading_relation(via: Sequence[str], tense: str) -> str:
+    """What "want to …", "love …ing", "be going to …" state as such; "" where the last verb tells."""
+    going = bool(via) and via[0] == "go" and tense == "progressive"
+    found = _LEADING.get(via[0], "") if via else ""
+    return found or ("PLANS" if going or tense == "future" else "")
+
+
 def relation_name(lemma: str, *more: str) -> str:
     """A name for a verb without a row: ("paint",) → PAINTS, ("sign", "up", "for") → SIGNS_UP_FOR."""
     return screaming(" ".join((third_person(lemma), *(word for word in more if word))))
@@ -275,6 +328,3 @@ def screaming(words: str) -> str:
     if not name:
         return "RELATES_TO"
     return name if name[0].isalpha() else f"HAS_{name}"
-
-
-_LONGEST_NAME = 64

@@ -10,10 +10,11 @@ from kgsvc.domain.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.text import normalise
 from kgsvc.llm.offline.gazetteer import MEN, WOMEN
+from kgsvc.llm.offline.lists import word_set
 
-_HE = frozenset("he him his himself".split())
-_SHE = frozenset("she her hers herself".split())
-_THEY = frozenset("they them their theirs themselves".split())
+_HE = word_set("he him his himself")
+_SHE = word_set("she her hers herself")
+_THEY = word_set("they them their theirs themselves")
 _THINGS = frozenset({"Project", "Organization", "Product", "Work", "Location", "Event"})
 _NEAR = 1  # sentences back that "it" and "they" may point
 _MOST_RECENT = 50
@@ -69,7 +70,7 @@ class Scene:
         del self._recent[:-_MOST_RECENT]
 
     def node(self, name: str, kind: str = "Entity") -> Draft | None:
-        """The node called `name`, made if need be. None when no more fit, or the name is empty or too long."""
+        """The node called `name`, made if need be. None when none fits, or the name is empty or too long."""
         key = normalise(name)
         found = self._nodes.get(key)
         if found is not None:

@@ -6,13 +6,19 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+from kgsvc.llm.offline.lists import word_set
+
 LONGEST = 1_000  # characters; leaves room in a fact for names in place of pronouns
 MOST = 2_000  # sentences of one text that are read; the extraction's own bounds are reached long before
 
-_END = re.compile(r"[.!?…。！？]++[\"'”’)\]]*+(?=\s|[^\x00-\x7f]|\Z)|\n+|\s(?=\[)|(?<=\])\s|(?<!\d)\s[–—]\s(?=[A-Z])")
-_ABBREVIATIONS = frozenset(
-    "mr mrs ms dr prof st sr jr vs etc e.g i.e inc ltd co corp no vol approx dept est fig gen col sgt capt lt rev "
-    "hon lit jan feb mar apr jun jul aug sep sept oct nov dec mt ft u.s u.k cpl".split()
+_END = re.compile(
+    r"[.!?…。！？]++[\"'”’)\]]*+(?=\s|[^\x00-\x7f]|\Z)|\n+|\s(?=\[)|(?<=\])\s|(?<!\d)\s[–—]\s(?=[A-Z])"
+)
+_ABBREVIATIONS = word_set(
+    """
+    mr mrs ms dr prof st sr jr vs etc e.g i.e inc ltd co corp no vol approx dept est fig gen col sgt
+    capt lt rev hon lit jan feb mar apr jun jul aug sep sept oct nov dec mt ft u.s u.k cpl
+    """
 )
 _BRACKETS = 120  # characters: a full stop in brackets no longer than this ends no sentence
 _LAST_WORD = re.compile(r"[^\s(\[\"]+\Z")

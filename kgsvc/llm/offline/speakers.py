@@ -77,9 +77,7 @@ def _transcript(body: str) -> list[Turn]:
     if len(starts) < 2 or body[: starts[0].start()].strip():
         return []
     ends = [m.start() for m in starts[1:]] + [len(body)]
-    return [
-        Turn(m[1], body[m.end() : end].strip()) for m, end in zip(starts, ends, strict=True)
-    ]
+    return [Turn(m[1], body[m.end() : end].strip()) for m, end in zip(starts, ends, strict=True)]
 
 
 def _is_name(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from kgsvc.llm.offline.calendar import (
@@ -18,6 +18,8 @@ from kgsvc.llm.offline.calendar import (
     words_for,
 )
 from kgsvc.llm.offline.lexicon import MONTHS, WEEKDAYS
+from kgsvc.llm.offline.lists import word_set
+from kgsvc.llm.offline.time_patterns import COUNTS, HINT, MAGNITUDES, ROUND_COUNTS, SEASONS, TIMES, UNITS
 
 
 class Span(NamedTuple):
@@ -46,46 +48,13 @@ class Time(NamedTuple):
     label: str = ""
 
 
-_MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
-_WEEKDAY = r"(?:mon(?:day)?|tues?(?:day)?|wed(?:nesday)?|thu(?:rs?(?:day)?)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)"
-_UNIT = r"(?:second|minute|hour|day|night|week|weekend|fortnight|month|quarter|year|decade)"
-_COUNTS = {
-    word: number
-    for number, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
-} | {"a": 1, "an": 1, "couple": 2, "few": 3, "several": 3, "dozen": 12, "fifteen": 15, "twenty": 20, "thirty": 30}
-_MAGNITUDES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
-_COUNT = (
-    r"(?:(?:a\ )?(?:couple|few)(?:\ of)?|(?:a\ )?dozen|several|\d{1,9}|"
-    + "|".join(word for word in _COUNTS if word not in ("couple", "few", "dozen", "several"))
-    + r")(?:\ (?:hundred|thousand|million|billion))?"
-)
-_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-_HINT = re.compile(
-    rf"(?i)\d|\b(?:yesterday|today|tonight|tomorrow|last|past|next|coming|this|{_UNIT}s?|{_WEEKDAY}s?|{_MONTH})\b"
-)
-_TIMES = re.compile(
-    rf"""(?ix)
-    (?P<iso>\b\d{{4}}-\d\d-\d\d(?:[T\ ]\d\d:\d\d(?::\d\d(?:\.\d{{1,9}})?)?\ ?(?:Z|[+-]\d\d:?\d\d)?)?(?![\w-]))
-    |(?P<slash>\b\d{{1,2}}[/.]\d{{1,2}}[/.]\d{{4}}\b)
-    |(?P<years>\b\d{{4}}\ ?[-–—]\ ?(?:\d{{4}}|present|now)\b)
-    |(?P<dmy>\b\d{{1,2}}(?:st|nd|rd|th)?\ (?:of\ )?{_MONTH}(?![a-z])(?:,?\ (?:of\ )?\d{{3,5}}\b)?)
-    |(?P<mdy>\b{_MONTH}\ (?:the\ )?\d{{1,2}}(?:st|nd|rd|th)?(?![\w:])(?:,?\ \d{{4}}\b)?)
-    |(?P<my>\b{_MONTH},?\ (?:of\ )?\d{{4}}\b)
-    |(?P<ago>\b{_COUNT}\ {_UNIT}s?\ (?:ago|back|earlier)\b)
-    |(?P<hence>\b(?:in\ {_COUNT}\ {_UNIT}s?(?:['’]s?\ time)?|{_COUNT}\ {_UNIT}s?\ from\ now)\b)
-    |(?P<for>\b(?:for|over|during|in)\ (?:the\ )?(?:(?:last|past)\ )?(?:(?:about|almost|nearly|over|around)\ )?{_COUNT}\ {_UNIT}s?\b)
-    |(?P<night>\blast\ night\b)
-    |(?P<relative>\b(?:early\ |late\ |earlier\ |later\ )?(?:last|past|this|next|coming|this\ past|this\ coming)\ (?:{_UNIT}|{_WEEKDAY}|{_MONTH}|spring|summer|autumn|fall|winter)(?![a-z]))
-    |(?P<day>\b(?:the\ day\ before\ yesterday|the\ day\ after\ tomorrow|yesterday|today|tonight|tomorrow|this\ (?:morning|afternoon|evening))\b)
-    |(?P<month>\b(?:in|since|until|till|by|from|to|of|early|late|mid)\ {_MONTH}(?![\w’'-])(?!,?\ (?:of\ )?\d))
-    |(?P<weekday>\b(?:on|since|until|till|by|from|to)\ {_WEEKDAY}(?:s\b|\b))
-    |(?P<decade>\b(?:the\ )?(?:early\ |late\ |mid-?\ ?)?\d{{3}}0['’]?s\b)
-    |(?P<year>\b(?:year\ )?\d{{1,6}}\b)
-    """
-)
 _JOINED = re.compile(r"\s*(?:to|until|till|through|and|-|–|—)\s*")
 _LAST_WORD = re.compile(r"([A-Za-z]+|\()[\s,]*\Z")
-_YEAR_LEADS = frozenset("in since until till from during by to between of early late mid before after year circa around (".split())
+_YEAR_LEADS = word_set(
+    """
+    in since until till from during by to between of early late mid before after year circa around (
+    """
+)
 _NUMBER = re.compile(r"\d+")
 _WORD = re.compile(r"[a-z]+")
 
@@ -93,10 +62,10 @@ _WORD = re.compile(r"[a-z]+")
 def find_times(sentence: str, reference_ms: int) -> list[Time]:
     """Every time expression of `sentence` in order; those that name no possible time have no begin_ms."""
     today = day_of(reference_ms)
-    if today is None or not _HINT.search(sentence):
+    if today is None or not HINT.search(sentence):
         return []
     found: list[Time] = []
-    for match in _TIMES.finditer(sentence):
+    for match in TIMES.finditer(sentence):
         time = _READERS[str(match.lastgroup)](sentence, match, today, reference_ms)
         if time is None:
             continue
@@ -112,7 +81,9 @@ def _joined(sentence: str, left: Time, right: Time) -> Time | None:
     """One range from two times: "from 2019 to 2021", "between May and July"."""
     gap = sentence[left.end : right.start]
     lead = _lead(sentence, left.start)
-    opens = left.role == "since" or lead in ("from", "between") or sentence[left.start :][:4].lower() == "from"
+    opens = (
+        left.role == "since" or lead in ("from", "between") or sentence[left.start :][:4].lower() == "from"
+    )
     closes = right.role == "until" or _JOINED.fullmatch(gap)
     if len(gap) > 10 or not (opens and closes) or gap.strip(" ,-–—").lower() not in _JOINERS:
         return None
@@ -135,18 +106,17 @@ def _count(words: str) -> int:
     digits = _NUMBER.search(words)
     count = int(digits[0]) if digits else 1
     for word in _WORD.findall(words):
-        if word in _MAGNITUDES:
-            count *= _MAGNITUDES[word]
-        elif not digits and word in _COUNTS:
-            count = max(count, _COUNTS[word])
+        if word in MAGNITUDES:
+            count *= MAGNITUDES[word]
+        elif not digits:
+            count = max(count, COUNTS.get(word, 1), ROUND_COUNTS.get(word, 1))
     return count
 
 
 def _unit(words: str) -> str:
-    return next(w.removesuffix("s") for w in _WORD.findall(words) if w.removesuffix("s") in _ALL_UNITS)
-
-
-_ALL_UNITS = frozenset("second minute hour day night week weekend fortnight month quarter year decade".split())
+    """The unit that counts: "weeks" of "two weeks ago"."""
+    found = [str(word).removesuffix("s") for word in _WORD.findall(words)]
+    return next(word for word in found if word in UNITS)
 
 
 def _time(
@@ -171,7 +141,14 @@ def _time(
     )
 
 
-_ROLES = {"since": "since", "until": "until", "till": "until", "to": "until", "through": "until", "from": "since"}
+_ROLES = {
+    "since": "since",
+    "until": "until",
+    "till": "until",
+    "to": "until",
+    "through": "until",
+    "from": "since",
+}
 
 
 def _span(first: int | None, unit: str) -> Span | None:
@@ -183,7 +160,9 @@ def _nearest(month: int, day: int, today: int, unit: str) -> tuple[Span | None, 
     year = int(words_for(today, "year"))
     days = [make_day(y, month, day) for y in range(year - 8, year + 9)]
     past = [d for d in days if d is not None and d <= today]
-    ahead = [d for d in days if d is not None and (_span(d, unit) or Span(d, d, unit)).after != d and d >= today]
+    ahead = [
+        d for d in days if d is not None and (_span(d, unit) or Span(d, d, unit)).after != d and d >= today
+    ]
     return _span(past[-1] if past else None, unit), _span(ahead[0] if ahead else None, unit)
 
 
@@ -200,7 +179,7 @@ def _read_iso(sentence: str, match: re.Match[str], today: int, reference_ms: int
     time = _time(sentence, match, span)
     if len(text) == 10 or time.begin_ms is None:
         return time
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     exact = time.begin_ms + (moment.hour * 3600 + moment.minute * 60 + moment.second) * 1000
     exact += moment.microsecond // 1000 - int(moment.utcoffset().total_seconds() * 1000)  # type: ignore[union-attr]
     return time._replace(begin_ms=exact, ahead_ms=exact) if day_of(exact) else time
@@ -282,8 +261,8 @@ def _read_relative(sentence: str, match: re.Match[str], today: int, reference_ms
         past, ahead = today - (back % 7 or 7), today + (-back % 7 or 7)
         day = past if which < 0 else ahead
         return _time(sentence, match, _span(checked(day), "day"), relative=True)
-    if thing in MONTHS or thing in _SEASONS:
-        month, unit = (MONTHS[thing], "month") if thing in MONTHS else (_SEASONS[thing], "season")
+    if thing in MONTHS or thing in SEASONS:
+        month, unit = (MONTHS[thing], "month") if thing in MONTHS else (SEASONS[thing], "season")
         before = today if which >= 0 else floor_to(today, "month") - 1
         past_span, ahead_span = _nearest(month, 1, before, unit)
         span = past_span if which <= 0 else ahead_span
@@ -340,8 +319,11 @@ def _read_year(sentence: str, match: re.Match[str], today: int, reference_ms: in
     explicit = match[0].lower().startswith("year")
     year = int(_NUMBER.findall(match[0])[0])
     follows = sentence[match.end() : match.end() + 1]
-    if not explicit and (lead not in _YEAR_LEADS or not 1000 <= year <= 2999 or follows in (",", "%") and
-                         sentence[match.end() + 1 : match.end() + 2].isdigit()):
+    if not explicit and (
+        lead not in _YEAR_LEADS
+        or not 1000 <= year <= 2999
+        or (follows in (",", "%") and sentence[match.end() + 1 : match.end() + 2].isdigit())
+    ):
         if lead == "and" and 1000 <= year <= 2999:
             return _time(sentence, match, _span(make_day(year), "year"))
         return None

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgsvc.llm.offline.lexicon import COMMON, DEMONYMS, STOP, VAGUE
+from kgsvc.llm.offline.lists import word_set
 from kgsvc.llm.offline.phrases import DET, GEN, NOUN, NUM, POSS, VERB, Unit
 from kgsvc.llm.offline.verbs import verb
 
-CONTAINERS = frozenset("photograph photography image screenshot series group pair cup glass piece copy type".split())
+CONTAINERS = word_set(
+    """
+    photograph photography image screenshot series group pair cup glass piece copy type
+    """
+)
 _LEADS = frozenset({DET, POSS, NUM, GEN})
 _LONGEST = 4  # words of a topic
 
@@ -42,7 +47,11 @@ def salient_topic(units: Sequence[Unit], sentence: str) -> str:
     while at < len(units):
         end = at
         before = units[at - 1].tag if at else ""
-        while end < len(units) and units[end].tag == NOUN and (before in _LEADS or not _only_verb(units[end].low)):
+        while (
+            end < len(units)
+            and units[end].tag == NOUN
+            and (before in _LEADS or not _only_verb(units[end].low))
+        ):
             end += 1
         if end > at:
             topic = topic_of(units[at:end], sentence)

@@ -1,0 +1,152 @@
+"""What "X is Y" states: roles ("my boss is Carol"), classes ("Bob is a nurse"), conditions ("I'm single")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kgsvc.domain.model import FactKind
+from kgsvc.llm.offline.clauses import Argument
+from kgsvc.llm.offline.gazetteer import kind_of_class
+from kgsvc.llm.offline.lexicon import KIN, VAGUE
+from kgsvc.llm.offline.lists import word_set
+from kgsvc.llm.offline.referents import Referent
+from kgsvc.llm.offline.relations import DATED_ROLES, SINGLE_ROLES, leading_relation, meanings, screaming
+from kgsvc.llm.offline.scene import Draft
+from kgsvc.llm.offline.stating import Stated, Statement
+
+_ARTICLES = ("a", "an", "one")
+_MOODS = word_set(
+    """
+    happy glad excited proud sorry sure ready okay ok fine good great grateful thankful thrilled pumped
+    stoked amazing awesome cool fun hard tough easy important true nice lovely lucky surprised right
+    wrong able back off interesting beautiful wonderful incredible rewarding inspiring special busy
+    """
+)
+
+_Found = tuple[Argument, Referent]
+
+
+def copula_statements(stated: Stated) -> Iterator[Statement]:
+    """The statements of a clause whose verb is "be"."""
+    if leading_relation(stated.verb.via, stated.verb.tense):
+        return
+    objects = [(argument, found) for argument, found in stated.found if argument.prep == ""]
+    role = _role(stated.subject, objects)
+    if role:
+        yield from _role_statements(stated, role, objects)
+        return
+    source = stated.source()
+    if source is None or stated.subject.part or not objects or _is_listed(stated, objects[0][1]):
+        return
+    yield from _complements(stated, source, objects)
+
+
+def _is_listed(stated: Stated, first: Referent) -> bool:
+    """Whether the table knows "be <complement> <preposition>" ("be allergic to")."""
+    prepositions = [argument.prep for argument, _ in stated.found if argument.prep]
+    prepositions += ["of"] if first.part else []
+    return any(meanings("be", first.last_word, preposition) for preposition in prepositions)
+
+
+def _role(subject: Referent, objects: list[_Found]) -> str:
+    """ "boss" where the subject is somebody's boss, "deadline" where it is a project's deadline."""
+    if subject.owner is None or subject.named is not None or not subject.head:
+        return ""
+    tells = subject.last_word in SINGLE_ROLES - KIN or _is_favorite(subject)
+    return subject.head if tells or any(found.named for _, found in objects) else ""
+
+
+def _is_favorite(subject: Referent) -> bool:
+    return subject.head.lower().startswith(("favorite", "favourite"))
+
+
+def _role_statements(stated: Stated, role: str, objects: list[_Found]) -> Iterator[Statement]:
+    owner, last = stated.subject.owner, stated.subject.last_word
+    if owner is None:
+        return
+    single = last in SINGLE_ROLES or _is_favorite(stated.subject)
+    kind = FactKind.FUNCTIONAL if single else FactKind.STATE
+    dated = not objects and (last in DATED_ROLES or bool(stated.times))
+    targets: list[tuple[Argument | None, Draft | None]] = [
+        (argument, found.node(stated.scene)) for argument, found in objects if found.named or found.head
+    ]
+    if dated:
+        targets = [(None, _anchor(stated, owner, role))]
+    for argument, target in targets:
+        if target is not None and target is not owner:
+            name, polarity = screaming(f"HAS_{role}"), stated.polarity()
+            statement = stated.statement(name, kind, owner, target, argument, polarity)
+            if dated or last in DATED_ROLES:  # the date is the value: the fact holds from when it is said
+                statement = replace(statement, valid_ms=stated.scene.reference_ms, invalid_ms=None)
+            yield statement
+
+
+def _anchor(stated: Stated, owner: Draft, role: str) -> Draft | None:
+    """The other end of a dated fact, since a date is no entity: who says so, or the dated thing itself."""
+    scene = stated.scene
+    if scene.speaker is not None and scene.speaker is not owner:
+        return scene.speaker
+    return scene.node(f"{owner.name} {role}"[: scene.limits.name], "Event")
+
+
+def _complements(stated: Stated, source: Draft, objects: list[_Found]) -> Iterator[Statement]:
+    first = objects[0][1]
+    for argument, found in objects:
+        if not argument.apposition and not (argument.joined and found.named is not None):
+            yield from _is(stated, source, argument, found)
+        elif first.part and argument.joined == "and" and found.named not in (None, source):
+            # "the son of Karl and Maria": of both
+            for statement in _is(stated, source, argument, replace(first, owner=found.named)):
+                yield replace(statement, tail=None)
+
+
+def _is(stated: Stated, source: Draft, argument: Argument, found: Referent) -> Iterator[Statement]:
+    article, polarity = stated.reading.units[argument.phrase.first].low, stated.polarity()
+    if found.owner is not None and found.head and (found.part or found.named is None):
+        yield from _is_role_of(stated, source, argument, found, article)
+        return
+    target = found.node(stated.scene)
+    if target is None or target is source:
+        return
+    if found.named is not None:
+        if source.type != "Person" or found.named.type != "Person":
+            yield stated.statement("IS", FactKind.STATE, source, target, argument, polarity)
+        return
+    several = found.last_word.endswith("s") and " " in found.head
+    if article in _ARTICLES or argument.joined or several:
+        source.specify(kind_of_class(found.last_word))
+        yield stated.statement("IS_A", FactKind.STATE, source, target, argument, polarity)
+        if kind_of_class(found.last_word) == "Person":
+            yield from _employment(stated, source)
+    elif not _is_mood(stated, argument):
+        yield stated.statement("IS", FactKind.STATE, source, target, argument, polarity)
+
+
+def _is_role_of(
+    stated: Stated, source: Draft, argument: Argument, found: Referent, article: str
+) -> Iterator[Statement]:
+    """ "Carol is the CEO of TechCorp", "Tom is my brother": HAS_CEO, HAS_BROTHER of the owner."""
+    role, owner = found.last_word, found.owner
+    if role in VAGUE or owner is None or owner is source:
+        return
+    single = role in SINGLE_ROLES and not (found.part and article in _ARTICLES)
+    kind = FactKind.FUNCTIONAL if single else FactKind.STATE
+    yield stated.statement(screaming(f"HAS_{role}"), kind, owner, source, argument, stated.polarity())
+
+
+def _is_mood(stated: Stated, argument: Argument) -> bool:
+    """ "so happy", "ready", "surprised": a mood of the moment or a participle, no lasting state."""
+    last = stated.reading.units[argument.phrase.after - 1].low
+    return last in _MOODS or last.endswith(("ed", "ing"))
+
+
+def _employment(stated: Stated, source: Draft) -> Iterator[Statement]:
+    """ "is an engineer at TechCorp"."""
+    if stated.subject.named is None:
+        return
+    for argument, found in stated.found:
+        employs = found.named is not None and found.named.type in ("Organization", "Entity")
+        if argument.prep in ("at", "with") and found.named is not None and employs:
+            job = (FactKind.FUNCTIONAL, source, found.named, argument, stated.polarity())
+            yield stated.statement("WORKS_AT", *job)
