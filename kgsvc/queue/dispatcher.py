@@ -53,6 +53,7 @@ class Dispatcher:
         self._lapses = LapseWatch(clock, settings.lease_s)
         self._held: dict[str, _Held] = {}
         self._others_wait = False
+        self._scratch = 0  # groups of a doctor's checks among those ready: they must not hide the others
         self._draining = False
         self._running = False
         self._ended = asyncio.Event()
@@ -95,7 +96,9 @@ class Dispatcher:
         """Claim what may be claimed; how long to wait before the next look."""
         settings = self._settings
         try:
-            works = await self._store.ready_groups(self._clock.now_ms(), 4 * settings.groups_at_once)
+            limit = 4 * settings.groups_at_once + self._scratch
+            works = await self._store.ready_groups(self._clock.now_ms(), limit)
+            self._scratch = sum(work.group_id.startswith(SCRATCH) for work in works)
             waiting = [work for work in works if self._may_take(work.group_id)]
             claimed = await self._claim(waiting)
             self._others_wait = len(waiting) > claimed and len(self._held) >= settings.groups_at_once

@@ -92,7 +92,7 @@ class Accepting:
 
 def read_messages(sent: ingestion_pb2.AddMessagesInput, check: Check) -> ItemsIn:
     """The input of AddMessages."""
-    group_id = check.group_id("input.group_id", sent.group_id)
+    group_id = check.fed_group_id("input.group_id", sent.group_id)
     check.count("input.messages", sent.messages, check.limits.items_per_call)
     items = [message_item(check, f"input.messages[{i}].", m) for i, m in _bounded(sent.messages, check)]
     return ItemsIn(group_id, tuple(items))
@@ -100,7 +100,7 @@ def read_messages(sent: ingestion_pb2.AddMessagesInput, check: Check) -> ItemsIn
 
 def read_episodes(sent: ingestion_pb2.AddEpisodesInput, check: Check) -> ItemsIn:
     """The input of AddEpisodes."""
-    group_id = check.group_id("input.group_id", sent.group_id)
+    group_id = check.fed_group_id("input.group_id", sent.group_id)
     check.count("input.items", sent.items, check.limits.items_per_call)
     items = [episode_item(check, f"input.items[{i}].", e) for i, e in _bounded(sent.items, check)]
     return ItemsIn(group_id, tuple(items))

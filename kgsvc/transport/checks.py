@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from kgsvc.domain.errors import InvalidArgument, LimitExceeded, OperationError, Violation
+from kgsvc.domain.items import SCRATCH
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.text import normalise, normalise_body
 from kgsvc.transport.errors import summary
@@ -77,6 +78,12 @@ class Check:
         if len(self._violations) == before:
             self.groups.append(value)
         return value
+
+    def fed_group_id(self, path: str, value: str) -> str:
+        """A required tenant whose items workers shall serve."""
+        if value.startswith(SCRATCH):
+            self.invalid(path, f"must not begin with {SCRATCH}, which is reserved")
+        return self.group_id(path, value)
 
     def optional_identifier(self, message: Message, path: str, field: str, limit: int) -> str | None:
         """An identifier that may be absent; present it must not be empty."""
