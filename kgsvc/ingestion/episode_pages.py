@@ -92,6 +92,7 @@ def _decode(token: str, group_id: str, last_n: int) -> tuple[Key, Key]:
     try:
         match json.loads(base64.b64decode(token, altchars=b"-_", validate=True)):
             case [str(listing), int(a), str(b), int(c), str(d)] if listing == _listing(group_id, last_n):
+                (b + d).encode()  # JSON can name half a character, which no store takes
                 if max(abs(a), abs(c)) < _ANY_MS:
                     return (a, b), (c, d)
     except (ValueError, binascii.Error, RecursionError):

@@ -88,9 +88,11 @@ def read_receipt_id(
 
 def read_listing(sent: ingestion_pb2.ListItemsInput, check: Check) -> Listing:
     """The input of ListItems."""
+    bounded = sent.states[: check.limits.items_per_call]
+    if len(bounded) < len(sent.states):
+        check.count("input.states", sent.states, check.limits.items_per_call)
     states = [
-        check.enum(f"input.states[{i}]", number, STATES, ItemState.PARKED)
-        for i, number in enumerate(sent.states)
+        check.enum(f"input.states[{i}]", number, STATES, ItemState.PARKED) for i, number in enumerate(bounded)
     ]
     size = _PAGE_SIZE
     if sent.HasField("page_size"):
@@ -111,5 +113,6 @@ def read_retry(sent: ingestion_pb2.RetryItemsInput, check: Check) -> Retry:
             check.invalid("input.uuids", "must be empty when all_parked is set")
         return Retry(group_id, None)
     check.count("input.uuids", sent.uuids, check.limits.items_per_call)
-    uuids = [check.identifier(f"input.uuids[{i}]", u, check.limits.uuid) for i, u in enumerate(sent.uuids)]
+    bounded = sent.uuids[: check.limits.items_per_call]
+    uuids = [check.identifier(f"input.uuids[{i}]", u, check.limits.uuid) for i, u in enumerate(bounded)]
     return Retry(group_id, tuple(uuids))

@@ -136,7 +136,8 @@ class Retrieving:
 def read_search(sent: retrieval_pb2.SearchFactsInput, check: Check) -> SearchInput:
     """The input of SearchFacts."""
     check.count("input.group_ids", sent.group_ids, check.limits.items_per_call)
-    group_ids = [check.group_id(f"input.group_ids[{i}]", group) for i, group in enumerate(sent.group_ids)]
+    bounded = sent.group_ids[: check.limits.items_per_call]
+    group_ids = [check.group_id(f"input.group_ids[{i}]", group) for i, group in enumerate(bounded)]
     if not sent.query.strip():
         check.invalid("input.query", "is required")
     query = check.text("input.query", sent.query, check.limits.query)

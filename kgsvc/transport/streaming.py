@@ -24,6 +24,7 @@ from kgsvc.v1 import envelope_pb2, ingestion_pb2
 
 _RUN = 64  # items accepted in one batch
 _REF_CHARS = 256
+_HELD_BYTES = 256  # what is held of a message beside its own bytes, and again for each of its violations
 _GROUPS_NAMED = 8  # in the log line of a stream
 Response = ingestion_pb2.StreamEpisodesResponse
 
@@ -110,15 +111,17 @@ class Streaming:
             request_id = self._new_id()
         check.text("client_ref", request.client_ref, _REF_CHARS)
         check.extend(unknown_fields(request, raw))
-        group_id = check.group_id("group_id", request.group_id)
+        group_id = check.fed_group_id("group_id", request.group_id)
+        item = _item(request, check, len(raw))
+        wrong = len(item.violations) if isinstance(item, OperationError) else 0
         return Incoming(
             sequence=sequence,
-            size=len(raw),
+            size=len(raw) + _HELD_BYTES * (1 + wrong),
             request_id=request_id,
             client_ref=request.client_ref[:_REF_CHARS],
             group_id=group_id,
             kind=request.WhichOneof("item") or "item",
-            item=_item(request, check, len(raw)),
+            item=item,
         )
 
 

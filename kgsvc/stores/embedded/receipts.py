@@ -15,6 +15,7 @@ from kgsvc.stores.embedded.sql import Row, all_rows, first_row, one_row
 from kgsvc.stores.protocol import Page, QueueDepth
 
 GROUP_DELETED = "group_deleted"
+NEVER = 2**63 - 1  # the largest number that the engine knows
 
 
 class Receipts(Base):
@@ -95,7 +96,7 @@ def _position(token: str | None) -> int:
         return 0
     if not (token.isascii() and token.isdigit() and len(token) <= 19):
         raise InvalidArgument.of([Violation("page_token", "is not a token of this listing")])
-    return int(token)
+    return min(int(token), NEVER)
 
 
 def _list_items(
