@@ -18,6 +18,7 @@ T = TypeVar("T")
 # A hop to a thread costs about 0.1 ms here; below these sizes the work itself is under a millisecond or so.
 _INLINE_ROWS = 1_200
 _INLINE_CHANGES = 16
+_ENTRY_BYTES = 8 * 1024  # of an index without facts: many empty groups are bounded too
 
 
 class _Entry:
@@ -26,7 +27,7 @@ class _Entry:
     def __init__(self, index: GroupIndex) -> None:
         self.index = index
         self.lock = asyncio.Lock()
-        self.nbytes = 0
+        self.nbytes = _ENTRY_BYTES
 
     def covers(self, head: GroupHead) -> bool:
         """Whether the index holds at least what `head` counts."""
@@ -99,6 +100,8 @@ class IndexCache:
         entry = self._entries.get(group_id)
         if entry is None:
             entry = self._entries[group_id] = _Entry(self._empty(group_id))
+            self._nbytes += entry.nbytes
+            self._make_room(group_id)
         self._entries.move_to_end(group_id)
         return entry
 
@@ -141,11 +144,15 @@ class IndexCache:
             raise StoreUnavailable("the store did not answer in time") from error
 
     def _account(self, entry: _Entry) -> None:
-        group_id, nbytes = entry.index.group_id, entry.index.nbytes
+        group_id, nbytes = entry.index.group_id, _ENTRY_BYTES + entry.index.nbytes
         if self._entries.get(group_id) is not entry:
             return
         self._nbytes += nbytes - entry.nbytes
         entry.nbytes = nbytes
+        self._make_room(group_id)
+
+    def _make_room(self, group_id: str) -> None:
+        """Drop others, least recently used first, until the bound holds."""
         while self._nbytes > self._settings.index_bytes:
             idle = (g for g, other in self._entries.items() if g != group_id and not other.lock.locked())
             oldest = next(idle, None)

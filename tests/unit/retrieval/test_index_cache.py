@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from kgsvc.domain.delta import GroupHead
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.retrieval.group_index import GroupIndex
 from kgsvc.retrieval.index_cache import IndexCache
@@ -123,6 +124,14 @@ async def test_a_group_over_the_bound_stays_alone() -> None:
     await size(cache, feed, "other")
     assert await size(cache, feed) == 20
     assert cache.group_ids == ("g",)
+
+
+async def test_groups_without_facts_count_too() -> None:
+    cache = cache_of(Feed(), replace(SETTINGS, index_bytes=100_000))
+    for number in range(100):
+        assert await cache.use(GroupHead(f"empty{number}"), len) == 0
+    assert 0 < len(cache.group_ids) < 50
+    assert cache.nbytes <= 100_000
 
 
 async def test_growth_counts_towards_the_bound() -> None:
