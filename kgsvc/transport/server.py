@@ -25,6 +25,7 @@ from kgsvc.transport.interceptor import Around, CallInterceptor
 from kgsvc.transport.ports import Deps, ServerSettings
 from kgsvc.transport.retrieving import Retrieving
 from kgsvc.transport.streaming import Streaming
+from kgsvc.transport.symbols import symbols
 from kgsvc.transport.unary import serialise
 from kgsvc.transport.watching import Watching
 from kgsvc.transport.work import Work
@@ -96,7 +97,8 @@ def build_server(deps: Deps) -> KgServer:
     readiness = Readiness(deps.store, names, deps.settings.readiness_s)
     health_pb2_grpc.add_HealthServicer_to_server(readiness.servicer, server)
     health_name = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
-    reflection.enable_server_reflection((*names, health_name, reflection.SERVICE_NAME), server)
+    listed = (*names, health_name, reflection.SERVICE_NAME)
+    reflection.enable_server_reflection(listed, server, pool=symbols())
     return KgServer(server, readiness, work, deps, coalescer)
 
 

@@ -75,18 +75,6 @@ async def test_words_are_found_in_names_and_relations_too(words: Client, client:
         assert len(await words.search(group, query)) == 1, query
 
 
-async def test_by_meaning_alone(client: Client, words: Client, group: str) -> None:
-    facts = await told(client, group)
-    for query in ("residence", "automobile"):
-        asked = {"residence": "home", "automobile": "car"}[query]
-        ranking = by_meaning(query, facts)
-        assert len(ranking) >= 2
-        only_by_meaning = [u for u in ranking if u not in {f.uuid for f in await words.search(group, query)}]
-        assert only_by_meaning
-        found = [each.uuid for each in await client.search(group, asked, max_facts=ALL)]
-        assert set(found) >= set(ranking), "a word finds what says the same in other letters"
-
-
 async def test_a_query_that_shares_no_word_finds_what_means_it(
     client: Client, words: Client, group: str
 ) -> None:
