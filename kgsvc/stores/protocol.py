@@ -155,7 +155,8 @@ class QueueStore(Protocol):
         """Move the renewal counters of the leases that are still held; returns the group_ids still held."""
 
     async def release(self, lease: Lease) -> None:
-        """Give the group up, unmark started items; nothing if the lease is no longer held."""
+        """Give the group up, unmark started items, take back the crash counted when a suspect among them was
+        begun: no process died. Nothing if the lease is no longer held."""
 
     async def start_items(
         self, lease: Lease, now_ms: int, limit: int, max_bytes: int, exclude: Collection[str]
@@ -189,8 +190,8 @@ class GraphStore(Protocol):
     async def apply(self, delta: GraphDelta, guard: Guard) -> GroupHead:
         """Lock the group, check the guard, write everything, bump rev (if bumps_rev), set last_ms.
 
-        Raises LeaseLost (the token is not that of a lease still held, or the epoch differs), RevisionChanged (rev differs), StaleItems (naming items of
-        `requires_items` that are gone or terminal), Conflict (a name_key in `names` is owned by an entity
+        Raises LeaseLost (the token is not that of a lease still held, or the epoch differs), RevisionChanged
+        (rev differs), StaleItems (naming items of `requires_items` that are gone or terminal), Conflict (a name_key in `names` is owned by an entity
         that is not written here under the same uuid: cannot happen at an unchanged rev). Creates the
         group's record if needed (guard rev 0, epoch 0). Replaced entities whose name changed have the
         display names on their facts changed too, and those facts count as changed. `delta.claim` is looked

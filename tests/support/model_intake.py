@@ -183,7 +183,7 @@ class ModelQueue(ModelIntake):
             return
         group.owner_id = None
         for item in group.items.values():
-            item.started = False
+            item.give_back()
 
     async def start_items(
         self, lease: Lease, now_ms: int, limit: int, max_bytes: int, exclude: Collection[str]

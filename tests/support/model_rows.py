@@ -66,6 +66,12 @@ class Item:
             self.attempts[CRASH] = self.attempts.get(CRASH, 0) + 1
         return self.queued()
 
+    def give_back(self) -> None:
+        if self.started and self.suspect:
+            self.attempts[CRASH] -= 1
+        self.attempts = {name: count for name, count in self.attempts.items() if count}
+        self.started = False
+
     def move(self, to: Transition) -> None:
         self.state, self.updated_ms, self.next_ms, self.reason = to.state, to.now_ms, to.next_ms, to.reason
         self.suspect = False

@@ -237,3 +237,14 @@ async def crashes_are_counted_when_begun_alone(store: Store, group_id: str) -> N
     (item,) = await store.start_items(lease, NOW, MANY, HUGE, ())
     found = (item.episode.uuid, item.suspect, item.attempts.get(CRASH))
     equal(found, ("e1", True, 1), "start_items: the neighbour of a poisonous item")
+
+
+async def release_takes_back_a_counted_crash(store: Store, group_id: str) -> None:
+    """A suspect that was begun and given back by release counts as before: no process died of it."""
+    await accepted(store, episode(group_id, "e1"))
+    await started(store, await leased(store, group_id))
+    for worker in ("worker-b", "worker-c"):
+        lease = await leased(store, group_id, worker)
+        (item,) = await store.start_items(lease, NOW, MANY, HUGE, ())
+        equal((item.suspect, item.attempts.get(CRASH)), (True, 1), f"start_items: for {worker}")
+        await store.release(lease)

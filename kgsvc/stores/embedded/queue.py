@@ -117,7 +117,13 @@ def _release(db: apsw.Connection, lease: Lease) -> None:
         (lease.group_id, lease.owner_id, lease.token, lease.epoch),
     )
     if rows:
-        db.execute("UPDATE items SET started = 0 WHERE gid = ? AND started > 0", rows[0])
+        db.execute(
+            """
+            UPDATE items SET started = 0, crash_attempts = crash_attempts - suspect
+            WHERE gid = ? AND started > 0
+            """,
+            rows[0],
+        )
 
 
 def _start_items(

@@ -113,7 +113,7 @@ _RELEASE: LiteralString = (
     SET g.owner_id = null
     WITH g
     MATCH (i:KgPending) WHERE i.group_id = g.group_id AND i.started IS NOT NULL
-    SET i.started = null
+    SET i.started = null, i.crash_attempts = i.crash_attempts - CASE WHEN i.suspect = true THEN 1 ELSE 0 END
     """
 )
 
