@@ -19,6 +19,12 @@ from tests.support.service import Service
 from tests.support.store_spec import EMBEDDED, STORE_LABELS, StoreSpec, spec_of
 
 OFFLINE = {"models.extractor": "offline", "models.embedder": "offline"}
+_SOON = {  # what was begun is taken up soon by the next server, what failed is tried soon
+    "queue.lease_s": "1",
+    "queue.poll_s": "0.05",
+    "queue.backoff_base_ms": "10",
+    "queue.backoff_cap_ms": "20",
+}
 
 
 def scripted(model: ScriptedOpenAI) -> dict[str, str]:
@@ -29,9 +35,7 @@ def scripted(model: ScriptedOpenAI) -> dict[str, str]:
         "openai.base_url": model.base_url,
         "openai.attempts": "1",
         "embedding.dimension": str(DIMENSION),
-        "queue.backoff_base_ms": "10",
-        "queue.backoff_cap_ms": "20",
-        "queue.poll_s": "0.05",
+        **_SOON,
     }
 
 

@@ -82,6 +82,23 @@ async def test_a_text_may_be_as_long_as_its_cap_and_no_longer(
     assert await client.get_episodes(f"{group}-2") == []
 
 
+@pytest.mark.parametrize(
+    ("operation", "path"),
+    [
+        ("GetEntityEdge", "input.uuid"),
+        ("SearchFacts", "input.center_node_uuid"),
+        ("GetMemory", "input.center_node_uuid"),
+    ],
+)
+async def test_a_name_of_nothing_is_looked_up_only_within_its_cap(
+    operation: str, path: str, client: Client, group: str
+) -> None:
+    longest = await refused(client, operation, with_value(operation, path, "x" * 128, group))
+    assert longest.code == "NOT_FOUND"
+    refusal = await refused(client, operation, with_value(operation, path, "x" * 129, group))
+    assert (refusal.code, refusal.fields) == ("LIMIT_EXCEEDED", (path,))
+
+
 async def test_lengths_count_characters_as_sent_and_as_normalised(client: Client, group: str) -> None:
     await accepted_name(client, group, "é" * 512)  # 1,024 bytes
     refusal = await refused(

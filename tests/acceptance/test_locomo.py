@@ -1,7 +1,7 @@
 """Long conversations: all of them go in, the same again adds nothing, searches find where the answers are.
 
-The data set is not part of the project: it lies in `shared/data/retrieval-dev` beside the repository, or in the
-folder that KGSVC_RETRIEVAL_DEV names. The recall is printed, and a floor asserted.
+The data set is not part of the project: it lies in shared/data/retrieval-dev beside the repository, or in
+the folder that KGSVC_RETRIEVAL_DEV names. The recall is printed, and a floor asserted.
 """
 
 from __future__ import annotations
