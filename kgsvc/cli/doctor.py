@@ -55,8 +55,8 @@ class Findings:
 def command(store: str | None, data: Path | None, as_json: bool, config: Path | None) -> None:
     """Check configuration, store and models, and that the store keeps its promises.
 
-    Opens the store itself, besides a running service too, and brings its schema up to date as `serve` does. The
-    promises are tried in scratch groups, which are deleted again.
+    Opens the store itself, besides a running service too, and brings its schema up to date as `serve` does.
+    The promises are tried in scratch groups, which are deleted again.
     """
     loaded = options.loaded(config, store_kind=store, store_data_dir=data)
     findings = Findings(on_line=(lambda _: None) if as_json else click.echo)
