@@ -55,6 +55,7 @@ class Writes:
     items: list[list[Any]] = field(default_factory=list)
     receipts: list[dict[str, Any]] = field(default_factory=list)
     answers: dict[Key, dict[str, Any]] = field(default_factory=dict)
+    lapsed: list[dict[str, Any]] = field(default_factory=list)  # of `answers`, what they replace
 
     @property
     def empty(self) -> bool:
@@ -197,17 +198,19 @@ def _add_answer(
     if batch.idempotency_key is None:
         return
     key = (batch.group_id, batch.operation, batch.idempotency_key)
-    before = known.answers.get(key)
-    seen = writes.answers[key]["seen"] if key in writes.answers else before and before.receipt_id
-    expires_ms = batch.now_ms + batch.dedup_window_ms
-    pairs = tuple((entry.seq, entry.status) for entry in entries)
-    known.answers[key] = KnownAnswer(batch.input_hash, receipt_id, expires_ms, pairs)
-    writes.answers[key] = {
+    address = {
         "group_id": batch.group_id,
         "epoch": known.epochs.get(batch.group_id, 0),
         "operation": batch.operation,
         "key": batch.idempotency_key,
-        "seen": seen,  # the lapsed answer to be replaced, if any
+    }
+    if key in known.answers and key not in writes.answers:
+        writes.lapsed.append({**address, "now_ms": batch.now_ms})
+    expires_ms = batch.now_ms + batch.dedup_window_ms
+    pairs = tuple((entry.seq, entry.status) for entry in entries)
+    known.answers[key] = KnownAnswer(batch.input_hash, receipt_id, expires_ms, pairs)
+    writes.answers[key] = {
+        **address,
         "input_hash": batch.input_hash,
         "receipt_id": receipt_id,
         "expires_ms": expires_ms,

@@ -27,8 +27,9 @@ _LOCK: LiteralString = """
     }
     CALL (epoch) {
         UNWIND $p.requires AS uuid
-        MATCH (i:KgItem {group_id: $p.group_id, epoch: epoch, uuid: uuid}) WHERE i:KgPending
-        RETURN collect(uuid) AS unfinished
+        MATCH (i:KgItem {group_id: $p.group_id, epoch: epoch, uuid: uuid})
+        WHERE i:KgPending AND ($p.token IS NULL OR i.started = $p.token)
+        RETURN collect(uuid) AS ours
     }
     CALL (epoch) {
         UNWIND $p.keys AS key
@@ -46,7 +47,7 @@ _LOCK: LiteralString = """
         RETURN collect([uuid, r.source_uuid, r.target_uuid]) AS facts
     }
     RETURN [g.rev, epoch, g.last_ms], CASE WHEN g.owner_id IS NULL THEN null ELSE g.owner_token END,
-        claimed, unfinished, owners, entities, facts
+        claimed, ours, owners, entities, facts
     """
 
 _WRITE: LiteralString = (
@@ -164,7 +165,7 @@ class Apply(Base):
 
     async def apply(self, delta: GraphDelta, guard: Guard) -> GroupHead:
         """See GraphStore."""
-        questions = _questions(delta)
+        questions = _questions(delta, guard.token)
 
         async def write(tx: Tx) -> GroupHead:
             (row,) = await tx.run(_LOCK, **questions)
@@ -173,13 +174,14 @@ class Apply(Base):
                 return GroupHead(delta.group_id, *row[0])
             _check(row, delta)
             rev = guard.rev + int(delta.bumps_rev)
-            await tx.run(_WRITE, **_values(row, delta), rev=rev, epoch=guard.epoch, shard=self._shard())
+            values = _values(row, delta, guard)
+            await tx.run(_WRITE, **values, rev=rev, shard=self._shard())
             return GroupHead(delta.group_id, rev, guard.epoch, delta.system_ms)
 
         return await self._transact(write)
 
 
-def _questions(delta: GraphDelta) -> dict[str, Any]:
+def _questions(delta: GraphDelta, token: int | None) -> dict[str, Any]:
     spoken = {e.uuid for e in delta.entities} | set(delta.names.values())
     for fact in delta.facts:
         spoken |= {fact.source_uuid, fact.target_uuid}
@@ -187,6 +189,7 @@ def _questions(delta: GraphDelta) -> dict[str, Any]:
         "group_id": delta.group_id,
         "claims": _claims(delta),
         "requires": list(delta.requires_items),
+        "token": token,
         "keys": [digest(name_key) for name_key in delta.names],
         "entities": sorted(spoken),
         "facts": [fact.uuid for fact in delta.facts],
@@ -229,8 +232,8 @@ def _claimed(row: Row, delta: GraphDelta) -> bool:
 
 def _check(row: Row, delta: GraphDelta) -> None:
     """StaleItems, Conflict."""
-    unfinished, owners, entities = row[3:6]
-    stale = tuple(uuid for uuid in delta.requires_items if uuid not in set(unfinished))
+    ours, owners, entities = row[3:6]
+    stale = tuple(uuid for uuid in delta.requires_items if uuid not in set(ours))
     if stale:
         raise StaleItems(stale)
     written = {entity.uuid for entity in delta.entities}
@@ -244,7 +247,7 @@ def _check(row: Row, delta: GraphDelta) -> None:
         raise Conflict("a fact points at an entity that does not exist")
 
 
-def _values(row: Row, delta: GraphDelta) -> dict[str, Any]:
+def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
     """Parameters of the write."""
     names = dict(row[5])
     gone = {tombstone.uuid for tombstone in delta.remove_facts}
@@ -252,6 +255,8 @@ def _values(row: Row, delta: GraphDelta) -> dict[str, Any]:
     facts = [fact_row(fact) for fact in {f.uuid: f for f in delta.facts}.values()]
     return {
         "group_id": delta.group_id,
+        "epoch": guard.epoch,
+        "token": guard.token,
         "claims": _claims(delta),
         "system_ms": delta.system_ms,
         "entities": [entity_row(entity) for entity in delta.entities],
@@ -275,7 +280,7 @@ def _values(row: Row, delta: GraphDelta) -> dict[str, Any]:
             for t in delta.remove_facts
         ],
         "removed_episodes": list(delta.remove_episodes),
-        "transitions": transition_rows(delta.transitions),
+        "transitions": transition_rows(delta.transitions, guard.token),
     }
 
 

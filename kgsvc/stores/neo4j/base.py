@@ -18,7 +18,7 @@ from neo4j import WRITE_ACCESS, AsyncDriver, AsyncTransaction, Query
 from neo4j.exceptions import DriverError, Neo4jError
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
-from kgsvc.stores.neo4j.errors import Raced, passes, unavailable
+from kgsvc.stores.neo4j.errors import passes, unavailable
 from kgsvc.stores.neo4j.schema import ACTIVITY_SHARDS
 
 T = TypeVar("T")
@@ -96,5 +96,5 @@ class Base:
         try:
             async with asyncio.timeout(deadline_s or self._deadline_s):
                 return await attempts(once)
-        except (Neo4jError, DriverError, TimeoutError, Raced) as error:
+        except (Neo4jError, DriverError, TimeoutError) as error:
             raise unavailable(error) from error

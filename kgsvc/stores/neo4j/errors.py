@@ -14,13 +14,9 @@ from neo4j.exceptions import (
 from kgsvc.domain.errors import StoreUnavailable
 
 
-class Raced(Exception):
-    """Another client wrote first between our look and our write: look again."""
-
-
 def passes(error: BaseException) -> bool:
-    """Whether trying again can help: deadlocks, lost connections, a lost race for a uuid."""
-    if isinstance(error, (Raced, ConstraintError)):
+    """Whether trying again can help: deadlocks, lost connections, a lost race for a uuid or a key."""
+    if isinstance(error, ConstraintError):
         return True
     return isinstance(error, (Neo4jError, DriverError)) and error.is_retryable()
 
@@ -39,6 +35,6 @@ def _sentence(error: Exception) -> str:
         return "Neo4j cannot be reached"
     if isinstance(error, TimeoutError):
         return "Neo4j did not answer in time"
-    if isinstance(error, Raced):
+    if isinstance(error, ConstraintError):
         return "Neo4j is too busy: other clients kept writing first"
     return f"Neo4j failed ({getattr(error, 'code', None) or type(error).__name__})"

@@ -14,7 +14,17 @@ from kgsvc.domain.delta import FactTombstone, GroupHead, NameView, SlotView
 from kgsvc.domain.identity import digest
 from kgsvc.domain.model import Entity, Episode, Fact, Source
 from kgsvc.stores.neo4j.base import Base, Row
-from kgsvc.stores.neo4j.rows import ENTITY, EPISODE, FACT, NEVER, entity_of, episode_of, fact_of
+from kgsvc.stores.neo4j.rows import (
+    ENTITY,
+    EPISODE,
+    EPISODE_OPTIONAL,
+    FACT,
+    NEVER,
+    entity_of,
+    episode_of,
+    fact_of,
+    whole,
+)
 from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump
 
 _SOURCES = tuple(str(source) for source in Source)
@@ -177,21 +187,24 @@ class Graph(Base):
             return SlotView()
         facts, tombstones = rows[0]
         return SlotView(
-            facts=tuple(sorted(map(fact_of, facts), key=lambda f: f.uuid)),
+            facts=tuple(sorted(map(fact_of, whole(facts)), key=lambda f: f.uuid)),
             tombstones=tuple(FactTombstone(*row) for row in sorted(tombstones)),
         )
 
     async def entity(self, uuid: str, group_id: str | None) -> list[Entity]:
         """See GraphStore."""
-        return [entity_of(row) for row in await self._run(_ENTITY, uuid=uuid, group_id=group_id)]
+        rows = await self._run(_ENTITY, uuid=uuid, group_id=group_id)
+        return [entity_of(row) for row in whole(rows)]
 
     async def fact(self, uuid: str, group_id: str | None) -> list[Fact]:
         """See GraphStore."""
-        return [fact_of(row) for row in await self._run(_FACT, uuid=uuid, group_id=group_id)]
+        rows = await self._run(_FACT, uuid=uuid, group_id=group_id)
+        return [fact_of(row) for row in whole(rows)]
 
     async def episode(self, uuid: str, group_id: str | None) -> list[Episode]:
         """See GraphStore."""
-        return [episode_of(row) for row in await self._run(_EPISODE, uuid=uuid, group_id=group_id)]
+        rows = await self._run(_EPISODE, uuid=uuid, group_id=group_id)
+        return [episode_of(row) for row in whole(rows, EPISODE_OPTIONAL)]
 
     async def recent_episodes(self, group_id: str, limit: int, cut: EpisodeCut = WHOLE) -> list[Episode]:
         """See GraphStore."""
@@ -208,7 +221,7 @@ class Graph(Base):
             after_uuid=after_uuid,
             max_bytes=NEVER if cut.max_bytes is None else cut.max_bytes,
         )
-        return [episode_of(row) for row in rows]
+        return [episode_of(row) for row in whole(rows, EPISODE_OPTIONAL)]
 
     async def dump(self, group_id: str) -> GroupDump:
         """See GraphStore."""

@@ -9,15 +9,15 @@ from kgsvc.domain.errors import Conflict, Overloaded
 from kgsvc.domain.items import AcceptBatch, Accepted
 from kgsvc.stores.neo4j.admission import Known, KnownAnswer, KnownItem, Writes, admit
 from kgsvc.stores.neo4j.base import Base, Row
-from kgsvc.stores.neo4j.errors import Raced
 from kgsvc.stores.neo4j.receipts import present
-from kgsvc.stores.neo4j.rows import STATUS, status_of
+from kgsvc.stores.neo4j.rows import STATUS, STATUS_OPTIONAL, status_of, whole
 
 _ITEMS_A_WRITE = 1_024
 _BYTES_A_WRITE = 8 * 1024 * 1024
 _FORGET_EVERY_MS = 60_000
 
-# A known key is locked, so that an answer seen half written by a commit under way is not taken for whole.
+# A known key is locked, so that an answer seen half written by a commit under way is not taken for whole;
+# one that was removed meanwhile has no properties.
 _LOOK: LiteralString = (
     """
     CALL () {
@@ -36,7 +36,7 @@ _LOOK: LiteralString = (
             MATCH (k:KgIdempotency
                 {group_id: wanted.group_id, epoch: epoch, operation: key[0], key: key[1]})
             SET k.lock = 0
-            WITH k
+            WITH k WHERE k.key IS NOT NULL
             CALL (k) {
                 UNWIND k.uuids AS uuid
                 MATCH (i:KgItem {group_id: k.group_id, epoch: k.epoch, uuid: uuid})
@@ -61,6 +61,7 @@ _LOOK: LiteralString = (
     """
 )
 
+# All CREATE: when another client was faster with a uuid or a key, a constraint refuses the whole of it.
 _WRITE: LiteralString = """
     CALL () {
         UNWIND $p.groups AS group_id
@@ -91,13 +92,8 @@ _WRITE: LiteralString = """
     }
     CALL () {
         UNWIND $p.answers AS row
-        MERGE (k:KgIdempotency
-            {group_id: row.group_id, epoch: row.epoch, operation: row.operation, key: row.key})
-        SET k.lock = 0
-        WITH row, k WHERE k.receipt_id IS NULL OR k.receipt_id = row.seen OR k.receipt_id = row.receipt_id
-        SET k.input_hash = row.input_hash, k.receipt_id = row.receipt_id, k.expires_ms = row.expires_ms,
-            k.uuids = row.uuids, k.seqs = row.seqs
-        RETURN count(*) AS answered
+        CREATE (k:KgIdempotency)
+        SET k = row
     }
     CALL () {
         UNWIND $p.groups AS group_id
@@ -109,9 +105,17 @@ _WRITE: LiteralString = """
         SET a.lock = 0
         SET a.count = a.count + 1
     }
-    RETURN answered
     """
 
+# Lapsed answers that this call replaces, and any others.
+_FORGET_THESE: LiteralString = """
+    UNWIND $p.answers AS row
+    MATCH (k:KgIdempotency
+        {group_id: row.group_id, epoch: row.epoch, operation: row.operation, key: row.key})
+    SET k.lock = 0
+    WITH k, row WHERE k.expires_ms <= row.now_ms
+    DELETE k
+    """
 _FORGET: LiteralString = """
     MATCH (k:KgIdempotency) WHERE k.expires_ms <= $p.now_ms
     WITH k ORDER BY k.expires_ms LIMIT 100
@@ -155,8 +159,10 @@ class Intake(Base):
             await self._run(_FORGET, now_ms=now_ms)
 
     async def _write_accepted(self, writes: Writes) -> None:
-        """Raced when somebody else used a key meanwhile; for an item's uuid the constraint says so."""
-        ((answered,),) = await self._once(
+        """ConstraintError when another client was faster with a uuid or a key."""
+        if writes.lapsed:
+            await self._once(_FORGET_THESE, answers=writes.lapsed)
+        await self._once(
             _WRITE,
             groups=sorted(writes.groups),
             items=sorted(writes.items, key=lambda row: row[:2]),
@@ -164,8 +170,6 @@ class Intake(Base):
             answers=[row for _key, row in sorted(writes.answers.items())],
             shard=self._shard(),
         )
-        if answered != len(writes.answers):
-            raise Raced
 
     def _numbers(self, batch: AcceptBatch) -> int:
         """The first of a run of numbers in order of acceptance: time and, within it, a counter."""
@@ -206,7 +210,7 @@ def _known(row: Row) -> Known:
     known = Known(unfinished)
     for group_id, epoch, items, answers in groups:
         known.epochs[group_id] = epoch
-        for item in items:
+        for item in whole(items, STATUS_OPTIONAL):
             known.items[group_id, item[1]] = KnownItem(status_of(item), item[9], item[10])
         for operation, key, input_hash, receipt_id, expires_ms, uuids, seqs, found in answers:
             statuses = present(group_id, receipt_id, expires_ms, zip(uuids, seqs, strict=True), found)

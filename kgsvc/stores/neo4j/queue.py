@@ -13,8 +13,8 @@ from typing import LiteralString
 from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.items import GroupWork, Lease, QueuedItem, Transition
 from kgsvc.domain.model import Episode
-from kgsvc.stores.neo4j.base import Base
-from kgsvc.stores.neo4j.rows import EPISODE, NEVER, QUEUED, episode_of, queued_of
+from kgsvc.stores.neo4j.base import Base, Row
+from kgsvc.stores.neo4j.rows import EPISODE, EPISODE_OPTIONAL, NEVER, QUEUED, episode_of, queued_of, whole
 from kgsvc.stores.neo4j.transitions import WRITE_TRANSITIONS, transition_rows
 from kgsvc.stores.protocol import Anchor
 
@@ -124,7 +124,7 @@ _START: LiteralString = (
     + """
     CALL () {
         UNWIND CASE WHEN size($p.exclude) = 0 THEN [1] ELSE [] END AS alone
-        MATCH (i:KgPending) USING INDEX i:KgPending(group_id, suspect)
+        MATCH (i:KgPending) USING INDEX SEEK i:KgPending(group_id, suspect)
         WHERE i.group_id = $p.group_id AND i.suspect = true AND i.epoch = $p.epoch AND i.next_ms <= $p.now_ms
         WITH i ORDER BY i.reference_ms, i.uuid LIMIT 1
         SET i.crash_attempts = i.crash_attempts + CASE WHEN i.begun = $p.call THEN 0 ELSE 1 END,
@@ -133,7 +133,7 @@ _START: LiteralString = (
     }
     CALL (suspects) {
         WITH suspects WHERE size(suspects) = 0
-        MATCH (i:KgPending) USING INDEX i:KgPending(group_id, epoch, reference_ms, uuid)
+        MATCH (i:KgPending) USING INDEX SEEK i:KgPending(group_id, epoch, reference_ms, uuid)
         WHERE i.group_id = $p.group_id AND i.epoch = $p.epoch AND i.reference_ms IS NOT NULL
             AND i.uuid IS NOT NULL AND i.next_ms <= $p.now_ms AND i.suspect IS NULL
             AND NOT i.uuid IN $p.exclude
@@ -256,7 +256,7 @@ class Queue(Base):
 
     async def save_transitions(self, lease: Lease, transitions: Sequence[Transition]) -> None:
         """See QueueStore."""
-        rows = transition_rows(transitions)
+        rows = transition_rows(transitions, lease.token)
         if not await self._run(_SAVE, **_fence(lease), transitions=rows, shard=self._shard()):
             raise LeaseLost(_LOST)
 
@@ -266,8 +266,13 @@ class Queue(Base):
         """See QueueStore."""
         wanted = [{"uuid": a.uuid, "source": str(a.source), "reference_ms": a.reference_ms} for a in anchors]
         rows = await self._run(_PREVIOUS, group_id=group_id, anchors=wanted, limit=limit, max_chars=max_chars)
-        found = {uuid: tuple(episode_of(e, max_chars) for e in reversed(before)) for uuid, before in rows}
+        found = {uuid: tuple(_cut(before, max_chars)) for uuid, before in rows}
         return {anchor.uuid: found.get(anchor.uuid, ()) for anchor in anchors}
+
+
+def _cut(latest_first: list[Row], max_chars: int) -> list[Episode]:
+    found = [episode_of(row, max_chars) for row in whole(latest_first, EPISODE_OPTIONAL)]
+    return found[::-1]
 
 
 def _fence(lease: Lease) -> dict[str, str | int]:

@@ -8,8 +8,8 @@ from typing import LiteralString
 
 from kgsvc.domain.errors import InvalidArgument, Violation
 from kgsvc.domain.items import ItemState, ItemStatus, Receipt
-from kgsvc.stores.neo4j.base import Base, Row
-from kgsvc.stores.neo4j.rows import NEVER, STATUS, status_of
+from kgsvc.stores.neo4j.base import Base
+from kgsvc.stores.neo4j.rows import NEVER, STATUS, STATUS_OPTIONAL, status_of, whole
 from kgsvc.stores.protocol import Page, QueueDepth
 
 GROUP_DELETED = "group_deleted"
@@ -38,7 +38,7 @@ _LIST: LiteralString = (
     WITH g.epoch AS epoch
     UNWIND $p.states AS state
     CALL (epoch, state) {
-        MATCH (i:KgItem) USING INDEX i:KgItem(group_id, epoch, state, seq, uuid)
+        MATCH (i:KgItem) USING INDEX SEEK i:KgItem(group_id, epoch, state, seq, uuid)
         WHERE i.group_id = $p.group_id AND i.epoch = epoch AND i.state = state AND i.seq >= $p.seq
             AND i.uuid IS NOT NULL AND (i.seq > $p.seq OR i.uuid > $p.uuid)
         RETURN i
@@ -121,7 +121,7 @@ class Receipts(Base):
         )
         last = rows[limit - 1] if len(rows) > limit else None
         next_token = None if last is None else f"{last[10]}:{last[1]}"
-        return Page(tuple(status_of(row) for row in rows[:limit]), next_token)
+        return Page(tuple(map(status_of, whole(rows[:limit], STATUS_OPTIONAL))), next_token)
 
     async def retry_items(self, group_id: str, uuids: Collection[str] | None, now_ms: int) -> list[str]:
         """See IntakeStore."""
@@ -154,7 +154,7 @@ def present(
     An item that was sent again after its deletion has another seq: to the old receipt it stays deleted.
     `current`: the group is still in the epoch of the receipt.
     """
-    by_seq = {row[10]: row for row in found}
+    by_seq = {row[10]: row for row in whole(found, STATUS_OPTIONAL)}
     statuses: list[ItemStatus] = []
     for uuid, seq in entries:
         row = by_seq.get(seq)

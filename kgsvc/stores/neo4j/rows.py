@@ -7,7 +7,7 @@ Cypher the variables are e (Episodic), n (Entity), r (RELATES_TO), i (KgItem).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kgsvc.domain.items import CRASH, ItemState, ItemStatus, QueuedItem, Step
@@ -23,6 +23,7 @@ EPISODE = (
     "e.uuid, e.group_id, e.content, e.source, e.reference_ms, e.created_ms, e.name, e.source_description,"
     " e.role_type, e.role, e.content_hash"
 )
+EPISODE_OPTIONAL = frozenset({6, 7, 8, 9})
 ENTITY = (
     "n.uuid, n.group_id, n.name, n.created_ms, n.summary, n.attributes, n.labels, n.source_episode_uuid,"
     " n.updated_ms, n.stamps"
@@ -52,6 +53,7 @@ STATUS = (
     "i.group_id, i.uuid, i.state, i.receipt_id, i.updated_ms, i.name, i.attempts, i.step, i.reason,"
     " i.content_hash, i.seq, i.epoch"
 )
+STATUS_OPTIONAL = frozenset({5, 7, 8})
 QUEUED = (
     "i.state, i.accepted_ms, i.extract_attempts, i.embed_attempts, i.upsert_attempts, i.crash_attempts,"
     " i.stage, i.suspect"
@@ -61,6 +63,13 @@ QUEUED = (
 def calendar(ms: int | None) -> int | None:
     """What a datetime property is made of: none outside of what calendars (and Python) hold."""
     return ms if ms is not None and _FIRST_MS <= ms <= _LAST_MS else None
+
+
+def whole(rows: Iterable[Row], optional: Container[int] = ()) -> Iterator[Row]:
+    """Rows without those deleted while they were read: such have gaps in columns that are never empty."""
+    for row in rows:
+        if all(value is not None or n in optional for n, value in enumerate(row)):
+            yield row
 
 
 def episode_of(row: Row, max_chars: int | None = None) -> Episode:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from neo4j import AsyncGraphDatabase
 from neo4j.exceptions import DriverError, Neo4jError
 
@@ -16,6 +18,7 @@ from kgsvc.stores.neo4j.receipts import Receipts
 from kgsvc.stores.neo4j.search import Search
 
 _OLDEST = (5, 26)
+_SCHEMES = ("bolt://", "bolt+s://", "bolt+ssc://", "neo4j://", "neo4j+s://", "neo4j+ssc://")
 
 
 class Neo4jStore(Intake, Receipts, Queue, Graph, Apply, Search, Admin):
@@ -41,6 +44,9 @@ class Neo4jStore(Intake, Receipts, Queue, Graph, Apply, Search, Admin):
         `deadline_s` bounds every call, `patience_s` how long what may pass by itself (a deadlock, a lost
         connection) is tried again. Raises StoreUnavailable.
         """
+        logging.getLogger("neo4j").setLevel(logging.WARNING)  # its DEBUG lines quote parameters: bodies
+        if not uri.startswith(_SCHEMES):
+            raise StoreUnavailable(f"the address of Neo4j must begin with one of {', '.join(_SCHEMES)}")
         try:
             driver = AsyncGraphDatabase.driver(
                 uri,

@@ -7,11 +7,13 @@ from typing import Any, LiteralString
 
 from kgsvc.domain.items import TERMINAL, ItemState, Step, Transition
 
-# The group is locked by the caller's transaction. Rows of one item come in order.
+# The group is locked by the caller's transaction. Rows of one item come in order; a row decides on what was
+# stored before the first of them. `token` null: a caller's own write.
 WRITE_TRANSITIONS: LiteralString = """
     CALL () {
         UNWIND $p.transitions AS row
-        MATCH (i:KgItem {group_id: $p.group_id, epoch: $p.epoch, uuid: row.uuid}) WHERE i:KgPending
+        MATCH (i:KgItem {group_id: $p.group_id, epoch: $p.epoch, uuid: row.uuid})
+        WHERE i:KgPending AND ($p.token IS NULL OR i.started = $p.token)
         SET i.state = row.state, i.updated_ms = row.now_ms, i.next_ms = row.next_ms, i.reason = row.reason,
             i.suspect = null, i.step = coalesce(row.step, i.step),
             i.attempts = coalesce(row.attempts, i.attempts),
@@ -33,15 +35,17 @@ WRITE_TRANSITIONS: LiteralString = """
 _UNMARKING = TERMINAL | {ItemState.ACCEPTED} | {step.failed for step in Step}
 
 
-def transition_rows(transitions: Iterable[Transition]) -> list[dict[str, Any]]:
-    """Parameters; what comes after the end of an item within one call is passed over."""
+def transition_rows(transitions: Iterable[Transition], token: int | None) -> list[dict[str, Any]]:
+    """Parameters; what comes after the end of an item within one call, or after the lease with this token
+    gave it back, is passed over."""
     rows: list[dict[str, Any]] = []
     ended: set[str] = set()
+    ending = TERMINAL if token is None else _UNMARKING
     for transition in transitions:
         if transition.uuid in ended:
             continue
         rows.append(_row(transition))
-        if transition.state in TERMINAL:
+        if transition.state in ending:
             ended.add(transition.uuid)
     return rows
 

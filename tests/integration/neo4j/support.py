@@ -1,0 +1,75 @@
+"""Standing in a store's way, and looking behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any, LiteralString
+
+from neo4j import AsyncDriver, AsyncTransaction, Query
+
+DEADLINE_S = 30.0
+_BLOCKED: LiteralString = "SHOW TRANSACTIONS YIELD status WHERE status STARTS WITH 'Blocked' RETURN status"
+
+
+async def rows(driver: AsyncDriver, statement: LiteralString, **values: Any) -> list[list[Any]]:
+    """What a statement of the test's own finds."""
+    async with driver.session(database="neo4j") as session:
+        return await (await session.run(statement, values)).values()
+
+
+@asynccontextmanager
+async def locked(driver: AsyncDriver, group_id: str) -> AsyncIterator[AsyncTransaction]:
+    """An open transaction that holds the group's lock; rolled back unless the test commits it."""
+    async with driver.session(database="neo4j") as session, await session.begin_transaction() as tx:
+        await (await tx.run("MATCH (g:KgGroup {group_id: $g}) SET g.lock = 0", g=group_id)).consume()
+        yield tx
+
+
+async def until_blocked(driver: AsyncDriver, count: int = 1) -> None:
+    """Return once `count` transactions of the database wait for a lock."""
+    async with asyncio.timeout(DEADLINE_S):
+        while True:
+            found = await rows(driver, _BLOCKED)
+            if len(found) >= count:
+                return
+            await asyncio.sleep(0.02)
+
+
+_MODULES = ("admin", "apply", "graph", "intake", "queue", "receipts", "search")
+_CLAUSES = ("MATCH", "MERGE", "UNWIND", "CALL ()")
+_BY_INTENT = {  # a handful of counters; all groups for whoever asks for all groups; the first of an order
+    "_ACTIVITY": {"NodeByLabelScan"},
+    "_GROUPS": {"NodeByLabelScan"},
+    "_DEPTH": {"NodeIndexScan"},
+}
+
+
+async def scans(driver: AsyncDriver) -> list[tuple[str, str]]:
+    """Statements of the store with the scans of whole labels that the planner has for them now."""
+    found: list[tuple[str, str]] = []
+    for name, text in _statements():
+        async with driver.session(database="neo4j") as session:
+            result = await session.run(Query("EXPLAIN " + text), p={})  # type: ignore[arg-type]
+            plan = (await result.consume()).plan
+        assert plan is not None
+        by_intent = _BY_INTENT.get(name, set())
+        found += [(name, op) for op in _operators(plan) if op.endswith("Scan") and op not in by_intent]
+    return found
+
+
+def _statements() -> Iterator[tuple[str, str]]:
+    for module in _MODULES:
+        names = vars(importlib.import_module(f"kgsvc.stores.neo4j.{module}"))
+        for name, value in names.items():
+            for text in value if name == "_PURGE" else (value,):
+                if name.startswith("_") and isinstance(text, str) and text.lstrip().startswith(_CLAUSES):
+                    yield name, f"{text} RETURN g" if name == "_HELD" else text
+
+
+def _operators(plan: dict[str, Any]) -> Iterator[str]:
+    yield plan["operatorType"].partition("@")[0]
+    for child in plan.get("children", ()):
+        yield from _operators(child)

@@ -1,0 +1,107 @@
+"""What needs a server of its own: a first migration, a newer schema, crashes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from neo4j import AsyncGraphDatabase
+
+from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.domain.items import Accepted
+from kgsvc.stores.conformance.samples import accepted, batch, episode, pair
+from kgsvc.stores.neo4j import Neo4jStore
+from kgsvc.stores.neo4j.schema import SCHEMA_VERSION
+from tests.integration.neo4j.support import scans
+from tests.support.neo4j_server import Neo4jServer
+
+
+async def _connect(server: Neo4jServer, patience_s: float = 5.0) -> Neo4jStore:
+    return await Neo4jStore.connect(server.uri, "neo4j", server.password, patience_s=patience_s)
+
+
+@pytest.fixture
+async def clients(own_server: Neo4jServer) -> AsyncIterator[list[Neo4jStore]]:
+    """Three clients of the server."""
+    opened = [await _connect(own_server) for _ in range(3)]
+    yield opened
+    for client in opened:
+        await client.close()
+
+
+async def test_migrators_take_turns(clients: list[Neo4jStore]) -> None:
+    """Three at once on an empty database: one schema, and all of them can work."""
+    assert await asyncio.gather(*(client.migrate() for client in clients)) == [SCHEMA_VERSION] * 3
+    assert {(await client.info()).schema_version for client in clients} == {SCHEMA_VERSION}
+    for n, client in enumerate(clients):
+        await accepted(client, episode("first", f"e{n}"))
+    assert len(await clients[0].recent_episodes("first", 9)) == 3
+
+
+async def test_an_empty_database_is_read_by_index_too(
+    own_server: Neo4jServer, clients: list[Neo4jStore]
+) -> None:
+    """Plans made before there is anything to count are kept for a while."""
+    await clients[0].migrate()
+    async with AsyncGraphDatabase.driver(own_server.uri, auth=("neo4j", own_server.password)) as driver:
+        assert await scans(driver) == []
+
+
+async def test_a_newer_schema_is_refused(clients: list[Neo4jStore]) -> None:
+    client = clients[0]
+    await client.migrate()
+    await client._run("MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = s.version + 1")
+    try:
+        with pytest.raises(StoreUnavailable, match="upgrade kgsvc"):
+            await clients[1].migrate()
+    finally:
+        await client._run("MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = s.version - 1")
+    assert await client.migrate() == SCHEMA_VERSION
+
+
+async def test_acknowledged_items_survive_a_kill(own_server: Neo4jServer) -> None:
+    """kill -9 in the middle of accepting: what was acknowledged is there, whole, and the client goes on."""
+    store = await _connect(own_server, patience_s=1.0)
+    await store.migrate()
+    acknowledged: list[str] = []
+    enough = asyncio.Event()
+
+    async def send() -> None:
+        for n in range(100_000):
+            made = [episode("crash", f"{n}-{k}") for k in range(8)]
+            (result,) = await store.accept([batch(*made)])
+            assert isinstance(result, Accepted)
+            acknowledged.extend(e.uuid for e in made)
+            if n == 20:
+                enough.set()
+
+    sender = asyncio.create_task(send())
+    async with asyncio.timeout(60):
+        await enough.wait()
+    await asyncio.to_thread(own_server.stop, kill=True)
+    with pytest.raises(StoreUnavailable):
+        await sender
+    with pytest.raises(StoreUnavailable):
+        await store.depth()
+    await asyncio.to_thread(own_server.start)
+    there = {e.uuid for e in await store.recent_episodes("crash", 100_000)}
+    assert there >= set(acknowledged)
+    items = (await store.list_items("crash", (), 100_000, None)).rows
+    assert {item.uuid for item in items} == there
+    assert len(there) % 8 == 0
+    assert (await store.depth()).unfinished >= len(there)
+    await accepted(store, episode("crash", "after"))
+    await store.close()
+
+
+async def test_calls_ride_over_a_restart(own_server: Neo4jServer) -> None:
+    """With patience enough a call made while the server restarts is answered."""
+    store = await _connect(own_server, patience_s=25.0)
+    await store.migrate()
+    ada, _bob = await pair(store, "restart")
+    await asyncio.to_thread(own_server.stop)
+    waiting = asyncio.create_task(store.entity(ada.uuid, "restart"))
+    await asyncio.to_thread(own_server.start)
+    assert await waiting == [ada]
+    await store.close()
