@@ -40,6 +40,7 @@ def own_neo4j(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Neo4jS
         server.stop()
 
 
+@pytest.mark.timeout(900)  # starting it twice takes half a minute, on a busy machine minutes
 async def test_a_crash_of_neo4j_under_load_loses_nothing(
     own_neo4j: Neo4jServer, group: str, tmp_path: Path
 ) -> None:
