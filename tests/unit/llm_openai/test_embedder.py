@@ -78,7 +78,7 @@ async def test_batches_are_bounded_by_texts_and_by_characters(rig: Rig) -> None:
 
 async def test_plain_lists_of_numbers_are_understood(rig: Rig) -> None:
     vectors = await _embed(rig, _body([3, 4.0], [0, -2]), ["x", "y"])
-    assert np.allclose(vectors, [[0.6, 0.8], [0, -1]])
+    assert np.allclose(vectors, np.array([[0.6, 0.8], [0.0, -1.0]]))
 
 
 async def test_vectors_are_ordered_by_their_index(rig: Rig) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Callable
 
 import pytest
 
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, StepError
-from kgsvc.domain.extraction import ExtractionRequest
+from kgsvc.domain.extraction import Extraction, ExtractionRequest
 from kgsvc.llm.openai import ChatModel
 from kgsvc.llm.openai.extractor import OpenAIExtractor
 from kgsvc.llm.protocol import Extracted, Extractor, Usage
@@ -25,13 +26,15 @@ from tests.support.scripted_openai import (
 )
 from tests.unit.llm_openai.conftest import ALICE, KEY, Rig, episode, request
 
+Check = Callable[[Extraction], None]
+
 
 def _pieces(error: BaseException) -> str:
     """All that a log could print of an error."""
     return " ".join([str(error), repr(error), repr(error.__cause__), repr(error.args)])
 
 
-async def test_one_call_per_episode(rig: Rig, alice) -> None:
+async def test_one_call_per_episode(rig: Rig, alice: Check) -> None:
     result = await rig.extract()
     alice(result.extraction)
     assert len(rig.model.chats) == 1
@@ -40,7 +43,7 @@ async def test_one_call_per_episode(rig: Rig, alice) -> None:
     assert result.usage.completion_tokens > 50
 
 
-async def test_results_come_in_order_and_one_failure_fails_no_other(rig: Rig, alice) -> None:
+async def test_results_come_in_order_and_one_failure_fails_no_other(rig: Rig, alice: Check) -> None:
     rig.model.fail(refused(), match="refuse me")
     results = await rig.extractor().extract([request("refuse me"), request(), request("nothing to see")])
     assert isinstance(results[0], ModelOutputInvalid)
@@ -57,14 +60,14 @@ async def test_it_is_an_extractor_and_says_which(rig: Rig) -> None:
     assert extractor.costs_model_calls
 
 
-async def test_429_heals_after_the_pause_that_the_server_asked_for(rig: Rig, alice) -> None:
+async def test_429_heals_after_the_pause_that_the_server_asked_for(rig: Rig, alice: Check) -> None:
     rig.model.fail(rate_limited(retry_after="7"))
     alice((await rig.extract()).extraction)
     assert rig.pauses == [7.0]
     assert len(rig.model.chats) == 2
 
 
-async def test_429_with_a_date_or_milliseconds_heals(rig: Rig, alice) -> None:
+async def test_429_with_a_date_or_milliseconds_heals(rig: Rig, alice: Check) -> None:
     rig.model.fail(rate_limited(retry_after="Tue, 14 Nov 2023 22:13:32 GMT"))  # 12 s after the test's now
     rig.model.fail(status(429, retry_after_ms="250"))
     alice((await rig.extract()).extraction)
@@ -72,7 +75,7 @@ async def test_429_with_a_date_or_milliseconds_heals(rig: Rig, alice) -> None:
 
 
 @pytest.mark.parametrize("said", ["nan", "inf", "-5", "soon", "1e999", ""])
-async def test_429_with_a_senseless_pause_heals_all_the_same(rig: Rig, alice, said: str) -> None:
+async def test_429_with_a_senseless_pause_heals_all_the_same(rig: Rig, alice: Check, said: str) -> None:
     rig.model.fail(rate_limited(retry_after=said))
     alice((await rig.extract()).extraction)
     assert rig.pauses == [0.0]
@@ -110,7 +113,7 @@ async def test_pauses_grow_at_random_within_bounds(rig: Rig) -> None:
     assert all(0 < pause <= span for pause, span in zip(rig.pauses, [1, 2, 4, 8, 8, 8], strict=True))
 
 
-async def test_timeout_heals(rig: Rig, alice) -> None:
+async def test_timeout_heals(rig: Rig, alice: Check) -> None:
     rig.model.fail(hanging())
     alice((await rig.extract(timeout_s=1.0)).extraction)
     assert len(rig.model.chats) == 2
@@ -125,7 +128,7 @@ async def test_persistent_timeout_is_model_unavailable(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize("fault", [dropped(), status(500), status(502), status(408), status(409)])
-async def test_connection_drop_and_server_error_heal(rig: Rig, alice, fault) -> None:
+async def test_connection_drop_and_server_error_heal(rig: Rig, alice: Check, fault) -> None:
     rig.model.fail(fault)
     alice((await rig.extract()).extraction)
     assert len(rig.model.chats) == 2
@@ -154,7 +157,7 @@ async def test_a_request_refused_as_such_is_a_step_error(rig: Rig) -> None:
     assert not isinstance(caught.value, ModelUnavailable)
 
 
-async def test_truncated_answer_heals_by_one_repair_with_more_tokens(rig: Rig, alice) -> None:
+async def test_truncated_answer_heals_by_one_repair_with_more_tokens(rig: Rig, alice: Check) -> None:
     rig.model.fail(truncated())
     result = await rig.extract()
     alice(result.extraction)
@@ -177,7 +180,7 @@ async def test_truncated_answer_heals_by_one_repair_with_more_tokens(rig: Rig, a
         "",
     ],
 )
-async def test_wrong_shape_heals_by_one_repair(rig: Rig, alice, content: str) -> None:
+async def test_wrong_shape_heals_by_one_repair(rig: Rig, alice: Check, content: str) -> None:
     rig.model.fail(says(content))
     result = await rig.extract()
     alice(result.extraction)
@@ -187,7 +190,7 @@ async def test_wrong_shape_heals_by_one_repair(rig: Rig, alice, content: str) ->
     assert rig.pauses == []
 
 
-async def test_the_repair_names_what_was_wrong_and_shows_the_answer(rig: Rig, alice) -> None:
+async def test_the_repair_names_what_was_wrong_and_shows_the_answer(rig: Rig, alice: Check) -> None:
     wrong = json.loads(json.dumps(ALICE))
     wrong["edges"][0]["valid_at"] = "last Tuesday"
     rig.model.fail(says(json.dumps(wrong)))
@@ -202,7 +205,7 @@ async def test_the_repair_names_what_was_wrong_and_shows_the_answer(rig: Rig, al
 @pytest.mark.parametrize(
     "body", ["", "<html>busy</html>", "[]", "null", '{"choices": []}', '{"choices": [{"message": 5}]}']
 )
-async def test_a_reply_that_is_no_completion_heals(rig: Rig, alice, body: str) -> None:
+async def test_a_reply_that_is_no_completion_heals(rig: Rig, alice: Check, body: str) -> None:
     rig.model.fail(reply_body(body))
     alice((await rig.extract()).extraction)
 
@@ -259,7 +262,7 @@ async def test_no_more_calls_in_flight_than_configured(rig: Rig) -> None:
     assert len(rig.model.chats) == 12
 
 
-async def test_cancellation_passes_through_and_frees_the_slot(rig: Rig, alice) -> None:
+async def test_cancellation_passes_through_and_frees_the_slot(rig: Rig, alice: Check) -> None:
     rig.model.fail(hanging())
     extractor = rig.extractor(max_concurrency=1)
     work = asyncio.ensure_future(extractor.extract([request()]))

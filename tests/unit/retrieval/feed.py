@@ -46,7 +46,8 @@ def fact(
 def vector(*values: float) -> bytes:
     """A unit vector in the direction given."""
     array = np.array(values, "<f4")
-    return (array / np.linalg.norm(array)).astype("<f4").tobytes()
+    packed: bytes = (array / np.linalg.norm(array)).astype("<f4").tobytes()
+    return packed
 
 
 def indexed(one: Fact, vector: bytes | None = None, space: str = SPACE) -> IndexedFact:

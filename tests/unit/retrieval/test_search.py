@@ -53,7 +53,8 @@ async def test_embedding_alone(feed: Feed) -> None:
 async def test_hybrid_fuses_reciprocal_ranks(feed: Feed) -> None:
     embedder = Embedder({"tea": vector(1, 1, 0, 0)})
     hits = await searching(feed, embedder).search(["g"], "tea", 10)
-    assert [(hit.fact.uuid, hit.score) for hit in hits] == [
+    found: list[object] = [(hit.fact.uuid, hit.score) for hit in hits]
+    assert found == [
         ("b", pytest.approx(1 / 62 + 1 / 62)),
         ("a", pytest.approx(1 / 61)),
         ("c", pytest.approx(1 / 61)),
@@ -146,7 +147,8 @@ async def test_a_center_lifts_what_is_near() -> None:
     search = searching(feed)
     assert uuids(await search.search(["g"], "tea", 10)) == ["best", "near", "next"]
     hits = await search.search(["g"], "tea", 10, "ann")
-    assert [(hit.fact.uuid, hit.score) for hit in hits] == [
+    found: list[object] = [(hit.fact.uuid, hit.score) for hit in hits]
+    assert found == [
         ("near", pytest.approx(0.7 * 61 / 62 + 0.3)),
         ("next", pytest.approx(0.7 * 61 / 63 + 0.3 / 2)),
         ("best", pytest.approx(0.7)),

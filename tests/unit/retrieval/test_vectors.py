@@ -8,7 +8,8 @@ from kgsvc.retrieval.vectors import COSINE_FLOOR, VectorColumn
 
 
 def unit(array: NDArray[np.float64]) -> NDArray[np.float32]:
-    return (array / np.linalg.norm(array, axis=-1, keepdims=True)).astype(np.float32)
+    made: NDArray[np.float32] = (array / np.linalg.norm(array, axis=-1, keepdims=True)).astype(np.float32)
+    return made
 
 
 def column(vectors: NDArray[np.float32]) -> VectorColumn:
