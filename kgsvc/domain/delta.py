@@ -83,7 +83,7 @@ class GraphDelta:
     vectors: Mapping[str, bytes] = field(default_factory=dict)  # fact or entity uuid -> float32 little-endian
     space: str = ""  # of `vectors`
     transitions: tuple[Transition, ...] = ()
-    requires_items: tuple[str, ...] = ()  # uuids that must be unfinished, else StaleItems
+    requires_items: tuple[str, ...] = ()  # must be unfinished, under a token started by its lease: StaleItems
     bumps_rev: bool = True  # False: only transitions (an extraction that said nothing)
     claim: Claim | None = None  # known with the same input: nothing is written; with another: Conflict
 
@@ -98,8 +98,9 @@ class Guard:
 
 
 class StaleItems(Exception):
-    """Items that a delta completes were deleted or finished meanwhile; nothing was written."""
+    """Items that a delta completes were deleted or finished meanwhile, or deleted and sent again: then they
+    are not those that the lease started. Nothing was written."""
 
     def __init__(self, uuids: tuple[str, ...]) -> None:
-        super().__init__(f"{len(uuids)} items are no longer unfinished")
+        super().__init__(f"{len(uuids)} items are no longer those that were begun")
         self.uuids = uuids

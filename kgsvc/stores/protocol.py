@@ -168,8 +168,9 @@ class QueueStore(Protocol):
         count. LeaseLost."""
 
     async def save_transitions(self, lease: Lease, transitions: Sequence[Transition]) -> None:
-        """Write states and stages of items that are still unfinished; others are passed over. A transition
-        into a failure substate, PARKED or ACCEPTED also unmarks `started`. LeaseLost."""
+        """Write states and stages of unfinished items that this lease has started; others are passed over: an
+        item that was deleted and sent again is not the one whose work this is. A transition into a failure
+        substate, PARKED or ACCEPTED also unmarks `started`. LeaseLost."""
 
     async def previous_episodes(
         self, group_id: str, anchors: Sequence[Anchor], limit: int, max_chars: int
@@ -191,12 +192,14 @@ class GraphStore(Protocol):
         """Lock the group, check the guard, write everything, bump rev (if bumps_rev), set last_ms.
 
         Raises LeaseLost (the token is not that of a lease still held, or the epoch differs), RevisionChanged
-        (rev differs), StaleItems (naming items of `requires_items` that are gone or terminal), Conflict (a
-        name_key in `names` is owned by an entity that is not written here under the same uuid: cannot happen
-        at an unchanged rev). Creates the group's record if needed (guard rev 0, epoch 0). Replaced entities
-        whose name changed have the display names on their facts changed too, and those facts count as
-        changed. `delta.claim` is looked up right after the guard: a key known with the same input returns the
-        head unchanged and writes nothing, with another input it raises Conflict, a new one is recorded.
+        (rev differs), StaleItems (naming items of `requires_items` that are gone or terminal or, under a
+        token, not started by its lease: deleted and sent again), Conflict (a name_key in `names` is owned by
+        an entity that is not written here under the same uuid: cannot happen at an unchanged rev). Under a
+        token `transitions` pass over what its lease has not started, as in `save_transitions`. Creates the
+        group's record if needed (guard rev 0, epoch 0). Replaced entities whose name changed have the
+        display names on their facts changed too, and those facts count as changed. `delta.claim` is looked
+        up right after the guard: a key known with the same input returns the head unchanged and writes
+        nothing, with another input it raises Conflict, a new one is recorded.
         """
 
     async def entity(self, uuid: str, group_id: str | None) -> list[Entity]:

@@ -34,7 +34,7 @@ class Unfenced(ModelStore):
     """Lets a stale lease write."""
 
     async def save_transitions(self, lease: Lease, transitions: Sequence[Transition]) -> None:
-        self._peek(lease.group_id).move(tuple(transitions))
+        self._peek(lease.group_id).move(tuple(transitions), leased=False)
 
 
 class Torn(ModelStore):

@@ -199,7 +199,7 @@ class ModelQueue(ModelIntake):
         return [item.begin() for item in taken[:limit]]
 
     async def save_transitions(self, lease: Lease, transitions: Sequence[Transition]) -> None:
-        self._held(lease).move(tuple(transitions))
+        self._held(lease).move(tuple(transitions), leased=True)
         self._activity += 1
 
     async def previous_episodes(

@@ -169,8 +169,12 @@ class Group:
             raise Conflict("the idempotency key was used with other input", (used,))
         return answer
 
-    def move(self, transitions: tuple[Transition, ...]) -> None:
+    def movable(self, uuid: str, *, leased: bool) -> Item | None:
+        """The item if it is unfinished and, to the lease's holder, started: only it can have done that."""
+        item = self.items.get(uuid)
+        return item if item is not None and item.unfinished and (item.started or not leased) else None
+
+    def move(self, transitions: tuple[Transition, ...], *, leased: bool) -> None:
         for to in transitions:
-            item = self.items.get(to.uuid)
-            if item is not None and item.unfinished:
+            if (item := self.movable(to.uuid, leased=leased)) is not None:
                 item.move(to)

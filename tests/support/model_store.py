@@ -39,7 +39,7 @@ class ModelGraph(ModelQueue):
             claim.operation, claim.key, claim.input_hash, claim.now_ms
         ):
             return group.head
-        _check(group, delta)
+        _check(group, delta, leased=guard.token is not None)
         group = self._group(delta.group_id)
         if claim is not None:
             until_ms = claim.now_ms + claim.dedup_window_ms
@@ -47,7 +47,7 @@ class ModelGraph(ModelQueue):
         group.rev += delta.bumps_rev
         group.last_ms = delta.system_ms
         _write(group, delta)
-        group.move(delta.transitions)
+        group.move(delta.transitions, leased=guard.token is not None)
         for uuid in delta.remove_episodes:
             _remove_episode(group, uuid)
         self._activity += 1
@@ -129,9 +129,8 @@ class ModelStore(ModelGraph):
         """Nothing to release."""
 
 
-def _check(group: Group, delta: GraphDelta) -> None:
-    items = group.items
-    stale = tuple(u for u in delta.requires_items if u not in items or not items[u].unfinished)
+def _check(group: Group, delta: GraphDelta, *, leased: bool) -> None:
+    stale = tuple(uuid for uuid in delta.requires_items if group.movable(uuid, leased=leased) is None)
     if stale:
         raise StaleItems(stale)
     written = {entity.uuid for entity in delta.entities}

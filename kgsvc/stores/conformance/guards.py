@@ -12,6 +12,8 @@ from kgsvc.domain.items import ItemState, Transition
 from kgsvc.domain.model import Entity
 from kgsvc.stores.conformance.expect import ConformanceError, equal, expect, refused
 from kgsvc.stores.conformance.samples import (
+    HUGE,
+    MANY,
     NOW,
     accepted,
     batch,
@@ -121,6 +123,28 @@ async def required_items_must_be_unfinished(store: Store, group_id: str) -> None
         raise ConformanceError(f"apply: {error!r}")
     equal(sorted(error.uuids), ["e0", "e1", "e2", "nobody"], "apply: uuids of StaleItems")
     await store.apply(replace(change, requires_items=("e3",)), now)
+
+
+async def work_on_a_deleted_item_is_not_that_of_its_successor(store: Store, group_id: str) -> None:
+    """Deleted in work and sent again with other content, an item keeps nothing of the old work: StaleItems
+    for its delta, its transitions are passed over. Begun anew, it can be completed."""
+    await accepted(store, episode(group_id, "e1"))
+    lease = await leased(store, group_id)
+    await started(store, lease)
+    await write(store, group_id, remove_episodes=("e1",))
+    await accepted(store, episode(group_id, "e1", body="other"), now_ms=NOW + 1)
+    await move(store, lease, ItemState.EXTRACTED, "e1", now_ms=NOW + 9, stage=b"old")
+    done = (Transition("e1", ItemState.COMPLETED, NOW + 9),)
+    change = replace(await _full(store, group_id), transitions=done, requires_items=("e1",))
+    now = await guard(store, group_id, lease.token)
+    error = await _refused_whole(store, change, now, StaleItems)
+    equal(getattr(error, "uuids", None), ("e1",), "apply: uuids of StaleItems")
+    (item,) = await store.start_items(lease, NOW + 9, MANY, HUGE, ())
+    found = (item.episode.body, item.state, item.stage)
+    equal(found, ("other", ItemState.ACCEPTED, None), "start_items: an item sent again")
+    await store.apply(change, now)
+    (row,) = (await store.list_items(group_id, (), 9, None)).rows
+    equal(row.state, ItemState.COMPLETED, "apply: the item sent again, begun by this lease")
 
 
 async def a_delta_is_not_applied_twice(store: Store, group_id: str) -> None:

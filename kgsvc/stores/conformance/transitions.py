@@ -69,8 +69,8 @@ async def attempts_are_counted_by_step(store: Store, group_id: str) -> None:
     """Each step's attempts are kept apart."""
     await accepted(store, episode(group_id, "e1"))
     lease = await leased(store, group_id)
-    await started(store, lease)
     for step, attempts in ((Step.EXTRACT, 1), (Step.EXTRACT, 2), (Step.EMBED, 1), (Step.UPSERT, 4)):
+        await started(store, lease)
         await move(store, lease, step.failed, "e1", step=step, attempts=attempts, reason="x")
     (item,) = await store.start_items(lease, NOW, MANY, HUGE, ())
     equal(dict(item.attempts), {"extract": 2, "embed": 1, "upsert": 4}, "start_items: attempts by step")
@@ -96,6 +96,23 @@ async def finished_and_unknown_items_are_passed_over(store: Store, group_id: str
     equal(await store.episode("e2", group_id), [], "save_transitions: a deleted item stays deleted")
 
 
+async def only_started_items_move(store: Store, group_id: str) -> None:
+    """Items that this lease has not started, or gave back by a failure, are passed over."""
+    await accepted(store, episode(group_id, "e1"), episode(group_id, "e2"))
+    lease = await leased(store, group_id)
+    await move(store, lease, ItemState.COMPLETED, "e1", "e2")
+    await started(store, lease)
+    moves = [
+        Transition("e1", ItemState.EXTRACT_FAILED, NOW + 2, step=Step.EXTRACT, attempts=1, reason="x"),
+        Transition("e1", ItemState.COMPLETED, NOW + 3),
+    ]
+    await store.save_transitions(lease, moves)
+    await move(store, lease, ItemState.COMPLETED, "e1", "e2", now_ms=NOW + 4)
+    found = [(row.uuid, row.state, row.updated_ms) for row in await _rows(store, group_id)]
+    wanted = [("e1", ItemState.EXTRACT_FAILED, NOW + 2), ("e2", ItemState.COMPLETED, NOW + 4)]
+    equal(found, wanted, "save_transitions: items not started")
+
+
 async def failures_park_and_revive(store: Store, group_id: str) -> None:
     """PARKED is left only by retry_items; ACCEPTED by a transition gives the item back."""
     await accepted(store, episode(group_id, "e1"))
@@ -118,6 +135,7 @@ async def a_stale_lease_writes_nothing(store: Store, group_id: str) -> None:
     moves = [Transition(uuid, ItemState.COMPLETED, NOW + 9) for uuid in ("e1", "e2")]
     await refused(LeaseLost, store.save_transitions(lost, moves), "save_transitions: a stale lease")
     equal(await _rows(store, group_id), before, "save_transitions: items after a stale write")
+    await started(store, held)
     await store.save_transitions(held, moves[:1])
     await store.release(held)
     before = await _rows(store, group_id)

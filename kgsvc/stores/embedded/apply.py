@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import apsw
 
@@ -24,7 +24,7 @@ def apply_delta(db: apsw.Connection, delta: GraphDelta, guard: Guard) -> GroupHe
     group = make_group(db, delta.group_id)
     if delta.claim is not None and not _claim(db, group.gid, delta.claim):
         return group.head
-    _check_items(db, group.gid, delta)
+    _check_items(db, group.gid, delta.requires_items, guard.token)
     _check_names(db, group.gid, delta)
     rev = group.rev + int(delta.bumps_rev)
     _remove_facts(db, group.gid, rev, delta)
@@ -33,7 +33,7 @@ def apply_delta(db: apsw.Connection, delta: GraphDelta, guard: Guard) -> GroupHe
     facts = _write_facts(db, group.gid, rev, delta, entities)
     _write_vectors(db, group.gid, delta, facts, entities)
     _write_links(db, group.gid, delta, entities)
-    write_transitions(db, group.gid, delta.transitions)
+    write_transitions(db, group.gid, delta.transitions, guard.token)
     _remove_episodes(db, group.gid, delta)
     db.execute("UPDATE groups SET rev = ?, last_ms = ? WHERE gid = ?", (rev, delta.system_ms, group.gid))
     return GroupHead(delta.group_id, rev, group.epoch, delta.system_ms)
@@ -57,19 +57,20 @@ def _claim(db: apsw.Connection, gid: int, claim: Claim) -> bool:
     return True
 
 
-def _check_items(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
-    if not delta.requires_items:
+def _check_items(db: apsw.Connection, gid: int, required: Sequence[str], token: int | None) -> None:
+    if not required:
         return
     rows = all_rows(
         db,
         """
         SELECT uuid FROM items
-        WHERE gid = ? AND next_ms IS NOT NULL AND uuid IN (SELECT value FROM json_each(?))
+        WHERE gid = ?1 AND next_ms IS NOT NULL AND uuid IN (SELECT value FROM json_each(?2))
+            AND (?3 IS NULL OR started = ?3)
         """,
-        (gid, json_list(delta.requires_items)),
+        (gid, json_list(required), token),
     )
-    unfinished = {row[0] for row in rows}
-    stale = tuple(uuid for uuid in delta.requires_items if uuid not in unfinished)
+    ours = {row[0] for row in rows}
+    stale = tuple(uuid for uuid in required if uuid not in ours)
     if stale:
         raise StaleItems(stale)
 

@@ -199,4 +199,4 @@ def _queued_item(row: Row) -> QueuedItem:
 
 
 def _save_transitions(db: apsw.Connection, lease: Lease, transitions: Sequence[Transition]) -> None:
-    write_transitions(db, leased_group(db, lease).gid, transitions)
+    write_transitions(db, leased_group(db, lease).gid, transitions, lease.token)

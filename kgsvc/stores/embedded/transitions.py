@@ -26,11 +26,20 @@ def leased_group(db: apsw.Connection, lease: Lease) -> Group:
     return group
 
 
-def write_transitions(db: apsw.Connection, gid: int, transitions: Sequence[Transition]) -> None:
-    """Write states and stages of unfinished items in order; finished ones are passed over."""
+def write_transitions(
+    db: apsw.Connection, gid: int, transitions: Sequence[Transition], token: int | None
+) -> None:
+    """Write states and stages of unfinished items in order; finished ones are passed over, and under a
+    lease's token those that the lease has not started."""
     for transition in transitions:
-        key = (gid, transition.uuid)
-        rows = all_rows(db, "SELECT id FROM items WHERE gid = ? AND uuid = ? AND next_ms IS NOT NULL", key)
+        rows = all_rows(
+            db,
+            """
+            SELECT id FROM items
+            WHERE gid = ?1 AND uuid = ?2 AND next_ms IS NOT NULL AND (?3 IS NULL OR started = ?3)
+            """,
+            (gid, transition.uuid, token),
+        )
         if rows:
             _write(db, rows[0][0], transition)
 

@@ -16,7 +16,7 @@ from kgsvc.ingestion.deletion import without_fact
 from kgsvc.ingestion.entity_node import EntityInput, upsert
 from kgsvc.stores.conformance.samples import fact as sample_fact
 from tests.support.model_rows import Group
-from tests.support.stateful.queue_operations import work_on
+from tests.support.stateful.queue_operations import begin, work_on
 from tests.support.stateful.twins import Comparable, Side
 from tests.support.stateful.words import PEOPLE, PLACES, extraction
 from tests.support.stateful.world import START, World
@@ -26,10 +26,14 @@ async def commit(world: World) -> None:
     """Plan a micro-batch of items as the pipeline does and apply it under a lease, perhaps a lost one."""
     group = world.busy_group()
     place = await work_on(world, group.group_id)
+    if place is not None and world.rng.random() < 0.95:
+        await begin(world, group, place)
     waiting = world.items(group, unfinished=True)
     if place is None or not waiting:
         await rewrite(world)
         return
+    if world.rng.random() < 0.9:  # else the store is asked for what nobody began
+        waiting = [item for item in waiting if item.started] or waiting
     chosen = [
         item.queued() for item in world.rng.sample(waiting, min(len(waiting), world.rng.randrange(1, 5)))
     ]

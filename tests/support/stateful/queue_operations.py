@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from kgsvc.domain.identity import content_hash, digest
-from kgsvc.domain.items import AcceptBatch, GroupWork, ItemState, Lease, NewItem, Step, Transition
+from kgsvc.domain.items import AcceptBatch, GroupWork, ItemState, NewItem, Step, Transition
 from kgsvc.domain.model import Episode, RoleType, Source
 from tests.support.model_rows import Group
 from tests.support.stateful.twins import Comparable, Side, answer, queued
@@ -16,7 +15,6 @@ from tests.support.stateful.world import START, World
 
 STATES = tuple(state for state in ItemState if state is not ItemState.DELETED)
 _MANY, _HUGE = 100_000, 1 << 40
-_Call = Callable[[Side, Lease], Awaitable[Comparable]]
 
 
 async def accept(world: World) -> None:
@@ -132,42 +130,63 @@ async def renew(world: World) -> None:
 
 async def release(world: World) -> None:
     """Release a lease, perhaps one that is lost already."""
+    group_id = world.group().group_id
+    place = await work_on(world, group_id)
+    if place is None:
+        return
 
-    async def call(side: Side, lease: Lease) -> Comparable:
-        return await side.store.release(lease)
+    async def call(side: Side) -> Comparable:
+        return await side.store.release(side.leases[group_id][place])
 
-    await _under_lease(world, world.group(), "release", call)
+    await world.twins.agree("release", call)
 
 
 async def start(world: World) -> None:
+    """Start items under a lease."""
+    group = world.busy_group()
+    place = await work_on(world, group.group_id)
+    if place is not None:
+        await begin(world, group, place)
+
+
+async def begin(world: World, group: Group, place: int) -> None:
     """Start items; at times without those that are in work already."""
-    group, rng = world.busy_group(), world.rng
+    rng = world.rng
     begun = [item.episode.uuid for item in world.items(group) if item.started]
-    exclude = rng.choice(((), tuple(begun)))
+    exclude = rng.choice(((), ("nobody", *begun)))
     limit = rng.randrange(1, 6)
 
-    async def call(side: Side, lease: Lease) -> Comparable:
+    async def call(side: Side) -> Comparable:
+        lease = side.leases[group.group_id][place]
         items = await side.store.start_items(lease, world.now_ms, limit, _HUGE, exclude)
         return tuple(map(queued, items))
 
-    await _under_lease(world, group, "start_items", call)
+    await world.twins.agree("start_items", call)
 
 
 async def transition(world: World) -> None:
-    """Any transitions of any items, also of finished and unknown ones."""
+    """Any transitions of any items, also of finished, unknown and not started ones."""
     group = world.busy_group()
-    chosen = world.some(world.items(group), 4)
+    place = await work_on(world, group.group_id)
+    if place is None:
+        return
+    if world.rng.random() < 0.8:
+        await begin(world, group, place)
+    items = world.items(group)
+    if world.rng.random() < 0.7:
+        items = [item for item in items if item.started] or items
+    chosen = world.some(items, 4)
     moves = [_transition(world, item.episode.uuid) for item in chosen] + [_transition(world, "nobody")]
 
-    async def call(side: Side, lease: Lease) -> Comparable:
-        return await side.store.save_transitions(lease, moves)
+    async def call(side: Side) -> Comparable:
+        return await side.store.save_transitions(side.leases[group.group_id][place], moves)
 
-    await _under_lease(world, group, "save_transitions", call)
+    await world.twins.agree("save_transitions", call)
 
 
 def _transition(world: World, uuid: str) -> Transition:
     rng = world.rng
-    state = rng.choice((*STATES, *(step.failed for step in Step), ItemState.EXTRACTED))
+    state = rng.choice((*STATES, *(step.failed for step in Step), ItemState.EXTRACTED, ItemState.PARKED))
     step = next((step for step in Step if step.failed is state), None)
     failing = step is not None or state is ItemState.PARKED
     return Transition(
@@ -205,14 +224,3 @@ async def delete_group(world: World) -> None:
         return side.bases[group_id].epoch > before.epoch
 
     await world.twins.agree("delete_group", call)
-
-
-async def _under_lease(world: World, group: Group, what: str, call: _Call) -> None:
-    place = await work_on(world, group.group_id)
-    if place is None:
-        return
-
-    async def with_lease(side: Side) -> Comparable:
-        return await call(side, side.leases[group.group_id][place])
-
-    await world.twins.agree(what, with_lease)

@@ -26,7 +26,7 @@ _OPERATIONS: dict[Callable[[World], Awaitable[None]], int] = {
     queue.release: 1,
     queue.start: 3,
     queue.transition: 3,
-    queue.retry: 1,
+    queue.retry: 2,
     queue.delete_group: 1,
     graph.commit: 8,
     graph.assert_entity: 2,
