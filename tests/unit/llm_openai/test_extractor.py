@@ -15,6 +15,7 @@ from kgsvc.llm.openai import ChatModel
 from kgsvc.llm.openai.extractor import OpenAIExtractor
 from kgsvc.llm.protocol import Extracted, Extractor, Usage
 from tests.support.scripted_openai import (
+    Outcome,
     dropped,
     hanging,
     rate_limited,
@@ -128,7 +129,7 @@ async def test_persistent_timeout_is_model_unavailable(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize("fault", [dropped(), status(500), status(502), status(408), status(409)])
-async def test_connection_drop_and_server_error_heal(rig: Rig, alice: Check, fault) -> None:
+async def test_connection_drop_and_server_error_heal(rig: Rig, alice: Check, fault: Outcome) -> None:
     rig.model.fail(fault)
     alice((await rig.extract()).extraction)
     assert len(rig.model.chats) == 2
