@@ -133,7 +133,7 @@ async def refusal(client: Client, group: str) -> grpc.StatusCode:
 
 
 async def until_accepted(client: Client, group: str) -> None:
-    """Send an item again and again, as clients do who are told UNAVAILABLE, until it is accepted."""
+    """Send an item again and again, as clients do, until it is accepted; what comes between passes."""
     request = ing.AddEpisodesRequest(input=ing.AddEpisodesInput(group_id=group, items=[note(9, "probe")]))
     statuses: set[grpc.StatusCode] = set()
     async with asyncio.timeout(DEADLINE_S):
@@ -144,4 +144,5 @@ async def until_accepted(client: Client, group: str) -> None:
             except grpc.aio.AioRpcError as error:
                 statuses.add(error.code())
                 await asyncio.sleep(0.2)
-    assert statuses <= {grpc.StatusCode.OK, grpc.StatusCode.UNAVAILABLE}
+    passing = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
+    assert statuses <= passing | {grpc.StatusCode.OK}
