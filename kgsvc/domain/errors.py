@@ -11,7 +11,8 @@ KgError
 │   └── Overloaded                a bounded queue is full; try again after `retry_after_ms`
 ├── StepError                     a pipeline step failed for one item; retried, then parked
 │   ├── ModelUnavailable          rate limit, timeout, connection: nothing wrong with the item
-│   └── ModelOutputInvalid        the model's answer fits no schema, limit or reference
+│   ├── ModelOutputInvalid        the model's answer fits no schema, limit or reference
+│   └── StoreRefused              the engine refuses this write, and would again
 ├── LeaseLost                     another process owns the group now (fencing)
 └── RevisionChanged               the group changed between reading and writing: read and plan again
 """
@@ -105,6 +106,10 @@ class ModelUnavailable(StepError):
 
 class ModelOutputInvalid(StepError):
     """The model answered something that the schema, the limits or the references forbid."""
+
+
+class StoreRefused(StepError):
+    """The store's engine refuses this write for what it says, and would again: nothing was written."""
 
 
 class LeaseLost(KgError):

@@ -94,12 +94,13 @@ class GroupRunner:
     async def _prepare(self, items: list[QueuedItem]) -> PreparedBatch:
         try:
             return await self._handler.prepare(self._lease, items)
-        except KgError:
-            raise
         except Exception as error:
-            log.error("preparing failed", exc_info=without_text(error))
+            if isinstance(error, KgError) and not isinstance(error, StepError):
+                raise
+            if not isinstance(error, StepError):
+                log.error("preparing failed", exc_info=without_text(error))
             if len(items) == 1:
-                return PreparedBatch((), (Failure(items[0], Step.EXTRACT, _defect(error)),))
+                return PreparedBatch((), (Failure(items[0], Step.EXTRACT, _step_error(error)),))
         # One item that cannot be prepared must not count against its neighbours.
         parts = [await self._prepare([item]) for item in items]
         return PreparedBatch(
@@ -128,7 +129,7 @@ class GroupRunner:
         except Exception as error:
             if not isinstance(error, StepError):
                 log.error("committing failed", exc_info=without_text(error))
-            return await self._halve(batch, error if isinstance(error, StepError) else _defect(error))
+            return await self._halve(batch, _step_error(error))
         self._observer.completed(self._lease.group_id, len(batch))
         return []
 
@@ -146,6 +147,10 @@ class GroupRunner:
             self._observer.failed(failure, transition.attempts)
             if transition.state is ItemState.PARKED:
                 self._observer.parked(self._lease.group_id, transition.uuid, transition.reason or "")
+
+
+def _step_error(error: Exception) -> StepError:
+    return error if isinstance(error, StepError) else _defect(error)
 
 
 def _defect(error: BaseException) -> StepError:

@@ -1,6 +1,7 @@
 """What the service asks of a store, cut around steps (design §5). Stores load and apply; they decide nothing.
 
-Every method may raise StoreUnavailable (connection lost, deadline passed, disk full) besides what its
+Every method may raise StoreUnavailable (connection lost, deadline passed, disk full) and StoreRefused (what
+is written is too large or of a wrong kind for the engine: repeating it cannot help) besides what its
 docstring says. Each write is one atomic, durable transaction: when the call returned, it survives a crash;
 when it raised or was cancelled it either happened whole or not at all.
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import apsw
 
-from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.domain.errors import StoreRefused, StoreUnavailable
+
+_REFUSALS = (apsw.TooBigError, apsw.ConstraintError, apsw.MismatchError)
 
 _SENTENCES: tuple[tuple[type[apsw.Error], str], ...] = (
     (apsw.BusyError, "the embedded store stayed locked by another process for too long"),
@@ -19,6 +21,15 @@ _SENTENCES: tuple[tuple[type[apsw.Error], str], ...] = (
     (apsw.InterruptError, "a read of the embedded store was interrupted"),
     (apsw.SQLError, "the schema of the embedded store is missing or not this binary's: migrate it"),
 )
+
+
+def meaning(error: apsw.Error) -> StoreUnavailable | StoreRefused:
+    """What an error in the midst of a job means: some lie in what it writes."""
+    if not isinstance(error, _REFUSALS):
+        return unavailable(error)
+    made = StoreRefused(f"the embedded store refuses this write ({type(error).__name__})")
+    made.__cause__ = error
+    return made
 
 
 def unavailable(error: apsw.Error) -> StoreUnavailable:

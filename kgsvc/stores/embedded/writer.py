@@ -16,7 +16,7 @@ import apsw
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.stores.embedded.connection import BusyHandler, open_writer
-from kgsvc.stores.embedded.errors import unavailable
+from kgsvc.stores.embedded.errors import meaning, unavailable
 
 T = TypeVar("T")
 _JOBS_PER_COMMIT = 128
@@ -176,7 +176,7 @@ def _run_alone(db: apsw.Connection, job: _Job) -> None:
     except Exception as error:
         if not db.in_transaction:  # the engine has rolled everything back
             raise
-        job.error = unavailable(error) if isinstance(error, apsw.Error) else error
+        job.error = meaning(error) if isinstance(error, apsw.Error) else error
         db.execute("ROLLBACK TO job")
     db.execute("RELEASE job")
 

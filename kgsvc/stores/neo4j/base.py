@@ -18,7 +18,7 @@ from neo4j import WRITE_ACCESS, AsyncDriver, AsyncTransaction, Query
 from neo4j.exceptions import DriverError, Neo4jError
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
-from kgsvc.stores.neo4j.errors import passes, unavailable
+from kgsvc.stores.neo4j.errors import meaning, passes
 from kgsvc.stores.neo4j.schema import ACTIVITY_SHARDS
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ class Base:
             return await result.values()
 
     async def _run(self, statement: LiteralString, **values: Any) -> list[Row]:
-        """One statement in a transaction of its own. StoreUnavailable.
+        """One statement in a transaction of its own. StoreUnavailable, StoreRefused.
 
         It may have been run twice, when the answer to the first was lost.
         """
@@ -69,7 +69,7 @@ class Base:
         return await self._again(once)
 
     async def _transact(self, work: Callable[[Tx], Awaitable[T]], deadline_s: float | None = None) -> T:
-        """Several statements, one transaction: rolled back when `work` raises. StoreUnavailable.
+        """Several statements, one transaction: rolled back when `work` raises. As `_run`.
 
         `work` may be run twice, also after a commit whose answer was lost.
         """
@@ -97,4 +97,4 @@ class Base:
             async with asyncio.timeout(deadline_s or self._deadline_s):
                 return await attempts(once)
         except (Neo4jError, DriverError, TimeoutError) as error:
-            raise unavailable(error) from error
+            raise meaning(error) from error

@@ -5,13 +5,25 @@ from __future__ import annotations
 from neo4j.exceptions import (
     AuthError,
     ConstraintError,
+    DatabaseError,
     DriverError,
     Neo4jError,
     ServiceUnavailable,
     SessionExpired,
 )
 
-from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.domain.errors import StoreRefused, StoreUnavailable
+
+# What lies in the values of one statement. A global shortage of memory has another code: it may pass.
+_REFUSALS = frozenset(
+    {
+        "Neo.ClientError.Statement.TypeError",
+        "Neo.ClientError.Statement.ArgumentError",
+        "Neo.ClientError.Statement.ArithmeticError",
+        "Neo.ClientError.General.TransactionOutOfMemoryError",
+    }
+)
+_TOO_LARGE = "too large to index"  # under a code that is that of any failure within a statement
 
 
 def passes(error: BaseException) -> bool:
@@ -19,6 +31,21 @@ def passes(error: BaseException) -> bool:
     if isinstance(error, ConstraintError):
         return True
     return isinstance(error, (Neo4jError, DriverError)) and error.is_retryable()
+
+
+def meaning(error: Exception) -> StoreUnavailable | StoreRefused:
+    """What an error of a statement means: some lie in what it writes."""
+    if not _refuses(error):
+        return unavailable(error)
+    made = StoreRefused(f"Neo4j refuses this write ({getattr(error, 'code', None)})")
+    made.__cause__ = error
+    return made
+
+
+def _refuses(error: Exception) -> bool:
+    return isinstance(error, Neo4jError) and (
+        error.code in _REFUSALS or (isinstance(error, DatabaseError) and _TOO_LARGE in (error.message or ""))
+    )
 
 
 def unavailable(error: Exception) -> StoreUnavailable:

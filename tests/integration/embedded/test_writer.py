@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from kgsvc.domain.errors import LeaseLost, StoreUnavailable
+from kgsvc.domain.errors import LeaseLost, StoreRefused, StoreUnavailable
 from kgsvc.stores.embedded.connection import BusyHandler, open_reader
 from kgsvc.stores.embedded.writer import Writer
 
@@ -99,8 +99,8 @@ async def test_a_failing_job_rolls_back_alone(writer: Writer) -> None:
         tasks = await queued(writer, *jobs)
     results = await asyncio.gather(*tasks, return_exceptions=True)
     kinds = [type(r) for r in results]
-    assert kinds == [int, LeaseLost, int, StoreUnavailable, ValueError, int]
-    assert isinstance(results[3], StoreUnavailable)
+    assert kinds == [int, LeaseLost, int, StoreRefused, ValueError, int]
+    assert isinstance(results[3], StoreRefused)
     assert isinstance(results[3].__cause__, apsw.ConstraintError)
     assert await writer.run(rows) == [1, 2, 3]
 

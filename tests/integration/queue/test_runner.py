@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from kgsvc.domain.delta import GraphDelta, Guard
-from kgsvc.domain.errors import LeaseLost, StoreUnavailable
+from kgsvc.domain.errors import LeaseLost, StoreRefused, StoreUnavailable
 from kgsvc.domain.items import ItemState, Lease, Step
+from kgsvc.domain.work import Prepared
+from kgsvc.stores.conformance.samples import delta, entity, guard
 from kgsvc.stores.embedded import EmbeddedStore
 from tests.integration.queue.support import (
     CLOCK,
@@ -90,6 +93,46 @@ async def test_the_bad_item_alone_is_parked_after_its_attempts(
     assert told.parked_items == {"e2": "cannot be committed"}
     assert [attempt for uuid, attempt in told.failures if uuid == "e2"] == [1, 2, 3]
     assert (await statuses(store, "g"))["e2"].reason == "cannot be committed"
+
+
+class PoisonousHandler(ScriptedHandler):
+    """Whatever is committed together with e2 the engine refuses to write."""
+
+    async def commit(self, lease: Lease, batch: Sequence[Prepared]) -> None:
+        """See Handler."""
+        if any(entry.item.episode.uuid == "e2" for entry in batch):
+            poison = replace(entity("g", "n1", "Ada"), created_ms="secret text")  # type: ignore[arg-type]
+            await self.store.apply(delta("g", entities=(poison,)), await guard(self.store, "g", lease.token))
+        await super().commit(lease, batch)
+
+
+async def test_an_item_that_the_engine_refuses_is_parked_and_blocks_nobody(
+    store: EmbeddedStore, told: Told
+) -> None:
+    await accept(store, "g", EIGHT)
+    handler = PoisonousHandler(store)
+    lease = await lease_of(store, "g")
+
+    async def nothing_due() -> bool:
+        await runner(store, handler, told, lease).run(never)
+        return (await statuses(store, "g"))["e2"].terminal
+
+    await until(nothing_due)
+    assert told.parked_items == {"e2": "the embedded store refuses this write (ConstraintError)"}
+    others = [state for uuid, state in (await states(store, "g")).items() if uuid != "e2"]
+    assert set(others) == {DONE}
+
+
+async def test_an_item_whose_stage_the_engine_refuses_counts_against_nobody_else(
+    store: EmbeddedStore, handler: ScriptedHandler, told: Told
+) -> None:
+    await accept(store, "g", EIGHT)
+    handler.broken = {"e1": StoreRefused("too large")}
+    settings = replace(SETTINGS, backoff_base_ms=60_000, backoff_cap_ms=60_000)
+    await runner(store, handler, told, await lease_of(store, "g"), settings).run(never)
+    found = await statuses(store, "g")
+    assert (found["e1"].state, found["e1"].reason) == (ItemState.EXTRACT_FAILED, "too large")
+    assert {status.state for uuid, status in found.items() if uuid != "e1"} == {DONE}
 
 
 async def test_an_item_that_breaks_the_handler_counts_against_nobody_else(

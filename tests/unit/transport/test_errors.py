@@ -14,7 +14,7 @@ from google.protobuf.json_format import MessageToDict
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
-from kgsvc.domain.errors import Overloaded, StoreUnavailable
+from kgsvc.domain.errors import Overloaded, StoreRefused, StoreUnavailable
 from kgsvc.domain.items import ItemState
 from kgsvc.observability.logs import JsonFormatter
 from kgsvc.stores.protocol import Store
@@ -170,6 +170,23 @@ async def test_faults_around_an_operation_are_statuses_in_both_modes(
     assert "secret" not in text
     if code == "OVERLOADED":
         assert details["RetryInfo"].retry_delay.ToMilliseconds() == 1_500
+
+
+async def test_a_write_that_the_engine_refuses_is_internal_and_says_nothing(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def refuse(_delta: Any, _guard: Any) -> Any:
+        raise StoreRefused("the store refuses this write") from ValueError(SECRET)
+
+    wanted = ing.AddEntityNodeInput(uuid="n", group_id="g", name="Ada")
+    async with serve(wrap=lambda store: Wrapped(store, apply=refuse)) as stack:
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await stack.client.ingestion.AddEntityNode(ing.AddEntityNodeRequest(input=wanted))
+    info, details = _details(caught.value)
+    assert (info.reason, caught.value.code()) == ("INTERNAL", grpc.StatusCode.INTERNAL)
+    assert "RetryInfo" not in details
+    shown = [caught.value.details(), *(JsonFormatter().format(record) for record in caplog.records)]
+    assert SECRET not in "".join(map(str, shown))
 
 
 @pytest.mark.parametrize("name", ["AddEpisodes", "WatchReceipt"])
