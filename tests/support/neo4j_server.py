@@ -143,11 +143,13 @@ def free_port() -> int:
 class Neo4jServer:
     """A server of one version on a home folder. As a context manager: started, ready, stopped at the end.
 
-    Starting again on the same home keeps the data, the port and the password.
+    Starting again on the same home keeps the data, the port and the password. A linked server ends when
+    this process does, however it ends.
     """
 
-    def __init__(self, version: str, home: Path, port: int | None = None) -> None:
+    def __init__(self, version: str, home: Path, port: int | None = None, *, linked: bool = True) -> None:
         self.version = version
+        self.linked = linked
         self.home = Path(home).resolve()
         before = _read_state(self.home)
         self.port = port or (int(before.uri.rpartition(":")[2]) if before else free_port())
@@ -166,9 +168,11 @@ class Neo4jServer:
         (self.home / "conf").mkdir(parents=True, exist_ok=True)
         (self.home / "conf" / "neo4j.conf").write_text(_CONF.format(port=self.port))
         command = [str(java), *_JVM, "-cp", f"{library}/*", str(SUPPORT / "Launch.java"), str(self.home)]
+        command += ["linked"] if self.linked else []
+        stdin = subprocess.PIPE if self.linked else subprocess.DEVNULL
         with (self.home / "server.log").open("ab") as log:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                command, stdin=stdin, stdout=log, stderr=log, start_new_session=True
             )
         running = Running(self.version, str(self.home), self._process.pid, self.uri, self.password)
         try:
@@ -182,14 +186,17 @@ class Neo4jServer:
     def stop(self, kill: bool = False) -> None:
         """Stop it by its own pid: orderly, or (kill) as a crash would."""
         process, self._process = self._process, None
-        if process is None or process.poll() is not None:
+        if process is None:
             return
-        process.send_signal(signal.SIGKILL if kill else signal.SIGTERM)
-        try:
-            process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(STOP_S)
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL if kill else signal.SIGTERM)
+            try:
+                process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(STOP_S)
+        if process.stdin is not None:
+            process.stdin.close()
 
     def _await_ready(self, deadline: float) -> None:
         while not self._answers():
@@ -287,7 +294,7 @@ def _run(options: argparse.Namespace) -> int:
             sys.stdout.write(f"{jars(version)}\n")
         return 0
     if options.command == "start":
-        running = Neo4jServer(options.version, options.home, options.port).start()
+        running = Neo4jServer(options.version, options.home, options.port, linked=False).start()
         sys.stdout.write(json.dumps(asdict(running)) + "\n")
         return 0
     return 0 if stop_home(options.home) else 1
