@@ -24,7 +24,7 @@ T = TypeVar("T", bound=Grouped)
 def the_one(found: Sequence[T], what: str) -> T | None:
     """The thing found, or None. Raises Conflict when several groups have one of this uuid."""
     if len(found) > 1:
-        says = f"{len(found)} groups have {what} with this uuid; name the one meant"
+        says = f"several groups have {what} with this uuid; name the one meant"
         raise Conflict(says, [Violation("group_id", says)])
     return found[0] if found else None
 

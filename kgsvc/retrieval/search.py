@@ -124,5 +124,7 @@ class SearchFacts:
 
 async def require_center(store: GraphStore, group_ids: Collection[str], uuid: str) -> None:
     """Raise NotFound unless one of the groups has an entity with this uuid."""
-    if not any(entity.group_id in group_ids for entity in await store.entity(uuid, None)):
-        raise NotFound(f"no entity {uuid} in these groups")
+    for group_id in dict.fromkeys(group_ids):
+        if await store.entity(uuid, group_id):
+            return
+    raise NotFound(f"no entity {uuid} in these groups")

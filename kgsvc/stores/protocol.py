@@ -204,13 +204,16 @@ class GraphStore(Protocol):
         """
 
     async def entity(self, uuid: str, group_id: str | None) -> list[Entity]:
-        """Entities with this uuid: in the group, or (None) in every group."""
+        """Entities with this uuid: in the group, or (None) of two groups at most, the first by group_id: two
+        are ambiguous already."""
 
     async def fact(self, uuid: str, group_id: str | None) -> list[Fact]:
-        """Facts with this uuid: in the group, or (None) in every group."""
+        """Facts with this uuid: in the group, or (None) of two groups at most, the first by group_id: two
+        are ambiguous already."""
 
     async def episode(self, uuid: str, group_id: str | None) -> list[Episode]:
-        """Episodes with this uuid: in the group, or (None) in every group."""
+        """Episodes with this uuid: in the group, or (None) of two groups at most, the first by group_id: two
+        are ambiguous already."""
 
     async def recent_episodes(self, group_id: str, limit: int, cut: EpisodeCut = WHOLE) -> list[Episode]:
         """The latest `limit` accepted episodes by (reference_ms, uuid), oldest first, parked ones too; of

@@ -54,16 +54,16 @@ class ModelGraph(ModelQueue):
         return group.head
 
     async def entity(self, uuid: str, group_id: str | None) -> list[Entity]:
-        return [g.entities[uuid] for g in self._among(group_id) if uuid in g.entities]
+        return [g.entities[uuid] for g in self._among(group_id) if uuid in g.entities][:2]
 
     async def fact(self, uuid: str, group_id: str | None) -> list[Fact]:
-        return [g.facts[uuid] for g in self._among(group_id) if uuid in g.facts]
+        return [g.facts[uuid] for g in self._among(group_id) if uuid in g.facts][:2]
 
     async def episode(self, uuid: str, group_id: str | None) -> list[Episode]:
-        return [g.items[uuid].episode for g in self._among(group_id) if uuid in g.items]
+        return [g.items[uuid].episode for g in self._among(group_id) if uuid in g.items][:2]
 
     def _among(self, group_id: str | None) -> list[Group]:
-        return [g for g in self._groups.values() if group_id in (None, g.group_id)]
+        return [g for _, g in sorted(self._groups.items()) if group_id in (None, g.group_id)]
 
     async def recent_episodes(self, group_id: str, limit: int, cut: EpisodeCut = WHOLE) -> list[Episode]:
         return self._peek(group_id).cut(limit, cut)

@@ -60,6 +60,8 @@ async def a_deleted_group_reads_as_empty(store: Store, group_id: str) -> None:
         episodes, entities = await store.episode(uuid, None), await store.entity(uuid, None)
         groups = {e.group_id for e in episodes} | {n.group_id for n in entities}
         groups |= {f.group_id for f in await store.fact(uuid, None)}
+        ours = [await lookup(uuid, group_id) for lookup in (store.episode, store.entity, store.fact)]
+        equal(ours, [[], [], []], f"by uuid in the group: {uuid} of a deleted group")
         expect(group_id not in groups, f"by uuid: {uuid} of a deleted group is found")
     names = await store.names(group_id, [key], ["n-ada"])
     equal((dict(names.by_key), dict(names.by_uuid)), ({}, {}), "names: of a deleted group")

@@ -17,6 +17,8 @@ from kgsvc.stores.embedded.rows import entity_of, episode_of, fact_of, json_list
 from kgsvc.stores.embedded.sql import all_rows
 from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump
 
+_FIRST_TWO = "ORDER BY group_id LIMIT 2"
+
 
 class Graph(Base):
     """GraphStore."""
@@ -105,7 +107,7 @@ def _slots(db: apsw.Connection, group_id: str, slots: Collection[str]) -> SlotVi
 def _entity(db: apsw.Connection, uuid: str, group_id: str | None) -> list[Entity]:
     rows = all_rows(
         db,
-        "SELECT * FROM live_entities WHERE uuid = ?1 AND (?2 IS NULL OR group_id = ?2) ORDER BY group_id",
+        "SELECT * FROM live_entities WHERE uuid = ?1 AND (?2 IS NULL OR group_id = ?2) " + _FIRST_TWO,
         (uuid, group_id),
     )
     return [entity_of(row) for row in rows]
@@ -114,7 +116,7 @@ def _entity(db: apsw.Connection, uuid: str, group_id: str | None) -> list[Entity
 def _fact(db: apsw.Connection, uuid: str, group_id: str | None) -> list[Fact]:
     rows = all_rows(
         db,
-        "SELECT * FROM live_facts WHERE uuid = ?1 AND (?2 IS NULL OR group_id = ?2) ORDER BY group_id",
+        "SELECT * FROM live_facts WHERE uuid = ?1 AND (?2 IS NULL OR group_id = ?2) " + _FIRST_TWO,
         (uuid, group_id),
     )
     return [fact_of(row) for row in rows]
@@ -123,7 +125,7 @@ def _fact(db: apsw.Connection, uuid: str, group_id: str | None) -> list[Fact]:
 def _episode(db: apsw.Connection, uuid: str, group_id: str | None) -> list[Episode]:
     rows = all_rows(
         db,
-        "SELECT * FROM live_episodes WHERE uuid = ?1 AND (?2 IS NULL OR group_id = ?2) ORDER BY group_id",
+        "SELECT * FROM live_episodes WHERE uuid = ?1 AND (?2 IS NULL OR group_id = ?2) " + _FIRST_TWO,
         (uuid, group_id),
     )
     return [episode_of(row) for row in rows]

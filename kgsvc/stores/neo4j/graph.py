@@ -80,7 +80,7 @@ _ENTITY: LiteralString = (
     WHERE g.epoch = n.epoch AND ($p.group_id IS NULL OR n.group_id = $p.group_id)
     RETURN """
     + ENTITY
-    + " ORDER BY n.group_id"
+    + " ORDER BY n.group_id LIMIT 2"
 )
 
 _FACT: LiteralString = (
@@ -90,7 +90,7 @@ _FACT: LiteralString = (
     WHERE g.epoch = r.epoch AND ($p.group_id IS NULL OR r.group_id = $p.group_id)
     RETURN """
     + FACT
-    + " ORDER BY r.group_id"
+    + " ORDER BY r.group_id LIMIT 2"
 )
 
 _EPISODE: LiteralString = (
@@ -100,7 +100,7 @@ _EPISODE: LiteralString = (
     WHERE g.epoch = e.epoch AND ($p.group_id IS NULL OR e.group_id = $p.group_id)
     RETURN """
     + EPISODE
-    + " ORDER BY e.group_id"
+    + " ORDER BY e.group_id LIMIT 2"
 )
 
 # Sizes decide before bodies are read: [sum, count] of the episodes up to the one that exceeds the bytes.

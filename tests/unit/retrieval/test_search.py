@@ -257,8 +257,8 @@ async def test_a_store_without_an_answer_is_unavailable(feed: Feed) -> None:
 
 class _Entities:
     async def entity(self, uuid: str, group_id: str | None) -> list[Entity]:
-        assert group_id is None
-        return [Entity("ann", "g", "Ann", NOW)] if uuid == "ann" else []
+        assert group_id is not None
+        return [Entity("ann", "g", "Ann", NOW)] if (uuid, group_id) == ("ann", "g") else []
 
 
 async def test_a_center_must_be_known_in_one_of_the_groups() -> None:
