@@ -15,6 +15,7 @@ from kgsvc.domain.errors import KgError
 from kgsvc.observability.redaction import redact
 
 _QUEUE_LINES = 10_000
+_CHATTY = ("httpx", "httpx2", "httpcore", "openai", "neo4j")  # a line for each request, bodies at debug
 _OWN_ATTRIBUTES = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 
 
@@ -81,6 +82,8 @@ class LogWriter:
         self._root = logging.getLogger()
         self._root.addHandler(self._handler)
         self._root.setLevel(level)
+        for library in _CHATTY:
+            logging.getLogger(library).setLevel(max(level, logging.WARNING))
         self._listener.start()
 
     def close(self) -> None:
