@@ -13,6 +13,7 @@ from kgsvc.llm.offline.lexicon import COMMON, HONORIFICS, STOP
 from kgsvc.llm.offline.lists import word_set
 from kgsvc.llm.offline.names import find_names, type_of
 from kgsvc.llm.offline.scene import Scene
+from kgsvc.llm.offline.sentences import READ
 from kgsvc.llm.offline.speakers import Turn, participants_of
 from kgsvc.llm.offline.verbs import verb
 from kgsvc.llm.offline.words import words_of
@@ -56,8 +57,8 @@ class Cast:
 def cast_of(request: ExtractionRequest) -> Cast:
     """The cast of an episode: it knows people by parts of their full names where only one fits."""
     participants = participants_of(request)
-    full = [*participants, *_full_names(request.episode.body)]
-    aliases = _short_names(full)
+    full = [*participants, *_full_names(request.episode.body[:READ])]
+    aliases = short_names(full)
     aliases.update(_nicknames(participants, aliases))
     known = frozenset(name.lower() for name in participants) | aliases.keys()
     return Cast(participants, aliases, known, request.previous)
@@ -91,7 +92,7 @@ def _full_names(body: str) -> list[str]:
     return [name for name in dict.fromkeys(found) if name.split(" ", 1)[0].lower() in MEN | WOMEN]
 
 
-def _short_names(full: Sequence[str]) -> dict[str, str]:
+def short_names(full: Sequence[str]) -> dict[str, str]:
     """First and last words of full names, where they point to one name only."""
     claims: dict[str, set[str]] = {}
     for name in full:

@@ -24,6 +24,8 @@ _MOODS = word_set(
     """
 )
 
+_MOVING = word_set("move change shift push extend postpone reschedule set bring")
+
 _Found = tuple[Argument, Referent]
 
 
@@ -37,9 +39,18 @@ def copula_statements(stated: Stated) -> Iterator[Statement]:
         yield from _role_statements(stated, role, objects)
         return
     source = stated.source()
-    if source is None or stated.subject.part or not objects or _is_listed(stated, objects[0][1]):
+    if source is None or stated.subject.part or not objects:
         return
     yield from _complements(stated, source, objects)
+
+
+def moved_statements(stated: Stated) -> Iterator[Statement]:
+    """ "The deadline moved to March 1": a new value of the role."""
+    subject, verb = stated.subject, stated.verb
+    if subject.owner is None or subject.last_word not in DATED_ROLES or verb.lemma not in _MOVING:
+        return
+    if subject.named is None and not verb.negated and verb.tense not in ("unsure", "future"):
+        yield from _role_statements(stated, subject.head, [])
 
 
 def _is_listed(stated: Stated, first: Referent) -> bool:
@@ -67,41 +78,47 @@ def _role_statements(stated: Stated, role: str, objects: list[_Found]) -> Iterat
         return
     single = last in SINGLE_ROLES or _is_favorite(stated.subject)
     kind = FactKind.FUNCTIONAL if single else FactKind.STATE
-    dated = not objects and (last in DATED_ROLES or bool(stated.times))
+    dated = not any(found.named or found.head for _, found in objects)  # a date, a number: the value
     targets: list[tuple[Argument | None, Draft | None]] = [
         (argument, found.node(stated.scene)) for argument, found in objects if found.named or found.head
     ]
-    if dated:
+    if not targets:
         targets = [(None, _anchor(stated, owner, role))]
     for argument, target in targets:
         if target is not None and target is not owner:
             name, polarity = screaming(f"HAS_{role}"), stated.polarity()
             statement = stated.statement(name, kind, owner, target, argument, polarity)
-            if dated or last in DATED_ROLES:  # the date is the value: the fact holds from when it is said
+            if dated or last in DATED_ROLES:  # a date is no beginning: the fact holds from when it is said
                 statement = replace(statement, valid_ms=stated.scene.reference_ms, invalid_ms=None)
             yield statement
 
 
 def _anchor(stated: Stated, owner: Draft, role: str) -> Draft | None:
-    """The other end of a dated fact, since a date is no entity: who says so, or the dated thing itself."""
+    """The other end where the value is a date or a number: who says so, or the dated thing itself."""
     scene = stated.scene
     if scene.speaker is not None and scene.speaker is not owner:
         return scene.speaker
-    return scene.node(f"{owner.name} {role}"[: scene.limits.name], "Event")
+    return scene.node(f"{owner.name} {role}"[: scene.limits.name], "Value")
 
 
 def _complements(stated: Stated, source: Draft, objects: list[_Found]) -> Iterator[Statement]:
     first = objects[0][1]
+    classes = stated.reading.units[objects[0][0].phrase.first].low in _ARTICLES
     for argument, found in objects:
+        if _is_listed(stated, found):
+            continue
         if not argument.apposition and not (argument.joined and found.named is not None):
-            yield from _is(stated, source, argument, found)
+            yield from _is(stated, source, argument, found, classes)
         elif first.part and argument.joined == "and" and found.named not in (None, source):
             # "the son of Karl and Maria": of both
-            for statement in _is(stated, source, argument, replace(first, owner=found.named)):
+            for statement in _is(stated, source, argument, replace(first, owner=found.named), classes):
                 yield replace(statement, tail=None)
 
 
-def _is(stated: Stated, source: Draft, argument: Argument, found: Referent) -> Iterator[Statement]:
+def _is(
+    stated: Stated, source: Draft, argument: Argument, found: Referent, classes: bool
+) -> Iterator[Statement]:
+    """`classes`: the list of complements began with an article ("a writer, director and poet")."""
     article, polarity = stated.reading.units[argument.phrase.first].low, stated.polarity()
     if found.owner is not None and found.head and (found.part or found.named is None):
         yield from _is_role_of(stated, source, argument, found, article)
@@ -114,7 +131,7 @@ def _is(stated: Stated, source: Draft, argument: Argument, found: Referent) -> I
             yield stated.statement("IS", FactKind.STATE, source, target, argument, polarity)
         return
     several = found.last_word.endswith("s") and " " in found.head
-    if article in _ARTICLES or argument.joined or several:
+    if article in _ARTICLES or (argument.joined and classes) or several:
         source.specify(kind_of_class(found.last_word))
         yield stated.statement("IS_A", FactKind.STATE, source, target, argument, polarity)
         if kind_of_class(found.last_word) == "Person":

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kgsvc.domain.extraction import ExtractedEdge
 from kgsvc.domain.model import Episode, FactKind
-from kgsvc.llm.offline.cast import Cast
+from kgsvc.llm.offline.cast import Cast, short_names
 from kgsvc.llm.offline.lists import word_set
 from kgsvc.llm.offline.prose import read_text
 from kgsvc.llm.offline.relations import BY_NAME, screaming
@@ -16,6 +17,8 @@ from kgsvc.llm.offline.scene import Draft, Scene
 from kgsvc.llm.offline.wording import finished
 
 _DEEPEST = 12
+_MOST_ATTRIBUTES = 60  # of at most twice _LONGEST_VALUE characters each: within the bound of attributes
+_LONGEST_SUBSTITUTE = 80
 _MOST_VALUES = 5_000
 _LONGEST_VALUE = 200  # characters; longer strings are read as text
 _NAME_KEYS = (
@@ -38,6 +41,7 @@ _TEXT_KEYS = word_set(
     description notes note comment comments content text body message summary bio about details abstract
     """
 )
+_NAMING_KEYS = frozenset((*_NAME_KEYS, *_IDENTITY_KEYS, "first_name"))
 _TYPE_KEYS = ("type", "kind", "category", "@type")
 _SCALARS = (str, int, float, bool)
 # Keys that mean a relation of the table; other keys become HAS_<KEY>.
@@ -76,105 +80,111 @@ def read_json(scene: Scene, episode: Episode, cast: Cast) -> bool:
         return False
     if not isinstance(value, (dict, list)):
         return False
-    root = episode.name or episode.source_description or ""
-    _Walk(scene, cast).value(value, _singular(root.strip())[: scene.limits.name], None, 0)
+    scene.aliases = cast.aliases
+    walk = _Walk(scene, cast)
+    walk.value(_clean(value, 0), _Place(_singular((episode.name or "").strip()), None))
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a value stands: under which key of which entity, how deep, and whether among others."""
+
+    key: str
+    owner: Draft | None
+    depth: int = 0
+    listed: bool = False
+
+    def inner(self, key: str, owner: Draft | None) -> _Place:
+        return _Place(key, owner, self.depth + 1)
 
 
 class _Walk:
     def __init__(self, scene: Scene, cast: Cast) -> None:
         self.scene, self.cast = scene, cast
         self.values = 0
+        self.unnamed: set[str] = set()  # refs of objects named after one of their values: events, not things
 
-    def value(self, value: Any, key: str, owner: Draft | None, depth: int) -> None:
-        """Take in one value found under `key` of `owner`."""
+    def value(self, value: Any, place: _Place) -> None:
+        """Take in one value."""
         self.values += 1
-        if self.values > _MOST_VALUES or depth > _DEEPEST or self.scene.full:
+        if self.values > _MOST_VALUES or place.depth > _DEEPEST or self.scene.full:
             return
         if isinstance(value, dict):
-            self._object(value, key, owner, depth)
+            self._object(value, place)
         elif isinstance(value, list):
-            for item in value:
-                self.value(item, _singular(key), owner, depth + 1)
-        elif owner is not None and isinstance(value, _SCALARS):
-            self._scalar(value, key, owner)
-        elif isinstance(value, str):
-            self._text(value, None)
+            for item in value[:_MOST_VALUES]:
+                self.value(item, replace(place, key=_singular(place.key), depth=place.depth + 1, listed=True))
+        elif isinstance(value, str) and (place.owner is None or _is_text(place.key, value)):
+            self._text(value, place.owner)
+        elif place.owner is not None and isinstance(value, _SCALARS):
+            self._scalar(value, place, place.owner)
 
-    def _object(self, value: dict[str, Any], key: str, owner: Draft | None, depth: int) -> None:
+    def _object(self, value: dict[str, Any], place: _Place) -> None:
         speech = _speech(value)
         if speech is not None:
             self._spoken(*speech)
             return
         name_key, name = _name(value)
-        if not name and owner is None:
-            name_key, name = self._substitute(value, key)
-        if not name:
-            prefix = f"{key} " if key else ""
-            for inner, item in value.items():
-                self.value(item, f"{prefix}{inner}", owner, depth + 1)
-            return
-        draft = self.scene.node(name, _kind(value, key))
+        if not name and place.owner is None:
+            name_key, name = _substitute(value, place.key)
+        draft = self.scene.node(name, _kind(value, place.key)) if name else None
         if draft is None:
+            prefix = f"{place.key} " if place.key and not name else ""
+            for inner, item in value.items():
+                self.value(item, place.inner(f"{prefix}{inner}", place.owner))
             return
-        if owner is not None:
-            self._fact(owner, key, draft, draft.name)
+        if name_key not in _NAMING_KEYS:
+            self.unnamed.add(draft.ref)
+        if place.owner is not None:
+            self._fact(place.owner, place, draft, draft.name)
         for inner, item in value.items():
             if inner != name_key:
-                self._field(draft, inner, item, depth)
+                self._attribute(draft, inner, item)
+                self.value(item, place.inner(inner, draft))
 
-    def _substitute(self, value: dict[str, Any], key: str) -> tuple[str, str]:
-        """What to call a nameless root: the document's name, or its first short text."""
-        if key:
-            return "", key
-        for inner, item in value.items():
-            if isinstance(item, str) and 0 < len(item.strip()) <= 80:
-                return inner, item.strip()
-        return "", "record" if any(isinstance(item, _SCALARS) for item in value.values()) else ""
-
-    def _field(self, draft: Draft, key: str, item: Any, depth: int) -> None:
-        if isinstance(item, _SCALARS) and not (isinstance(item, str) and _is_text(key, item)):
-            room = self.scene.limits.attributes_bytes // 8
-            short = not isinstance(item, str) or len(item) <= _LONGEST_VALUE
-            if short and len(draft.attributes) < 100 and len(str(draft.attributes)) < room:
-                draft.attributes[key[:_LONGEST_VALUE]] = _finite(item)
-        self.value(item, key, draft, depth + 1)
-
-    def _scalar(self, value: str | float | bool, key: str, owner: Draft) -> None:
-        if isinstance(value, str) and _is_text(key, value):
-            self._text(value, owner)
+    def _attribute(self, draft: Draft, key: str, item: Any) -> None:
+        if not isinstance(item, _SCALARS) or len(draft.attributes) >= _MOST_ATTRIBUTES:
             return
-        words = _words(key)
+        if not isinstance(item, str) or (len(item) <= _LONGEST_VALUE and not _is_text(key, item)):
+            draft.attributes[key[:_LONGEST_VALUE]] = _storable(item)
+
+    def _scalar(self, value: str | float | bool, place: _Place, owner: Draft) -> None:
         written = _written(value)
-        if not written or key in _TYPE_KEYS:
+        if not written or place.key in _TYPE_KEYS or place.key in _IDENTITY_KEYS:
             return
         named = isinstance(value, str) and not any(char.isdigit() for char in value[:4])
-        target = self.scene.node(written if named else f"{words}: {written}", "Entity" if named else "Value")
+        if named:
+            target = self.scene.node(written, "Entity")
+        else:
+            target = self.scene.node(f"{_words(place.key)}: {written}", "Value")
         if target is not None:
-            self._fact(owner, key, target, written)
+            self._fact(owner, place, target, written)
 
-    def _fact(self, owner: Draft, key: str, target: Draft, written: str) -> None:
-        known = _KNOWN_KEYS.get(key.lower())
+    def _fact(self, owner: Draft, place: _Place, target: Draft, written: str) -> None:
+        known = _KNOWN_KEYS.get(place.key.lower(), "")
         if known in _PEOPLE_ONLY and owner.type not in ("Person", "Entity"):
-            known = None
-        relation = BY_NAME.get(known) if known else None
-        many = key.lower() != _singular(key).lower() or (
-            relation is not None and relation.kind is FactKind.STATE
-        )
-        name = relation.name if relation else screaming(f"HAS_{_words(_singular(key))}" if key else "HAS")
-        kind = relation.kind if relation else FactKind.STATE if many else FactKind.FUNCTIONAL
-        if relation:
+            known = ""
+        relation = BY_NAME.get(known)
+        if relation is not None:
             owner.specify(relation.source)
             target.specify(relation.target)
-            words = relation.name.lower().replace("_", " ")
-            fact = f"{owner.name} {words} {written}."
+            name, kind = relation.name, relation.kind
+            fact = f"{owner.name} {known.lower().replace('_', ' ')} {written}."
         else:
-            fact = f"{owner.name} has {_words(key)} {written}."
-        edge = ExtractedEdge(name, finished(fact), owner.ref, target.ref, self.scene.reference_ms, None, kind)
-        self.scene.add(edge)
+            name = screaming(f"HAS_{_words(_singular(place.key))}")
+            kind = FactKind.STATE if place.listed else FactKind.FUNCTIONAL
+            fact = f"{owner.name} has {_words(place.key)} {written}."
+        now: int | None = self.scene.reference_ms
+        if owner.ref in self.unnamed:
+            kind, now = FactKind.EVENT, None
+        self.scene.add(ExtractedEdge(name, finished(fact), owner.ref, target.ref, now, None, kind))
 
     def _text(self, text: str, owner: Draft | None) -> None:
-        before, self.scene.subject = self.scene.subject, owner or self.scene.subject
+        before = self.scene.subject
+        if owner is not None:
+            self.scene.subject = owner
+            self.scene.aliases = {**short_names([owner.name]), **self.scene.aliases}
         read_text(self.scene, text, self.cast)
         self.scene.subject = before
 
@@ -183,6 +193,27 @@ class _Walk:
         self.scene.speaker = self.scene.node(speaker, "Person")
         read_text(self.scene, text, self.cast)
         self.scene.speaker = before
+
+
+def _clean(value: Any, depth: int) -> Any:
+    """The value without lone surrogates, which JSON can escape but no store can hold; cut where too deep."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode() if not value.isascii() else value
+    if depth > _DEEPEST:
+        return None
+    if isinstance(value, dict):
+        return {_clean(key, depth): _clean(item, depth + 1) for key, item in value.items()}
+    return [_clean(item, depth + 1) for item in value] if isinstance(value, list) else value
+
+
+def _substitute(value: dict[str, Any], key: str) -> tuple[str, str]:
+    """What to call a nameless root: as the document is called, or after its first short text."""
+    if key:
+        return "", key
+    for inner, item in value.items():
+        if isinstance(item, str) and 0 < len(item.strip()) <= _LONGEST_SUBSTITUTE:
+            return inner, item.strip()
+    return "", "record" if any(isinstance(item, _SCALARS) for item in value.values()) else ""
 
 
 def _speech(value: dict[str, Any]) -> tuple[str, str] | None:
@@ -214,7 +245,7 @@ def _tagged(value: dict[str, Any], key: str, name: str) -> str:
 
 def _kind(value: dict[str, Any], key: str) -> str:
     kind = next((value[k] for k in _TYPE_KEYS if isinstance(value.get(k), str)), "")
-    if kind and len(kind) <= 40 and kind.replace(" ", "").isalpha():
+    if 0 < len(kind) <= 40 and kind.isascii() and kind.replace(" ", "").isalpha():
         return "".join(word.capitalize() for word in kind.split())
     if key.lower() in _PEOPLE_KEYS or "first_name" in value or "full_name" in value:
         return "Person"
@@ -230,9 +261,12 @@ def _is_text(key: str, value: str) -> bool:
     )
 
 
-def _finite(value: str | float | bool) -> str | float | bool:
-    """JSON has no NaN; stores and protobuf structs neither want one."""
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+def _storable(value: str | float | bool) -> str | float | bool:
+    """JSON has no NaN, and stores hold integers of 64 bits."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    large = isinstance(value, int) and not -(2**63) <= value < 2**63
+    return str(value) if large else value
 
 
 def _written(value: str | float | bool) -> str:

@@ -245,6 +245,8 @@ KIN = word_set(
     """
 )
 
+PETS = word_set("dog dogs cat cats puppy puppies kitten kittens pet pets")
+
 STOP = (
     PRONOUNS
     | DETERMINERS

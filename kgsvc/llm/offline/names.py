@@ -62,6 +62,8 @@ _LANGUAGE_LEADS = word_set(
     taught know in
     """
 )
+_ADJECTIVE_ENDINGS = ("ean", "ian", "ese", "ish")
+_ARTICLES = ("a", "an", "the")
 _SAYING = word_set("said say says saying like goes went asked shouted yelled told replied")
 
 
@@ -182,13 +184,13 @@ class _Finder:
         while after > at and self.words[after - 1].low in _CONNECTORS:
             after -= 1
         first = at
-        if self.words[first].low in HONORIFICS and after - first > 2 and self._low(at + 1) not in _CONNECTORS:
-            first += 1
-            first += self.words[first].text == "."
+        if self.words[at].low in HONORIFICS and self._low(at + 1) not in _CONNECTORS:  # Dr. Jane Smith
+            behind = at + 2 if self._low(at + 1) == "." else at + 1
+            first = behind if after - behind > 1 else at
         low = " ".join(word.low for word in self.words[first:after])
         if after - first > _LONGEST or not self._names(first, after, low):
             return None
-        return Name(first, after, self._text(first, after))
+        return Name(at, after, self._text(first, after))
 
     def _names(self, first: int, after: int, low: str) -> bool:
         """Whether the run is a name and not a day, an adjective of a people or a letter."""
@@ -199,6 +201,8 @@ class _Finder:
             return False
         if len(words) == 1 and low in DEMONYMS and low not in PLACES:
             return first > 0 and self.words[first - 1].low in _LANGUAGE_LEADS
+        if len(words) == 1 and low.endswith(_ADJECTIVE_ENDINGS) and self._low(after).islower():
+            return not (first > 0 and self.words[first - 1].low in _ARTICLES)  # "a Singaporean filmmaker"
         if len(words) == 1 and words[0].text.isupper() and (low in COMMON or low in VAGUE):
             return False
         if self.shouting:
@@ -274,7 +278,7 @@ class _Finder:
     def _extend(self, at: int) -> int:
         after = at + 1
         given = self.words[at].low in _GIVEN
-        while after < len(self.words):
+        while after < min(len(self.words), at + _LONGEST + 2):
             step = self._continues(at, after, given)
             if step == 0:
                 break

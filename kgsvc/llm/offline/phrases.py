@@ -8,6 +8,7 @@ from typing import NamedTuple
 from kgsvc.llm.offline.lexicon import (
     ADVERBS,
     BE,
+    COMMON,
     CONJUNCTIONS,
     DETERMINERS,
     DO,
@@ -210,6 +211,8 @@ class _Tagger:
         if form.past or form.participle:
             return True
         plural = self.units[-1].low.endswith("s")
+        if form.third and form.lemma not in COMMON and form.lemma + "s" not in COMMON:
+            return True  # "the project migrates": no noun
         if not (form.third or (form.base and plural)) or not self._takes_object(at):
             return False
         first = last = len(self.units) - 1

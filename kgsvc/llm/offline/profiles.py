@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kgsvc.llm.offline.calendar import make_day, ms_of
+from kgsvc.llm.offline.calendar import DAY_MS, make_day, ms_of
 from kgsvc.llm.offline.phrases import NAME, TIME, VERB
 from kgsvc.llm.offline.reading import Reading
 from kgsvc.llm.offline.scene import Draft
@@ -60,4 +60,5 @@ def _range(reading: Reading, draft: Draft, time: Time) -> Iterator[tuple[str, st
 
 def _when(reading: Reading, time: Time) -> str:
     words = reading.sentence[time.start : time.end]
-    return f"in {words}" if words.isdigit() else f"on {words}"
+    length = (time.finish_ms or 0) - (time.begin_ms or 0)
+    return f"on {words}" if length == DAY_MS else f"in {words}"

@@ -6,7 +6,8 @@ from kgsvc.domain.extraction import ExtractedEdge
 from kgsvc.domain.model import FactKind
 from kgsvc.llm.offline.cast import Cast
 from kgsvc.llm.offline.clauses import Clause
-from kgsvc.llm.offline.lexicon import KIN
+from kgsvc.llm.offline.fields import read_field
+from kgsvc.llm.offline.lexicon import KIN, PETS
 from kgsvc.llm.offline.phrases import CONJ, GEN, MARK, NAME, NOUN, POSS, SUB
 from kgsvc.llm.offline.profiles import life_dates
 from kgsvc.llm.offline.reading import Reading
@@ -46,6 +47,8 @@ class _Sentence:
 
     def state(self) -> bool:
         """Add what the sentence states; False if its clauses state nothing."""
+        if read_field(self.reading):
+            return True
         self._roles()
         self._life()
         return self._clauses()
@@ -69,7 +72,7 @@ class _Sentence:
 
     def _role(self, owner: Draft, role: str, who: Draft) -> None:
         kind = FactKind.FUNCTIONAL if role in SINGLE_ROLES else FactKind.STATE
-        who.specify("Person" if role in KIN else "")
+        who.specify("Person" if role in KIN - PETS else "")
         fact = f"{owner.name}'s {role} is {who.name}."
         now = self.scene.reference_ms
         self.scene.add(ExtractedEdge(screaming(f"HAS_{role}"), fact, owner.ref, who.ref, now, None, kind))
@@ -126,6 +129,8 @@ class _Sentence:
 
     def _keep(self, statement: Statement, text: str) -> bool:
         fact = finished(text)
+        if not _names(fact, statement.source.name):  # "the launch": whose
+            fact = f"{statement.source.name}: {fact}"
         if len(fact) > self.scene.limits.fact:  # long names in place of many pronouns
             fact = f"{statement.source.name}: {self.reading.sentence}"
         return self.scene.add(
@@ -142,6 +147,12 @@ class _Sentence:
                 weight=statement.weight,
             )
         )
+
+
+def _names(fact: str, name: str) -> bool:
+    """Whether any word of a name is in a fact."""
+    low = fact.lower()
+    return any(word in low for word in name.lower().split())
 
 
 def _is_aside(clause: Clause, found: list[Statement]) -> bool:

@@ -92,7 +92,10 @@ class Reading:
             return self.scene.listener
         if low == "it" and index and self.units[index - 1].tag != MARK:  # an object, or "it is nice that"
             return None
-        return self.scene.antecedent(low) if low in THIRD_PERSON else None
+        draft = self.scene.antecedent(low) if low in THIRD_PERSON else None
+        if draft is not None:
+            self.scene.recall(draft)
+        return draft
 
     def _definite(self, low: str) -> Draft | None:
         if low in _DEFINITE:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kgsvc.llm.offline.gazetteer import PLACES
-from kgsvc.llm.offline.lexicon import KIN
+from kgsvc.llm.offline.lexicon import KIN, PETS
+from kgsvc.llm.offline.lists import word_set
 from kgsvc.llm.offline.noun_phrases import Phrase
 from kgsvc.llm.offline.phrases import GEN, NAME, NOUN, POSS, PRON
 from kgsvc.llm.offline.reading import Reading
 from kgsvc.llm.offline.scene import Draft, Scene
 from kgsvc.llm.offline.topics import CONTAINERS, topic_of
 
+_OF_PROJECTS = word_set("deadline launch release milestone kickoff budget")  # "the deadline": of the project
 _LONGEST = 80  # characters of a made-up name
 
 
@@ -45,7 +47,7 @@ class Referent:
         if self.owner is not None and (self.part or not self.head):
             return self.owner
         if self.owner is not None:
-            kind = "Person" if self.last_word in KIN else "Topic"
+            kind = "Person" if self.last_word in KIN - PETS else "Topic"
             return scene.node(f"{self.owner.name}'s {self.head[:_LONGEST]}", kind)
         if not self.head:
             return None
@@ -103,7 +105,11 @@ def _plain(reading: Reading, phrase: Phrase) -> Referent:
         if units[at].tag == NAME or (units[at].tag == NOUN and at in reading.meant)
     ]
     if not naming:
-        return Referent(head=_head(reading, phrase.first, phrase.after))
+        head = _head(reading, phrase.first, phrase.after)
+        owner = None
+        if head.lower() in _OF_PROJECTS and units[phrase.first].low == "the":
+            owner = reading.scene.definite("Project")
+        return Referent(owner=owner, head=head)
     last = naming[-1]
     named = reading.meant.get(last)
     behind = _head(reading, last + 1, phrase.after)

@@ -60,7 +60,7 @@ TABLE = (
     Relation("WORKS_AS", STATE, "work as; serve as", source="Person", keywords=("profession", "job")),
     Relation("WORKS_IN", STATE, "work in", source="Person"),
     Relation("WORKS_WITH", STATE, "work with; collaborate with; work alongside; partner with"),
-    Relation("WORKS_ON", STATE, "work on", target="Project"),
+    Relation("WORKS_ON", STATE, "work on"),
     Relation("REPORTS_TO", FUNCTIONAL, "report to", source="Person", target="Person", named=True),
     Relation(
         "LEADS",

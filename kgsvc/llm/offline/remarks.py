@@ -26,7 +26,8 @@ class Remarks:
     def add(self, reading: Reading, wording: Wording) -> None:
         """Keep a sentence if it names something or has substance; else remember it as slight."""
         substance = content_words(reading.units)
-        telling = substance >= _SUBSTANCE or _named(reading, self.scene)[0] is not None
+        dated = any(time.begin_ms is not None for time in reading.times)
+        telling = substance >= _SUBSTANCE or dated or _named(reading, self.scene)[0] is not None
         if not telling or substance <= len(reading.names) or not self._keep(reading, wording, ""):
             self.slight.append(reading)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kgsvc.domain.extraction import ExtractedEdge, ExtractedNode, Extraction
@@ -18,6 +18,7 @@ _THEY = word_set("they them their theirs themselves")
 _THINGS = frozenset({"Project", "Organization", "Product", "Work", "Location", "Event"})
 _NEAR = 1  # sentences back that "it" and "they" may point
 _MOST_RECENT = 50
+_JOINERS = "\u200c\u200d\ufe0f"  # not printable, but parts of words and emoji
 
 
 @dataclass(slots=True)
@@ -71,6 +72,7 @@ class Scene:
 
     def node(self, name: str, kind: str = "Entity") -> Draft | None:
         """The node called `name`, made if need be. None when none fits, or the name is empty or too long."""
+        name = _printable(name)
         key = normalise(name)
         found = self._nodes.get(key)
         if found is not None:
@@ -101,6 +103,8 @@ class Scene:
 
     def definite(self, kind: str) -> Draft | None:
         """What "the project" means: the one named last here, or else in earlier episodes."""
+        if self.subject is not None and self.subject.type == kind:
+            return self.subject
         here = next((draft for _, draft in reversed(self._recent) if draft.type == kind), None)
         if here is not None:
             return here
@@ -113,6 +117,7 @@ class Scene:
 
     def add(self, edge: ExtractedEdge) -> bool:
         """Keep a fact; False if it does not fit, joins a node to itself or is there already."""
+        edge = edge if edge.fact.isprintable() else replace(edge, fact=_printable(edge.fact))
         key = (edge.name, edge.source_ref, edge.target_ref, edge.fact)
         if edge.source_ref == edge.target_ref or self.full or key in self._edges or not edge.fact:
             return False
@@ -137,7 +142,19 @@ class Scene:
         if self.subject is not None and fits(self.subject):
             return self.subject
         cast = (self.speaker, self.listener)
-        return next((d for _, d in reversed(self._recent) if d not in cast and fits(d)), None)
+        fitting = [(number, d) for number, d in self._recent if d not in cast and fits(d)]
+        if not fitting or fitting[-1][0] == self.sentence:
+            return fitting[-1][1] if fitting else None
+        last = fitting[-1][0]  # of an earlier sentence its first name: mostly what it is about
+        return next(draft for number, draft in fitting if number == last)
+
+
+def _printable(text: str) -> str:
+    """The text without control characters and lone surrogates, which no store need hold."""
+    if text.isprintable():
+        return text
+    kept = "".join(char if char.isprintable() or char in _JOINERS else " " for char in text)
+    return " ".join(kept.split())
 
 
 def _given(draft: Draft) -> str:

@@ -9,7 +9,9 @@ from itertools import islice
 from kgsvc.llm.offline.lists import word_set
 
 LONGEST = 1_000  # characters; leaves room in a fact for names in place of pronouns
-MOST = 2_000  # sentences of one text that are read; the extraction's own bounds are reached long before
+# What is read of one text: the bound on facts is reached long before, except by text that says nothing.
+MOST = 2_000  # sentences
+READ = 256 * 1024  # characters
 
 _END = re.compile(
     r"[.!?…。！？]++[\"'”’)\]]*+(?=\s|[^\x00-\x7f]|\Z)|\n+|\s(?=\[)|(?<=\])\s|(?<!\d)\s[–—]\s(?=[A-Z])"
@@ -26,8 +28,8 @@ _BULLET = re.compile(r"(?:[-*•>#]+|\d{1,2}[.)])\s+")
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences of `text` in order, stripped of space and list bullets, at most MOST of them."""
-    return list(islice(_pieces(text), MOST))
+    """The sentences of `text` in order, without outer space, bullets and emphasis, within MOST and READ."""
+    return list(islice(_pieces(text[:READ].replace("**", "")), MOST))
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -10,10 +10,10 @@ from kgsvc.domain.model import Episode, Source
 from kgsvc.llm.offline.lexicon import COMMON, MONTHS, STOP, WEEKDAYS
 
 _ROLE_TYPES = ("user", "assistant", "system")
-_TYPED_PREFIX = re.compile(r"[ \t]*([^\n:]{0,300}?)[ \t]?\((user|assistant|system)\):[ \t]?")
+_TYPED_PREFIX = re.compile(r"[ \t]*+([^\n:]{0,300}?)[ \t]?\((user|assistant|system)\):[ \t]?")
 _NAME = r"[^\W\d_][\w.'’-]{0,40}(?: [^\W\d_][\w.'’-]{0,40}){0,3}"
-_PLAIN_PREFIX = re.compile(rf"[ \t]*({_NAME}):[ \t]+")
-_LINE_PREFIX = re.compile(rf"(?m)^[ \t]*({_NAME}):[ \t]+")
+_PLAIN_PREFIX = re.compile(rf"[ \t]*+({_NAME}):[ \t]+")
+_LINE_PREFIX = re.compile(rf"(?m)^[ \t]*+({_NAME}):[ \t]+")
 _PREFIX_BOUND = 400  # characters that a speaker's prefix may take
 _ORDINARY = COMMON | STOP | MONTHS.keys() | WEEKDAYS.keys()
 _NARRATORS = frozenset({"document", "narrator", "article", "page", "text", "file", "note", "transcript"})

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kgsvc.domain.model import FactKind, Polarity
 from kgsvc.llm.offline.clauses import Argument, Clause
-from kgsvc.llm.offline.copulas import copula_statements
+from kgsvc.llm.offline.copulas import copula_statements, moved_statements
 from kgsvc.llm.offline.gazetteer import PLACES
 from kgsvc.llm.offline.lexicon import is_word
 from kgsvc.llm.offline.lists import word_set
@@ -47,8 +47,8 @@ def statements_of(reading: Reading, clause: Clause, times: Sequence[Time]) -> li
         return []
     stated = Stated(reading, clause, subject, times)
     if clause.verb.lemma == "be" and not clause.verb.passive:
-        return list(copula_statements(stated)) or list(_Verbal(stated).statements())
-    return list(_Verbal(stated).statements())
+        return [*copula_statements(stated), *_Verbal(stated).statements()]
+    return list(moved_statements(stated)) or list(_Verbal(stated).statements())
 
 
 def _is_existential(reading: Reading, clause: Clause) -> bool:
@@ -79,16 +79,16 @@ class _Verbal:
         source = self.stated.source()
         if source is None:
             return
-        listed, before = False, ""
+        listed, compound, before = False, False, ""
         for index, (argument, found) in enumerate(self.stated.found):
             if argument.apposition:
                 yield from self._apposition(index, argument, found)
             elif not argument.prep and self._is_compound(found.last_word):
-                before = found.last_word
+                before, compound = found.last_word, True
             else:
                 for statement in self._listed(source, argument, found, before):
-                    listed = True
-                    yield statement
+                    listed = True  # "allergic to peanuts": "is to peanuts" would not read
+                    yield replace(statement, tail=None) if compound else statement
                 before = found.last_word or before
         if not listed:
             yield from self._unlisted(source)

@@ -55,6 +55,7 @@ _YEAR_LEADS = word_set(
     in since until till from during by to between of early late mid before after year circa around (
     """
 )
+_LEAP_GAP = 9  # years among which there is a 29 February
 _NUMBER = re.compile(r"\d+")
 _WORD = re.compile(r"[a-z]+")
 
@@ -158,12 +159,11 @@ def _span(first: int | None, unit: str) -> Span | None:
 def _nearest(month: int, day: int, today: int, unit: str) -> tuple[Span | None, Span | None]:
     """A date without a year: the latest one not after today, and the next one not before it."""
     year = int(words_for(today, "year"))
-    days = [make_day(y, month, day) for y in range(year - 8, year + 9)]
-    past = [d for d in days if d is not None and d <= today]
-    ahead = [
-        d for d in days if d is not None and (_span(d, unit) or Span(d, d, unit)).after != d and d >= today
-    ]
-    return _span(past[-1] if past else None, unit), _span(ahead[0] if ahead else None, unit)
+    before = (make_day(y, month, day) for y in range(year, year - _LEAP_GAP, -1))
+    after = (make_day(y, month, day) for y in range(year, year + _LEAP_GAP))
+    past = next((found for found in before if found is not None and found <= today), None)
+    ahead = next((found for found in after if found is not None and found >= today), None)
+    return _span(past, unit), _span(ahead, unit)
 
 
 _Reader = Callable[[str, "re.Match[str]", int, int], Time | None]

@@ -110,10 +110,20 @@ class Wording:
         words = [self._subject(clause, subject)]
         if not verb.finite:
             words.append(self._be(clause))
-        words.append(self.text(verb.first, verb.after))
+        words.append(self._verb(clause))
         if verb.particle != argument.prep:
             words.append(verb.particle)
         return " ".join(word for word in (*words, argument.prep, said) if word)
+
+    def _verb(self, clause: Clause) -> str:
+        """The verb group, for one person where the clause has several ("my wife and I have")."""
+        verb = clause.verb
+        unit, subject = self.units[verb.first], clause.subject
+        if verb.bare and subject is not None and verb.first not in self._written:
+            form = third_person(unit.low) if unit.tag == VERB else _SINGULAR.get(unit.low)
+            if form is not None and self._was_pronoun(subject.first):
+                return " ".join((form, self.text(verb.first + 1, verb.after))).strip()
+        return self.text(verb.first, verb.after)
 
     def _subject(self, clause: Clause, subject: Draft) -> str:
         return subject.name if clause.subject is None else self.text(*clause.subject)
