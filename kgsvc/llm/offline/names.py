@@ -195,9 +195,8 @@ class _Finder:
     def _names(self, first: int, after: int, low: str) -> bool:
         """Whether the run is a name and not a day, an adjective of a people or a letter."""
         words = self.words[first:after]
-        if all(word.low in _CALENDAR or word.text.isdigit() for word in words):
-            return False
-        if len(low) < 2 or (len(words) == 1 and low in HONORIFICS):
+        dates = all(word.low in _CALENDAR or word.text.isdigit() for word in words)
+        if dates or len(low) < 2 or (len(words) == 1 and low in HONORIFICS):
             return False
         if len(words) == 1 and low in DEMONYMS and low not in PLACES:
             return first > 0 and self.words[first - 1].low in _LANGUAGE_LEADS
