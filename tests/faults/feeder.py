@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Literal
 
@@ -17,6 +18,7 @@ from tests.support.client import DONE_S, Client, granted, is_completed, stream_r
 Kind = Literal["sent", "acknowledged", "completed"]
 Call = StreamStreamCall[ing.StreamEpisodesRequest, ing.StreamEpisodesResponse]
 _WINDOW = 16  # items under way without an acknowledgement
+_PAUSE_S = 0.5  # before a stream is taken up again
 _WATCHES = 4  # receipts watched at the same time
 
 
@@ -35,18 +37,23 @@ class Trigger:
         self._heard.set()
 
     def fail(self, error: BaseException) -> None:
-        """It will never fire, because of this."""
+        """The session is over, because of this."""
         self._error = error
         self._heard.set()
 
-    async def fired(self) -> None:
-        """Return once it has fired. Raises what made that impossible; TimeoutError after a long silence."""
+    async def fired(self) -> bool:
+        """True once it has fired; False when the service asked to be tried again. Raises what else ended
+        the session; TimeoutError after a long silence."""
         while self._left > 0:
             async with asyncio.timeout(DONE_S):
                 await self._heard.wait()
             self._heard.clear()
-            if self._error is not None:
-                raise self._error
+            error, self._error = self._error, None
+            if isinstance(error, grpc.aio.AioRpcError) and error.code() == grpc.StatusCode.UNAVAILABLE:
+                return False
+            if error is not None:
+                raise error
+        return True
 
 
 class Feeder:
@@ -146,3 +153,25 @@ class Session:
             if is_completed(item) and item.uuid not in self._feeder.completed:
                 self._feeder.completed.add(item.uuid)
                 self._trigger.note("completed")
+
+
+@asynccontextmanager
+async def fed(feeder: Feeder, client: Client, uuids: Sequence[str], trigger: Trigger) -> AsyncIterator[None]:
+    """Sends `uuids` and watches; the block runs when the trigger has fired, with everything still under way.
+
+    A service that says UNAVAILABLE (its store was slow) is tried again, as clients do.
+    """
+    while True:
+        async with Session(feeder, client, trigger) as session:
+            session.begin([uuid for uuid in uuids if uuid not in feeder.receipts])
+            if await trigger.fired():
+                yield
+                return
+        await asyncio.sleep(_PAUSE_S)
+
+
+async def fed_to_the_end(feeder: Feeder, client: Client) -> None:
+    """Sends all that is left and returns when everything is completed."""
+    uuids = feeder.next_items(len(feeder.items))
+    async with fed(feeder, client, uuids, Trigger("completed", feeder.unfinished(uuids))):
+        return

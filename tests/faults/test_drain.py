@@ -8,7 +8,7 @@ from pathlib import Path
 from kgsvc.domain.items import ItemState
 from kgsvc.v1 import types_pb2 as typ
 from tests.faults.conversations import conversation
-from tests.faults.feeder import Feeder, Session, Trigger
+from tests.faults.feeder import Feeder, Trigger, fed, fed_to_the_end
 from tests.support.client import Client, completed, episode
 from tests.support.graphs import assert_sound
 from tests.support.model_process import ModelProcess
@@ -29,19 +29,15 @@ async def test_a_stream_broken_by_a_shutdown_is_taken_up_by_the_next_process(
 ) -> None:
     feeder = Feeder(group, conversation(5, EPISODES))
     service = Service(store_spec.settings | NEVER_LAPSES, tmp_path)
-    async with service, Client(service.address) as client:
-        trigger = Trigger("completed", 20)
-        async with Session(feeder, client, trigger) as session:
-            session.begin(feeder.next_items(EPISODES))
-            await trigger.fired()
-            assert await service.terminate() == 0
+    async with (
+        service,
+        Client(service.address) as client,
+        fed(feeder, client, feeder.next_items(EPISODES), Trigger("completed", 20)),
+    ):
+        assert await service.terminate() == 0
     await assert_unharmed(store_spec, group, set(feeder.receipts))
     async with service, Client(service.address) as client:
-        uuids = feeder.next_items(EPISODES)
-        trigger = Trigger("completed", feeder.unfinished(uuids))
-        async with Session(feeder, client, trigger) as session:
-            session.begin(uuids)
-            await trigger.fired()
+        await fed_to_the_end(feeder, client)
         listed = await client.list_items(group)
         assert await service.terminate() == 0
     assert sorted(item.uuid for item in listed) == sorted(feeder.items)

@@ -12,7 +12,7 @@ import pytest
 
 from kgsvc.v1 import types_pb2 as typ
 from tests.faults.conversations import conversation
-from tests.faults.feeder import Feeder, Kind, Session, Trigger
+from tests.faults.feeder import Feeder, Kind, Trigger, fed, fed_to_the_end
 from tests.support.client import Client
 from tests.support.graphs import assert_sound, comparable, differences
 from tests.support.service import Service
@@ -68,19 +68,14 @@ async def live_until_killed(service: Service, feeder: Feeder, life: Life, rng: r
     uuids = feeder.next_items(life.fresh)
     most = min(24, feeder.unfinished(uuids)) if life.kind == "completed" else len(uuids)
     trigger = Trigger(life.kind, rng.randint(1, most))
-    async with service, Client(service.address) as client, Session(feeder, client, trigger) as session:
-        session.begin(uuids)
-        await trigger.fired()
+    async with service, Client(service.address) as client, fed(feeder, client, uuids, trigger):
         service.kill9()
 
 
 async def live_to_the_end(service: Service, feeder: Feeder) -> None:
     """Send what is left, wait for everything, stop in order, check the bookkeeping."""
-    trigger = Trigger("completed", len(feeder.items) - len(feeder.completed))
     async with service, Client(service.address) as client:
-        async with Session(feeder, client, trigger) as session:
-            session.begin(feeder.next_items(EPISODES))
-            await trigger.fired()
+        await fed_to_the_end(feeder, client)
         listed = await client.list_items(feeder.group)
         episodes = await client.get_episodes(feeder.group)
         assert await service.terminate() == 0

@@ -13,7 +13,7 @@ import pytest
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
 from tests.faults.conversations import conversation
-from tests.faults.feeder import Feeder, Session, Trigger
+from tests.faults.feeder import Feeder, Trigger, fed, fed_to_the_end
 from tests.support.client import CALL_S, Client, completed, episode, granted
 from tests.support.graphs import assert_sound
 from tests.support.neo4j_fixture import NEO4J_LABELS, Address, unavailable
@@ -48,10 +48,7 @@ async def test_a_crash_of_neo4j_under_load_loses_nothing(
     feeder = Feeder(group, conversation(11, EPISODES))
     service = Service(spec.settings | {"queue.lease_s": "2"}, tmp_path)
     async with service, Client(service.address) as client:
-        trigger = Trigger("completed", 20)
-        async with Session(feeder, client, trigger) as session:
-            session.begin(feeder.next_items(EPISODES))
-            await trigger.fired()
+        async with fed(feeder, client, feeder.next_items(EPISODES), Trigger("completed", 20)):
             await asyncio.to_thread(own_neo4j.stop, kill=True)
         assert await refusal(client, group) == grpc.StatusCode.UNAVAILABLE
         with pytest.raises(grpc.aio.AioRpcError) as failed:
@@ -60,11 +57,7 @@ async def test_a_crash_of_neo4j_under_load_loses_nothing(
         assert service.running
         await asyncio.to_thread(own_neo4j.start)
         await until_accepted(client, group)
-        uuids = feeder.next_items(EPISODES)
-        trigger = Trigger("completed", feeder.unfinished(uuids))
-        async with Session(feeder, client, trigger) as session:
-            session.begin(uuids)
-            await trigger.fired()
+        await fed_to_the_end(feeder, client)
         listed = await client.list_items(group)
         assert await service.terminate() == 0
     assert sorted(item.uuid for item in listed) == sorted([*feeder.items, "probe"])
