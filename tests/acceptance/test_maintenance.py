@@ -21,12 +21,6 @@ LIVES = fact("LIVES_IN", "Alice", "Oslo")
 HELD = fact("KNOWS", "Alice", "Held")
 
 
-async def delete_group(client: Client, group: str) -> adm.DeleteGroupOutput:
-    """DeleteGroup."""
-    request = adm.DeleteGroupRequest(input=adm.DeleteGroupInput(group_id=group))
-    return granted(await client.admin.DeleteGroup(request, timeout=CALL_S)).output
-
-
 async def delete_episode(client: Client, uuid: str, group: str | None = None) -> adm.DeleteEpisodeOutput:
     """DeleteEpisode."""
     request = adm.DeleteEpisodeRequest(input=adm.DeleteEpisodeInput(uuid=uuid, group_id=group))
@@ -44,7 +38,7 @@ async def test_delete_group_removes_everything_of_it(client: Client, group: str,
     for name in (group, kept):
         await client.ingest(name, [telling(JAN, WORKS, uuid="a"), telling(FEB, LIVES, uuid="b")])
     (gone, *_) = await client.search(group, "Alice")
-    deleted = await delete_group(client, group)
+    deleted = await client.delete_group(group)
     assert deleted.success
     assert deleted.message
     assert await client.get_episodes(group) == []
@@ -62,7 +56,7 @@ async def test_delete_group_removes_everything_of_it(client: Client, group: str,
 async def test_delete_group_is_idempotent(client: Client, group: str) -> None:
     await client.ingest(group, [telling(JAN, WORKS)])
     for name in (group, group, f"{group}-never-there"):
-        assert (await delete_group(client, name)).success
+        assert (await client.delete_group(name)).success
 
 
 async def test_a_deleted_group_can_be_filled_again(client: Client, group: str) -> None:
@@ -70,7 +64,7 @@ async def test_a_deleted_group_can_be_filled_again(client: Client, group: str) -
     first = await client.add_episodes(group, items, idempotency_key="key")
     await client.wait_receipt(first.receipt_id)
     before = [each.fact for each in await client.search(group, "Alice")]
-    await delete_group(client, group)
+    await client.delete_group(group)
     again = await client.add_episodes(group, items, idempotency_key="key")
     assert not any(item.duplicate for item in again.items), "nothing of the group is remembered"
     await client.wait_receipt(again.receipt_id)
@@ -84,7 +78,7 @@ async def test_delete_group_stops_work_under_way(
     calls = len(patient_model.requests)
     await client.add_episodes(group, [telling(JAN, HELD, uuid="held")])
     await patient_model.received(calls + 1)
-    await delete_group(client, group)
+    await client.delete_group(group)
     patient_model.heal()
     await client.ingest(group, [telling(JAN, WORKS, uuid="new")])
     assert [each.fact for each in await client.search(group, "Alice")] == ["Alice works at Acme"]
@@ -201,4 +195,4 @@ async def test_entities_of_a_deleted_group_leave_their_names_free(client: Client
         request = ing.AddEntityNodeRequest(input=given)
         added = granted(await client.ingestion.AddEntityNode(request, timeout=CALL_S)).output
         assert added.uuid == uuid
-        await delete_group(client, group)
+        await client.delete_group(group)

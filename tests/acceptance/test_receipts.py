@@ -7,7 +7,6 @@ import asyncio
 import grpc
 import pytest
 
-from kgsvc.v1 import admin_pb2 as adm
 from kgsvc.v1 import envelope_pb2
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
@@ -93,8 +92,7 @@ async def test_a_watch_ends_when_the_group_is_deleted(
     states: list[int] = []
     async for output in client.watch(accepted.receipt_id):
         if not states:
-            request = adm.DeleteGroupRequest(input=adm.DeleteGroupInput(group_id=group))
-            await client.admin.DeleteGroup(request, timeout=CALL_S)
+            await client.delete_group(group)
         states.extend(item.state for item in output.items)
     assert states[-1] in {typ.ITEM_STATE_DELETED, typ.ITEM_STATE_PARKED}
 

@@ -14,7 +14,7 @@ import grpc
 from google.protobuf.timestamp_pb2 import Timestamp
 from grpc_health.v1 import health_pb2_grpc
 
-from kgsvc.v1 import admin_pb2_grpc, envelope_pb2, ingestion_pb2_grpc, retrieval_pb2_grpc
+from kgsvc.v1 import admin_pb2, admin_pb2_grpc, envelope_pb2, ingestion_pb2_grpc, retrieval_pb2_grpc
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import retrieval_pb2 as ret
 from kgsvc.v1 import types_pb2 as typ
@@ -199,6 +199,11 @@ class Client:
         given = ret.GetMemoryInput(group_id=group, messages=messages, max_facts=max_facts)
         response = await self.retrieval.GetMemory(ret.GetMemoryRequest(input=given), timeout=CALL_S)
         return list(granted(response).output.facts)
+
+    async def delete_group(self, group: str) -> admin_pb2.DeleteGroupOutput:
+        """DeleteGroup."""
+        request = admin_pb2.DeleteGroupRequest(input=admin_pb2.DeleteGroupInput(group_id=group))
+        return granted(await self.admin.DeleteGroup(request, timeout=CALL_S)).output
 
     async def get_episodes(self, group: str, last_n: int = 1_000) -> list[typ.Episode]:
         """GetEpisodes, every page."""
