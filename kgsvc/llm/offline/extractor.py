@@ -13,6 +13,7 @@ from kgsvc.llm.offline.cast import cast_of, enter
 from kgsvc.llm.offline.json_source import read_json
 from kgsvc.llm.offline.prose import read_text
 from kgsvc.llm.offline.scene import Scene
+from kgsvc.llm.offline.sentences import MOST
 from kgsvc.llm.offline.speakers import turns_of
 from kgsvc.llm.protocol import Extracted
 
@@ -58,5 +59,7 @@ def extract_one(request: ExtractionRequest, limits: Limits) -> Extraction:
     if episode.source is Source.JSON and read_json(scene, episode, cast):
         return scene.extraction()
     for turn in turns_of(episode):
+        if scene.full or scene.sentence >= MOST:
+            break
         read_text(scene, enter(scene, cast, turn, episode), cast)
     return scene.extraction()

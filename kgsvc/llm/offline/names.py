@@ -195,18 +195,22 @@ class _Finder:
     def _names(self, first: int, after: int, low: str) -> bool:
         """Whether the run is a name and not a day, an adjective of a people or a letter."""
         words = self.words[first:after]
-        dates = all(word.low in _CALENDAR or word.text.isdigit() for word in words)
-        if dates or len(low) < 2 or (len(words) == 1 and low in HONORIFICS):
+        if len(low) < 2 or all(word.low in _CALENDAR or word.text.isdigit() for word in words):
             return False
-        if len(words) == 1 and low in DEMONYMS and low not in PLACES:
-            return first > 0 and self.words[first - 1].low in _LANGUAGE_LEADS
-        if len(words) == 1 and low.endswith(_ADJECTIVE_ENDINGS) and self._low(after).islower():
-            return not (first > 0 and self.words[first - 1].low in _ARTICLES)  # "a Singaporean filmmaker"
-        if len(words) == 1 and words[0].text.isupper() and (low in COMMON or low in VAGUE):
+        if len(words) == 1 and not self._names_alone(first, words[0]):
             return False
-        if self.shouting:
-            return low in self.known or low in PLACES or words[0].low in _GIVEN
-        return True
+        return not self.shouting or low in self.known or low in PLACES or words[0].low in _GIVEN
+
+    def _names_alone(self, at: int, word: Word) -> bool:
+        """Whether a single capitalised word is a name."""
+        low, before = word.low, self.words[at - 1].low if at else ""
+        if low in HONORIFICS:
+            return False
+        if low in DEMONYMS and low not in PLACES:
+            return before in _LANGUAGE_LEADS
+        if low.endswith(_ADJECTIVE_ENDINGS) and before in _ARTICLES:  # "a Singaporean filmmaker"
+            return not self._low(at + 1).isalpha()
+        return not word.text.isupper() or not (low in COMMON or low in VAGUE)
 
     def _starts(self, at: int) -> bool:
         word = self.words[at]

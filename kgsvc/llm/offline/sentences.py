@@ -11,7 +11,7 @@ from kgsvc.llm.offline.lists import word_set
 LONGEST = 1_000  # characters; leaves room in a fact for names in place of pronouns
 # What is read of one text: the bound on facts is reached long before, except by text that says nothing.
 MOST = 2_000  # sentences
-READ = 256 * 1024  # characters
+READ = 128 * 1024  # characters
 
 _END = re.compile(
     r"[.!?…。！？]++[\"'”’)\]]*+(?=\s|[^\x00-\x7f]|\Z)|\n+|\s(?=\[)|(?<=\])\s|(?<!\d)\s[–—]\s(?=[A-Z])"

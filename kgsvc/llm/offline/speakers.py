@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from kgsvc.domain.extraction import ExtractionRequest
 from kgsvc.domain.model import Episode, Source
 from kgsvc.llm.offline.lexicon import COMMON, MONTHS, STOP, WEEKDAYS
+from kgsvc.llm.offline.sentences import MOST, READ
 
 _ROLE_TYPES = ("user", "assistant", "system")
 _TYPED_PREFIX = re.compile(r"[ \t]*+([^\n:]{0,300}?)[ \t]?\((user|assistant|system)\):[ \t]?")
@@ -73,7 +75,7 @@ def _split_prefix(episode: Episode) -> tuple[str | None, str]:
 
 def _transcript(body: str) -> list[Turn]:
     """Turns of a text in which at least two lines begin with `Name:`; otherwise none."""
-    starts = [m for m in _LINE_PREFIX.finditer(body) if _is_name(m[1])]
+    starts = [m for m in islice(_LINE_PREFIX.finditer(body[:READ]), MOST) if _is_name(m[1])]
     if len(starts) < 2 or body[: starts[0].start()].strip():
         return []
     ends = [m.start() for m in starts[1:]] + [len(body)]
