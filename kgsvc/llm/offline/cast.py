@@ -66,7 +66,7 @@ def cast_of(request: ExtractionRequest) -> Cast:
 
 def enter(scene: Scene, cast: Cast, turn: Turn, episode: Episode) -> str:
     """Put speaker, listener and title of a turn on the scene; returns what is left to read."""
-    scene.aliases = cast.aliases
+    scene.aliases, scene.people = cast.aliases, frozenset(cast.participants)
     scene.earlier = cast.earlier
     scene.speaker = None
     if turn.speaker:

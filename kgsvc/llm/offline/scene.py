@@ -42,6 +42,7 @@ class Scene:
     def __init__(self, limits: Limits, reference_ms: int, aliases: Mapping[str, str] | None = None) -> None:
         self.limits, self.reference_ms = limits, reference_ms
         self.aliases: dict[str, str] = dict(aliases or {})  # lower-case short name → full name
+        self.people: frozenset[str] = frozenset()  # full names of those who talk
         self.speaker: Draft | None = None
         self.listener: Draft | None = None
         self.subject: Draft | None = None  # what a text is about: its title
@@ -59,7 +60,8 @@ class Scene:
 
     def named(self, name: str, kind: str = "Entity") -> Draft | None:
         """The node of a name, under its full form; remembered for pronouns. None when no more fit."""
-        draft = self.node(self.aliases.get(name.lower(), name), kind)
+        full = self.aliases.get(name.lower(), name)
+        draft = self.node(full, "Person" if full in self.people else kind)
         if draft is not None:
             self._named.add(draft.ref)
             self.recall(draft)

@@ -205,14 +205,14 @@ class _Verbal:
         if self.verb.lemma in ("be", "do") and not self.verb.via:
             return
         found = self.stated.found
+        unit = self.stated.reading.units[self.verb.after - 1]
+        doing = bool(self.leads and unit.tag == VERB and unit.form is not None and unit.form.ing)
+        if doing and not (found and not found[0][0].prep):  # "loves hiking in the Alps"
+            yield from self._event(source, self.scene.node(unit.low, "Topic"), None)
+            return
         for argument, referred in found[:_MOST_ARGUMENTS]:
-            if argument.apposition or (argument.prep and argument is not found[0][0]):
-                continue
-            yield from self._event(source, referred.node(self.scene), argument)
-        if self.leads and not found:
-            unit = self.stated.reading.units[self.verb.after - 1]  # "loves hiking"
-            if unit.tag == VERB and unit.form is not None and unit.form.ing:
-                yield from self._event(source, self.scene.node(unit.low, "Topic"), None)
+            if not argument.apposition and not (argument.prep and argument is not found[0][0]):
+                yield from self._event(source, referred.node(self.scene), argument)
 
     def _event(self, source: Draft, target: Draft | None, argument: Argument | None) -> Iterator[Statement]:
         if target is None or target is source:
@@ -235,10 +235,9 @@ class _Verbal:
     def _led(self, source: Draft, target: Draft, argument: Argument | None) -> Iterator[Statement]:
         """ "wants to visit Paris": WANTS."""
         kind = BY_NAME[self.leads].kind
-        if not self.verb.negated:
-            yield self.stated.statement(self.leads, kind, source, target, argument)
-        elif kind is not FactKind.EVENT:
-            yield self.stated.statement(self.leads, kind, source, target, argument, Polarity.DENIES)
+        if not self.verb.negated or kind is not FactKind.EVENT:
+            polarity = self.stated.polarity()
+            yield self.stated.statement(self.leads, kind, source, target, argument, polarity)
 
 
 def _is_named(argument: Argument, found: Referent) -> bool:

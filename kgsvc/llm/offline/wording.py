@@ -146,8 +146,8 @@ class Wording:
         draft = self.reading.meant.get(index)
         if draft is None:
             return
-        if unit.tag in (NAME, UH):  # a nickname
-            if draft in (self.reading.scene.speaker, self.reading.scene.listener):
+        if unit.tag in (NAME, UH):
+            if draft.name in self.reading.scene.people:  # a first name or nickname
                 self._written[index] = draft.name
         elif unit.tag == NOUN:  # "the project" → Project Phoenix, "the project deadline" keeps its article
             self._written[index] = draft.name

@@ -63,6 +63,7 @@ def test_a_moved_deadline_is_the_same_relation_again() -> None:
         ("I sold my car last week.", "OWNS", "car", ms(2023, 5, 15)),
         ("I'm no longer vegetarian.", "IS", "vegetarian", None),
         ("I stopped smoking cigars.", "SMOKES", "cigars", None),
+        ("I no longer like sailing.", "LIKES", "sailing", None),
     ],
 )
 def test_what_a_sentence_ends_is_the_relation_that_stops(
@@ -169,6 +170,13 @@ def test_a_nickname_of_a_participant_means_the_participant() -> None:
     assert ("LIVES_IN", "Melanie", "Boston") in found.triples
 
 
+def test_a_first_name_of_a_participant_becomes_the_full_name_in_words_too() -> None:
+    previous = [message("Hello!", "Farida Osman"), message("Hi!", "Carol")]
+    found = read(message("Farida lives in Boston.", "Bob"), previous)
+    assert found.fact("LIVES_IN").fact == "Farida Osman lives in Boston."
+    assert found.types["Farida Osman"] == "Person"
+
+
 def test_the_speaker_is_the_role_or_else_the_prefix_or_else_the_role_type() -> None:
     by_prefix = text_episode("Alice Chen(user): I live in Rome.", Source.MESSAGE)
     nameless = text_episode("(assistant): I live in Rome.", Source.MESSAGE)
@@ -218,6 +226,7 @@ def test_a_relative_with_a_name_is_told_beside_what_the_sentence_states() -> Non
         ("I painted a lake last year.", {("PAINTS", "Bob", "lake")}),
         ("Went to Paris yesterday.", {("WENT_TO", "Bob", "Paris")}),
         ("[shares a photo of a red bicycle]", {("SHARED", "Bob", "red bicycle")}),
+        ("I like hiking in the Alps.", {("LIKES", "Bob", "hiking")}),
         ("I'm an engineer at Initech.", {("IS_A", "Bob", "engineer"), ("WORKS_AT", "Bob", "Initech")}),
     ],
 )
