@@ -1,6 +1,7 @@
 """Extraction by rules and embedding by hashing: no key, no network, no model, the same result every time.
 
-An episode passes through speakers (who says it), sentences, words, names and times (what it names, and
-when), phrases and clauses (who does what), relations (the table of what verbs mean), pronouns (facts that
-read alone) and prose or json_source (which put the graph together on a Scene).
+A text passes through speakers and cast (who talks, what short names mean), sentences, words, names and times
+(what it names, and when), phrases, noun_phrases, verb_groups and clauses (who does what), referents,
+relations, copulas and statements (what that states) and wording (facts that read alone). prose leads
+through these, remarks keeps what fits no pattern, json_source walks JSON; all put it on a Scene.
 """

@@ -87,10 +87,6 @@ class Scene:
         self._nodes[key] = draft
         return draft
 
-    def knows(self, name: str) -> bool:
-        """Whether there is a node of that name already."""
-        return normalise(name) in self._nodes
-
     def antecedent(self, pronoun: str) -> Draft | None:
         """Whom or what a third-person pronoun means: the latest fitting name of this episode, if any."""
         if pronoun in _HE or pronoun in _SHE:
