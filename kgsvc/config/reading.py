@@ -18,7 +18,7 @@ FILE_VARIABLE = "KGSVC_CONFIG"
 # What a Kubernetes cluster sets for a service called kgsvc…, and what the tests are steered by.
 _FOREIGN = re.compile(
     r"KGSVC_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_PROTO|_PORT|_ADDR)?)"
-    r"|KGSVC_REQUIRE_NEO4J|KGSVC_NEO4J_CACHE|KGSVC_TEST_\w+"
+    r"|KGSVC_(REQUIRE|TEST)_\w+|KGSVC_NEO4J_CACHE"
 )
 _LINK = re.compile(r"(tcp|udp|sctp)://")
 _VARIABLES = {key.variable: key for key in KEYS.values()}

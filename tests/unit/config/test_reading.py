@@ -121,13 +121,14 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     assert "absent.toml cannot be read: No such file" in problem(file=tmp_path / "absent.toml")
 
 
-def test_variables_that_a_cluster_sets_are_left_alone() -> None:
+def test_variables_that_a_cluster_or_the_tests_set_are_left_alone() -> None:
     environ = {
         "KGSVC_SERVICE_HOST": "10.0.0.1",
         "KGSVC_SERVICE_PORT_GRPC": "50051",
         "KGSVC_PORT": "tcp://10.0.0.1:50051",
         "KGSVC_PORT_50051_TCP_ADDR": "10.0.0.1",
         "KGSVC_SERVER_PORT": "tcp://10.0.0.1:50051",
+        "KGSVC_REQUIRE_NEO4J": "1",
     }
     assert load(environ=environ).settings == Settings()
     assert "unknown variable KGSVC_SERVER_PORT" in problem({"KGSVC_SERVER_PORT": "50051"})
