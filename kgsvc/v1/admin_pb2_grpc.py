@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class AdminServiceStub:
-    """Says how the service is and deletes for good. Deleting what is not there is OK.
+    """Says how the service is, corrects what it knows, and deletes for good. Deleting what is not there is OK.
     """
 
     def __init__(self, channel):
@@ -60,10 +60,50 @@ class AdminServiceStub:
                 request_serializer=kgsvc_dot_v1_dot_admin__pb2.ClearAllRequest.SerializeToString,
                 response_deserializer=kgsvc_dot_v1_dot_admin__pb2.ClearAllResponse.FromString,
                 _registered_method=True)
+        self.UpdateFact = channel.unary_unary(
+                '/kgsvc.v1.AdminService/UpdateFact',
+                request_serializer=kgsvc_dot_v1_dot_admin__pb2.UpdateFactRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_admin__pb2.UpdateFactResponse.FromString,
+                _registered_method=True)
+        self.PutOntology = channel.unary_unary(
+                '/kgsvc.v1.AdminService/PutOntology',
+                request_serializer=kgsvc_dot_v1_dot_admin__pb2.PutOntologyRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_admin__pb2.PutOntologyResponse.FromString,
+                _registered_method=True)
+        self.GetOntology = channel.unary_unary(
+                '/kgsvc.v1.AdminService/GetOntology',
+                request_serializer=kgsvc_dot_v1_dot_admin__pb2.GetOntologyRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_admin__pb2.GetOntologyResponse.FromString,
+                _registered_method=True)
+        self.MergeEntityNodes = channel.unary_unary(
+                '/kgsvc.v1.AdminService/MergeEntityNodes',
+                request_serializer=kgsvc_dot_v1_dot_admin__pb2.MergeEntityNodesRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_admin__pb2.MergeEntityNodesResponse.FromString,
+                _registered_method=True)
+        self.UndoMerge = channel.unary_unary(
+                '/kgsvc.v1.AdminService/UndoMerge',
+                request_serializer=kgsvc_dot_v1_dot_admin__pb2.UndoMergeRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_admin__pb2.UndoMergeResponse.FromString,
+                _registered_method=True)
+        self.BuildCommunities = channel.unary_unary(
+                '/kgsvc.v1.AdminService/BuildCommunities',
+                request_serializer=kgsvc_dot_v1_dot_admin__pb2.BuildCommunitiesRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_admin__pb2.BuildCommunitiesResponse.FromString,
+                _registered_method=True)
+        self.GetCommunityBuild = channel.unary_unary(
+                '/kgsvc.v1.AdminService/GetCommunityBuild',
+                request_serializer=kgsvc_dot_v1_dot_admin__pb2.GetCommunityBuildRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_admin__pb2.GetCommunityBuildResponse.FromString,
+                _registered_method=True)
+        self.ListCommunities = channel.unary_unary(
+                '/kgsvc.v1.AdminService/ListCommunities',
+                request_serializer=kgsvc_dot_v1_dot_admin__pb2.ListCommunitiesRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_admin__pb2.ListCommunitiesResponse.FromString,
+                _registered_method=True)
 
 
 class AdminServiceServicer:
-    """Says how the service is and deletes for good. Deleting what is not there is OK.
+    """Says how the service is, corrects what it knows, and deletes for good. Deleting what is not there is OK.
     """
 
     def Healthcheck(self, request, context):
@@ -101,6 +141,62 @@ class AdminServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def UpdateFact(self, request, context):
+        """Replaces a fact softly: the old one expires, a new one takes over its episodes. Status OK or NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PutOntology(self, request, context):
+        """Sets the entity and fact types of a group; episodes extracted from then on follow them. Status OK.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetOntology(self, request, context):
+        """Reads the entity and fact types in force for a group. Status OK.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def MergeEntityNodes(self, request, context):
+        """Makes one entity of two: facts, mentions and names go over. Status OK or NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UndoMerge(self, request, context):
+        """Takes a merge back. Status OK, NOT_FOUND, or CONFLICT where the name was given away since.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def BuildCommunities(self, request, context):
+        """Begins to find the communities of groups, in the background. Status ACCEPTED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetCommunityBuild(self, request, context):
+        """Says how far a build of communities is. Status OK or NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListCommunities(self, request, context):
+        """Lists the communities of a group, a page a call. Status OK.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AdminServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -129,6 +225,46 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     request_deserializer=kgsvc_dot_v1_dot_admin__pb2.ClearAllRequest.FromString,
                     response_serializer=kgsvc_dot_v1_dot_admin__pb2.ClearAllResponse.SerializeToString,
             ),
+            'UpdateFact': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateFact,
+                    request_deserializer=kgsvc_dot_v1_dot_admin__pb2.UpdateFactRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_admin__pb2.UpdateFactResponse.SerializeToString,
+            ),
+            'PutOntology': grpc.unary_unary_rpc_method_handler(
+                    servicer.PutOntology,
+                    request_deserializer=kgsvc_dot_v1_dot_admin__pb2.PutOntologyRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_admin__pb2.PutOntologyResponse.SerializeToString,
+            ),
+            'GetOntology': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetOntology,
+                    request_deserializer=kgsvc_dot_v1_dot_admin__pb2.GetOntologyRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_admin__pb2.GetOntologyResponse.SerializeToString,
+            ),
+            'MergeEntityNodes': grpc.unary_unary_rpc_method_handler(
+                    servicer.MergeEntityNodes,
+                    request_deserializer=kgsvc_dot_v1_dot_admin__pb2.MergeEntityNodesRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_admin__pb2.MergeEntityNodesResponse.SerializeToString,
+            ),
+            'UndoMerge': grpc.unary_unary_rpc_method_handler(
+                    servicer.UndoMerge,
+                    request_deserializer=kgsvc_dot_v1_dot_admin__pb2.UndoMergeRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_admin__pb2.UndoMergeResponse.SerializeToString,
+            ),
+            'BuildCommunities': grpc.unary_unary_rpc_method_handler(
+                    servicer.BuildCommunities,
+                    request_deserializer=kgsvc_dot_v1_dot_admin__pb2.BuildCommunitiesRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_admin__pb2.BuildCommunitiesResponse.SerializeToString,
+            ),
+            'GetCommunityBuild': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetCommunityBuild,
+                    request_deserializer=kgsvc_dot_v1_dot_admin__pb2.GetCommunityBuildRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_admin__pb2.GetCommunityBuildResponse.SerializeToString,
+            ),
+            'ListCommunities': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListCommunities,
+                    request_deserializer=kgsvc_dot_v1_dot_admin__pb2.ListCommunitiesRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_admin__pb2.ListCommunitiesResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'kgsvc.v1.AdminService', rpc_method_handlers)
@@ -138,7 +274,7 @@ def add_AdminServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class AdminService:
-    """Says how the service is and deletes for good. Deleting what is not there is OK.
+    """Says how the service is, corrects what it knows, and deletes for good. Deleting what is not there is OK.
     """
 
     @staticmethod
@@ -266,6 +402,222 @@ class AdminService:
             '/kgsvc.v1.AdminService/ClearAll',
             kgsvc_dot_v1_dot_admin__pb2.ClearAllRequest.SerializeToString,
             kgsvc_dot_v1_dot_admin__pb2.ClearAllResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateFact(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.AdminService/UpdateFact',
+            kgsvc_dot_v1_dot_admin__pb2.UpdateFactRequest.SerializeToString,
+            kgsvc_dot_v1_dot_admin__pb2.UpdateFactResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PutOntology(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.AdminService/PutOntology',
+            kgsvc_dot_v1_dot_admin__pb2.PutOntologyRequest.SerializeToString,
+            kgsvc_dot_v1_dot_admin__pb2.PutOntologyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetOntology(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.AdminService/GetOntology',
+            kgsvc_dot_v1_dot_admin__pb2.GetOntologyRequest.SerializeToString,
+            kgsvc_dot_v1_dot_admin__pb2.GetOntologyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def MergeEntityNodes(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.AdminService/MergeEntityNodes',
+            kgsvc_dot_v1_dot_admin__pb2.MergeEntityNodesRequest.SerializeToString,
+            kgsvc_dot_v1_dot_admin__pb2.MergeEntityNodesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UndoMerge(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.AdminService/UndoMerge',
+            kgsvc_dot_v1_dot_admin__pb2.UndoMergeRequest.SerializeToString,
+            kgsvc_dot_v1_dot_admin__pb2.UndoMergeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def BuildCommunities(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.AdminService/BuildCommunities',
+            kgsvc_dot_v1_dot_admin__pb2.BuildCommunitiesRequest.SerializeToString,
+            kgsvc_dot_v1_dot_admin__pb2.BuildCommunitiesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetCommunityBuild(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.AdminService/GetCommunityBuild',
+            kgsvc_dot_v1_dot_admin__pb2.GetCommunityBuildRequest.SerializeToString,
+            kgsvc_dot_v1_dot_admin__pb2.GetCommunityBuildResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListCommunities(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.AdminService/ListCommunities',
+            kgsvc_dot_v1_dot_admin__pb2.ListCommunitiesRequest.SerializeToString,
+            kgsvc_dot_v1_dot_admin__pb2.ListCommunitiesResponse.FromString,
             options,
             channel_credentials,
             insecure,

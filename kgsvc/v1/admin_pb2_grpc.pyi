@@ -27,7 +27,7 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class AdminServiceStub:
-    """Says how the service is and deletes for good. Deleting what is not there is OK."""
+    """Says how the service is, corrects what it knows, and deletes for good. Deleting what is not there is OK."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -43,10 +43,26 @@ class AdminServiceStub:
     """Deletes all of a group: episodes, then facts, then entities. Status OK."""
     ClearAll: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ClearAllRequest, _admin_pb2.ClearAllResponse]
     """Deletes every group. Status OK."""
+    UpdateFact: _grpc.UnaryUnaryMultiCallable[_admin_pb2.UpdateFactRequest, _admin_pb2.UpdateFactResponse]
+    """Replaces a fact softly: the old one expires, a new one takes over its episodes. Status OK or NOT_FOUND."""
+    PutOntology: _grpc.UnaryUnaryMultiCallable[_admin_pb2.PutOntologyRequest, _admin_pb2.PutOntologyResponse]
+    """Sets the entity and fact types of a group; episodes extracted from then on follow them. Status OK."""
+    GetOntology: _grpc.UnaryUnaryMultiCallable[_admin_pb2.GetOntologyRequest, _admin_pb2.GetOntologyResponse]
+    """Reads the entity and fact types in force for a group. Status OK."""
+    MergeEntityNodes: _grpc.UnaryUnaryMultiCallable[_admin_pb2.MergeEntityNodesRequest, _admin_pb2.MergeEntityNodesResponse]
+    """Makes one entity of two: facts, mentions and names go over. Status OK or NOT_FOUND."""
+    UndoMerge: _grpc.UnaryUnaryMultiCallable[_admin_pb2.UndoMergeRequest, _admin_pb2.UndoMergeResponse]
+    """Takes a merge back. Status OK, NOT_FOUND, or CONFLICT where the name was given away since."""
+    BuildCommunities: _grpc.UnaryUnaryMultiCallable[_admin_pb2.BuildCommunitiesRequest, _admin_pb2.BuildCommunitiesResponse]
+    """Begins to find the communities of groups, in the background. Status ACCEPTED."""
+    GetCommunityBuild: _grpc.UnaryUnaryMultiCallable[_admin_pb2.GetCommunityBuildRequest, _admin_pb2.GetCommunityBuildResponse]
+    """Says how far a build of communities is. Status OK or NOT_FOUND."""
+    ListCommunities: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ListCommunitiesRequest, _admin_pb2.ListCommunitiesResponse]
+    """Lists the communities of a group, a page a call. Status OK."""
 
 @_typing.type_check_only
 class AdminServiceAsyncStub(AdminServiceStub):
-    """Says how the service is and deletes for good. Deleting what is not there is OK."""
+    """Says how the service is, corrects what it knows, and deletes for good. Deleting what is not there is OK."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     Healthcheck: _aio.UnaryUnaryMultiCallable[_admin_pb2.HealthcheckRequest, _admin_pb2.HealthcheckResponse]  # type: ignore[assignment]
@@ -59,9 +75,25 @@ class AdminServiceAsyncStub(AdminServiceStub):
     """Deletes all of a group: episodes, then facts, then entities. Status OK."""
     ClearAll: _aio.UnaryUnaryMultiCallable[_admin_pb2.ClearAllRequest, _admin_pb2.ClearAllResponse]  # type: ignore[assignment]
     """Deletes every group. Status OK."""
+    UpdateFact: _aio.UnaryUnaryMultiCallable[_admin_pb2.UpdateFactRequest, _admin_pb2.UpdateFactResponse]  # type: ignore[assignment]
+    """Replaces a fact softly: the old one expires, a new one takes over its episodes. Status OK or NOT_FOUND."""
+    PutOntology: _aio.UnaryUnaryMultiCallable[_admin_pb2.PutOntologyRequest, _admin_pb2.PutOntologyResponse]  # type: ignore[assignment]
+    """Sets the entity and fact types of a group; episodes extracted from then on follow them. Status OK."""
+    GetOntology: _aio.UnaryUnaryMultiCallable[_admin_pb2.GetOntologyRequest, _admin_pb2.GetOntologyResponse]  # type: ignore[assignment]
+    """Reads the entity and fact types in force for a group. Status OK."""
+    MergeEntityNodes: _aio.UnaryUnaryMultiCallable[_admin_pb2.MergeEntityNodesRequest, _admin_pb2.MergeEntityNodesResponse]  # type: ignore[assignment]
+    """Makes one entity of two: facts, mentions and names go over. Status OK or NOT_FOUND."""
+    UndoMerge: _aio.UnaryUnaryMultiCallable[_admin_pb2.UndoMergeRequest, _admin_pb2.UndoMergeResponse]  # type: ignore[assignment]
+    """Takes a merge back. Status OK, NOT_FOUND, or CONFLICT where the name was given away since."""
+    BuildCommunities: _aio.UnaryUnaryMultiCallable[_admin_pb2.BuildCommunitiesRequest, _admin_pb2.BuildCommunitiesResponse]  # type: ignore[assignment]
+    """Begins to find the communities of groups, in the background. Status ACCEPTED."""
+    GetCommunityBuild: _aio.UnaryUnaryMultiCallable[_admin_pb2.GetCommunityBuildRequest, _admin_pb2.GetCommunityBuildResponse]  # type: ignore[assignment]
+    """Says how far a build of communities is. Status OK or NOT_FOUND."""
+    ListCommunities: _aio.UnaryUnaryMultiCallable[_admin_pb2.ListCommunitiesRequest, _admin_pb2.ListCommunitiesResponse]  # type: ignore[assignment]
+    """Lists the communities of a group, a page a call. Status OK."""
 
 class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Says how the service is and deletes for good. Deleting what is not there is OK."""
+    """Says how the service is, corrects what it knows, and deletes for good. Deleting what is not there is OK."""
 
     @_abc_1.abstractmethod
     def Healthcheck(
@@ -102,5 +134,69 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.ClearAllResponse, _abc.Awaitable[_admin_pb2.ClearAllResponse]]:
         """Deletes every group. Status OK."""
+
+    @_abc_1.abstractmethod
+    def UpdateFact(
+        self,
+        request: _admin_pb2.UpdateFactRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.UpdateFactResponse, _abc.Awaitable[_admin_pb2.UpdateFactResponse]]:
+        """Replaces a fact softly: the old one expires, a new one takes over its episodes. Status OK or NOT_FOUND."""
+
+    @_abc_1.abstractmethod
+    def PutOntology(
+        self,
+        request: _admin_pb2.PutOntologyRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.PutOntologyResponse, _abc.Awaitable[_admin_pb2.PutOntologyResponse]]:
+        """Sets the entity and fact types of a group; episodes extracted from then on follow them. Status OK."""
+
+    @_abc_1.abstractmethod
+    def GetOntology(
+        self,
+        request: _admin_pb2.GetOntologyRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.GetOntologyResponse, _abc.Awaitable[_admin_pb2.GetOntologyResponse]]:
+        """Reads the entity and fact types in force for a group. Status OK."""
+
+    @_abc_1.abstractmethod
+    def MergeEntityNodes(
+        self,
+        request: _admin_pb2.MergeEntityNodesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.MergeEntityNodesResponse, _abc.Awaitable[_admin_pb2.MergeEntityNodesResponse]]:
+        """Makes one entity of two: facts, mentions and names go over. Status OK or NOT_FOUND."""
+
+    @_abc_1.abstractmethod
+    def UndoMerge(
+        self,
+        request: _admin_pb2.UndoMergeRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.UndoMergeResponse, _abc.Awaitable[_admin_pb2.UndoMergeResponse]]:
+        """Takes a merge back. Status OK, NOT_FOUND, or CONFLICT where the name was given away since."""
+
+    @_abc_1.abstractmethod
+    def BuildCommunities(
+        self,
+        request: _admin_pb2.BuildCommunitiesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.BuildCommunitiesResponse, _abc.Awaitable[_admin_pb2.BuildCommunitiesResponse]]:
+        """Begins to find the communities of groups, in the background. Status ACCEPTED."""
+
+    @_abc_1.abstractmethod
+    def GetCommunityBuild(
+        self,
+        request: _admin_pb2.GetCommunityBuildRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.GetCommunityBuildResponse, _abc.Awaitable[_admin_pb2.GetCommunityBuildResponse]]:
+        """Says how far a build of communities is. Status OK or NOT_FOUND."""
+
+    @_abc_1.abstractmethod
+    def ListCommunities(
+        self,
+        request: _admin_pb2.ListCommunitiesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.ListCommunitiesResponse, _abc.Awaitable[_admin_pb2.ListCommunitiesResponse]]:
+        """Lists the communities of a group, a page a call. Status OK."""
 
 def add_AdminServiceServicer_to_server(servicer: AdminServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

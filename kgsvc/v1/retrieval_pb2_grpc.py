@@ -55,6 +55,16 @@ class RetrievalServiceStub:
                 request_serializer=kgsvc_dot_v1_dot_retrieval__pb2.GetMemoryRequest.SerializeToString,
                 response_deserializer=kgsvc_dot_v1_dot_retrieval__pb2.GetMemoryResponse.FromString,
                 _registered_method=True)
+        self.GetEntityNode = channel.unary_unary(
+                '/kgsvc.v1.RetrievalService/GetEntityNode',
+                request_serializer=kgsvc_dot_v1_dot_retrieval__pb2.GetEntityNodeRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_retrieval__pb2.GetEntityNodeResponse.FromString,
+                _registered_method=True)
+        self.GetFactHistory = channel.unary_unary(
+                '/kgsvc.v1.RetrievalService/GetFactHistory',
+                request_serializer=kgsvc_dot_v1_dot_retrieval__pb2.GetFactHistoryRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_retrieval__pb2.GetFactHistoryResponse.FromString,
+                _registered_method=True)
 
 
 class RetrievalServiceServicer:
@@ -89,6 +99,21 @@ class RetrievalServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetEntityNode(self, request, context):
+        """Reads one entity with its facts, its episodes and what each of them did to it. Status OK or NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetFactHistory(self, request, context):
+        """Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
+        Status OK or NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_RetrievalServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -111,6 +136,16 @@ def add_RetrievalServiceServicer_to_server(servicer, server):
                     servicer.GetMemory,
                     request_deserializer=kgsvc_dot_v1_dot_retrieval__pb2.GetMemoryRequest.FromString,
                     response_serializer=kgsvc_dot_v1_dot_retrieval__pb2.GetMemoryResponse.SerializeToString,
+            ),
+            'GetEntityNode': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetEntityNode,
+                    request_deserializer=kgsvc_dot_v1_dot_retrieval__pb2.GetEntityNodeRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_retrieval__pb2.GetEntityNodeResponse.SerializeToString,
+            ),
+            'GetFactHistory': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetFactHistory,
+                    request_deserializer=kgsvc_dot_v1_dot_retrieval__pb2.GetFactHistoryRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_retrieval__pb2.GetFactHistoryResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -222,6 +257,60 @@ class RetrievalService:
             '/kgsvc.v1.RetrievalService/GetMemory',
             kgsvc_dot_v1_dot_retrieval__pb2.GetMemoryRequest.SerializeToString,
             kgsvc_dot_v1_dot_retrieval__pb2.GetMemoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetEntityNode(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.RetrievalService/GetEntityNode',
+            kgsvc_dot_v1_dot_retrieval__pb2.GetEntityNodeRequest.SerializeToString,
+            kgsvc_dot_v1_dot_retrieval__pb2.GetEntityNodeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetFactHistory(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.RetrievalService/GetFactHistory',
+            kgsvc_dot_v1_dot_retrieval__pb2.GetFactHistoryRequest.SerializeToString,
+            kgsvc_dot_v1_dot_retrieval__pb2.GetFactHistoryResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -41,6 +41,12 @@ class RetrievalServiceStub:
     """Reads the latest episodes of a group in chronological order. Status OK."""
     GetMemory: _grpc.UnaryUnaryMultiCallable[_retrieval_pb2.GetMemoryRequest, _retrieval_pb2.GetMemoryResponse]
     """Composes a query from messages, then answers as SearchFacts would. Status OK."""
+    GetEntityNode: _grpc.UnaryUnaryMultiCallable[_retrieval_pb2.GetEntityNodeRequest, _retrieval_pb2.GetEntityNodeResponse]
+    """Reads one entity with its facts, its episodes and what each of them did to it. Status OK or NOT_FOUND."""
+    GetFactHistory: _grpc.UnaryUnaryMultiCallable[_retrieval_pb2.GetFactHistoryRequest, _retrieval_pb2.GetFactHistoryResponse]
+    """Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
+    Status OK or NOT_FOUND.
+    """
 
 @_typing.type_check_only
 class RetrievalServiceAsyncStub(RetrievalServiceStub):
@@ -55,6 +61,12 @@ class RetrievalServiceAsyncStub(RetrievalServiceStub):
     """Reads the latest episodes of a group in chronological order. Status OK."""
     GetMemory: _aio.UnaryUnaryMultiCallable[_retrieval_pb2.GetMemoryRequest, _retrieval_pb2.GetMemoryResponse]  # type: ignore[assignment]
     """Composes a query from messages, then answers as SearchFacts would. Status OK."""
+    GetEntityNode: _aio.UnaryUnaryMultiCallable[_retrieval_pb2.GetEntityNodeRequest, _retrieval_pb2.GetEntityNodeResponse]  # type: ignore[assignment]
+    """Reads one entity with its facts, its episodes and what each of them did to it. Status OK or NOT_FOUND."""
+    GetFactHistory: _aio.UnaryUnaryMultiCallable[_retrieval_pb2.GetFactHistoryRequest, _retrieval_pb2.GetFactHistoryResponse]  # type: ignore[assignment]
+    """Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
+    Status OK or NOT_FOUND.
+    """
 
 class RetrievalServiceServicer(metaclass=_abc_1.ABCMeta):
     """Answers from the graph, deterministically. Searches see facts that are valid now and not expired."""
@@ -90,5 +102,23 @@ class RetrievalServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_retrieval_pb2.GetMemoryResponse, _abc.Awaitable[_retrieval_pb2.GetMemoryResponse]]:
         """Composes a query from messages, then answers as SearchFacts would. Status OK."""
+
+    @_abc_1.abstractmethod
+    def GetEntityNode(
+        self,
+        request: _retrieval_pb2.GetEntityNodeRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_retrieval_pb2.GetEntityNodeResponse, _abc.Awaitable[_retrieval_pb2.GetEntityNodeResponse]]:
+        """Reads one entity with its facts, its episodes and what each of them did to it. Status OK or NOT_FOUND."""
+
+    @_abc_1.abstractmethod
+    def GetFactHistory(
+        self,
+        request: _retrieval_pb2.GetFactHistoryRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_retrieval_pb2.GetFactHistoryResponse, _abc.Awaitable[_retrieval_pb2.GetFactHistoryResponse]]:
+        """Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
+        Status OK or NOT_FOUND.
+        """
 
 def add_RetrievalServiceServicer_to_server(servicer: RetrievalServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -133,6 +133,34 @@ ITEM_STATE_DELETED: ItemState.ValueType  # 10
 """Deleted by DeleteEpisode, DeleteGroup or ClearAll before it was done."""
 Global___ItemState: _TypeAlias = ItemState  # noqa: Y015
 
+class _CitationOperation:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _CitationOperationEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_CitationOperation.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    CITATION_OPERATION_UNSPECIFIED: _CitationOperation.ValueType  # 0
+    """Never sent."""
+    CITATION_OPERATION_CREATED: _CitationOperation.ValueType  # 1
+    """The first episode that names it."""
+    CITATION_OPERATION_UPDATED: _CitationOperation.ValueType  # 2
+    """Told or ended a fact about it, or changed its attributes."""
+    CITATION_OPERATION_REFERENCED: _CitationOperation.ValueType  # 3
+    """Named it and told nothing new."""
+
+class CitationOperation(_CitationOperation, metaclass=_CitationOperationEnumTypeWrapper):
+    """What an episode did to an entity."""
+
+CITATION_OPERATION_UNSPECIFIED: CitationOperation.ValueType  # 0
+"""Never sent."""
+CITATION_OPERATION_CREATED: CitationOperation.ValueType  # 1
+"""The first episode that names it."""
+CITATION_OPERATION_UPDATED: CitationOperation.ValueType  # 2
+"""Told or ended a fact about it, or changed its attributes."""
+CITATION_OPERATION_REFERENCED: CitationOperation.ValueType  # 3
+"""Named it and told nothing new."""
+Global___CitationOperation: _TypeAlias = CitationOperation  # noqa: Y015
+
 @_typing.final
 class Message(_message.Message):
     """One message of a conversation, to be ingested."""
@@ -146,6 +174,8 @@ class Message(_message.Message):
     CONTENT_FIELD_NUMBER: _builtins.int
     TIMESTAMP_FIELD_NUMBER: _builtins.int
     SOURCE_DESCRIPTION_FIELD_NUMBER: _builtins.int
+    SOURCE_URL_FIELD_NUMBER: _builtins.int
+    PREVIOUS_EPISODE_UUIDS_FIELD_NUMBER: _builtins.int
     uuid: _builtins.str
     """Identity within the group; absent: derived from the content. Same uuid with other content: CONFLICT."""
     name: _builtins.str
@@ -158,9 +188,17 @@ class Message(_message.Message):
     """The text; required; at most 1 MiB."""
     source_description: _builtins.str
     """Where it comes from, such as the name of a channel; at most 4,096 characters."""
+    source_url: _builtins.str
+    """http or https address of the original; kept at the end of source_description; both together at most 4,096
+    characters.
+    """
     @_builtins.property
     def timestamp(self) -> _timestamp_pb2.Timestamp:
         """When it was written; required."""
+
+    @_builtins.property
+    def previous_episode_uuids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Episodes of the group that extraction is shown as context instead of the latest ones; at most 50."""
 
     def __init__(
         self,
@@ -172,10 +210,12 @@ class Message(_message.Message):
         content: _builtins.str = ...,
         timestamp: _timestamp_pb2.Timestamp | None = ...,
         source_description: _builtins.str | None = ...,
+        source_url: _builtins.str | None = ...,
+        previous_episode_uuids: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_role", b"_role", "_source_description", b"_source_description", "_uuid", b"_uuid", "name", b"name", "role", b"role", "source_description", b"source_description", "timestamp", b"timestamp", "uuid", b"uuid"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_role", b"_role", "_source_description", b"_source_description", "_source_url", b"_source_url", "_uuid", b"_uuid", "name", b"name", "role", b"role", "source_description", b"source_description", "source_url", b"source_url", "timestamp", b"timestamp", "uuid", b"uuid"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_role", b"_role", "_source_description", b"_source_description", "_uuid", b"_uuid", "content", b"content", "name", b"name", "role", b"role", "role_type", b"role_type", "source_description", b"source_description", "timestamp", b"timestamp", "uuid", b"uuid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_role", b"_role", "_source_description", b"_source_description", "_source_url", b"_source_url", "_uuid", b"_uuid", "content", b"content", "name", b"name", "previous_episode_uuids", b"previous_episode_uuids", "role", b"role", "role_type", b"role_type", "source_description", b"source_description", "source_url", b"source_url", "timestamp", b"timestamp", "uuid", b"uuid"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__name: _TypeAlias = _typing.Literal["name"]  # noqa: Y015
     _WhichOneofArgType__name: _TypeAlias = _typing.Literal["_name", b"_name"]  # noqa: Y015
@@ -183,6 +223,8 @@ class Message(_message.Message):
     _WhichOneofArgType__role: _TypeAlias = _typing.Literal["_role", b"_role"]  # noqa: Y015
     _WhichOneofReturnType__source_description: _TypeAlias = _typing.Literal["source_description"]  # noqa: Y015
     _WhichOneofArgType__source_description: _TypeAlias = _typing.Literal["_source_description", b"_source_description"]  # noqa: Y015
+    _WhichOneofReturnType__source_url: _TypeAlias = _typing.Literal["source_url"]  # noqa: Y015
+    _WhichOneofArgType__source_url: _TypeAlias = _typing.Literal["_source_url", b"_source_url"]  # noqa: Y015
     _WhichOneofReturnType__uuid: _TypeAlias = _typing.Literal["uuid"]  # noqa: Y015
     _WhichOneofArgType__uuid: _TypeAlias = _typing.Literal["_uuid", b"_uuid"]  # noqa: Y015
     @_typing.overload
@@ -191,6 +233,8 @@ class Message(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__role) -> _WhichOneofReturnType__role | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__source_description) -> _WhichOneofReturnType__source_description | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__source_url) -> _WhichOneofReturnType__source_url | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__uuid) -> _WhichOneofReturnType__uuid | None: ...
 
@@ -208,6 +252,8 @@ class EpisodeItem(_message.Message):
     BODY_FIELD_NUMBER: _builtins.int
     REFERENCE_TIME_FIELD_NUMBER: _builtins.int
     SOURCE_DESCRIPTION_FIELD_NUMBER: _builtins.int
+    SOURCE_URL_FIELD_NUMBER: _builtins.int
+    PREVIOUS_EPISODE_UUIDS_FIELD_NUMBER: _builtins.int
     uuid: _builtins.str
     """Identity within the group; absent: derived from the content. Same uuid with other content: CONFLICT."""
     name: _builtins.str
@@ -218,9 +264,17 @@ class EpisodeItem(_message.Message):
     """The text; required; at most 1 MiB; with SOURCE_JSON one JSON value."""
     source_description: _builtins.str
     """Where it comes from, such as the name of a document; at most 4,096 characters."""
+    source_url: _builtins.str
+    """http or https address of the original; kept at the end of source_description; both together at most 4,096
+    characters.
+    """
     @_builtins.property
     def reference_time(self) -> _timestamp_pb2.Timestamp:
         """When what it tells was the case; relative dates in it are resolved against this; required."""
+
+    @_builtins.property
+    def previous_episode_uuids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Episodes of the group that extraction is shown as context instead of the latest ones; at most 50."""
 
     def __init__(
         self,
@@ -231,21 +285,27 @@ class EpisodeItem(_message.Message):
         body: _builtins.str = ...,
         reference_time: _timestamp_pb2.Timestamp | None = ...,
         source_description: _builtins.str | None = ...,
+        source_url: _builtins.str | None = ...,
+        previous_episode_uuids: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_source_description", b"_source_description", "_uuid", b"_uuid", "name", b"name", "reference_time", b"reference_time", "source_description", b"source_description", "uuid", b"uuid"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_source_description", b"_source_description", "_source_url", b"_source_url", "_uuid", b"_uuid", "name", b"name", "reference_time", b"reference_time", "source_description", b"source_description", "source_url", b"source_url", "uuid", b"uuid"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_source_description", b"_source_description", "_uuid", b"_uuid", "body", b"body", "name", b"name", "reference_time", b"reference_time", "source", b"source", "source_description", b"source_description", "uuid", b"uuid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_source_description", b"_source_description", "_source_url", b"_source_url", "_uuid", b"_uuid", "body", b"body", "name", b"name", "previous_episode_uuids", b"previous_episode_uuids", "reference_time", b"reference_time", "source", b"source", "source_description", b"source_description", "source_url", b"source_url", "uuid", b"uuid"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__name: _TypeAlias = _typing.Literal["name"]  # noqa: Y015
     _WhichOneofArgType__name: _TypeAlias = _typing.Literal["_name", b"_name"]  # noqa: Y015
     _WhichOneofReturnType__source_description: _TypeAlias = _typing.Literal["source_description"]  # noqa: Y015
     _WhichOneofArgType__source_description: _TypeAlias = _typing.Literal["_source_description", b"_source_description"]  # noqa: Y015
+    _WhichOneofReturnType__source_url: _TypeAlias = _typing.Literal["source_url"]  # noqa: Y015
+    _WhichOneofArgType__source_url: _TypeAlias = _typing.Literal["_source_url", b"_source_url"]  # noqa: Y015
     _WhichOneofReturnType__uuid: _TypeAlias = _typing.Literal["uuid"]  # noqa: Y015
     _WhichOneofArgType__uuid: _TypeAlias = _typing.Literal["_uuid", b"_uuid"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__name) -> _WhichOneofReturnType__name | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__source_description) -> _WhichOneofReturnType__source_description | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__source_url) -> _WhichOneofReturnType__source_url | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__uuid) -> _WhichOneofReturnType__uuid | None: ...
 
@@ -303,6 +363,8 @@ class Episode(_message.Message):
     REFERENCE_TIME_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
     SOURCE_DESCRIPTION_FIELD_NUMBER: _builtins.int
+    SOURCE_URL_FIELD_NUMBER: _builtins.int
+    ENTITY_EDGES_FIELD_NUMBER: _builtins.int
     uuid: _builtins.str
     """Identity within the group."""
     group_id: _builtins.str
@@ -314,7 +376,9 @@ class Episode(_message.Message):
     source: Global___Source.ValueType
     """What kind of text `body` is."""
     source_description: _builtins.str
-    """Where it comes from."""
+    """Where it comes from; ends in `source_url: <address>` where an address was given."""
+    source_url: _builtins.str
+    """Address of the original, read from source_description."""
     @_builtins.property
     def reference_time(self) -> _timestamp_pb2.Timestamp:
         """When what it tells was the case."""
@@ -322,6 +386,10 @@ class Episode(_message.Message):
     @_builtins.property
     def created_at(self) -> _timestamp_pb2.Timestamp:
         """When it was accepted."""
+
+    @_builtins.property
+    def entity_edges(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Facts that it tells; in listings and in GetEntityNode."""
 
     def __init__(
         self,
@@ -334,19 +402,25 @@ class Episode(_message.Message):
         reference_time: _timestamp_pb2.Timestamp | None = ...,
         created_at: _timestamp_pb2.Timestamp | None = ...,
         source_description: _builtins.str | None = ...,
+        source_url: _builtins.str | None = ...,
+        entity_edges: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_source_description", b"_source_description", "created_at", b"created_at", "name", b"name", "reference_time", b"reference_time", "source_description", b"source_description"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_source_description", b"_source_description", "_source_url", b"_source_url", "created_at", b"created_at", "name", b"name", "reference_time", b"reference_time", "source_description", b"source_description", "source_url", b"source_url"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_source_description", b"_source_description", "body", b"body", "created_at", b"created_at", "group_id", b"group_id", "name", b"name", "reference_time", b"reference_time", "source", b"source", "source_description", b"source_description", "uuid", b"uuid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_source_description", b"_source_description", "_source_url", b"_source_url", "body", b"body", "created_at", b"created_at", "entity_edges", b"entity_edges", "group_id", b"group_id", "name", b"name", "reference_time", b"reference_time", "source", b"source", "source_description", b"source_description", "source_url", b"source_url", "uuid", b"uuid"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__name: _TypeAlias = _typing.Literal["name"]  # noqa: Y015
     _WhichOneofArgType__name: _TypeAlias = _typing.Literal["_name", b"_name"]  # noqa: Y015
     _WhichOneofReturnType__source_description: _TypeAlias = _typing.Literal["source_description"]  # noqa: Y015
     _WhichOneofArgType__source_description: _TypeAlias = _typing.Literal["_source_description", b"_source_description"]  # noqa: Y015
+    _WhichOneofReturnType__source_url: _TypeAlias = _typing.Literal["source_url"]  # noqa: Y015
+    _WhichOneofArgType__source_url: _TypeAlias = _typing.Literal["_source_url", b"_source_url"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__name) -> _WhichOneofReturnType__name | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__source_description) -> _WhichOneofReturnType__source_description | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__source_url) -> _WhichOneofReturnType__source_url | None: ...
 
 Global___Episode: _TypeAlias = Episode  # noqa: Y015
 
@@ -362,6 +436,10 @@ class EntityNode(_message.Message):
     SUMMARY_FIELD_NUMBER: _builtins.int
     ATTRIBUTES_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
+    LABELS_FIELD_NUMBER: _builtins.int
+    UPDATED_AT_FIELD_NUMBER: _builtins.int
+    SUMMARY_FACTS_FIELD_NUMBER: _builtins.int
+    ALIASES_FIELD_NUMBER: _builtins.int
     uuid: _builtins.str
     """Identity within the group."""
     group_id: _builtins.str
@@ -378,6 +456,22 @@ class EntityNode(_message.Message):
     def created_at(self) -> _timestamp_pb2.Timestamp:
         """When it was first written."""
 
+    @_builtins.property
+    def labels(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Its types, such as Person; `Entity` alone where none is known."""
+
+    @_builtins.property
+    def updated_at(self) -> _timestamp_pb2.Timestamp:
+        """When it last changed."""
+
+    @_builtins.property
+    def summary_facts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Facts that the summary was composed from."""
+
+    @_builtins.property
+    def aliases(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Other names that lead to it, normalised."""
+
     def __init__(
         self,
         *,
@@ -387,10 +481,14 @@ class EntityNode(_message.Message):
         summary: _builtins.str | None = ...,
         attributes: _struct_pb2.Struct | None = ...,
         created_at: _timestamp_pb2.Timestamp | None = ...,
+        labels: _abc.Iterable[_builtins.str] | None = ...,
+        updated_at: _timestamp_pb2.Timestamp | None = ...,
+        summary_facts: _abc.Iterable[_builtins.str] | None = ...,
+        aliases: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_summary", b"_summary", "attributes", b"attributes", "created_at", b"created_at", "summary", b"summary"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_summary", b"_summary", "attributes", b"attributes", "created_at", b"created_at", "summary", b"summary", "updated_at", b"updated_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_summary", b"_summary", "attributes", b"attributes", "created_at", b"created_at", "group_id", b"group_id", "name", b"name", "summary", b"summary", "uuid", b"uuid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_summary", b"_summary", "aliases", b"aliases", "attributes", b"attributes", "created_at", b"created_at", "group_id", b"group_id", "labels", b"labels", "name", b"name", "summary", b"summary", "summary_facts", b"summary_facts", "updated_at", b"updated_at", "uuid", b"uuid"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__summary: _TypeAlias = _typing.Literal["summary"]  # noqa: Y015
     _WhichOneofArgType__summary: _TypeAlias = _typing.Literal["_summary", b"_summary"]  # noqa: Y015
@@ -419,6 +517,15 @@ class FactResult(_message.Message):
     EPISODES_FIELD_NUMBER: _builtins.int
     REFERENCE_TIME_FIELD_NUMBER: _builtins.int
     SCORE_FIELD_NUMBER: _builtins.int
+    CITATIONS_FIELD_NUMBER: _builtins.int
+    UPDATED_AT_FIELD_NUMBER: _builtins.int
+    ORIGINAL_FACT_FIELD_NUMBER: _builtins.int
+    UPDATE_REASON_FIELD_NUMBER: _builtins.int
+    PREVIOUS_UUID_FIELD_NUMBER: _builtins.int
+    ATTRIBUTES_FIELD_NUMBER: _builtins.int
+    EXPIRED_REASON_FIELD_NUMBER: _builtins.int
+    EXPIRED_BY_FACT_FIELD_NUMBER: _builtins.int
+    EXPIRED_BY_EPISODE_FIELD_NUMBER: _builtins.int
     uuid: _builtins.str
     """Identity within the group."""
     name: _builtins.str
@@ -437,6 +544,18 @@ class FactResult(_message.Message):
     """Current name of the entity it points to."""
     score: _builtins.float
     """Rank score, larger is better, comparable within one response only; absent outside searches."""
+    original_fact: _builtins.str
+    """What the fact said before UpdateFact replaced it."""
+    update_reason: _builtins.str
+    """Why UpdateFact replaced it, as its caller said."""
+    previous_uuid: _builtins.str
+    """The fact that this one replaced by UpdateFact."""
+    expired_reason: _builtins.str
+    """Why it is expired: superseded, retracted, updated or merged; absent: it is not."""
+    expired_by_fact: _builtins.str
+    """The fact that superseded or replaced it."""
+    expired_by_episode: _builtins.str
+    """The episode that told what superseded it."""
     @_builtins.property
     def valid_at(self) -> _timestamp_pb2.Timestamp:
         """Fact time: true from here on; absent: not known."""
@@ -461,6 +580,18 @@ class FactResult(_message.Message):
     def reference_time(self) -> _timestamp_pb2.Timestamp:
         """Reference time of the episode it was first read from; absent for facts asserted by a caller."""
 
+    @_builtins.property
+    def citations(self) -> _containers.RepeatedCompositeFieldContainer[Global___CitationInfo]:
+        """Episodes that tell it, as citations, in the order of `episodes`; left out in search results."""
+
+    @_builtins.property
+    def updated_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was last replaced or joined by another episode; absent: never since it was written."""
+
+    @_builtins.property
+    def attributes(self) -> _struct_pb2.Struct:
+        """Typed values of the fact, by the ontology."""
+
     def __init__(
         self,
         *,
@@ -479,16 +610,154 @@ class FactResult(_message.Message):
         episodes: _abc.Iterable[_builtins.str] | None = ...,
         reference_time: _timestamp_pb2.Timestamp | None = ...,
         score: _builtins.float | None = ...,
+        citations: _abc.Iterable[Global___CitationInfo] | None = ...,
+        updated_at: _timestamp_pb2.Timestamp | None = ...,
+        original_fact: _builtins.str | None = ...,
+        update_reason: _builtins.str | None = ...,
+        previous_uuid: _builtins.str | None = ...,
+        attributes: _struct_pb2.Struct | None = ...,
+        expired_reason: _builtins.str | None = ...,
+        expired_by_fact: _builtins.str | None = ...,
+        expired_by_episode: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_score", b"_score", "created_at", b"created_at", "expired_at", b"expired_at", "invalid_at", b"invalid_at", "reference_time", b"reference_time", "score", b"score", "valid_at", b"valid_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_expired_by_episode", b"_expired_by_episode", "_expired_by_fact", b"_expired_by_fact", "_expired_reason", b"_expired_reason", "_original_fact", b"_original_fact", "_previous_uuid", b"_previous_uuid", "_score", b"_score", "_update_reason", b"_update_reason", "attributes", b"attributes", "created_at", b"created_at", "expired_at", b"expired_at", "expired_by_episode", b"expired_by_episode", "expired_by_fact", b"expired_by_fact", "expired_reason", b"expired_reason", "invalid_at", b"invalid_at", "original_fact", b"original_fact", "previous_uuid", b"previous_uuid", "reference_time", b"reference_time", "score", b"score", "update_reason", b"update_reason", "updated_at", b"updated_at", "valid_at", b"valid_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_score", b"_score", "created_at", b"created_at", "episodes", b"episodes", "expired_at", b"expired_at", "fact", b"fact", "group_id", b"group_id", "invalid_at", b"invalid_at", "name", b"name", "reference_time", b"reference_time", "score", b"score", "source_name", b"source_name", "source_node_uuid", b"source_node_uuid", "target_name", b"target_name", "target_node_uuid", b"target_node_uuid", "uuid", b"uuid", "valid_at", b"valid_at"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expired_by_episode", b"_expired_by_episode", "_expired_by_fact", b"_expired_by_fact", "_expired_reason", b"_expired_reason", "_original_fact", b"_original_fact", "_previous_uuid", b"_previous_uuid", "_score", b"_score", "_update_reason", b"_update_reason", "attributes", b"attributes", "citations", b"citations", "created_at", b"created_at", "episodes", b"episodes", "expired_at", b"expired_at", "expired_by_episode", b"expired_by_episode", "expired_by_fact", b"expired_by_fact", "expired_reason", b"expired_reason", "fact", b"fact", "group_id", b"group_id", "invalid_at", b"invalid_at", "name", b"name", "original_fact", b"original_fact", "previous_uuid", b"previous_uuid", "reference_time", b"reference_time", "score", b"score", "source_name", b"source_name", "source_node_uuid", b"source_node_uuid", "target_name", b"target_name", "target_node_uuid", b"target_node_uuid", "update_reason", b"update_reason", "updated_at", b"updated_at", "uuid", b"uuid", "valid_at", b"valid_at"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__expired_by_episode: _TypeAlias = _typing.Literal["expired_by_episode"]  # noqa: Y015
+    _WhichOneofArgType__expired_by_episode: _TypeAlias = _typing.Literal["_expired_by_episode", b"_expired_by_episode"]  # noqa: Y015
+    _WhichOneofReturnType__expired_by_fact: _TypeAlias = _typing.Literal["expired_by_fact"]  # noqa: Y015
+    _WhichOneofArgType__expired_by_fact: _TypeAlias = _typing.Literal["_expired_by_fact", b"_expired_by_fact"]  # noqa: Y015
+    _WhichOneofReturnType__expired_reason: _TypeAlias = _typing.Literal["expired_reason"]  # noqa: Y015
+    _WhichOneofArgType__expired_reason: _TypeAlias = _typing.Literal["_expired_reason", b"_expired_reason"]  # noqa: Y015
+    _WhichOneofReturnType__original_fact: _TypeAlias = _typing.Literal["original_fact"]  # noqa: Y015
+    _WhichOneofArgType__original_fact: _TypeAlias = _typing.Literal["_original_fact", b"_original_fact"]  # noqa: Y015
+    _WhichOneofReturnType__previous_uuid: _TypeAlias = _typing.Literal["previous_uuid"]  # noqa: Y015
+    _WhichOneofArgType__previous_uuid: _TypeAlias = _typing.Literal["_previous_uuid", b"_previous_uuid"]  # noqa: Y015
     _WhichOneofReturnType__score: _TypeAlias = _typing.Literal["score"]  # noqa: Y015
     _WhichOneofArgType__score: _TypeAlias = _typing.Literal["_score", b"_score"]  # noqa: Y015
+    _WhichOneofReturnType__update_reason: _TypeAlias = _typing.Literal["update_reason"]  # noqa: Y015
+    _WhichOneofArgType__update_reason: _TypeAlias = _typing.Literal["_update_reason", b"_update_reason"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__expired_by_episode) -> _WhichOneofReturnType__expired_by_episode | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__expired_by_fact) -> _WhichOneofReturnType__expired_by_fact | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__expired_reason) -> _WhichOneofReturnType__expired_reason | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__original_fact) -> _WhichOneofReturnType__original_fact | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__previous_uuid) -> _WhichOneofReturnType__previous_uuid | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__score) -> _WhichOneofReturnType__score | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__update_reason) -> _WhichOneofReturnType__update_reason | None: ...
 
 Global___FactResult: _TypeAlias = FactResult  # noqa: Y015
+
+@_typing.final
+class CitationInfo(_message.Message):
+    """Where a fact or an entity was read."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EPISODE_UUID_FIELD_NUMBER: _builtins.int
+    EPISODE_NAME_FIELD_NUMBER: _builtins.int
+    SOURCE_FIELD_NUMBER: _builtins.int
+    SOURCE_DESCRIPTION_FIELD_NUMBER: _builtins.int
+    CREATED_AT_FIELD_NUMBER: _builtins.int
+    SOURCE_URL_FIELD_NUMBER: _builtins.int
+    episode_uuid: _builtins.str
+    """The episode."""
+    episode_name: _builtins.str
+    """Its name; its uuid where it has none."""
+    source: Global___Source.ValueType
+    """What kind of text it is."""
+    source_description: _builtins.str
+    """Where it comes from, with the address of the original."""
+    source_url: _builtins.str
+    """Address of the original."""
+    @_builtins.property
+    def created_at(self) -> _timestamp_pb2.Timestamp:
+        """When the episode was accepted."""
+
+    def __init__(
+        self,
+        *,
+        episode_uuid: _builtins.str = ...,
+        episode_name: _builtins.str = ...,
+        source: Global___Source.ValueType = ...,
+        source_description: _builtins.str = ...,
+        created_at: _timestamp_pb2.Timestamp | None = ...,
+        source_url: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_source_url", b"_source_url", "created_at", b"created_at", "source_url", b"source_url"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_source_url", b"_source_url", "created_at", b"created_at", "episode_name", b"episode_name", "episode_uuid", b"episode_uuid", "source", b"source", "source_description", b"source_description", "source_url", b"source_url"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__source_url: _TypeAlias = _typing.Literal["source_url"]  # noqa: Y015
+    _WhichOneofArgType__source_url: _TypeAlias = _typing.Literal["_source_url", b"_source_url"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__source_url) -> _WhichOneofReturnType__source_url | None: ...
+
+Global___CitationInfo: _TypeAlias = CitationInfo  # noqa: Y015
+
+@_typing.final
+class CitationChainEntry(_message.Message):
+    """One episode in the history of an entity."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CITATION_FIELD_NUMBER: _builtins.int
+    OPERATION_FIELD_NUMBER: _builtins.int
+    operation: Global___CitationOperation.ValueType
+    """What it did."""
+    @_builtins.property
+    def citation(self) -> Global___CitationInfo:
+        """The episode."""
+
+    def __init__(
+        self,
+        *,
+        citation: Global___CitationInfo | None = ...,
+        operation: Global___CitationOperation.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["citation", b"citation"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["citation", b"citation", "operation", b"operation"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CitationChainEntry: _TypeAlias = CitationChainEntry  # noqa: Y015
+
+@_typing.final
+class ModelUsage(_message.Message):
+    """What model work cost."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CALLS_FIELD_NUMBER: _builtins.int
+    PROMPT_TOKENS_FIELD_NUMBER: _builtins.int
+    COMPLETION_TOKENS_FIELD_NUMBER: _builtins.int
+    calls: _builtins.int
+    """Answered calls."""
+    prompt_tokens: _builtins.int
+    """Tokens sent."""
+    completion_tokens: _builtins.int
+    """Tokens received."""
+    def __init__(
+        self,
+        *,
+        calls: _builtins.int = ...,
+        prompt_tokens: _builtins.int = ...,
+        completion_tokens: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["calls", b"calls", "completion_tokens", b"completion_tokens", "prompt_tokens", b"prompt_tokens"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ModelUsage: _TypeAlias = ModelUsage  # noqa: Y015
 
 @_typing.final
 class AcceptedItem(_message.Message):
@@ -533,6 +802,7 @@ class ReceiptItem(_message.Message):
     ATTEMPTS_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     UPDATED_AT_FIELD_NUMBER: _builtins.int
+    USAGE_FIELD_NUMBER: _builtins.int
     uuid: _builtins.str
     """Its uuid, given or derived."""
     name: _builtins.str
@@ -549,6 +819,10 @@ class ReceiptItem(_message.Message):
     def updated_at(self) -> _timestamp_pb2.Timestamp:
         """When its state last changed."""
 
+    @_builtins.property
+    def usage(self) -> Global___ModelUsage:
+        """Model work spent on it so far, its share of calls for several items rounded down; absent: none."""
+
     def __init__(
         self,
         *,
@@ -559,10 +833,11 @@ class ReceiptItem(_message.Message):
         attempts: _builtins.int = ...,
         reason: _builtins.str | None = ...,
         updated_at: _timestamp_pb2.Timestamp | None = ...,
+        usage: Global___ModelUsage | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_reason", b"_reason", "name", b"name", "reason", b"reason", "updated_at", b"updated_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_reason", b"_reason", "name", b"name", "reason", b"reason", "updated_at", b"updated_at", "usage", b"usage"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_reason", b"_reason", "attempts", b"attempts", "duplicate", b"duplicate", "name", b"name", "reason", b"reason", "state", b"state", "updated_at", b"updated_at", "uuid", b"uuid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_reason", b"_reason", "attempts", b"attempts", "duplicate", b"duplicate", "name", b"name", "reason", b"reason", "state", b"state", "updated_at", b"updated_at", "usage", b"usage", "uuid", b"uuid"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__name: _TypeAlias = _typing.Literal["name"]  # noqa: Y015
     _WhichOneofArgType__name: _TypeAlias = _typing.Literal["_name", b"_name"]  # noqa: Y015
@@ -613,6 +888,7 @@ class Receipt(_message.Message):
     ITEMS_FIELD_NUMBER: _builtins.int
     COUNTS_FIELD_NUMBER: _builtins.int
     DONE_FIELD_NUMBER: _builtins.int
+    USAGE_FIELD_NUMBER: _builtins.int
     receipt_id: _builtins.str
     """Names the receipt in GetReceipt and WatchReceipt."""
     group_id: _builtins.str
@@ -631,6 +907,10 @@ class Receipt(_message.Message):
     def counts(self) -> _containers.RepeatedCompositeFieldContainer[Global___StateCount]:
         """Items by state; states without items are left out."""
 
+    @_builtins.property
+    def usage(self) -> Global___ModelUsage:
+        """Model work spent on its items so far; absent: none."""
+
     def __init__(
         self,
         *,
@@ -640,10 +920,11 @@ class Receipt(_message.Message):
         items: _abc.Iterable[Global___ReceiptItem] | None = ...,
         counts: _abc.Iterable[Global___StateCount] | None = ...,
         done: _builtins.bool = ...,
+        usage: Global___ModelUsage | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "usage", b"usage"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["counts", b"counts", "created_at", b"created_at", "done", b"done", "group_id", b"group_id", "items", b"items", "receipt_id", b"receipt_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["counts", b"counts", "created_at", b"created_at", "done", b"done", "group_id", b"group_id", "items", b"items", "receipt_id", b"receipt_id", "usage", b"usage"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -715,3 +996,53 @@ class ListedItem(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__step) -> _WhichOneofReturnType__step | None: ...
 
 Global___ListedItem: _TypeAlias = ListedItem  # noqa: Y015
+
+@_typing.final
+class Community(_message.Message):
+    """Entities that belong together."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    UUID_FIELD_NUMBER: _builtins.int
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    SUMMARY_FIELD_NUMBER: _builtins.int
+    MEMBER_COUNT_FIELD_NUMBER: _builtins.int
+    MEMBER_UUIDS_FIELD_NUMBER: _builtins.int
+    CREATED_AT_FIELD_NUMBER: _builtins.int
+    uuid: _builtins.str
+    """Identity within the group."""
+    group_id: _builtins.str
+    """The tenant it belongs to."""
+    name: _builtins.str
+    """A name for people."""
+    summary: _builtins.str
+    """What its members have in common."""
+    member_count: _builtins.int
+    """How many entities belong to it."""
+    @_builtins.property
+    def member_uuids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The first 1,000 of them, by uuid."""
+
+    @_builtins.property
+    def created_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was built."""
+
+    def __init__(
+        self,
+        *,
+        uuid: _builtins.str = ...,
+        group_id: _builtins.str = ...,
+        name: _builtins.str = ...,
+        summary: _builtins.str = ...,
+        member_count: _builtins.int = ...,
+        member_uuids: _abc.Iterable[_builtins.str] | None = ...,
+        created_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "group_id", b"group_id", "member_count", b"member_count", "member_uuids", b"member_uuids", "name", b"name", "summary", b"summary", "uuid", b"uuid"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Community: _TypeAlias = Community  # noqa: Y015
