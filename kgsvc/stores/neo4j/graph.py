@@ -73,10 +73,12 @@ _SLOTS: LiteralString = (
     """
 )
 
+# The hints are for plans made while the database is empty: they would scan either end, and are kept for a while.
 _ENTITY: LiteralString = (
     """
-    MATCH (n:Entity) WHERE n.uuid = $p.uuid AND n.group_id IS NOT NULL AND n.epoch IS NOT NULL
-    MATCH (g:KgGroup {group_id: n.group_id})
+    MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+    WHERE n.uuid = $p.uuid AND n.group_id IS NOT NULL AND n.epoch IS NOT NULL
+    MATCH (g:KgGroup {group_id: n.group_id}) USING INDEX SEEK g:KgGroup(group_id)
     WHERE g.epoch = n.epoch AND ($p.group_id IS NULL OR n.group_id = $p.group_id)
     RETURN """
     + ENTITY
@@ -85,8 +87,9 @@ _ENTITY: LiteralString = (
 
 _FACT: LiteralString = (
     """
-    MATCH ()-[r:RELATES_TO]->() WHERE r.uuid = $p.uuid AND r.group_id IS NOT NULL AND r.epoch IS NOT NULL
-    MATCH (g:KgGroup {group_id: r.group_id})
+    MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
+    WHERE r.uuid = $p.uuid AND r.group_id IS NOT NULL AND r.epoch IS NOT NULL
+    MATCH (g:KgGroup {group_id: r.group_id}) USING INDEX SEEK g:KgGroup(group_id)
     WHERE g.epoch = r.epoch AND ($p.group_id IS NULL OR r.group_id = $p.group_id)
     RETURN """
     + FACT
@@ -95,8 +98,9 @@ _FACT: LiteralString = (
 
 _EPISODE: LiteralString = (
     """
-    MATCH (e:Episodic) WHERE e.uuid = $p.uuid AND e.group_id IS NOT NULL AND e.epoch IS NOT NULL
-    MATCH (g:KgGroup {group_id: e.group_id})
+    MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+    WHERE e.uuid = $p.uuid AND e.group_id IS NOT NULL AND e.epoch IS NOT NULL
+    MATCH (g:KgGroup {group_id: e.group_id}) USING INDEX SEEK g:KgGroup(group_id)
     WHERE g.epoch = e.epoch AND ($p.group_id IS NULL OR e.group_id = $p.group_id)
     RETURN """
     + EPISODE

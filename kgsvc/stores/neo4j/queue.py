@@ -22,8 +22,8 @@ _LOST = "the group is owned by another process or was deleted"
 
 # Candidates are the groups that accepting marked; those that turn out idle are marked so afterwards.
 _READY: LiteralString = """
-    MATCH (w:KgWork) WHERE w.due_ms <= $p.now_ms
-    MATCH (g:KgGroup {group_id: w.group_id})
+    MATCH (w:KgWork) USING INDEX SEEK w:KgWork(due_ms) WHERE w.due_ms <= $p.now_ms
+    MATCH (g:KgGroup {group_id: w.group_id}) USING INDEX SEEK g:KgGroup(group_id)
     WITH g, EXISTS {
         MATCH (i:KgPending) WHERE i.group_id = g.group_id AND i.next_ms <= $p.now_ms
     } AS due

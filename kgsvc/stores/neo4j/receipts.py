@@ -19,7 +19,7 @@ _STATES = tuple(str(state) for state in ItemState)
 _RECEIPT: LiteralString = (
     """
     MATCH (c:KgReceipt) WHERE c.receipt_id = $p.receipt_id AND c.part IS NOT NULL
-    MATCH (g:KgGroup {group_id: c.group_id})
+    MATCH (g:KgGroup {group_id: c.group_id}) USING INDEX SEEK g:KgGroup(group_id)
     CALL (c) {
         UNWIND c.uuids AS uuid
         MATCH (i:KgItem {group_id: c.group_id, epoch: c.epoch, uuid: uuid})

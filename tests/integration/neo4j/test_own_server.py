@@ -44,7 +44,9 @@ async def test_an_empty_database_is_read_by_index_too(
 ) -> None:
     """Plans made before there is anything to count are kept for a while."""
     await clients[0].migrate()
-    async with AsyncGraphDatabase.driver(own_server.uri, auth=("neo4j", own_server.password)) as driver:
+    async with AsyncGraphDatabase.driver(
+        own_server.uri, auth=("neo4j", own_server.password), notifications_min_severity="OFF"
+    ) as driver:
         assert await scans(driver) == []
 
 
