@@ -90,7 +90,7 @@ def build_server(deps: Deps) -> KgServer:
     coalescer = AcceptCoalescer(deps.store)
     handlers = _handlers(deps, coalescer, work.stopping)
     for service in SERVICES:
-        methods = {method.name: handlers[method.name] for method in service.methods}
+        methods = {method.name: handlers[method.name] for method in service.methods if method.name in handlers}
         generic = grpc.method_handlers_generic_handler(service.full_name, methods)
         server.add_generic_rpc_handlers((generic,))
     names = [service.full_name for service in SERVICES]
