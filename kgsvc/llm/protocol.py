@@ -10,17 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.extraction import Extraction, ExtractionRequest
+from kgsvc.domain.resolution_types import ResolutionRequest, Resolutions
+from kgsvc.domain.usage import FREE, Usage
+
+__all__ = ["Embedder", "Extracted", "Extractor", "Resolved", "Resolver", "Usage", "Vectors"]
 
 Vectors = NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What a piece of model work cost. Zero where no model was asked."""
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +23,7 @@ class Extracted:
     """An extraction and its cost."""
 
     extraction: Extraction
-    usage: Usage = Usage()
+    usage: Usage = FREE
 
 
 class Extractor(Protocol):
@@ -46,6 +41,31 @@ class Extractor(Protocol):
         """One result or one StepError for each request, in order; a failing one never fails the others.
 
         Raises nothing but cancellation. Results are validated (references, limits, SCREAMING_SNAKE_CASE).
+        """
+
+    async def close(self) -> None:
+        """Release connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The resolutions of a micro-batch and their cost."""
+
+    resolutions: Resolutions
+    usage: Usage = FREE
+
+
+class Resolver(Protocol):
+    """Decides what rules cannot: whether two names or two facts mean the same, and what contradicts what."""
+
+    @property
+    def name(self) -> str:
+        """For people: "openai:<model>"."""
+
+    async def resolve(self, request: ResolutionRequest) -> Resolved:
+        """One resolution for each question of `request`; one call of the model unless it is very large.
+
+        Raises StepError (ModelUnavailable, ModelOutputInvalid). A request without questions costs nothing.
         """
 
     async def close(self) -> None:
