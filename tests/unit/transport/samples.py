@@ -50,7 +50,9 @@ def inputs() -> dict[str, Message]:
     }
 
 
-METHODS = {method.name: method for service in SERVICES for method in service.methods}
+METHODS = {
+    method.name: method for service in SERVICES for method in service.methods if method.name in inputs()
+}
 UNARY = sorted(name for name in METHODS if name not in {"StreamEpisodes", "WatchReceipt"})
 MODULES = (ingestion_pb2, retrieval_pb2, admin_pb2)
 
