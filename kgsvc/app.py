@@ -31,6 +31,7 @@ from kgsvc.domain.work import Failure
 from kgsvc.ingestion.commit import Committer
 from kgsvc.ingestion.embedding import CachingEmbedder
 from kgsvc.ingestion.pipeline import Pipeline, PipelineSettings
+from kgsvc.ingestion.pressure import IntakePressure
 from kgsvc.llm.offline.embedder import HashingEmbedder
 from kgsvc.llm.offline.extractor import OfflineExtractor
 from kgsvc.llm.protocol import Embedder, Extractor, Usage
@@ -172,13 +173,16 @@ async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterat
         if models.embedder is not None:
             stack.push_async_callback(models.embedder.close)
         activity = ActivityWatch(store, settings.queue.poll_s, rng)
+        pressure = IntakePressure()
         _background(stack, activity.run(), "activity")
         _background(stack, _sample(store, models, metrics, clock), "sampling")
         if settings.server.role != "api":
-            await _start_worker(settings, store, models, metrics, activity, clock, rng, stack)
+            await _start_worker(settings, store, models, metrics, activity, pressure, clock, rng, stack)
         address = None
         if settings.server.role != "worker":
-            address = await _start_server(settings, store, models, metrics, activity, clock, rng, stack)
+            address = await _start_server(
+                settings, store, models, metrics, activity, pressure, clock, rng, stack
+            )
         info = await store.info()
         name = models.embedder.space if models.embedder else None
         yield Running(address, metrics_address, info, models.extractor.name, name)
@@ -226,6 +230,7 @@ async def _start_worker(
     models: _Models,
     metrics: Metrics,
     activity: ActivityWatch,
+    pressure: IntakePressure,
     clock: Clock,
     rng: random.Random,
     stack: AsyncExitStack,
@@ -233,7 +238,7 @@ async def _start_worker(
     queue = replace(settings.queue, attempts_per_step=settings.limits.attempts_per_step)
     embedder = CachingEmbedder(models.embedder) if models.embedder else None
     committer = Committer(store, embedder, clock)
-    pipeline = Pipeline(store, models.extractor, embedder, committer, clock, PipelineSettings())
+    pipeline = Pipeline(store, models.extractor, embedder, committer, clock, PipelineSettings(), pressure)
     dispatcher = Dispatcher(
         store,
         pipeline,
@@ -254,6 +259,7 @@ async def _start_server(
     models: _Models,
     metrics: Metrics,
     activity: ActivityWatch,
+    pressure: IntakePressure,
     clock: Clock,
     rng: random.Random,
     stack: AsyncExitStack,
@@ -272,6 +278,7 @@ async def _start_server(
             info=ServiceInfo(_version(), models.extractor.name, embedder),
             new_id=lambda: str(uuid.uuid4()),
             rng=rng,
+            pressure=pressure,
             limits=settings.limits,
             settings=ServerSettings(
                 max_calls=settings.server.max_concurrent_rpcs,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from kgsvc.domain.errors import Overloaded, StoreUnavailable
 from kgsvc.domain.items import AcceptBatch, Accepted
+from kgsvc.ingestion.pressure import IntakePressure
 from kgsvc.stores.protocol import IntakeStore
 
 _RETRY_AFTER_MS = 250
@@ -37,8 +38,11 @@ class AcceptCoalescer:
     behind, since it may be on its way to the disk already.
     """
 
-    def __init__(self, store: IntakeStore, settings: CoalescerSettings | None = None) -> None:
+    def __init__(
+        self, store: IntakeStore, pressure: IntakePressure, settings: CoalescerSettings | None = None
+    ) -> None:
         self._store = store
+        self._pressure = pressure
         self._settings = settings or CoalescerSettings()
         self._waiting: deque[_Waiting] = deque()
         self._bytes = 0
@@ -80,7 +84,8 @@ class AcceptCoalescer:
 
     async def _commit(self, entries: list[_Waiting]) -> None:
         commit = asyncio.ensure_future(self._store.accept([entry.batch for entry in entries]))
-        await asyncio.wait({commit})
+        with self._pressure.accepting(sum(len(entry.batch.items) for entry in entries)):
+            await asyncio.wait({commit})
         for entry, result in zip(entries, _results(commit, len(entries)), strict=True):
             self._bytes -= entry.size
             if isinstance(result, Accepted):

@@ -12,6 +12,7 @@ from kgsvc.domain.items import ItemState, Lease, QueuedItem, Step, Transition
 from kgsvc.domain.work import Failure, Prepared, PreparedBatch
 from kgsvc.ingestion.commit import Committer, Work
 from kgsvc.ingestion.embedding import CachingEmbedder, texts_of
+from kgsvc.ingestion.pressure import IntakePressure
 from kgsvc.ingestion.stages import Stage, decode, encode
 from kgsvc.llm.protocol import Extractor
 from kgsvc.stores.protocol import Anchor, QueueStore
@@ -36,6 +37,7 @@ class Pipeline:
         committer: Committer,
         clock: Clock,
         settings: PipelineSettings,
+        pressure: IntakePressure,
     ) -> None:
         self._store = store
         self._extractor = extractor
@@ -43,9 +45,11 @@ class Pipeline:
         self._committer = committer
         self._clock = clock
         self._settings = settings
+        self._pressure = pressure
 
     async def prepare(self, lease: Lease, items: Sequence[QueuedItem]) -> PreparedBatch:
         """Extract and embed what is not stored yet; store what cost a model call."""
+        await self._pressure.lull()
         stages, failed = await self._extracted(lease, items)
         stages, unembedded = await self._embedded(lease, stages)
         ready = tuple(Prepared(item, Work(item, stage)) for item, stage in stages)

@@ -87,10 +87,10 @@ def build_server(deps: Deps) -> KgServer:
     work = Work(deps.settings.max_calls, deps.settings.max_call_bytes, deps.settings.max_streams)
     around = Around(work, deps.metrics, deps.clock, deps.new_id, deps.settings.default_deadline_s)
     server = grpc.aio.server(interceptors=(CallInterceptor(PACKAGE, around),), options=_options(deps))
-    coalescer = AcceptCoalescer(deps.store)
+    coalescer = AcceptCoalescer(deps.store, deps.pressure)
     handlers = _handlers(deps, coalescer, work.stopping)
     for service in SERVICES:
-        methods = {method.name: handlers[method.name] for method in service.methods if method.name in handlers}
+        methods = {m.name: handlers[m.name] for m in service.methods if m.name in handlers}
         generic = grpc.method_handlers_generic_handler(service.full_name, methods)
         server.add_generic_rpc_handlers((generic,))
     names = [service.full_name for service in SERVICES]

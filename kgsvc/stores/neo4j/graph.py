@@ -73,7 +73,7 @@ _SLOTS: LiteralString = (
     """
 )
 
-# The hints are for plans made while the database is empty: they would scan either end, and are kept for a while.
+# Hints: plans made while the database is empty would scan either end, and are kept for a while.
 _ENTITY: LiteralString = (
     """
     MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)

@@ -16,6 +16,7 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model import RoleType, Source
 from kgsvc.ingestion.coalescer import AcceptCoalescer, CoalescerSettings
 from kgsvc.ingestion.intake import Acknowledged, Intake, ItemInput, input_hash, message_body
+from kgsvc.ingestion.pressure import IntakePressure
 from tests.support.model_store import ModelStore
 
 
@@ -43,7 +44,7 @@ def _item(number: int, body: str | None = None, **fields: Any) -> ItemInput:
 
 def _intake(store: Any, **settings: Any) -> Intake:
     ids = iter(range(1_000_000))
-    coalescer = AcceptCoalescer(store, CoalescerSettings(**settings))
+    coalescer = AcceptCoalescer(store, IntakePressure(), CoalescerSettings(**settings))
     return Intake(coalescer, Limits(), SystemClock(), lambda: f"r{next(ids)}")
 
 

@@ -1,0 +1,45 @@
+"""Acknowledgements before work: an accepted item can wait for the graph, its sender should not wait."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+_CROWD = 8  # items in one commit; smaller ones come from callers that do not queue up
+_QUIET_S = 0.1
+_PATIENCE_S = 0.25  # in a storm without end a batch still gets its turn this often
+_LOOK_S = 0.02
+
+
+class IntakePressure:
+    """Whether callers queue up to have items accepted. The worker of the same process then steps back."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._crowded_s = float("-inf")
+        self._crowds = 0
+        self._turn = asyncio.Lock()
+
+    @contextmanager
+    def accepting(self, items: int) -> Iterator[None]:
+        """Around a commit that accepts so many items."""
+        crowd = items >= _CROWD
+        self._crowds += crowd
+        try:
+            yield
+        finally:
+            self._crowds -= crowd
+            if crowd:
+                self._crowded_s = self._monotonic()
+
+    def _is_quiet(self) -> bool:
+        return not self._crowds and self._monotonic() - self._crowded_s >= _QUIET_S
+
+    async def lull(self) -> None:
+        """Return when nobody queues, or after 0.25 s; those who wait here go one by one."""
+        async with self._turn:
+            until_s = self._monotonic() + _PATIENCE_S
+            while self._monotonic() < until_s and not self._is_quiet():  # noqa: ASYNC110 - no signal
+                await asyncio.sleep(_LOOK_S)
