@@ -137,11 +137,12 @@ class Writer:
             for job in jobs:
                 _run_alone(db, job)
             db.execute("COMMIT")
-        except apsw.Error as error:
+        except (apsw.Error, _RolledBack) as error:
             with contextlib.suppress(apsw.Error):  # the engine may have rolled back by itself
                 db.execute("ROLLBACK")
+            lost = unavailable(error) if isinstance(error, apsw.Error) else StoreUnavailable(str(error))
             for job in jobs:
-                job.error = job.error or unavailable(error)
+                job.error = job.error or lost
 
     def _note_wal(self, _db: apsw.Connection, _name: str, pages: int) -> int:
         self._wal_pages = pages
@@ -168,14 +169,21 @@ class Writer:
         self._wal_pages = self._checkpointed = 0
 
 
+class _RolledBack(Exception):
+    """The engine has undone the whole commit."""
+
+
 def _run_alone(db: apsw.Connection, job: _Job) -> None:
     """Run one job so that its failure leaves the others' writes alone."""
     db.execute("SAVEPOINT job")
     try:
         job.result = job.work(db)
     except Exception as error:
-        if not db.in_transaction:  # the engine has rolled everything back
-            raise
+        if not db.in_transaction:
+            if isinstance(error, apsw.Error):
+                raise
+            job.error = error
+            raise _RolledBack("the engine rolled the commit back") from error
         job.error = meaning(error) if isinstance(error, apsw.Error) else error
         db.execute("ROLLBACK TO job")
     db.execute("RELEASE job")

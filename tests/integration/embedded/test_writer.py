@@ -154,6 +154,21 @@ async def test_a_full_disk_fails_the_commit_and_nothing_is_kept(writer: Writer) 
     assert await writer.run(put(3)) == 3
 
 
+async def test_a_job_that_fails_after_the_engine_undid_the_commit_harms_only_the_commit(
+    writer: Writer,
+) -> None:
+    def undone(db: apsw.Connection) -> int:
+        db.execute("ROLLBACK")
+        raise LeaseLost("somebody else's")
+
+    async with Held(writer):
+        waiting = await queued(writer, put(1), undone, put(2))
+    outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [StoreUnavailable, LeaseLost, StoreUnavailable]
+    assert await writer.run(put(3)) == 3
+    assert await writer.run(rows) == [3]
+
+
 async def test_the_log_is_reused_under_load_and_truncated_when_idle(writer: Writer, tmp_path: Path) -> None:
     def blob(db: apsw.Connection) -> None:
         db.execute("INSERT INTO blobs VALUES (randomblob(1000000))")
