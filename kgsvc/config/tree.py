@@ -134,6 +134,11 @@ def _server_problems(server: Server) -> Iterator[str]:
             f"server.listen is {server.listen}, which other machines reach: set server.tls_cert and"
             " server.tls_key, or server.insecure = true if something else protects it"
         )
+    if server.metrics_listen and not server.insecure and not is_loopback(server.metrics_listen):
+        yield (
+            f"server.metrics_listen is {server.metrics_listen}, which other machines reach without TLS:"
+            " set server.insecure = true if something else protects it"
+        )
 
 
 def _store_problems(store: StoreSettings) -> Iterator[str]:

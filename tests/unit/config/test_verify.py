@@ -36,6 +36,12 @@ def test_other_addresses_need_tls_or_the_flag(listen: str, tmp_path: Path) -> No
     Settings(server=Server(listen=listen, tls_cert=pem, tls_key=pem)).verify()
 
 
+def test_metrics_for_other_machines_need_the_flag() -> None:
+    assert "server.metrics_listen" in problems(Settings(server=Server(metrics_listen="0.0.0.0:9464")))
+    Settings(server=Server(metrics_listen="0.0.0.0:9464", insecure=True)).verify()
+    Settings(server=Server(metrics_listen="")).verify()
+
+
 def test_certificate_and_key_come_together_and_exist(tmp_path: Path) -> None:
     absent = tmp_path / "absent.pem"
     text = problems(Settings(server=Server(tls_cert=absent)))
