@@ -97,6 +97,19 @@ class Evidence:
     stated_invalid_ms: int | None = None
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Closure:
+    """A contradiction from outside the fact's slot, judged once: the fact ceased to hold at `at_ms`.
+
+    Kept on the fact that it closed, so that the slot can be folded anew without asking again.
+    """
+
+    at_ms: int
+    reference_ms: int  # of the statement that contradicts
+    by_fact: str
+    by_episode: str
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """An edge between two entities on two time axes (spec 004 §2.4, design §3).
@@ -134,6 +147,7 @@ class Fact:
     expired_reason: str | None = None  # superseded | retracted | updated | merged
     invalid_before_ms: int | None = None  # what invalid_ms was before the expiry
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    closures: tuple[Closure, ...] = ()  # sorted
 
     @property
     def start_ms(self) -> int:

@@ -10,9 +10,9 @@ from kgsvc.domain.delta import FactTombstone, GraphDelta, SlotView
 from kgsvc.domain.entities import BatchItem, Resolved
 from kgsvc.domain.extraction import ExtractedEdge
 from kgsvc.domain.identity import digest, event_qualifiers, fact_key, mint, slot_of
-from kgsvc.domain.model import Entity, Evidence, Fact, FactKind, Mention, Polarity
+from kgsvc.domain.model import Closure, Entity, Evidence, Fact, FactKind, Mention, Polarity
 from kgsvc.domain.text import normalise
-from kgsvc.domain.timeline import Row, Statement, Wording, fold, thinned
+from kgsvc.domain.timeline import Ending, Row, Statement, Wording, fold, thinned
 
 SUPERSEDED = "superseded"
 MERGED = "merged"
@@ -55,11 +55,12 @@ def plan(
     statements: Sequence[SlotStatement],
     view: SlotView,
     system_ms: int,
+    endings: Mapping[str, Sequence[Ending]] | None = None,
 ) -> GraphDelta:
     """The change of the graph that the batch makes; transitions, vectors and the guard are the caller's.
 
     `resolved` comes from entities.resolve, `statements` from statements_of, `view` holds every fact of
-    their slots. The result does not depend on the order of `items` nor on how they are cut into batches.
+    their slots; `endings` are contradictions from outside, by the slot they end something in. The result does not depend on the order of `items` nor on how they are cut into batches.
     """
     names = _display_names(resolved, view)
     facts: list[Fact] = []
@@ -67,8 +68,10 @@ def plan(
     for fact in view.facts:
         existing[fact.slot].append(fact)
     taken = {fact.uuid for fact in view.facts} | {stone.uuid for stone in view.tombstones}
-    for slot, fresh in _by_slot(statements, view.tombstones).items():
-        facts.extend(_plan_slot(group_id, slot, fresh, existing[slot], taken, names, system_ms))
+    fresh, ended = _by_slot(statements, view.tombstones), endings or {}
+    for slot in sorted(fresh.keys() | ended.keys()):
+        news = _News(fresh.get(slot, ()), ended.get(slot, ()))
+        facts.extend(_plan_slot(group_id, slot, news, existing[slot], taken, names, system_ms))
     return GraphDelta(
         group_id=group_id,
         system_ms=system_ms,
@@ -126,13 +129,21 @@ def _by_slot(
         deleted_ms = dead.get((entry.slot, text_digest(entry.statement.wording.fact)))
         if deleted_ms is None or entry.accepted_ms > deleted_ms:
             grouped[entry.slot].append(entry.statement)
-    return dict(sorted(grouped.items()))
+    return grouped
+
+
+@dataclass(frozen=True, slots=True)
+class _News:
+    """What a batch adds to a slot."""
+
+    statements: Sequence[Statement]
+    endings: Sequence[Ending]
 
 
 def _plan_slot(
     group_id: str,
     slot: str,
-    fresh: list[Statement],
+    news: _News,
     existing: list[Fact],
     taken: set[str],
     names: Mapping[str, str],
@@ -142,10 +153,12 @@ def _plan_slot(
     behind = {fact.uuid: _statements_behind(fact) for fact in rebuilt}
     old = [s for statements in behind.values() for s in statements]
     known = {(s.wording.key, s.evidence) for s in old}
-    new = [s for s in fresh if (s.wording.key, s.evidence) not in known]
-    if not new:
+    new = [s for s in news.statements if (s.wording.key, s.evidence) not in known]
+    before_ended = {Ending(behind[f.uuid][0].wording.key, c) for f in rebuilt for c in f.closures}
+    ended = before_ended.union(news.endings)
+    if not new and ended == before_ended:
         return []
-    rows = fold([*old, *new])
+    rows = fold([*old, *new], ended)
     owners = _owners(rows, rebuilt, behind)
     uuids: dict[int, str] = {}
     for row in rows:
@@ -237,6 +250,7 @@ def _fact(
         weight=wording.weight,
         episodes=tuple(dict.fromkeys(e.episode_uuid for e in sorted(kept, key=_by_reference))),
         evidence=kept,
+        closures=tuple(sorted(row.closures)),
     )
     return _closed(fact, row, uuids, system_ms)
 
@@ -253,12 +267,12 @@ def _closed(fact: Fact, row: Row, uuids: Mapping[int, str], system_ms: int) -> F
             expired_reason=None,
             invalid_before_ms=None,
         )
-    newly = fact.expired_ms is None
+    newly, by = fact.expired_ms is None, row.closed_by
     return replace(
         fact,
         invalid_ms=row.closed_ms,
         expired_ms=system_ms if newly else fact.expired_ms,
-        expired_by_fact=uuids[id(row.closed_by)],
+        expired_by_fact=by.by_fact if isinstance(by, Closure) else uuids[id(by)],
         expired_by_episode=row.closed_by_episode,
         expired_reason=SUPERSEDED,
         invalid_before_ms=row.stated_end_ms if newly else fact.invalid_before_ms,

@@ -5,6 +5,9 @@ and new, are sorted and folded anew. A statement equal in text to the open row j
 the open row at its own start; ENDS and DENIES close the row of the target they name. An earlier statement
 that arrives late thereby comes out already closed.
 
+Contradictions that a model found in other slots (`Ending`) take part in the fold at their own time: they
+close the row of their wording that holds then; the same words said later begin a new row.
+
 A row keeps a bounded part of the statements that joined it (`thinned`): what is said ten thousand times must
 not cost as much with every commit. The kept ones fold to the same rows. Only a contradiction that arrives
 later, with a time amid those left out, finds the row reopened at the next kept statement behind it.
@@ -15,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kgsvc.domain.model import Evidence, FactKind, Polarity
+from kgsvc.domain.model import Closure, Evidence, FactKind, Polarity
 from kgsvc.domain.text import normalise
 
 KEPT = 64  # statements of a row that are kept at each of its ends
@@ -57,17 +60,32 @@ class Statement:
         return (evidence.start_ms, evidence.reference_ms, negates, self.wording.key, evidence.episode_uuid)
 
 
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A closure for the row that says `key` (Wording.key)."""
+
+    key: tuple[str, str, str]
+    closure: Closure
+
+    @property
+    def order(self) -> tuple[int, int, bool, tuple[str, str, str], str]:
+        """Before statements of the same start and reference time: those are left alone (spec 002)."""
+        return (self.closure.at_ms, self.closure.reference_ms, False, ("", "", ""), self.closure.by_fact)
+
+
 @dataclass(slots=True)
 class Row:
-    """An interval in which one wording holds. `closed_by` is the statement that contradicted it."""
+    """An interval in which one wording holds. `closed_by` is what contradicted it: a statement of its slot
+    or a closure; `closures` are all that name it, whether they or something earlier closed it."""
 
     wording: Wording
     start_ms: int
     evidence: list[Evidence]
     stated_end_ms: int | None = None
     closed_ms: int | None = None
-    closed_by: Row | None = None
+    closed_by: Row | Closure | None = None
     closed_by_episode: str | None = None
+    closures: list[Closure] = field(default_factory=list)
     _joined: set[Evidence] = field(default_factory=set, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -91,6 +109,10 @@ class Row:
         if evidence.stated_invalid_ms is not None:
             self.stated_end_ms = evidence.stated_invalid_ms
 
+    def reopen(self) -> None:
+        """The same words at the same instant, with a contradiction sorted in between: it stands again."""
+        self.closed_ms = self.closed_by = self.closed_by_episode = None
+
 
 def thinned(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
     """What is kept of a row's statements, given in order: the first, the last and those that state an end."""
@@ -105,6 +127,7 @@ class _Fold:
         self.rows: dict[tuple[tuple[str, str, str], int], Row] = {}
         self.current: Row | None = None
         self.negations: dict[str, Row] = {}
+        self.latest: dict[tuple[str, str, str], Row] = {}
 
     def add(self, statement: Statement) -> None:
         target = statement.wording.target_uuid
@@ -127,6 +150,8 @@ class _Fold:
             and (open_row.holds_at(start) or start == open_row.start_ms)
         ):
             open_row.join(statement.evidence)
+            if not open_row.holds_at(start):
+                open_row.reopen()
             return open_row
         row = self._row(statement)
         self._close(open_row, row, statement)
@@ -141,10 +166,21 @@ class _Fold:
                 statement.wording, evidence.start_ms, [evidence], stated_end_ms=evidence.stated_invalid_ms
             )
             self.rows[key] = row
-        else:  # the same words at the same instant, with a contradiction sorted in between: it stands again
+        else:
             row.join(statement.evidence)
-            row.closed_ms = row.closed_by = row.closed_by_episode = None
+            row.reopen()
+        self.latest[statement.wording.key] = row
         return row
+
+    def end(self, ending: Ending) -> None:
+        """A contradiction from outside: of the row that says so, whether it still holds or not."""
+        row, closure = self.latest.get(ending.key), ending.closure
+        if row is None:
+            return
+        row.closures.append(closure)
+        if row.holds_at(closure.at_ms) or (row.start_ms == closure.at_ms and row.closed_by is None):
+            row.closed_ms, row.closed_by = closure.at_ms, closure
+            row.closed_by_episode = closure.by_episode
 
     @staticmethod
     def _close(row: Row | None, by: Row, statement: Statement) -> None:
@@ -155,9 +191,12 @@ class _Fold:
         row.closed_by_episode = statement.evidence.episode_uuid
 
 
-def fold(statements: Iterable[Statement]) -> list[Row]:
+def fold(statements: Iterable[Statement], endings: Iterable[Ending] = ()) -> list[Row]:
     """The rows of one slot, by start."""
     state = _Fold()
-    for statement in sorted(statements, key=lambda s: s.order):
-        state.add(statement)
+    for entry in sorted([*statements, *set(endings)], key=lambda entry: entry.order):
+        if isinstance(entry, Ending):
+            state.end(entry)
+        else:
+            state.add(entry)
     return list(state.rows.values())

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from kgsvc.domain.delta import GraphDelta, GroupHead, NameView, SlotView
 from kgsvc.domain.entities import BatchItem, candidate_uuids, keys_of, resolve
 from kgsvc.domain.extraction import ExtractedEdge, ExtractedNode, Extraction
-from kgsvc.domain.model import Entity, Episode, Fact, FactKind, Polarity, Source
-from kgsvc.domain.plan import plan, statements_of
+from kgsvc.domain.model import Closure, Entity, Episode, Fact, FactKind, Polarity, Source
+from kgsvc.domain.plan import SlotStatement, plan, statements_of
+from kgsvc.domain.timeline import Ending
 
 PEOPLE = ("Alice", "Bob")
 PLACES = ("Acme", "Globex", "Initech")
@@ -25,9 +26,11 @@ class Graph:
         self.entities: dict[str, Entity] = {}
         self.names: dict[str, str] = {}
         self.facts: dict[str, Fact] = {}
+        self.statements: list[SlotStatement] = []
         self.now = 1_000
 
-    def ingest(self, items: Sequence[BatchItem]) -> None:
+    def ingest(self, items: Sequence[BatchItem], endings: Sequence[tuple[str, Ending]] = ()) -> None:
+        """`endings` are contradictions from outside, each with the slot of what it ends."""
         self.now += 1
         keys = keys_of(items)
         view = NameView(
@@ -37,9 +40,11 @@ class Graph:
         )
         resolved = resolve(view, "g", items, self.now)
         statements = statements_of(resolved, items)
-        wanted = {entry.slot for entry in statements}
+        self.statements.extend(statements)
+        ended = {slot: [one for where, one in endings if where == slot] for slot, _ in endings}
+        wanted = {entry.slot for entry in statements} | ended.keys()
         slots = SlotView(tuple(f for f in self.facts.values() if f.slot in wanted))
-        self.apply(plan("g", items, resolved, statements, slots, self.now))
+        self.apply(plan("g", items, resolved, statements, slots, self.now, ended))
 
     def apply(self, delta: GraphDelta) -> None:
         self.entities |= {entity.uuid: entity for entity in delta.entities}
@@ -62,6 +67,7 @@ class Graph:
                 f.expired_reason or "",
                 f.expired_by_episode or "",
                 f.episodes,
+                f.closures,
             )
             for f in self.facts.values()
         )
@@ -119,6 +125,35 @@ def test_any_order_and_any_batches_give_the_same_graph(items: list[BatchItem], d
             parts.ingest(batch)
     assert parts.comparable() == whole.comparable()
     assert parts.nodes() == whole.nodes()
+
+
+@settings(max_examples=1000, deadline=None, derandomize=True)
+@given(items=batch_items(), data=st.data())
+def test_contradictions_from_outside_outlast_whatever_arrives_later(
+    items: list[BatchItem], data: st.DataObject
+) -> None:
+    """The same statements and judgements give the same graph, whenever the judgements were made."""
+    cut = data.draw(st.integers(1, len(items)))
+    first, rest = items[:cut], data.draw(st.permutations(items[cut:]))
+    early = Graph()
+    early.ingest(first)
+    endings = [_ending(data.draw, said) for said in data.draw(st.lists(st.sampled_from(early.statements)))]
+    early.ingest([], endings)
+    for item in rest:
+        early.ingest([item])
+    late = Graph()
+    late.ingest(items)
+    late.ingest([], endings)
+    assert early.comparable() == late.comparable()
+
+
+def _ending(draw: st.DrawFn, said: SlotStatement) -> tuple[str, Ending]:
+    """Of a statement that is known, no earlier than its start."""
+    evidence = said.statement.evidence
+    at = draw(st.integers(evidence.start_ms + 1, evidence.start_ms + 9))
+    reference = draw(st.integers(evidence.reference_ms, evidence.reference_ms + 3))
+    by = draw(st.sampled_from(["f1", "f2"]))
+    return said.slot, Ending(said.statement.wording.key, Closure(at, reference, by, f"by-{by}"))
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)

@@ -176,8 +176,8 @@ def _write_facts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta, ent
         INSERT INTO facts (id, gid, rev, uuid, source_id, target_id, name, fact, source_name, target_name,
                            created_ms, reference_ms, slot, fact_key, valid_ms, invalid_ms, expired_ms, kind,
                            polarity, qualifiers, keywords, weight, episodes, evidence, expired_by_fact,
-                           expired_by_episode, expired_reason, invalid_before_ms, attributes)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                           expired_by_episode, expired_reason, invalid_before_ms, attributes, detail)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (id) DO UPDATE SET rev = excluded.rev, source_id = excluded.source_id,
             target_id = excluded.target_id, name = excluded.name, fact = excluded.fact,
             source_name = excluded.source_name, target_name = excluded.target_name,
@@ -188,7 +188,7 @@ def _write_facts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta, ent
             episodes = excluded.episodes, evidence = excluded.evidence,
             expired_by_fact = excluded.expired_by_fact, expired_by_episode = excluded.expired_by_episode,
             expired_reason = excluded.expired_reason, invalid_before_ms = excluded.invalid_before_ms,
-            attributes = excluded.attributes
+            attributes = excluded.attributes, detail = excluded.detail
         """,
         [
             fact_row(ids[fact.uuid], gid, rev, entities[fact.source_uuid], entities[fact.target_uuid], fact)

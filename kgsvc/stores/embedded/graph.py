@@ -70,7 +70,7 @@ def _names(
         """,
         (group.gid, json_list(name_keys)),
     )
-    by_key = {row[12]: entity_of(row[:12]) for row in named}
+    by_key = {row[-1]: entity_of(row[:-1]) for row in named}
     if not uuids:
         return NameView(group.head, by_key)
     wanted = (group.gid, json_list(uuids))

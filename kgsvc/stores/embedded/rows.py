@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from kgsvc.domain.items import ItemState, ItemStatus, Step
-from kgsvc.domain.model import Entity, Episode, Evidence, Fact, FactKind, Polarity, RoleType, Source
+from kgsvc.domain.model import Closure, Entity, Episode, Evidence, Fact, FactKind, Polarity, RoleType, Source
 from kgsvc.stores.embedded.sql import Row
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -81,7 +81,7 @@ def episode_row(row_id: int, gid: int, episode: Episode) -> Row:
 
 def entity_of(row: Row) -> Entity:
     """From `live_entities` (id, gid, …)."""
-    _id, _gid, uuid, group_id, name, created, summary, attributes, labels, episode, updated, stamps = row
+    _id, _gid, uuid, group_id, name, created, summary, attributes, labels, episode, updated, stamps, _ = row
     return Entity(
         uuid,
         group_id,
@@ -127,8 +127,20 @@ def fact_of(row: Row) -> Fact:
         _evidence(evidence),
         *row[25:29],
         _map(row[29]),
+        *_fact_detail(row[30]),
     )
     return Fact(*values)
+
+
+def _fact_detail(text: str) -> Row:
+    """Fact's fields from `closures` on."""
+    detail = _map(text)
+    return (tuple(Closure(*entry) for entry in detail.get("closures", ())),)
+
+
+def _detail_of_fact(fact: Fact) -> str:
+    closures = [[c.at_ms, c.reference_ms, c.by_fact, c.by_episode] for c in fact.closures]
+    return _map_text({"closures": closures} if closures else {})
 
 
 def fact_row(row_id: int, gid: int, rev: int, source_id: int, target_id: int, fact: Fact) -> Row:
@@ -163,6 +175,7 @@ def fact_row(row_id: int, gid: int, rev: int, source_id: int, target_id: int, fa
         fact.expired_reason,
         fact.invalid_before_ms,
         _map_text(fact.attributes),
+        _detail_of_fact(fact),
     )
 
 

@@ -120,5 +120,17 @@ CREATE TABLE fact_vectors (id INTEGER PRIMARY KEY, space TEXT NOT NULL, vector B
 CREATE TABLE entity_vectors (id INTEGER PRIMARY KEY, space TEXT NOT NULL, vector BLOB NOT NULL) STRICT;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+# JSON objects of fields that nothing in the database asks for; absent keys are defaults.
+_DETAIL = """
+ALTER TABLE entities ADD COLUMN detail TEXT NOT NULL DEFAULT '{}';
+ALTER TABLE facts ADD COLUMN detail TEXT NOT NULL DEFAULT '{}';
+"""
+
+# What hangs on an entity.
+_HANGING = """
+CREATE INDEX mentions_entity ON mentions (entity_id);
+CREATE INDEX names_entity ON names (entity_id);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _DETAIL, _HANGING)
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -81,5 +81,5 @@ def _last_rev(db: apsw.Connection, gid: int, after_rev: int, limit: int, last: i
 
 
 def _indexed(row: Row) -> IndexedFact:
-    space, vector = row[30:32]
+    space, vector = row[31:33]
     return IndexedFact(fact_of(row), space or "", vector)

@@ -13,7 +13,7 @@ FROM episodes e JOIN groups g ON g.gid = e.gid;
 
 CREATE TEMP VIEW live_entities AS
 SELECT n.id, n.gid, n.uuid, g.group_id, n.name, n.created_ms, n.summary, n.attributes, n.labels,
-       n.source_episode_uuid, n.updated_ms, n.stamps
+       n.source_episode_uuid, n.updated_ms, n.stamps, n.detail
 FROM entities n JOIN groups g ON g.gid = n.gid;
 
 CREATE TEMP VIEW live_facts AS
@@ -21,7 +21,7 @@ SELECT f.id, f.gid, f.rev, f.uuid, g.group_id, f.name, f.fact, s.uuid AS source_
        t.uuid AS target_uuid, f.source_name, f.target_name, f.created_ms, f.reference_ms, f.slot, f.fact_key,
        f.valid_ms, f.invalid_ms, f.expired_ms, f.kind, f.polarity, f.qualifiers, f.keywords, f.weight,
        f.episodes, f.evidence, f.expired_by_fact, f.expired_by_episode, f.expired_reason,
-       f.invalid_before_ms, f.attributes
+       f.invalid_before_ms, f.attributes, f.detail
 FROM facts f JOIN groups g ON g.gid = f.gid
 JOIN entities s ON s.id = f.source_id JOIN entities t ON t.id = f.target_id;
 

@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kgsvc.domain.items import CRASH, ItemState, ItemStatus, QueuedItem, Step
-from kgsvc.domain.model import Entity, Episode, Evidence, Fact, FactKind, Polarity, RoleType, Source
+from kgsvc.domain.model import Closure, Entity, Episode, Evidence, Fact, FactKind, Polarity, RoleType, Source
 
 NEVER = 2**63 - 1  # invalid_ms and expired_ms of what has no end: ranges need no null check
 
@@ -143,6 +143,7 @@ def fact_of(row: Row) -> Fact:
         polarity=Polarity(detail.pop("polarity")),
         keywords=tuple(detail.pop("keywords")),
         evidence=tuple(Evidence(*piece) for piece in detail.pop("evidence")),
+        closures=tuple(Closure(*piece) for piece in detail.pop("closures", ())),
         **detail,
     )
 
@@ -170,6 +171,8 @@ def fact_row(fact: Fact) -> list[Any]:
         "invalid_before_ms": fact.invalid_before_ms,
         "attributes": dict(fact.attributes),
     }
+    if fact.closures:
+        detail["closures"] = [[c.at_ms, c.reference_ms, c.by_fact, c.by_episode] for c in fact.closures]
     return [
         fact.uuid,
         fact.source_uuid,

@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from kgsvc.domain.model import Evidence, FactKind, Polarity
-from kgsvc.domain.timeline import Statement, Wording, fold
+from kgsvc.domain.model import Closure, Evidence, FactKind, Polarity
+from kgsvc.domain.timeline import Ending, Statement, Wording, fold
 
 A, E, D = Polarity.ASSERTS, Polarity.ENDS, Polarity.DENIES
 
@@ -26,11 +26,19 @@ def said(
     return Statement(wording, Evidence(start, at, episode or f"{text}@{start}", start, end))
 
 
-def intervals(*statements: Statement) -> list[tuple[str, int, int | None]]:
-    return sorted((row.wording.fact, row.start_ms, row.end_ms) for row in fold(statements))
+def ending(text: str, target: str, at: int, reference: int | None = None, by: str = "f") -> Ending:
+    """A contradiction from outside the slot."""
+    return Ending((text, target, A.value), Closure(at, at if reference is None else reference, by, "e-out"))
 
 
-CASES = {
+def intervals(*entries: Statement | Ending) -> list[tuple[str, int, int | None]]:
+    statements = [entry for entry in entries if isinstance(entry, Statement)]
+    endings = [entry for entry in entries if isinstance(entry, Ending)]
+    return sorted((row.wording.fact, row.start_ms, row.end_ms) for row in fold(statements, endings))
+
+
+# Late arrival is every case with its entries in another order: each order must give the same.
+CASES: dict[str, tuple[list[Statement | Ending], list[tuple[str, int, int | None]]]] = {
     "one": ([said("acme", "a", 1)], [("acme", 1, None)]),
     "before: it had ended when the other began": (
         [said("acme", "a", 1, 3), said("globex", "g", 5)],
@@ -84,6 +92,78 @@ CASES = {
         [said("acme", "a", 1), said("left acme", "a", 4, polarity=E), said("acme", "a", 7)],
         [("acme", 1, 4), ("acme", 7, None), ("left acme", 4, 7)],
     ),
+    "open at the left: no start stated, the reference time counts": (
+        [said("acme", "a", 4, 4), said("globex", "g", 5)],
+        [("acme", 4, 4), ("globex", 5, None)],
+    ),
+    "open at the right: what never ends is closed, what never ends follows": (
+        [said("acme", "a", 1), said("globex", "g", 3, 4), said("initech", "i", 6)],
+        [("acme", 1, 3), ("globex", 3, 4), ("initech", 6, None)],
+    ),
+    "equal intervals: the greater text is current": (
+        [said("acme", "a", 1, 9), said("globex", "g", 1, 9)],
+        [("acme", 1, 1), ("globex", 1, 9)],
+    ),
+    "denied, then ended, then re-hired": (
+        [
+            said("not at acme", "a", 2, polarity=D),
+            said("left acme", "a", 4, polarity=E),
+            said("acme", "a", 7),
+        ],
+        [("acme", 7, None), ("left acme", 4, 7), ("not at acme", 2, 4)],
+    ),
+    "from outside, within: it ends then": (
+        [said("acme", "a", 1, 9), ending("acme", "a", 5)],
+        [("acme", 1, 5)],
+    ),
+    "from outside, open at the right: it ends then": (
+        [said("acme", "a", 1), ending("acme", "a", 5)],
+        [("acme", 1, 5)],
+    ),
+    "from outside, after its end: it is left alone": (
+        [said("acme", "a", 1, 3), ending("acme", "a", 5)],
+        [("acme", 1, 3)],
+    ),
+    "from outside, touching its end: it is left alone": (
+        [said("acme", "a", 1, 5), ending("acme", "a", 5)],
+        [("acme", 1, 5)],
+    ),
+    "from outside, before its start: it is left alone": (
+        [said("acme", "a", 5), ending("acme", "a", 3)],
+        [("acme", 5, None)],
+    ),
+    "from outside, same instant, said later: it never held": (
+        [said("acme", "a", 5, reference=5), ending("acme", "a", 5, reference=6)],
+        [("acme", 5, 5)],
+    ),
+    "from outside, same instant, said at the same time: it is left alone": (
+        [said("acme", "a", 5), ending("acme", "a", 5)],
+        [("acme", 5, None)],
+    ),
+    "from outside, same instant, said again later still: it stands": (
+        [
+            said("acme", "a", 5, reference=5),
+            ending("acme", "a", 5, reference=6),
+            said("acme", "a", 5, reference=7, episode="again"),
+        ],
+        [("acme", 5, None)],
+    ),
+    "from outside, twice: the earlier one counts": (
+        [said("acme", "a", 1), ending("acme", "a", 7, by="g"), ending("acme", "a", 5)],
+        [("acme", 1, 5)],
+    ),
+    "from outside, said again afterwards: a new interval": (
+        [said("acme", "a", 1), ending("acme", "a", 5), said("acme", "a", 8)],
+        [("acme", 1, 5), ("acme", 8, None)],
+    ),
+    "from outside, of what another had closed before": (
+        [said("acme", "a", 1), said("globex", "g", 3), ending("acme", "a", 5)],
+        [("acme", 1, 3), ("globex", 3, None)],
+    ),
+    "from outside, then another: its start closes nothing": (
+        [said("acme", "a", 1), ending("acme", "a", 3), said("globex", "g", 5)],
+        [("acme", 1, 3), ("globex", 5, None)],
+    ),
     "a stated end counts from whichever statement gave it": (
         [said("acme", "a", 1), said("acme", "a", 2, 6)],
         [("acme", 1, 6)],
@@ -107,3 +187,17 @@ def test_the_closing_statement_is_named() -> None:
 def test_a_joined_row_keeps_every_episode() -> None:
     [row] = fold([said("acme", "a", 5, episode="late"), said("acme", "a", 1, episode="early")])
     assert [evidence.episode_uuid for evidence in row.evidence] == ["early", "late"]
+
+
+def test_a_closure_is_kept_by_the_row_even_where_something_earlier_closed_it() -> None:
+    closed = ending("acme", "a", 5)
+    rows = fold([said("acme", "a", 1), said("globex", "g", 3)], [closed])
+    assert rows[0].closures == [closed.closure]
+    assert rows[0].closed_by is rows[1]
+    assert rows[1].closures == []
+
+
+def test_who_closed_it_from_outside_is_named() -> None:
+    [row] = fold([said("acme", "a", 1)], [ending("acme", "a", 5, by="f9")])
+    assert isinstance(row.closed_by, Closure)
+    assert (row.closed_by.by_fact, row.closed_by_episode) == ("f9", "e-out")
