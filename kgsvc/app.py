@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import grpc
 import uvloop
@@ -34,7 +34,7 @@ from kgsvc.ingestion.pipeline import Pipeline, PipelineSettings
 from kgsvc.ingestion.pressure import IntakePressure
 from kgsvc.llm.offline.embedder import HashingEmbedder
 from kgsvc.llm.offline.extractor import OfflineExtractor
-from kgsvc.llm.protocol import Embedder, Extractor, Usage
+from kgsvc.llm.protocol import Embedder, Extractor, Meter, Resolver
 from kgsvc.observability.counting import counted
 from kgsvc.observability.endpoint import MetricsEndpoint
 from kgsvc.observability.logs import LogWriter
@@ -63,24 +63,14 @@ class Running:
     embedder: str | None
 
 
-@runtime_checkable
-class _Costly(Protocol):
-    """A model that is paid for."""
-
-    @property
-    def spent(self) -> Usage:
-        """What every answered call has cost so far."""
-
-
 @dataclass(frozen=True, slots=True)
-class _Models:
-    extractor: Extractor
-    embedder: Embedder | None
+class Models:
+    """The configured models. `resolver` is None where nobody is asked: names and facts are told apart by rule
+    alone. `embedder` is None where search goes by keywords alone."""
 
-    def spent(self) -> dict[str, Usage]:
-        """What the models that cost something have cost so far."""
-        named: tuple[tuple[str, object], ...] = (("extraction", self.extractor), ("embedding", self.embedder))
-        return {work: model.spent for work, model in named if isinstance(model, _Costly)}
+    extractor: Extractor
+    resolver: Resolver | None
+    embedder: Embedder | None
 
 
 class _Counting:
@@ -129,17 +119,21 @@ async def open_store(settings: Settings) -> Store:
     return await EmbeddedStore.open(store.data_dir)
 
 
-def make_extractor(settings: Settings) -> Extractor:
-    """The configured extractor."""
+def make_models(settings: Settings, meter: Meter | None = None) -> Models:
+    """The configured models; extractor and resolver share one chat and what it learns of its server."""
+    embedder = make_embedder(settings, meter)
     if settings.extractor == "offline":
-        return OfflineExtractor(settings.limits)
+        return Models(OfflineExtractor(settings.limits), None, embedder)
+    from kgsvc.llm.openai.chat import Chat
     from kgsvc.llm.openai.extractor import OpenAIExtractor
+    from kgsvc.llm.openai.resolver import OpenAIResolver
     from kgsvc.llm.openai.transport import Transport
 
-    return OpenAIExtractor(Transport(settings.openai), settings.chat, settings.limits)
+    chat = Chat(Transport(settings.openai), settings.chat, meter)
+    return Models(OpenAIExtractor(chat, settings.limits), OpenAIResolver(chat, settings.limits), embedder)
 
 
-def make_embedder(settings: Settings) -> Embedder | None:
+def make_embedder(settings: Settings, meter: Meter | None = None) -> Embedder | None:
     """The configured embedder; None: keywords alone."""
     if settings.embedder == "none":
         return None
@@ -149,7 +143,7 @@ def make_embedder(settings: Settings) -> Embedder | None:
     from kgsvc.llm.openai.transport import Transport
 
     # A transport of its own: a query's embedding must not queue behind extractions.
-    return OpenAIEmbedder(Transport(settings.openai), settings.embedding)
+    return OpenAIEmbedder(Transport(settings.openai), settings.embedding, meter)
 
 
 @asynccontextmanager
@@ -161,21 +155,21 @@ async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterat
     settings.verify()
     clock = clock or SystemClock()
     rng = random.Random()
-    metrics = Metrics()
+    metrics = Metrics(settings.server.metrics_groups)
     async with AsyncExitStack() as stack:
         metrics_address = _serve_metrics(settings, metrics, stack)
         plain = await open_store(settings)
         stack.push_async_callback(plain.close)
         await plain.migrate()
         store = counted(plain, metrics)
-        models = _Models(make_extractor(settings), make_embedder(settings))
+        models = make_models(settings, metrics)
         stack.push_async_callback(models.extractor.close)
         if models.embedder is not None:
             stack.push_async_callback(models.embedder.close)
         activity = ActivityWatch(store, settings.queue.poll_s, rng)
         pressure = IntakePressure()
         _background(stack, activity.run(), "activity")
-        _background(stack, _sample(store, models, metrics, clock), "sampling")
+        _background(stack, _sample(store, metrics, clock), "sampling")
         if settings.server.role != "api":
             await _start_worker(settings, store, models, metrics, activity, pressure, clock, rng, stack)
         address = None
@@ -227,7 +221,7 @@ def _serve_metrics(settings: Settings, metrics: Metrics, stack: AsyncExitStack) 
 async def _start_worker(
     settings: Settings,
     store: Store,
-    models: _Models,
+    models: Models,
     metrics: Metrics,
     activity: ActivityWatch,
     pressure: IntakePressure,
@@ -256,7 +250,7 @@ async def _start_worker(
 async def _start_server(
     settings: Settings,
     store: Store,
-    models: _Models,
+    models: Models,
     metrics: Metrics,
     activity: ActivityWatch,
     pressure: IntakePressure,
@@ -327,19 +321,9 @@ def _complain(task: asyncio.Task[None]) -> None:
         log.critical("%s stopped", task.get_name(), exc_info=error)
 
 
-async def _sample(store: Store, models: _Models, metrics: Metrics, clock: Clock) -> None:
-    """Keep the gauges of the queue and the counters of model work current."""
-    counted_before: dict[str, Usage] = {}
+async def _sample(store: Store, metrics: Metrics, clock: Clock) -> None:
+    """Keep the gauges of the queue current."""
     while True:
-        for work, spent in models.spent().items():
-            before = counted_before.get(work, Usage())
-            counted_before[work] = spent
-            metrics.model_used(
-                work,
-                spent.calls - before.calls,
-                spent.prompt_tokens - before.prompt_tokens,
-                spent.completion_tokens - before.completion_tokens,
-            )
         try:
             depth = await store.depth()
         except ServiceError as error:

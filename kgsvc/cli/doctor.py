@@ -92,7 +92,8 @@ async def _examine(loaded: Loaded, findings: Findings) -> None:
         findings.fact("schema", str(await store.migrate()))
         info = await store.info()
         findings.fact("store", f"{info.kind} {info.version}, reachable")
-        extractor, embedder = app.make_extractor(settings), app.make_embedder(settings)
+        models = app.make_models(settings)
+        extractor, embedder = models.extractor, models.embedder
         findings.fact("extractor", extractor.name)
         findings.fact("embedder", embedder.space if embedder else "none: search by keyword alone")
         await extractor.close()

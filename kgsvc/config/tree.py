@@ -26,6 +26,7 @@ class Server:
 
     listen: str = "127.0.0.1:50051"  # port 0: any free one
     metrics_listen: str = "127.0.0.1:9464"  # Prometheus over HTTP; empty: none
+    metrics_groups: int = 50  # groups whose model work has a label of its own; all others share one
     role: Literal["api", "worker", "all"] = "all"
     grace_s: float = 20.0  # for running calls at shutdown
     tls_cert: Path | None = None  # PEM files; both or none

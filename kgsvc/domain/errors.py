@@ -22,6 +22,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kgsvc.domain.usage import FREE, Usage
+
 
 @dataclass(frozen=True, slots=True)
 class Violation:
@@ -93,7 +95,12 @@ class Overloaded(ServiceError):
 
 
 class StepError(KgError):
-    """A pipeline step failed for an item. The text becomes the parked reason: it never quotes bodies."""
+    """A pipeline step failed for an item. The text becomes the parked reason: it never quotes bodies.
+
+    `usage` is what the failed work cost; whoever does the work adds it.
+    """
+
+    usage: Usage = FREE
 
 
 class ModelUnavailable(StepError):

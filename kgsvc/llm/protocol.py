@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 import numpy as np
@@ -13,9 +14,66 @@ from kgsvc.domain.extraction import Extraction, ExtractionRequest
 from kgsvc.domain.resolution_types import ResolutionRequest, Resolutions
 from kgsvc.domain.usage import FREE, Usage
 
-__all__ = ["Embedder", "Extracted", "Extractor", "Resolved", "Resolver", "Usage", "Vectors"]
+__all__ = [
+    "Embedder",
+    "Extracted",
+    "Extractor",
+    "Meter",
+    "Operation",
+    "Resolved",
+    "Resolver",
+    "Trouble",
+    "Unmetered",
+    "Usage",
+    "Vectors",
+]
 
 Vectors = NDArray[np.float32]
+
+
+class Operation(StrEnum):
+    """What a call of a model is for; meters count them apart."""
+
+    EXTRACT = "extract"
+    REFLEXION = "reflexion"
+    RESOLVE = "resolve"
+    REPAIR = "repair"  # of a rejected answer, whatever it was for
+    EMBED = "embed"
+
+
+class Meter(Protocol):
+    """Who is told what model work cost and what went wrong with it."""
+
+    def used(self, operation: str, group_id: str, usage: Usage) -> None:
+        """An answered call, those with unusable answers included; group_id "": of no group."""
+
+    def trouble(self, operation: str, kind: str) -> None:
+        """An answer that could not be used as it was, or a request refused; kinds: Trouble."""
+
+
+class Trouble(StrEnum):
+    """What goes wrong with a model in the wild; each is counted."""
+
+    REFUSED = "refused"  # the model declines
+    TRUNCATED = "truncated"  # the answer broke off at the token limit
+    EMPTY = "empty"  # no text in the answer
+    MALFORMED = "malformed"  # no JSON, or not of the form that was asked for
+    INVALID = "invalid"  # a value beyond a limit or of a wrong kind
+    WRONG_IDS = "wrong_ids"  # refs, ids or numbers that were not offered, missing or doubled ones
+    UNSUPPORTED = "unsupported"  # the server knows a parameter less: it is asked differently from now on
+    TOO_LONG = "too_long"  # more than the model's context holds
+    SPLIT = "split"  # an episode's body was divided
+    REFLEXION_LOST = "reflexion_lost"  # a look for what was missed gave nothing usable
+
+
+class Unmetered:
+    """A Meter that forgets."""
+
+    def used(self, operation: str, group_id: str, usage: Usage) -> None:
+        """Nothing."""
+
+    def trouble(self, operation: str, kind: str) -> None:
+        """Nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +145,10 @@ class Embedder(Protocol):
     def costs_model_calls(self) -> bool:
         """Whether embedding asks a model server."""
 
-    async def embed(self, texts: Sequence[str]) -> tuple[Vectors, Usage]:
+    async def embed(self, texts: Sequence[str], group_id: str = "") -> tuple[Vectors, Usage]:
         """Float32 array of shape (len(texts), dimension), rows of length 1 (or all zero for a text with no
-        words), and the cost. Raises StepError (ModelUnavailable, ModelOutputInvalid)."""
+        words), and the cost, which is counted for `group_id`. Raises StepError (ModelUnavailable,
+        ModelOutputInvalid)."""
 
     async def close(self) -> None:
         """Release connections."""

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
+from kgsvc.domain.usage import Usage
 from kgsvc.observability.quantiles import Quantiles
 
 _LATENCY_BUCKETS_MS = (0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000)
+
+OTHER_GROUPS = "(other)"  # no group_id: parentheses are none of its characters
 
 
 class Metrics:
     """Every meter of one process. Cheap to call from the event loop, safe to read from another thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, groups_max: int = 50) -> None:
+        self._groups: set[str] = set()
+        self._groups_max = groups_max
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry(auto_describe=True)
         self._add_ingestion()
@@ -63,18 +68,44 @@ class Metrics:
 
     def _add_work(self) -> None:
         r = self.registry
-        self.model_calls = Counter("model_calls", "Calls of model servers", ["work"], registry=r)
-        self.model_tokens = Counter("model_tokens", "Tokens paid for", ["work", "kind"], registry=r)
+        self.model_calls = Counter(
+            "model_calls", "Answered calls of model servers", ["operation", "group"], registry=r
+        )
+        self.model_tokens = Counter(
+            "model_tokens", "Tokens paid for", ["operation", "group", "kind"], registry=r
+        )
+        self.model_trouble = Counter(
+            "model_trouble",
+            "Answers of models that were no use, and requests refused",
+            ["operation", "kind"],
+            registry=r,
+        )
         self.store_round_trips = Counter(
             "store_round_trips", "Round trips to the store", ["step"], registry=r
         )
         self.store_failures = Counter("store_failures", "Store steps that raised", ["step"], registry=r)
 
-    def model_used(self, work: str, calls: int, prompt_tokens: int, completion_tokens: int) -> None:
-        """Count model work; `work` is extraction, embedding, …"""
-        self.model_calls.labels(work).inc(calls)
-        self.model_tokens.labels(work, "prompt").inc(prompt_tokens)
-        self.model_tokens.labels(work, "completion").inc(completion_tokens)
+    def used(self, operation: str, group_id: str, usage: Usage) -> None:
+        """Count model work; `operation` is extract, repair, reflexion, resolve or embed.
+
+        The first groups that spend something have the label of their own, all others share OTHER_GROUPS: the
+        number of series stays bounded. What belongs to no group, such as a query's embedding, has "".
+        """
+        group = self._group_label(group_id)
+        self.model_calls.labels(operation, group).inc(usage.calls)
+        self.model_tokens.labels(operation, group, "prompt").inc(usage.prompt_tokens)
+        self.model_tokens.labels(operation, group, "completion").inc(usage.completion_tokens)
+
+    def trouble(self, operation: str, kind: str) -> None:
+        """Count an answer that could not be used as it was, or a request that was refused."""
+        self.model_trouble.labels(operation, kind).inc()
+
+    def _group_label(self, group_id: str) -> str:
+        if group_id and group_id not in self._groups:
+            if len(self._groups) >= self._groups_max:
+                return OTHER_GROUPS
+            self._groups.add(group_id)
+        return group_id
 
     def queue_seen(self, unfinished: int, parked: int, oldest_age_s: float) -> None:
         """Set the queue's gauges to what was just read."""

@@ -71,7 +71,7 @@ class HashingEmbedder:
         """See Embedder."""
         return False
 
-    async def embed(self, texts: Sequence[str]) -> tuple[Vectors, Usage]:
+    async def embed(self, texts: Sequence[str], group_id: str = "") -> tuple[Vectors, Usage]:
         """See Embedder. Large batches run in a thread beside the event loop."""
         if sum(map(len, texts)) <= _INLINE_CHARACTERS:
             return self._embed(texts), Usage()

@@ -60,15 +60,6 @@ def read_usage(envelope: dict[str, Any]) -> Usage:
     )
 
 
-def total(first: Usage, second: Usage) -> Usage:
-    """Both costs together."""
-    return Usage(
-        calls=first.calls + second.calls,
-        prompt_tokens=first.prompt_tokens + second.prompt_tokens,
-        completion_tokens=first.completion_tokens + second.completion_tokens,
-    )
-
-
 def _tokens(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _TOKENS_MAX:
         return value

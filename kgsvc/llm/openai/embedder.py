@@ -10,19 +10,19 @@ import numpy as np
 from openai import AsyncOpenAI
 
 from kgsvc.domain.errors import ModelOutputInvalid
-from kgsvc.llm.openai.answers import as_object, decoded, read_usage, total
+from kgsvc.llm.openai.answers import as_object, decoded, read_usage
 from kgsvc.llm.openai.settings import EmbeddingModel
 from kgsvc.llm.openai.transport import RawResponse, Transport
-from kgsvc.llm.protocol import Usage, Vectors
+from kgsvc.llm.protocol import Meter, Operation, Trouble, Unmetered, Usage, Vectors
 
 
 class OpenAIEmbedder:
     """An Embedder (llm/protocol.py) on an OpenAI-compatible server."""
 
-    def __init__(self, transport: Transport, settings: EmbeddingModel) -> None:
+    def __init__(self, transport: Transport, settings: EmbeddingModel, meter: Meter | None = None) -> None:
         self._transport = transport
         self._settings = settings
-        self._spent = Usage()
+        self._meter = meter or Unmetered()
 
     @property
     def space(self) -> str:
@@ -39,12 +39,7 @@ class OpenAIEmbedder:
         """Always."""
         return True
 
-    @property
-    def spent(self) -> Usage:
-        """All answered calls so far, those with unusable answers included."""
-        return self._spent
-
-    async def embed(self, texts: Sequence[str]) -> tuple[Vectors, Usage]:
+    async def embed(self, texts: Sequence[str], group_id: str = "") -> tuple[Vectors, Usage]:
         """Unit vectors in the order of `texts`; zeros for a text without a letter or digit.
 
         Equal texts are sent once. Raises StepError (see llm/protocol.py).
@@ -53,8 +48,8 @@ class OpenAIEmbedder:
         known: dict[str, Vectors] = {}
         usage = Usage()
         for batch in self._batches(worded):
-            vectors, cost = await self._ask(batch)
-            usage = total(usage, cost)
+            vectors, cost = await self._ask(batch, group_id)
+            usage += cost
             known.update(zip(batch, vectors, strict=True))
         rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
@@ -79,7 +74,7 @@ class OpenAIEmbedder:
         if batch:
             yield batch
 
-    async def _ask(self, batch: list[str]) -> tuple[Vectors, Usage]:
+    async def _ask(self, batch: list[str], group_id: str) -> tuple[Vectors, Usage]:
         parameters: dict[str, Any] = {
             "model": self._settings.model,
             "input": batch,
@@ -94,8 +89,13 @@ class OpenAIEmbedder:
 
         envelope = as_object(decoded(await self._transport.call(send)))
         usage = read_usage(envelope)
-        self._spent = total(self._spent, usage)
-        return _rows(envelope, len(batch), self.dimension), usage
+        self._meter.used(Operation.EMBED, group_id, usage)
+        try:
+            return _rows(envelope, len(batch), self.dimension), usage
+        except ModelOutputInvalid as bad:
+            self._meter.trouble(Operation.EMBED, Trouble.INVALID)
+            bad.usage = usage
+            raise
 
 
 def _rows(envelope: dict[str, Any], count: int, dimension: int) -> Vectors:

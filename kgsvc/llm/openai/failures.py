@@ -11,6 +11,7 @@ from typing import Protocol
 import openai
 
 from kgsvc.domain.errors import ModelUnavailable, StepError
+from kgsvc.llm.openai.manners import About
 
 _REPORTED_MAX_S = 3600.0
 _RETRYABLE = frozenset({408, 409, 425, 429})
@@ -26,6 +27,30 @@ _REASONS = {
     "unsupported_value": "the model does not accept a parameter's value",
     "invalid_json_schema": "the model does not accept the answer's schema",
 }
+
+
+_FOUND = {
+    About.LENGTH: "the episode is too long for the model",
+    About.FORMAT: "the model does not know this form of answer",
+}
+_READ_CHARS = 10_000
+_TOO_LONG = (
+    "context_length_exceeded",
+    "context length",
+    "context window",
+    "context size",
+    "prompt is too long",
+)
+_TOO_MANY = ("too large", "at most", "less than or equal", "exceeds the maximum", "must be <=")
+_FORMAT = ("response_format", "response format", "json_schema", "json_object", "structured output")
+
+
+class RequestRefused(StepError):
+    """The server refuses the request as such; sending it again as it is would change nothing."""
+
+    def __init__(self, message: str, abouts: tuple[About, ...]) -> None:
+        super().__init__(message)
+        self.abouts = abouts
 
 
 class Headers(Protocol):
@@ -62,12 +87,37 @@ def _status(error: openai.APIStatusError, now_s: float) -> Failure:
         return Failure(_unavailable("the model account's quota is used up", pause), False, pause)
     if status == 429:
         return Failure(_unavailable("the model server limits the rate (HTTP 429)", pause), True, pause)
+    if status == 501:
+        return Failure(_refusal(error), False)
     if status in _RETRYABLE or status >= 500:
         return Failure(_unavailable(f"the model server failed (HTTP {status})", pause), True, pause)
     if status in _REFUSED:
         return Failure(_unavailable(_REFUSED[status], pause), False, pause)
-    reason = _REASONS.get(error.code or "", "it finds the request invalid")
-    return Failure(StepError(f"the model server refuses the request (HTTP {status}): {reason}"), False)
+    return Failure(_refusal(error), False)
+
+
+def _refusal(error: openai.APIStatusError) -> RequestRefused:
+    abouts = _abouts(error.response.text[:_READ_CHARS].lower())
+    reason = _REASONS.get(error.code or "") or next(
+        (_FOUND[about] for about in abouts if about in _FOUND), "it finds the request invalid"
+    )
+    return RequestRefused(
+        f"the model server refuses the request (HTTP {error.status_code}): {reason}", abouts
+    )
+
+
+def _abouts(said: str) -> tuple[About, ...]:
+    """What the server may find wrong, read from its words; they are used for nothing else."""
+    tokens = "max_tokens" in said or "max_completion_tokens" in said
+    too_many, too_long = any(map(said.__contains__, _TOO_MANY)), any(map(said.__contains__, _TOO_LONG))
+    found = {
+        About.BUDGET: (tokens and too_many) or (too_long and "completion" in said),
+        About.LENGTH: too_long,
+        About.TOKENS: tokens and not too_many and not too_long,
+        About.FORMAT: any(map(said.__contains__, _FORMAT)) and not too_long,
+        About.TEMPERATURE: "temperature" in said and not too_long,
+    }
+    return tuple(about for about, is_so in found.items() if is_so)
 
 
 def _unavailable(message: str, pause: float | None) -> ModelUnavailable:

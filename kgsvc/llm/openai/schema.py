@@ -17,7 +17,8 @@ _STRING = {"type": "string"}
 _TIME = {"type": ["string", "null"]}
 
 
-def _object(**properties: Any) -> dict[str, Any]:
+def structure(**properties: Any) -> dict[str, Any]:
+    """An object with exactly these properties."""
     return {
         "type": "object",
         "properties": properties,
@@ -26,7 +27,8 @@ def _object(**properties: Any) -> dict[str, Any]:
     }
 
 
-def _list(items: Any) -> dict[str, Any]:
+def arrays(items: Any) -> dict[str, Any]:
+    """A list of such items."""
     return {"type": "array", "items": items}
 
 
@@ -34,15 +36,15 @@ def _enum(values: Any) -> dict[str, Any]:
     return {"type": "string", "enum": [str(value) for value in values]}
 
 
-_NODE = _object(
+_NODE = structure(
     ref=_STRING,
     name=_STRING,
     type=_enum(NODE_TYPES),
     summary=_STRING,
-    attributes=_list(_object(key=_STRING, value={"type": ["string", "number", "boolean"]})),
+    attributes=arrays(structure(key=_STRING, value={"type": ["string", "number", "boolean"]})),
 )
 
-_EDGE = _object(
+_EDGE = structure(
     name=_STRING,
     fact=_STRING,
     source_ref=_STRING,
@@ -51,14 +53,9 @@ _EDGE = _object(
     invalid_at=_TIME,
     kind=_enum(FactKind),
     polarity=_enum(Polarity),
-    qualifiers=_list(_object(key=_STRING, value=_STRING)),
-    keywords=_list(_STRING),
+    qualifiers=arrays(structure(key=_STRING, value=_STRING)),
+    keywords=arrays(_STRING),
     weight={"type": "number"},
 )
 
-EXTRACTION = _object(nodes=_list(_NODE), edges=_list(_EDGE))
-
-RESPONSE_FORMAT = {
-    "type": "json_schema",
-    "json_schema": {"name": NAME, "strict": True, "schema": EXTRACTION},
-}
+EXTRACTION = structure(nodes=arrays(_NODE), edges=arrays(_EDGE))

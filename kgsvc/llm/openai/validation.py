@@ -20,6 +20,7 @@ from kgsvc.domain.model import FactKind, Polarity
 from kgsvc.domain.text import normalise
 from kgsvc.llm.openai import values
 from kgsvc.llm.openai.values import Bad
+from kgsvc.llm.protocol import Trouble
 
 ANSWER_CHARS = 2 * 1024 * 1024  # parsing more would hold up the event loop
 UNKNOWN = "UNKNOWN"
@@ -43,40 +44,46 @@ Part = TypeVar("Part")
 class Rejected(Exception):
     """The answer cannot be accepted. `problems` are sentences of ours; they quote nothing of the answer."""
 
-    def __init__(self, *problems: str) -> None:
+    def __init__(self, *problems: str, kind: Trouble = Trouble.INVALID) -> None:
         super().__init__("; ".join(problems))
         self.problems = problems
+        self.kind = kind
 
 
 def decode(answer: str) -> object:
     """The answer as JSON: strict, bounded, without NaN, Infinity or a key given twice. Raises Rejected."""
     if len(answer) > ANSWER_CHARS:
-        raise Rejected(f"the answer is longer than {ANSWER_CHARS} characters")
+        raise Rejected(f"the answer is longer than {ANSWER_CHARS} characters", kind=Trouble.MALFORMED)
     try:
         return json.loads(answer, parse_constant=_no_constant, object_pairs_hook=_distinct)
     except RecursionError:
-        raise Rejected("the answer is nested too deeply") from None
+        raise Rejected("the answer is nested too deeply", kind=Trouble.MALFORMED) from None
     except ValueError:  # malformed, or a number with thousands of digits
-        raise Rejected("the answer is not one valid JSON object") from None
+        raise Rejected("the answer is not one valid JSON object", kind=Trouble.MALFORMED) from None
 
 
 def validate(answer: object, limits: Limits) -> Extraction:
     """The extraction that `answer` holds. Raises Rejected."""
     try:
         root = values.fields(answer, _ROOT, frozenset())
+    except Bad as bad:
+        raise Rejected(_sentence("the answer", bad), kind=Trouble.MALFORMED) from None
+    try:
         raw_nodes = values.listed(root["nodes"], "nodes", limits.nodes_per_extraction)
         raw_edges = values.listed(root["edges"], "edges", limits.edges_per_extraction)
     except Bad as bad:
         raise Rejected(_sentence("the answer", bad)) from None
     problems: list[str] = []
+    kind = Trouble.INVALID
     nodes = _each("nodes", raw_nodes, lambda raw: _node(raw, limits), problems)
     book = _NodeBook(limits)
     _each("nodes", nodes, book.add, problems)
     edges = _each("edges", raw_edges, lambda raw: _edge(raw, limits), problems)
     if not problems:  # references mean nothing while nodes are missing
+        kind = Trouble.WRONG_IDS
         edges = _each("edges", edges, book.link, problems)
     if problems:
-        raise Rejected(*problems[:_PROBLEMS])
+        raise Rejected(*problems[:_PROBLEMS], kind=kind)
     return Extraction(nodes=book.nodes, edges=_distinct_edges(edges))
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kgsvc.domain.extraction import ExtractionRequest
 from kgsvc.domain.model import Episode, Source
+from kgsvc.llm.prompts import form
 
 VERSION = "extraction/1"  # raise it with every change of these texts
 
-OPEN = "<episode_data>"
-CLOSE = "</episode_data>"
+MARK = "episode_data"
+OPEN = f"<{MARK}>"
+CLOSE = f"</{MARK}>"
 
 _RULES = f"""\
 You read one episode and write down, as JSON, the entities it names and the facts it states, for a
@@ -85,8 +85,6 @@ _OF_SOURCE = {
 """,
 }
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
 
 def messages(request: ExtractionRequest, context_chars: int) -> list[dict[str, str]]:
     """The chat messages that ask for one extraction.
@@ -95,33 +93,19 @@ def messages(request: ExtractionRequest, context_chars: int) -> list[dict[str, s
     """
     return [
         {"role": "system", "content": f"{_RULES}\n{_OF_SOURCE[request.episode.source]}"},
-        {"role": "user", "content": fenced(_data(request, context_chars))},
+        {"role": "user", "content": form.fenced(MARK, _data(request, context_chars))},
     ]
-
-
-def repair(problems: Sequence[str]) -> dict[str, str]:
-    """The message that asks for a better answer; `problems` are our own words."""
-    listed = "\n".join(f"- {problem}" for problem in problems)
-    again = "Answer once more, with the whole JSON object."
-    return {"role": "user", "content": f"That answer could not be accepted:\n{listed}\n{again}"}
-
-
-def fenced(data: dict[str, Any]) -> str:
-    """`data` as JSON between the marks. No text inside can write a mark: < and > are escaped."""
-    encoded = json.dumps(data, ensure_ascii=False, indent=1)
-    safe = encoded.replace("<", "\\u003c").replace(">", "\\u003e")
-    return f"{OPEN}\n{safe}\n{CLOSE}"
 
 
 def _data(request: ExtractionRequest, context_chars: int) -> dict[str, Any]:
     episode = request.episode
-    data: dict[str, Any] = {"source": str(episode.source), "reference_time": _iso(episode.reference_ms)}
+    data: dict[str, Any] = {"source": str(episode.source), "reference_time": form.iso(episode.reference_ms)}
     if episode.source_description:
         data["source_description"] = episode.source_description
     if episode.source is Source.MESSAGE and (speaker := _speaker(episode)):
         data["speaker"] = speaker
     kept = _latest(request.previous, context_chars)
-    data["previous"] = [{"reference_time": _iso(each.reference_ms), "body": each.body} for each in kept]
+    data["previous"] = [{"reference_time": form.iso(each.reference_ms), "body": each.body} for each in kept]
     data["body"] = episode.body
     return data
 
@@ -138,8 +122,3 @@ def _latest(previous: Sequence[Episode], chars: int) -> list[Episode]:
             break
         kept.append(episode)
     return kept[::-1]
-
-
-def _iso(ms: int) -> str:
-    moment = _EPOCH + timedelta(milliseconds=ms)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -28,7 +28,7 @@ class TinyEmbedder:
     dimension = 8
     costs_model_calls = False
 
-    async def embed(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], Usage]:
+    async def embed(self, texts: Sequence[str], group_id: str = "") -> tuple[NDArray[np.float32], Usage]:
         """See Embedder."""
         return np.array([self._unit(text) for text in texts], np.float32).reshape(-1, 8), Usage()
 

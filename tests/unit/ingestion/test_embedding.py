@@ -23,7 +23,7 @@ class Waiting:
         self._together = asyncio.Barrier(callers)
         self.asked = 0
 
-    async def embed(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], Usage]:
+    async def embed(self, texts: Sequence[str], group_id: str = "") -> tuple[NDArray[np.float32], Usage]:
         self.asked += 1
         async with asyncio.timeout(5):
             await self._together.wait()

@@ -13,9 +13,12 @@ import pytest
 from kgsvc.domain.extraction import Extraction, ExtractionRequest
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model import Episode, Source
+from kgsvc.domain.usage import FREE, Usage
 from kgsvc.llm.openai import ChatModel, EmbeddingModel, Endpoint
+from kgsvc.llm.openai.chat import Chat
 from kgsvc.llm.openai.embedder import OpenAIEmbedder
 from kgsvc.llm.openai.extractor import OpenAIExtractor
+from kgsvc.llm.openai.resolver import OpenAIResolver
 from kgsvc.llm.openai.transport import Transport
 from kgsvc.llm.protocol import Extracted
 from tests.support.scripted_openai import ScriptedOpenAI, answer, edge, node
@@ -49,6 +52,32 @@ def request(body: str = ALICE_BODY, **changes: Any) -> ExtractionRequest:
     return ExtractionRequest(episode(body, **changes))
 
 
+class Recorder:
+    """A Meter that remembers."""
+
+    def __init__(self) -> None:
+        self.usages: list[tuple[str, str, Usage]] = []
+        self.troubles: list[tuple[str, str]] = []
+
+    def used(self, operation: str, group_id: str, usage: Usage) -> None:
+        """See Meter."""
+        self.usages.append((operation, group_id, usage))
+
+    def trouble(self, operation: str, kind: str) -> None:
+        """See Meter."""
+        self.troubles.append((operation, kind))
+
+    @property
+    def operations(self) -> list[str]:
+        """What was asked for, in order."""
+        return [operation for operation, _, _ in self.usages]
+
+    @property
+    def total(self) -> Usage:
+        """Everything together."""
+        return sum((usage for _, _, usage in self.usages), FREE)
+
+
 @dataclass
 class Rig:
     """The server and the ways to reach it."""
@@ -56,6 +85,7 @@ class Rig:
     model: ScriptedOpenAI
     stack: AsyncExitStack
     pauses: list[float] = field(default_factory=list)
+    meter: Recorder = field(default_factory=Recorder)
 
     def transport(self, **changes: Any) -> Transport:
         """A transport with a short timeout, 3 attempts, no jitter and recorded pauses."""
@@ -77,11 +107,19 @@ class Rig:
 
     def extractor(self, settings: ChatModel | None = None, **endpoint: Any) -> OpenAIExtractor:
         """An extractor on the server."""
-        return OpenAIExtractor(self.transport(**endpoint), settings or ChatModel(model="m"), Limits())
+        return OpenAIExtractor(self.chat(settings, **endpoint), Limits())
+
+    def chat(self, settings: ChatModel | None = None, **endpoint: Any) -> Chat:
+        """A chat on the server, metered by `meter`."""
+        return Chat(self.transport(**endpoint), settings or ChatModel(model="m"), self.meter)
+
+    def resolver(self, settings: ChatModel | None = None) -> OpenAIResolver:
+        """A resolver on the server."""
+        return OpenAIResolver(self.chat(settings), Limits())
 
     def embedder(self, dimension: int = 64, **settings: Any) -> OpenAIEmbedder:
         """An embedder on the server."""
-        return OpenAIEmbedder(self.transport(), EmbeddingModel("vec", dimension, **settings))
+        return OpenAIEmbedder(self.transport(), EmbeddingModel("vec", dimension, **settings), self.meter)
 
     def embedder_with(self, **endpoint: Any) -> OpenAIEmbedder:
         """An embedder on the server with another endpoint."""

@@ -11,7 +11,9 @@ import pytest
 
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, StepError
 from kgsvc.domain.extraction import Extraction, ExtractionRequest
+from kgsvc.domain.limits import Limits
 from kgsvc.llm.openai import ChatModel
+from kgsvc.llm.openai.chat import Chat, TooLong
 from kgsvc.llm.openai.extractor import OpenAIExtractor
 from kgsvc.llm.protocol import Extracted, Extractor, Usage
 from tests.support.scripted_openai import (
@@ -220,12 +222,13 @@ async def test_persistent_wrong_shape_fails_after_one_repair_with_a_reason_and_n
     assert isinstance(result, ModelOutputInvalid)
     assert str(result) == "the model's answer was rejected: edges[1].fact is missing"
     assert len(rig.model.chats) == 2
-    assert extractor.spent.calls == 2  # failed work is paid for, too
+    assert result.usage == rig.meter.total
+    assert rig.meter.operations == ["extract", "repair"]  # failed work is paid for, too
 
 
 async def test_persistent_truncation_fails_after_one_repair(rig: Rig) -> None:
     rig.model.fail(truncated(), times=None)
-    with pytest.raises(ModelOutputInvalid, match="token limit"):
+    with pytest.raises(TooLong, match="token limit"):
         await rig.extract()
     assert len(rig.model.chats) == 2
 
@@ -311,7 +314,7 @@ async def test_the_key_is_sent_and_never_shown(rig: Rig, monkeypatch: pytest.Mon
     monkeypatch.setenv("OPENAI_ORG_ID", "someone-else")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "something-else")
     transport = rig.transport()
-    await OpenAIExtractor(transport, ChatModel(), rig.extractor()._limits).extract([request()])
+    await OpenAIExtractor(Chat(transport, ChatModel()), Limits()).extract([request()])
     [call] = rig.model.chats
     assert call.headers["authorization"] == f"Bearer {KEY}"
     assert not {"openai-organization", "openai-project"} & call.headers.keys()

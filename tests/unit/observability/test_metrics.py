@@ -10,6 +10,7 @@ import pytest
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from kgsvc.domain.usage import Usage
 from kgsvc.observability.counting import counted
 from kgsvc.observability.endpoint import MetricsEndpoint
 from kgsvc.observability.metrics import Metrics
@@ -63,13 +64,29 @@ def test_two_registries_do_not_meet() -> None:
 
 def test_model_use_and_queue_are_exported() -> None:
     metrics = Metrics()
-    metrics.model_used("extraction", calls=2, prompt_tokens=10, completion_tokens=4)
+    metrics.used("extract", "g", Usage(calls=2, prompt_tokens=10, completion_tokens=4))
+    metrics.trouble("extract", "refused")
     metrics.queue_seen(unfinished=7, parked=1, oldest_age_s=2.5)
     found = _scrape(metrics)
-    assert found[("model_calls_total", "work=extraction")] == 2
-    assert found[("model_tokens_total", "kind=completion,work=extraction")] == 4
+    assert found[("model_calls_total", "group=g,operation=extract")] == 2
+    assert found[("model_tokens_total", "group=g,kind=completion,operation=extract")] == 4
+    assert found[("model_trouble_total", "kind=refused,operation=extract")] == 1
     assert found[("queue_unfinished_items", "")] == 7
     assert found[("queue_oldest_age_seconds", "")] == 2.5
+
+
+def test_groups_beyond_the_bound_share_a_label() -> None:
+    metrics = Metrics(groups_max=2)
+    for group in ("a", "b", "c", "d", "a", ""):
+        metrics.used("embed", group, Usage(calls=1))
+    found = _scrape(metrics)
+    calls = {labels: n for (name, labels), n in found.items() if name == "model_calls_total"}
+    assert calls == {
+        "group=a,operation=embed": 2,
+        "group=b,operation=embed": 1,
+        "group=(other),operation=embed": 2,
+        "group=,operation=embed": 1,
+    }
 
 
 async def test_endpoint_answers_a_scrape_and_frees_its_port() -> None:

@@ -151,7 +151,7 @@ class Embedder:
         self.error: Exception | None = None
         self.hang = False
 
-    async def embed(self, texts: Sequence[str]) -> tuple[Vectors, Usage]:
+    async def embed(self, texts: Sequence[str], group_id: str = "") -> tuple[Vectors, Usage]:
         self.asked.extend(texts)
         if self.hang:
             await asyncio.Event().wait()

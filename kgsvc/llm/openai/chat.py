@@ -1,0 +1,165 @@
+"""One structured call of a chat model: asked as the server understands it, validated, repaired, counted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from openai import AsyncOpenAI
+
+from kgsvc.domain.errors import ModelOutputInvalid, StepError
+from kgsvc.domain.usage import FREE, Usage
+from kgsvc.llm.openai.answers import Answer, read_answer
+from kgsvc.llm.openai.failures import RequestRefused
+from kgsvc.llm.openai.manners import About, Form, Manners, Message, learned
+from kgsvc.llm.openai.settings import ChatModel
+from kgsvc.llm.openai.transport import RawResponse, Transport
+from kgsvc.llm.openai.validation import Rejected, decode
+from kgsvc.llm.prompts import form as prompts
+from kgsvc.llm.protocol import Meter, Operation, Trouble, Unmetered
+
+T = TypeVar("T")
+
+_QUOTED_CHARS = 32_000  # a longer rejected answer is not shown to the model again
+_REASONS = 3
+_CUT_OFF = "it broke off at the token limit: be briefer, and keep to what matters"
+_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_FENCE = re.compile(r"\A\s*```[a-zA-Z]*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
+
+
+class TooLong(StepError):
+    """What is asked, or its answer, does not fit the model: less must be asked at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task(Generic[T]):
+    """What is asked, and how an answer is read: `read` raises Rejected."""
+
+    operation: Operation
+    group_id: str
+    messages: Sequence[Message]
+    form: Form
+    read: Callable[[object], T]
+
+
+class Chat:
+    """A chat model. What it learns about its server serves all who share it."""
+
+    def __init__(self, transport: Transport, settings: ChatModel, meter: Meter | None = None) -> None:
+        self.settings = settings
+        self.meter = meter or Unmetered()
+        self._transport = transport
+        self._manners = Manners()
+
+    async def ask(self, task: Task[T]) -> tuple[T, Usage]:
+        """The answer as `task.read` understands it, and what it cost with its repairs.
+
+        Raises StepError with the cost: ModelUnavailable, ModelOutputInvalid when no repair helped, TooLong.
+        """
+        spent = [FREE]
+        try:
+            return await self._answered(task, spent), spent[0]
+        except StepError as error:
+            error.usage = error.usage + spent[0]
+            raise
+
+    async def close(self) -> None:
+        """Close the transport's connections."""
+        await self._transport.close()
+
+    async def _answered(self, task: Task[T], spent: list[Usage]) -> T:
+        budget, said, rejected = self.settings.max_output_tokens, list(task.messages), Rejected()
+        operation = task.operation
+        for _ in range(1 + self.settings.repair_attempts):
+            answer = await self._call(task, operation, said, budget)
+            spent[0] += answer.usage
+            try:
+                return task.read(decode(self._text(answer)))
+            except Rejected as bad:
+                rejected = bad
+            self._note(task, rejected.kind, answer)
+            budget *= 2 if answer.truncated else 1
+            said = [*task.messages, *_quoted(answer), prompts.repair(rejected.problems)]
+            operation = Operation.REPAIR
+        reasons = "; ".join(rejected.problems[:_REASONS])
+        kind = TooLong if rejected.kind is Trouble.TRUNCATED else ModelOutputInvalid
+        raise kind(f"the model's answer was rejected: {reasons}")
+
+    def _text(self, answer: Answer) -> str:
+        if answer.truncated:
+            raise Rejected(_CUT_OFF, kind=Trouble.TRUNCATED)
+        if not answer.text or not answer.text.strip():
+            raise Rejected("the model server's reply held no text", kind=Trouble.EMPTY)
+        return bare(answer.text)
+
+    def _note(self, task: Task[T], kind: Trouble, answer: Answer) -> None:
+        self.meter.trouble(task.operation, kind)
+        if kind is Trouble.MALFORMED and answer.text is not None:
+            # A server that keeps to schemas could not have said that: from now on the prompt holds it, too.
+            self._manners = replace(self._manners, shows_schema=True)
+
+    async def _call(self, task: Task[T], operation: Operation, said: list[Message], budget: int) -> Answer:
+        """One answered call; a server that refuses its form is asked again in one that it understands."""
+        manners = self._manners
+        while True:
+            parameters = manners.parameters(self.settings, said, task.form, budget)
+            try:
+                answer = await self._send(parameters)
+            except RequestRefused as refusal:
+                manners = self._adapted(task, refusal, manners, budget)
+                continue
+            self._keep(manners)
+            self.meter.used(operation, task.group_id, answer.usage)
+            if answer.refused:
+                self.meter.trouble(task.operation, Trouble.REFUSED)
+                declined = ModelOutputInvalid("the model refused to answer for this episode")
+                declined.usage = answer.usage
+                raise declined
+            return answer
+
+    def _adapted(self, task: Task[T], refusal: RequestRefused, sent: Manners, budget: int) -> Manners:
+        """Another way to ask, or what the refusal means is raised."""
+        for about in refusal.abouts:
+            better = learned(sent, about, budget)
+            if better is not None:
+                self.meter.trouble(task.operation, Trouble.UNSUPPORTED)
+                # A budget that was cut for the length of one request is none for the others.
+                return replace(better, passing=About.LENGTH in refusal.abouts)
+            if about is About.LENGTH:
+                self.meter.trouble(task.operation, Trouble.TOO_LONG)
+                raise TooLong(str(refusal)) from None
+        raise refusal
+
+    def _keep(self, manners: Manners) -> None:
+        """Remember what an answered call has proved."""
+        known = self._manners
+        if manners != known and not manners.passing:
+            self._manners = replace(manners, shows_schema=manners.shows_schema or known.shows_schema)
+
+    async def _send(self, parameters: dict[str, Any]) -> Answer:
+        async def send(client: AsyncOpenAI) -> RawResponse:
+            response: RawResponse = await client.chat.completions.with_raw_response.create(**parameters)
+            return response
+
+        return read_answer(await self._transport.call(send))
+
+
+def bare(text: str) -> str:
+    """`text` without what models put around JSON: their thoughts before it, a code fence, and, where it holds
+    no JSON by itself, words before and after the one object."""
+    inner = _THOUGHT.sub("", text, count=1).strip()
+    fence = _FENCE.match(inner)
+    if fence:
+        return fence.group(1)
+    first, last = inner.find("{"), inner.rfind("}")
+    return inner[first : last + 1] if 0 <= first < last and not inner.startswith("[") else inner
+
+
+def _quoted(answer: Answer) -> list[Message]:
+    """The rejected answer, so that the places named in it can be found; not a truncated or huge one."""
+    if not answer.text or answer.truncated or len(answer.text) > _QUOTED_CHARS:
+        return []
+    sendable = answer.text.encode("utf-8", "replace").decode()
+    return [{"role": "assistant", "content": sendable}]

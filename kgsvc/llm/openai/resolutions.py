@@ -1,0 +1,123 @@
+"""From a model's answer to Resolutions: exactly one for each question, only numbers offered to it.
+
+Nothing is guessed: a missing, doubled or unknown id, or a number that was not offered, rejects the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from kgsvc.domain.limits import Limits
+from kgsvc.domain.resolution_types import (
+    FactQuestion,
+    FactResolution,
+    NodeQuestion,
+    NodeResolution,
+    Resolutions,
+)
+from kgsvc.llm.openai import values
+from kgsvc.llm.openai.schema import arrays, structure
+from kgsvc.llm.openai.validation import Rejected
+from kgsvc.llm.openai.values import Bad
+from kgsvc.llm.protocol import Trouble
+
+_NUMBER = {"type": "integer"}
+_NUMBER_OR_NULL = {"type": ["integer", "null"]}
+_PROBLEMS = 12
+
+SCHEMA = structure(
+    nodes=arrays(
+        structure(
+            id=_NUMBER,
+            same_as_known=_NUMBER_OR_NULL,
+            same_as_new=_NUMBER_OR_NULL,
+            full_name={"type": ["string", "null"]},
+        )
+    ),
+    facts=arrays(structure(id=_NUMBER, duplicate_of=_NUMBER_OR_NULL, contradicts=arrays(_NUMBER))),
+)
+
+Question = TypeVar("Question", NodeQuestion, FactQuestion)
+Found = TypeVar("Found")
+
+
+def validate(
+    answer: object, nodes: Sequence[NodeQuestion], facts: Sequence[FactQuestion], limits: Limits
+) -> Resolutions:
+    """The resolutions that `answer` holds. Raises Rejected."""
+    try:
+        root = values.fields(answer, frozenset({"nodes", "facts"}), frozenset())
+    except Bad as bad:
+        raise Rejected(f"the answer {bad.field} {bad.problem}", kind=Trouble.MALFORMED) from None
+    problems: list[str] = []
+    found = Resolutions(
+        _each("nodes", root["nodes"], nodes, lambda q, raw: _node(q, raw, limits), problems),
+        _each("facts", root["facts"], facts, _fact, problems),
+    )
+    if problems:
+        raise Rejected(*problems[:_PROBLEMS], kind=Trouble.WRONG_IDS)
+    return found
+
+
+def _each(
+    path: str,
+    raw: object,
+    questions: Sequence[Question],
+    read: Callable[[Question, Any], Found],
+    problems: list[str],
+) -> dict[int, Found]:
+    open_questions = {question.id: question for question in questions}
+    found: dict[int, Found] = {}
+    try:
+        for at, entry in enumerate(values.listed(raw, path, len(questions))):
+            try:
+                question = open_questions.pop(_id(entry, open_questions))
+                found[question.id] = read(question, entry)
+            except Bad as bad:
+                problems.append(f"{path}[{at}].{bad.field} {bad.problem}")
+    except Bad as bad:
+        problems.append(f"{path} {bad.problem}")
+    if open_questions:
+        problems.append(f"{path} must answer every id exactly once, {len(open_questions)} are missing")
+    return found
+
+
+def _id(entry: object, open_questions: dict[int, Any]) -> int:
+    given = entry.get("id") if isinstance(entry, dict) else None
+    if type(given) is not int or given not in open_questions:
+        raise Bad("id", "is not an id that is asked about, or is answered twice")
+    return given
+
+
+def _node(question: NodeQuestion, raw: Any, limits: Limits) -> NodeResolution:
+    given = values.fields(raw, frozenset({"id", "same_as_known", "same_as_new", "full_name"}), frozenset())
+    entity = _offered(given["same_as_known"], "same_as_known", question.candidates)
+    node = _offered(given["same_as_new"], "same_as_new", question.peers)
+    if entity is not None and node is not None:
+        raise Bad("same_as_new", "must be null where same_as_known is not")
+    name = given["full_name"]
+    return NodeResolution(
+        entity, node, None if name is None else values.text(name, "full_name", limits.name) or None
+    )
+
+
+def _fact(question: FactQuestion, raw: Any) -> FactResolution:
+    given = values.fields(raw, frozenset({"id", "duplicate_of", "contradicts"}), frozenset())
+    duplicate = _offered(given["duplicate_of"], "duplicate_of", question.duplicates_of)
+    numbers = values.listed(given["contradicts"], "contradicts", len(question.may_contradict))
+    contradicted = {_offered(number, "contradicts", question.may_contradict) for number in numbers}
+    if None in contradicted:
+        raise Bad("contradicts", "holds null")
+    # A duplicate beats a contradiction (spec 002, 003).
+    return FactResolution(
+        duplicate, tuple(sorted(n for n in contradicted if n is not None and n != duplicate))
+    )
+
+
+def _offered(number: object, field: str, offered: Sequence[int]) -> int | None:
+    if number is None:
+        return None
+    if type(number) is not int or number not in offered:
+        raise Bad(field, "is not among the numbers offered to this question")
+    return number
