@@ -60,7 +60,8 @@ def plan(
     """The change of the graph that the batch makes; transitions, vectors and the guard are the caller's.
 
     `resolved` comes from entities.resolve, `statements` from statements_of, `view` holds every fact of
-    their slots; `endings` are contradictions from outside, by the slot they end something in. The result does not depend on the order of `items` nor on how they are cut into batches.
+    their slots and of those in `endings`: contradictions from outside, by the slot that they end something
+    in. The result does not depend on the order of `items` nor on how they are cut into batches.
     """
     names = _display_names(resolved, view)
     facts: list[Fact] = []
@@ -110,6 +111,7 @@ def _statement(item: BatchItem, edge: ExtractedEdge, source: Entity, target: Ent
         qualifiers=qualifiers,
         keywords=edge.keywords,
         weight=edge.weight,
+        attributes=edge.attributes,
     )
     evidence = Evidence(start, reference_ms, item.episode.uuid, edge.valid_ms, edge.invalid_ms)
     slot = slot_of(edge.kind, source.uuid, edge.name, target.uuid, qualifiers)
@@ -187,6 +189,7 @@ def _statements_behind(fact: Fact) -> list[Statement]:
         qualifiers=fact.qualifiers,
         keywords=fact.keywords,
         weight=fact.weight,
+        attributes=fact.attributes,
     )
     return [Statement(wording, evidence) for evidence in fact.evidence]
 
@@ -248,6 +251,7 @@ def _fact(
         reference_ms=first.reference_ms if first.stated_valid_ms is not None else row.start_ms,
         keywords=wording.keywords,
         weight=wording.weight,
+        attributes=wording.attributes,
         episodes=tuple(dict.fromkeys(e.episode_uuid for e in sorted(kept, key=_by_reference))),
         evidence=kept,
         closures=tuple(sorted(row.closures)),

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from kgsvc.domain.model import Closure, Evidence, FactKind, Polarity
 from kgsvc.domain.text import normalise
@@ -37,6 +38,7 @@ class Wording:
     qualifiers: Mapping[str, str] = field(default_factory=dict)
     keywords: tuple[str, ...] = ()
     weight: float = 1.0
+    attributes: Mapping[str, Any] = field(default_factory=dict)
     # Equal for statements that are duplicates of one another when their intervals overlap.
     key: tuple[str, str, str] = field(init=False, repr=False, compare=False)
 
@@ -194,7 +196,8 @@ class _Fold:
 def fold(statements: Iterable[Statement], endings: Iterable[Ending] = ()) -> list[Row]:
     """The rows of one slot, by start."""
     state = _Fold()
-    for entry in sorted([*statements, *set(endings)], key=lambda entry: entry.order):
+    entries: list[Statement | Ending] = [*statements, *set(endings)]
+    for entry in sorted(entries, key=lambda entry: entry.order):
         if isinstance(entry, Ending):
             state.end(entry)
         else:

@@ -1,0 +1,123 @@
+"""Which names are spellings of one another, decided without a model (spec 002, node deduplication).
+
+Two names are the same when they differ only in punctuation, spaces and accents, or when nearly all of their
+character shingles agree. Short names and names of little variety say too little for that; names that differ
+in a numeral, an initial or a lone letter ("Phase 2" and "Phase 3", "Plan A" and "Plan B") are never the same.
+What is unlike here may still be the same thing: that is for a model to say, not for a threshold.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+
+from kgsvc.domain.nicknames import RELATED
+from kgsvc.domain.text import is_cjk, normalise, tokens
+
+THRESHOLD = 0.9  # of the Jaccard index of shingles
+MIN_LENGTH = 6  # letters and digits
+MIN_ENTROPY = 2.0  # bits a letter: "aaabbb" has 1, "boston" 2.25
+
+_WORDS = re.compile(r"[^\W_]+")
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+_ROMAN = re.compile(r"(?=[ivxlcdm])m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})")
+_NUMBERS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+    " seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand"
+    " first second third fourth fifth sixth seventh eighth ninth tenth junior senior jr sr"
+)
+_NUMBER_WORDS = frozenset(_NUMBERS.split())
+_ARTICLES = frozenset({"the", "a", "an"})
+
+
+@lru_cache(maxsize=16_384)
+def folded(name: str) -> str:
+    """Words of letters and digits without accents and leading articles, one space apart."""
+    # Classes from 200 are accents; below are marks that make another letter, as the voiced kana's.
+    plain = "".join(c for c in unicodedata.normalize("NFKD", normalise(name)) if unicodedata.combining(c) < 200)
+    words = _WORDS.findall(unicodedata.normalize("NFC", plain.replace("'", "").replace("’", "")))
+    while len(words) > 1 and words[0] in _ARTICLES:
+        words = words[1:]
+    return " ".join(words)
+
+
+def name_tokens(name: str) -> frozenset[str]:
+    """What a name is found by: its search terms, and all of it written as one word."""
+    flat = folded(name)
+    return frozenset(tokens(flat)) | frozenset(tokens(flat.replace(" ", ""))) if flat else frozenset()
+
+
+def asked_tokens(name: str) -> frozenset[str]:
+    """The tokens to look for: those of the name, of the full forms of nicknames in it and the reverse."""
+    wider = {other for word in folded(name).split() for other in RELATED.get(word, ())}
+    return name_tokens(name) | {token for other in wider for token in tokens(other)}
+
+
+@lru_cache(maxsize=16_384)
+def marks(name: str) -> tuple[tuple[str, int], ...]:
+    """What sets otherwise equal names apart: numerals (also in words and Roman) and lone letters."""
+    flat = folded(name)
+    found = Counter(_DIGITS.findall(flat))
+    for word in flat.split():
+        if word in _NUMBER_WORDS or (len(word) == 1 and not is_cjk(word)) or _ROMAN.fullmatch(word):
+            found[word] += 1
+    return tuple(sorted(found.items()))
+
+
+def similar(one: str, other: str) -> bool:
+    """Whether two names are spellings of one another. Symmetric."""
+    first, second = folded(one), folded(other)
+    if marks(one) != marks(other) or not (_telling(first) and _telling(second)):
+        return False
+    if first.replace(" ", "") == second.replace(" ", ""):
+        return True
+    shingles, others = _shingles(first), _shingles(second)
+    return len(shingles & others) >= THRESHOLD * len(shingles | others)
+
+
+def _telling(flat: str) -> bool:
+    letters = flat.replace(" ", "")
+    if len(letters) < MIN_LENGTH:
+        return False
+    counts = Counter(letters).values()
+    return -sum(n / len(letters) * math.log2(n / len(letters)) for n in counts) >= MIN_ENTROPY
+
+
+def _shingles(flat: str) -> frozenset[str]:
+    padded = f" {flat} "
+    return frozenset(padded[i : i + 3] for i in range(len(padded) - 2))
+
+
+def spellings(names: Sequence[str], known: Mapping[str, Collection[str]]) -> dict[str, str]:
+    """Names that are spellings of something known: name → its id in `known` (id → its names).
+
+    Only where exactly one known thing is alike: with two, nothing tells which.
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        alike = [each for each, spelled in known.items() if any(similar(name, s) for s in spelled)]
+        if len(alike) == 1:
+            found[name] = alike[0]
+    return found
+
+
+def families(names: Collection[str]) -> list[list[str]]:
+    """Names in groups of spellings of one another, each sorted; names alike to none are left out.
+
+    Likeness is followed from name to name, so that the groups do not depend on the order of `names`.
+    """
+    left = sorted(set(names))
+    found: list[list[str]] = []
+    while left:
+        family, left = [left[0]], left[1:]
+        for member in family:  # grows while it is walked
+            alike = [name for name in left if similar(member, name)]
+            family.extend(alike)
+            left = [name for name in left if name not in alike]
+        if len(family) > 1:
+            found.append(sorted(family))
+    return found

@@ -1,0 +1,79 @@
+"""Names that are spellings of one another (spec 002, node deduplication without a model)."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from kgsvc.domain.similarity import asked_tokens, families, name_tokens, similar, spellings
+
+SAME = [
+    ("TechCorp", "Tech Corp"),
+    ("Tech-Corp Ltd", "TechCorp Ltd."),
+    ("José García", "Jose Garcia"),
+    ("The Rolling Stones", "Rolling Stones"),
+    ("O'Reilly Media", "OReilly Media"),
+    ("International Business Machines Corporation", "International Business Machines Corporations"),
+    ("Phase 2 of Phoenix", "Phase-2 of Phoenix"),
+]
+OTHER = [
+    ("Phoenix 2", "Phoenix 3"),
+    ("International Business Machines Corporation 1", "International Business Machines Corporation 2"),
+    ("International Business Machines Division II", "International Business Machines Division III"),
+    ("The Research Building A of the University", "The Research Building B of the University"),
+    ("Operation Overlord Phase One", "Operation Overlord Phase Two"),
+    ("Martin King", "Martin King Jr."),
+    ("Daniel Smith", "Daniela Smith"),
+    ("Alexander Robert", "Alexander Roberts"),
+    ("Christian Petersen", "Christian Peterson"),
+    ("Jon Smith", "John Smith"),
+    ("Bob", "Robert Smith"),
+    ("Bob Smith", "Robert Smith"),
+    ("Bob", "Bób"),  # too short to tell
+    ("U.S.", "US"),
+    ("A A A B B B", "aaabbb"),  # too little variety
+    ("東京都", "東京大学"),
+    ("カトウサブロウ", "ガトウザブロウ"),
+    ("", "?"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_spellings_of_one_name(one: str, other: str) -> None:
+    assert similar(one, other)
+    assert similar(other, one)
+
+
+@pytest.mark.parametrize(("one", "other"), OTHER)
+def test_names_of_different_things_or_too_little_to_tell(one: str, other: str) -> None:
+    assert not similar(one, other)
+    assert not similar(other, one)
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_spellings_are_found_by_a_token_they_share(one: str, other: str) -> None:
+    assert asked_tokens(one) & name_tokens(other)
+    assert asked_tokens(other) & name_tokens(one)
+
+
+def test_nicknames_widen_what_is_looked_for_and_nothing_else() -> None:
+    assert asked_tokens("Bob") & name_tokens("Robert Smith")
+    assert asked_tokens("Elizabeth Jones") & name_tokens("Liz")
+    assert not name_tokens("Bob") & name_tokens("Robert Smith")
+    assert not asked_tokens("Bob") & asked_tokens("Alice")
+    assert asked_tokens("!?") == frozenset()
+
+
+def test_a_name_that_is_like_two_known_things_is_left_to_others() -> None:
+    known = {"a": ["TechCorp"], "b": ["Initech"], "c": ["Tech-Corp"]}
+    assert spellings(["Tech Corp"], known) == {}
+    assert spellings(["Tech Corp", "Inltech"], {"a": ["x", "TechCorp"], "b": ["Initech"]}) == {
+        "Tech Corp": "a"
+    }
+
+
+def test_families_do_not_depend_on_the_order() -> None:
+    names = ["TechCorp", "Acme", "tech corp", "Tech-Corp", "Globex"]
+    for order in itertools.permutations(names):
+        assert families(order) == [["Tech-Corp", "TechCorp", "tech corp"]]
