@@ -5,14 +5,17 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
+from kgsvc.domain.citation import source_url_of
 from kgsvc.domain.errors import InvalidArgument, LimitExceeded, Violation
 from kgsvc.domain.identity import digest
 from kgsvc.domain.model import Episode
-from kgsvc.stores.protocol import EpisodeCut, GraphStore
+from kgsvc.stores.protocol import EpisodeCut, GraphStore, ReadStore
 
 _OVERHEAD_BYTES = 128  # of an episode's message beside its texts, generously
+_TAG_BYTES = 3  # of an entry of a list
 _ANY_MS = 2**53  # beyond every time that can be accepted
 Key = tuple[int, str]
 
@@ -23,21 +26,23 @@ class EpisodePage:
 
     episodes: tuple[Episode, ...]
     next_token: str | None = None
+    edges: Mapping[str, Sequence[str]] = field(default_factory=dict)  # episode -> facts that it tells
 
 
-async def all_at_once(store: GraphStore, group_id: str, last_n: int, max_bytes: int) -> EpisodePage:
+async def all_at_once(store: ReadStore, group_id: str, last_n: int, max_bytes: int) -> EpisodePage:
     """The latest `last_n` in one answer. Raises LimitExceeded when they have more than `max_bytes`."""
     found = await store.recent_episodes(group_id, last_n, EpisodeCut(max_bytes=max_bytes))
-    if sum(map(_size, found)) > max_bytes:
+    edges = await _edges(store, group_id, found)
+    if sum(_size(episode, edges) for episode in found) > max_bytes:
         says = (
             f"these episodes have more than {max_bytes} bytes; read them in pages by page_size and page_token"
         )
         raise LimitExceeded(says, [Violation("page_token", says)])
-    return EpisodePage(tuple(found))
+    return EpisodePage(tuple(found), edges=edges)
 
 
 async def one_page(
-    store: GraphStore, group_id: str, last_n: int, page_size: int, token: str | None, max_bytes: int
+    store: ReadStore, group_id: str, last_n: int, page_size: int, token: str | None, max_bytes: int
 ) -> EpisodePage:
     """Up to `page_size` of the latest `last_n`, fewer where `max_bytes` are reached, at least one.
 
@@ -48,10 +53,15 @@ async def one_page(
     if upto is None:
         return EpisodePage(())
     found = await store.recent_episodes(group_id, last_n, EpisodeCut(upto, after, max_bytes))
-    page = _fitting(found[:page_size], max_bytes)
+    edges = await _edges(store, group_id, found[:page_size])
+    page = _fitting(found[:page_size], edges, max_bytes)
     if not page or _key(page[-1]) == upto:
-        return EpisodePage(page)
-    return EpisodePage(page, _encode(group_id, last_n, upto, _key(page[-1])))
+        return EpisodePage(page, edges=edges)
+    return EpisodePage(page, _encode(group_id, last_n, upto, _key(page[-1])), edges)
+
+
+async def _edges(store: ReadStore, group_id: str, episodes: Sequence[Episode]) -> dict[str, tuple[str, ...]]:
+    return await store.episode_edges(group_id, [episode.uuid for episode in episodes]) if episodes else {}
 
 
 async def _start(store: GraphStore, group_id: str) -> tuple[Key | None, Key | None]:
@@ -59,20 +69,24 @@ async def _start(store: GraphStore, group_id: str) -> tuple[Key | None, Key | No
     return (_key(newest[0]) if newest else None), None
 
 
-def _fitting(episodes: list[Episode], max_bytes: int) -> tuple[Episode, ...]:
+def _fitting(
+    episodes: list[Episode], edges: Mapping[str, Sequence[str]], max_bytes: int
+) -> tuple[Episode, ...]:
     taken: list[Episode] = []
     total = 0
     for episode in episodes:
-        total += _size(episode)
+        total += _size(episode, edges)
         if taken and total > max_bytes:
             break
         taken.append(episode)
     return tuple(taken)
 
 
-def _size(episode: Episode) -> int:
-    texts = (episode.body, episode.name, episode.source_description, episode.uuid, episode.group_id)
-    return _OVERHEAD_BYTES + sum(len(text.encode()) for text in texts if text)
+def _size(episode: Episode, edges: Mapping[str, Sequence[str]]) -> int:
+    about = episode.source_description
+    texts = (episode.body, episode.name, about, source_url_of(about), episode.uuid, episode.group_id)
+    told = sum(len(uuid.encode()) + _TAG_BYTES for uuid in edges.get(episode.uuid, ()))
+    return _OVERHEAD_BYTES + told + sum(len(text.encode()) for text in texts if text)
 
 
 def _key(episode: Episode) -> Key:

@@ -14,6 +14,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from kgsvc.domain.citation import Citation
 from kgsvc.domain.delta import GraphDelta, GroupHead, Guard, NameView, SlotView
 from kgsvc.domain.items import (
     AcceptBatch,
@@ -236,6 +237,49 @@ class GroupDump:
     episode_edges: dict[str, tuple[str, ...]]
 
 
+@dataclass(frozen=True, slots=True)
+class EntityEpisodes:
+    """Episodes that name an entity: which is the first of all, and the latest ones, oldest first."""
+
+    first_uuid: str | None
+    latest: tuple[Episode, ...]
+
+
+class HistoryStore(Protocol):
+    """One thing with what hangs on it (spec 000). By index; what is read is bounded by what was asked for
+    and by what hangs on one entity."""
+
+    async def facts(self, group_id: str, uuids: Collection[str]) -> list[Fact]:
+        """Those of these facts that are there, by uuid."""
+
+    async def citations(self, group_id: str, episode_uuids: Collection[str]) -> dict[str, Citation]:
+        """Those of these episodes that are there, without bodies."""
+
+    async def episode_edges(
+        self, group_id: str, episode_uuids: Collection[str]
+    ) -> dict[str, tuple[str, ...]]:
+        """Which facts these episodes tell, sorted; of those that are there. Episodes without are absent."""
+
+    async def entity_facts(
+        self, group_id: str, entity_uuid: str, limit: int, current_ms: int | None = None
+    ) -> list[Fact]:
+        """Facts at either end, the latest by (start_ms, uuid) first; those that are valid at `current_ms`
+        and not expired, or (None) all."""
+
+    async def entity_episodes(
+        self, group_id: str, entity_uuid: str, limit: int, max_bytes: int
+    ) -> EntityEpisodes:
+        """Episodes that name it, latest by (reference_ms, uuid); reading stops, going back, after the one
+        with which the bodies exceed `max_bytes`."""
+
+    async def entity_names(self, group_id: str, entity_uuid: str, limit: int) -> list[str]:
+        """The first of the name keys that lead to it, sorted."""
+
+
+class ReadStore(GraphStore, HistoryStore, Protocol):
+    """What is known, and where from."""
+
+
 class SearchStore(Protocol):
     """What the in-process search index is fed from."""
 
@@ -270,5 +314,5 @@ class AdminStore(Protocol):
         """Finish running writes, release files and connections."""
 
 
-class Store(IntakeStore, QueueStore, GraphStore, SearchStore, AdminStore, Protocol):
+class Store(IntakeStore, QueueStore, GraphStore, HistoryStore, SearchStore, AdminStore, Protocol):
     """All of it."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from kgsvc.domain.citation import source_url_of
 from kgsvc.domain.items import ItemState, ItemStatus, Receipt
 from kgsvc.domain.model import Entity, Episode, Fact
 from kgsvc.transport.attributes import attributes_out
@@ -48,8 +49,8 @@ def fact_result(fact: Fact, score: float | None = None) -> types_pb2.FactResult:
     )
 
 
-def episode(value: Episode) -> types_pb2.Episode:
-    """An episode."""
+def episode(value: Episode, edges: Sequence[str] = ()) -> types_pb2.Episode:
+    """An episode, with the facts that it tells."""
     return types_pb2.Episode(
         uuid=value.uuid,
         group_id=value.group_id,
@@ -59,6 +60,8 @@ def episode(value: Episode) -> types_pb2.Episode:
         reference_time=timestamp(value.reference_ms),
         created_at=timestamp(value.created_ms),
         source_description=value.source_description,
+        source_url=source_url_of(value.source_description),
+        entity_edges=edges,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from kgsvc.domain.citation import is_source_url, source_url_of, with_source_url
 from kgsvc.domain.items import ItemState
 from kgsvc.domain.model import RoleType, Source
 from kgsvc.ingestion.intake import ItemInput, message_body
@@ -72,7 +73,21 @@ def _name(check: Check, path: str, item: types_pb2.Message | types_pb2.EpisodeIt
 
 
 def _description(check: Check, path: str, item: types_pb2.Message | types_pb2.EpisodeItem) -> str | None:
-    return check.optional_text(item, path, "source_description", check.limits.source_description)
+    """The description with the address of the original in it (spec 000)."""
+    limit = check.limits.source_description
+    description = check.optional_text(item, path, "source_description", limit)
+    if not item.HasField("source_url"):
+        return description
+    where, url = f"{path}source_url", item.source_url
+    if not is_source_url(url):
+        check.invalid(where, "must be an http or https address without blanks and commas")
+        return description
+    whole = with_source_url(description, url)
+    if source_url_of(whole) != url:
+        check.invalid(where, "is not the address that source_description carries already")
+    if description is None or len(description) <= limit:  # else that is said already
+        check.text(where, whole or "", limit)
+    return whole
 
 
 def _is_json(body: str) -> bool:

@@ -13,7 +13,7 @@ from kgsvc.ingestion import episode_pages, lookup
 from kgsvc.observability.metrics import Metrics
 from kgsvc.retrieval.memory import MemoryMessage
 from kgsvc.retrieval.search import Hit, require_center
-from kgsvc.stores.protocol import GraphStore
+from kgsvc.stores.protocol import ReadStore
 from kgsvc.transport import answers
 from kgsvc.transport.checks import Check
 from kgsvc.transport.items_in import ROLE_TYPES
@@ -67,7 +67,7 @@ class Retrieving:
 
     def __init__(
         self,
-        store: GraphStore,
+        store: ReadStore,
         search: FactSearch,
         memory: Memory,
         metrics: Metrics,
@@ -119,10 +119,9 @@ class Retrieving:
             page = await episode_pages.one_page(
                 self._store, wanted.group_id, wanted.last_n, size, wanted.page_token, budget
             )
+        episodes = [answers.episode(each, page.edges.get(each.uuid, ())) for each in page.episodes]
         return Reply(
-            retrieval_pb2.GetEpisodesOutput(
-                episodes=map(answers.episode, page.episodes), next_page_token=page.next_token or ""
-            )
+            retrieval_pb2.GetEpisodesOutput(episodes=episodes, next_page_token=page.next_token or "")
         )
 
     async def _require_center(self, group_ids: Sequence[str], center: str | None) -> None:

@@ -18,6 +18,7 @@ from kgsvc.stores.conformance import (
     delete,
     facts,
     guards,
+    history,
     idempotency,
     leases,
     listing,
@@ -38,7 +39,7 @@ SIBLINGS = ("", "-2", "-3")  # group ids that a check may use beside its own
 
 _AREAS = (
     accept, idempotency, receipts, listing, leases, starting, transitions, context,
-    writes, guards, facts, changes, delete, values,
+    writes, guards, facts, changes, history, delete, values,
 )  # fmt: skip
 
 

@@ -68,5 +68,9 @@ _FIRST: tuple[LiteralString, ...] = (
     "UNWIND range(0, 15) AS shard MERGE (a:KgActivity {shard: shard}) ON CREATE SET a.count = 0",
 )
 
-MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (_FIRST,)
+_NAMES: tuple[LiteralString, ...] = (
+    "CREATE INDEX kgsvc_name_owner IF NOT EXISTS FOR (k:KgName) ON (k.group_id, k.epoch, k.entity_uuid)",
+)
+
+MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (_FIRST, _NAMES)
 SCHEMA_VERSION = len(MIGRATIONS)

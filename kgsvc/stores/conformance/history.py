@@ -1,0 +1,139 @@
+"""HistoryStore: one thing with what hangs on it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kgsvc.domain.citation import Citation
+from kgsvc.domain.model import Entity, Source
+from kgsvc.stores.conformance.expect import equal
+from kgsvc.stores.conformance.samples import (
+    MANY,
+    NOW,
+    accepted,
+    entity,
+    episode,
+    fact,
+    mention,
+    pair,
+    tombstone,
+    write,
+)
+from kgsvc.stores.protocol import EntityEpisodes, Store
+
+
+async def facts_come_by_uuid(store: Store, group_id: str) -> None:
+    """Only those asked for, each once, whatever state they are in; none of another group."""
+    ada, bob = await pair(store, group_id)
+    made = [fact("f1", ada, bob), fact("f2", ada, bob, expired_ms=NOW), fact("f3", ada, bob)]
+    await write(store, group_id, facts=tuple(made))
+    equal(await store.facts(group_id, ["f2", "nobody", "f1", "f1"]), made[:2], "facts")
+    equal(await store.facts(f"{group_id}-2", ["f1"]), [], "facts: of a group never written to")
+
+
+async def citations_leave_out_what_is_gone(store: Store, group_id: str) -> None:
+    """Name, source, description and time of acceptance; deleted and unknown episodes are absent."""
+    named = episode(group_id, "e1", name="a chat", source=Source.MESSAGE, source_description="by hand")
+    bare = episode(group_id, "e2", created_ms=NOW + 7)
+    await accepted(store, named, bare, episode(group_id, "e3"))
+    await write(store, group_id, remove_episodes=("e3",))
+    wanted = {
+        "e1": Citation("e1", "a chat", Source.MESSAGE, "by hand", NOW),
+        "e2": Citation("e2", None, Source.TEXT, None, NOW + 7),
+    }
+    equal(await store.citations(group_id, ["e2", "e1", "e3", "e4"]), wanted, "citations")
+    equal(await store.citations(f"{group_id}-2", ["e1"]), {}, "citations: of another group")
+
+
+async def episode_edges_name_facts_that_are_there(store: Store, group_id: str) -> None:
+    """Sorted, without facts that were removed; episodes that tell nothing are absent."""
+    ada, bob = await pair(store, group_id)
+    await accepted(store, *[episode(group_id, f"e{n}") for n in range(3)])
+    made = [fact(f"f{n}", ada, bob) for n in range(3)]
+    told = {"e0": ("f2", "f0"), "e1": ("f1",)}
+    await write(store, group_id, facts=tuple(made), episode_edges=told)
+    await write(store, group_id, remove_facts=(tombstone(made[1]),))
+    found = await store.episode_edges(group_id, ["e0", "e1", "e2", "e9"])
+    equal(found, {"e0": ("f0", "f2")}, "episode_edges")
+
+
+async def facts_of_an_entity_begin_with_the_latest(store: Store, group_id: str) -> None:
+    """At either end, a loop once, by start and uuid; current ones alone where a time is given."""
+    ada, bob = await pair(store, group_id)
+    eve = entity(group_id, "n-eve", "Eve")
+    made = [
+        fact("f1", ada, bob, valid_ms=NOW - 5),
+        fact("f2", bob, ada, reference_ms=NOW - 9),
+        fact("f3", ada, ada, reference_ms=NOW - 9),
+        fact("f4", ada, bob, valid_ms=NOW + 5),
+        fact("f5", ada, bob, valid_ms=NOW - 7, invalid_ms=NOW),
+        fact("f6", ada, bob, reference_ms=NOW - 6, expired_ms=NOW),
+        fact("f7", bob, eve),
+    ]
+    await write(store, group_id, entities=(eve,), facts=tuple(made))
+
+    async def found(limit: int, current_ms: int | None) -> list[str]:
+        return [f.uuid for f in await store.entity_facts(group_id, ada.uuid, limit, current_ms)]
+
+    equal(await found(99, None), ["f4", "f1", "f6", "f5", "f3", "f2"], "entity_facts: all")
+    equal(await found(2, None), ["f4", "f1"], "entity_facts: the latest two")
+    equal(await found(99, NOW), ["f1", "f3", "f2"], "entity_facts: those that are current")
+    equal(await store.entity_facts(group_id, ada.uuid, 1), [made[3]], "entity_facts: whole")
+    equal(await store.entity_facts(group_id, "nobody", 9), [], "entity_facts: of nobody")
+
+
+async def episodes_of_an_entity_end_with_the_latest(store: Store, group_id: str) -> None:
+    """The first of all is named; the latest come oldest first, within the limit and the bytes."""
+    ada, bob = await pair(store, group_id)
+    made = [episode(group_id, f"e{n}", at=n, body="é" * 50) for n in range(5)]
+    await accepted(store, *made, episode(group_id, "other", at=9))
+    spoken = [mention(group_id, e.uuid, ada.uuid) for e in made]
+    await write(store, group_id, mentions=(*spoken, mention(group_id, "other", bob.uuid)))
+
+    async def found(limit: int, max_bytes: int) -> EntityEpisodes:
+        return await store.entity_episodes(group_id, ada.uuid, limit, max_bytes)
+
+    equal(await found(99, MANY), EntityEpisodes("e0", tuple(made)), "entity_episodes: all")
+    equal(await found(2, MANY), EntityEpisodes("e0", tuple(made[3:])), "entity_episodes: the latest two")
+    equal(await found(99, 150), EntityEpisodes("e0", tuple(made[3:])), "entity_episodes: about 150 bytes")
+    equal(await found(99, 0), EntityEpisodes("e0", tuple(made[4:])), "entity_episodes: one at least")
+    await write(store, group_id, remove_episodes=("e0", "e4"))
+    equal(await found(99, MANY), EntityEpisodes("e1", tuple(made[1:4])), "entity_episodes: without deleted")
+    nobody = await store.entity_episodes(group_id, "nobody", 9, MANY)
+    equal(nobody, EntityEpisodes(None, ()), "entity_episodes: of nobody")
+
+
+async def names_of_an_entity_come_sorted(store: Store, group_id: str) -> None:
+    """Names and aliases, those of nobody else."""
+    ada, _bob = await pair(store, group_id)
+    await write(store, group_id, names={"countess": ada.uuid, "ada lovelace": ada.uuid})
+    found = await store.entity_names(group_id, ada.uuid, 9)
+    equal(found, ["ada", "ada lovelace", "countess"], "entity_names")
+    equal(await store.entity_names(group_id, ada.uuid, 2), found[:2], "entity_names: the first two")
+    equal(await store.entity_names(group_id, "nobody", 9), [], "entity_names: of nobody")
+
+
+async def a_deleted_group_has_no_history(store: Store, group_id: str) -> None:
+    """Every read is empty after delete_group, and of what is written anew finds only that."""
+    ada, bob = await pair(store, group_id)
+    await accepted(store, episode(group_id, "e1"))
+    made = fact("f1", ada, bob)
+    spoken = mention(group_id, "e1", ada.uuid)
+    await write(store, group_id, facts=(made,), mentions=(spoken,), episode_edges={"e1": ("f1",)})
+    await store.delete_group(group_id, NOW + 9)
+    equal(await _everything(store, group_id, ada), ([], {}, {}, [], None, []), "history: of a deleted group")
+    anew = replace(ada, name="Ada again")
+    await write(store, group_id, entities=(anew,))
+    found = await _everything(store, group_id, ada)
+    equal(found, ([], {}, {}, [], None, ["ada again"]), "history: of a group begun anew")
+
+
+async def _everything(store: Store, group_id: str, ada: Entity) -> tuple[object, ...]:
+    return (
+        await store.facts(group_id, ["f1"]),
+        await store.citations(group_id, ["e1"]),
+        await store.episode_edges(group_id, ["e1"]),
+        await store.entity_facts(group_id, ada.uuid, 9),
+        (await store.entity_episodes(group_id, ada.uuid, 9, MANY)).first_uuid,
+        await store.entity_names(group_id, ada.uuid, 9),
+    )

@@ -1,0 +1,146 @@
+"""One thing with what hangs on it (HistoryStore)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import LiteralString
+
+from kgsvc.domain.citation import Citation
+from kgsvc.domain.model import Fact, Source
+from kgsvc.stores.neo4j.base import Base
+from kgsvc.stores.neo4j.rows import EPISODE, EPISODE_OPTIONAL, FACT, NEVER, episode_of, fact_of, whole
+from kgsvc.stores.protocol import EntityEpisodes
+
+_FACTS: LiteralString = (
+    """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    WITH g.epoch AS epoch
+    UNWIND $p.uuids AS uuid
+    MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
+    WHERE r.uuid = uuid AND r.group_id = $p.group_id AND r.epoch = epoch
+    RETURN """
+    + FACT
+)
+
+_CITATIONS: LiteralString = """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    WITH g.epoch AS epoch
+    UNWIND $p.uuids AS uuid
+    MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+    WHERE e.uuid = uuid AND e.group_id = $p.group_id AND e.epoch = epoch
+    RETURN e.uuid, e.name, e.source, e.source_description, e.created_ms
+    """
+_CITATION_OPTIONAL = frozenset({1, 3})
+
+_EDGES: LiteralString = """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    WITH g.epoch AS epoch
+    UNWIND $p.uuids AS episode
+    MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+    WHERE e.uuid = episode AND e.group_id = $p.group_id AND e.epoch = epoch
+    UNWIND e.entity_edges AS fact
+    MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
+    WHERE r.uuid = fact AND r.group_id = $p.group_id AND r.epoch = epoch
+    RETURN episode, collect(r.uuid)
+    """
+
+# `valid_ms` as a property is the start that counts.
+_ENTITY_FACTS: LiteralString = (
+    """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    WITH g.epoch AS epoch
+    MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+    WHERE n.uuid = $p.uuid AND n.group_id = $p.group_id AND n.epoch = epoch
+    MATCH (n)-[r:RELATES_TO]-()
+    WHERE $p.current_ms IS NULL
+        OR (r.expired_ms = $p.never AND r.valid_ms <= $p.current_ms AND r.invalid_ms > $p.current_ms)
+    WITH DISTINCT r ORDER BY r.valid_ms DESC, r.uuid DESC LIMIT $p.limit
+    RETURN """
+    + FACT
+)
+
+# Sizes decide before bodies are read: [sum, count] of the episodes up to the one that exceeds the bytes.
+_ENTITY_EPISODES: LiteralString = (
+    """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    WITH g.epoch AS epoch
+    MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+    WHERE n.uuid = $p.uuid AND n.group_id = $p.group_id AND n.epoch = epoch
+    CALL (n) {
+        MATCH (n)<-[:MENTIONS]-(e:Episodic)
+        WITH e ORDER BY e.reference_ms, e.uuid LIMIT 1
+        RETURN e.uuid AS first
+    }
+    CALL (n) {
+        MATCH (n)<-[:MENTIONS]-(e:Episodic)
+        WITH e ORDER BY e.reference_ms DESC, e.uuid DESC LIMIT $p.limit
+        RETURN collect(e) AS latest
+    }
+    WITH first, latest, reduce(read = [0, 0], e IN latest | CASE
+        WHEN read[0] > $p.max_bytes THEN read ELSE [read[0] + e.bytes, read[1] + 1] END)[1] AS fitting
+    UNWIND latest[..fitting] AS e
+    WITH first, e ORDER BY e.reference_ms, e.uuid
+    RETURN first, """
+    + EPISODE
+)
+
+_ENTITY_NAMES: LiteralString = """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    WITH g.epoch AS epoch
+    MATCH (k:KgName) USING INDEX SEEK k:KgName(group_id, epoch, entity_uuid)
+    WHERE k.group_id = $p.group_id AND k.epoch = epoch AND k.entity_uuid = $p.uuid
+    RETURN k.name_key ORDER BY k.name_key LIMIT $p.limit
+    """
+
+
+class History(Base):
+    """HistoryStore."""
+
+    async def facts(self, group_id: str, uuids: Collection[str]) -> list[Fact]:
+        """See HistoryStore."""
+        rows = await self._run(_FACTS, group_id=group_id, uuids=sorted(set(uuids)))
+        return sorted(map(fact_of, whole(rows)), key=lambda fact: fact.uuid)
+
+    async def citations(self, group_id: str, episode_uuids: Collection[str]) -> dict[str, Citation]:
+        """See HistoryStore."""
+        rows = await self._run(_CITATIONS, group_id=group_id, uuids=sorted(set(episode_uuids)))
+        return {
+            row[0]: Citation(row[0], row[1], Source(row[2]), row[3], row[4])
+            for row in whole(rows, _CITATION_OPTIONAL)
+        }
+
+    async def episode_edges(
+        self, group_id: str, episode_uuids: Collection[str]
+    ) -> dict[str, tuple[str, ...]]:
+        """See HistoryStore."""
+        rows = await self._run(_EDGES, group_id=group_id, uuids=sorted(set(episode_uuids)))
+        return {episode: tuple(sorted(facts)) for episode, facts in rows}
+
+    async def entity_facts(
+        self, group_id: str, entity_uuid: str, limit: int, current_ms: int | None = None
+    ) -> list[Fact]:
+        """See HistoryStore."""
+        rows = await self._run(
+            _ENTITY_FACTS,
+            group_id=group_id,
+            uuid=entity_uuid,
+            limit=limit,
+            current_ms=current_ms,
+            never=NEVER,
+        )
+        return [fact_of(row) for row in whole(rows)]
+
+    async def entity_episodes(
+        self, group_id: str, entity_uuid: str, limit: int, max_bytes: int
+    ) -> EntityEpisodes:
+        """See HistoryStore."""
+        rows = await self._run(
+            _ENTITY_EPISODES, group_id=group_id, uuid=entity_uuid, limit=limit, max_bytes=max_bytes
+        )
+        found = [episode_of(row[1:]) for row in whole(rows, {n + 1 for n in EPISODE_OPTIONAL})]
+        return EntityEpisodes(rows[0][0] if found else None, tuple(found))
+
+    async def entity_names(self, group_id: str, entity_uuid: str, limit: int) -> list[str]:
+        """See HistoryStore."""
+        rows = await self._run(_ENTITY_NAMES, group_id=group_id, uuid=entity_uuid, limit=limit)
+        return [row[0] for row in rows]

@@ -1,0 +1,69 @@
+"""The model's HistoryStore."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from kgsvc.domain.citation import Citation
+from kgsvc.domain.model import Episode, Fact
+from kgsvc.stores.protocol import EntityEpisodes
+from tests.support.model_intake import ModelQueue
+from tests.support.model_rows import Group
+
+
+class ModelHistory(ModelQueue):
+    """One thing with what hangs on it."""
+
+    async def facts(self, group_id: str, uuids: Collection[str]) -> list[Fact]:
+        facts = self._peek(group_id).facts
+        return [facts[uuid] for uuid in sorted(set(uuids)) if uuid in facts]
+
+    async def citations(self, group_id: str, episode_uuids: Collection[str]) -> dict[str, Citation]:
+        items = self._peek(group_id).items
+        return {uuid: _citation(items[uuid].episode) for uuid in episode_uuids if uuid in items}
+
+    async def episode_edges(
+        self, group_id: str, episode_uuids: Collection[str]
+    ) -> dict[str, tuple[str, ...]]:
+        group = self._peek(group_id)
+        told = {uuid: set(group.episode_edges.get(uuid, ())) & set(group.facts) for uuid in episode_uuids}
+        return {uuid: tuple(sorted(facts)) for uuid, facts in told.items() if facts}
+
+    async def entity_facts(
+        self, group_id: str, entity_uuid: str, limit: int, current_ms: int | None = None
+    ) -> list[Fact]:
+        group = self._peek(group_id)
+        found = [f for f in group.facts.values() if entity_uuid in (f.source_uuid, f.target_uuid)]
+        if current_ms is not None:
+            found = [f for f in found if _current(f, current_ms)]
+        return sorted(found, key=lambda f: (f.start_ms, f.uuid), reverse=True)[:limit]
+
+    async def entity_episodes(
+        self, group_id: str, entity_uuid: str, limit: int, max_bytes: int
+    ) -> EntityEpisodes:
+        naming = _naming(self._peek(group_id), entity_uuid)
+        taken: list[Episode] = []
+        for episode in reversed(naming[-limit:]):
+            if sum(len(e.body.encode()) for e in taken) > max_bytes:
+                break
+            taken.insert(0, episode)
+        return EntityEpisodes(naming[0].uuid if naming else None, tuple(taken))
+
+    async def entity_names(self, group_id: str, entity_uuid: str, limit: int) -> list[str]:
+        names = self._peek(group_id).names
+        return sorted(key for key, owner in names.items() if owner == entity_uuid)[:limit]
+
+
+def _citation(episode: Episode) -> Citation:
+    return Citation(
+        episode.uuid, episode.name, episode.source, episode.source_description, episode.created_ms
+    )
+
+
+def _current(fact: Fact, now_ms: int) -> bool:
+    ended = fact.invalid_ms is not None and fact.invalid_ms <= now_ms
+    return fact.expired_ms is None and fact.start_ms <= now_ms and not ended
+
+
+def _naming(group: Group, entity_uuid: str) -> list[Episode]:
+    return [e for e in group.episodes if (e.uuid, entity_uuid) in group.mentions]
