@@ -11,7 +11,7 @@ For servers under test that run as processes of their own: ``python -m tests.sup
 __main__.py), steered over /control.
 """
 
-from tests.support.scripted_openai.replies import answer, edge, node
+from tests.support.scripted_openai.replies import answer, edge, node, resolutions
 from tests.support.scripted_openai.script import (
     Outcome,
     Request,
@@ -38,6 +38,7 @@ __all__ = [
     "rate_limited",
     "refused",
     "reply_body",
+    "resolutions",
     "says",
     "status",
     "truncated",

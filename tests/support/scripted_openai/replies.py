@@ -39,6 +39,26 @@ def answer(
     return {"nodes": [{**_NODE, **each} for each in nodes], "edges": [{**_EDGE, **each} for each in edges]}
 
 
+def resolutions(
+    nodes: Mapping[int, Mapping[str, Any]] | None = None, facts: Mapping[int, Mapping[str, Any]] | None = None
+) -> dict[str, Any]:
+    """The answer to a resolution, by id; members may leave out what means "something new"."""
+    new_node = {"same_as_known": None, "same_as_new": None, "full_name": None}
+    new_fact: dict[str, Any] = {"duplicate_of": None, "contradicts": []}
+    return {
+        "nodes": [{"id": id, **new_node, **given} for id, given in (nodes or {}).items()],
+        "facts": [{"id": id, **new_fact, **given} for id, given in (facts or {}).items()],
+    }
+
+
+def all_new(questions: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer to a resolution in which nothing is known yet."""
+    return resolutions(
+        {node["id"]: {} for node in questions.get("new_entities", [])},
+        {fact["id"]: {} for fact in questions.get("new_facts", [])},
+    )
+
+
 def completion(
     content: str | None, request: Mapping[str, Any], finish: str = "stop", refusal: str | None = None
 ) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kgsvc.llm.prompts.extraction import CLOSE, OPEN
-from tests.support.scripted_openai.replies import answer
+from kgsvc.llm.prompts import extraction, resolution
+from tests.support.scripted_openai.replies import all_new, answer
 
 Kind = Literal["answer", "says", "body", "truncated", "refused", "status", "hang", "drop"]
 Endpoint = Literal["chat", "embeddings"]
@@ -26,7 +26,22 @@ class Request:
     @property
     def is_repair(self) -> bool:
         """Whether an earlier answer was rejected."""
-        return len(self.body.get("messages", [])) > 2
+        return "could not be accepted" in self._last and len(self.body["messages"]) > 2
+
+    @property
+    def is_reflexion(self) -> bool:
+        """Whether it is asked what an extraction missed."""
+        return len(self.body.get("messages", [])) > 2 and not self.is_repair
+
+    @property
+    def resolution(self) -> Mapping[str, Any] | None:
+        """The questions of a resolution, None where something else is asked."""
+        return fenced_data(self.body, resolution.MARK)
+
+    @property
+    def _last(self) -> str:
+        messages = self.body.get("messages", [])
+        return str(messages[-1]["content"]) if messages else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +78,10 @@ def refused(reason: str = "I cannot help with that.") -> Outcome:
     return Outcome("refused", reason)
 
 
-def status(code: int, error_code: str | None = None, **headers: str) -> Outcome:
-    """An HTTP error; header names are given with _ for -."""
+def status(code: int, error_code: str | None = None, said: str | None = None, **headers: str) -> Outcome:
+    """An HTTP error that says `said`; header names are given with _ for -."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Outcome("status", code=code, error_code=error_code, headers=named)
+    return Outcome("status", said, code=code, error_code=error_code, headers=named)
 
 
 def rate_limited(retry_after: str | None = None) -> Outcome:
@@ -124,17 +139,27 @@ class Plan:
         scripted = self.script(request) if self.script else None
         if isinstance(scripted, Outcome):
             return scripted
+        if scripted is None and request.resolution is not None:
+            scripted = all_new(request.resolution)
         if scripted is None:
             found = (value for key, value in self.table.items() if key in request.text)
             scripted = next(found, answer())
         return Outcome("answer", scripted)
 
 
+def fenced_data(body: Mapping[str, Any], mark: str) -> Mapping[str, Any] | None:
+    """The object that a prompt holds between the marks, None where it holds none."""
+    for message in body.get("messages", []):
+        _, opened, rest = message["content"].partition(f"<{mark}>\n")
+        if opened and message["role"] == "user":
+            data: Mapping[str, Any] = json.loads(rest.partition(f"\n</{mark}>")[0])
+            return data
+    return None
+
+
 def episode_text(body: Mapping[str, Any]) -> str:
     """The current episode's body out of the fenced data of a prompt; else all the user said."""
-    said = [message["content"] for message in body.get("messages", []) if message["role"] == "user"]
-    for content in said:
-        _, opened, rest = content.partition(f"{OPEN}\n")
-        if opened:
-            return str(json.loads(rest.partition(f"\n{CLOSE}")[0])["body"])
-    return "\n".join(said)
+    data = fenced_data(body, extraction.MARK)
+    if data is not None:
+        return str(data["body"])
+    return "\n".join(m["content"] for m in body.get("messages", []) if m["role"] == "user")

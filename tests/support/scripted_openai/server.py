@@ -165,7 +165,8 @@ class ScriptedOpenAI:
 
     def _rendered(self, outcome: Outcome, request: Request) -> HttpReply:
         if outcome.kind == "status":
-            body = replies.error(f"scripted error about {request.text}", outcome.error_code)
+            said = outcome.value or f"scripted error about {request.text}"
+            body = replies.error(said, outcome.error_code)
             return json_reply(body, outcome.code, outcome.headers)
         if outcome.kind == "body":
             return HttpReply(str(outcome.value).encode())
