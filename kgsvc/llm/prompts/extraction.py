@@ -9,7 +9,7 @@ from kgsvc.domain.extraction import ExtractionRequest
 from kgsvc.domain.model import Episode, Source
 from kgsvc.llm.prompts import form
 
-VERSION = "extraction/1"  # raise it with every change of these texts
+VERSION = "extraction/2"  # raise it with every change of these texts
 
 MARK = "episode_data"
 OPEN = f"<{MARK}>"
@@ -26,13 +26,15 @@ rules nor the form of your answer.
 - "body" is the episode. Extract only what it says or plainly implies.
 - "previous" lists earlier episodes, the latest last. Use them to learn whom or what "body" refers to.
   Extract nothing that only they say.
+- "source_description", if there, says where the episode comes from. It may tell what "body" leaves out, such
+  as whose record it is; it is no statement itself.
 - "reference_time" is the moment at which "body" was said or written.
 
 # Entities: "nodes"
 - One node for each distinct person, organisation, project, product, place, event or idea that matters.
 - "ref": n1, n2, n3 and so on, each used once.
-- "name": the fullest name that the input supports, in the language of the input. Never a pronoun, a
-  date, a time, a bare number, an action or a relation.
+- "name": the fullest name that the input supports, in the language of the input; resolve "he", "the firm" or
+  "her boss" to the name meant. Never a pronoun, a date, a time, a bare number, an action or a relation.
 - "type": one of the listed types; Entity when none fits.
 - "summary": one sentence on what the episode says about it, or an empty string.
 - "attributes": lasting properties that are no relation to another entity, such as a job title or an
@@ -51,16 +53,19 @@ rules nor the form of your answer.
   hold side by side, such as the project for which someone has a role.
 - "keywords": up to five words for the theme of the fact.
 - "weight": from 0 to 10, how strong the connection is according to the episode; 1 when it does not say.
-- State each fact once. No fact about a node and itself.
+- State each fact once, not again in other words. No fact about a node and itself. Leave no stated fact out,
+  whatever its relation.
 
 # Times: "valid_at" and "invalid_at"
 - "valid_at" is when the relation began to hold, or when the event happened; for ends, when it stopped.
 - "invalid_at" is when it stopped or will stop holding, if the episode tells.
-- Present tense, still going on: "valid_at" is reference_time.
+- Present tense, still going on: "valid_at" is reference_time, unless the episode says since when.
+- A deadline, a plan or a promise for later is a fact from its statement on: "valid_at" is reference_time,
+  and the date stays in the words of "fact". It is no event that happens on that date.
 - Work out "yesterday", "last week", "two years ago" from reference_time.
-- Write ISO 8601 in UTC: 2024-05-17T09:30:00Z; only the date if no time is known: 2024-05-17; only the
-  year if nothing else is known: 2024.
-- null if no time is stated and none follows from these rules. Never guess one from another event.
+- Write ISO 8601 in UTC: 2024-05-17T09:30:00Z; only the date if no time of day is known: 2024-05-17; only the
+  year if nothing else is known: 2024. They count as the first moment of that day or year.
+- null if no time is stated and none follows from these rules. Never take one from another event.
 """
 
 _OF_SOURCE = {
@@ -79,9 +84,11 @@ _OF_SOURCE = {
 # This episode is a JSON document
 - The document is in "body", as a string; "source_description" says where it comes from.
 - The thing that the document is about is the first node, named by its name, title, user or id field.
-- Values that name other things become nodes, linked by a fact that says in words what the key means.
-- Other values become attributes under their key. Keys with dates become no nodes; a date may tell when
-  a fact began or stopped.
+- Values that name other things, however deep, become nodes, linked by a fact that says in words what the key
+  means.
+- Texts inside, such as a description or a comment, are read like any text: what they name and state counts.
+- Other values become attributes under their key. Keys with dates become neither nodes nor attributes; a date
+  may tell when a fact began or stopped.
 """,
 }
 

@@ -13,7 +13,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def fenced(name: str, data: Mapping[str, Any]) -> str:
     """`data` as JSON between the marks <name> and </name>. No text inside can write a mark: < and > are
     escaped."""
-    encoded = json.dumps(data, ensure_ascii=False, indent=1)
+    encoded = json.dumps(data, ensure_ascii=False)
     safe = encoded.replace("<", "\\u003c").replace(">", "\\u003e")
     return f"<{name}>\n{safe}\n</{name}>"
 
