@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kgsvc.domain.default_ontology import DEFAULT
 from kgsvc.domain.model import Episode, FactKind, Polarity
+from kgsvc.domain.ontology import Ontology
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +17,7 @@ class ExtractedNode:
 
     ref: str
     name: str
-    type: str = "Entity"  # Entity, Person, Organization, Project, Product, Location, Event, UNKNOWN, …
+    type: str = "Entity"  # a name of an entity type, ontology.ANY or ontology.UNKNOWN
     summary: str = ""
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
@@ -39,6 +41,7 @@ class ExtractedEdge:
     qualifiers: Mapping[str, str] = field(default_factory=dict)
     keywords: tuple[str, ...] = ()
     weight: float = 1.0
+    attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,9 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionRequest:
-    """An episode with its context: earlier episodes of the group by reference time, latest last."""
+    """An episode with its context: earlier episodes of the group by reference time, latest last, and what
+    kinds of things the group tells apart."""
 
     episode: Episode
     previous: Sequence[Episode] = ()
+    ontology: Ontology = DEFAULT

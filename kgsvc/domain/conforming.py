@@ -1,0 +1,121 @@
+"""An extraction brought in line with a group's ontology. Pure, and the same for every extractor.
+
+- A type that the ontology does not know becomes ANY; excluded types go, with the facts about them.
+- Attributes that a type declares are of their kind afterwards: repaired where nothing is guessed, else left
+  out. An entity's further attributes stay, a fact keeps declared ones only.
+- A relation that is a fact type has its kind. One that may not connect the types of its ends is kept as a
+  fact, but as UNTYPED, with its name among the qualifiers: so it cannot be taken for the fact type, and two
+  such facts cannot end one another.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+from kgsvc.domain.extraction import ExtractedEdge, ExtractedNode, Extraction
+from kgsvc.domain.model import FactKind
+from kgsvc.domain.ontology import ANY, UNKNOWN, UNTYPED, Attribute, Ontology, ValueKind
+
+_INT64 = 2**63
+_WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
+_DECIMAL = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?")
+_DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})([T ].*)?")
+_TRUTH = {"true": True, "yes": True, "false": False, "no": False}
+
+
+def conform(extraction: Extraction, ontology: Ontology) -> Extraction:
+    """`extraction` as the ontology allows it."""
+    nodes = [_node(node, ontology) for node in extraction.nodes]
+    kept = {node.ref: node for node in nodes if not _is_excluded(node.type, ontology)}
+    edges = [
+        _edge(edge, kept[edge.source_ref].type, kept[edge.target_ref].type, ontology)
+        for edge in extraction.edges
+        if edge.source_ref in kept and edge.target_ref in kept
+    ]
+    return Extraction(tuple(kept.values()), tuple(edges))
+
+
+def _is_excluded(name: str, ontology: Ontology) -> bool:
+    return (ANY if name == UNKNOWN else name) in ontology.excluded
+
+
+def _node(node: ExtractedNode, ontology: Ontology) -> ExtractedNode:
+    known = ontology.entity_type(node.type)
+    if known is None:
+        return replace(node, type=UNKNOWN if node.type == UNKNOWN else ANY)
+    return replace(node, type=known.name, attributes=_typed(node.attributes, known.attributes, others=True))
+
+
+def _edge(edge: ExtractedEdge, source: str, target: str, ontology: Ontology) -> ExtractedEdge:
+    known = ontology.fact_type(edge.name)
+    if known is None:
+        return replace(edge, attributes={}) if edge.attributes else edge
+    if known.connects(source, target):
+        values = _typed(edge.attributes, known.attributes, others=False)
+        return replace(edge, kind=known.kind, attributes=values)
+    qualifiers = {**edge.qualifiers, "relation": edge.name}
+    return replace(edge, name=UNTYPED, kind=FactKind.STATE, qualifiers=qualifiers, attributes={})
+
+
+def _typed(
+    values: Mapping[str, Any], declared: Sequence[Attribute], *, others: bool
+) -> dict[str, str | int | float | bool]:
+    kinds = {attribute.name: attribute.kind for attribute in declared}
+    found = {name: value for name, value in values.items() if others and name not in kinds}
+    for name, kind in kinds.items():
+        value = _OF_KIND[kind](values[name]) if name in values else None
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def _str(value: object) -> str | None:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    return str(value).strip() or None
+
+
+def _int(value: object) -> int | None:
+    if isinstance(value, str):
+        value = int(value) if _WHOLE.fullmatch(value.strip()) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
+        return None
+    return int(value) if -_INT64 <= value < _INT64 else None
+
+
+def _float(value: object) -> float | None:
+    if isinstance(value, str) and _DECIMAL.fullmatch(value.strip()):
+        value = float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) else None
+
+
+def _bool(value: object) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    return _TRUTH.get(value.strip().lower()) if isinstance(value, str) else None
+
+
+def _date(value: object) -> str | None:
+    match = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
+        return None
+    try:
+        return date.fromisoformat(match.group(1)).isoformat()
+    except ValueError:
+        return None
+
+
+_OF_KIND: Mapping[ValueKind, Callable[[object], str | int | float | bool | None]] = {
+    ValueKind.STR: _str,
+    ValueKind.INT: _int,
+    ValueKind.FLOAT: _float,
+    ValueKind.BOOL: _bool,
+    ValueKind.DATE: _date,
+}
