@@ -148,6 +148,11 @@ class Fact:
     invalid_before_ms: int | None = None  # what invalid_ms was before the expiry
     attributes: Mapping[str, Any] = field(default_factory=dict)
     closures: tuple[Closure, ...] = ()  # sorted
+    updated_ms: int | None = None  # when the row last changed; None: never since it was written
+    original_fact: str | None = None  # the text that UpdateFact replaced
+    update_reason: str | None = None  # its caller's words
+    previous_uuid: str | None = None  # the row that it replaced
+    asserted: bool = False  # by a caller: no model may end it
 
     @property
     def start_ms(self) -> int:

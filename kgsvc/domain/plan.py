@@ -175,7 +175,8 @@ def _plan_slot(
         for fact in rebuilt
         if fact.uuid not in kept
     ]
-    return [fact for fact in written if before.get(fact.uuid) != fact] + orphans
+    changed = [fact for fact in written if before.get(fact.uuid) != fact] + orphans
+    return [replace(fact, updated_ms=system_ms) if fact.uuid in before else fact for fact in changed]
 
 
 def _statements_behind(fact: Fact) -> list[Statement]:

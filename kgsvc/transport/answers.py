@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from kgsvc.domain.citation import source_url_of
+from kgsvc.domain.citation import Citation, source_url_of
 from kgsvc.domain.items import ItemState, ItemStatus, Receipt
 from kgsvc.domain.model import Entity, Episode, Fact
+from kgsvc.retrieval.citing import CitedFact
 from kgsvc.transport.attributes import attributes_out
 from kgsvc.transport.items_in import SOURCES, STATES
 from kgsvc.v1 import types_pb2
@@ -28,8 +29,10 @@ def optional_timestamp(ms: int | None) -> Timestamp | None:
     return None if ms is None else timestamp(ms)
 
 
-def fact_result(fact: Fact, score: float | None = None) -> types_pb2.FactResult:
-    """A fact, with its score where it was searched for."""
+def fact_result(
+    fact: Fact, score: float | None = None, citations: Iterable[Citation] = ()
+) -> types_pb2.FactResult:
+    """A fact, with its score where it was searched for and its sources where it was asked for."""
     return types_pb2.FactResult(
         uuid=fact.uuid,
         name=fact.name,
@@ -46,6 +49,32 @@ def fact_result(fact: Fact, score: float | None = None) -> types_pb2.FactResult:
         episodes=fact.episodes,
         reference_time=timestamp(fact.reference_ms) if fact.episodes else None,
         score=score,
+        citations=map(citation_info, citations),
+        updated_at=optional_timestamp(fact.updated_ms),
+        original_fact=fact.original_fact,
+        update_reason=fact.update_reason,
+        previous_uuid=fact.previous_uuid,
+        attributes=attributes_out(fact.attributes) if fact.attributes else None,
+        expired_reason=fact.expired_reason,
+        expired_by_fact=fact.expired_by_fact,
+        expired_by_episode=fact.expired_by_episode,
+    )
+
+
+def cited_fact(value: CitedFact) -> types_pb2.FactResult:
+    """A fact with its sources."""
+    return fact_result(value.fact, citations=value.citations)
+
+
+def citation_info(value: Citation) -> types_pb2.CitationInfo:
+    """A source; one without a name goes by its uuid (spec 000)."""
+    return types_pb2.CitationInfo(
+        episode_uuid=value.episode_uuid,
+        episode_name=value.name or value.episode_uuid,
+        source=SOURCE_NUMBERS[value.source],
+        source_description=value.source_description or "",
+        created_at=timestamp(value.created_ms),
+        source_url=value.source_url,
     )
 
 

@@ -11,6 +11,7 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model import RoleType
 from kgsvc.ingestion import episode_pages, lookup
 from kgsvc.observability.metrics import Metrics
+from kgsvc.retrieval.citing import cited
 from kgsvc.retrieval.memory import MemoryMessage
 from kgsvc.retrieval.search import Hit, require_center
 from kgsvc.stores.protocol import ReadStore
@@ -108,7 +109,9 @@ class Retrieving:
         return Reply(retrieval_pb2.GetMemoryOutput(facts=_results(hits)))
 
     async def _edge(self, wanted: Named, _key: str | None) -> Reply:
-        return Reply(answers.fact_result(await lookup.fact(self._store, wanted.uuid, wanted.group_id)))
+        fact = await lookup.fact(self._store, wanted.uuid, wanted.group_id)
+        (found,) = await cited(self._store, fact.group_id, [fact])
+        return Reply(answers.cited_fact(found))
 
     async def _episodes(self, wanted: EpisodesInput, _key: str | None) -> Reply:
         budget = self._limits.response_bytes

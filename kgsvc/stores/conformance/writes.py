@@ -47,6 +47,7 @@ async def facts_are_inserted_and_replaced(store: Store, group_id: str) -> None:
         first, keywords=(), weight=2.5, episodes=("e1", "e2"), expired_ms=NOW + 9, invalid_ms=NOW + 3,
         expired_by_fact="f0", expired_by_episode="e2", expired_reason="superseded", invalid_before_ms=None,
         closures=(Closure(NOW + 3, NOW + 2, "f0", "e2"), Closure(NOW + 4, NOW, "f9", "e3")),
+        updated_ms=NOW + 9, original_fact="“before”", update_reason="", previous_uuid="f-1", asserted=True,
     )  # fmt: skip
     await write(store, group_id, facts=(second,))
     equal(await store.fact("f1", group_id), [second], "fact: replaced whole")

@@ -12,6 +12,7 @@ from kgsvc.stores.embedded.sql import Row
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _decode = json.JSONDecoder().raw_decode  # the texts are our own: no white space around them
+_UPDATED = ("updated_ms", "original_fact", "update_reason", "previous_uuid")  # of Fact, in this order
 
 
 def json_list(values: Collection[str]) -> str:
@@ -135,12 +136,17 @@ def fact_of(row: Row) -> Fact:
 def _fact_detail(text: str) -> Row:
     """Fact's fields from `closures` on."""
     detail = _map(text)
-    return (tuple(Closure(*entry) for entry in detail.get("closures", ())),)
+    closures = tuple(Closure(*entry) for entry in detail.get("closures", ()))
+    return (closures, *map(detail.get, _UPDATED), bool(detail.get("asserted")))
 
 
 def _detail_of_fact(fact: Fact) -> str:
-    closures = [[c.at_ms, c.reference_ms, c.by_fact, c.by_episode] for c in fact.closures]
-    return _map_text({"closures": closures} if closures else {})
+    detail: dict[str, Any] = {name: value for name in _UPDATED if (value := getattr(fact, name)) is not None}
+    if fact.closures:
+        detail["closures"] = [[c.at_ms, c.reference_ms, c.by_fact, c.by_episode] for c in fact.closures]
+    if fact.asserted:
+        detail["asserted"] = True
+    return _map_text(detail)
 
 
 def fact_row(row_id: int, gid: int, rev: int, source_id: int, target_id: int, fact: Fact) -> Row:

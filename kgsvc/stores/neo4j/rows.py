@@ -13,6 +13,7 @@ from typing import Any
 from kgsvc.domain.items import CRASH, ItemState, ItemStatus, QueuedItem, Step
 from kgsvc.domain.model import Closure, Entity, Episode, Evidence, Fact, FactKind, Polarity, RoleType, Source
 
+_UPDATED = ("updated_ms", "original_fact", "update_reason", "previous_uuid")
 NEVER = 2**63 - 1  # invalid_ms and expired_ms of what has no end: ranges need no null check
 
 Row = Sequence[Any]
@@ -171,6 +172,11 @@ def fact_row(fact: Fact) -> list[Any]:
         "invalid_before_ms": fact.invalid_before_ms,
         "attributes": dict(fact.attributes),
     }
+    for name in _UPDATED:
+        if (value := getattr(fact, name)) is not None:
+            detail[name] = value
+    if fact.asserted:
+        detail["asserted"] = True
     if fact.closures:
         detail["closures"] = [[c.at_ms, c.reference_ms, c.by_fact, c.by_episode] for c in fact.closures]
     return [
