@@ -28,6 +28,7 @@ from kgsvc.domain.items import (
     Transition,
 )
 from kgsvc.domain.model import Entity, Episode, Fact
+from kgsvc.stores.community_protocol import CommunityStore
 
 T = TypeVar("T")
 
@@ -314,5 +315,7 @@ class AdminStore(Protocol):
         """Finish running writes, release files and connections."""
 
 
-class Store(IntakeStore, QueueStore, GraphStore, HistoryStore, SearchStore, AdminStore, Protocol):
+class Store(
+    IntakeStore, QueueStore, GraphStore, HistoryStore, CommunityStore, SearchStore, AdminStore, Protocol
+):
     """All of it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from kgsvc.domain.delta import FactTombstone, GroupHead
 from kgsvc.domain.errors import Conflict, Violation
@@ -98,6 +99,7 @@ class Answer:
     until_ms: int
     receipt_id: str | None = None
     items: tuple[Item, ...] = ()
+    build_id: str = ""
 
 
 @dataclass
@@ -132,6 +134,8 @@ class Group:
     mentions: set[tuple[str, str]] = field(default_factory=set)
     episode_edges: dict[str, tuple[str, ...]] = field(default_factory=dict)
     vectors: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    builds: dict[str, Any] = field(default_factory=dict)  # see model_communities.py
+    current_build: str | None = None
 
     @property
     def head(self) -> GroupHead:

@@ -10,11 +10,11 @@ from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged
 from kgsvc.domain.items import ItemState
 from kgsvc.domain.model import Entity, Episode, Fact
 from kgsvc.stores.protocol import WHOLE, Changes, EpisodeCut, GroupDump, IndexedFact, StoreInfo
-from tests.support.model_history import ModelHistory
+from tests.support.model_communities import ModelCommunities
 from tests.support.model_rows import GROUP_DELETED, Answer, Group
 
 
-class ModelGraph(ModelHistory):
+class ModelGraph(ModelCommunities):
     """Reading the context of a plan, writing its delta."""
 
     async def names(self, group_id: str, name_keys: Collection[str], uuids: Collection[str] = ()) -> NameView:

@@ -14,6 +14,7 @@ from types import ModuleType
 from kgsvc.stores.conformance import (
     accept,
     changes,
+    communities,
     context,
     delete,
     facts,
@@ -39,7 +40,7 @@ SIBLINGS = ("", "-2", "-3")  # group ids that a check may use beside its own
 
 _AREAS = (
     accept, idempotency, receipts, listing, leases, starting, transitions, context,
-    writes, guards, facts, changes, history, delete, values,
+    writes, guards, facts, changes, history, communities, delete, values,
 )  # fmt: skip
 
 

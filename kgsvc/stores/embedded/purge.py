@@ -28,6 +28,19 @@ _BY_ID = (
         (SELECT id FROM entity_vectors WHERE id BETWEEN ?1 AND ?2 LIMIT 300)
     """,
     "DELETE FROM entities WHERE id IN (SELECT id FROM entities WHERE id BETWEEN ?1 AND ?2 LIMIT 300)",
+    """
+    DELETE FROM community_members WHERE community_id BETWEEN ?1 AND ?2 AND community_id IN
+        (SELECT community_id FROM community_members WHERE community_id BETWEEN ?1 AND ?2 LIMIT 300)
+    """,
+    """
+    DELETE FROM community_facts WHERE community_id BETWEEN ?1 AND ?2 AND community_id IN
+        (SELECT community_id FROM community_facts WHERE community_id BETWEEN ?1 AND ?2 LIMIT 300)
+    """,
+    """
+    DELETE FROM community_vectors WHERE id IN
+        (SELECT id FROM community_vectors WHERE id BETWEEN ?1 AND ?2 LIMIT 300)
+    """,
+    "DELETE FROM communities WHERE id IN (SELECT id FROM communities WHERE id BETWEEN ?1 AND ?2 LIMIT 300)",
 )
 _BY_GID = (
     """
@@ -41,6 +54,11 @@ _BY_GID = (
     DELETE FROM answers WHERE gid = ?1 AND (operation, key) IN
         (SELECT operation, key FROM answers WHERE gid = ?1 LIMIT 500)
     """,
+    """
+    DELETE FROM community_builds WHERE gid = ?1 AND build_id IN
+        (SELECT build_id FROM community_builds WHERE gid = ?1 LIMIT 500)
+    """,
+    "DELETE FROM community_current WHERE gid = ?1",
 )
 
 

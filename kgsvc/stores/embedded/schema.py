@@ -8,6 +8,8 @@ group a new gid: what hangs on the old one is invisible from then on.
 partial on it, so finished items cost the queue nothing.
 """
 
+from kgsvc.stores.embedded.schema_communities import COMMUNITIES
+
 ID_BITS = 32
 
 _FIRST = """
@@ -132,5 +134,5 @@ CREATE INDEX mentions_entity ON mentions (entity_id);
 CREATE INDEX names_entity ON names (entity_id);
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _DETAIL, _HANGING)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _DETAIL, _HANGING, COMMUNITIES)
 SCHEMA_VERSION = len(MIGRATIONS)

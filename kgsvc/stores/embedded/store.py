@@ -6,6 +6,8 @@ from pathlib import Path
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.stores.embedded.admin import Admin
+from kgsvc.stores.embedded.communities import Communities
+from kgsvc.stores.embedded.candidates import CandidateReads
 from kgsvc.stores.embedded.graph import Graph
 from kgsvc.stores.embedded.history import History
 from kgsvc.stores.embedded.intake import Intake
@@ -16,7 +18,7 @@ from kgsvc.stores.embedded.search import Search
 from kgsvc.stores.embedded.writer import Writer
 
 
-class EmbeddedStore(Intake, Receipts, Queue, Graph, History, Search, Admin):
+class EmbeddedStore(Intake, Receipts, Queue, Graph, CandidateReads, History, Communities, Search, Admin):
     """Every protocol of stores/protocol.py on one SQLite file; several processes may open it at once.
 
     Not for network file systems: the log is shared through memory mapped from the file.

@@ -33,7 +33,7 @@ _CLOSE_GROUP: LiteralString = """
     SET g.lock = 0
     SET g.epoch = g.epoch + 1, g.rev = g.rev + 1, g.purging = true,
         g.last_ms = CASE WHEN g.last_ms >= $p.now_ms THEN g.last_ms + 1 ELSE $p.now_ms END,
-        g.owner_id = null, g.owner_token = g.owner_token + 1
+        g.owner_id = null, g.owner_token = g.owner_token + 1, g.communities = null
     WITH g
     MATCH (a:KgActivity {shard: $p.shard})
     SET a.lock = 0
@@ -106,6 +106,33 @@ _PURGE: tuple[LiteralString, ...] = (
     WHERE k.group_id = $p.group_id AND k.epoch < $p.epoch AND k.operation IS NOT NULL AND k.key IS NOT NULL
     WITH k LIMIT $p.batch
     DELETE k
+    RETURN count(*)
+    """,
+    """
+    MATCH (b:KgBuild)
+    WHERE b.group_id = $p.group_id AND b.epoch < $p.epoch AND b.build_id IS NOT NULL
+    WITH b LIMIT $p.batch
+    DELETE b
+    RETURN count(*)
+    """,
+    """
+    MATCH (c:Community)
+    WHERE c.group_id = $p.group_id AND c.epoch < $p.epoch AND c.build IS NOT NULL AND c.uuid IS NOT NULL
+    WITH c LIMIT $p.batch
+    DETACH DELETE c
+    RETURN count(*)
+    """,
+    """
+    MATCH (d:KgDraft)
+    WHERE d.group_id = $p.group_id AND d.epoch < $p.epoch AND d.build IS NOT NULL AND d.uuid IS NOT NULL
+    WITH d LIMIT $p.batch
+    DETACH DELETE d
+    RETURN count(*)
+    """,
+    """
+    MATCH (c:KgReplaced) WHERE c.group_id = $p.group_id AND c.epoch < $p.epoch
+    WITH c LIMIT $p.batch
+    DETACH DELETE c
     RETURN count(*)
     """,
 )

@@ -8,6 +8,7 @@ from kgsvc.domain.delta import GraphDelta, GroupHead, Guard, StaleItems
 from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged, Violation
 from kgsvc.domain.identity import digest
 from kgsvc.stores.neo4j.base import Base, Row, Tx
+from kgsvc.stores.neo4j.candidates import WRITE_NAME_TOKENS, name_token_rows
 from kgsvc.stores.neo4j.rows import SET_ENTITY, SET_FACT, calendar, entity_row, fact_row
 from kgsvc.stores.neo4j.transitions import WRITE_TRANSITIONS, transition_rows
 
@@ -71,6 +72,20 @@ _WRITE: LiteralString = (
         DELETE r
     }
     CALL () {
+        UNWIND $p.removed AS row
+        MATCH (c:Community) USING INDEX SEEK c:Community(group_id, epoch, build, uuid)
+        WHERE c.group_id = $p.group_id AND c.epoch = $p.epoch AND c.build IS NOT NULL AND c.uuid IS NOT NULL
+            AND row.uuid IN c.facts
+        SET c.summary = ''
+    }
+    CALL () {
+        UNWIND $p.removed AS row
+        MATCH (d:KgDraft) USING INDEX SEEK d:KgDraft(group_id, epoch, build, uuid)
+        WHERE d.group_id = $p.group_id AND d.epoch = $p.epoch AND d.build IS NOT NULL AND d.uuid IS NOT NULL
+            AND row.uuid IN d.facts
+        SET d.summary = ''
+    }
+    CALL () {
         UNWIND $p.entities AS row
         MERGE (n:Entity {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch})
     """
@@ -92,6 +107,9 @@ _WRITE: LiteralString = (
         MERGE (k:KgName {group_id: $p.group_id, epoch: $p.epoch, key: row.key})
         SET k.name_key = row.name_key, k.entity_uuid = row.entity_uuid
     }
+    """
+    + WRITE_NAME_TOKENS
+    + """
     CALL () {
         UNWIND $p.moved AS row
         MATCH ()-[old:RELATES_TO {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch}]->()
@@ -266,6 +284,7 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "names": [
             {"key": digest(key), "name_key": key, "entity_uuid": uuid} for key, uuid in delta.names.items()
         ],
+        "name_tokens": name_token_rows(delta.names),
         "created": [fact for fact in facts if fact[0] not in ends],
         "replaced": [fact for fact in facts if fact[0] in ends],
         "moved": [fact[:3] for fact in facts if ends.get(fact[0], fact[1:3]) != fact[1:3]],

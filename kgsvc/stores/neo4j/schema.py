@@ -72,5 +72,18 @@ _NAMES: tuple[LiteralString, ...] = (
     "CREATE INDEX kgsvc_name_owner IF NOT EXISTS FOR (k:KgName) ON (k.group_id, k.epoch, k.entity_uuid)",
 )
 
-MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (_FIRST, _NAMES)
+# KgBuild: a build of communities, with `next_ms` while it is not over; KgDraft: a community before it is
+# published; KgReplaced: one that was, until it is removed.
+_COMMUNITIES: tuple[LiteralString, ...] = (
+    "CREATE CONSTRAINT kgsvc_build IF NOT EXISTS FOR (b:KgBuild)"
+    " REQUIRE (b.group_id, b.epoch, b.build_id) IS UNIQUE",
+    "CREATE INDEX kgsvc_build_open IF NOT EXISTS FOR (b:KgBuild) ON (b.group_id, b.epoch, b.next_ms)",
+    "CREATE INDEX kgsvc_build_due IF NOT EXISTS FOR (b:KgBuild) ON (b.next_ms)",
+    "CREATE CONSTRAINT kgsvc_draft IF NOT EXISTS FOR (d:KgDraft)"
+    " REQUIRE (d.group_id, d.epoch, d.build, d.uuid) IS UNIQUE",
+    "CREATE INDEX kgsvc_community IF NOT EXISTS FOR (c:Community) ON (c.group_id, c.epoch, c.build, c.uuid)",
+    "CREATE INDEX kgsvc_replaced IF NOT EXISTS FOR (c:KgReplaced) ON (c.group_id, c.epoch)",
+)
+
+MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (_FIRST, _NAMES, _COMMUNITIES)
 SCHEMA_VERSION = len(MIGRATIONS)

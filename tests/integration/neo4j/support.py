@@ -38,7 +38,9 @@ async def until_blocked(driver: AsyncDriver, count: int = 1) -> None:
             await asyncio.sleep(0.02)
 
 
-_MODULES = ("admin", "apply", "graph", "history", "intake", "queue", "receipts", "search")
+_MODULES = (
+    "admin", "apply", "builds", "communities", "graph", "history", "intake", "queue", "receipts", "search",
+)  # fmt: skip
 _CLAUSES = ("MATCH", "MERGE", "UNWIND", "CALL ()")
 _BY_INTENT = {  # a handful of counters; all groups for whoever asks for all groups; the first of an order
     "_ACTIVITY": {"NodeByLabelScan"},

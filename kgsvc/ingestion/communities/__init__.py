@@ -1,0 +1,1 @@
+"""Building communities: read the graph, detect, draft, describe, publish."""

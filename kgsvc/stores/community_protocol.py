@@ -1,0 +1,91 @@
+"""What builds of communities ask of a store; part of stores/protocol.py and under its general promises.
+
+A build is a durable record of its group. Whoever works on it holds its lease; drafts are written under the
+lease and seen by nobody until `publish` puts them in the place of the communities before, at once. What a
+deleted group had is gone: its builds are not found, and a lease on one is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from kgsvc.domain.communities import (
+    BuildLease,
+    BuildRequest,
+    BuildWork,
+    CommunityBuild,
+    CommunityPage,
+    Described,
+    Draft,
+    Links,
+)
+from kgsvc.domain.delta import Claim
+
+
+class BuildStore(Protocol):
+    """Builds and their leases."""
+
+    async def request_builds(
+        self, requests: Sequence[BuildRequest], claim: Claim | None = None
+    ) -> list[CommunityBuild]:
+        """Record a PENDING build for each group, or find the one that is not over; all in one transaction,
+        the results in order. Groups are distinct; one without a record gets it. A `claim` known in a group
+        with the same input gives the build it was used for, as it is now; with another input: Conflict."""
+
+    async def build(self, group_id: str, build_id: str) -> CommunityBuild | None:
+        """The build, None if the group has none of this id."""
+
+    async def open_builds(self, now_ms: int, limit: int) -> list[BuildWork]:
+        """Builds that are not over and not put off beyond `now_ms`, the longest waiting first."""
+
+    async def claim_build(self, seen: BuildWork, owner_id: str, now_ms: int) -> BuildLease | None:
+        """Take the lease if the record still is as `seen` and the build is not over: new token = token + 1,
+        state RUNNING, one attempt more; None when somebody was faster."""
+
+    async def renew_build(self, lease: BuildLease) -> bool:
+        """Move the renewal counter; False when the lease is no longer held."""
+
+    async def release_build(self, lease: BuildLease, now_ms: int) -> None:
+        """Give the build up for somebody else, PENDING, the attempt taken back. Nothing if it is not held."""
+
+    async def fail_build(self, lease: BuildLease, reason: str, now_ms: int, next_ms: int | None) -> None:
+        """The attempt failed: PENDING until `next_ms`, or (None) FAILED for good. LeaseLost."""
+
+
+class DraftStore(Protocol):
+    """Communities while they are built."""
+
+    async def links(self, group_id: str, at_ms: int, after_rev: int, limit: int) -> Links:
+        """Facts written after `after_rev` by ascending rev, about `limit` of them (all of one rev together).
+        Current: not expired, begun at `at_ms` and not ended by then."""
+
+    async def clear_drafts(self, lease: BuildLease) -> None:
+        """Forget the drafts of the build. LeaseLost."""
+
+    async def put_drafts(self, lease: BuildLease, drafts: Sequence[Draft]) -> None:
+        """Store drafts. One of a known uuid adds its members to those there; members that are no entity of
+        the group are passed over. LeaseLost."""
+
+    async def end_drafts(self, lease: BuildLease, count: int, now_ms: int) -> None:
+        """All `count` drafts are stored: the build shows them and is never detected again. The attempts
+        count from here. LeaseLost."""
+
+    async def drafts(self, lease: BuildLease, limit: int) -> list[Draft]:
+        """Drafts without description by uuid, without their members."""
+
+    async def describe(self, lease: BuildLease, described: Sequence[Described], now_ms: int) -> None:
+        """Give drafts their name, summary and vector; the build shows them as summarised. The attempts count
+        from here. LeaseLost."""
+
+    async def publish(self, lease: BuildLease, now_ms: int) -> None:
+        """The drafts become the group's communities and the build COMPLETED, in one commit; what was there
+        before is removed afterwards, which the next `publish` of the group catches up on. LeaseLost."""
+
+
+class CommunityStore(BuildStore, DraftStore, Protocol):
+    """Both, and reading the result."""
+
+    async def communities(self, group_id: str, limit: int, after: str, build_id: str | None) -> CommunityPage:
+        """Up to `limit` communities by uuid behind `after`, of the build that was published last. When that
+        is not `build_id` (None: any), the page names it and is empty."""

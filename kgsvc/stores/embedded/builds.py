@@ -1,0 +1,194 @@
+"""Builds of communities and their leases (BuildStore)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import apsw
+
+from kgsvc.domain.communities import (
+    BuildLease,
+    BuildRequest,
+    BuildState,
+    BuildWork,
+    CommunityBuild,
+)
+from kgsvc.domain.delta import Claim
+from kgsvc.domain.errors import LeaseLost
+from kgsvc.stores.embedded.answers import Key, keep_answer, known_answer
+from kgsvc.stores.embedded.base import Base
+from kgsvc.stores.embedded.groups import make_group
+from kgsvc.stores.embedded.sql import Row, all_rows, first_row
+
+_BUILD = """
+    SELECT b.build_id, g.group_id, b.state, b.created_ms, b.updated_ms, b.found, b.summarised, b.reason
+    FROM community_builds b JOIN groups g ON g.gid = b.gid
+"""
+
+
+class Builds(Base):
+    """BuildStore."""
+
+    async def request_builds(
+        self, requests: Sequence[BuildRequest], claim: Claim | None = None
+    ) -> list[CommunityBuild]:
+        """See BuildStore."""
+        return await self._write(_request_builds, requests, claim)
+
+    async def build(self, group_id: str, build_id: str) -> CommunityBuild | None:
+        """See BuildStore."""
+        return await self._read(_build, group_id, build_id)
+
+    async def open_builds(self, now_ms: int, limit: int) -> list[BuildWork]:
+        """See BuildStore."""
+        return await self._read(_open_builds, now_ms, limit)
+
+    async def claim_build(self, seen: BuildWork, owner_id: str, now_ms: int) -> BuildLease | None:
+        """See BuildStore."""
+        return await self._write(_claim_build, seen, owner_id, now_ms)
+
+    async def renew_build(self, lease: BuildLease) -> bool:
+        """See BuildStore."""
+        return await self._write(_renew_build, lease)
+
+    async def release_build(self, lease: BuildLease, now_ms: int) -> None:
+        """See BuildStore."""
+        await self._write(_release_build, lease, now_ms)
+
+    async def fail_build(self, lease: BuildLease, reason: str, now_ms: int, next_ms: int | None) -> None:
+        """See BuildStore."""
+        await self._write(_fail_build, lease, reason, now_ms, next_ms)
+
+
+def held(db: apsw.Connection, lease: BuildLease) -> int:
+    """The gid of the lease's group. LeaseLost."""
+    row = first_row(
+        db,
+        """
+        SELECT b.gid FROM community_builds b JOIN groups g ON g.gid = b.gid
+        WHERE g.group_id = ? AND g.epoch = ? AND b.build_id = ? AND b.token = ? AND b.owner_id = ?
+            AND b.next_ms IS NOT NULL
+        """,
+        (lease.group_id, lease.epoch, lease.build_id, lease.token, lease.owner_id),
+    )
+    if row is None:
+        raise LeaseLost("the build is another process's, or its group was deleted")
+    return int(row[0])
+
+
+def _request_builds(
+    db: apsw.Connection, requests: Sequence[BuildRequest], claim: Claim | None
+) -> list[CommunityBuild]:
+    return [_request_build(db, request, claim) for request in requests]
+
+
+def _request_build(db: apsw.Connection, request: BuildRequest, claim: Claim | None) -> CommunityBuild:
+    gid = make_group(db, request.group_id).gid
+    key = None
+    if claim is not None:
+        key = Key(claim.operation, claim.key, claim.input_hash, claim.now_ms, claim.dedup_window_ms)
+        answer = known_answer(db, gid, key)
+        if answer is not None:
+            return _known(db, request.group_id, answer.items[0][1])
+    row = first_row(db, "SELECT build_id FROM community_builds WHERE gid = ? AND next_ms IS NOT NULL", (gid,))
+    build_id = request.build_id if row is None else row[0]
+    if row is None:
+        db.execute(
+            """
+            INSERT INTO community_builds (gid, build_id, state, created_ms, updated_ms, next_ms)
+            VALUES (?1, ?2, 'pending', ?3, ?3, ?3)
+            """,
+            (gid, build_id, request.now_ms),
+        )
+        db.execute("UPDATE totals SET activity = activity + 1 WHERE id = 1")
+    if key is not None:
+        keep_answer(db, gid, key, items=((0, build_id),))
+    return _known(db, request.group_id, build_id)
+
+
+def _known(db: apsw.Connection, group_id: str, build_id: str) -> CommunityBuild:
+    found = _build(db, group_id, build_id)
+    if found is None:  # keys and builds go together, with their group
+        raise LeaseLost("the build is gone")
+    return found
+
+
+def _build(db: apsw.Connection, group_id: str, build_id: str) -> CommunityBuild | None:
+    row = first_row(db, _BUILD + "WHERE g.group_id = ? AND b.build_id = ?", (group_id, build_id))
+    return None if row is None else _build_of(row)
+
+
+def _build_of(row: Row) -> CommunityBuild:
+    return CommunityBuild(row[0], row[1], BuildState(row[2]), *row[3:])
+
+
+def _open_builds(db: apsw.Connection, now_ms: int, limit: int) -> list[BuildWork]:
+    rows = all_rows(
+        db,
+        """
+        SELECT b.build_id, g.group_id, b.token, b.owner_id, b.renewals
+        FROM community_builds b JOIN groups g ON g.gid = b.gid
+        WHERE b.next_ms <= ? ORDER BY b.next_ms, b.build_id LIMIT ?
+        """,
+        (now_ms, limit),
+    )
+    return [BuildWork(*row) for row in rows]
+
+
+def _claim_build(db: apsw.Connection, seen: BuildWork, owner_id: str, now_ms: int) -> BuildLease | None:
+    rows = all_rows(
+        db,
+        """
+        UPDATE community_builds SET token = token + 1, owner_id = ?1, state = 'running',
+            attempts = attempts + 1, updated_ms = ?2
+        WHERE gid = (SELECT gid FROM groups WHERE group_id = ?3) AND build_id = ?4 AND token = ?5
+            AND renewals = ?6 AND owner_id IS ?7 AND next_ms IS NOT NULL
+        RETURNING token, (SELECT epoch FROM groups WHERE group_id = ?3), attempts, created_ms, drafted
+        """,
+        (owner_id, now_ms, seen.group_id, seen.build_id, seen.token, seen.renewals, seen.owner_id),
+    )
+    if not rows:
+        return None
+    token, epoch, attempts, created_ms, drafted = rows[0]
+    return BuildLease(
+        seen.build_id, seen.group_id, owner_id, token, epoch, attempts, created_ms, bool(drafted)
+    )
+
+
+def _renew_build(db: apsw.Connection, lease: BuildLease) -> bool:
+    db.execute(
+        """
+        UPDATE community_builds SET renewals = renewals + 1
+        WHERE gid = (SELECT gid FROM groups WHERE group_id = ? AND epoch = ?) AND build_id = ?
+            AND token = ? AND owner_id = ? AND next_ms IS NOT NULL
+        """,
+        (lease.group_id, lease.epoch, lease.build_id, lease.token, lease.owner_id),
+    )
+    return db.changes() > 0
+
+
+def _release_build(db: apsw.Connection, lease: BuildLease, now_ms: int) -> None:
+    db.execute(
+        """
+        UPDATE community_builds SET owner_id = NULL, state = 'pending', attempts = max(attempts - 1, 0),
+            updated_ms = ?
+        WHERE gid = (SELECT gid FROM groups WHERE group_id = ? AND epoch = ?) AND build_id = ?
+            AND token = ? AND owner_id = ? AND next_ms IS NOT NULL
+        """,
+        (now_ms, lease.group_id, lease.epoch, lease.build_id, lease.token, lease.owner_id),
+    )
+    db.execute("UPDATE totals SET activity = activity + 1 WHERE id = 1")
+
+
+def _fail_build(
+    db: apsw.Connection, lease: BuildLease, reason: str, now_ms: int, next_ms: int | None
+) -> None:
+    gid = held(db, lease)
+    db.execute(
+        """
+        UPDATE community_builds SET owner_id = NULL, reason = ?1, updated_ms = ?2, next_ms = ?3,
+            state = CASE WHEN ?3 IS NULL THEN 'failed' ELSE 'pending' END
+        WHERE gid = ?4 AND build_id = ?5
+        """,
+        (reason, now_ms, next_ms, gid, lease.build_id),
+    )

@@ -1,0 +1,270 @@
+"""Drafts of communities, publishing and listing them (DraftStore, CommunityStore)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import apsw
+
+from kgsvc.domain.communities import (
+    MEMBERS_SHOWN,
+    BuildLease,
+    Community,
+    CommunityPage,
+    Described,
+    Draft,
+    Link,
+    Links,
+)
+from kgsvc.stores.embedded.builds import Builds, held
+from kgsvc.stores.embedded.groups import find_group, take_ids
+from kgsvc.stores.embedded.rows import json_list
+from kgsvc.stores.embedded.sql import all_rows, first_row, one_row
+
+
+class Communities(Builds):
+    """CommunityStore."""
+
+    async def links(self, group_id: str, at_ms: int, after_rev: int, limit: int) -> Links:
+        """See DraftStore."""
+        return await self._read(_links, group_id, at_ms, after_rev, limit)
+
+    async def clear_drafts(self, lease: BuildLease) -> None:
+        """See DraftStore."""
+        while await self._write(_clear_some, lease):
+            pass
+
+    async def put_drafts(self, lease: BuildLease, drafts: Sequence[Draft]) -> None:
+        """See DraftStore."""
+        await self._write(_put_drafts, lease, drafts)
+
+    async def end_drafts(self, lease: BuildLease, count: int, now_ms: int) -> None:
+        """See DraftStore."""
+        await self._write(_end_drafts, lease, count, now_ms)
+
+    async def drafts(self, lease: BuildLease, limit: int) -> list[Draft]:
+        """See DraftStore."""
+        return await self._read(_drafts, lease, limit)
+
+    async def describe(self, lease: BuildLease, described: Sequence[Described], now_ms: int) -> None:
+        """See DraftStore."""
+        await self._write(_describe, lease, described, now_ms)
+
+    async def publish(self, lease: BuildLease, now_ms: int) -> None:
+        """See DraftStore."""
+        gid = await self._write(_publish, lease, now_ms)
+        while await self._write(_sweep_some, gid):
+            pass
+
+    async def communities(self, group_id: str, limit: int, after: str, build_id: str | None) -> CommunityPage:
+        """See CommunityStore."""
+        return await self._read(_communities, group_id, limit, after, build_id)
+
+
+def _links(db: apsw.Connection, group_id: str, at_ms: int, after_rev: int, limit: int) -> Links:
+    group = find_group(db, group_id)
+    if group is None:
+        return Links((), 0)
+    row = first_row(
+        db,
+        "SELECT rev FROM facts WHERE gid = ? AND rev > ? ORDER BY rev LIMIT 1 OFFSET ?",
+        (group.gid, after_rev, max(limit, 1) - 1),
+    )
+    upto_rev = group.rev if row is None else int(row[0])
+    rows = all_rows(
+        db,
+        """
+        SELECT f.uuid, s.uuid, t.uuid, f.expired_ms IS NULL AND coalesce(f.valid_ms, f.reference_ms) <= ?1
+            AND (f.invalid_ms IS NULL OR f.invalid_ms > ?1)
+        FROM facts f JOIN entities s ON s.id = f.source_id JOIN entities t ON t.id = f.target_id
+        WHERE f.gid = ?2 AND f.rev > ?3 AND f.rev <= ?4 ORDER BY f.rev, f.uuid
+        """,
+        (at_ms, group.gid, after_rev, upto_rev),
+    )
+    links = tuple(Link(fact, source, target, bool(current)) for fact, source, target, current in rows)
+    return Links(links, upto_rev, upto_rev < group.rev)
+
+
+def _clear_some(db: apsw.Connection, lease: BuildLease) -> bool:
+    gid = held(db, lease)
+    rows = all_rows(
+        db, "SELECT id FROM communities WHERE gid = ? AND build_id = ? LIMIT 100", (gid, lease.build_id)
+    )
+    return _remove(db, [(row[0],) for row in rows])
+
+
+def _remove(db: apsw.Connection, ids: Sequence[tuple[int]]) -> bool:
+    db.executemany("DELETE FROM community_members WHERE community_id = ?", ids)
+    db.executemany("DELETE FROM community_facts WHERE community_id = ?", ids)
+    db.executemany("DELETE FROM community_vectors WHERE id = ?", ids)
+    db.executemany("DELETE FROM communities WHERE id = ?", ids)
+    return bool(ids)
+
+
+def _put_drafts(db: apsw.Connection, lease: BuildLease, drafts: Sequence[Draft]) -> None:
+    gid = held(db, lease)
+    for draft in drafts:
+        row_id = _draft_id(db, gid, lease, draft)
+        db.execute(
+            """
+            INSERT OR IGNORE INTO community_members (community_id, entity_id)
+            SELECT ?, id FROM entities WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))
+            """,
+            (row_id, gid, json_list(draft.members)),
+        )
+        db.execute(
+            """
+            INSERT OR IGNORE INTO community_facts (community_id, fact_id)
+            SELECT ?, id FROM facts WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))
+            """,
+            (row_id, gid, json_list(draft.facts)),
+        )
+
+
+def _draft_id(db: apsw.Connection, gid: int, lease: BuildLease, draft: Draft) -> int:
+    known = first_row(
+        db,
+        "SELECT id FROM communities WHERE gid = ? AND build_id = ? AND uuid = ?",
+        (gid, lease.build_id, draft.uuid),
+    )
+    if known is not None:
+        return int(known[0])
+    (row_id,) = take_ids(db, gid, 1)
+    plan = json.dumps([draft.hubs, draft.facts, draft.by_model], ensure_ascii=False)
+    db.execute(
+        "INSERT INTO communities (id, gid, build_id, uuid, created_ms, plan) VALUES (?, ?, ?, ?, ?, ?)",
+        (row_id, gid, lease.build_id, draft.uuid, lease.created_ms, plan),
+    )
+    return row_id
+
+
+def _end_drafts(db: apsw.Connection, lease: BuildLease, count: int, now_ms: int) -> None:
+    db.execute(
+        """
+        UPDATE community_builds SET drafted = 1, found = ?, attempts = 1, updated_ms = ?
+        WHERE gid = ? AND build_id = ?
+        """,
+        (count, now_ms, held(db, lease), lease.build_id),
+    )
+
+
+def _drafts(db: apsw.Connection, lease: BuildLease, limit: int) -> list[Draft]:
+    rows = all_rows(
+        db,
+        """
+        SELECT c.uuid, c.plan FROM communities c JOIN groups g ON g.gid = c.gid
+        WHERE g.group_id = ? AND c.build_id = ? AND c.described = 0 ORDER BY c.uuid LIMIT ?
+        """,
+        (lease.group_id, lease.build_id, limit),
+    )
+    drafts = []
+    for uuid, plan in rows:
+        hubs, facts, by_model = json.loads(plan)
+        drafts.append(Draft(uuid, (), tuple(hubs), tuple(facts), by_model))
+    return drafts
+
+
+def _describe(db: apsw.Connection, lease: BuildLease, described: Sequence[Described], now_ms: int) -> None:
+    gid = held(db, lease)
+    done = 0
+    for each in described:
+        rows = all_rows(
+            db,
+            """
+            UPDATE communities SET name = ?, summary = ?, described = 1
+            WHERE gid = ? AND build_id = ? AND uuid = ? AND described = 0 RETURNING id
+            """,
+            (each.name, each.summary, gid, lease.build_id, each.uuid),
+        )
+        done += len(rows)
+        db.executemany(
+            "INSERT OR REPLACE INTO community_vectors (id, space, vector) VALUES (?, ?, ?)",
+            [(row_id, each.space, each.vector) for (row_id,) in rows if each.vector is not None],
+        )
+    db.execute(
+        """
+        UPDATE community_builds SET summarised = summarised + ?, attempts = 1, updated_ms = ?
+        WHERE gid = ? AND build_id = ?
+        """,
+        (done, now_ms, gid, lease.build_id),
+    )
+
+
+def _publish(db: apsw.Connection, lease: BuildLease, now_ms: int) -> int:
+    gid = held(db, lease)
+    db.execute(
+        """
+        INSERT INTO community_current (gid, build_id) VALUES (?, ?)
+        ON CONFLICT (gid) DO UPDATE SET build_id = excluded.build_id
+        """,
+        (gid, lease.build_id),
+    )
+    db.execute(
+        """
+        UPDATE community_builds SET state = 'completed', next_ms = NULL, owner_id = NULL, reason = NULL,
+            updated_ms = ?
+        WHERE gid = ? AND build_id = ?
+        """,
+        (now_ms, gid, lease.build_id),
+    )
+    return gid
+
+
+def _sweep_some(db: apsw.Connection, gid: int) -> bool:
+    """Remove some communities of builds that are over and not the current one; False when there are none."""
+    rows = all_rows(
+        db,
+        """
+        SELECT c.id FROM community_builds b JOIN communities c ON c.gid = b.gid AND c.build_id = b.build_id
+        WHERE b.gid = ?1 AND b.next_ms IS NULL
+            AND b.build_id IS NOT (SELECT build_id FROM community_current WHERE gid = ?1)
+        LIMIT 100
+        """,
+        (gid,),
+    )
+    return _remove(db, [(row[0],) for row in rows])
+
+
+def _communities(
+    db: apsw.Connection, group_id: str, limit: int, after: str, build_id: str | None
+) -> CommunityPage:
+    current = first_row(
+        db,
+        """
+        SELECT c.gid, c.build_id FROM community_current c JOIN groups g ON g.gid = c.gid
+        WHERE g.group_id = ?
+        """,
+        (group_id,),
+    )
+    if current is None:
+        return CommunityPage(None, ())
+    gid, present = current
+    if build_id not in (None, present):
+        return CommunityPage(present, ())
+    rows = all_rows(
+        db,
+        """
+        SELECT id, uuid, name, summary, created_ms FROM communities
+        WHERE gid = ? AND build_id = ? AND uuid > ? ORDER BY uuid LIMIT ?
+        """,
+        (gid, present, after, limit + 1),
+    )
+    found = []
+    for row_id, uuid, name, summary, created_ms in rows[:limit]:
+        (count,) = one_row(db, "SELECT count(*) FROM community_members WHERE community_id = ?", (row_id,))
+        members = _members(db, row_id)
+        found.append(Community(uuid, group_id, name, summary, created_ms, count, members))
+    return CommunityPage(present, tuple(found), len(rows) > limit)
+
+
+def _members(db: apsw.Connection, row_id: int) -> tuple[str, ...]:
+    rows = all_rows(
+        db,
+        """
+        SELECT e.uuid FROM community_members m JOIN entities e ON e.id = m.entity_id
+        WHERE m.community_id = ? ORDER BY e.uuid LIMIT ?
+        """,
+        (row_id, MEMBERS_SHOWN),
+    )
+    return tuple(row[0] for row in rows)

@@ -1,0 +1,247 @@
+"""Builds of communities and their leases (BuildStore)."""
+
+from __future__ import annotations
+
+import uuid as uuids
+from collections.abc import Sequence
+from typing import Any, LiteralString
+
+from kgsvc.domain.communities import (
+    BuildLease,
+    BuildRequest,
+    BuildState,
+    BuildWork,
+    CommunityBuild,
+)
+from kgsvc.domain.delta import Claim
+from kgsvc.domain.errors import Conflict, LeaseLost, Violation
+from kgsvc.stores.neo4j.base import Base, Row, Tx
+
+_BUILD_COLUMNS = (
+    "b.build_id, b.group_id, b.state, b.created_ms, b.updated_ms, b.found, b.summarised, b.reason"
+)
+
+_ASK: LiteralString = """
+    MERGE (g:KgGroup {group_id: $p.group_id})
+    ON CREATE SET g.rev = 0, g.epoch = 0, g.last_ms = 0,
+        g.owner_token = 0, g.renewals = 0, g.served_ms = 0
+    SET g.lock = 0
+    WITH g.epoch AS epoch
+    CALL (epoch) {
+        UNWIND $p.claims AS claim
+        MATCH (k:KgIdempotency
+            {group_id: $p.group_id, epoch: epoch, operation: claim.operation, key: claim.key})
+        WHERE k.expires_ms > claim.now_ms
+        RETURN collect([k.input_hash, k.uuids[0]]) AS answers
+    }
+    CALL (epoch) {
+        MATCH (b:KgBuild) USING INDEX SEEK b:KgBuild(group_id, epoch, next_ms)
+        WHERE b.group_id = $p.group_id AND b.epoch = epoch AND b.next_ms IS NOT NULL
+        RETURN collect(b.build_id) AS under_way
+    }
+    RETURN epoch, answers, under_way
+    """
+
+_RECORD: LiteralString = """
+    MERGE (b:KgBuild {group_id: $p.group_id, epoch: $p.epoch, build_id: $p.build_id})
+    ON CREATE SET b.state = 'pending', b.created_ms = $p.now_ms, b.updated_ms = $p.now_ms,
+        b.next_ms = $p.now_ms, b.attempts = 0, b.token = 0, b.renewals = 0, b.drafted = false, b.found = 0,
+        b.summarised = 0
+    WITH b
+    MATCH (a:KgActivity {shard: $p.shard})
+    SET a.lock = 0
+    SET a.count = a.count + 1
+    """
+
+_KEEP_KEY: LiteralString = """
+    MERGE (k:KgIdempotency
+        {group_id: $p.group_id, epoch: $p.epoch, operation: $p.operation, key: $p.key})
+    SET k.input_hash = $p.input_hash, k.expires_ms = $p.expires_ms, k.receipt_id = '',
+        k.uuids = [$p.build_id], k.seqs = [0]
+    """
+
+_READ_BUILD: LiteralString = (
+    """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    MATCH (b:KgBuild {group_id: $p.group_id, epoch: g.epoch, build_id: $p.build_id})
+    RETURN """
+    + _BUILD_COLUMNS
+)
+
+_OPEN: LiteralString = """
+    MATCH (b:KgBuild) USING INDEX SEEK b:KgBuild(next_ms) WHERE b.next_ms <= $p.now_ms
+    MATCH (g:KgGroup {group_id: b.group_id}) USING INDEX SEEK g:KgGroup(group_id)
+    WHERE g.epoch = b.epoch
+    RETURN b.build_id, b.group_id, b.token, b.owner_id, b.renewals
+    ORDER BY b.next_ms, b.build_id LIMIT $p.limit
+    """
+
+# `claim` names this very call: run again after a lost answer it finds its own lease.
+_CLAIM_BUILD: LiteralString = """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    MATCH (b:KgBuild {group_id: $p.group_id, epoch: g.epoch, build_id: $p.build_id})
+    SET b.lock = 0
+    WITH g, b
+    WHERE b.next_ms IS NOT NULL AND (b.claim = $p.claim OR (b.token = $p.token
+        AND b.renewals = $p.renewals
+        AND (b.owner_id = $p.seen_owner OR (b.owner_id IS NULL AND $p.seen_owner IS NULL))))
+    SET b.attempts = b.attempts + CASE WHEN b.claim = $p.claim THEN 0 ELSE 1 END
+    SET b.token = $p.token + 1, b.owner_id = $p.owner_id, b.claim = $p.claim, b.state = 'running',
+        b.updated_ms = $p.now_ms
+    RETURN g.epoch, b.attempts, b.created_ms, b.drafted
+    """
+
+_HELD: LiteralString = """
+    MATCH (g:KgGroup {group_id: $p.group_id}) WHERE g.epoch = $p.epoch
+    MATCH (b:KgBuild {group_id: $p.group_id, epoch: $p.epoch, build_id: $p.build_id})
+    SET b.lock = 0
+    WITH g, b WHERE b.token = $p.token AND b.owner_id = $p.owner_id AND b.next_ms IS NOT NULL
+    """
+
+_RENEW_BUILD: LiteralString = _HELD + "SET b.renewals = b.renewals + 1 RETURN b.build_id"
+
+_RELEASE_BUILD: LiteralString = (
+    _HELD
+    + """
+    SET b.owner_id = null, b.state = 'pending', b.updated_ms = $p.now_ms,
+        b.attempts = CASE WHEN b.attempts > 0 THEN b.attempts - 1 ELSE 0 END
+    WITH b
+    MATCH (a:KgActivity {shard: $p.shard})
+    SET a.lock = 0
+    SET a.count = a.count + 1
+    """
+)
+
+# For whoever writes more than the build: the group's lock first, as everywhere.
+HELD_BUILD: LiteralString = """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    SET g.lock = 0
+    WITH g WHERE g.epoch = $p.epoch
+    MATCH (b:KgBuild {group_id: $p.group_id, epoch: $p.epoch, build_id: $p.build_id})
+    SET b.lock = 0
+    WITH g, b WHERE b.token = $p.token AND b.owner_id = $p.owner_id AND b.next_ms IS NOT NULL
+    """
+
+_FAIL_BUILD: LiteralString = (
+    HELD_BUILD
+    + """
+    SET b.owner_id = null, b.reason = $p.reason, b.updated_ms = $p.now_ms, b.next_ms = $p.next_ms,
+        b.state = CASE WHEN $p.next_ms IS NULL THEN 'failed' ELSE 'pending' END
+    RETURN b.build_id
+    """
+)
+
+
+class Builds(Base):
+    """BuildStore."""
+
+    async def request_builds(
+        self, requests: Sequence[BuildRequest], claim: Claim | None = None
+    ) -> list[CommunityBuild]:
+        """See BuildStore."""
+        shard = self._shard()
+
+        async def work(tx: Tx) -> list[CommunityBuild]:
+            in_lock_order = sorted(requests, key=lambda request: request.group_id)
+            found = {each.group_id: await _request(tx, each, claim, shard) for each in in_lock_order}
+            return [found[request.group_id] for request in requests]
+
+        return await self._transact(work)
+
+    async def build(self, group_id: str, build_id: str) -> CommunityBuild | None:
+        """See BuildStore."""
+        rows = await self._run(_READ_BUILD, group_id=group_id, build_id=build_id)
+        return _build_of(rows[0]) if rows else None
+
+    async def open_builds(self, now_ms: int, limit: int) -> list[BuildWork]:
+        """See BuildStore."""
+        return [BuildWork(*row) for row in await self._run(_OPEN, now_ms=now_ms, limit=limit)]
+
+    async def claim_build(self, seen: BuildWork, owner_id: str, now_ms: int) -> BuildLease | None:
+        """See BuildStore."""
+        rows = await self._run(
+            _CLAIM_BUILD,
+            group_id=seen.group_id,
+            build_id=seen.build_id,
+            token=seen.token,
+            renewals=seen.renewals,
+            seen_owner=seen.owner_id,
+            owner_id=owner_id,
+            now_ms=now_ms,
+            claim=str(uuids.uuid4()),
+        )
+        if not rows:
+            return None
+        epoch, attempts, created_ms, drafted = rows[0]
+        return BuildLease(
+            seen.build_id, seen.group_id, owner_id, seen.token + 1, epoch, attempts, created_ms, drafted
+        )
+
+    async def renew_build(self, lease: BuildLease) -> bool:
+        """See BuildStore."""
+        return bool(await self._run(_RENEW_BUILD, **fence(lease)))
+
+    async def release_build(self, lease: BuildLease, now_ms: int) -> None:
+        """See BuildStore."""
+        await self._run(_RELEASE_BUILD, **fence(lease), now_ms=now_ms, shard=self._shard())
+
+    async def fail_build(self, lease: BuildLease, reason: str, now_ms: int, next_ms: int | None) -> None:
+        """See BuildStore."""
+        await self._held(_FAIL_BUILD, lease, reason=reason, now_ms=now_ms, next_ms=next_ms)
+
+    async def _held(self, statement: LiteralString, lease: BuildLease, **values: Any) -> Row:
+        """The row of a statement that begins with HELD_BUILD. LeaseLost when there is none."""
+        rows = await self._run(statement, **fence(lease), **values)
+        if not rows:
+            raise LeaseLost("the build is another process's, or its group was deleted")
+        return rows[0]
+
+
+async def _request(tx: Tx, request: BuildRequest, claim: Claim | None, shard: int) -> CommunityBuild:
+    claims = [] if claim is None else [_claim_row(claim)]
+    ((epoch, answers, under_way),) = await tx.run(_ASK, group_id=request.group_id, claims=claims)
+    address: dict[str, Any] = {"group_id": request.group_id, "epoch": epoch}
+    if claim is not None and answers:
+        ((input_hash, build_id),) = answers
+        if input_hash != claim.input_hash:
+            used = "was used with other input within the window"
+            raise Conflict(f"idempotency_key {used}", (Violation("idempotency_key", used),))
+        return await _present(tx, request.group_id, build_id)
+    build_id = under_way[0] if under_way else request.build_id
+    if not under_way:
+        await tx.run(_RECORD, **address, build_id=build_id, now_ms=request.now_ms, shard=shard)
+    if claim is not None:
+        await tx.run(_KEEP_KEY, **address, **_claim_row(claim), build_id=build_id)
+    return await _present(tx, request.group_id, build_id)
+
+
+def _claim_row(claim: Claim) -> dict[str, Any]:
+    return {
+        "operation": claim.operation,
+        "key": claim.key,
+        "input_hash": claim.input_hash,
+        "now_ms": claim.now_ms,
+        "expires_ms": claim.now_ms + claim.dedup_window_ms,
+    }
+
+
+async def _present(tx: Tx, group_id: str, build_id: str) -> CommunityBuild:
+    rows = await tx.run(_READ_BUILD, group_id=group_id, build_id=build_id)
+    if not rows:  # keys and builds go together, with their group
+        raise LeaseLost("the build is gone")
+    return _build_of(rows[0])
+
+
+def _build_of(row: Row) -> CommunityBuild:
+    return CommunityBuild(row[0], row[1], BuildState(row[2]), *row[3:])
+
+
+def fence(lease: BuildLease) -> dict[str, Any]:
+    """What proves that the lease is held."""
+    return {
+        "group_id": lease.group_id,
+        "build_id": lease.build_id,
+        "owner_id": lease.owner_id,
+        "token": lease.token,
+        "epoch": lease.epoch,
+    }
