@@ -22,12 +22,17 @@ class Limits:
     role: int = 256
     query: int = 32_768
     fact: int = 2_048
+    reason: int = 1_024
     summary: int = 4_096
     source_description: int = 4_096
     body_bytes: int = MIB
     attributes_bytes: int = 64 * 1024
     max_facts_default: int = 10
     max_facts_bound: int = 100
+    entity_facts_bound: int = 500  # of GetEntityNode
+    entity_episodes_bound: int = 100
+    history_bound: int = 500  # facts of GetFactHistory
+    merge_bound: int = 10_000  # facts and mentions of an entity that is merged into another
     last_n_bound: int = 1_000
     page_size_bound: int = 1_000
     response_bytes: int = 3 * MIB  # under the 4 MiB that gRPC clients accept by default

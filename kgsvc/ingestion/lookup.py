@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 from kgsvc.domain.errors import Conflict, NotFound, Violation
-from kgsvc.domain.model import Fact
+from kgsvc.domain.model import Entity, Fact
 from kgsvc.stores.protocol import GraphStore
 
 
@@ -34,4 +34,12 @@ async def fact(store: GraphStore, uuid: str, group_id: str | None) -> Fact:
     found = the_one(await store.fact(uuid, group_id), "a fact")
     if found is None:
         raise NotFound("there is no fact with this uuid")
+    return found
+
+
+async def entity(store: GraphStore, uuid: str, group_id: str | None) -> Entity:
+    """The entity with this uuid. Raises NotFound, Conflict, StoreUnavailable."""
+    found = the_one(await store.entity(uuid, group_id), "an entity")
+    if found is None:
+        raise NotFound("there is no entity with this uuid")
     return found

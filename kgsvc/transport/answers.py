@@ -11,12 +11,18 @@ from kgsvc.domain.citation import Citation, source_url_of
 from kgsvc.domain.items import ItemState, ItemStatus, Receipt
 from kgsvc.domain.model import Entity, Episode, Fact
 from kgsvc.retrieval.citing import CitedFact
+from kgsvc.retrieval.entity_view import ChainEntry, EntityView, Operation
 from kgsvc.transport.attributes import attributes_out
 from kgsvc.transport.items_in import SOURCES, STATES
-from kgsvc.v1 import types_pb2
+from kgsvc.v1 import retrieval_pb2, types_pb2
 
 SOURCE_NUMBERS = {source: number for number, source in SOURCES.items()}
 STATE_NUMBERS = {state: number for number, state in STATES.items()}
+_OPERATIONS = {
+    Operation.CREATED: types_pb2.CITATION_OPERATION_CREATED,
+    Operation.UPDATED: types_pb2.CITATION_OPERATION_UPDATED,
+    Operation.REFERENCED: types_pb2.CITATION_OPERATION_REFERENCED,
+}
 
 
 def timestamp(ms: int) -> Timestamp:
@@ -94,7 +100,7 @@ def episode(value: Episode, edges: Sequence[str] = ()) -> types_pb2.Episode:
     )
 
 
-def entity_node(value: Entity) -> types_pb2.EntityNode:
+def entity_node(value: Entity, aliases: Iterable[str] = ()) -> types_pb2.EntityNode:
     """An entity; a summary that nobody gave is absent."""
     return types_pb2.EntityNode(
         uuid=value.uuid,
@@ -103,6 +109,25 @@ def entity_node(value: Entity) -> types_pb2.EntityNode:
         summary=value.summary or None,
         attributes=attributes_out(value.attributes) if value.attributes else None,
         created_at=timestamp(value.created_ms),
+        labels=value.labels,
+        updated_at=timestamp(value.updated_ms or value.created_ms),
+        aliases=aliases,
+    )
+
+
+def entity_view(value: EntityView) -> retrieval_pb2.GetEntityNodeOutput:
+    """An entity with what hangs on it."""
+    return retrieval_pb2.GetEntityNodeOutput(
+        node=entity_node(value.entity, value.aliases),
+        facts=map(cited_fact, value.facts),
+        episodes=[episode(each, value.edges.get(each.uuid, ())) for each in value.episodes],
+        citation_chain=map(_chain_entry, value.chain),
+    )
+
+
+def _chain_entry(value: ChainEntry) -> types_pb2.CitationChainEntry:
+    return types_pb2.CitationChainEntry(
+        citation=citation_info(value.citation), operation=_OPERATIONS[value.operation]
     )
 
 

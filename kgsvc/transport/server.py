@@ -19,6 +19,7 @@ from kgsvc.ingestion.entity_node import EntityNodes
 from kgsvc.ingestion.intake import Intake
 from kgsvc.transport.accepting import Accepting
 from kgsvc.transport.administering import Administering
+from kgsvc.transport.exploring import Exploring
 from kgsvc.transport.following import Following
 from kgsvc.transport.health import Readiness
 from kgsvc.transport.interceptor import Around, CallInterceptor
@@ -112,6 +113,7 @@ def _handlers(deps: Deps, coalescer: AcceptCoalescer, stopping: asyncio.Event) -
         accepting,
         Following(store, activity, clock),
         Retrieving(store, deps.search, deps.memory, deps.metrics, clock, limits),
+        Exploring(store, clock, limits),
         Administering(store, Deletions(store, clock, contention), activity, clock, deps.info),
     )
     streaming = Streaming(intake, accepting, deps.metrics, limits, deps.new_id, stopping)

@@ -141,6 +141,18 @@ def _named(given: Any, group: str) -> None:
     given.uuid, given.group_id = "nobody", group
 
 
+def _entity_node(given: Any, group: str) -> None:
+    _named(given, group)
+    given.max_facts, given.max_episodes, given.include_expired = 5, 5, True
+
+
+def _updated_fact(given: Any, group: str) -> None:
+    _named(given, group)
+    given.fact, given.reason = "Ann likes tea", "she said so"
+    given.source_node_uuid, given.target_node_uuid = "node-1", "node-2"
+    given.attributes.update({"since": 2020})
+
+
 def _last(given: Any, group: str) -> None:
     given.group_id, given.last_n, given.page_size = group, 5, 5
 
@@ -176,6 +188,7 @@ OPERATIONS = {
         Operation("AddEntityNode", _entity, _below("", "uuid", "group_id", "name")),
         Operation("SearchFacts", _search, _below("", "group_ids", "query")),
         Operation("GetEntityEdge", _named, _below("", "uuid")),
+        Operation("GetEntityNode", _entity_node, _below("", "uuid")),
         Operation("GetEpisodes", _last, _below("", "group_id", "last_n")),
         Operation("GetMemory", _memory, (*_below("", "group_id", "messages"), *_MESSAGE), _WHOSE, _WHEN_SAID),
         Operation("DeleteEntityEdge", _named, _below("", "uuid")),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from kgsvc.v1 import admin_pb2 as adm
 from kgsvc.v1 import ingestion_pb2 as ing
+from kgsvc.v1 import retrieval_pb2 as ret
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.refusals import refused
-from tests.acceptance.saying import JAN, fact, telling
-from tests.support.client import Client, message
+from tests.acceptance.saying import APR, FEB, JAN, MAR, body, fact, telling
+from tests.support.client import CALL_S, Client, granted, message
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -76,3 +78,139 @@ async def test_episodes_name_the_facts_they_tell(client: Client, group: str) -> 
     (only,) = await client.search(group, "Alice")
     edges = {each.uuid: list(each.entity_edges) for each in await client.get_episodes(group)}
     assert edges == {"a": [only.uuid], "b": []}
+
+
+async def test_a_fact_cites_its_episodes_in_their_order(client: Client, group: str) -> None:
+    first, second = told(URL, "a chat", uuid="a"), told(None, uuid="b")
+    first.name = "slack_message_123"
+    await client.ingest(group, [second])
+    await client.ingest(group, [first])
+    (found,) = await client.search(group, "Alice")
+    assert not found.citations, "searches read nothing more"
+    edge = await client.get_edge(group, found.uuid)
+    assert list(edge.episodes) == ["a", "b"]
+    one, two = edge.citations
+    accepted = {each.uuid: each.created_at for each in await client.get_episodes(group)}
+    assert one == typ.CitationInfo(
+        episode_uuid="a",
+        episode_name="slack_message_123",
+        source=typ.SOURCE_TEXT,
+        source_description=f"a chat, source_url: {URL}",
+        created_at=accepted["a"],
+        source_url=URL,
+    )
+    assert (two.episode_uuid, two.episode_name) == ("b", "b"), "one without a name goes by its uuid"
+    assert not two.HasField("source_url")
+
+
+async def test_a_deleted_episode_is_cited_no_more(client: Client, group: str) -> None:
+    await client.ingest(group, [told(None, uuid="a"), told(None, uuid="b")])
+    (found,) = await client.search(group, "Alice")
+    request = adm.DeleteEpisodeRequest(input=adm.DeleteEpisodeInput(uuid="a", group_id=group))
+    granted(await client.admin.DeleteEpisode(request, timeout=CALL_S))
+    edge = await client.get_edge(group, found.uuid)
+    assert list(edge.episodes) == ["a", "b"]
+    assert [each.episode_uuid for each in edge.citations] == ["b"]
+
+
+async def test_updated_at_is_when_another_episode_joined_or_replaced(client: Client, group: str) -> None:
+    await client.ingest(group, [telling(JAN, WORKS, uuid="a")])
+    (once,) = await client.search(group, "Alice")
+    assert not once.HasField("updated_at")
+    await client.ingest(group, [telling(FEB, WORKS, uuid="b")])
+    (twice,) = await client.search(group, "Alice")
+    assert twice.updated_at.ToMilliseconds() > once.created_at.ToMilliseconds()
+    await client.ingest(group, [telling(MAR, fact("WORKS_AT", "Alice", "Acme", "Alice leads Acme"))])
+    (newer,) = await client.search(group, "Alice")
+    ended = await client.get_edge(group, once.uuid)
+    assert ended.updated_at == ended.expired_at == newer.created_at
+    assert not newer.HasField("updated_at")
+
+
+async def test_an_expired_fact_says_why_and_by_what(client: Client, group: str) -> None:
+    await client.ingest(group, [telling(JAN, WORKS, uuid="a")])
+    (older,) = await client.search(group, "Alice")
+    await client.ingest(
+        group, [telling(FEB, fact("WORKS_AT", "Alice", "Acme", "Alice leads Acme"), uuid="b")]
+    )
+    (newer,) = await client.search(group, "Alice")
+    ended = await client.get_edge(group, older.uuid)
+    assert (ended.expired_reason, ended.expired_by_fact, ended.expired_by_episode) == (
+        "superseded",
+        newer.uuid,
+        "b",
+    )
+    assert not newer.HasField("expired_reason")
+
+
+async def entity_of(client: Client, group: str, name: str = "Alice") -> str:
+    """The entity of this name, found by a fact of it."""
+    found = await client.search(group, name, max_facts=100)
+    ends = {each.source_name: each.source_node_uuid for each in found}
+    return (ends | {each.target_name: each.target_node_uuid for each in found})[name]
+
+
+async def test_an_entity_comes_with_its_facts_the_latest_first(client: Client, group: str) -> None:
+    likes = [fact("LIKES", "Alice", thing) for thing in ("chess", "jazz")]
+    boss = fact("MANAGES", "Bruno", "Alice")
+    await client.ingest(
+        group,
+        [telling(at, each, uuid=f"at-{at}") for at, each in ((JAN, likes[0]), (MAR, boss), (FEB, likes[1]))],
+    )
+    found = await client.get_entity(group, await entity_of(client, group))
+    assert (found.node.name, list(found.node.labels), found.node.group_id) == ("Alice", ["Entity"], group)
+    assert [each.fact for each in found.facts] == [
+        "Bruno manages Alice",
+        "Alice likes jazz",
+        "Alice likes chess",
+    ]
+    assert [[c.episode_uuid for c in each.citations] for each in found.facts] == [
+        [f"at-{at}"] for at in (MAR, FEB, JAN)
+    ]
+    assert [each.uuid for each in found.episodes] == [f"at-{at}" for at in (JAN, FEB, MAR)]
+    assert list(found.episodes[0].entity_edges) == [found.facts[2].uuid]
+    few = await client.get_entity(group, found.node.uuid, max_facts=1, max_episodes=2)
+    assert [each.fact for each in few.facts] == ["Bruno manages Alice"]
+    assert [each.uuid for each in few.episodes] == [f"at-{at}" for at in (FEB, MAR)]
+
+
+async def test_expired_facts_of_an_entity_are_added_on_request(client: Client, group: str) -> None:
+    await client.ingest(group, [telling(JAN, WORKS, uuid="a")])
+    uuid = await entity_of(client, group)
+    await client.ingest(
+        group, [telling(FEB, fact("WORKS_AT", "Alice", "Acme", "Alice leads Acme"), uuid="b")]
+    )
+    current = await client.get_entity(group, uuid)
+    assert [each.fact for each in current.facts] == ["Alice leads Acme"]
+    every = await client.get_entity(group, uuid, include_expired=True)
+    assert [each.fact for each in every.facts] == ["Alice leads Acme", "Alice works at Acme"]
+
+
+async def test_the_citation_chain_says_what_each_episode_did(client: Client, group: str) -> None:
+    naming = telling(MAR, fact("LIKES", "Bruno", "jazz"), uuid="c")
+    naming.body = body(fact("LIKES", "Bruno", "jazz"), names=("Alice",))
+    await client.ingest(group, [telling(FEB, WORKS, uuid="b"), naming])
+    await client.ingest(group, [telling(APR, fact("LIKES", "Alice", "chess"), uuid="d"), named_alone()])
+    found = await client.get_entity(group, await entity_of(client, group))
+    chain = [(each.citation.episode_uuid, each.operation) for each in found.citation_chain]
+    assert chain == [
+        ("a", typ.CITATION_OPERATION_CREATED),
+        ("b", typ.CITATION_OPERATION_UPDATED),
+        ("c", typ.CITATION_OPERATION_REFERENCED),
+        ("d", typ.CITATION_OPERATION_UPDATED),
+    ]
+    assert all(
+        each.citation.episode_name and each.citation.HasField("created_at") for each in found.citation_chain
+    )
+
+
+def named_alone() -> typ.EpisodeItem:
+    """An episode that arrives late, is the first by its time and names Alice without a fact of her."""
+    item = telling(JAN, uuid="a")
+    item.body = body(names=("Alice",))
+    return item
+
+
+async def test_an_unknown_entity_is_not_found(client: Client, group: str) -> None:
+    request = ret.GetEntityNodeRequest(input=ret.GetEntityNodeInput(uuid="nobody", group_id=group))
+    assert (await refused(client, "GetEntityNode", request)).code == "NOT_FOUND"

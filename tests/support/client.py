@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import grpc
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -204,6 +204,18 @@ class Client:
         """DeleteGroup."""
         request = admin_pb2.DeleteGroupRequest(input=admin_pb2.DeleteGroupInput(group_id=group))
         return granted(await self.admin.DeleteGroup(request, timeout=CALL_S)).output
+
+    async def get_edge(self, group: str, uuid: str) -> typ.FactResult:
+        """GetEntityEdge: a fact, expired or not."""
+        given = ret.GetEntityEdgeInput(uuid=uuid, group_id=group)
+        request = ret.GetEntityEdgeRequest(input=given)
+        return granted(await self.retrieval.GetEntityEdge(request, timeout=CALL_S)).output
+
+    async def get_entity(self, group: str, uuid: str, **wanted: Any) -> ret.GetEntityNodeOutput:
+        """GetEntityNode."""
+        given = ret.GetEntityNodeInput(uuid=uuid, group_id=group, **wanted)
+        request = ret.GetEntityNodeRequest(input=given)
+        return granted(await self.retrieval.GetEntityNode(request, timeout=CALL_S)).output
 
     async def get_episodes(self, group: str, last_n: int = 1_000) -> list[typ.Episode]:
         """GetEpisodes, every page."""

@@ -42,6 +42,7 @@ def inputs() -> dict[str, Message]:
         "GetMemory": ret.GetMemoryInput(group_id="g", messages=[_MEMORY]),
         "GetEntityEdge": ret.GetEntityEdgeInput(uuid="f", group_id="g"),
         "GetEpisodes": ret.GetEpisodesInput(group_id="g", last_n=5),
+        "GetEntityNode": ret.GetEntityNodeInput(uuid="n", group_id="g", max_facts=5, max_episodes=5),
         "Healthcheck": adm.HealthcheckInput(),
         "DeleteEntityEdge": adm.DeleteEntityEdgeInput(uuid="f"),
         "DeleteEpisode": adm.DeleteEpisodeInput(uuid="u"),

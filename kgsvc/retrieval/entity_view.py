@@ -1,0 +1,110 @@
+"""GetEntityNode (spec 000): an entity with its facts, its episodes and what each of them did to it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kgsvc.domain.citation import Citation
+from kgsvc.domain.errors import LimitExceeded, Violation
+from kgsvc.domain.identity import name_key
+from kgsvc.domain.model import Entity, Episode, Fact
+from kgsvc.retrieval.citing import CitedFact, cited
+from kgsvc.stores.protocol import EntityEpisodes, HistoryStore
+
+_ALIASES = 1_000
+_ENDED = 500  # latest facts in which it is looked for which episodes ended one
+
+
+class Operation(StrEnum):
+    """What an episode did to an entity (spec 000, citation chain)."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    REFERENCED = "referenced"
+
+
+@dataclass(frozen=True, slots=True)
+class ChainEntry:
+    """An episode in the history of an entity."""
+
+    citation: Citation
+    operation: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class EntityView:
+    """An entity and what hangs on it. Facts begin with the latest, episodes and chain with the oldest."""
+
+    entity: Entity
+    aliases: tuple[str, ...]
+    facts: tuple[CitedFact, ...]
+    episodes: tuple[Episode, ...]
+    edges: Mapping[str, Sequence[str]]  # episode -> facts that it tells
+    chain: tuple[ChainEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much is wanted. `current_ms`: facts that hold then; None: expired ones too."""
+
+    facts: int
+    episodes: int
+    current_ms: int | None
+    max_bytes: int
+
+
+async def view_of(store: HistoryStore, entity: Entity, extent: Extent) -> EntityView:
+    """Raises LimitExceeded (naming `max_episodes`: their bodies are too much for one response),
+    StoreUnavailable."""
+    group_id, uuid = entity.group_id, entity.uuid
+    naming = await store.entity_episodes(group_id, uuid, extent.episodes, extent.max_bytes)
+    if sum(len(episode.body.encode()) for episode in naming.latest) > extent.max_bytes:
+        says = f"the bodies of these episodes have more than {extent.max_bytes} bytes; ask for fewer"
+        raise LimitExceeded(says, [Violation("max_episodes", says)])
+    facts = await store.entity_facts(group_id, uuid, extent.facts, extent.current_ms)
+    names = await store.entity_names(group_id, uuid, _ALIASES + 1)
+    edges = await store.episode_edges(group_id, [episode.uuid for episode in naming.latest])
+    return EntityView(
+        entity,
+        tuple(name for name in names if name != name_key(entity.name))[:_ALIASES],
+        tuple(await cited(store, group_id, facts)),
+        naming.latest,
+        edges,
+        await _chain(store, entity, naming, edges),
+    )
+
+
+async def _chain(
+    store: HistoryStore, entity: Entity, naming: EntityEpisodes, edges: Mapping[str, Collection[str]]
+) -> tuple[ChainEntry, ...]:
+    told = await store.facts(entity.group_id, {fact for facts in edges.values() for fact in facts})
+    about = {fact.uuid for fact in told if entity.uuid in (fact.source_uuid, fact.target_uuid)}
+    latest = await store.entity_facts(entity.group_id, entity.uuid, _ENDED)
+    changed = _ending(latest) | setting(entity)
+    changed |= {episode for episode, facts in edges.items() if about.intersection(facts)}
+
+    def entry(episode: Episode) -> ChainEntry:
+        if episode.uuid == naming.first_uuid:
+            return ChainEntry(_citation(episode), Operation.CREATED)
+        did = Operation.UPDATED if episode.uuid in changed else Operation.REFERENCED
+        return ChainEntry(_citation(episode), did)
+
+    return tuple(map(entry, naming.latest))
+
+
+def _ending(facts: Sequence[Fact]) -> set[str]:
+    return {fact.expired_by_episode for fact in facts if fact.expired_by_episode}
+
+
+def setting(entity: Entity) -> set[str]:
+    """The episodes whose attributes or summary the entity has."""
+    stamps = entity.stamps.items()
+    return {stamp.partition("/")[2] for part, stamp in stamps if part != "name"} - {""}
+
+
+def _citation(episode: Episode) -> Citation:
+    return Citation(
+        episode.uuid, episode.name, episode.source, episode.source_description, episode.created_ms
+    )
