@@ -126,6 +126,7 @@ class QueuedItem:
     attempts: dict[str, int]  # by Step value, and CRASH
     stage: bytes | None = None  # output of the last stored stage
     suspect: bool = False  # a process died while it was being worked on
+    ontology: int = 0  # number of the group's ontology when it was started; 0: the group never had one
 
 
 @dataclass(frozen=True, slots=True)

@@ -309,7 +309,14 @@ class AdminStore(Protocol):
         delete finishes an interrupted one. An unknown group is fine."""
 
     async def group_ids(self) -> list[str]:
-        """Every group with content, sorted."""
+        """Every group with content or an ontology, sorted."""
+
+    async def put_ontology(self, group_id: str, yaml: str | None) -> None:
+        """Keep the group's ontology, also of a group that does not exist yet; None: it has none of its own.
+        Its number (QueuedItem.ontology) grows with every put and with delete_group, which removes it."""
+
+    async def ontology(self, group_id: str) -> str | None:
+        """The group's own ontology as it was put."""
 
     async def close(self) -> None:
         """Finish running writes, release files and connections."""

@@ -188,15 +188,16 @@ class ModelQueue(ModelIntake):
     async def start_items(
         self, lease: Lease, now_ms: int, limit: int, max_bytes: int, exclude: Collection[str]
     ) -> list[QueuedItem]:
-        items = sorted(self._held(lease).items.values(), key=lambda i: i.order)
+        group = self._held(lease)
+        items = sorted(group.items.values(), key=lambda i: i.order)
         due = [item for item in items if item.due(now_ms)]
         suspects = [item for item in due if item.suspect]
         if suspects and not exclude:
-            return [suspects[0].begin()]
+            return [replace(suspects[0].begin(), ontology=group.ontology_rev)]
         free = [i for i in due if not i.suspect and i.episode.uuid not in exclude]
         sizes = itertools.accumulate(len(i.episode.body.encode()) for i in free)
         taken = [i for n, (i, size) in enumerate(zip(free, sizes, strict=True)) if not n or size <= max_bytes]
-        return [item.begin() for item in taken[:limit]]
+        return [replace(item.begin(), ontology=group.ontology_rev) for item in taken[:limit]]
 
     async def save_transitions(self, lease: Lease, transitions: Sequence[Transition]) -> None:
         self._held(lease).move(tuple(transitions), leased=True)

@@ -123,6 +123,8 @@ class Group:
     owner_id: str | None = None
     renewals: int = 0
     served_ms: int = 0
+    ontology: str | None = None
+    ontology_rev: int = 0
     items: dict[str, Item] = field(default_factory=dict)  # in order of acceptance
     answers: dict[tuple[str, str], Answer] = field(default_factory=dict)
     entities: dict[str, Entity] = field(default_factory=dict)

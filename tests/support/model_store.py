@@ -113,6 +113,7 @@ class ModelStore(ModelGraph):
             token=old.token,
             renewals=old.renewals,
             served_ms=old.served_ms,
+            ontology_rev=old.ontology_rev + 1,
         )
         for item in old.items.values():
             gone = replace(item.episode, name=None, body="")
@@ -123,7 +124,16 @@ class ModelStore(ModelGraph):
         self._activity += 1
 
     async def group_ids(self) -> list[str]:
-        return sorted(name for name, group in self._groups.items() if group.items or group.entities)
+        with_content = {n for n, g in self._groups.items() if g.items or g.entities or g.ontology is not None}
+        return sorted(with_content)
+
+    async def put_ontology(self, group_id: str, yaml: str | None) -> None:
+        group = self._group(group_id)
+        group.ontology = yaml
+        group.ontology_rev += 1
+
+    async def ontology(self, group_id: str) -> str | None:
+        return self._peek(group_id).ontology
 
     async def close(self) -> None:
         """Nothing to release."""

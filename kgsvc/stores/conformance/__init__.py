@@ -23,6 +23,7 @@ from kgsvc.stores.conformance import (
     idempotency,
     leases,
     listing,
+    ontologies,
     receipts,
     starting,
     transitions,
@@ -40,7 +41,7 @@ SIBLINGS = ("", "-2", "-3")  # group ids that a check may use beside its own
 
 _AREAS = (
     accept, idempotency, receipts, listing, leases, starting, transitions, context,
-    writes, guards, facts, changes, history, communities, delete, values,
+    writes, guards, facts, changes, history, communities, ontologies, delete, values,
 )  # fmt: skip
 
 

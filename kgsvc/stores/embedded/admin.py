@@ -8,6 +8,7 @@ from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
 from kgsvc.stores.embedded.base import Base
 from kgsvc.stores.embedded.groups import id_span
+from kgsvc.stores.embedded.ontologies import ontology, put_ontology
 from kgsvc.stores.embedded.purge import bury, purge_some
 from kgsvc.stores.embedded.schema import MIGRATIONS, SCHEMA_VERSION
 from kgsvc.stores.embedded.sql import all_rows, one_row
@@ -35,6 +36,14 @@ class Admin(Base):
     async def group_ids(self) -> list[str]:
         """See AdminStore."""
         return await self._read(_group_ids)
+
+    async def put_ontology(self, group_id: str, yaml: str | None) -> None:
+        """See AdminStore."""
+        await self._write(put_ontology, group_id, yaml)
+
+    async def ontology(self, group_id: str) -> str | None:
+        """See AdminStore."""
+        return await self._read(ontology, group_id)
 
     async def close(self) -> None:
         """See AdminStore."""
@@ -78,7 +87,8 @@ def _has_content(db: apsw.Connection, gid: int) -> bool:
         """
         SELECT EXISTS (SELECT 1 FROM episodes WHERE id BETWEEN ?1 AND ?2)
             OR EXISTS (SELECT 1 FROM entities WHERE id BETWEEN ?1 AND ?2)
+            OR EXISTS (SELECT 1 FROM ontologies WHERE gid = ?3)
         """,
-        id_span(gid),
+        (*id_span(gid), gid),
     )
     return bool(row[0])

@@ -23,6 +23,7 @@ class Group:
     last_id: int
     token: int
     owner_id: str | None
+    ontology: int = 0
 
     @property
     def head(self) -> GroupHead:
@@ -34,7 +35,10 @@ def find_group(db: apsw.Connection, group_id: str) -> Group | None:
     """The group's record, None if it was never written to."""
     row = first_row(
         db,
-        "SELECT gid, group_id, epoch, rev, last_ms, last_id, token, owner_id FROM groups WHERE group_id = ?",
+        """
+        SELECT gid, group_id, epoch, rev, last_ms, last_id, token, owner_id, ontology_rev
+        FROM groups WHERE group_id = ?
+        """,
         (group_id,),
     )
     return None if row is None else Group(*row)

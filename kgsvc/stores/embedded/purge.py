@@ -54,6 +54,7 @@ _BY_GID = (
     DELETE FROM answers WHERE gid = ?1 AND (operation, key) IN
         (SELECT operation, key FROM answers WHERE gid = ?1 LIMIT 500)
     """,
+    "DELETE FROM ontologies WHERE gid = ?1",
     """
     DELETE FROM community_builds WHERE gid = ?1 AND build_id IN
         (SELECT build_id FROM community_builds WHERE gid = ?1 LIMIT 500)
@@ -72,7 +73,7 @@ def bury(db: apsw.Connection, group_id: str, now_ms: int) -> None:
     db.execute(
         """
         UPDATE groups SET gid = ?, last_id = ?, epoch = epoch + 1, rev = rev + 1,
-            last_ms = max(?, last_ms + 1), owner_id = NULL
+            last_ms = max(?, last_ms + 1), owner_id = NULL, ontology_rev = ontology_rev + 1
         WHERE group_id = ?
         """,
         (gid, gid << ID_BITS, now_ms, group_id),

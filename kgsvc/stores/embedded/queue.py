@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import apsw
 
@@ -129,14 +130,15 @@ def _release(db: apsw.Connection, lease: Lease) -> None:
 def _start_items(
     db: apsw.Connection, lease: Lease, now_ms: int, room: tuple[int, int], exclude: Collection[str]
 ) -> list[QueuedItem]:
-    gid = leased_group(db, lease).gid
+    group = leased_group(db, lease)
+    gid = group.gid
     ids = [] if exclude else _one_suspect(db, gid, now_ms)
     if ids:  # a crash from here on is this item's own
         db.execute("UPDATE items SET crash_attempts = crash_attempts + 1 WHERE id = ?", (ids[0],))
     else:
         ids = _due(db, gid, now_ms, room, exclude)
     db.executemany("UPDATE items SET started = ? WHERE id = ?", [(lease.token, row_id) for row_id in ids])
-    return _queued(db, ids) if ids else []
+    return [replace(item, ontology=group.ontology) for item in _queued(db, ids)] if ids else []
 
 
 def _one_suspect(db: apsw.Connection, gid: int, now_ms: int) -> list[int]:

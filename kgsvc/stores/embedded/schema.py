@@ -128,11 +128,17 @@ ALTER TABLE entities ADD COLUMN detail TEXT NOT NULL DEFAULT '{}';
 ALTER TABLE facts ADD COLUMN detail TEXT NOT NULL DEFAULT '{}';
 """
 
+# The number outlives what it counts, so that no reader takes a new ontology for one that it knows.
+_ONTOLOGIES = """
+ALTER TABLE groups ADD COLUMN ontology_rev INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE ontologies (gid INTEGER PRIMARY KEY, yaml TEXT NOT NULL) STRICT;
+"""
+
 # What hangs on an entity.
 _HANGING = """
 CREATE INDEX mentions_entity ON mentions (entity_id);
 CREATE INDEX names_entity ON names (entity_id);
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _DETAIL, _HANGING, COMMUNITIES)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES)
 SCHEMA_VERSION = len(MIGRATIONS)

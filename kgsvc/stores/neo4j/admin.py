@@ -32,6 +32,7 @@ _CLOSE_GROUP: LiteralString = """
     MATCH (g:KgGroup {group_id: $p.group_id})
     SET g.lock = 0
     SET g.epoch = g.epoch + 1, g.rev = g.rev + 1, g.purging = true,
+        g.ontology = null, g.ontology_rev = coalesce(g.ontology_rev, 0) + 1,
         g.last_ms = CASE WHEN g.last_ms >= $p.now_ms THEN g.last_ms + 1 ELSE $p.now_ms END,
         g.owner_id = null, g.owner_token = g.owner_token + 1, g.communities = null
     WITH g
@@ -147,9 +148,18 @@ _GROUPS: LiteralString = """
             AND e.reference_ms IS NOT NULL AND e.uuid IS NOT NULL
     } OR EXISTS {
         MATCH (n:Entity) WHERE n.group_id = g.group_id AND n.epoch = g.epoch
-    }
+    } OR g.ontology IS NOT NULL
     RETURN g.group_id
     """
+
+_PUT_ONTOLOGY: LiteralString = """
+    MERGE (g:KgGroup {group_id: $p.group_id})
+    ON CREATE SET g.rev = 0, g.epoch = 0, g.last_ms = 0,
+        g.owner_token = 0, g.renewals = 0, g.served_ms = 0
+    SET g.lock = 0
+    SET g.ontology = $p.yaml, g.ontology_rev = coalesce(g.ontology_rev, 0) + 1
+    """
+_ONTOLOGY: LiteralString = "MATCH (g:KgGroup {group_id: $p.group_id}) RETURN g.ontology"
 
 
 class Admin(Base):
@@ -209,6 +219,15 @@ class Admin(Base):
     async def group_ids(self) -> list[str]:
         """See AdminStore."""
         return sorted(row[0] for row in await self._run(_GROUPS))
+
+    async def put_ontology(self, group_id: str, yaml: str | None) -> None:
+        """See AdminStore."""
+        await self._run(_PUT_ONTOLOGY, group_id=group_id, yaml=yaml)
+
+    async def ontology(self, group_id: str) -> str | None:
+        """See AdminStore."""
+        rows = await self._run(_ONTOLOGY, group_id=group_id)
+        return rows[0][0] if rows else None
 
     async def close(self) -> None:
         """See AdminStore."""

@@ -140,12 +140,12 @@ _START: LiteralString = (
         WITH i ORDER BY i.group_id, i.epoch, i.reference_ms, i.uuid LIMIT $p.limit
         RETURN collect(i) AS others
     }
-    WITH suspects + others AS due
-    WITH due, reduce(taken = [0, 0], i IN due | CASE
+    WITH g, suspects + others AS due
+    WITH g, due, reduce(taken = [0, 0], i IN due | CASE
             WHEN taken[1] = 0 OR (taken[0] >= 0 AND taken[0] + i.bytes <= $p.max_bytes)
             THEN [taken[0] + i.bytes, taken[1] + 1]
             ELSE [-1, taken[1]] END)[1] AS fitting
-    WITH due[..fitting] AS due
+    WITH coalesce(g.ontology_rev, 0) AS ontology, due[..fitting] AS due
     CALL (due) {
         UNWIND due AS i
         MATCH (e:Episodic {uuid: i.uuid, group_id: $p.group_id, epoch: $p.epoch})
@@ -157,7 +157,7 @@ _START: LiteralString = (
     + EPISODE
     + """]) AS items
     }
-    RETURN items, EXISTS {
+    RETURN items, ontology, EXISTS {
         MATCH (i:KgPending)
         WHERE i.group_id = $p.group_id AND i.epoch < $p.epoch AND i.reference_ms IS NOT NULL
             AND i.uuid IS NOT NULL
@@ -249,10 +249,10 @@ class Queue(Base):
         )
         if not rows:
             raise LeaseLost(_LOST)
-        items, stale = rows[0]
+        items, ontology, stale = rows[0]
         if stale:
             await self._run(_PARK_STALE, group_id=lease.group_id, now_ms=now_ms)
-        return [queued_of(item) for item in items]
+        return [queued_of(item, ontology) for item in items]
 
     async def save_transitions(self, lease: Lease, transitions: Sequence[Transition]) -> None:
         """See QueueStore."""

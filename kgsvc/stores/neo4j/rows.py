@@ -227,7 +227,7 @@ def status_of(row: Row, *, duplicate: bool = False) -> ItemStatus:
     )
 
 
-def queued_of(row: Row) -> QueuedItem:
+def queued_of(row: Row, ontology: int) -> QueuedItem:
     """A started item from QUEUED and EPISODE columns."""
     state, accepted_ms, extract, embed, upsert, crash, stage, suspect = row[:8]
     counts = {Step.EXTRACT.value: extract, Step.EMBED.value: embed, Step.UPSERT.value: upsert, CRASH: crash}
@@ -238,6 +238,7 @@ def queued_of(row: Row) -> QueuedItem:
         attempts={name: count for name, count in counts.items() if count},
         stage=stage,
         suspect=bool(suspect),
+        ontology=ontology,
     )
 
 
