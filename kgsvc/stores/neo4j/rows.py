@@ -12,6 +12,7 @@ from typing import Any
 
 from kgsvc.domain.items import CRASH, ItemState, ItemStatus, QueuedItem, Step
 from kgsvc.domain.model import Closure, Entity, Episode, Evidence, Fact, FactKind, Polarity, RoleType, Source
+from kgsvc.domain.ontology import labels_of
 
 _UPDATED = ("updated_ms", "original_fact", "update_reason", "previous_uuid")
 NEVER = 2**63 - 1  # invalid_ms and expired_ms of what has no end: ranges need no null check
@@ -34,8 +35,11 @@ FACT = (
     " r.invalid_ms, r.expired_ms, r.episodes, r.detail"
 )
 # `row` as entity_row and fact_row make it, `n` and `r` the node and the relationship it is written to.
+# row[4] is [the types, those of them that may be labels]; labels that others gave the node are left alone.
 SET_ENTITY = """
-    SET n.name = row[1], n.summary = row[2], n.attributes = row[3], n.labels = row[4],
+    REMOVE n:$([label IN labels(n) WHERE label IN n.labels AND label <> 'Entity' AND NOT label IN row[4][1]])
+    SET n:$(row[4][1])
+    SET n.name = row[1], n.summary = row[2], n.attributes = row[3], n.labels = row[4][0],
         n.source_episode_uuid = row[5], n.created_ms = row[6],
         n.created_at = CASE WHEN row[7] IS NOT NULL THEN datetime({epochMillis: row[7]}) END,
         n.updated_ms = row[8], n.stamps = row[9]
@@ -115,7 +119,7 @@ def entity_row(entity: Entity) -> list[Any]:
         entity.name,
         entity.summary,
         _text(entity.attributes),
-        list(entity.labels),
+        [list(entity.labels), labels_of(entity.labels)],
         entity.source_episode_uuid,
         entity.created_ms,
         calendar(entity.created_ms),
