@@ -18,10 +18,12 @@ __all__ = [
     "Embedder",
     "Extracted",
     "Extractor",
+    "Gist",
     "Meter",
     "Operation",
     "Resolved",
     "Resolver",
+    "Summariser",
     "Trouble",
     "Unmetered",
     "Usage",
@@ -39,6 +41,7 @@ class Operation(StrEnum):
     RESOLVE = "resolve"
     REPAIR = "repair"  # of a rejected answer, whatever it was for
     EMBED = "embed"
+    SUMMARISE = "summarise"  # of communities
 
 
 class Meter(Protocol):
@@ -125,6 +128,24 @@ class Resolver(Protocol):
 
         Raises StepError (ModelUnavailable, ModelOutputInvalid). A request without questions costs nothing.
         """
+
+    async def close(self) -> None:
+        """Release connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gist:
+    """What some summaries have in common: a name and one summary."""
+
+    name: str  # at most 80 characters
+    summary: str  # at most 500 characters
+
+
+class Summariser(Protocol):
+    """Makes one summary of two, for communities of entities (spec 002)."""
+
+    async def combine(self, group_id: str, first: str, second: str) -> Gist:
+        """Both in one, by one call of a model. Raises StepError (ModelUnavailable, ModelOutputInvalid)."""
 
     async def close(self) -> None:
         """Release connections."""
