@@ -272,6 +272,7 @@ async def _start_server(
             info=ServiceInfo(_version(), models.extractor.name, embedder),
             new_id=lambda: str(uuid.uuid4()),
             rng=rng,
+            embedder=CachingEmbedder(models.embedder) if models.embedder else None,
             pressure=pressure,
             limits=settings.limits,
             settings=ServerSettings(

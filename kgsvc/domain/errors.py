@@ -8,6 +8,7 @@ KgError
 │   └── Conflict                  CONFLICT
 ├── ServiceError                  what happens around an operation; always a gRPC status
 │   ├── StoreUnavailable          the store cannot be reached, or did not answer in time
+│   ├── EmbedderUnavailable       what is written cannot be embedded at the moment
 │   └── Overloaded                a bounded queue is full; try again after `retry_after_ms`
 ├── StepError                     a pipeline step failed for one item; retried, then parked
 │   ├── ModelUnavailable          rate limit, timeout, connection: nothing wrong with the item
@@ -84,6 +85,10 @@ class ServiceError(KgError):
 
 class StoreUnavailable(ServiceError):
     """The store cannot be reached, or did not answer before the deadline."""
+
+
+class EmbedderUnavailable(ServiceError):
+    """A text that a caller writes cannot be embedded; nothing was written."""
 
 
 class Overloaded(ServiceError):

@@ -16,6 +16,7 @@ from kgsvc.domain.timeline import Ending, Row, Statement, Wording, fold, thinned
 
 SUPERSEDED = "superseded"
 MERGED = "merged"
+UPDATED = "updated"
 # A reader that looks for WORKS_AT must not find its end.
 _NAME_PREFIX = {Polarity.ASSERTS: "", Polarity.ENDS: "NO_LONGER_", Polarity.DENIES: "NOT_"}
 _REBUILT_REASONS = frozenset({None, SUPERSEDED})  # rows that follow from statements, not from a caller
@@ -160,7 +161,46 @@ def _plan_slot(
     ended = before_ended.union(news.endings)
     if not new and ended == before_ended:
         return []
-    rows = fold([*old, *new], ended)
+    return _folded(group_id, slot, rebuilt, behind, [*old, *new], ended, taken, names, system_ms)
+
+
+def refold(
+    group_id: str,
+    slot: str,
+    facts: Iterable[Fact],
+    taken: set[str],
+    names: Mapping[str, str],
+    system_ms: int,
+) -> list[Fact]:
+    """The rows of a slot from the statements that its `facts` have now; those that thereby change.
+
+    `facts` are all of the slot that have a statement left, `taken` all uuids that its rows may not get,
+    `names` the display names of their ends.
+    """
+    rebuilt = [fact for fact in facts if fact.expired_reason in _REBUILT_REASONS]
+    behind = {fact.uuid: _statements_behind(fact) for fact in rebuilt}
+    statements = [s for found in behind.values() for s in found]
+    ended = {Ending(behind[f.uuid][0].wording.key, c) for f in rebuilt for c in f.closures}
+    return _folded(group_id, slot, rebuilt, behind, statements, ended, taken, names, system_ms)
+
+
+def relation_of(fact: Fact) -> str:
+    """The relation that a fact's slot is about: its name without what its polarity puts before it."""
+    return fact.name.removeprefix(_NAME_PREFIX[fact.polarity])
+
+
+def _folded(
+    group_id: str,
+    slot: str,
+    rebuilt: list[Fact],
+    behind: Mapping[str, list[Statement]],
+    statements: Sequence[Statement],
+    ended: Iterable[Ending],
+    taken: set[str],
+    names: Mapping[str, str],
+    system_ms: int,
+) -> list[Fact]:
+    rows = fold(statements, ended)
     owners = _owners(rows, rebuilt, behind)
     uuids: dict[int, str] = {}
     for row in rows:
@@ -200,13 +240,14 @@ def _key(slot: str, row: Row) -> str:
 
 
 def _owners(rows: list[Row], existing: list[Fact], behind: Mapping[str, list[Statement]]) -> dict[int, Fact]:
-    """Which stored fact each row continues: the one whose first statement it holds."""
+    """Which stored fact each row continues: the one whose first statement it holds, a caller's before others,
+    the older one before the younger."""
     holders: defaultdict[tuple[tuple[str, str, str], Evidence], list[Row]] = defaultdict(list)
     for row in rows:
         for evidence in row.evidence:
             holders[row.wording.key, evidence].append(row)
     owners: dict[int, Fact] = {}
-    for fact in sorted(existing, key=lambda f: (f.created_ms, f.uuid)):
+    for fact in sorted(existing, key=lambda f: (not f.asserted, f.created_ms, f.uuid)):
         for first in behind[fact.uuid][:1]:
             holding = holders[first.wording.key, first.evidence]
             free = next((row for row in holding if id(row) not in owners), None)

@@ -11,7 +11,14 @@ import grpc
 from google.protobuf import any_pb2, duration_pb2, struct_pb2
 from google.rpc import error_details_pb2, status_pb2
 
-from kgsvc.domain.errors import OperationError, Overloaded, ServiceError, StoreUnavailable, Violation
+from kgsvc.domain.errors import (
+    EmbedderUnavailable,
+    OperationError,
+    Overloaded,
+    ServiceError,
+    StoreUnavailable,
+    Violation,
+)
 from kgsvc.v1 import envelope_pb2
 
 ERROR_DOMAIN = "kgsvc"
@@ -64,6 +71,9 @@ RULES: Mapping[str, Rule] = {
     ),
     "STORE_UNAVAILABLE": Rule(
         Mode.STATUS, _C.UNAVAILABLE, True, "the store cannot be reached; a write may have happened"
+    ),
+    "EMBEDDER_UNAVAILABLE": Rule(
+        Mode.STATUS, _C.UNAVAILABLE, True, "a text could not be embedded; nothing was written"
     ),
     "SHUTTING_DOWN": Rule(Mode.STATUS, _C.UNAVAILABLE, True, "this process is going away; connect again"),
     "DEADLINE_EXCEEDED": Rule(
@@ -118,6 +128,8 @@ def failure_of(error: BaseException) -> Failure:
         case StoreUnavailable():
             says = "the store cannot be reached at the moment"
             failure = Failure("STORE_UNAVAILABLE", says, retry_after_ms=_RETRY_AFTER_MS)
+        case EmbedderUnavailable():
+            failure = Failure("EMBEDDER_UNAVAILABLE", str(error), retry_after_ms=_RETRY_AFTER_MS)
         case TimeoutError():
             failure = Failure("DEADLINE_EXCEEDED", "the operation did not finish in time")
     return failure

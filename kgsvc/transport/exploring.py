@@ -10,6 +10,7 @@ from kgsvc.domain.clock import Clock
 from kgsvc.domain.limits import Limits
 from kgsvc.ingestion import lookup
 from kgsvc.retrieval.entity_view import Extent, view_of
+from kgsvc.retrieval.fact_history import history_of
 from kgsvc.stores.protocol import ReadStore
 from kgsvc.transport import answers
 from kgsvc.transport.checks import Check
@@ -45,6 +46,9 @@ class Exploring:
             "GetEntityNode": Unary(
                 pb.GetEntityNodeRequest, pb.GetEntityNodeResponse, read_entity_node, self._entity
             ),
+            "GetFactHistory": Unary(
+                pb.GetFactHistoryRequest, pb.GetFactHistoryResponse, read_named, self._history
+            ),
         }
 
     async def _entity(self, wanted: EntityWanted, _key: str | None) -> Reply:
@@ -52,6 +56,11 @@ class Exploring:
         current_ms = None if wanted.expired else self._clock.now_ms()
         extent = Extent(wanted.facts, wanted.episodes, current_ms, self._limits.response_bytes)
         return Reply(answers.entity_view(await view_of(self._store, entity, extent)))
+
+    async def _history(self, wanted: Named, _key: str | None) -> Reply:
+        fact = await lookup.fact(self._store, wanted.uuid, wanted.group_id)
+        facts = await history_of(self._store, fact, self._limits.history_bound)
+        return Reply(retrieval_pb2.GetFactHistoryOutput(facts=map(answers.cited_fact, facts)))
 
 
 def read_entity_node(sent: retrieval_pb2.GetEntityNodeInput, check: Check) -> EntityWanted:

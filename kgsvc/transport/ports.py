@@ -9,6 +9,7 @@ from typing import Protocol
 
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.limits import Limits
+from kgsvc.ingestion.embedding import CachingEmbedder
 from kgsvc.ingestion.pressure import IntakePressure
 from kgsvc.observability.metrics import Metrics
 from kgsvc.retrieval.memory import MemoryMessage
@@ -89,6 +90,7 @@ class Deps:
     info: ServiceInfo
     new_id: Callable[[], str]  # request and receipt ids
     rng: random.Random
+    embedder: CachingEmbedder | None = None  # of what callers write; None: search is by keyword alone
     pressure: IntakePressure = field(default_factory=IntakePressure)
     limits: Limits = field(default_factory=Limits)
     settings: ServerSettings = field(default_factory=ServerSettings)

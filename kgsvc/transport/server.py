@@ -14,11 +14,13 @@ from grpc_reflection.v1alpha import reflection
 
 from kgsvc.ingestion.coalescer import AcceptCoalescer
 from kgsvc.ingestion.contention import Contention
+from kgsvc.ingestion.correction import Corrections
 from kgsvc.ingestion.deletion import Deletions
 from kgsvc.ingestion.entity_node import EntityNodes
 from kgsvc.ingestion.intake import Intake
 from kgsvc.transport.accepting import Accepting
 from kgsvc.transport.administering import Administering
+from kgsvc.transport.correcting import Correcting
 from kgsvc.transport.exploring import Exploring
 from kgsvc.transport.following import Following
 from kgsvc.transport.health import Readiness
@@ -114,6 +116,7 @@ def _handlers(deps: Deps, coalescer: AcceptCoalescer, stopping: asyncio.Event) -
         Following(store, activity, clock),
         Retrieving(store, deps.search, deps.memory, deps.metrics, clock, limits),
         Exploring(store, clock, limits),
+        Correcting(store, Corrections(store, deps.embedder, limits, clock, contention)),
         Administering(store, Deletions(store, clock, contention), activity, clock, deps.info),
     )
     streaming = Streaming(intake, accepting, deps.metrics, limits, deps.new_id, stopping)

@@ -189,6 +189,8 @@ OPERATIONS = {
         Operation("SearchFacts", _search, _below("", "group_ids", "query")),
         Operation("GetEntityEdge", _named, _below("", "uuid")),
         Operation("GetEntityNode", _entity_node, _below("", "uuid")),
+        Operation("GetFactHistory", _named, _below("", "uuid")),
+        Operation("UpdateFact", _updated_fact, _below("", "uuid", "fact")),
         Operation("GetEpisodes", _last, _below("", "group_id", "last_n")),
         Operation("GetMemory", _memory, (*_below("", "group_id", "messages"), *_MESSAGE), _WHOSE, _WHEN_SAID),
         Operation("DeleteEntityEdge", _named, _below("", "uuid")),

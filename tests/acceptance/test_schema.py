@@ -32,7 +32,7 @@ OK = {
     "AddEpisodes": envelope_pb2.STATUS_ACCEPTED,
 }
 # Of an unknown uuid they are NOT_FOUND; what they answer is in tests of their own.
-NOTHING_THERE = ("GetEntityEdge", "GetEntityNode")
+NOTHING_THERE = ("GetEntityEdge", "GetEntityNode", "GetFactHistory", "UpdateFact")
 DESTRUCTIVE = "ClearAll"  # has test_clear_all.py to itself
 BROKEN_TIMES = {
     "negative nanos": Timestamp(seconds=1, nanos=-1),

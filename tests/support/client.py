@@ -211,6 +211,20 @@ class Client:
         request = ret.GetEntityEdgeRequest(input=given)
         return granted(await self.retrieval.GetEntityEdge(request, timeout=CALL_S)).output
 
+    async def update_fact(
+        self, group: str, uuid: str, fact: str, idempotency_key: str | None = None, **wanted: Any
+    ) -> admin_pb2.UpdateFactOutput:
+        """UpdateFact."""
+        given = admin_pb2.UpdateFactInput(uuid=uuid, group_id=group, fact=fact, **wanted)
+        request = admin_pb2.UpdateFactRequest(idempotency_key=idempotency_key, input=given)
+        return granted(await self.admin.UpdateFact(request, timeout=CALL_S)).output
+
+    async def fact_history(self, group: str, uuid: str) -> list[typ.FactResult]:
+        """GetFactHistory."""
+        given = ret.GetFactHistoryInput(uuid=uuid, group_id=group)
+        request = ret.GetFactHistoryRequest(input=given)
+        return list(granted(await self.retrieval.GetFactHistory(request, timeout=CALL_S)).output.facts)
+
     async def get_entity(self, group: str, uuid: str, **wanted: Any) -> ret.GetEntityNodeOutput:
         """GetEntityNode."""
         given = ret.GetEntityNodeInput(uuid=uuid, group_id=group, **wanted)

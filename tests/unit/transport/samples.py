@@ -43,6 +43,8 @@ def inputs() -> dict[str, Message]:
         "GetEntityEdge": ret.GetEntityEdgeInput(uuid="f", group_id="g"),
         "GetEpisodes": ret.GetEpisodesInput(group_id="g", last_n=5),
         "GetEntityNode": ret.GetEntityNodeInput(uuid="n", group_id="g", max_facts=5, max_episodes=5),
+        "GetFactHistory": ret.GetFactHistoryInput(uuid="f", group_id="g"),
+        "UpdateFact": adm.UpdateFactInput(uuid="f", group_id="g", fact="Ann drinks tea", reason="asked her"),
         "Healthcheck": adm.HealthcheckInput(),
         "DeleteEntityEdge": adm.DeleteEntityEdgeInput(uuid="f"),
         "DeleteEpisode": adm.DeleteEpisodeInput(uuid="u"),
