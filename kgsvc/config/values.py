@@ -48,11 +48,16 @@ class Key:
 FILLED_IN = {"queue.attempts_per_step": "limits.attempts_per_step"}
 # Whole numbers begin at 1 and others above 0, but for these, where 0 means none.
 _FROM_ZERO = {
-    "server.grace_s", "openai.backoff_s", "openai.backoff_max_s", "openai.retry_after_max_s",
-    "chat.repair_attempts", "chat.context_chars", "chat.temperature",
-    "queue.drain_s", "retrieval.distance_weight",
+    "server.grace_s", "server.metrics_groups",
+    "openai.backoff_s", "openai.backoff_max_s", "openai.retry_after_max_s",
+    "chat.repair_attempts", "chat.reflexion_rounds", "chat.context_chars", "chat.temperature",
+    "queue.drain_s", "retrieval.distance_weight", "communities.model_calls",
 }  # fmt: skip
-_AT_MOST: dict[str, float] = {"retrieval.distance_weight": 1.0, "limits.attempts_per_step": 1_000}
+_AT_MOST: dict[str, float] = {
+    "retrieval.distance_weight": 1.0,
+    "limits.attempts_per_step": 1_000,
+    "chat.reflexion_rounds": 3,
+}
 _ADDRESSES = {"server.listen", "server.metrics_listen", "client.server"}
 _MAY_BE_EMPTY = {"server.metrics_listen"}
 

@@ -42,6 +42,7 @@ class Task(Generic[T]):
     messages: Sequence[Message]
     form: Form
     read: Callable[[object], T]
+    repaired: bool = True  # whether a rejected answer is worth another call
 
 
 class Chat:
@@ -72,7 +73,7 @@ class Chat:
     async def _answered(self, task: Task[T], spent: list[Usage]) -> T:
         budget, said, rejected = self.settings.max_output_tokens, list(task.messages), Rejected()
         operation = task.operation
-        for _ in range(1 + self.settings.repair_attempts):
+        for _ in range(1 + (self.settings.repair_attempts if task.repaired else 0)):
             answer = await self._call(task, operation, said, budget)
             spent[0] += answer.usage
             try:
@@ -155,6 +156,14 @@ def bare(text: str) -> str:
         return fence.group(1)
     first, last = inner.find("{"), inner.rfind("}")
     return inner[first : last + 1] if 0 <= first < last and not inner.startswith("[") else inner
+
+
+def costing(errors: Sequence[BaseException], usage: Usage) -> BaseException:
+    """The first error, with the cost of all."""
+    first = errors[0]
+    if isinstance(first, StepError):
+        first.usage = sum((error.usage for error in errors if isinstance(error, StepError)), usage)
+    return first
 
 
 def _quoted(answer: Answer) -> list[Message]:

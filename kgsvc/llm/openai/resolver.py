@@ -10,7 +10,7 @@ from typing import TypeVar
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.resolution_types import FactQuestion, NodeQuestion, ResolutionRequest, Resolutions
 from kgsvc.domain.usage import FREE, Usage
-from kgsvc.llm.openai.chat import Chat, Task
+from kgsvc.llm.openai.chat import Chat, Task, costing
 from kgsvc.llm.openai.manners import Form
 from kgsvc.llm.openai.resolutions import SCHEMA, validate
 from kgsvc.llm.prompts import resolution as prompts
@@ -44,7 +44,7 @@ class OpenAIResolver:
         answers = [result for result in done if not isinstance(result, BaseException)]
         usage = sum((cost for _, cost in answers), FREE)
         if errors:
-            raise _with_costs(errors, usage)
+            raise costing(errors, usage)
         nodes = {id: found for answer, _ in answers for id, found in answer.nodes.items()}
         facts = {id: found for answer, _ in answers for id, found in answer.facts.items()}
         return Resolved(Resolutions(nodes, facts), usage)
@@ -62,16 +62,6 @@ class OpenAIResolver:
             return validate(answer, nodes, facts, self._limits)
 
         return await self._chat.ask(Task(Operation.RESOLVE, request.group_id, said, _FORM, read))
-
-
-def _with_costs(errors: Sequence[BaseException], usage: Usage) -> BaseException:
-    """The first error, with what all parts cost."""
-    first = errors[0]
-    for each in errors:
-        usage += getattr(each, "usage", FREE)
-    if hasattr(first, "usage"):
-        first.usage = usage
-    return first
 
 
 def _parts(request: ResolutionRequest) -> Iterator[Part]:

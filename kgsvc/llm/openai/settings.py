@@ -36,7 +36,9 @@ class ChatModel:
     model: str = "gpt-4.1-mini"
     max_output_tokens: int = 8_192  # doubled for the repair of a truncated answer
     repair_attempts: int = 1
+    reflexion_rounds: int = 0  # up to 3 looks for what an extraction missed, each a call
     context_chars: int = 12_000  # of previous episodes in the prompt
+    body_chars: int = 60_000  # of an episode in one prompt; a longer one is read in parts
     temperature: float | None = None  # sent only where set: reasoning models refuse it
 
 

@@ -204,11 +204,12 @@ def _distinct_edges(edges: list[ExtractedEdge]) -> tuple[ExtractedEdge, ...]:
     kept: dict[object, ExtractedEdge] = {}
     for edge in edges:
         if edge.source_ref != edge.target_ref:
-            kept.setdefault(_identity(edge), edge)
+            kept.setdefault(edge_identity(edge), edge)
     return tuple(kept.values())
 
 
-def _identity(edge: ExtractedEdge) -> object:
+def edge_identity(edge: ExtractedEdge) -> object:
+    """Equal for edges of one extraction that state the same."""
     return (
         edge.name,
         edge.source_ref,

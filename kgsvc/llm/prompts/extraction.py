@@ -93,18 +93,31 @@ _OF_SOURCE = {
 }
 
 
-def messages(request: ExtractionRequest, context_chars: int) -> list[dict[str, str]]:
+_OF_PART = """\
+# This is a part of a longer episode
+- "body" is one part of it, "earlier_in_body" the end of the part before; read that like "previous".
+- A sentence or a JSON document may be cut off at the beginning or end of "body".
+"""
+
+
+def messages(
+    request: ExtractionRequest, context_chars: int, earlier: str | None = None
+) -> list[dict[str, str]]:
     """The chat messages that ask for one extraction.
 
     `context_chars` bounds the bodies of previous episodes: the latest ones that fit as a whole are sent.
+    `earlier` is given where the body is only a part of an episode's: the end of what comes before it.
     """
+    rules = f"{_RULES}\n{_OF_SOURCE[request.episode.source]}"
+    if earlier is not None:
+        rules = f"{rules}\n{_OF_PART}"
     return [
-        {"role": "system", "content": f"{_RULES}\n{_OF_SOURCE[request.episode.source]}"},
-        {"role": "user", "content": form.fenced(MARK, _data(request, context_chars))},
+        {"role": "system", "content": rules},
+        {"role": "user", "content": form.fenced(MARK, _data(request, context_chars, earlier))},
     ]
 
 
-def _data(request: ExtractionRequest, context_chars: int) -> dict[str, Any]:
+def _data(request: ExtractionRequest, context_chars: int, earlier: str | None) -> dict[str, Any]:
     episode = request.episode
     data: dict[str, Any] = {"source": str(episode.source), "reference_time": form.iso(episode.reference_ms)}
     if episode.source_description:
@@ -113,6 +126,8 @@ def _data(request: ExtractionRequest, context_chars: int) -> dict[str, Any]:
         data["speaker"] = speaker
     kept = _latest(request.previous, context_chars)
     data["previous"] = [{"reference_time": form.iso(each.reference_ms), "body": each.body} for each in kept]
+    if earlier is not None:
+        data["earlier_in_body"] = earlier
     data["body"] = episode.body
     return data
 
