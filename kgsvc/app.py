@@ -23,13 +23,16 @@ from typing import Any
 import grpc
 import uvloop
 
-from kgsvc.config import ConfigError, Settings, split_address
+from kgsvc import ontology as ontology_yaml
+from kgsvc.config import ConfigError, Settings, read_ontology, split_address
 from kgsvc.domain.clock import Clock, SystemClock
 from kgsvc.domain.errors import ServiceError
 from kgsvc.domain.items import Step
+from kgsvc.domain.ontology import Ontology
 from kgsvc.domain.work import Failure
 from kgsvc.ingestion.commit import Committer
 from kgsvc.ingestion.embedding import CachingEmbedder
+from kgsvc.ingestion.ontologies import Ontologies
 from kgsvc.ingestion.pipeline import Pipeline, PipelineSettings
 from kgsvc.ingestion.pressure import IntakePressure
 from kgsvc.llm.offline.embedder import HashingEmbedder
@@ -153,6 +156,7 @@ async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterat
     Raises ConfigError (also: an address that cannot be bound), StoreUnavailable.
     """
     settings.verify()
+    ontology = read_ontology(settings.server.ontology_file)
     clock = clock or SystemClock()
     rng = random.Random()
     metrics = Metrics(settings.server.metrics_groups)
@@ -171,11 +175,14 @@ async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterat
         _background(stack, activity.run(), "activity")
         _background(stack, _sample(store, metrics, clock), "sampling")
         if settings.server.role != "api":
-            await _start_worker(settings, store, models, metrics, activity, pressure, clock, rng, stack)
+            ontologies = Ontologies(store, ontology_yaml.read, ontology)
+            await _start_worker(
+                settings, store, models, ontologies, metrics, activity, pressure, clock, rng, stack
+            )
         address = None
         if settings.server.role != "worker":
             address = await _start_server(
-                settings, store, models, metrics, activity, pressure, clock, rng, stack
+                settings, store, models, ontology, metrics, activity, pressure, clock, rng, stack
             )
         info = await store.info()
         name = models.embedder.space if models.embedder else None
@@ -222,6 +229,7 @@ async def _start_worker(
     settings: Settings,
     store: Store,
     models: Models,
+    ontologies: Ontologies,
     metrics: Metrics,
     activity: ActivityWatch,
     pressure: IntakePressure,
@@ -232,7 +240,9 @@ async def _start_worker(
     queue = replace(settings.queue, attempts_per_step=settings.limits.attempts_per_step)
     embedder = CachingEmbedder(models.embedder) if models.embedder else None
     committer = Committer(store, embedder, clock)
-    pipeline = Pipeline(store, models.extractor, embedder, committer, clock, PipelineSettings(), pressure)
+    pipeline = Pipeline(
+        store, models.extractor, embedder, committer, clock, PipelineSettings(), pressure, ontologies
+    )
     dispatcher = Dispatcher(
         store,
         pipeline,
@@ -251,6 +261,7 @@ async def _start_server(
     settings: Settings,
     store: Store,
     models: Models,
+    ontology: Ontology,
     metrics: Metrics,
     activity: ActivityWatch,
     pressure: IntakePressure,
@@ -280,6 +291,7 @@ async def _start_server(
                 default_deadline_s=settings.server.deadline_s,
                 grace_s=settings.server.grace_s,
             ),
+            ontology=ontology,
         )
     )
     address = _listen(settings, server)

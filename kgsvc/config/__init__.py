@@ -6,6 +6,7 @@ dataclasses' fields: a new field is a new setting. A field with `repr=False` is 
 """
 
 from kgsvc.config.addresses import is_loopback, split_address
+from kgsvc.config.ontology_file import read_ontology
 from kgsvc.config.reading import FILE_VARIABLE, Loaded, load
 from kgsvc.config.tree import Client, ConfigError, Logging, Models, Server, Settings, StoreSettings
 from kgsvc.config.values import KEYS, Key, describe
@@ -25,5 +26,6 @@ __all__ = [
     "describe",
     "is_loopback",
     "load",
+    "read_ontology",
     "split_address",
 ]

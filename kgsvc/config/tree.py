@@ -34,6 +34,7 @@ class Server:
     insecure: bool = False  # allow plaintext on an address that other machines reach
     max_concurrent_rpcs: int = 1_000
     deadline_s: float = 60.0  # of a unary call whose client set none
+    ontology_file: Path | None = None  # YAML: the types of groups that have no ontology of their own
 
 
 @dataclass(frozen=True, slots=True)

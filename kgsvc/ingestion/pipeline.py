@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kgsvc.domain.clock import Clock
+from kgsvc.domain.conforming import conform
 from kgsvc.domain.errors import ModelUnavailable, StepError
 from kgsvc.domain.extraction import ExtractionRequest
 from kgsvc.domain.items import ItemState, Lease, QueuedItem, Step, Transition
 from kgsvc.domain.work import Failure, Prepared, PreparedBatch
 from kgsvc.ingestion.commit import Committer, Work
 from kgsvc.ingestion.embedding import CachingEmbedder, texts_of
+from kgsvc.ingestion.ontologies import Ontologies
 from kgsvc.ingestion.pressure import IntakePressure
 from kgsvc.ingestion.stages import Stage, decode, encode
 from kgsvc.llm.protocol import Extractor
@@ -38,6 +40,7 @@ class Pipeline:
         clock: Clock,
         settings: PipelineSettings,
         pressure: IntakePressure,
+        ontologies: Ontologies,
     ) -> None:
         self._store = store
         self._extractor = extractor
@@ -46,6 +49,7 @@ class Pipeline:
         self._clock = clock
         self._settings = settings
         self._pressure = pressure
+        self._ontologies = ontologies
 
     async def prepare(self, lease: Lease, items: Sequence[QueuedItem]) -> PreparedBatch:
         """Extract and embed what is not stored yet; store what cost a model call."""
@@ -64,20 +68,30 @@ class Pipeline:
     ) -> tuple[list[tuple[QueuedItem, Stage]], list[Failure]]:
         stages = {item.episode.uuid: stage for item in items if (stage := decode(item.stage)) is not None}
         fresh = [item for item in items if item.episode.uuid not in stages]
-        failed: list[Failure] = []
-        if fresh:
-            results = await self._extractor.extract(await self._requests(lease.group_id, fresh))
-            for item, result in zip(fresh, results, strict=True):
-                if isinstance(result, StepError):
-                    failed.append(Failure(item, Step.EXTRACT, result))
-                elif isinstance(result, Exception):
-                    raise result
-                else:
-                    stages[item.episode.uuid] = Stage(result.extraction)
-            if self._extractor.costs_model_calls:
-                new = [(item, stages[i]) for item in fresh if (i := item.episode.uuid) in stages]
-                await self._save(lease, ItemState.EXTRACTED, new)
+        failed = await self._extract(lease, fresh, stages) if fresh else []
         return [(item, stages[i]) for item in items if (i := item.episode.uuid) in stages], failed
+
+    async def _extract(
+        self, lease: Lease, fresh: Sequence[QueuedItem], stages: dict[str, Stage]
+    ) -> list[Failure]:
+        """Add the stages of `fresh` items, by uuid; those that failed."""
+        try:
+            requests = await self._requests(lease.group_id, fresh)
+        except StepError as error:
+            return [Failure(item, Step.EXTRACT, error) for item in fresh]
+        failed: list[Failure] = []
+        results = await self._extractor.extract(requests)
+        for item, request, result in zip(fresh, requests, results, strict=True):
+            if isinstance(result, StepError):
+                failed.append(Failure(item, Step.EXTRACT, result))
+            elif isinstance(result, Exception):
+                raise result
+            else:
+                stages[item.episode.uuid] = Stage(conform(result.extraction, request.ontology))
+        if self._extractor.costs_model_calls:
+            new = [(item, stages[i]) for item in fresh if (i := item.episode.uuid) in stages]
+            await self._save(lease, ItemState.EXTRACTED, new)
+        return failed
 
     async def _requests(self, group_id: str, items: Sequence[QueuedItem]) -> list[ExtractionRequest]:
         anchors = [Anchor(e.uuid, e.source.value, e.reference_ms) for e in (item.episode for item in items)]
@@ -85,7 +99,10 @@ class Pipeline:
         previous = await self._store.previous_episodes(
             group_id, anchors, settings.previous_episodes, settings.previous_chars
         )
-        return [ExtractionRequest(item.episode, previous.get(item.episode.uuid, ())) for item in items]
+        ontology = await self._ontologies.of(group_id, max(item.ontology for item in items))
+        return [
+            ExtractionRequest(item.episode, previous.get(item.episode.uuid, ()), ontology) for item in items
+        ]
 
     async def _embedded(
         self, lease: Lease, stages: list[tuple[QueuedItem, Stage]]

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from kgsvc.domain.clock import Clock
+from kgsvc.domain.default_ontology import DEFAULT
 from kgsvc.domain.limits import Limits
+from kgsvc.domain.ontology import Ontology
 from kgsvc.ingestion.embedding import CachingEmbedder
 from kgsvc.ingestion.pressure import IntakePressure
 from kgsvc.observability.metrics import Metrics
@@ -94,3 +96,4 @@ class Deps:
     pressure: IntakePressure = field(default_factory=IntakePressure)
     limits: Limits = field(default_factory=Limits)
     settings: ServerSettings = field(default_factory=ServerSettings)
+    ontology: Ontology = DEFAULT  # of groups that have none of their own

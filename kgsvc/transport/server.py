@@ -25,6 +25,7 @@ from kgsvc.transport.exploring import Exploring
 from kgsvc.transport.following import Following
 from kgsvc.transport.health import Readiness
 from kgsvc.transport.interceptor import Around, CallInterceptor
+from kgsvc.transport.ontologies import OntologyOperations
 from kgsvc.transport.ports import Deps, ServerSettings
 from kgsvc.transport.retrieving import Retrieving
 from kgsvc.transport.streaming import Streaming
@@ -118,6 +119,7 @@ def _handlers(deps: Deps, coalescer: AcceptCoalescer, stopping: asyncio.Event) -
         Exploring(store, clock, limits),
         Correcting(store, Corrections(store, deps.embedder, limits, clock, contention)),
         Administering(store, Deletions(store, clock, contention), activity, clock, deps.info),
+        OntologyOperations(store, deps.ontology),
     )
     streaming = Streaming(intake, accepting, deps.metrics, limits, deps.new_id, stopping)
     watching = Watching(store, activity, limits, clock, stopping, deps.settings.watch_deadline_s)
