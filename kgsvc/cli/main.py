@@ -18,6 +18,7 @@ COMMANDS = {
     "memory": "Find the facts that matter to a conversation.",
     "items": "List what was sent and how far it has come.",
     "retry": "Start parked items again.",
+    "adopt": "Take over a graph that Graphiti wrote.",
     "health": "Say whether a service is ready.",
     "doctor": "Check configuration, store and models.",
 }

@@ -75,7 +75,7 @@ def _name(check: Check, path: str, item: types_pb2.Message | types_pb2.EpisodeIt
 def _description(check: Check, path: str, item: types_pb2.Message | types_pb2.EpisodeItem) -> str | None:
     """The description with the address of the original in it (spec 000)."""
     limit = check.limits.source_description
-    description = check.optional_text(item, path, "source_description", limit)
+    description = check.optional_text(item, path, "source_description", limit) or None
     if not item.HasField("source_url"):
         return description
     where, url = f"{path}source_url", item.source_url

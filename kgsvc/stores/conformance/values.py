@@ -77,14 +77,12 @@ async def uuids_are_compared_exactly(store: Store, group_id: str) -> None:
 
 
 async def every_field_of_an_episode_is_kept(store: Store, group_id: str) -> None:
-    """All sources and roles; absent stays absent, empty stays empty."""
+    """All sources and roles; absent stays absent."""
     made = [
         episode(group_id, "e1", source=Source.MESSAGE, role_type=RoleType.USER, role="Ada", name="n"),
         episode(group_id, "e2", source=Source.MESSAGE, role_type=RoleType.ASSISTANT),
         episode(group_id, "e3", source=Source.MESSAGE, role_type=RoleType.SYSTEM, role=""),
-        episode(
-            group_id, "e4", source=Source.JSON, body='{"a": [1, 2.5, null]}', name="", source_description=""
-        ),
+        episode(group_id, "e4", source=Source.JSON, body='{"a": [1, 2.5, null]}', source_description="d"),
         episode(group_id, "e5", source=Source.TEXT, body=""),
     ]
     await accepted(store, *made)

@@ -73,7 +73,8 @@ _WRITE: LiteralString = """
         UNWIND $p.items AS row
         CREATE (:Episodic {
             group_id: row[0], uuid: row[1], epoch: row[2], reference_ms: row[6], content_hash: row[7],
-            name: row[8], bytes: row[9], content: row[10], source: row[11], source_description: row[12],
+            name: coalesce(row[8], ''), bytes: row[9], content: row[10], source: row[11],
+            source_description: coalesce(row[12], ''),
             created_ms: row[13], role_type: row[14], role: row[15], entity_edges: [],
             valid_at: CASE WHEN row[16] IS NOT NULL THEN datetime({epochMillis: row[16]}) END,
             created_at: CASE WHEN row[17] IS NOT NULL THEN datetime({epochMillis: row[17]}) END

@@ -1,0 +1,61 @@
+"""`kgsvc adopt`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kgsvc.cli import options
+from kgsvc.cli.failure import Failure
+from kgsvc.cli.show import print_json
+from kgsvc.config import Settings
+from kgsvc.domain.clock import SystemClock
+from kgsvc.ingestion.adoption import Adopted, Adopter
+from kgsvc.ingestion.embedding import CachingEmbedder
+
+
+@click.command("adopt")
+@options.group
+@options.as_json
+@options.config
+def command(group: str, as_json: bool, config: Path | None) -> None:
+    """Take over what Graphiti wrote for a group into the Neo4j that store.neo4j_uri names.
+
+    Opens the store itself, besides a running service too. Nothing is removed, uuids and times stay; stopped
+    anywhere, it goes on where it was when it is run again.
+    """
+    settings = options.loaded(config, store_kind="neo4j").settings
+    with options.failures(settings):
+        settings.verify()
+        options.run(_adopt(settings, group, as_json))
+
+
+async def _adopt(settings: Settings, group: str, as_json: bool) -> None:
+    from kgsvc import app  # loads every room
+    from kgsvc.stores.neo4j import Neo4jStore
+
+    store = await app.open_store(settings)
+    try:
+        if not isinstance(store, Neo4jStore):
+            raise Failure("only a Neo4j store can hold what Graphiti wrote")
+        await store.migrate()
+        embedder = app.make_embedder(settings)
+        cached = CachingEmbedder(embedder) if embedder else None
+        done = await Adopter(store, cached, SystemClock()).adopt(
+            group, (lambda _: None) if as_json else _tell
+        )
+        if embedder is not None:
+            await embedder.close()
+    finally:
+        await store.close()
+    if as_json:
+        print_json({"episodes": done.episodes, "entities": done.entities, "facts": done.facts})
+    else:
+        click.echo(
+            f"{group} now has {done.episodes} episodes, {done.entities} entities, {done.facts} facts more."
+        )
+
+
+def _tell(done: Adopted) -> None:
+    click.echo(f"  {done.episodes} episodes, {done.entities} entities, {done.facts} facts", err=True)
