@@ -31,18 +31,22 @@ from kgsvc.domain.items import Step
 from kgsvc.domain.ontology import Ontology
 from kgsvc.domain.work import Failure
 from kgsvc.ingestion.commit import Committer
+from kgsvc.ingestion.communities.builder import CommunityBuilder
+from kgsvc.ingestion.communities.describing import Describer
+from kgsvc.ingestion.communities.detection import Louvain
 from kgsvc.ingestion.embedding import CachingEmbedder
 from kgsvc.ingestion.ontologies import Ontologies
 from kgsvc.ingestion.pipeline import Pipeline, PipelineSettings
 from kgsvc.ingestion.pressure import IntakePressure
 from kgsvc.llm.offline.embedder import HashingEmbedder
 from kgsvc.llm.offline.extractor import OfflineExtractor
-from kgsvc.llm.protocol import Embedder, Extractor, Meter, Resolver
+from kgsvc.llm.protocol import Embedder, Extractor, Meter, Resolver, Summariser
 from kgsvc.observability.counting import counted
 from kgsvc.observability.endpoint import MetricsEndpoint
 from kgsvc.observability.logs import LogWriter
 from kgsvc.observability.metrics import Metrics
 from kgsvc.queue.activity import ActivityWatch
+from kgsvc.queue.builds import BuildDispatcher
 from kgsvc.queue.dispatcher import Dispatcher
 from kgsvc.queue.retry import RetryPolicy
 from kgsvc.retrieval.memory import GetMemory
@@ -69,11 +73,13 @@ class Running:
 @dataclass(frozen=True, slots=True)
 class Models:
     """The configured models. `resolver` is None where nobody is asked: names and facts are told apart by rule
-    alone. `embedder` is None where search goes by keywords alone."""
+    alone. `embedder` is None where search goes by keywords alone. `summariser` is None where summaries of
+    communities are composed."""
 
     extractor: Extractor
     resolver: Resolver | None
     embedder: Embedder | None
+    summariser: Summariser | None = None
 
 
 class _Counting:
@@ -130,10 +136,16 @@ def make_models(settings: Settings, meter: Meter | None = None) -> Models:
     from kgsvc.llm.openai.chat import Chat
     from kgsvc.llm.openai.extractor import OpenAIExtractor
     from kgsvc.llm.openai.resolver import OpenAIResolver
+    from kgsvc.llm.openai.summariser import OpenAISummariser
     from kgsvc.llm.openai.transport import Transport
 
     chat = Chat(Transport(settings.openai), settings.chat, meter)
-    return Models(OpenAIExtractor(chat, settings.limits), OpenAIResolver(chat, settings.limits), embedder)
+    return Models(
+        OpenAIExtractor(chat, settings.limits),
+        OpenAIResolver(chat, settings.limits),
+        embedder,
+        OpenAISummariser(chat),
+    )
 
 
 def make_embedder(settings: Settings, meter: Meter | None = None) -> Embedder | None:
@@ -238,6 +250,7 @@ async def _start_worker(
     stack: AsyncExitStack,
 ) -> None:
     queue = replace(settings.queue, attempts_per_step=settings.limits.attempts_per_step)
+    owner_id = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4()}"
     embedder = CachingEmbedder(models.embedder) if models.embedder else None
     committer = Committer(store, embedder, clock)
     pipeline = Pipeline(
@@ -251,10 +264,19 @@ async def _start_worker(
         activity,
         queue,
         clock,
-        owner_id=f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4()}",
+        owner_id,
     )
     _background(stack, dispatcher.run(), "dispatcher")
     stack.push_async_callback(dispatcher.drain)
+    builder = CommunityBuilder(
+        store,
+        Louvain(settings.communities.detection_s),
+        Describer(store, embedder, models.summariser),
+        settings.communities,
+        clock,
+    )
+    builds = BuildDispatcher(store, builder, RetryPolicy(queue, rng), activity, queue, clock, owner_id)
+    _background(stack, builds.run(), "builds of communities")
 
 
 async def _start_server(

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from kgsvc.config.addresses import is_loopback
 from kgsvc.domain.errors import KgError
 from kgsvc.domain.limits import Limits
+from kgsvc.ingestion.communities.settings import CommunitySettings
 from kgsvc.llm.openai.settings import ChatModel, EmbeddingModel, Endpoint
 from kgsvc.queue.settings import QueueSettings
 from kgsvc.retrieval.settings import SearchSettings
@@ -86,6 +87,7 @@ class Settings:
     embedding: EmbeddingModel = field(default_factory=EmbeddingModel)
     queue: QueueSettings = field(default_factory=QueueSettings)
     retrieval: SearchSettings = field(default_factory=SearchSettings)
+    communities: CommunitySettings = field(default_factory=CommunitySettings)
     limits: Limits = field(default_factory=Limits)
     logging: Logging = field(default_factory=Logging)
     client: Client = field(default_factory=Client)

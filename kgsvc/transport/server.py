@@ -13,6 +13,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from kgsvc.ingestion.coalescer import AcceptCoalescer
+from kgsvc.ingestion.communities.asking import Communities
 from kgsvc.ingestion.contention import Contention
 from kgsvc.ingestion.correction import Corrections
 from kgsvc.ingestion.deletion import Deletions
@@ -20,6 +21,7 @@ from kgsvc.ingestion.entity_node import EntityNodes
 from kgsvc.ingestion.intake import Intake
 from kgsvc.transport.accepting import Accepting
 from kgsvc.transport.administering import Administering
+from kgsvc.transport.communities import Clustering
 from kgsvc.transport.correcting import Correcting
 from kgsvc.transport.exploring import Exploring
 from kgsvc.transport.following import Following
@@ -118,6 +120,7 @@ def _handlers(deps: Deps, coalescer: AcceptCoalescer, stopping: asyncio.Event) -
         Retrieving(store, deps.search, deps.memory, deps.metrics, clock, limits),
         Exploring(store, clock, limits),
         Correcting(store, Corrections(store, deps.embedder, limits, clock, contention)),
+        Clustering(Communities(store, limits, clock, deps.new_id), activity),
         Administering(store, Deletions(store, clock, contention), activity, clock, deps.info),
         OntologyOperations(store, deps.ontology),
     )

@@ -166,6 +166,18 @@ def _group(given: Any, group: str) -> None:
     given.group_id = group
 
 
+def _groups(given: Any, group: str) -> None:
+    given.group_ids.append(group)
+
+
+def _build(given: Any, group: str) -> None:
+    given.build_id, given.group_id = "nobody", group
+
+
+def _communities(given: Any, group: str) -> None:
+    given.group_id, given.page_size = group, 5
+
+
 def _below(path: str, *fields: str) -> tuple[str, ...]:
     return tuple(f"input.{path}{field}" for field in fields)
 
@@ -197,5 +209,8 @@ OPERATIONS = {
         Operation("DeleteEpisode", _named, _below("", "uuid")),
         Operation("DeleteGroup", _group, _below("", "group_id")),
         Operation("ClearAll", _nothing),
+        Operation("BuildCommunities", _groups, _below("", "group_ids")),
+        Operation("GetCommunityBuild", _build, _below("", "build_id", "group_id")),
+        Operation("ListCommunities", _communities, _below("", "group_id")),
     )
 }

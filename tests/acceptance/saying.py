@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgsvc.llm.prompts import communities
 from kgsvc.v1 import types_pb2 as typ
 from tests.support.client import episode
-from tests.support.scripted_openai import Outcome, Request, answer, edge, node, replies, reply_body
+from tests.support.scripted_openai import Outcome, Request, answer, edge, node, replies, reply_body, says
+from tests.support.scripted_openai.script import fenced_data
 
 DIMENSION = 512
 JAN, FEB, MAR, APR, MAY, JUN = (1_704_067_200_000 + 30 * 86_400_000 * month for month in range(6))  # of 2024
@@ -52,11 +54,20 @@ def reads_bodies(request: Request) -> Outcome | Mapping[str, Any]:
     """The script of the model: extractions are what bodies say, vectors those of `vector`."""
     if request.endpoint == "embeddings":
         return reply_body(json.dumps(_embeddings(request.body)))
+    pair = fenced_data(request.body, communities.MARK)
+    if pair is not None:
+        return says(json.dumps(gist(pair["first"], pair["second"])))
     _, brace, said = request.text.partition("{")
     if not brace:
         return answer()
     found: Mapping[str, Any] = json.loads(brace + said)
     return found
+
+
+def gist(first: str, second: str) -> dict[str, str]:
+    """What the model makes of two summaries: a name that tells whose it is, and both texts."""
+    both = f"{first} {second}"
+    return {"name": f"model: {both}"[:80].strip(), "summary": both[:500].strip()}
 
 
 def vector(text: str) -> NDArray[np.float64]:

@@ -30,9 +30,10 @@ SETTINGS = OFFLINE
 OK = {
     "AddMessages": envelope_pb2.STATUS_ACCEPTED,
     "AddEpisodes": envelope_pb2.STATUS_ACCEPTED,
+    "BuildCommunities": envelope_pb2.STATUS_ACCEPTED,
 }
 # Of an unknown uuid they are NOT_FOUND; what they answer is in tests of their own.
-NOTHING_THERE = ("GetEntityEdge", "GetEntityNode", "GetFactHistory", "UpdateFact")
+NOTHING_THERE = ("GetEntityEdge", "GetEntityNode", "GetFactHistory", "UpdateFact", "GetCommunityBuild")
 DESTRUCTIVE = "ClearAll"  # has test_clear_all.py to itself
 BROKEN_TIMES = {
     "negative nanos": Timestamp(seconds=1, nanos=-1),
