@@ -22,6 +22,7 @@ THRESHOLD = 0.9  # of the Jaccard index of shingles
 MIN_LENGTH = 6  # letters and digits
 MIN_ENTROPY = 2.0  # bits a letter: "aaabbb" has 1, "boston" 2.25
 
+_LONGEST = 64  # code points of a token
 _WORDS = re.compile(r"[^\W_]+")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _ROMAN = re.compile(r"(?=[ivxlcdm])m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})")
@@ -38,7 +39,8 @@ _ARTICLES = frozenset({"the", "a", "an"})
 def folded(name: str) -> str:
     """Words of letters and digits without accents and leading articles, one space apart."""
     # Classes from 200 are accents; below are marks that make another letter, as the voiced kana's.
-    plain = "".join(c for c in unicodedata.normalize("NFKD", normalise(name)) if unicodedata.combining(c) < 200)
+    apart = unicodedata.normalize("NFKD", normalise(name))
+    plain = "".join(c for c in apart if unicodedata.combining(c) < 200)
     words = _WORDS.findall(unicodedata.normalize("NFC", plain.replace("'", "").replace("’", "")))
     while len(words) > 1 and words[0] in _ARTICLES:
         words = words[1:]
@@ -48,13 +50,13 @@ def folded(name: str) -> str:
 def name_tokens(name: str) -> frozenset[str]:
     """What a name is found by: its search terms, and all of it written as one word."""
     flat = folded(name)
-    return frozenset(tokens(flat)) | frozenset(tokens(flat.replace(" ", ""))) if flat else frozenset()
+    return frozenset(token[:_LONGEST] for token in (*tokens(flat), *tokens(flat.replace(" ", ""))))
 
 
 def asked_tokens(name: str) -> frozenset[str]:
     """The tokens to look for: those of the name, of the full forms of nicknames in it and the reverse."""
     wider = {other for word in folded(name).split() for other in RELATED.get(word, ())}
-    return name_tokens(name) | {token for other in wider for token in tokens(other)}
+    return name_tokens(name).union(*(tokens(other) for other in wider))
 
 
 @lru_cache(maxsize=16_384)

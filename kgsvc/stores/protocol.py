@@ -14,6 +14,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from kgsvc.domain.candidates import CandidateQuery, Candidates
 from kgsvc.domain.citation import Citation
 from kgsvc.domain.delta import GraphDelta, GroupHead, Guard, NameView, SlotView
 from kgsvc.domain.items import (
@@ -35,11 +36,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """An episode whose earlier episodes are asked for."""
+    """An episode whose earlier episodes are asked for; with `named` those of them that exist, instead."""
 
     uuid: str
     source: str
     reference_ms: int
+    named: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,8 @@ class QueueStore(Protocol):
         self, group_id: str, anchors: Sequence[Anchor], limit: int, max_chars: int
     ) -> dict[str, tuple[Episode, ...]]:
         """For each anchor uuid the latest `limit` accepted episodes of the same source that come before it
-        by (reference_ms, uuid), oldest first, bodies cut to `max_chars`."""
+        by (reference_ms, uuid), oldest first, bodies cut to `max_chars`. For an anchor that names episodes
+        those of the group that there are, of any source and time, but for itself."""
 
 
 class GraphStore(Protocol):
@@ -244,6 +247,20 @@ class EntityEpisodes:
 
     first_uuid: str | None
     latest: tuple[Episode, ...]
+
+
+class CandidateStore(Protocol):
+    """What new names and facts are compared with."""
+
+    async def candidates(self, group_id: str, query: CandidateQuery) -> Candidates:
+        """Everything that `query` asks for, in one round trip: by index, at a cost that is bounded by the
+        query and does not grow with the group. Of more than fit, entities by ascending uuid and the latest
+        facts by (start_ms, uuid) are taken. A token leads to an entity if `GraphDelta.names` ever gave it a
+        name with that token (similarity.name_tokens)."""
+
+
+class ResolutionStore(GraphStore, CandidateStore, Protocol):
+    """What a commit reads and writes."""
 
 
 class HistoryStore(Protocol):
@@ -323,6 +340,14 @@ class AdminStore(Protocol):
 
 
 class Store(
-    IntakeStore, QueueStore, GraphStore, HistoryStore, CommunityStore, SearchStore, AdminStore, Protocol
+    IntakeStore,
+    QueueStore,
+    GraphStore,
+    CandidateStore,
+    HistoryStore,
+    CommunityStore,
+    SearchStore,
+    AdminStore,
+    Protocol,
 ):
     """All of it."""

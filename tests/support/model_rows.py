@@ -9,6 +9,7 @@ from kgsvc.domain.delta import FactTombstone, GroupHead
 from kgsvc.domain.errors import Conflict, Violation
 from kgsvc.domain.items import CRASH, TERMINAL, ItemState, ItemStatus, QueuedItem, Step, Transition
 from kgsvc.domain.model import Entity, Episode, Fact
+from kgsvc.domain.usage import FREE, Usage
 from kgsvc.stores.protocol import EpisodeCut
 
 GROUP_DELETED = "group_deleted"
@@ -31,6 +32,8 @@ class Item:
     stage: bytes | None = None
     started: bool = False
     suspect: bool = False
+    usage: Usage = FREE
+    previous: tuple[str, ...] = ()
 
     @property
     def unfinished(self) -> bool:
@@ -55,11 +58,14 @@ class Item:
             step=self.step,
             reason=self.reason,
             duplicate=duplicate,
+            usage=self.usage,
         )
 
     def queued(self) -> QueuedItem:
         attempts = dict(self.attempts)
-        return QueuedItem(self.episode, self.state, self.accepted_ms, attempts, self.stage, self.suspect)
+        return QueuedItem(
+            self.episode, self.state, self.accepted_ms, attempts, self.stage, self.suspect, self.previous
+        )
 
     def begin(self) -> QueuedItem:
         self.started = True
@@ -76,6 +82,7 @@ class Item:
     def move(self, to: Transition) -> None:
         self.state, self.updated_ms, self.next_ms, self.reason = to.state, to.now_ms, to.next_ms, to.reason
         self.suspect = False
+        self.usage += to.usage
         if to.step is not None:
             self.step = to.step
             self.attempts[to.step.value] = to.attempts
@@ -129,6 +136,7 @@ class Group:
     answers: dict[tuple[str, str], Answer] = field(default_factory=dict)
     entities: dict[str, Entity] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
+    name_tokens: set[tuple[str, str]] = field(default_factory=set)  # (token, entity uuid)
     facts: dict[str, Fact] = field(default_factory=dict)
     fact_rev: dict[str, int] = field(default_factory=dict)
     tombstones: dict[str, FactTombstone] = field(default_factory=dict)

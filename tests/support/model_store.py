@@ -9,12 +9,15 @@ from kgsvc.domain.delta import GraphDelta, GroupHead, Guard, NameView, SlotView,
 from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged
 from kgsvc.domain.items import ItemState
 from kgsvc.domain.model import Entity, Episode, Fact
+from kgsvc.domain.similarity import name_tokens
+from kgsvc.domain.usage import FREE
 from kgsvc.stores.protocol import WHOLE, Changes, EpisodeCut, GroupDump, IndexedFact, StoreInfo
+from tests.support.model_candidates import ModelCandidates
 from tests.support.model_communities import ModelCommunities
 from tests.support.model_rows import GROUP_DELETED, Answer, Group
 
 
-class ModelGraph(ModelCommunities):
+class ModelGraph(ModelCommunities, ModelCandidates):
     """Reading the context of a plan, writing its delta."""
 
     async def names(self, group_id: str, name_keys: Collection[str], uuids: Collection[str] = ()) -> NameView:
@@ -120,7 +123,7 @@ class ModelStore(ModelGraph):
             item.state, item.reason = (
                 (ItemState.PARKED, GROUP_DELETED) if item.unfinished else (ItemState.DELETED, None)
             )
-            item.episode, item.step, item.updated_ms = gone, None, now_ms
+            item.episode, item.step, item.updated_ms, item.usage = gone, None, now_ms, FREE
         self._activity += 1
 
     async def group_ids(self) -> list[str]:
@@ -163,6 +166,7 @@ def _write(group: Group, delta: GraphDelta) -> None:
         if old is not None and old.name != entity.name:
             _rename(group, entity)
     group.names.update(delta.names)
+    group.name_tokens |= {(token, uuid) for key, uuid in delta.names.items() for token in name_tokens(key)}
     for fact in delta.facts:
         group.facts[fact.uuid] = fact
         group.fact_rev[fact.uuid] = group.rev
@@ -187,7 +191,7 @@ def _remove_episode(group: Group, uuid: str) -> None:
     item = group.items.pop(uuid, None)
     if item is not None:
         item.episode = replace(item.episode, name=None, body="")
-        item.state, item.reason, item.step = ItemState.DELETED, None, None
+        item.state, item.reason, item.step, item.usage = ItemState.DELETED, None, None, FREE
     group.mentions = {pair for pair in group.mentions if pair[0] != uuid}
     group.episode_edges.pop(uuid, None)
 

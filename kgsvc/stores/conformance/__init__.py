@@ -13,6 +13,7 @@ from types import ModuleType
 
 from kgsvc.stores.conformance import (
     accept,
+    candidates,
     changes,
     communities,
     context,
@@ -41,7 +42,8 @@ SIBLINGS = ("", "-2", "-3")  # group ids that a check may use beside its own
 
 _AREAS = (
     accept, idempotency, receipts, listing, leases, starting, transitions, context,
-    writes, guards, facts, changes, history, communities, ontologies, delete, values,
+    writes, guards, facts, changes, history, candidates,
+    communities, ontologies, delete, values,
 )  # fmt: skip
 
 

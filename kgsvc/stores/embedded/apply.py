@@ -10,6 +10,7 @@ import apsw
 from kgsvc.domain.delta import Claim, GraphDelta, GroupHead, Guard, StaleItems
 from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged
 from kgsvc.stores.embedded.answers import Key, keep_answer, known_answer
+from kgsvc.stores.embedded.candidates import write_name_tokens
 from kgsvc.stores.embedded.groups import Group, find_group, make_group, take_ids
 from kgsvc.stores.embedded.rows import entity_row, fact_row, json_list
 from kgsvc.stores.embedded.sql import Row, all_rows
@@ -164,6 +165,7 @@ def _write_names(db: apsw.Connection, gid: int, names: Mapping[str, str], entiti
         """,
         [(gid, key, entities[uuid]) for key, uuid in names.items()],
     )
+    write_name_tokens(db, gid, names)
 
 
 def _write_facts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta, entities: Ids) -> Ids:

@@ -47,6 +47,10 @@ _BY_GID = (
     DELETE FROM names WHERE gid = ?1 AND name_key IN (SELECT name_key FROM names WHERE gid = ?1 LIMIT 500)
     """,
     """
+    DELETE FROM name_tokens WHERE gid = ?1 AND (token, uuid) IN
+        (SELECT token, uuid FROM name_tokens WHERE gid = ?1 LIMIT 500)
+    """,
+    """
     DELETE FROM fact_tombstones WHERE gid = ?1 AND uuid IN
         (SELECT uuid FROM fact_tombstones WHERE gid = ?1 LIMIT 500)
     """,

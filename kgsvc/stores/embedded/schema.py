@@ -140,5 +140,24 @@ CREATE INDEX mentions_entity ON mentions (entity_id);
 CREATE INDEX names_entity ON names (entity_id);
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES)
+# What new names and facts are compared with: entities by tokens of their names, facts that are not expired.
+_NAME_TOKENS = """
+CREATE TABLE name_tokens (
+    gid INTEGER NOT NULL, token TEXT NOT NULL, uuid TEXT NOT NULL, PRIMARY KEY (gid, token, uuid)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX facts_open ON facts (source_id, coalesce(valid_ms, reference_ms), uuid)
+    WHERE expired_ms IS NULL;
+CREATE INDEX facts_open_pair ON facts (source_id, target_id, coalesce(valid_ms, reference_ms), uuid)
+    WHERE expired_ms IS NULL;
+"""
+
+# What models were paid for an item; which episodes it names as its context, a JSON list.
+_SPENT = """
+ALTER TABLE items ADD COLUMN calls INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE items ADD COLUMN prompt_tokens INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE items ADD COLUMN completion_tokens INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE items ADD COLUMN previous TEXT NOT NULL DEFAULT '[]';
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES, _NAME_TOKENS, _SPENT)
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.stores.embedded.admin import Admin
-from kgsvc.stores.embedded.communities import Communities
 from kgsvc.stores.embedded.candidates import CandidateReads
+from kgsvc.stores.embedded.communities import Communities
 from kgsvc.stores.embedded.graph import Graph
 from kgsvc.stores.embedded.history import History
 from kgsvc.stores.embedded.intake import Intake

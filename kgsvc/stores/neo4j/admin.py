@@ -97,6 +97,14 @@ _PURGE: tuple[LiteralString, ...] = (
     RETURN count(*)
     """,
     """
+    MATCH (k:KgNameToken)
+    WHERE k.group_id = $p.group_id AND k.epoch < $p.epoch AND k.token IS NOT NULL
+        AND k.entity_uuid IS NOT NULL
+    WITH k LIMIT $p.batch
+    DELETE k
+    RETURN count(*)
+    """,
+    """
     MATCH (t:KgTombstone) WHERE t.group_id = $p.group_id AND t.epoch < $p.epoch AND t.rev IS NOT NULL
     WITH t LIMIT $p.batch
     DELETE t

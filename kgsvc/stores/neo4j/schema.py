@@ -10,7 +10,8 @@ KgWork         beside it, when the group may have due work; locked for a moment 
 KgItem         an item; KgPending too while it is unfinished, KgParked too while it waits for RetryItems
 KgReceipt      a part of a receipt: the items of one call (a stream's receipt grows by parts)
 KgIdempotency  the answer to an (operation, key)
-KgName         the owner of a name; KgTombstone: what is left of a removed fact
+KgName         the owner of a name; KgNameToken: an entity by a token of its names
+KgTombstone    what is left of a removed fact
 KgActivity     a counter in pieces, so that writers do not queue up for it
 KgSchema       the version of all this, and the lock of whoever migrates
 
@@ -85,5 +86,13 @@ _COMMUNITIES: tuple[LiteralString, ...] = (
     "CREATE INDEX kgsvc_replaced IF NOT EXISTS FOR (c:KgReplaced) ON (c.group_id, c.epoch)",
 )
 
-MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (_FIRST, _NAMES, _COMMUNITIES)
+# What new names and facts are compared with: entities by tokens of their names, facts not expired by source.
+_NAME_TOKENS: tuple[LiteralString, ...] = (
+    "CREATE CONSTRAINT kgsvc_name_token IF NOT EXISTS FOR (k:KgNameToken)"
+    " REQUIRE (k.group_id, k.epoch, k.token, k.entity_uuid) IS UNIQUE",
+    "CREATE INDEX kgsvc_fact_open IF NOT EXISTS FOR ()-[r:RELATES_TO]-()"
+    " ON (r.source_uuid, r.group_id, r.epoch, r.expired_ms, r.valid_ms, r.uuid)",
+)
+
+MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (_FIRST, _NAMES, _COMMUNITIES, _NAME_TOKENS)
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -1,0 +1,110 @@
+"""What new names and facts are compared with (CandidateStore)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import apsw
+
+from kgsvc.domain.candidates import CandidateQuery, Candidates
+from kgsvc.domain.similarity import name_tokens
+from kgsvc.stores.embedded.base import Base
+from kgsvc.stores.embedded.groups import find_group
+from kgsvc.stores.embedded.rows import entity_of, fact_of, json_ids, json_list
+from kgsvc.stores.embedded.sql import all_rows
+
+
+class CandidateReads(Base):
+    """CandidateStore."""
+
+    async def candidates(self, group_id: str, query: CandidateQuery) -> Candidates:
+        """See CandidateStore."""
+        return await self._read(_candidates, group_id, query)
+
+
+def write_name_tokens(db: apsw.Connection, gid: int, names: Mapping[str, str]) -> None:
+    """Entities become findable by the tokens of `names` (name key → uuid). Called by apply."""
+    rows = {(gid, token, uuid) for key, uuid in names.items() for token in name_tokens(key)}
+    db.executemany(
+        "INSERT INTO name_tokens (gid, token, uuid) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", sorted(rows)
+    )
+
+
+def _candidates(db: apsw.Connection, group_id: str, query: CandidateQuery) -> Candidates:
+    group = find_group(db, group_id)
+    if group is None:
+        return Candidates()
+    by_token: dict[str, tuple[str, ...]] = {}
+    for token in sorted(set(query.tokens)):
+        rows = all_rows(
+            db,
+            """
+            SELECT t.uuid FROM name_tokens t WHERE t.gid = ?1 AND t.token = ?2
+                AND EXISTS (SELECT 1 FROM entities e WHERE e.gid = ?1 AND e.uuid = t.uuid)
+            ORDER BY t.uuid LIMIT ?3
+            """,
+            (group.gid, token, query.entities_per_token),
+        )
+        if rows:
+            by_token[token] = tuple(row[0] for row in rows)
+    wanted = {uuid for uuids in by_token.values() for uuid in uuids}
+    found = all_rows(
+        db,
+        "SELECT * FROM live_entities WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))",
+        (group.gid, json_list(wanted)),
+    )
+    told = {uuid for uuids in by_token.values() for uuid in uuids[: query.told_per_token]}
+    ids = _fact_ids(db, group.gid, query, sorted(told.union(query.sources)))
+    facts = all_rows(
+        db,
+        """
+        SELECT * FROM live_facts WHERE id IN (SELECT value FROM json_each(?))
+        ORDER BY coalesce(valid_ms, reference_ms) DESC, uuid DESC
+        """,
+        (json_ids(ids),),
+    )
+    return Candidates(
+        by_token=by_token,
+        entities={row[2]: entity_of(row) for row in found},
+        names={row[2]: _names(db, group.gid, row[0], query.names_per_entity) for row in found},
+        facts=tuple(map(fact_of, facts)),
+    )
+
+
+def _names(db: apsw.Connection, gid: int, entity_id: int, limit: int) -> tuple[str, ...]:
+    rows = all_rows(
+        db,
+        "SELECT name_key FROM names WHERE entity_id = ? AND gid = ? ORDER BY name_key LIMIT ?",
+        (entity_id, gid, limit),
+    )
+    return tuple(row[0] for row in rows)
+
+
+def _fact_ids(db: apsw.Connection, gid: int, query: CandidateQuery, sources: Iterable[str]) -> set[int]:
+    """The latest open facts of each source, and between each pair."""
+    ids: set[int] = set()
+    for uuid in sources:
+        rows = all_rows(
+            db,
+            """
+            SELECT f.id FROM facts f JOIN entities s ON s.id = f.source_id
+            WHERE s.gid = ?1 AND s.uuid = ?2 AND f.expired_ms IS NULL
+            ORDER BY coalesce(f.valid_ms, f.reference_ms) DESC, f.uuid DESC LIMIT ?3
+            """,
+            (gid, uuid, query.facts_per_source),
+        )
+        ids.update(row[0] for row in rows)
+    for source, target in sorted(set(query.pairs)):
+        rows = all_rows(
+            db,
+            """
+            SELECT f.id FROM facts f
+            WHERE f.source_id = (SELECT id FROM entities WHERE gid = ?1 AND uuid = ?2)
+                AND f.target_id = (SELECT id FROM entities WHERE gid = ?1 AND uuid = ?3)
+                AND f.expired_ms IS NULL
+            ORDER BY coalesce(f.valid_ms, f.reference_ms) DESC, f.uuid DESC LIMIT ?4
+            """,
+            (gid, source, target, query.facts_per_pair),
+        )
+        ids.update(row[0] for row in rows)
+    return ids

@@ -1,0 +1,127 @@
+"""What new names and facts are compared with (CandidateStore)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, LiteralString
+
+from kgsvc.domain.candidates import CandidateQuery, Candidates
+from kgsvc.domain.similarity import name_tokens
+from kgsvc.stores.neo4j.base import Base
+from kgsvc.stores.neo4j.rows import ENTITY, FACT, NEVER, entity_of, fact_of, whole
+
+# Part of apply's write.
+WRITE_NAME_TOKENS: LiteralString = """
+    CALL () {
+        UNWIND $p.name_tokens AS row
+        MERGE (:KgNameToken
+            {group_id: $p.group_id, epoch: $p.epoch, token: row[0], entity_uuid: row[1]})
+    }
+    """
+
+# `valid_ms` as a property is the start that counts.
+_CANDIDATES: LiteralString = (
+    """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    WITH g.epoch AS epoch
+    CALL (epoch) {
+        UNWIND $p.tokens AS token
+        CALL (epoch, token) {
+            MATCH (k:KgNameToken) USING INDEX SEEK k:KgNameToken(group_id, epoch, token, entity_uuid)
+            WHERE k.group_id = $p.group_id AND k.epoch = epoch AND k.token = token
+                AND k.entity_uuid IS NOT NULL
+            MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+            WHERE n.uuid = k.entity_uuid AND n.group_id = $p.group_id AND n.epoch = epoch
+            WITH k.entity_uuid AS uuid ORDER BY uuid LIMIT $p.entities_per_token
+            RETURN collect(uuid) AS uuids
+        }
+        RETURN collect([token, uuids]) AS by_token
+    }
+    CALL (epoch, by_token) {
+        UNWIND by_token AS row
+        UNWIND row[1] AS uuid
+        WITH DISTINCT epoch, uuid
+        MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+        WHERE n.uuid = uuid AND n.group_id = $p.group_id AND n.epoch = epoch
+        CALL (epoch, uuid) {
+            MATCH (k:KgName) USING INDEX SEEK k:KgName(group_id, epoch, entity_uuid)
+            WHERE k.group_id = $p.group_id AND k.epoch = epoch AND k.entity_uuid = uuid
+            WITH k.name_key AS name ORDER BY name LIMIT $p.names_per_entity
+            RETURN collect(name) AS names
+        }
+        RETURN collect([["""
+    + ENTITY
+    + """], names]) AS entities
+    }
+    WITH epoch, by_token, entities, reduce(
+        told = $p.sources, row IN by_token | told + row[1][..$p.told_per_token]) AS sources
+    CALL (epoch, sources) {
+        UNWIND sources AS source
+        WITH DISTINCT epoch, source
+        CALL (epoch, source) {
+            MATCH ()-[r:RELATES_TO]->()
+            USING INDEX SEEK r:RELATES_TO(source_uuid, group_id, epoch, expired_ms, valid_ms, uuid)
+            WHERE r.source_uuid = source AND r.group_id = $p.group_id AND r.epoch = epoch
+                AND r.expired_ms = $p.never AND r.valid_ms IS NOT NULL AND r.uuid IS NOT NULL
+            RETURN r ORDER BY r.valid_ms DESC, r.uuid DESC LIMIT $p.facts_per_source
+        }
+        RETURN collect(["""
+    + FACT
+    + """]) AS of_sources
+    }
+    CALL (epoch) {
+        UNWIND $p.pairs AS pair
+        CALL (epoch, pair) {
+            MATCH (s:Entity) USING INDEX SEEK s:Entity(uuid, group_id, epoch)
+            WHERE s.uuid = pair[0] AND s.group_id = $p.group_id AND s.epoch = epoch
+            MATCH (t:Entity) USING INDEX SEEK t:Entity(uuid, group_id, epoch)
+            WHERE t.uuid = pair[1] AND t.group_id = $p.group_id AND t.epoch = epoch
+            MATCH (s)-[r:RELATES_TO]->(t) WHERE r.expired_ms = $p.never
+            RETURN r ORDER BY r.valid_ms DESC, r.uuid DESC LIMIT $p.facts_per_pair
+        }
+        RETURN collect(["""
+    + FACT
+    + """]) AS of_pairs
+    }
+    RETURN by_token, entities, of_sources, of_pairs
+    """
+)
+
+
+def name_token_rows(names: Mapping[str, str]) -> list[list[str]]:
+    """Parameters of WRITE_NAME_TOKENS: entities become findable by the tokens of `names`."""
+    rows = {(token, uuid) for key, uuid in names.items() for token in name_tokens(key)}
+    return [list(row) for row in sorted(rows)]
+
+
+class CandidateReads(Base):
+    """CandidateStore."""
+
+    async def candidates(self, group_id: str, query: CandidateQuery) -> Candidates:
+        """See CandidateStore."""
+        rows = await self._run(_CANDIDATES, **_values(group_id, query))
+        if not rows:
+            return Candidates()
+        by_token, entities, of_sources, of_pairs = rows[0]
+        facts = {fact.uuid: fact for fact in map(fact_of, whole([*of_sources, *of_pairs]))}
+        return Candidates(
+            by_token={token: tuple(uuids) for token, uuids in by_token if uuids},
+            entities={row[0]: entity_of(row) for row, _names in entities},
+            names={row[0]: tuple(names) for row, names in entities},
+            facts=tuple(sorted(facts.values(), key=lambda f: (f.start_ms, f.uuid), reverse=True)),
+        )
+
+
+def _values(group_id: str, query: CandidateQuery) -> dict[str, Any]:
+    return {
+        "group_id": group_id,
+        "tokens": sorted(set(query.tokens)),
+        "sources": sorted(set(query.sources)),
+        "pairs": [list(pair) for pair in sorted(set(query.pairs))],
+        "entities_per_token": query.entities_per_token,
+        "names_per_entity": query.names_per_entity,
+        "facts_per_source": query.facts_per_source,
+        "facts_per_pair": query.facts_per_pair,
+        "told_per_token": query.told_per_token,
+        "never": NEVER,
+    }

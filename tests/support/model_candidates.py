@@ -1,0 +1,53 @@
+"""The model's CandidateStore."""
+
+from __future__ import annotations
+
+from kgsvc.domain.candidates import CandidateQuery, Candidates
+from kgsvc.domain.model import Fact
+from tests.support.model_intake import ModelQueue
+from tests.support.model_rows import Group
+
+
+class ModelCandidates(ModelQueue):
+    """What new names and facts are compared with."""
+
+    async def candidates(self, group_id: str, query: CandidateQuery) -> Candidates:
+        group = self._peek(group_id)
+        by_token: dict[str, tuple[str, ...]] = {}
+        for token in set(query.tokens):
+            uuids = sorted(
+                uuid for each, uuid in group.name_tokens if each == token and uuid in group.entities
+            )
+            if uuids:
+                by_token[token] = tuple(uuids[: query.entities_per_token])
+        found = {uuid for uuids in by_token.values() for uuid in uuids}
+        told = {uuid for uuids in by_token.values() for uuid in uuids[: query.told_per_token]}
+        facts: dict[str, Fact] = {}
+        for source in told.union(query.sources):
+            of_source = _latest(group, query.facts_per_source, source)
+            facts |= {fact.uuid: fact for fact in of_source}
+        for source, target in query.pairs:
+            facts |= {fact.uuid: fact for fact in _latest(group, query.facts_per_pair, source, target)}
+        return Candidates(
+            by_token=by_token,
+            entities={uuid: group.entities[uuid] for uuid in found},
+            names={uuid: _names(group, uuid)[: query.names_per_entity] for uuid in found},
+            facts=tuple(sorted(facts.values(), key=_age, reverse=True)),
+        )
+
+
+def _names(group: Group, uuid: str) -> tuple[str, ...]:
+    return tuple(sorted(key for key, owner in group.names.items() if owner == uuid))
+
+
+def _latest(group: Group, limit: int, source: str, target: str | None = None) -> list[Fact]:
+    found = [
+        fact
+        for fact in group.facts.values()
+        if fact.source_uuid == source and target in (None, fact.target_uuid) and fact.expired_ms is None
+    ]
+    return sorted(found, key=_age, reverse=True)[:limit]
+
+
+def _age(fact: Fact) -> tuple[int, str]:
+    return (fact.start_ms, fact.uuid)
