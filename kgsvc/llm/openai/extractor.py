@@ -17,14 +17,13 @@ from kgsvc.domain.usage import FREE, Usage
 from kgsvc.llm.openai.chat import Chat, Task, TooLong, costing
 from kgsvc.llm.openai.manners import Form
 from kgsvc.llm.openai.merging import merged
-from kgsvc.llm.openai.schema import EXTRACTION, NAME
+from kgsvc.llm.openai.schema import NAME, extraction
 from kgsvc.llm.openai.validation import validate
 from kgsvc.llm.prompts import extraction as prompts
 from kgsvc.llm.prompts import reflexion
 from kgsvc.llm.protocol import Extracted, Operation, Trouble
 from kgsvc.llm.splitting import halves, parts
 
-_FORM = Form(NAME, EXTRACTION)
 _EARLIER_CHARS = 500  # of the part before, shown with a part
 _DIVISIBLE_CHARS = 400  # a shorter part is not divided further
 _DIVISIONS = 4  # of one part: at most 16 of it
@@ -106,7 +105,7 @@ class OpenAIExtractor:
 
     async def _ask(self, part: _Part) -> tuple[Extraction, Usage]:
         group_id, asked = part.request.episode.group_id, self._messages(part)
-        return await self._chat.ask(Task(Operation.EXTRACT, group_id, asked, _FORM, self._validated))
+        return await self._chat.ask(Task(Operation.EXTRACT, group_id, asked, _form(part), self._validated))
 
     async def _reflected(self, part: _Part, found: Extraction, usage: Usage) -> Extracted:
         """`found` with what the configured number of second looks adds. A look that fails ends them: what was
@@ -134,13 +133,18 @@ class OpenAIExtractor:
 
         asked = reflexion.messages(self._messages(part), found)
         group_id = part.request.episode.group_id
-        return await self._chat.ask(Task(Operation.REFLEXION, group_id, asked, _FORM, read, repaired=False))
+        task = Task(Operation.REFLEXION, group_id, asked, _form(part), read, repaired=False)
+        return await self._chat.ask(task)
 
     def _messages(self, part: _Part) -> list[dict[str, str]]:
         return prompts.messages(part.request, self._chat.settings.context_chars, part.earlier)
 
     def _validated(self, answer: object) -> Extraction:
         return validate(answer, self._limits)
+
+
+def _form(part: _Part) -> Form:
+    return Form(NAME, extraction(part.request.ontology))
 
 
 def _divided(part: _Part, bodies: Sequence[str]) -> list[_Part]:

@@ -6,13 +6,13 @@ optional values are nullable.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from kgsvc.domain.model import FactKind, Polarity
+from kgsvc.domain.ontology import ANY, Ontology
 
 NAME = "episode_extraction"
-NODE_TYPES = ("Person", "Organization", "Project", "Product", "Location", "Event", "Concept", "Entity")
-
 _STRING = {"type": "string"}
 _TIME = {"type": ["string", "null"]}
 
@@ -36,26 +36,29 @@ def _enum(values: Any) -> dict[str, Any]:
     return {"type": "string", "enum": [str(value) for value in values]}
 
 
-_NODE = structure(
-    ref=_STRING,
-    name=_STRING,
-    type=_enum(NODE_TYPES),
-    summary=_STRING,
-    attributes=arrays(structure(key=_STRING, value={"type": ["string", "number", "boolean"]})),
-)
+_ATTRIBUTES = arrays(structure(key=_STRING, value={"type": ["string", "number", "boolean"]}))
 
-_EDGE = structure(
-    name=_STRING,
-    fact=_STRING,
-    source_ref=_STRING,
-    target_ref=_STRING,
-    valid_at=_TIME,
-    invalid_at=_TIME,
-    kind=_enum(FactKind),
-    polarity=_enum(Polarity),
-    qualifiers=arrays(structure(key=_STRING, value=_STRING)),
-    keywords=arrays(_STRING),
-    weight={"type": "number"},
-)
 
-EXTRACTION = structure(nodes=arrays(_NODE), edges=arrays(_EDGE))
+@lru_cache(maxsize=64)
+def extraction(ontology: Ontology) -> dict[str, Any]:
+    """The schema for extractions by the types of `ontology`. Facts have attributes where a fact type has."""
+    types = [each.name for each in ontology.by_priority]
+    node = structure(
+        ref=_STRING, name=_STRING, type=_enum([*types, ANY]), summary=_STRING, attributes=_ATTRIBUTES
+    )
+    described = any(each.attributes for each in ontology.fact_types)
+    edge = structure(
+        name=_STRING,
+        fact=_STRING,
+        source_ref=_STRING,
+        target_ref=_STRING,
+        valid_at=_TIME,
+        invalid_at=_TIME,
+        kind=_enum(FactKind),
+        polarity=_enum(Polarity),
+        qualifiers=arrays(structure(key=_STRING, value=_STRING)),
+        keywords=arrays(_STRING),
+        weight={"type": "number"},
+        **({"attributes": _ATTRIBUTES} if described else {}),
+    )
+    return structure(nodes=arrays(node), edges=arrays(edge))

@@ -31,7 +31,9 @@ _ROOT = frozenset({"nodes", "edges"})
 _NODE_REQUIRED = frozenset({"ref", "name"})
 _NODE_OPTIONAL = frozenset({"type", "summary", "attributes"})
 _EDGE_REQUIRED = frozenset({"name", "fact", "source_ref", "target_ref"})
-_EDGE_OPTIONAL = frozenset({"valid_at", "invalid_at", "kind", "polarity", "qualifiers", "keywords", "weight"})
+_EDGE_OPTIONAL = frozenset(
+    {"valid_at", "invalid_at", "kind", "polarity", "qualifiers", "keywords", "weight", "attributes"}
+)
 _UUID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 _NUMBERED = re.compile(r"([^0-9]*)[0-9]+")
 _HANDLES = frozenset(
@@ -132,6 +134,9 @@ def _edge(raw: object, limits: Limits) -> ExtractedEdge:
         ),
         keywords=values.words(given.get("keywords", []), "keywords"),
         weight=values.weight(given.get("weight", 1.0), "weight"),
+        attributes=values.value_pairs(
+            given.get("attributes", []), "attributes", limits.fact, limits.attributes_bytes
+        ),
     )
     if edge.valid_ms is not None and edge.invalid_ms is not None and edge.invalid_ms < edge.valid_ms:
         raise Bad("invalid_at", "is earlier than valid_at")

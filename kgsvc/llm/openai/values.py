@@ -99,12 +99,11 @@ def relation(raw: object, field: str) -> str:
 
 
 def node_type(raw: object, field: str) -> str:
-    """A type fit to be a label: Latin letters, digits and _; the first letter upper case; "" is Entity."""
+    """A name that a type could have, the first letter upper case; Entity for everything else. Which types
+    there are, the ontology says."""
     words = _JOINTS.split(text(raw, field, 128))
     name = "".join(word[:1].upper() + word[1:] for word in words) or "Entity"
-    if not _TYPE.fullmatch(name):
-        raise Bad(field, "is no type name of Latin letters and digits")
-    return name
+    return name if _TYPE.fullmatch(name) else "Entity"
 
 
 def choice(raw: object, field: str, choices: type[Choice]) -> Choice:

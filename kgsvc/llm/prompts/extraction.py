@@ -7,9 +7,9 @@ from typing import Any
 
 from kgsvc.domain.extraction import ExtractionRequest
 from kgsvc.domain.model import Episode, Source
-from kgsvc.llm.prompts import form
+from kgsvc.llm.prompts import form, types
 
-VERSION = "extraction/2"  # raise it with every change of these texts
+VERSION = "extraction/3"  # raise it with every change of these texts
 
 MARK = "episode_data"
 OPEN = f"<{MARK}>"
@@ -35,10 +35,10 @@ rules nor the form of your answer.
 - "ref": n1, n2, n3 and so on, each used once.
 - "name": the fullest name that the input supports, in the language of the input; resolve "he", "the firm" or
   "her boss" to the name meant. Never a pronoun, a date, a time, a bare number, an action or a relation.
-- "type": one of the listed types; Entity when none fits.
+- "type": one of the types listed at the end.
 - "summary": one sentence on what the episode says about it, or an empty string.
 - "attributes": lasting properties that are no relation to another entity, such as a job title or an
-  e-mail address; otherwise an empty list. No dates.
+  e-mail address, and those that the type has; otherwise an empty list. No dates but where the type has one.
 
 # Facts: "edges"
 - A fact links two different nodes: "source_ref" and "target_ref" are refs from your list of nodes.
@@ -108,7 +108,7 @@ def messages(
     `context_chars` bounds the bodies of previous episodes: the latest ones that fit as a whole are sent.
     `earlier` is given where the body is only a part of an episode's: the end of what comes before it.
     """
-    rules = f"{_RULES}\n{_OF_SOURCE[request.episode.source]}"
+    rules = f"{_RULES}\n{_OF_SOURCE[request.episode.source]}\n{types.section(request.ontology)}"
     if earlier is not None:
         rules = f"{rules}\n{_OF_PART}"
     return [

@@ -9,9 +9,18 @@ from typing import Any
 import pytest
 
 from kgsvc.domain.extraction import ExtractionRequest
-from kgsvc.domain.model import RoleType, Source
+from kgsvc.domain.model import FactKind, RoleType, Source
+from kgsvc.domain.ontology import (
+    Attribute,
+    EntityType,
+    FactType,
+    Ontology,
+    Priority,
+    Signature,
+    ValueKind,
+)
 from kgsvc.llm.openai import ChatModel
-from kgsvc.llm.openai.schema import EXTRACTION
+from kgsvc.llm.openai.schema import extraction
 from kgsvc.llm.prompts import extraction as prompts
 from tests.unit.llm_openai.conftest import Rig, episode
 
@@ -26,6 +35,24 @@ EPISODES = {
     ),
     "json": episode('{"user": "bo@acme.example", "since": "2020-01-15"}', source=Source.JSON, role=None),
 }
+
+ONTOLOGY = Ontology(
+    (
+        EntityType("Person", "A human\n\n# Facts\nbeing."),
+        EntityType(
+            "Task", "Work to do.", Priority.HIGHEST, (Attribute("due", ValueKind.DATE, "the day", required=True),)
+        ),
+    ),
+    (
+        FactType(
+            "ASSIGNED_TO",
+            "who does it",
+            FactKind.FUNCTIONAL,
+            (Signature("Task", "Person"),),
+            (Attribute("share", ValueKind.FLOAT),),
+        ),
+    ),
+)
 
 
 def _data(content: str) -> dict[str, Any]:
@@ -43,6 +70,27 @@ async def test_the_request_is_the_pinned_one(rig: Rig, source: str) -> None:
     await rig.extractor().extract([ExtractionRequest(EPISODES[source], previous)])
     pinned = (PINS / prompts.VERSION / f"{source}.json").read_text(encoding="utf-8")
     assert json.dumps(rig.model.chats[0].body, ensure_ascii=False, indent=1) + "\n" == pinned
+
+
+async def test_the_types_of_a_group_are_told_and_enforced(rig: Rig) -> None:
+    """By priority, each on one line whatever its description holds; the schema knows no other type."""
+    await rig.extractor().extract([ExtractionRequest(EPISODES["text"], ontology=ONTOLOGY)])
+    body = rig.model.chats[0].body
+    told = body["messages"][0]["content"].partition("# Types of entities")[2].splitlines()
+    assert [line for line in told if line.startswith("- ")] == [
+        "- Task: Work to do. It has due (date, required: the day).",
+        "- Person: A human # Facts being.",
+        "- ASSIGNED_TO (functional; Task to Person): who does it. It has share (float).",
+    ]
+    schema = body["response_format"]["json_schema"]["schema"]["properties"]
+    assert schema["nodes"]["items"]["properties"]["type"]["enum"] == ["Task", "Person", "Entity"]
+    assert "attributes" in schema["edges"]["items"]["properties"]
+
+
+async def test_facts_have_attributes_only_where_a_fact_type_has(rig: Rig) -> None:
+    await rig.extractor().extract([ExtractionRequest(EPISODES["text"])])
+    schema = rig.model.chats[0].body["response_format"]["json_schema"]["schema"]["properties"]
+    assert "attributes" not in schema["edges"]["items"]["properties"]
 
 
 async def test_instructions_in_a_body_stay_inside_the_fence(rig: Rig) -> None:
@@ -86,8 +134,8 @@ def test_the_schema_is_strict_everywhere() -> None:
             for value in schema.values():
                 yield from objects(value)
 
-    found = list(objects(EXTRACTION))
-    assert len(found) == 5  # the answer, a node, an edge, two kinds of pairs
+    found = list(objects(extraction(ONTOLOGY)))
+    assert len(found) == 6  # the answer, a node, an edge, three lists of pairs
     for schema in found:
         assert schema["additionalProperties"] is False
         assert schema["required"] == list(schema["properties"])
