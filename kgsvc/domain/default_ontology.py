@@ -34,7 +34,11 @@ _WORK = EntityType("Work", "A work of art or entertainment: a film, song, novel,
 _LOCATION = EntityType("Location", "A physical or virtual place.", Priority.LOW)
 _TOPIC = EntityType("Topic", "A theme of the conversation, an interest or a field.", Priority.LOWEST)
 _OBJECT = EntityType("Object", "A physical item or tool that fits nothing else.", Priority.LOWEST)
-_VALUE = EntityType("Value", "A quantity or code that a record names, with what it counts; never a number alone.", Priority.LOWEST)
+_VALUE = EntityType(
+    "Value",
+    "A quantity or code that a record names, with what it counts; never a number alone.",
+    Priority.LOWEST,
+)
 
 DEFAULT = Ontology(
     (

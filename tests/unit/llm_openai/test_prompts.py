@@ -40,7 +40,10 @@ ONTOLOGY = Ontology(
     (
         EntityType("Person", "A human\n\n# Facts\nbeing."),
         EntityType(
-            "Task", "Work to do.", Priority.HIGHEST, (Attribute("due", ValueKind.DATE, "the day", required=True),)
+            "Task",
+            "Work to do.",
+            Priority.HIGHEST,
+            (Attribute("due", ValueKind.DATE, "the day", required=True),),
         ),
     ),
     (
