@@ -52,6 +52,7 @@ from kgsvc.queue.retry import RetryPolicy
 from kgsvc.retrieval.memory import GetMemory
 from kgsvc.retrieval.search import SearchFacts
 from kgsvc.stores.protocol import Store, StoreInfo
+from kgsvc.transport.ids import RandomIds
 from kgsvc.transport.ports import Deps, ServerSettings, ServiceInfo
 from kgsvc.transport.server import KgServer, build_server
 
@@ -303,7 +304,7 @@ async def _start_server(
             metrics=metrics,
             clock=clock,
             info=ServiceInfo(_version(), models.extractor.name, embedder),
-            new_id=lambda: str(uuid.uuid4()),
+            new_id=RandomIds(),
             rng=rng,
             embedder=CachingEmbedder(models.embedder) if models.embedder else None,
             pressure=pressure,
