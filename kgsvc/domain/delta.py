@@ -80,6 +80,9 @@ class GraphDelta:
     episode_edges: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # episode -> fact uuids: set
     remove_facts: tuple[FactTombstone, ...] = ()  # delete if there, leave the tombstone
     remove_episodes: tuple[str, ...] = ()  # delete with its MENTIONS, its item and its receipt's claim
+    remove_entities: tuple[
+        str, ...
+    ] = ()  # delete with names, MENTIONS and vector; no fact may be left on them
     vectors: Mapping[str, bytes] = field(default_factory=dict)  # fact or entity uuid -> float32 little-endian
     space: str = ""  # of `vectors`
     transitions: tuple[Transition, ...] = ()

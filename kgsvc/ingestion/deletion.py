@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
+from kgsvc.domain.cascade import removable, without_episode, without_words
 from kgsvc.domain.clock import Clock
-from kgsvc.domain.delta import FactTombstone, GraphDelta, GroupHead, Guard
+from kgsvc.domain.delta import FactTombstone, GraphDelta, GroupHead, Guard, SlotView
 from kgsvc.domain.model import Fact
 from kgsvc.domain.plan import text_digest
 from kgsvc.ingestion.contention import Contention
 from kgsvc.ingestion.lookup import the_one
-from kgsvc.stores.protocol import AdminStore, GraphStore
+from kgsvc.stores.protocol import AdminStore, ReadStore
+
+
+@dataclass(frozen=True, slots=True)
+class Cascaded:
+    """What went with an episode, and what came back."""
+
+    facts_removed: int
+    facts_restored: int
+    entities_removed: int
 
 
 class Deletions:
     """Deletes facts and episodes on a caller's behalf, under the group's lock."""
 
-    def __init__(self, store: GraphStore, clock: Clock, contention: Contention) -> None:
+    def __init__(self, store: ReadStore, clock: Clock, contention: Contention) -> None:
         self._store = store
         self._clock = clock
         self._contention = contention
@@ -49,6 +60,38 @@ class Deletions:
             return True
 
         return await self._contention.settle(attempt)
+
+    async def cascade(self, uuid: str, group_id: str | None) -> Cascaded | None:
+        """Delete an episode with everything that only it supports, and bring back what it alone had ended;
+        None when it was not there. Raises as `episode`."""
+
+        async def attempt() -> Cascaded | None:
+            found = the_one(await self._store.episode(uuid, group_id), "an episode")
+            return None if found is None else await self._cascade(found.group_id, uuid)
+
+        return await self._contention.settle(attempt)
+
+    async def _cascade(self, group_id: str, uuid: str) -> Cascaded:
+        head = (await self._store.names(group_id, ())).head
+        system_ms = max(self._clock.now_ms(), head.last_ms + 1)
+        traces = await self._store.traces(group_id, uuid)
+        view = await self._store.slots(group_id, traces.slots) if traces.slots else SlotView()
+        without = without_episode(view, uuid, system_ms)
+        gone = {stone.uuid for stone in without.removed}
+        loose = await self._store.unheld(group_id, [e.uuid for e in removable(traces.entities)], uuid, gone)
+        kept = [entity for entity in traces.entities if entity.uuid not in loose]
+        changed = [without_words(entity, uuid, system_ms) for entity in kept]
+        delta = GraphDelta(
+            group_id=group_id,
+            system_ms=system_ms,
+            entities=tuple(entity for entity in changed if entity not in kept),
+            facts=without.facts,
+            remove_facts=without.removed,
+            remove_entities=tuple(sorted(loose)),
+            remove_episodes=(uuid,),
+        )
+        await self._store.apply(delta, Guard(head.rev, head.epoch))
+        return Cascaded(len(gone), without.restored, len(loose))
 
     async def _apply(self, group_id: str, delta_of: Callable[[GroupHead, int], GraphDelta]) -> None:
         head = (await self._store.names(group_id, ())).head

@@ -263,6 +263,15 @@ class ResolutionStore(GraphStore, CandidateStore, Protocol):
     """What a commit reads and writes."""
 
 
+@dataclass(frozen=True, slots=True)
+class EpisodeTraces:
+    """What an episode left in the graph: the slots of facts that it tells, told or closed, and the entities
+    that it names, by uuid."""
+
+    slots: tuple[str, ...]
+    entities: tuple[Entity, ...]
+
+
 class HistoryStore(Protocol):
     """One thing with what hangs on it (spec 000). By index; what is read is bounded by what was asked for
     and by what hangs on one entity."""
@@ -292,6 +301,14 @@ class HistoryStore(Protocol):
 
     async def entity_names(self, group_id: str, entity_uuid: str, limit: int) -> list[str]:
         """The first of the name keys that lead to it, sorted."""
+
+    async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
+        """By its list of facts, those among them that were removed too, and the closures that name it."""
+
+    async def unheld(
+        self, group_id: str, entity_uuids: Collection[str], episode_uuid: str, fact_uuids: Collection[str]
+    ) -> set[str]:
+        """Those of these entities that no other episode names and that have no other fact at either end."""
 
 
 class ReadStore(GraphStore, HistoryStore, Protocol):

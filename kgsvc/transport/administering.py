@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from kgsvc.domain.clock import Clock
-from kgsvc.ingestion.deletion import Deletions, clear
+from kgsvc.ingestion.deletion import Cascaded, Deletions, clear
 from kgsvc.stores.protocol import AdminStore
 from kgsvc.transport.checks import Check
 from kgsvc.transport.ports import Activity, ServiceInfo
@@ -15,6 +16,14 @@ from kgsvc.transport.unary import Reply, Unary
 from kgsvc.v1 import admin_pb2
 
 CONTRACT_REVISION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeWanted:
+    """The input of DeleteEpisode."""
+
+    named: Named
+    cascade: bool
 
 
 class Administering:
@@ -44,7 +53,7 @@ class Administering:
                 pb.DeleteEntityEdgeRequest, pb.DeleteEntityEdgeResponse, read_named, self._delete_edge
             ),
             "DeleteEpisode": Unary(
-                pb.DeleteEpisodeRequest, pb.DeleteEpisodeResponse, read_named, self._delete_episode
+                pb.DeleteEpisodeRequest, pb.DeleteEpisodeResponse, read_episode, self._delete_episode
             ),
             "DeleteGroup": Unary(
                 pb.DeleteGroupRequest, pb.DeleteGroupResponse, read_group, self._delete_group
@@ -70,10 +79,20 @@ class Administering:
         was_there = await self._deletions.fact(wanted.uuid, wanted.group_id)
         return Reply(admin_pb2.DeleteEntityEdgeOutput(message=_says("fact", was_there), success=True))
 
-    async def _delete_episode(self, wanted: Named, _key: str | None) -> Reply:
-        was_there = await self._deletions.episode(wanted.uuid, wanted.group_id)
+    async def _delete_episode(self, wanted: EpisodeWanted, _key: str | None) -> Reply:
+        uuid, group_id = wanted.named.uuid, wanted.named.group_id
+        done: Cascaded | None = None
+        if wanted.cascade:
+            done = await self._deletions.cascade(uuid, group_id)
+            was_there = done is not None
+        else:
+            was_there = await self._deletions.episode(uuid, group_id)
         self._activity.poke()
-        return Reply(admin_pb2.DeleteEpisodeOutput(message=_says("episode", was_there), success=True))
+        output = admin_pb2.DeleteEpisodeOutput(message=_says("episode", was_there), success=True)
+        if done is not None:
+            output.facts_removed, output.facts_restored = done.facts_removed, done.facts_restored
+            output.entities_removed = done.entities_removed
+        return Reply(output)
 
     async def _delete_group(self, group_id: str, _key: str | None) -> Reply:
         await self._store.delete_group(group_id, self._clock.now_ms())
@@ -89,6 +108,11 @@ class Administering:
 
 def read_nothing(_sent: object, _check: Check) -> None:
     """An empty input."""
+
+
+def read_episode(sent: admin_pb2.DeleteEpisodeInput, check: Check) -> EpisodeWanted:
+    """The input of DeleteEpisode."""
+    return EpisodeWanted(read_named(sent, check), sent.cascade)
 
 
 def read_group(sent: admin_pb2.DeleteGroupInput, check: Check) -> str:

@@ -156,7 +156,7 @@ def read_memory(sent: retrieval_pb2.GetMemoryInput, check: Check) -> MemoryInput
 
 
 def read_named(sent: Any, check: Check) -> Named:
-    """The input of GetEntityEdge, DeleteEntityEdge and DeleteEpisode."""
+    """A thing by uuid."""
     uuid = check.identifier("input.uuid", sent.uuid, check.limits.uuid)
     group_id = check.group_id("input.group_id", sent.group_id) if sent.HasField("group_id") else None
     return Named(uuid, group_id)

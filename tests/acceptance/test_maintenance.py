@@ -196,3 +196,91 @@ async def test_entities_of_a_deleted_group_leave_their_names_free(client: Client
         added = granted(await client.ingestion.AddEntityNode(request, timeout=CALL_S)).output
         assert added.uuid == uuid
         await client.delete_group(group)
+
+
+TRUE = (
+    fact("WORKS_AT", "Alice", "Acme", "Alice works at Acme"),
+    fact("LIVES_IN", "Alice", "Oslo", "Alice lives in Oslo", kind="functional"),
+    fact("KNOWS", "Alice", "Bruno", "Alice knows Bruno"),
+)
+POISON = (
+    fact("WORKS_AT", "Alice", "Acme", "Alice embezzled from Acme"),
+    fact("LIVES_IN", "Alice", "Gehenna", "Alice lives in Gehenna", kind="functional"),
+    fact("KNOWS", "Alice", "Bruno", "Alice never met Bruno", polarity="denies"),
+    fact("LIKES", "Alice", "jazz", "Alice likes jazz"),
+)
+
+
+async def cascade(client: Client, group: str, uuid: str) -> adm.DeleteEpisodeOutput:
+    """DeleteEpisode with cascade."""
+    given = adm.DeleteEpisodeInput(uuid=uuid, group_id=group, cascade=True)
+    request = adm.DeleteEpisodeRequest(input=given)
+    return granted(await client.admin.DeleteEpisode(request, timeout=CALL_S)).output
+
+
+async def test_a_poisoning_episode_is_undone_by_cascade(client: Client, group: str, spec: StoreSpec) -> None:
+    await client.ingest(group, [telling(JAN, *TRUE, uuid="true")])
+    before = {each.uuid: each for each in await client.search(group, "Alice", max_facts=100)}
+    await client.ingest(group, [telling(FEB, *POISON, uuid="evil-1"), telling(FEB, POISON[3], uuid="other")])
+    poisoned = {each.fact for each in await client.search(group, "Alice", max_facts=100)}
+    assert poisoned.isdisjoint(each["fact"] for each in TRUE)
+    done = await cascade(client, group, "evil-1")
+    assert (done.facts_removed, done.facts_restored, done.entities_removed) == (3, 3, 1)
+    after = {each.uuid: each for each in await client.search(group, "Alice", max_facts=100)}
+    assert before.keys() < after.keys()
+    for uuid, fact_before in before.items():
+        assert after[uuid].fact == fact_before.fact
+        assert not after[uuid].HasField("invalid_at")
+        assert not after[uuid].HasField("expired_at")
+    (likes,) = (each for uuid, each in after.items() if uuid not in before)
+    assert (likes.fact, list(likes.episodes)) == ("Alice likes jazz", ["other"])
+    for query in ("embezzled", "Gehenna", "never met"):
+        assert {each.uuid for each in await client.search(group, query, max_facts=100)} <= after.keys()
+    alice = await client.get_entity(group, likes.source_node_uuid, include_expired=True)
+    dump = await dumped(spec, group)
+    for word in ("evil-1", "embezzled", "gehenna", "never met"):
+        assert word not in str(alice).casefold()
+        assert word not in str((dump.facts, dump.mentions, dump.names, dump.episode_edges)).casefold()
+        assert word not in str([(each.name, each.summary) for each in dump.entities]).casefold()
+    assert {each.name for each in dump.entities} == {"Alice", "Acme", "Oslo", "Bruno", "jazz"}
+
+
+async def test_cascade_of_what_is_not_there_or_said_nothing_is_ok(client: Client, group: str) -> None:
+    await client.ingest(group, [telling(JAN, WORKS, uuid="a"), telling(FEB, uuid="silent")])
+    for uuid in ("silent", "silent", "never-there"):
+        done = await cascade(client, group, uuid)
+        assert done.success
+        assert (done.facts_removed, done.facts_restored, done.entities_removed) == (0, 0, 0)
+    assert len(await client.search(group, "Alice")) == 1
+
+
+async def test_cascade_cancels_work_under_way(
+    client: Client, group: str, patient_model: ScriptedOpenAI, spec: StoreSpec
+) -> None:
+    patient_model.fail(hanging(), match="Held", times=None)
+    calls = len(patient_model.requests)
+    accepted = await client.add_episodes(group, [telling(JAN, HELD, uuid="held")])
+    await patient_model.received(calls + 1)
+    await cascade(client, group, "held")
+    items = await client.wait_receipt(accepted.receipt_id)
+    assert items["held"].state == typ.ITEM_STATE_DELETED
+    patient_model.heal()
+    await client.ingest(group, [telling(JAN, WORKS)])
+    assert {each.name for each in (await dumped(spec, group)).entities} == {"Alice", "Acme"}
+
+
+async def test_after_a_cascade_the_episode_can_be_told_anew(client: Client, group: str) -> None:
+    await client.ingest(group, [telling(JAN, WORKS, uuid="a")])
+    await cascade(client, group, "a")
+    assert await client.search(group, "Alice") == []
+    await client.ingest(group, [telling(JAN, WORKS, uuid="a")])
+    (again,) = await client.search(group, "Alice")
+    assert list(again.episodes) == ["a"]
+
+
+async def test_an_entity_of_a_caller_outlives_a_cascade(client: Client, group: str, spec: StoreSpec) -> None:
+    node = ing.AddEntityNodeRequest(input=ing.AddEntityNodeInput(uuid="own", group_id=group, name="Alice"))
+    granted(await client.ingestion.AddEntityNode(node, timeout=CALL_S))
+    await client.ingest(group, [telling(JAN, WORKS, uuid="a")])
+    assert (await cascade(client, group, "a")).entities_removed == 1
+    assert [each.uuid for each in (await dumped(spec, group)).entities] == ["own"]

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from kgsvc.domain.citation import Citation
 from kgsvc.domain.model import Episode, Fact
-from kgsvc.stores.protocol import EntityEpisodes
+from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces
 from tests.support.model_intake import ModelQueue
 from tests.support.model_rows import Group
 
@@ -52,6 +52,27 @@ class ModelHistory(ModelQueue):
     async def entity_names(self, group_id: str, entity_uuid: str, limit: int) -> list[str]:
         names = self._peek(group_id).names
         return sorted(key for key, owner in names.items() if owner == entity_uuid)[:limit]
+
+    async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
+        group = self._peek(group_id)
+        told = set(group.episode_edges.get(episode_uuid, ()))
+        slots = {f.slot for f in group.facts.values() if f.uuid in told or _closed(f, episode_uuid)}
+        slots |= {stone.slot for stone in group.tombstones.values() if stone.uuid in told}
+        named = sorted(entity for episode, entity in group.mentions if episode == episode_uuid)
+        return EpisodeTraces(tuple(sorted(slots)), tuple(group.entities[uuid] for uuid in named))
+
+    async def unheld(
+        self, group_id: str, entity_uuids: Collection[str], episode_uuid: str, fact_uuids: Collection[str]
+    ) -> set[str]:
+        group = self._peek(group_id)
+        others = [f for f in group.facts.values() if f.uuid not in fact_uuids]
+        held = {end for f in others for end in (f.source_uuid, f.target_uuid)}
+        held |= {entity for episode, entity in group.mentions if episode != episode_uuid}
+        return {uuid for uuid in entity_uuids if uuid in group.entities} - held
+
+
+def _closed(fact: Fact, episode_uuid: str) -> bool:
+    return any(closure.by_episode == episode_uuid for closure in fact.closures)
 
 
 def _citation(episode: Episode) -> Citation:

@@ -176,6 +176,8 @@ def _write(group: Group, delta: GraphDelta) -> None:
     group.episode_edges.update(delta.episode_edges)
     for uuid, vector in delta.vectors.items():
         group.vectors[uuid] = (delta.space, vector)
+    for uuid in delta.remove_entities:
+        _remove_entity(group, uuid)
 
 
 def _rename(group: Group, entity: Entity) -> None:
@@ -185,6 +187,14 @@ def _rename(group: Group, entity: Entity) -> None:
             target = entity.name if fact.target_uuid == entity.uuid else fact.target_name
             group.facts[uuid] = replace(fact, source_name=source, target_name=target)
             group.fact_rev[uuid] = group.rev
+
+
+def _remove_entity(group: Group, uuid: str) -> None:
+    group.entities.pop(uuid, None)
+    group.vectors.pop(uuid, None)
+    group.names = {key: owner for key, owner in group.names.items() if owner != uuid}
+    group.mentions = {pair for pair in group.mentions if pair[1] != uuid}
+    group.name_tokens = {pair for pair in group.name_tokens if pair[1] != uuid}
 
 
 def _remove_episode(group: Group, uuid: str) -> None:

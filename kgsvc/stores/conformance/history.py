@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kgsvc.domain.citation import Citation
-from kgsvc.domain.model import Entity, Source
-from kgsvc.stores.conformance.expect import equal
+from kgsvc.domain.model import Closure, Entity, Source
+from kgsvc.stores.conformance.expect import equal, expect
 from kgsvc.stores.conformance.samples import (
     MANY,
     NOW,
@@ -19,7 +19,7 @@ from kgsvc.stores.conformance.samples import (
     tombstone,
     write,
 )
-from kgsvc.stores.protocol import EntityEpisodes, Store
+from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces, Store
 
 
 async def facts_come_by_uuid(store: Store, group_id: str) -> None:
@@ -111,6 +111,66 @@ async def names_of_an_entity_come_sorted(store: Store, group_id: str) -> None:
     equal(found, ["ada", "ada lovelace", "countess"], "entity_names")
     equal(await store.entity_names(group_id, ada.uuid, 2), found[:2], "entity_names: the first two")
     equal(await store.entity_names(group_id, "nobody", 9), [], "entity_names: of nobody")
+
+
+async def traces_lead_to_slots_and_entities(store: Store, group_id: str) -> None:
+    """Slots of the facts an episode tells, of those removed since, and of those it closed; what it names."""
+    ada, bob = await pair(store, group_id)
+    await accepted(store, episode(group_id, "e1"), episode(group_id, "e2"))
+    closed = (Closure(NOW, NOW, "f1", "e1"), Closure(NOW, NOW, "f9", "e8"))
+    made = [
+        fact("f1", ada, bob),
+        fact("f2", ada, bob, name="LIKES"),
+        fact("f3", ada, bob, name="HATES", closures=closed),
+        fact("f4", ada, bob, name="MET", expired_by_episode="e1"),
+    ]
+    told = {"e1": ("f1", "f2")}
+    await write(
+        store, group_id, facts=tuple(made), episode_edges=told, mentions=(mention(group_id, "e1", bob.uuid),)
+    )
+    await write(store, group_id, remove_facts=(tombstone(made[1]),))
+    wanted = EpisodeTraces(tuple(sorted(f.slot for f in made[:3])), (bob,))
+    equal(await store.traces(group_id, "e1"), wanted, "traces")
+    equal(await store.traces(group_id, "e2"), EpisodeTraces((), ()), "traces: of an episode without")
+    by_other = await store.traces(group_id, "e8")
+    equal(by_other, EpisodeTraces((made[2].slot,), ()), "traces: of a closure by an episode that is gone")
+    await write(store, group_id, facts=(replace(made[2], closures=()),))
+    found = await store.traces(group_id, "e8")
+    expect(set(found.slots) <= {made[2].slot}, "traces: a closure taken back may cost a look, no more")
+
+
+async def entities_are_held_by_others(store: Store, group_id: str) -> None:
+    """By a fact at either end or a mention, except those named."""
+    ada, bob = await pair(store, group_id)
+    more = [entity(group_id, f"n-{n}", f"Name {n}") for n in range(3)]
+    await accepted(store, episode(group_id, "e1"), episode(group_id, "e2"))
+    facts = (fact("f1", ada, bob), fact("f2", bob, more[0]))
+    spoken = [("e1", ada), ("e1", more[1]), ("e2", more[1]), ("e1", more[2])]
+    mentions = tuple(mention(group_id, uuid, named.uuid) for uuid, named in spoken)
+    await write(store, group_id, entities=tuple(more), facts=facts, mentions=mentions)
+    every = [ada.uuid, bob.uuid, *(e.uuid for e in more), "nobody"]
+    found = await store.unheld(group_id, every, "e1", ["f1"])
+    equal(found, {ada.uuid, more[2].uuid}, "unheld: but for e1 and f1")
+    equal(await store.unheld(group_id, every, "e1", []), {more[2].uuid}, "unheld: but for e1")
+    found = await store.unheld(group_id, [more[0].uuid], "e1", ["f2"])
+    equal(found, {more[0].uuid}, "unheld: of those asked for alone")
+
+
+async def removed_entities_leave_nothing(store: Store, group_id: str) -> None:
+    """With names, mentions and vector; their names are free for others, their uuid too."""
+    ada, bob = await pair(store, group_id)
+    await accepted(store, episode(group_id, "e1"))
+    spoken = mention(group_id, "e1", ada.uuid)
+    made = fact("f1", ada, bob)
+    await write(store, group_id, facts=(made,), mentions=(spoken,), names={"countess": ada.uuid})
+    await write(store, group_id, remove_facts=(tombstone(made),), remove_entities=(ada.uuid, "nobody"))
+    dump = await store.dump(group_id)
+    equal((dump.entities, dump.names, dump.mentions), ((bob,), {"bob": bob.uuid}, ()), "dump: after removal")
+    equal(await store.entity(ada.uuid, group_id), [], "entity: removed")
+    await write(store, group_id, entities=(ada,), names={"ada": ada.uuid, "countess": bob.uuid})
+    found = (await store.dump(group_id)).names
+    equal(found, {"ada": ada.uuid, "bob": bob.uuid, "countess": bob.uuid}, "dump: names given anew")
+    equal((await store.entity_episodes(group_id, ada.uuid, 9, MANY)).first_uuid, None, "a removed mention")
 
 
 async def a_deleted_group_has_no_history(store: Store, group_id: str) -> None:

@@ -12,6 +12,7 @@ from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged
 from kgsvc.stores.embedded.answers import Key, keep_answer, known_answer
 from kgsvc.stores.embedded.candidates import write_name_tokens
 from kgsvc.stores.embedded.groups import Group, find_group, make_group, take_ids
+from kgsvc.stores.embedded.removal import remove_entities, write_closures
 from kgsvc.stores.embedded.rows import entity_row, fact_row, json_list
 from kgsvc.stores.embedded.sql import Row, all_rows
 from kgsvc.stores.embedded.transitions import write_transitions
@@ -34,6 +35,8 @@ def apply_delta(db: apsw.Connection, delta: GraphDelta, guard: Guard) -> GroupHe
     facts = _write_facts(db, group.gid, rev, delta, entities)
     _write_vectors(db, group.gid, delta, facts, entities)
     _write_links(db, group.gid, delta, entities)
+    write_closures(db, group.gid, delta, facts)
+    remove_entities(db, group.gid, delta)
     write_transitions(db, group.gid, delta.transitions, guard.token)
     _remove_episodes(db, group.gid, delta)
     db.execute("UPDATE groups SET rev = ?, last_ms = ? WHERE gid = ?", (rev, delta.system_ms, group.gid))

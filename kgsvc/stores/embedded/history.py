@@ -11,9 +11,10 @@ from kgsvc.domain.citation import Citation
 from kgsvc.domain.model import Episode, Fact, Source
 from kgsvc.stores.embedded.base import Base
 from kgsvc.stores.embedded.groups import find_group
+from kgsvc.stores.embedded.removal import episode_traces, unheld_entities
 from kgsvc.stores.embedded.rows import episode_of, fact_of, json_ids, json_list
 from kgsvc.stores.embedded.sql import Row, all_rows, first_row
-from kgsvc.stores.protocol import EntityEpisodes
+from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces
 
 _NONE = EntityEpisodes(None, ())
 
@@ -50,6 +51,16 @@ class History(Base):
     async def entity_names(self, group_id: str, entity_uuid: str, limit: int) -> list[str]:
         """See HistoryStore."""
         return await self._read(_entity_names, group_id, entity_uuid, limit)
+
+    async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
+        """See HistoryStore."""
+        return await self._read(episode_traces, group_id, episode_uuid)
+
+    async def unheld(
+        self, group_id: str, entity_uuids: Collection[str], episode_uuid: str, fact_uuids: Collection[str]
+    ) -> set[str]:
+        """See HistoryStore."""
+        return await self._read(unheld_entities, group_id, entity_uuids, episode_uuid, fact_uuids)
 
 
 def _facts(db: apsw.Connection, group_id: str, uuids: Collection[str]) -> list[Fact]:

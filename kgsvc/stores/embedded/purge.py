@@ -55,6 +55,10 @@ _BY_GID = (
         (SELECT uuid FROM fact_tombstones WHERE gid = ?1 LIMIT 500)
     """,
     """
+    DELETE FROM closures WHERE gid = ?1 AND (by_episode, fact_id) IN
+        (SELECT by_episode, fact_id FROM closures WHERE gid = ?1 LIMIT 500)
+    """,
+    """
     DELETE FROM answers WHERE gid = ?1 AND (operation, key) IN
         (SELECT operation, key FROM answers WHERE gid = ?1 LIMIT 500)
     """,

@@ -159,5 +159,16 @@ ALTER TABLE items ADD COLUMN completion_tokens INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE items ADD COLUMN previous TEXT NOT NULL DEFAULT '[]';
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES, _NAME_TOKENS, _SPENT)
+# Which episodes closed which facts of other slots; what is found by name of an entity that goes.
+_CLOSURES = """
+CREATE INDEX name_tokens_owner ON name_tokens (gid, uuid);
+CREATE TABLE closures (
+    gid INTEGER NOT NULL, by_episode TEXT NOT NULL, fact_id INTEGER NOT NULL,
+    PRIMARY KEY (gid, by_episode, fact_id)
+) STRICT, WITHOUT ROWID;
+"""
+
+MIGRATIONS: tuple[str, ...] = (
+    _FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES, _NAME_TOKENS, _SPENT, _CLOSURES,
+)  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -111,6 +111,14 @@ _PURGE: tuple[LiteralString, ...] = (
     RETURN count(*)
     """,
     """
+    MATCH (c:KgClosure)
+    WHERE c.group_id = $p.group_id AND c.epoch < $p.epoch AND c.by_episode IS NOT NULL
+        AND c.fact_uuid IS NOT NULL
+    WITH c LIMIT $p.batch
+    DELETE c
+    RETURN count(*)
+    """,
+    """
     MATCH (k:KgIdempotency)
     WHERE k.group_id = $p.group_id AND k.epoch < $p.epoch AND k.operation IS NOT NULL AND k.key IS NOT NULL
     WITH k LIMIT $p.batch

@@ -138,6 +138,10 @@ _WRITE: LiteralString = (
     + """
     }
     CALL () {
+        UNWIND $p.closures AS row
+        MERGE (:KgClosure {group_id: $p.group_id, epoch: $p.epoch, by_episode: row[0], fact_uuid: row[1]})
+    }
+    CALL () {
         UNWIND $p.entity_vectors AS row
         MATCH (n:Entity {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch})
         SET n.vector = row[1], n.space = $p.space
@@ -172,6 +176,23 @@ _WRITE: LiteralString = (
         UNWIND $p.removed_episodes AS uuid
         MATCH (e:Episodic {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
         DETACH DELETE e
+    }
+    CALL () {
+        UNWIND $p.removed_entities AS uuid
+        MATCH (k:KgName) USING INDEX SEEK k:KgName(group_id, epoch, entity_uuid)
+        WHERE k.group_id = $p.group_id AND k.epoch = $p.epoch AND k.entity_uuid = uuid
+        DELETE k
+    }
+    CALL () {
+        UNWIND $p.removed_entities AS uuid
+        MATCH (k:KgNameToken) USING INDEX SEEK k:KgNameToken(group_id, epoch, entity_uuid)
+        WHERE k.group_id = $p.group_id AND k.epoch = $p.epoch AND k.entity_uuid = uuid
+        DELETE k
+    }
+    CALL () {
+        UNWIND $p.removed_entities AS uuid
+        MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
+        DETACH DELETE n
     }
     RETURN g.rev
     """
@@ -299,6 +320,8 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
             for t in delta.remove_facts
         ],
         "removed_episodes": list(delta.remove_episodes),
+        "removed_entities": list(delta.remove_entities),
+        "closures": [[c.by_episode, fact.uuid] for fact in delta.facts for c in fact.closures],
         "transitions": transition_rows(delta.transitions, guard.token),
     }
 

@@ -8,8 +8,18 @@ from typing import LiteralString
 from kgsvc.domain.citation import Citation
 from kgsvc.domain.model import Fact, Source
 from kgsvc.stores.neo4j.base import Base
-from kgsvc.stores.neo4j.rows import EPISODE, EPISODE_OPTIONAL, FACT, NEVER, episode_of, fact_of, whole
-from kgsvc.stores.protocol import EntityEpisodes
+from kgsvc.stores.neo4j.rows import (
+    ENTITY,
+    EPISODE,
+    EPISODE_OPTIONAL,
+    FACT,
+    NEVER,
+    entity_of,
+    episode_of,
+    fact_of,
+    whole,
+)
+from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces
 
 _FACTS: LiteralString = (
     """
@@ -92,6 +102,57 @@ _ENTITY_NAMES: LiteralString = """
     RETURN k.name_key ORDER BY k.name_key LIMIT $p.limit
     """
 
+_TRACES: LiteralString = (
+    """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    WITH g.epoch AS epoch
+    CALL (epoch) {
+        MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+        WHERE e.uuid = $p.uuid AND e.group_id = $p.group_id AND e.epoch = epoch
+        UNWIND e.entity_edges AS fact
+        MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
+        WHERE r.uuid = fact AND r.group_id = $p.group_id AND r.epoch = epoch
+        RETURN collect(r.slot) AS told
+    }
+    CALL (epoch) {
+        MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+        WHERE e.uuid = $p.uuid AND e.group_id = $p.group_id AND e.epoch = epoch
+        UNWIND e.entity_edges AS fact
+        MATCH (t:KgTombstone) USING INDEX SEEK t:KgTombstone(group_id, epoch, uuid)
+        WHERE t.group_id = $p.group_id AND t.epoch = epoch AND t.uuid = fact
+        RETURN collect(t.slot) AS gone
+    }
+    CALL (epoch) {
+        MATCH (c:KgClosure) USING INDEX SEEK c:KgClosure(group_id, epoch, by_episode, fact_uuid)
+        WHERE c.group_id = $p.group_id AND c.epoch = epoch AND c.by_episode = $p.uuid
+            AND c.fact_uuid IS NOT NULL
+        MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
+        WHERE r.uuid = c.fact_uuid AND r.group_id = $p.group_id AND r.epoch = epoch
+        RETURN collect(r.slot) AS closed
+    }
+    CALL (epoch) {
+        MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+        WHERE e.uuid = $p.uuid AND e.group_id = $p.group_id AND e.epoch = epoch
+        MATCH (e)-[:MENTIONS]->(n:Entity)
+        RETURN collect(["""
+    + ENTITY
+    + """]) AS entities
+    }
+    RETURN told + gone + closed, entities
+    """
+)
+
+_UNHELD: LiteralString = """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    WITH g.epoch AS epoch
+    UNWIND $p.uuids AS uuid
+    MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+    WHERE n.uuid = uuid AND n.group_id = $p.group_id AND n.epoch = epoch
+        AND NOT EXISTS { MATCH (n)-[r:RELATES_TO]-() WHERE NOT r.uuid IN $p.facts }
+        AND NOT EXISTS { MATCH (n)<-[:MENTIONS]-(e:Episodic) WHERE e.uuid <> $p.episode }
+    RETURN n.uuid
+    """
+
 
 class History(Base):
     """HistoryStore."""
@@ -144,3 +205,25 @@ class History(Base):
         """See HistoryStore."""
         rows = await self._run(_ENTITY_NAMES, group_id=group_id, uuid=entity_uuid, limit=limit)
         return [row[0] for row in rows]
+
+    async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
+        """See HistoryStore."""
+        rows = await self._run(_TRACES, group_id=group_id, uuid=episode_uuid)
+        if not rows:
+            return EpisodeTraces((), ())
+        slots, entities = rows[0]
+        found = sorted(map(entity_of, whole(entities)), key=lambda entity: entity.uuid)
+        return EpisodeTraces(tuple(sorted(set(slots))), tuple(found))
+
+    async def unheld(
+        self, group_id: str, entity_uuids: Collection[str], episode_uuid: str, fact_uuids: Collection[str]
+    ) -> set[str]:
+        """See HistoryStore."""
+        rows = await self._run(
+            _UNHELD,
+            group_id=group_id,
+            uuids=sorted(set(entity_uuids)),
+            episode=episode_uuid,
+            facts=sorted(set(fact_uuids)),
+        )
+        return {row[0] for row in rows}

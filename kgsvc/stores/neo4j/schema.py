@@ -12,6 +12,7 @@ KgReceipt      a part of a receipt: the items of one call (a stream's receipt gr
 KgIdempotency  the answer to an (operation, key)
 KgName         the owner of a name; KgNameToken: an entity by a token of its names
 KgTombstone    what is left of a removed fact
+KgClosure      an episode that closed a fact of another slot
 KgActivity     a counter in pieces, so that writers do not queue up for it
 KgSchema       the version of all this, and the lock of whoever migrates
 
@@ -94,5 +95,12 @@ _NAME_TOKENS: tuple[LiteralString, ...] = (
     " ON (r.source_uuid, r.group_id, r.epoch, r.expired_ms, r.valid_ms, r.uuid)",
 )
 
-MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (_FIRST, _NAMES, _COMMUNITIES, _NAME_TOKENS)
+_CLOSURES: tuple[LiteralString, ...] = (
+    "CREATE CONSTRAINT kgsvc_closure IF NOT EXISTS FOR (c:KgClosure)"
+    " REQUIRE (c.group_id, c.epoch, c.by_episode, c.fact_uuid) IS UNIQUE",
+    "CREATE INDEX kgsvc_name_token_owner IF NOT EXISTS FOR (k:KgNameToken)"
+    " ON (k.group_id, k.epoch, k.entity_uuid)",
+)
+
+MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (_FIRST, _NAMES, _COMMUNITIES, _NAME_TOKENS, _CLOSURES)
 SCHEMA_VERSION = len(MIGRATIONS)

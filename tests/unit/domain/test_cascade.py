@@ -1,0 +1,113 @@
+"""What the graph is without one episode."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kgsvc.domain.cascade import Without, removable, without_episode, without_words
+from kgsvc.domain.delta import SlotView
+from kgsvc.domain.identity import slot_of
+from kgsvc.domain.model import Closure, Entity, Evidence, Fact, FactKind
+from kgsvc.domain.plan import refold
+
+NOW = 1_000
+NAMES = {"a": "Ann", "b": "Acme"}
+
+
+def fact(uuid: str, text: str, *told: tuple[int, str], relation: str = "WORKS_AT", **fields: object) -> Fact:
+    """A row that episodes state at times."""
+    evidence = tuple(Evidence(at, at, episode) for at, episode in told)
+    slot = slot_of(FactKind.STATE, "a", relation, "b", {})
+    made = Fact(
+        uuid, "g", relation, text, "a", "b", "Ann", "Acme", NOW, told[0][0], slot, "",
+        episodes=tuple(episode for _, episode in told), evidence=evidence,
+    )  # fmt: skip
+    return replace(made, **fields)  # type: ignore[arg-type]
+
+
+def folded(*facts: Fact) -> list[Fact]:
+    """The rows as they are stored."""
+    by_slot: dict[str, list[Fact]] = {}
+    for each in facts:
+        by_slot.setdefault(each.slot, []).append(each)
+    rows = {each.uuid: each for each in facts}
+    for slot, found in by_slot.items():
+        rows |= {f.uuid: f for f in refold("g", slot, found, set(), NAMES, NOW)}
+    return list(rows.values())
+
+
+def after(before: list[Fact], episode: str = "bad") -> tuple[dict[str, Fact], Without]:
+    """The rows without the episode."""
+    done = without_episode(SlotView(tuple(before)), episode, NOW + 1)
+    rows = {each.uuid: each for each in before} | {each.uuid: each for each in done.facts}
+    return {u: f for u, f in rows.items() if u not in {stone.uuid for stone in done.removed}}, done
+
+
+def test_what_it_alone_ended_is_current_again() -> None:
+    before = folded(fact("old", "Ann works at Acme", (1, "e1")), fact("lie", "Ann left", (5, "bad")))
+    assert {each.uuid: each.expired_reason for each in before} == {"old": "superseded", "lie": None}
+    rows, done = after(before)
+    assert list(rows) == ["old"]
+    old = rows["old"]
+    assert (old.expired_ms, old.invalid_ms, old.expired_by_fact, old.expired_by_episode) == (None,) * 4
+    assert (done.restored, [stone.uuid for stone in done.removed]) == (1, ["lie"])
+
+
+def test_what_others_say_too_stays_without_it() -> None:
+    before = folded(
+        fact("old", "Ann works at Acme", (1, "e1")), fact("new", "Ann leads Acme", (5, "bad"), (7, "e2"))
+    )
+    rows, done = after(before)
+    assert (rows["old"].expired_by_fact, rows["old"].expired_by_episode) == ("new", "e2")
+    assert (rows["old"].invalid_ms, rows["new"].start_ms, rows["new"].episodes) == (7, 7, ("e2",))
+    assert (done.restored, done.removed) == (0, ())
+
+
+def test_a_tombstone_keeps_nobody_from_saying_it() -> None:
+    (stone,) = after(folded(fact("lie", "Ann left", (5, "bad"))))[1].removed
+    assert stone.fact == ""
+
+
+def test_a_closure_of_another_slot_goes_with_it() -> None:
+    closed = fact("old", "Ann works at Acme", (1, "e1"), closures=(Closure(5, 5, "lie", "bad"),))
+    before = folded(closed, fact("lie", "Ann quit Acme", (5, "bad"), relation="QUIT"))
+    assert before[0].expired_by_fact == "lie"
+    rows, done = after(before)
+    assert (rows["old"].closures, rows["old"].expired_ms, done.restored) == ((), None, 1)
+
+
+def test_a_closure_stays_where_others_tell_what_closed() -> None:
+    closed = fact("old", "Ann works at Acme", (1, "e1"), closures=(Closure(5, 5, "quit", "bad"),))
+    before = folded(closed, fact("quit", "Ann quit Acme", (5, "bad"), (9, "e2"), relation="QUIT"))
+    rows, done = after(before)
+    assert rows["old"].closures == (Closure(9, 9, "quit", "e2"),)
+    assert (rows["old"].invalid_ms, rows["old"].expired_by_episode, done.restored) == (9, "e2", 0)
+
+
+def test_rows_that_a_caller_replaced_go_or_stay_with_their_episodes() -> None:
+    gone = fact("a1", "Ann works", (1, "bad"), expired_ms=NOW, expired_reason="updated", expired_by_fact="a2")
+    kept = fact("b1", "x", (1, "bad"), (2, "e2"), relation="R", expired_ms=NOW, expired_reason="updated")
+    before = folded(gone, fact("a2", "Ann leads", (1, "bad"), asserted=True), kept)
+    rows, _ = after(before)
+    assert {uuid: each.episodes for uuid, each in rows.items()} == {"b1": ("e2",)}
+    assert rows["b1"].expired_reason == "updated"
+
+
+def test_an_episode_without_traces_changes_nothing() -> None:
+    before = folded(fact("f", "Ann works at Acme", (1, "e1")))
+    assert after(before)[1] == Without((), (), 0)
+    assert without_episode(SlotView(), "bad", NOW) == Without((), (), 0)
+
+
+def test_attributes_and_summary_that_it_gave_go() -> None:
+    stamps = {"name": "1/bad", "summary": "1/bad", "a.age": "1/bad", "a.city": "2/e2"}
+    ann = Entity("a", "g", "Ann", 1, "a liar", {"age": 3, "city": "Oslo"}, stamps=stamps)
+    left = without_words(ann, "bad", NOW)
+    assert (left.summary, left.attributes, left.updated_ms) == ("", {"city": "Oslo"}, NOW)
+    assert left.stamps == {"name": "1/bad", "a.city": "2/e2"}
+    assert without_words(ann, "e3", NOW) is ann
+
+
+def test_entities_of_callers_stay() -> None:
+    found, asserted = (Entity(u, "g", u, 1, stamps={"name": s}) for u, s in (("x", "1/e"), ("y", "")))
+    assert removable([found, asserted, Entity("z", "g", "z", 1)]) == [found]
