@@ -12,6 +12,7 @@ from kgsvc.domain.ontology import Ontology
 from kgsvc.ontology import MAX_BYTES, OntologyError, read, write
 from kgsvc.stores.protocol import AdminStore
 from kgsvc.transport.checks import Check
+from kgsvc.transport.errors import summary
 from kgsvc.transport.unary import Reply, Unary
 from kgsvc.v1 import admin_pb2
 
@@ -74,4 +75,5 @@ def _understood(yaml: str) -> Ontology | None:
     try:
         return read(yaml)
     except OntologyError as error:
-        raise InvalidArgument.of([Violation("yaml", str(problem)) for problem in error.problems]) from None
+        violations = [Violation("yaml", str(problem)) for problem in error.problems]
+        raise InvalidArgument(summary(violations), violations) from None

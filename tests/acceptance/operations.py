@@ -127,6 +127,11 @@ def _episodes(given: Any, group: str) -> None:
     )
 
 
+def _ontology(given: Any, group: str) -> None:
+    given.group_id = group
+    given.yaml = "entity_types: [{name: Task, description: work}]"
+
+
 def _entity(given: Any, group: str) -> None:
     given.uuid, given.group_id, given.name, given.summary = "node-1", group, "Ann", "somebody"
     given.attributes.update({"city": "Oslo", "tags": ["a"], "more": {"deep": 1}})
@@ -208,6 +213,8 @@ OPERATIONS = {
         Operation("DeleteEntityEdge", _named, _below("", "uuid")),
         Operation("DeleteEpisode", _named, _below("", "uuid")),
         Operation("DeleteGroup", _group, _below("", "group_id")),
+        Operation("PutOntology", _ontology, _below("", "group_id", "yaml")),
+        Operation("GetOntology", _group, _below("", "group_id")),
         Operation("ClearAll", _nothing),
         Operation("BuildCommunities", _groups, _below("", "group_ids")),
         Operation("GetCommunityBuild", _build, _below("", "build_id", "group_id")),

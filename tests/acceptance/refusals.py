@@ -34,6 +34,7 @@ class Refusal:
     message: str
     fields: tuple[str, ...]
     codes: tuple[str, ...]  # of the fields, one by one
+    descriptions: tuple[str, ...]  # likewise
 
 
 async def call(
@@ -73,6 +74,7 @@ def _in_band(error: envelope_pb2.Error) -> Refusal:
         error.message,
         tuple(violation.field for violation in error.field_violations),
         tuple(violation.code or error.error_code for violation in error.field_violations),
+        tuple(violation.description for violation in error.field_violations),
     )
 
 
@@ -91,4 +93,5 @@ def as_status(error: grpc.aio.AioRpcError) -> Refusal:
         status.message,
         tuple(violation.field for violation in bad.field_violations),
         tuple(violation.reason for violation in bad.field_violations),
+        tuple(violation.description for violation in bad.field_violations),
     )
