@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from kgsvc.domain.default_ontology import DEFAULT
@@ -90,6 +93,15 @@ def test_a_document_that_says_nothing_is_none(text: str) -> None:
 def test_without_entity_types_the_default_ones_stand() -> None:
     found = read("excluded_entity_types: [Topic]")
     assert found == Ontology(DEFAULT.entity_types, (), frozenset({"Topic"}))
+
+
+def test_the_example_of_the_readme_is_read() -> None:
+    text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    found = read(example)
+    assert found is not None
+    assert [each.name for each in found.by_priority] == ["Task", "Person"]
+    assert found.fact_types[0].signatures == (Signature("Task", "Person"),)
 
 
 ONE = "entity_types:\n  - name: Task\n    description: x\n"
