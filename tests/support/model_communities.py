@@ -199,7 +199,7 @@ def _current(fact: Fact, at_ms: int) -> bool:
 def _community(group: Group, build: Build, uuid: str) -> Community:
     draft, told = build.drafts[uuid], build.described.get(uuid, Described(uuid, "", ""))
     members = tuple(member for member in draft.members if member in group.entities)
-    whole = all(fact not in group.removed_rev for fact in draft.facts)
-    summary = told.summary if whole else ""
-    at = build.shown.created_ms
-    return Community(uuid, group.group_id, told.name, summary, at, len(members), members)
+    named = all(hub in group.entities for hub in draft.hubs)
+    whole = named and all(fact not in group.removed_rev for fact in draft.facts)
+    name, summary = told.name if named else "", told.summary if whole else ""
+    return Community(uuid, group.group_id, name, summary, build.shown.created_ms, len(members), members)

@@ -223,8 +223,9 @@ async def links_are_read_by_revision(store: Store, group_id: str) -> None:
     equal((await store.links(group_id + "-2", NOW, 0, 9)).rows, (), "links: of an unknown group")
 
 
-async def removed_facts_take_their_words_along(store: Store, group_id: str) -> None:
-    """A fact that is removed for good is in no summary any more."""
+async def what_is_removed_takes_its_words_along(store: Store, group_id: str) -> None:
+    """A fact that is removed for good is in no summary any more, an entity neither in a name; it is no member
+    any more."""
     ada, bob = await pair(store, group_id)
     known = fact("f1", ada, bob)
     await write(store, group_id, facts=(known,))
@@ -236,6 +237,11 @@ async def removed_facts_take_their_words_along(store: Store, group_id: str) -> N
     await store.publish(lease, LATER)
     await write(store, group_id, remove_facts=(tombstone(known),))
     equal([row[:2] for row in await _names(store, group_id)], [("Ada and Bob", "")], "communities: summary")
+    await write(store, group_id, remove_entities=(bob.uuid,))
+    row = ("Ada and Bob", "", (ada.uuid,))
+    equal(await _names(store, group_id), [row], "communities: a member that is no hub is removed")
+    await write(store, group_id, remove_entities=(ada.uuid,))
+    equal(await _names(store, group_id), [("", "", ())], "communities: a hub is removed")
 
 
 async def a_deleted_group_takes_its_builds_along(store: Store, group_id: str) -> None:

@@ -2,7 +2,7 @@
 
 A build that is not over has `next_ms`, and there is one of them at most in a group. Rows of `communities` are
 those of every build; `community_current` names the one that is read. What a community's description was
-composed from is remembered: when a fact of it is removed for good, its words go too.
+composed from is remembered: when a fact or a hub of it is removed for good, their words go too.
 """
 
 COMMUNITIES = """
@@ -33,6 +33,14 @@ CREATE INDEX community_facts_fact ON community_facts (fact_id);
 CREATE TABLE community_vectors (id INTEGER PRIMARY KEY, space TEXT NOT NULL, vector BLOB NOT NULL) STRICT;
 
 CREATE TRIGGER entities_left AFTER DELETE ON entities BEGIN
+    DELETE FROM community_vectors WHERE id IN (
+        SELECT c.id FROM community_members m JOIN communities c ON c.id = m.community_id
+        WHERE m.entity_id = old.id AND old.uuid IN (SELECT value FROM json_each(c.plan, '$[0]'))
+    );
+    UPDATE communities SET name = '', summary = '' WHERE id IN (
+        SELECT c.id FROM community_members m JOIN communities c ON c.id = m.community_id
+        WHERE m.entity_id = old.id AND old.uuid IN (SELECT value FROM json_each(c.plan, '$[0]'))
+    );
     DELETE FROM community_members WHERE entity_id = old.id;
 END;
 CREATE TRIGGER facts_left AFTER DELETE ON facts BEGIN

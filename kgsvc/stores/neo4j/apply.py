@@ -192,6 +192,12 @@ _WRITE: LiteralString = (
     CALL () {
         UNWIND $p.removed_entities AS uuid
         MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
+        MATCH (c)-[:HAS_MEMBER]->(n) WHERE uuid IN c.hubs
+        SET c.name = '', c.summary = '', c.vector = null, c.space = null
+    }
+    CALL () {
+        UNWIND $p.removed_entities AS uuid
+        MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
         DETACH DELETE n
     }
     RETURN g.rev
