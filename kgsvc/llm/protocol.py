@@ -163,6 +163,10 @@ class Embedder(Protocol):
         """Length of each vector."""
 
     @property
+    def min_cosine(self) -> float:
+        """Below this, a cosine says nothing about meaning in this space: no candidate of a search."""
+
+    @property
     def costs_model_calls(self) -> bool:
         """Whether embedding asks a model server."""
 

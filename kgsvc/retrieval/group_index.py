@@ -185,7 +185,8 @@ class GroupIndex:
     def _by_vector(self, query: Query, visible: NDArray[np.bool_]) -> list[Ranked]:
         if query.vector is None or self._vectors is None:
             return []
-        rows, cosines = self._vectors.nearest(query.vector, np.flatnonzero(visible), query.candidates)
+        seen = np.flatnonzero(visible)
+        rows, cosines = self._vectors.nearest(query.vector, seen, query.candidates, query.min_cosine)
         return self._best(rows, cosines, query.candidates)
 
     def _best(self, rows: NDArray[np.intp], scores: NDArray[np.float64], count: int) -> list[Ranked]:

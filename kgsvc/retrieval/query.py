@@ -30,6 +30,7 @@ class Query:
     now_ms: int
     candidates: int  # length of each rank list
     center_node_uuid: str | None = None
+    min_cosine: float = 0.0  # what makes a candidate must be nearer than this
 
 
 @dataclass(frozen=True, slots=True)

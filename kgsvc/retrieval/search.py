@@ -52,6 +52,7 @@ class SearchFacts:
         self._settings = settings
         self._clock = clock
         self._vectors = QueryVectors(embedder, settings)
+        self._min_cosine = embedder.min_cosine if embedder else 0.0
         space, dimension = (embedder.space, embedder.dimension) if embedder else ("", 0)
         self.indexes = IndexCache(store, settings, space, dimension)
 
@@ -94,6 +95,7 @@ class SearchFacts:
             now_ms=self._clock.now_ms() if now_ms is None else now_ms,
             candidates=max(self._settings.candidates, max_facts),
             center_node_uuid=center,
+            min_cosine=self._min_cosine,
         )
 
     async def _heads(self, group_ids: Collection[str]) -> list[GroupHead]:

@@ -31,22 +31,23 @@ class VectorColumn:
             self._column.data[row] = 0
 
     def nearest(
-        self, query: NDArray[np.float32], rows: NDArray[np.intp], count: int
+        self, query: NDArray[np.float32], rows: NDArray[np.intp], count: int, min_cosine: float = 0.0
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Those of `rows` that can be among the `count` nearest, with their cosines (all > COSINE_FLOOR).
+        """Those of `rows` that can be among the `count` nearest, with their cosines, all above `min_cosine`.
 
         A product by BLAS depends in its last bits on where a row lies. So it only preselects, with a margin;
         the cosines that count are sums in double precision, row by row.
         """
+        floor = max(min_cosine, COSINE_FLOOR)
         rough = (self._column.data @ query)[rows]
-        kept = rough > COSINE_FLOOR - _NOISE
+        kept = rough > floor - _NOISE
         rows, rough = rows[kept], rough[kept]
         if len(rows) > count:
             near = rough >= np.partition(rough, -count)[-count] - 2 * _NOISE
             rows = rows[near]
         products = self._column.data[rows].astype(np.float64) * query.astype(np.float64)
         exact = np.round(products.sum(axis=1), 9)
-        kept = exact > COSINE_FLOOR
+        kept = exact > floor
         return rows[kept], exact[kept]
 
     @property

@@ -30,6 +30,11 @@ class OpenAIEmbedder:
         return f"openai-{self._settings.model}-{self._settings.dimension}"
 
     @property
+    def min_cosine(self) -> float:
+        """None: every likeness counts."""
+        return 0.0
+
+    @property
     def dimension(self) -> int:
         """Length of each vector."""
         return self._settings.dimension

@@ -143,6 +143,7 @@ class Embedder:
 
     space = SPACE
     dimension = 4
+    min_cosine = 0.0
     costs_model_calls = False
 
     def __init__(self, known: dict[str, bytes] | None = None) -> None:

@@ -66,3 +66,16 @@ def test_a_vector_of_another_length_is_none(bad: bytes | None) -> None:
     held.put(0, bad)
     rows, _ = held.nearest(np.array([1, 0], np.float32), np.array([0]), 10)
     assert rows.tolist() == []
+
+
+def test_what_is_not_nearer_than_the_floor_is_no_candidate() -> None:
+    vectors = np.array([[1, 0], [0.8, 0.6], [0.6, 0.8]], np.float32)
+    column = VectorColumn(2)
+    column.reserve(3)
+    for row, vector in enumerate(vectors):
+        column.put(row, vector.tobytes())
+    query = np.array([1, 0], np.float32)
+    rows, cosines = column.nearest(query, np.arange(3), 2, min_cosine=0.7)
+    assert sorted(zip(rows.tolist(), np.round(cosines, 6).tolist(), strict=True)) == [(0, 1.0), (1, 0.8)]
+    rows, _ = column.nearest(query, np.arange(3), 3, min_cosine=0.9)
+    assert rows.tolist() == [0]
