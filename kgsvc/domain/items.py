@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kgsvc.domain.model import Episode
+from kgsvc.domain.usage import FREE, Usage
 
 
 class ItemState(StrEnum):
@@ -64,6 +65,7 @@ class ItemStatus:
     step: Step | None = None  # the step that failed last
     reason: str | None = None
     duplicate: bool = False  # within the receipt that was asked for
+    usage: Usage = FREE  # model work spent on it so far
 
     @property
     def terminal(self) -> bool:
@@ -73,9 +75,13 @@ class ItemStatus:
 
 @dataclass(frozen=True, slots=True)
 class NewItem:
-    """An item to accept: its episode (uuid already given or minted, content_hash set)."""
+    """An item to accept: its episode (uuid already given or minted, content_hash set).
+
+    `previous` are episodes to show as its context instead of the latest ones: no part of its content.
+    """
 
     episode: Episode
+    previous: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +121,11 @@ class Receipt:
         """Whether every item is terminal."""
         return all(item.terminal for item in self.items)
 
+    @property
+    def usage(self) -> Usage:
+        """Model work spent on its items so far, each counted once however often the call named it."""
+        return sum({item.uuid: item.usage for item in self.items}.values(), FREE)
+
 
 @dataclass(frozen=True, slots=True)
 class QueuedItem:
@@ -126,6 +137,7 @@ class QueuedItem:
     attempts: dict[str, int]  # by Step value, and CRASH
     stage: bytes | None = None  # output of the last stored stage
     suspect: bool = False  # a process died while it was being worked on
+    previous: tuple[str, ...] = ()  # see NewItem
     ontology: int = 0  # number of the group's ontology when it was started; 0: the group never had one
 
 
@@ -142,6 +154,7 @@ class Transition:
     next_ms: int = 0  # not before this time
     stage: bytes | None = None  # None clears the stored stage
     keep_stage: bool = False  # leave the stored stage as it is (failures)
+    usage: Usage = FREE  # added to what was spent on the item before
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ class Limits:
     last_n_bound: int = 1_000
     page_size_bound: int = 1_000
     response_bytes: int = 3 * MIB  # under the 4 MiB that gRPC clients accept by default
+    previous_episodes: int = 50  # named by an item as its context
     nodes_per_extraction: int = 200
     edges_per_extraction: int = 400
     queue_items: int = 1_000_000  # unfinished items in the store before accepting is refused

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import Conflict
@@ -30,6 +31,7 @@ class ItemInput:
     source_description: str | None = None
     role_type: RoleType | None = None
     role: str | None = None
+    previous: tuple[str, ...] = ()  # uuids of episodes to be its context instead of the latest ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ class Intake:
         now_ms = self._clock.now_ms()
         return AcceptBatch(
             group_id=group_id,
-            items=tuple(NewItem(_episode(group_id, item, now_ms)) for item in items),
+            items=tuple(NewItem(_episode(group_id, item, now_ms), item.previous) for item in items),
             receipt_id=self._new_id(),
             operation=operation,
             now_ms=now_ms,
@@ -115,7 +117,7 @@ def input_hash(operation: str, group_id: str, items: Sequence[ItemInput]) -> str
     return digest(operation, group_id, [_values(item) for item in items])
 
 
-def _values(item: ItemInput) -> list[str | int | None]:
+def _values(item: ItemInput) -> list[Any]:
     return [
         item.uuid,
         item.name,
@@ -125,6 +127,7 @@ def _values(item: ItemInput) -> list[str | int | None]:
         item.source_description,
         None if item.role_type is None else item.role_type.value,
         item.role,
+        *([list(item.previous)] if item.previous else ()),
     ]
 
 

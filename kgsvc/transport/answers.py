@@ -10,6 +10,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from kgsvc.domain.citation import Citation, source_url_of
 from kgsvc.domain.items import ItemState, ItemStatus, Receipt
 from kgsvc.domain.model import Entity, Episode, Fact
+from kgsvc.domain.usage import Usage
 from kgsvc.retrieval.citing import CitedFact
 from kgsvc.retrieval.entity_view import ChainEntry, EntityView, Operation
 from kgsvc.transport.attributes import attributes_out
@@ -146,6 +147,15 @@ def receipt_item(item: ItemStatus) -> types_pb2.ReceiptItem:
         attempts=item.attempts,
         reason=item.reason,
         updated_at=timestamp(item.updated_ms),
+        usage=_usage(item.usage),
+    )
+
+
+def _usage(value: Usage) -> types_pb2.ModelUsage | None:
+    if not value:
+        return None
+    return types_pb2.ModelUsage(
+        calls=value.calls, prompt_tokens=value.prompt_tokens, completion_tokens=value.completion_tokens
     )
 
 
@@ -158,6 +168,7 @@ def receipt(value: Receipt) -> types_pb2.Receipt:
         items=[receipt_item(item) for item in value.items],
         counts=_counts(item.state for item in value.items),
         done=value.done,
+        usage=_usage(value.usage),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping, Sequence, Sized
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -150,6 +150,15 @@ class Check:
             self.invalid(path, "needs at least one entry")
         elif len(values) > limit:
             self.over(path, f"has {len(values)} entries, at most {limit} are allowed")
+
+    def identifiers(self, path: str, values: Sequence[str], most: int, limit: int) -> tuple[str, ...]:
+        """A list of at most `most` identifiers; one named twice counts once."""
+        if len(values) > most:
+            self.over(path, f"has {len(values)} entries, at most {most} are allowed")
+        else:
+            for at, value in enumerate(values):
+                self.identifier(f"{path}[{at}]", value, limit)
+        return tuple(dict.fromkeys(values))
 
     def number(self, path: str, value: int, limit: int) -> int:
         """A number from 1 to `limit`."""

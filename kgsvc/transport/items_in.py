@@ -47,6 +47,7 @@ def message_item(check: Check, path: str, message: types_pb2.Message) -> ItemInp
         body=message_body(role_type, role, message.content),
         reference_ms=check.time(message, path, "timestamp"),
         source_description=_description(check, path, message),
+        previous=_previous(check, path, message),
         role_type=role_type,
         role=role,
     )
@@ -65,11 +66,17 @@ def episode_item(check: Check, path: str, item: types_pb2.EpisodeItem) -> ItemIn
         body=body,
         reference_ms=check.time(item, path, "reference_time"),
         source_description=_description(check, path, item),
+        previous=_previous(check, path, item),
     )
 
 
 def _name(check: Check, path: str, item: types_pb2.Message | types_pb2.EpisodeItem) -> str | None:
     return check.name(f"{path}name", item.name) if item.HasField("name") else None
+
+
+def _previous(check: Check, path: str, item: types_pb2.Message | types_pb2.EpisodeItem) -> tuple[str, ...]:
+    where, limits = f"{path}previous_episode_uuids", check.limits
+    return check.identifiers(where, item.previous_episode_uuids, limits.previous_episodes, limits.uuid)
 
 
 def _description(check: Check, path: str, item: types_pb2.Message | types_pb2.EpisodeItem) -> str | None:

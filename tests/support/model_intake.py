@@ -74,7 +74,9 @@ class ModelIntake:
             uuid = new.episode.uuid
             known = group.items.get(uuid) or fresh.get(uuid)
             if known is None:
-                fresh[uuid] = Item(new.episode, batch.receipt_id, batch.now_ms, batch.now_ms)
+                fresh[uuid] = Item(
+                    new.episode, batch.receipt_id, batch.now_ms, batch.now_ms, previous=new.previous
+                )
             elif known.episode.content_hash != new.episode.content_hash:
                 taken.append(Violation(f"items[{n}].uuid", "belongs to an item with other content"))
             entries.append((known or fresh[uuid], known is not None))
@@ -209,6 +211,10 @@ class ModelQueue(ModelIntake):
         return {a.uuid: self._before(group_id, a, limit, max_chars) for a in anchors}
 
     def _before(self, group_id: str, anchor: Anchor, limit: int, max_chars: int) -> tuple[Episode, ...]:
+        if anchor.named:
+            everything = self._peek(group_id).episodes
+            wanted = [e for e in everything if e.uuid in anchor.named and e.uuid != anchor.uuid]
+            return tuple(_shortened(e, max_chars) for e in wanted)
         key = (anchor.reference_ms, anchor.uuid)
         same = [e for e in self._peek(group_id).episodes if e.source == anchor.source]
         earlier = [e for e in same if (e.reference_ms, e.uuid) < key]

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 from kgsvc.domain.delta import GroupHead
+from kgsvc.domain.items import NewItem
 from kgsvc.domain.model import Entity, Episode, Fact, Source
 from kgsvc.stores.conformance.expect import equal
 from kgsvc.stores.conformance.samples import (
+    HUGE,
+    MANY,
     NOW,
     accepted,
+    answer,
+    batch,
     entity,
     episode,
     fact,
     head,
+    leased,
     pair,
     parked,
     tombstone,
@@ -69,6 +76,27 @@ async def bodies_are_cut_by_characters(store: Store, group_id: str) -> None:
     await accepted(store, episode(group_id, "e1", body="😀é𝒳漢" * 50), episode(group_id, "e2", body="ab"))
     found = await store.previous_episodes(group_id, [Anchor("e9", Source.TEXT, NOW)], 5, 6)
     equal([e.body for e in found["e9"]], ["😀é𝒳漢😀é", "ab"], "previous_episodes: bodies cut to 6")
+
+
+async def named_episodes_are_the_context_instead(store: Store, group_id: str) -> None:
+    """An item's `previous` comes back with it; an anchor that names episodes gets those there are, oldest
+    first, of any source and time, never itself or another group's; beside it others get the latest."""
+    made = [episode(group_id, f"e{n}", at=n, body=f"{n}" * 9) for n in range(4)]
+    await accepted(store, *made, episode(group_id, "m", at=9, source=Source.MESSAGE))
+    await accepted(store, episode(f"{group_id}-2", "other"))
+    named = ("m", "other", "x", "e1", "nobody")
+    last = episode(group_id, "x", at=3)
+    await answer(store, replace(batch(last), items=(NewItem(last, named),)))
+    lease = await leased(store, group_id)
+    queued = {i.episode.uuid: i.previous for i in await store.start_items(lease, NOW, MANY, HUGE, ())}
+    equal((queued["x"], queued["m"]), (named, ()), "start_items: previous")
+    anchors = [Anchor("x", Source.TEXT, NOW + 3, named), Anchor("e2", Source.TEXT, NOW + 2)]
+    found = await store.previous_episodes(group_id, anchors, 1, 4)
+    shown = {uuid: [(e.uuid, e.body) for e in before] for uuid, before in found.items()}
+    wanted = {"x": [("e1", "1111"), ("m", "body")], "e2": [("e1", "1111")]}
+    equal(shown, wanted, "previous_episodes: named")
+    (alone,) = (await store.previous_episodes(group_id, anchors[:1], 1, 4)).values()
+    equal([e.uuid for e in alone], ["e1", "m"], "previous_episodes: named alone")
 
 
 async def recent_episodes_are_the_latest(store: Store, group_id: str) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.items import ItemState, ItemStatus, QueuedItem, Step, Transition
-from kgsvc.stores.conformance.expect import ConformanceError, equal, refused
+from kgsvc.domain.usage import FREE, Usage
+from kgsvc.stores.conformance.expect import ConformanceError, equal, present, refused
 from kgsvc.stores.conformance.samples import (
     HUGE,
     MANY,
     NOW,
     accepted,
+    delta,
     episode,
+    guard,
     head,
     leased,
     move,
@@ -76,6 +79,31 @@ async def attempts_are_counted_by_step(store: Store, group_id: str) -> None:
     equal(dict(item.attempts), {"extract": 2, "embed": 1, "upsert": 4}, "start_items: attempts by step")
     (row,) = (await store.list_items(group_id, (), 5, None)).rows
     equal((row.step, row.attempts), (Step.UPSERT, 4), "list_items: attempts of the step that failed last")
+
+
+async def spent_model_work_adds_up(store: Store, group_id: str) -> None:
+    """Each transition's usage is added to the item's, also by apply; a retry keeps it, a deletion ends it."""
+    call = await accepted(store, episode(group_id, "e1"), episode(group_id, "e2"))
+    lease = await leased(store, group_id)
+    await started(store, lease)
+    both = [
+        Transition("e1", ItemState.EXTRACTED, NOW + 1, stage=b"x", usage=Usage(2, 1_000, 50)),
+        Transition("e1", ItemState.EMBEDDED, NOW + 1, stage=b"y", usage=Usage(0, 7)),
+        Transition("e2", ItemState.PARKED, NOW + 1, reason="unreadable", usage=Usage(1, 10**9, 10**9)),
+    ]
+    await store.save_transitions(lease, both)
+    done = (Transition("e1", ItemState.COMPLETED, NOW + 2, usage=Usage(1, 3, 3)),)
+    change = delta(group_id, transitions=done, requires_items=("e1",), bumps_rev=False)
+    await store.apply(change, await guard(store, group_id, lease.token))
+    await store.retry_items(group_id, ("e2",), NOW + 3)
+    spent = {"e1": Usage(3, 1_010, 53), "e2": Usage(1, 10**9, 10**9)}
+    shown = present(await store.receipt(call.receipt_id), "receipt: of an accepted call")
+    equal({item.uuid: item.usage for item in shown.items}, spent, "receipt: usage of its items")
+    equal(shown.usage, Usage(4, 10**9 + 1_010, 10**9 + 53), "receipt: usage")
+    equal({row.uuid: row.usage for row in await _rows(store, group_id)}, spent, "list_items: usage")
+    await write(store, group_id, remove_episodes=("e1",))
+    again = await accepted(store, episode(group_id, "e1"))
+    equal(again.items[0].usage, FREE, "accept: usage of an item that was deleted and sent again")
 
 
 async def finished_and_unknown_items_are_passed_over(store: Store, group_id: str) -> None:

@@ -8,7 +8,7 @@ import apsw
 
 from kgsvc.domain.model import Episode, Source
 from kgsvc.stores.embedded.groups import find_group
-from kgsvc.stores.embedded.rows import episode_of, json_ids
+from kgsvc.stores.embedded.rows import episode_of, json_ids, json_list
 from kgsvc.stores.embedded.sql import Row, all_rows
 from kgsvc.stores.protocol import Anchor, EpisodeCut
 
@@ -22,7 +22,12 @@ def previous_episodes(
     group = find_group(db, group_id)
     if group is None:
         return {anchor.uuid: () for anchor in anchors}
-    before = {anchor.uuid: _ids_before(db, group.gid, anchor, limit) for anchor in anchors}
+    before = {
+        anchor.uuid: _ids_named(db, group.gid, anchor)
+        if anchor.named
+        else _ids_before(db, group.gid, anchor, limit)
+        for anchor in anchors
+    }
     wanted = {row_id for ids in before.values() for row_id in ids}
     rows = all_rows(
         db,
@@ -43,6 +48,18 @@ def _ids_before(db: apsw.Connection, gid: int, anchor: Anchor, limit: int) -> li
         (gid, str(anchor.source), anchor.reference_ms, anchor.uuid, limit),
     )
     return [row[0] for row in reversed(rows)]
+
+
+def _ids_named(db: apsw.Connection, gid: int, anchor: Anchor) -> list[int]:
+    rows = all_rows(
+        db,
+        """
+        SELECT id FROM episodes
+        WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?)) AND uuid <> ? ORDER BY reference_ms, uuid
+        """,
+        (gid, json_list(anchor.named), anchor.uuid),
+    )
+    return [row[0] for row in rows]
 
 
 def recent_episodes(db: apsw.Connection, group_id: str, limit: int, cut: EpisodeCut) -> list[Episode]:

@@ -179,8 +179,8 @@ def _write_items(db: apsw.Connection, batch: AcceptBatch, gid: int, rid: int, fr
     db.executemany(
         """
         INSERT INTO items (id, gid, uuid, content_hash, rid, state, reference_ms, accepted_ms, updated_ms,
-                           next_ms, bytes)
-        VALUES (?, ?, ?, ?, ?, 'accepted', ?, ?7, ?7, 0, ?)
+                           next_ms, bytes, previous)
+        VALUES (?, ?, ?, ?, ?, 'accepted', ?, ?7, ?7, 0, ?, ?)
         """,
         [_item_row(entry, batch, gid, rid) for entry in fresh],
     )
@@ -197,6 +197,7 @@ def _item_row(entry: _Entry, batch: AcceptBatch, gid: int, rid: int) -> Row:
         episode.reference_ms,
         batch.now_ms,
         len(episode.body.encode()),
+        json_list(entry.item.previous),
     )
 
 

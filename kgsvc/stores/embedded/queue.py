@@ -11,7 +11,7 @@ from kgsvc.domain.items import CRASH, GroupWork, ItemState, Lease, QueuedItem, S
 from kgsvc.domain.model import Episode
 from kgsvc.stores.embedded.base import Base
 from kgsvc.stores.embedded.episodes import previous_episodes
-from kgsvc.stores.embedded.rows import episode_of, json_ids, json_list
+from kgsvc.stores.embedded.rows import episode_of, json_ids, json_list, strings
 from kgsvc.stores.embedded.sql import Row, all_rows, one_row
 from kgsvc.stores.embedded.transitions import leased_group, write_transitions
 from kgsvc.stores.protocol import Anchor
@@ -181,7 +181,7 @@ def _queued(db: apsw.Connection, ids: list[int]) -> list[QueuedItem]:
         db,
         """
         SELECT e.*, i.state, i.accepted_ms, s.data, i.suspect, i.extract_attempts, i.embed_attempts,
-               i.upsert_attempts, i.crash_attempts
+               i.upsert_attempts, i.crash_attempts, i.previous
         FROM json_each(?) wanted JOIN live_episodes e ON e.id = wanted.value JOIN items i ON i.id = e.id
         LEFT JOIN stages s ON s.id = i.id
         ORDER BY i.reference_ms, i.uuid
@@ -196,7 +196,13 @@ def _queued_item(row: Row) -> QueuedItem:
     counts = zip(_ATTEMPTS, row[17:21], strict=True)
     attempts = {name: count for name, count in counts if count}
     return QueuedItem(
-        episode_of(row[:13]), ItemState(state), accepted_ms, attempts, stage, suspect=bool(suspect)
+        episode_of(row[:13]),
+        ItemState(state),
+        accepted_ms,
+        attempts,
+        stage,
+        suspect=bool(suspect),
+        previous=strings(row[21]),
     )
 
 

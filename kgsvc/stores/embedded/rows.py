@@ -8,6 +8,7 @@ from typing import Any
 
 from kgsvc.domain.items import ItemState, ItemStatus, Step
 from kgsvc.domain.model import Closure, Entity, Episode, Evidence, Fact, FactKind, Polarity, RoleType, Source
+from kgsvc.domain.usage import FREE, Usage
 from kgsvc.stores.embedded.sql import Row
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -40,7 +41,8 @@ def _map(text: str) -> dict[str, Any]:
     return made
 
 
-def _strings(text: str) -> tuple[str, ...]:
+def strings(text: str) -> tuple[str, ...]:
+    """A stored JSON list of texts."""
     return () if text == "[]" else tuple(_decode(text)[0])
 
 
@@ -90,7 +92,7 @@ def entity_of(row: Row) -> Entity:
         created,
         summary,
         _map(attributes),
-        _strings(labels),
+        strings(labels),
         episode,
         updated,
         _map(stamps),
@@ -122,9 +124,9 @@ def fact_of(row: Row) -> Fact:
         FactKind(kind),
         Polarity(polarity),
         _map(qualifiers),
-        _strings(keywords),
+        strings(keywords),
         weight,
-        _strings(episodes),
+        strings(episodes),
         _evidence(evidence),
         *row[25:29],
         _map(row[29]),
@@ -199,6 +201,7 @@ def status_of(row: Row, *, duplicate: bool = False) -> ItemStatus:
         None if step is None else Step(step),
         reason,
         duplicate,
+        Usage(*row[15:18]) if any(row[15:18]) else FREE,
     )
 
 

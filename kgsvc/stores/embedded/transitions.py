@@ -51,7 +51,8 @@ def _write(db: apsw.Connection, row_id: int, to: Transition) -> None:
             extract_attempts = CASE ?6 WHEN 'extract' THEN ?7 ELSE extract_attempts END,
             embed_attempts = CASE ?6 WHEN 'embed' THEN ?7 ELSE embed_attempts END,
             upsert_attempts = CASE ?6 WHEN 'upsert' THEN ?7 ELSE upsert_attempts END,
-            started = CASE WHEN ?8 THEN 0 ELSE started END, suspect = 0
+            started = CASE WHEN ?8 THEN 0 ELSE started END, suspect = 0, calls = calls + ?9,
+            prompt_tokens = prompt_tokens + ?10, completion_tokens = completion_tokens + ?11
         WHERE id = ?1
         """,
         (
@@ -63,6 +64,9 @@ def _write(db: apsw.Connection, row_id: int, to: Transition) -> None:
             None if to.step is None else str(to.step),
             to.attempts,
             int(to.state in _UNMARKING),
+            to.usage.calls,
+            to.usage.prompt_tokens,
+            to.usage.completion_tokens,
         ),
     )
     if to.keep_stage:

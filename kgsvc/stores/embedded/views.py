@@ -29,7 +29,8 @@ CREATE TEMP VIEW all_items AS
 SELECT i.id, i.gid, g.group_id, i.uuid, i.state, r.receipt_id, i.updated_ms, e.name,
        CASE i.step WHEN 'extract' THEN i.extract_attempts WHEN 'embed' THEN i.embed_attempts
                    WHEN 'upsert' THEN i.upsert_attempts ELSE 0 END AS attempts,
-       i.step, i.reason, i.content_hash, i.rid, i.next_ms, d.deleted_ms
+       i.step, i.reason, i.content_hash, i.rid, i.next_ms, d.deleted_ms, i.calls, i.prompt_tokens,
+       i.completion_tokens
 FROM items i JOIN receipts r ON r.rid = i.rid LEFT JOIN groups g ON g.gid = i.gid
 LEFT JOIN dead_groups d ON d.gid = i.gid LEFT JOIN episodes e ON e.id = i.id;
 

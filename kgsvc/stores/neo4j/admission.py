@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kgsvc.domain.errors import Conflict, Overloaded, Violation
-from kgsvc.domain.items import AcceptBatch, Accepted, ItemState, ItemStatus
-from kgsvc.domain.model import Episode
+from kgsvc.domain.items import AcceptBatch, Accepted, ItemState, ItemStatus, NewItem
 from kgsvc.stores.neo4j.rows import calendar
 
 _RETRY_AFTER_MS = 1_000
@@ -165,11 +164,12 @@ def _add_items(batch: AcceptBatch, fresh: dict[str, KnownItem], known: Known, wr
         known.unfinished += 1
         known.items[batch.group_id, item.episode.uuid] = entry
         writes.groups.add(batch.group_id)
-        writes.items.append(_item_row(batch, item.episode, epoch, entry.seq))
+        writes.items.append(_item_row(batch, item, epoch, entry.seq))
 
 
-def _item_row(batch: AcceptBatch, episode: Episode, epoch: int, seq: int) -> list[Any]:
+def _item_row(batch: AcceptBatch, item: NewItem, epoch: int, seq: int) -> list[Any]:
     """Parameters of an item and its episode, by position."""
+    episode = item.episode
     return [
         batch.group_id,
         episode.uuid,
@@ -189,6 +189,7 @@ def _item_row(batch: AcceptBatch, episode: Episode, epoch: int, seq: int) -> lis
         episode.role,
         calendar(episode.reference_ms),
         calendar(episode.created_ms),
+        list(item.previous) or None,
     ]
 
 

@@ -82,7 +82,7 @@ _WRITE: LiteralString = """
         CREATE (:KgItem:KgPending {
             group_id: row[0], uuid: row[1], epoch: row[2], seq: row[3], receipt_id: row[4],
             accepted_ms: row[5], updated_ms: row[5], reference_ms: row[6], content_hash: row[7],
-            name: row[8], bytes: row[9], state: 'accepted', next_ms: 0, attempts: 0,
+            name: row[8], bytes: row[9], previous: row[18], state: 'accepted', next_ms: 0, attempts: 0,
             extract_attempts: 0, embed_attempts: 0, upsert_attempts: 0, crash_attempts: 0
         })
     }

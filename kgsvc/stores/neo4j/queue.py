@@ -190,6 +190,25 @@ _PREVIOUS: LiteralString = (
 )
 
 
+_NAMED: LiteralString = (
+    """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    WITH g.epoch AS epoch
+    UNWIND $p.anchors AS anchor
+    CALL (epoch, anchor) {
+        UNWIND anchor.named AS uuid
+        MATCH (e:Episodic {uuid: uuid, group_id: $p.group_id, epoch: epoch})
+        WHERE uuid <> anchor.uuid
+        WITH e ORDER BY e.reference_ms DESC, e.uuid DESC
+        RETURN collect(["""
+    + EPISODE.replace("e.content,", "left(e.content, 2 * $p.max_chars),")
+    + """]) AS before
+    }
+    RETURN anchor.uuid, before
+    """
+)
+
+
 class Queue(Base):
     """QueueStore."""
 
@@ -264,8 +283,15 @@ class Queue(Base):
         self, group_id: str, anchors: Sequence[Anchor], limit: int, max_chars: int
     ) -> dict[str, tuple[Episode, ...]]:
         """See QueueStore."""
-        wanted = [{"uuid": a.uuid, "source": str(a.source), "reference_ms": a.reference_ms} for a in anchors]
-        rows = await self._run(_PREVIOUS, group_id=group_id, anchors=wanted, limit=limit, max_chars=max_chars)
+        named = [{"uuid": a.uuid, "named": list(a.named)} for a in anchors if a.named]
+        latest = [
+            {"uuid": a.uuid, "source": str(a.source), "reference_ms": a.reference_ms}
+            for a in anchors
+            if not a.named
+        ]
+        asked = {"group_id": group_id, "max_chars": max_chars}
+        rows = await self._run(_PREVIOUS, **asked, anchors=latest, limit=limit) if latest else []
+        rows += await self._run(_NAMED, **asked, anchors=named) if named else []
         found = {uuid: tuple(_cut(before, max_chars)) for uuid, before in rows}
         return {anchor.uuid: found.get(anchor.uuid, ()) for anchor in anchors}
 

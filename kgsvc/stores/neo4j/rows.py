@@ -13,6 +13,7 @@ from typing import Any
 from kgsvc.domain.items import CRASH, ItemState, ItemStatus, QueuedItem, Step
 from kgsvc.domain.model import Closure, Entity, Episode, Evidence, Fact, FactKind, Polarity, RoleType, Source
 from kgsvc.domain.ontology import labels_of
+from kgsvc.domain.usage import FREE, Usage
 
 _UPDATED = ("updated_ms", "original_fact", "update_reason", "previous_uuid")
 NEVER = 2**63 - 1  # invalid_ms and expired_ms of what has no end: ranges need no null check
@@ -56,12 +57,13 @@ SET_FACT = """
     """
 STATUS = (
     "i.group_id, i.uuid, i.state, i.receipt_id, i.updated_ms, i.name, i.attempts, i.step, i.reason,"
-    " i.content_hash, i.seq, i.epoch"
+    " i.content_hash, i.seq, i.epoch, coalesce(i.model_calls, 0), coalesce(i.prompt_tokens, 0),"
+    " coalesce(i.completion_tokens, 0)"
 )
 STATUS_OPTIONAL = frozenset({5, 7, 8})
 QUEUED = (
     "i.state, i.accepted_ms, i.extract_attempts, i.embed_attempts, i.upsert_attempts, i.crash_attempts,"
-    " i.stage, i.suspect"
+    " i.stage, i.suspect, i.previous"
 )
 
 
@@ -228,20 +230,22 @@ def status_of(row: Row, *, duplicate: bool = False) -> ItemStatus:
         step=None if step is None else Step(step),
         reason=reason,
         duplicate=duplicate,
+        usage=Usage(*row[12:15]) if any(row[12:15]) else FREE,
     )
 
 
 def queued_of(row: Row, ontology: int) -> QueuedItem:
     """A started item from QUEUED and EPISODE columns."""
-    state, accepted_ms, extract, embed, upsert, crash, stage, suspect = row[:8]
+    state, accepted_ms, extract, embed, upsert, crash, stage, suspect, previous = row[:9]
     counts = {Step.EXTRACT.value: extract, Step.EMBED.value: embed, Step.UPSERT.value: upsert, CRASH: crash}
     return QueuedItem(
-        episode=episode_of(row[8:]),
+        episode=episode_of(row[9:]),
         state=ItemState(state),
         accepted_ms=accepted_ms,
         attempts={name: count for name, count in counts.items() if count},
         stage=stage,
         suspect=bool(suspect),
+        previous=tuple(previous or ()),
         ontology=ontology,
     )
 

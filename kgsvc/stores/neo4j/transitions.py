@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any, LiteralString
 
 from kgsvc.domain.items import TERMINAL, ItemState, Step, Transition
@@ -20,6 +21,10 @@ WRITE_TRANSITIONS: LiteralString = """
             i.extract_attempts = coalesce(row.extract, i.extract_attempts),
             i.embed_attempts = coalesce(row.embed, i.embed_attempts),
             i.upsert_attempts = coalesce(row.upsert, i.upsert_attempts)
+        FOREACH (_ IN CASE WHEN row.calls IS NULL THEN [] ELSE [1] END |
+            SET i.model_calls = coalesce(i.model_calls, 0) + row.calls,
+                i.prompt_tokens = coalesce(i.prompt_tokens, 0) + row.prompt_tokens,
+                i.completion_tokens = coalesce(i.completion_tokens, 0) + row.completion_tokens)
         FOREACH (_ IN CASE WHEN row.keep_stage THEN [] ELSE [1] END | SET i.stage = row.stage)
         FOREACH (_ IN CASE WHEN row.unmarks THEN [1] ELSE [] END | SET i.started = null)
         FOREACH (_ IN CASE WHEN row.ends THEN [1] ELSE [] END | REMOVE i:KgPending)
@@ -55,6 +60,8 @@ def _row(transition: Transition) -> dict[str, Any]:
     if transition.step is not None:
         step, attempts = transition.step.value, transition.attempts
         counted = {"step": step, "attempts": attempts, step: attempts}
+    if transition.usage:
+        counted |= asdict(transition.usage)
     return {
         "uuid": transition.uuid,
         "state": str(transition.state),

@@ -8,6 +8,7 @@ from dataclasses import replace
 from kgsvc.domain.identity import content_hash, digest
 from kgsvc.domain.items import AcceptBatch, GroupWork, ItemState, NewItem, Step, Transition
 from kgsvc.domain.model import Episode, RoleType, Source
+from kgsvc.domain.usage import FREE, Usage
 from tests.support.model_rows import Group
 from tests.support.stateful.twins import Comparable, Side, answer, queued
 from tests.support.stateful.words import HOUR
@@ -199,6 +200,7 @@ def _transition(world: World, uuid: str) -> Transition:
         next_ms=world.now_ms + rng.choice((0, 3_000, 60_000)) if step else 0,
         stage=rng.choice((None, b"stage", b"\0\xff")),
         keep_stage=failing,
+        usage=Usage(1, rng.randrange(900), 7) if rng.random() < 0.3 else FREE,
     )
 
 
