@@ -13,19 +13,19 @@ from typing import Any
 
 from kgsvc.domain.model import Fact, FactKind, Polarity
 
-# Hashes and evidence serve writing, not showing; the enums travel as plain strings.
-_LEFT_OUT: dict[str, Any] = {"slot": "", "fact_key": "", "evidence": ()}
+# Hashes, evidence and closures serve writing, not showing; the enums travel as plain strings.
+_LEFT_OUT: dict[str, Any] = {"slot": "", "fact_key": "", "evidence": (), "closures": ()}
 _NAMES = tuple(f.name for f in fields(Fact) if f.name not in {*_LEFT_OUT, "kind", "polarity"})
 _values = attrgetter(*_NAMES)
 
 
 def pack(fact: Fact) -> bytes:
-    """The display fields of `fact`: all but slot, fact_key and evidence."""
+    """The display fields of `fact`: all but slot, fact_key, evidence and closures."""
     return pickle.dumps((_values(fact), fact.kind.value, fact.polarity.value), protocol=5)
 
 
 def unpack(packed: bytes) -> Fact:
-    """The fact that was packed, with slot and fact_key empty and no evidence."""
+    """The fact that was packed, with slot and fact_key empty, no evidence and no closures."""
     values, kind, polarity = pickle.loads(packed)
     return Fact(
         **dict(zip(_NAMES, values, strict=True)),

@@ -27,7 +27,7 @@ _LONG_QUERY = 1_000  # code points; tokenising more than this is done off the ev
 class Hit:
     """A fact that was found and its score, comparable within one answer only.
 
-    The fact carries what is shown of it: `slot`, `fact_key` and `evidence` are empty.
+    The fact carries what is shown of it: `slot`, `fact_key`, `evidence` and `closures` are empty.
     """
 
     fact: Fact

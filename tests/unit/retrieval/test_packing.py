@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
-from kgsvc.domain.model import Evidence, Fact, FactKind, Polarity
+from kgsvc.domain.model import Closure, Evidence, Fact, FactKind, Polarity
 from kgsvc.retrieval.packing import pack, unpack
 from tests.unit.retrieval.feed import NOW, fact
 
@@ -28,10 +28,16 @@ def test_everything_shown_survives() -> None:
         expired_reason="superseded",
         invalid_before_ms=NOW + 9,
         attributes={"note": "x", "deep": [{"a": 1}]},
+        closures=(Closure(NOW, NOW, "f2", "e2"),),
+        updated_ms=NOW,
+        original_fact="Ann likes coffee",
+        update_reason="she said so",
+        previous_uuid="f0",
+        asserted=True,
     )
     defaults = fact("g")
     assert all(getattr(full, f.name) != getattr(defaults, f.name) for f in fields(Fact) if f.name in shown())
-    assert unpack(pack(full)) == replace(full, slot="", fact_key="", evidence=())
+    assert unpack(pack(full)) == replace(full, slot="", fact_key="", evidence=(), closures=())
 
 
 def shown() -> set[str]:
