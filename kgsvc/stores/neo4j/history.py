@@ -126,8 +126,9 @@ _TRACES: LiteralString = (
         MATCH (c:KgClosure) USING INDEX SEEK c:KgClosure(group_id, epoch, by_episode, fact_uuid)
         WHERE c.group_id = $p.group_id AND c.epoch = epoch AND c.by_episode = $p.uuid
             AND c.fact_uuid IS NOT NULL
+        WITH epoch, c.fact_uuid AS fact
         MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
-        WHERE r.uuid = c.fact_uuid AND r.group_id = $p.group_id AND r.epoch = epoch
+        WHERE r.uuid = fact AND r.group_id = $p.group_id AND r.epoch = epoch
         RETURN collect(r.slot) AS closed
     }
     CALL (epoch) {
