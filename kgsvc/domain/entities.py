@@ -1,11 +1,14 @@
-"""Resolving the names of a batch to entities (spec 004 §7 and §9): exact normalised name, else a new one."""
+"""Resolving the names of a batch to entities (spec 004 §7 and §9): exact normalised name, what was
+decided, else a new one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
+from kgsvc.domain.decisions import NameDecision
 from kgsvc.domain.delta import NameView
 from kgsvc.domain.errors import StepError
 from kgsvc.domain.extraction import ExtractedNode, Extraction
@@ -14,6 +17,9 @@ from kgsvc.domain.model import Entity, Episode
 
 _SALTS = 2  # a caller may have given a uuid that a name would get
 _DEFAULT_LABELS = frozenset({"Entity", "UNKNOWN"})
+
+
+_Told = tuple[str, Episode, ExtractedNode]  # with the stamp of its episode
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,34 +54,44 @@ def candidate_uuids(group_id: str, keys: Iterable[str]) -> set[str]:
     return {uuid for key in keys for uuid in _candidates(group_id, key)}
 
 
-def resolve(view: NameView, group_id: str, items: Sequence[BatchItem], system_ms: int) -> Resolved:
-    """Match every node by name; make the missing entities; merge summaries and attributes.
+def resolve(
+    view: NameView,
+    group_id: str,
+    items: Sequence[BatchItem],
+    system_ms: int,
+    decided: Mapping[str, NameDecision] = MappingProxyType({}),
+) -> Resolved:
+    """Match every node by name, or as `decided` by name key; make the missing entities; merge summaries and
+    attributes. A decided name becomes an alias; the fullest name decided for an entity becomes its own,
+    unless a caller named it.
 
     Of several statements the one with the latest (reference time, episode uuid) sets summary and each
     attribute; the earliest sets the display name: arrival order does not matter. Raises StepError when a
     caller has taken every uuid that a new name could get.
     """
-    nodes: dict[str, list[tuple[str, Episode, ExtractedNode]]] = {}
-    for item in items:
-        for node in item.extraction.nodes:
-            entry = (_stamp(item.episode), item.episode, node)
-            nodes.setdefault(name_key(node.name), []).append(entry)
+    nodes = _nodes(items)
+    homes = {key: _home(key, view, decided, frozenset()) for key in sorted(nodes)}
     by_key: dict[str, Entity] = {}
     new_names: dict[str, str] = {}
     merged: dict[str, Entity] = {}
-    for key in sorted(nodes):
-        entries = sorted(nodes[key], key=lambda entry: (entry[0], entry[2].name, entry[2].ref))
-        found = view.by_key.get(key)
-        if found is None:
-            found = _new(view, group_id, key, entries, system_ms)
+    for key, home in homes.items():
+        if isinstance(home, str):
+            found = _new(
+                view, group_id, home, _told_of(home, homes, nodes), _name_of(home, nodes, decided), system_ms
+            )
+            new_names[home] = found.uuid
+        else:
+            found = home
+        if key not in view.by_key:
             new_names[key] = found.uuid
         entity = merged.get(found.uuid, found)
-        for stamp, _, node in entries:
+        for stamp, _, node in nodes[key]:
             entity = _merge(entity, node, stamp, key)
         merged[found.uuid] = entity
         by_key[key] = entity
-    by_key = {key: merged[entity.uuid] for key, entity in by_key.items()}
-    before = {entity.uuid: entity for entity in view.by_key.values()}
+    _name_fully(view, merged, by_key, new_names, decided)
+    by_key = dict(view.by_key) | {key: merged[entity.uuid] for key, entity in by_key.items()}
+    before = {entity.uuid: entity for entity in (*view.by_uuid.values(), *view.by_key.values())}
     changed = tuple(
         replace(entity, updated_ms=system_ms)
         for uuid, entity in sorted(merged.items())
@@ -84,25 +100,77 @@ def resolve(view: NameView, group_id: str, items: Sequence[BatchItem], system_ms
     return Resolved(by_key, changed, new_names)
 
 
+def _nodes(items: Sequence[BatchItem]) -> dict[str, list[_Told]]:
+    """Who said what of each name, earliest first."""
+    nodes: dict[str, list[_Told]] = {}
+    for item in items:
+        for node in item.extraction.nodes:
+            entry = (_stamp(item.episode), item.episode, node)
+            nodes.setdefault(name_key(node.name), []).append(entry)
+    for entries in nodes.values():
+        entries.sort(key=lambda entry: (entry[0], entry[2].name, entry[2].ref))
+    return nodes
+
+
+def _home(
+    key: str, view: NameView, decided: Mapping[str, NameDecision], passed: frozenset[str]
+) -> Entity | str:
+    """The entity that a name means, or the name key of the new one that it means."""
+    found, decision = view.by_key.get(key), decided.get(key)
+    if found is not None or decision is None:
+        return key if found is None else found
+    if decision.uuid is not None and decision.uuid in view.by_uuid:
+        return view.by_uuid[decision.uuid]
+    other = name_key(decision.name)
+    if other in passed:  # decisions of two calls may point at one another
+        return min(passed | {key})
+    return key if other in ("", key) else _home(other, view, decided, passed | {key})
+
+
+def _told_of(home: str, homes: Mapping[str, Entity | str], nodes: Mapping[str, list[_Told]]) -> _Told:
+    """The statement that a new entity begins with: the earliest under its own name, if any."""
+    entries = nodes.get(home) or [e for key, at in homes.items() if at == home for e in nodes[key]]
+    return min(entries, key=lambda entry: (entry[0], entry[2].name, entry[2].ref))
+
+
+def _name_of(home: str, nodes: Mapping[str, list[_Told]], decided: Mapping[str, NameDecision]) -> str:
+    if home in nodes:
+        return nodes[home][0][2].name.strip()
+    return min(d.name.strip() for d in decided.values() if name_key(d.name) == home)
+
+
+def _name_fully(
+    view: NameView,
+    merged: dict[str, Entity],
+    by_key: Mapping[str, Entity],
+    new_names: dict[str, str],
+    decided: Mapping[str, NameDecision],
+) -> None:
+    """Give entities the fullest names that were decided for them, where nobody else bears them."""
+    for key, named in sorted(by_key.items()):
+        full = decided[key].full_name.strip() if key in decided else ""
+        entity, full_key = merged[named.uuid], name_key(full)
+        owner = view.by_key.get(full_key)
+        owned = new_names.get(full_key, owner.uuid if owner else entity.uuid) == entity.uuid
+        if owned and len(full_key) > len(name_key(entity.name)) and entity.stamps.get("name"):
+            merged[entity.uuid] = replace(entity, name=full)
+            if owner is None:
+                new_names[full_key] = entity.uuid
+
+
 def _candidates(group_id: str, key: str) -> list[str]:
     return [minted("entity", group_id, key, salt) for salt in range(_SALTS)]
 
 
-def _new(
-    view: NameView,
-    group_id: str,
-    key: str,
-    entries: list[tuple[str, Episode, ExtractedNode]],
-    system_ms: int,
-) -> Entity:
+def _new(view: NameView, group_id: str, key: str, told: _Told, name: str, system_ms: int) -> Entity:
     free = [uuid for uuid in _candidates(group_id, key) if uuid not in view.by_uuid]
     if not free:
         raise StepError("every uuid of a new entity is taken by other entities of the group")
-    stamp, episode, node = entries[0]
+    stamp, episode, _ = told
     return Entity(
         uuid=free[0],
         group_id=group_id,
-        name=node.name.strip(),
+        name=name,
         created_ms=system_ms,
         source_episode_uuid=episode.uuid,
         stamps={"name": stamp},

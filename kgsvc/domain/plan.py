@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from kgsvc.domain.contradictions import Contradiction, SlotStatement, endings_of
 from kgsvc.domain.delta import FactTombstone, GraphDelta, SlotView
 from kgsvc.domain.entities import BatchItem, Resolved
 from kgsvc.domain.extraction import ExtractedEdge
@@ -22,15 +23,6 @@ _NAME_PREFIX = {Polarity.ASSERTS: "", Polarity.ENDS: "NO_LONGER_", Polarity.DENI
 _REBUILT_REASONS = frozenset({None, SUPERSEDED})  # rows that follow from statements, not from a caller
 
 
-@dataclass(frozen=True, slots=True)
-class SlotStatement:
-    """A statement with the slot it belongs to and when its item was accepted."""
-
-    slot: str
-    statement: Statement
-    accepted_ms: int
-
-
 def text_digest(fact: str) -> str:
     """How a tombstone names a text without holding it."""
     return digest(normalise(fact))
@@ -41,11 +33,11 @@ def statements_of(resolved: Resolved, items: Sequence[BatchItem]) -> list[SlotSt
     found: list[SlotStatement] = []
     for item in items:
         names = {node.ref: node.name for node in item.extraction.nodes}
-        for edge in item.extraction.edges:
+        for index, edge in enumerate(item.extraction.edges):
             source = resolved.entity(names[edge.source_ref])
             target = resolved.entity(names[edge.target_ref])
             if source.uuid != target.uuid:
-                found.append(_statement(item, edge, source, target))
+                found.append(statement_of(item, index, edge, source, target))
     return found
 
 
@@ -57,12 +49,14 @@ def plan(
     view: SlotView,
     system_ms: int,
     endings: Mapping[str, Sequence[Ending]] | None = None,
+    contradictions: Sequence[Contradiction] = (),
 ) -> GraphDelta:
     """The change of the graph that the batch makes; transitions, vectors and the guard are the caller's.
 
     `resolved` comes from entities.resolve, `statements` from statements_of, `view` holds every fact of
-    their slots and of those in `endings`: contradictions from outside, by the slot that they end something
-    in. The result does not depend on the order of `items` nor on how they are cut into batches.
+    their slots and of those in `endings` and `contradictions`: what ends something in another slot, ready
+    made by that slot, or found by a model and held to the rules of spec 002 here. The result does not
+    depend on the order of `items` nor on how they are cut into batches.
     """
     names = _display_names(resolved, view)
     facts: list[Fact] = []
@@ -70,7 +64,14 @@ def plan(
     for fact in view.facts:
         existing[fact.slot].append(fact)
     taken = {fact.uuid for fact in view.facts} | {stone.uuid for stone in view.tombstones}
-    fresh, ended = _by_slot(statements, view.tombstones), endings or {}
+    fresh = _by_slot(statements, view.tombstones)
+    asserted = {fact.uuid for fact in view.facts if fact.asserted}
+    ended = endings_of(
+        contradictions,
+        endings or {},
+        lambda slot: _draft(group_id, slot, fresh.get(slot, ()), existing[slot], set(taken)),
+        asserted,
+    )
     for slot in sorted(fresh.keys() | ended.keys()):
         news = _News(fresh.get(slot, ()), ended.get(slot, ()))
         facts.extend(_plan_slot(group_id, slot, news, existing[slot], taken, names, system_ms))
@@ -94,7 +95,10 @@ def _display_names(resolved: Resolved, view: SlotView) -> dict[str, str]:
     return names | {entity.uuid: entity.name for entity in resolved.by_key.values()}
 
 
-def _statement(item: BatchItem, edge: ExtractedEdge, source: Entity, target: Entity) -> SlotStatement:
+def statement_of(
+    item: BatchItem, index: int, edge: ExtractedEdge, source: Entity, target: Entity
+) -> SlotStatement:
+    """The edge of an item as a statement about its slot."""
     reference_ms = item.episode.reference_ms
     start = edge.valid_ms
     if start is None:
@@ -116,7 +120,7 @@ def _statement(item: BatchItem, edge: ExtractedEdge, source: Entity, target: Ent
     )
     evidence = Evidence(start, reference_ms, item.episode.uuid, edge.valid_ms, edge.invalid_ms)
     slot = slot_of(edge.kind, source.uuid, edge.name, target.uuid, qualifiers)
-    return SlotStatement(slot, Statement(wording, evidence), item.accepted_ms)
+    return SlotStatement(slot, Statement(wording, evidence), item.accepted_ms, index)
 
 
 def _by_slot(
@@ -202,11 +206,7 @@ def _folded(
 ) -> list[Fact]:
     rows = fold(statements, ended)
     owners = _owners(rows, rebuilt, behind)
-    uuids: dict[int, str] = {}
-    for row in rows:
-        owner = owners.get(id(row))
-        uuids[id(row)] = mint("fact", group_id, _key(slot, row), taken) if owner is None else owner.uuid
-        taken.add(uuids[id(row)])
+    uuids = _uuids(group_id, slot, rows, owners, taken)
     written = [_fact(group_id, slot, row, owners.get(id(row)), uuids, names, system_ms) for row in rows]
     before = {fact.uuid: fact for fact in rebuilt}
     kept = {fact.uuid for fact in written}
@@ -219,8 +219,33 @@ def _folded(
     return [replace(fact, updated_ms=system_ms) if fact.uuid in before else fact for fact in changed]
 
 
-def _statements_behind(fact: Fact) -> list[Statement]:
-    wording = Wording(
+def _uuids(
+    group_id: str, slot: str, rows: list[Row], owners: Mapping[int, Fact], taken: set[str]
+) -> dict[int, str]:
+    """The uuid of each row, by its id: its owner's or a new one, which thereby is taken."""
+    uuids: dict[int, str] = {}
+    for row in rows:
+        owner = owners.get(id(row))
+        uuids[id(row)] = mint("fact", group_id, _key(slot, row), taken) if owner is None else owner.uuid
+        taken.add(uuids[id(row)])
+    return uuids
+
+
+def _draft(
+    group_id: str, slot: str, fresh: Sequence[Statement], existing: Sequence[Fact], taken: set[str]
+) -> list[tuple[str, Row]]:
+    """A slot's rows with their uuids, as they are without the contradictions of the batch."""
+    rebuilt = [fact for fact in existing if fact.expired_reason in _REBUILT_REASONS]
+    behind = {fact.uuid: _statements_behind(fact) for fact in rebuilt}
+    ended = {Ending(behind[f.uuid][0].wording.key, c) for f in rebuilt for c in f.closures}
+    rows = fold([*(s for statements in behind.values() for s in statements), *fresh], ended)
+    uuids = _uuids(group_id, slot, rows, _owners(rows, rebuilt, behind), taken)
+    return [(uuids[id(row)], row) for row in rows]
+
+
+def wording_of(fact: Fact) -> Wording:
+    """What a stored fact says."""
+    return Wording(
         name=fact.name,
         fact=fact.fact,
         source_uuid=fact.source_uuid,
@@ -232,6 +257,10 @@ def _statements_behind(fact: Fact) -> list[Statement]:
         weight=fact.weight,
         attributes=fact.attributes,
     )
+
+
+def _statements_behind(fact: Fact) -> list[Statement]:
+    wording = wording_of(fact)
     return [Statement(wording, evidence) for evidence in fact.evidence]
 
 

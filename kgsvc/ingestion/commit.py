@@ -5,17 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from kgsvc.domain.clock import Clock
+from kgsvc.domain.contradictions import SlotStatement
+from kgsvc.domain.decisions import Decisions
 from kgsvc.domain.delta import GraphDelta, Guard, NameView, SlotView
 from kgsvc.domain.entities import BatchItem, Resolved, candidate_uuids, keys_of, resolve
 from kgsvc.domain.errors import LeaseLost, Overloaded, RevisionChanged
+from kgsvc.domain.identity import name_key
 from kgsvc.domain.items import ItemState, Lease, QueuedItem, Transition
-from kgsvc.domain.plan import SlotStatement, plan, statements_of
+from kgsvc.domain.plan import plan, statements_of
+from kgsvc.domain.settling import settle, slots_of
 from kgsvc.ingestion.embedding import CachingEmbedder
-from kgsvc.ingestion.stages import Stage
-from kgsvc.stores.protocol import GraphStore
+from kgsvc.ingestion.resolving import Resolving
+from kgsvc.ingestion.stages import Stage, encode
+from kgsvc.llm.protocol import Resolver
+from kgsvc.stores.protocol import QueueStore, ResolutionStore
 
 _TRIES = 20  # plans of one batch that a caller's own writes may overtake
 _RETRY_AFTER_MS = 500
@@ -23,29 +29,55 @@ _INLINE = 200  # nodes, edges and known statements; planning more than this is d
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Work:
-    """An item and all that is needed to commit it."""
+    """An item and all that is needed to commit it. The stage takes up what a model decides at the commit, so
+    that nothing is asked twice."""
 
     item: QueuedItem
     stage: Stage
 
 
-class Committer:
-    """Reads the context of a batch, plans, applies under the lease; plans again if the group moved on."""
+class _Batch:
+    """What is committed together, and what was decided about it."""
 
-    def __init__(self, store: GraphStore, embedder: CachingEmbedder | None, clock: Clock) -> None:
+    def __init__(self, works: Sequence[Work]) -> None:
+        self.works = works
+        self.items = [BatchItem(w.item.episode, w.stage.extraction, w.item.accepted_ms) for w in works]
+        self.vectors = {text: v for work in works for text, v in (work.stage.vectors or {}).items()}
+        self.decisions = Decisions(
+            {key: decision for work in works for key, decision in work.stage.names.items()},
+            {(w.item.episode.uuid, n): decision for w in works for n, decision in w.stage.facts.items()},
+        )
+        self.is_decided = False
+
+
+class LeasedStore(ResolutionStore, QueueStore, Protocol):
+    """Where decisions are kept too."""
+
+
+class Committer:
+    """Reads the context of a batch, resolves, plans, applies under the lease; plans again if the group moved
+    on."""
+
+    def __init__(
+        self,
+        store: LeasedStore,
+        embedder: CachingEmbedder | None,
+        clock: Clock,
+        resolver: Resolver | None = None,
+    ) -> None:
         self._store = store
         self._embedder = embedder
         self._clock = clock
+        self._resolving = Resolving(store, resolver)
 
     async def commit(self, lease: Lease, works: Sequence[Work]) -> None:
         """All of `works` or nothing. Raises StepError, StaleItems, LeaseLost, Overloaded (the group changes
         without a pause), StoreUnavailable."""
-        items = [BatchItem(w.item.episode, w.stage.extraction, w.item.accepted_ms) for w in works]
-        vectors = {text: v for work in works for text, v in (work.stage.vectors or {}).items()}
+        batch = _Batch(works)
         for _ in range(_TRIES):
-            delta, guard = await self._plan(lease, items, vectors)
+            delta, guard = await self._plan(lease, batch)
             try:
                 await self._store.apply(delta, guard)
             except RevisionChanged:
@@ -54,32 +86,70 @@ class Committer:
         # Nothing is wrong with the items: no attempt is counted against them.
         raise Overloaded(f"the group changed under {_TRIES} plans in a row", _RETRY_AFTER_MS)
 
-    async def _plan(
-        self, lease: Lease, items: Sequence[BatchItem], vectors: Mapping[str, bytes]
-    ) -> tuple[GraphDelta, Guard]:
-        group_id, now_ms = lease.group_id, self._clock.now_ms()
-        keys = keys_of(items)
-        names = await self._store.names(group_id, keys, candidate_uuids(group_id, keys))
+    async def _read(self, lease: Lease, batch: _Batch) -> NameView:
+        """The entities that the batch may mean. Raises LeaseLost."""
+        keys, uuids = keys_of(batch.items) | batch.decisions.keys, batch.decisions.uuids
+        names = await self._store.names(lease.group_id, keys, candidate_uuids(lease.group_id, keys) | uuids)
         if names.head.epoch != lease.epoch:
             raise LeaseLost("the group was deleted")
+        return names
+
+    async def _decide(self, lease: Lease, batch: _Batch, names: NameView) -> NameView:
+        """Decide about what is new, once a batch; what a model decided is stored before it is used."""
+        if batch.is_decided:
+            return names
+        found = await self._resolving.decide(lease.group_id, batch.items, names, batch.decisions)
+        if found.asked.names or found.asked.facts:
+            await self._keep(lease, batch.works, found.asked)
+        before = keys_of(batch.items) | batch.decisions.keys
+        batch.decisions = batch.decisions.with_more(found.by_rule).with_more(found.asked)
+        batch.is_decided = True
+        if not batch.decisions.keys <= before:  # a full name that nobody bears in this batch
+            return await self._read(lease, batch)
+        # The guard holds what was read later to the same revision.
+        meant = {uuid: found.entities[uuid] for uuid in batch.decisions.uuids & found.entities.keys()}
+        return replace(names, by_uuid={**meant, **names.by_uuid})
+
+    async def _keep(self, lease: Lease, works: Sequence[Work], asked: Decisions) -> None:
+        now_ms = self._clock.now_ms()
+        costly = self._embedder is not None and self._embedder.costs_model_calls
+        transitions: list[Transition] = []
+        for work in works:
+            uuid, stage = work.item.episode.uuid, work.stage
+            keys = {name_key(node.name) for node in stage.extraction.nodes}
+            names = {key: decision for key, decision in asked.names.items() if key in keys}
+            facts = {place[1]: decision for place, decision in asked.facts.items() if place[0] == uuid}
+            work.stage = replace(stage, names={**stage.names, **names}, facts={**stage.facts, **facts})
+            kept = work.stage if costly else replace(work.stage, vectors=None, space="")
+            state = ItemState.EMBEDDED if costly else ItemState.EXTRACTED
+            transitions.append(Transition(uuid, state, now_ms, stage=encode(kept)))
+        await self._store.save_transitions(lease, transitions)
+
+    async def _plan(self, lease: Lease, batch: _Batch) -> tuple[GraphDelta, Guard]:
+        group_id, now_ms, items = lease.group_id, self._clock.now_ms(), batch.items
+        names = await self._decide(lease, batch, await self._read(lease, batch))
+        decisions = batch.decisions
         system_ms = max(now_ms, names.head.last_ms + 1)
         said = sum(len(item.extraction.nodes) + len(item.extraction.edges) for item in items)
 
         def understand() -> tuple[Resolved, list[SlotStatement]]:
-            resolved = resolve(names, group_id, items, system_ms)
+            resolved = resolve(names, group_id, items, system_ms, decisions.names)
             return resolved, statements_of(resolved, items)
 
         resolved, statements = await _computed(said, understand)
-        slots = {entry.slot for entry in statements}
+        slots = slots_of(items, statements, decisions, resolved)
         view = await self._store.slots(group_id, slots) if slots else SlotView()
         known = sum(len(fact.evidence) for fact in view.facts)
-        delta = await _computed(
-            said + known, lambda: plan(group_id, items, resolved, statements, view, system_ms)
-        )
+
+        def planned() -> GraphDelta:
+            settled, found = settle(items, statements, decisions, resolved, view)
+            return plan(group_id, items, resolved, settled, view, system_ms, contradictions=found)
+
+        delta = await _computed(said + known, planned)
         uuids = tuple(item.episode.uuid for item in items)
         delta = replace(
             delta,
-            vectors=await self._vectors(delta, names, view, vectors),
+            vectors=await self._vectors(delta, names, view, batch.vectors),
             space=self._embedder.space if self._embedder else "",
             transitions=tuple(Transition(uuid, ItemState.COMPLETED, now_ms) for uuid in uuids),
             requires_items=uuids,
@@ -93,7 +163,7 @@ class Committer:
         if self._embedder is None:
             return {}
         stored = {fact.uuid for fact in view.facts}
-        named = {entity.uuid: entity.name for entity in names.by_key.values()}
+        named = {e.uuid: e.name for e in (*names.by_uuid.values(), *names.by_key.values())}
         wanted = {fact.uuid: fact.fact for fact in delta.facts if fact.uuid not in stored}
         wanted |= {e.uuid: e.name for e in delta.entities if named.get(e.uuid) != e.name}
         missing = set(wanted.values()) - known.keys()

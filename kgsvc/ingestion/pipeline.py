@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.conforming import conform
 from kgsvc.domain.errors import ModelUnavailable, StepError
 from kgsvc.domain.extraction import ExtractionRequest
 from kgsvc.domain.items import ItemState, Lease, QueuedItem, Step, Transition
+from kgsvc.domain.usage import FREE, Usage
 from kgsvc.domain.work import Failure, Prepared, PreparedBatch
 from kgsvc.ingestion.commit import Committer, Work
 from kgsvc.ingestion.embedding import CachingEmbedder, texts_of
@@ -80,6 +81,7 @@ class Pipeline:
         except StepError as error:
             return [Failure(item, Step.EXTRACT, error) for item in fresh]
         failed: list[Failure] = []
+        costs: dict[str, Usage] = {}
         results = await self._extractor.extract(requests)
         for item, request, result in zip(fresh, requests, results, strict=True):
             if isinstance(result, StepError):
@@ -88,13 +90,14 @@ class Pipeline:
                 raise result
             else:
                 stages[item.episode.uuid] = Stage(conform(result.extraction, request.ontology))
+                costs[item.episode.uuid] = result.usage
         if self._extractor.costs_model_calls:
             new = [(item, stages[i]) for item in fresh if (i := item.episode.uuid) in stages]
-            await self._save(lease, ItemState.EXTRACTED, new)
+            await self._save(lease, ItemState.EXTRACTED, new, costs)
         return failed
 
     async def _requests(self, group_id: str, items: Sequence[QueuedItem]) -> list[ExtractionRequest]:
-        anchors = [Anchor(e.uuid, e.source.value, e.reference_ms) for e in (item.episode for item in items)]
+        anchors = [_anchor(item) for item in items]
         settings = self._settings
         previous = await self._store.previous_episodes(
             group_id, anchors, settings.previous_episodes, settings.previous_chars
@@ -111,9 +114,10 @@ class Pipeline:
         if embedder is None:
             return stages, []
         todo = [s for s in stages if s[1].vectors is None or s[1].space != embedder.space]
-        done, failed = await self._embed(embedder, todo)
+        costs: dict[str, Usage] = {}
+        done, failed = await self._embed(lease.group_id, embedder, todo, costs)
         if embedder.costs_model_calls:
-            await self._save(lease, ItemState.EMBEDDED, done)
+            await self._save(lease, ItemState.EMBEDDED, done, costs)
         fresh = {item.episode.uuid: stage for item, stage in done}
         bad = {failure.item.episode.uuid for failure in failed}
         kept = [
@@ -124,34 +128,64 @@ class Pipeline:
         return kept, failed
 
     async def _embed(
-        self, embedder: CachingEmbedder, todo: list[tuple[QueuedItem, Stage]]
+        self,
+        group_id: str,
+        embedder: CachingEmbedder,
+        todo: list[tuple[QueuedItem, Stage]],
+        costs: dict[str, Usage],
     ) -> tuple[list[tuple[QueuedItem, Stage]], list[Failure]]:
-        """All in one request; if the answer is bad, item by item, so that one text cannot fail the others."""
+        """All in one request; if the answer is bad, item by item, so that one text cannot fail the others.
+
+        Each item's share of what it cost is added to `costs`.
+        """
         texts = {text for _, stage in todo for text in texts_of(stage.extraction)}
         try:
-            vectors = await embedder.vectors(texts)
+            vectors, cost = await embedder.vectors_and_cost(texts, group_id)
         except StepError as error:
+            error.usage = error.usage.share(max(1, len(todo)))
             if len(todo) > 1 and not isinstance(error, ModelUnavailable):
-                parts = [await self._embed(embedder, [entry]) for entry in todo]
+                _add(costs, todo, error.usage)
+                parts = [await self._embed(group_id, embedder, [entry], costs) for entry in todo]
                 return [d for done, _ in parts for d in done], [f for _, failed in parts for f in failed]
             return [], [Failure(item, Step.EMBED, error, self._kept(stage)) for item, stage in todo]
         done = [
             (
                 item,
-                Stage(stage.extraction, {t: vectors[t] for t in texts_of(stage.extraction)}, embedder.space),
+                replace(
+                    stage, vectors={t: vectors[t] for t in texts_of(stage.extraction)}, space=embedder.space
+                ),
             )
             for item, stage in todo
         ]
+        _add(costs, todo, cost.share(max(1, len(todo))))
         return done, []
 
     def _kept(self, stage: Stage) -> bytes | None:
         """The extraction, where it cost something."""
         return encode(stage) if self._extractor.costs_model_calls else None
 
-    async def _save(self, lease: Lease, state: ItemState, entries: list[tuple[QueuedItem, Stage]]) -> None:
+    async def _save(
+        self,
+        lease: Lease,
+        state: ItemState,
+        entries: list[tuple[QueuedItem, Stage]],
+        costs: Mapping[str, Usage],
+    ) -> None:
         now_ms = self._clock.now_ms()
         transitions = [
-            Transition(item.episode.uuid, state, now_ms, stage=encode(stage)) for item, stage in entries
+            Transition(uuid, state, now_ms, stage=encode(stage), usage=costs.get(uuid, FREE))
+            for uuid, stage in ((item.episode.uuid, stage) for item, stage in entries)
         ]
         if transitions:
             await self._store.save_transitions(lease, transitions)
+
+
+def _anchor(item: QueuedItem) -> Anchor:
+    episode = item.episode
+    return Anchor(episode.uuid, episode.source.value, episode.reference_ms, item.previous)
+
+
+def _add(costs: dict[str, Usage], entries: Sequence[tuple[QueuedItem, Stage]], share: Usage) -> None:
+    for item, _ in entries:
+        uuid = item.episode.uuid
+        costs[uuid] = costs.get(uuid, FREE) + share

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from kgsvc.domain.decisions import FactDecision, KnownRef, NameDecision, StoredFact, ToldFact
 from kgsvc.domain.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model import FactKind, Polarity
 
@@ -21,6 +22,8 @@ class Stage:
     extraction: Extraction
     vectors: Mapping[str, bytes] | None = None
     space: str = field(default="")
+    names: Mapping[str, NameDecision] = field(default_factory=dict)  # what a model decided, by name key
+    facts: Mapping[int, FactDecision] = field(default_factory=dict)  # by index of the edge
 
 
 def encode(stage: Stage) -> bytes:
@@ -31,6 +34,8 @@ def encode(stage: Stage) -> bytes:
         "extraction": asdict(stage.extraction),
         "space": stage.space,
         "vectors": None if vectors is None else {t: base64.b64encode(v).decode() for t, v in vectors.items()},
+        "names": {key: asdict(decision) for key, decision in stage.names.items()},
+        "facts": {str(index): asdict(decision) for index, decision in stage.facts.items()},
     }
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
 
@@ -47,7 +52,22 @@ def decode(stored: bytes | None) -> Stage | None:
         _extraction(document["extraction"]),
         None if vectors is None else {t: base64.b64decode(v) for t, v in vectors.items()},
         document["space"],
+        {key: NameDecision(**decision) for key, decision in document.get("names", {}).items()},
+        {int(index): _fact_decision(decision) for index, decision in document.get("facts", {}).items()},
     )
+
+
+def _fact_decision(document: dict[str, Any]) -> FactDecision:
+    duplicate = document["duplicate"]
+    return FactDecision(
+        None if duplicate is None else _ref(duplicate), tuple(map(_ref, document["contradicts"]))
+    )
+
+
+def _ref(document: dict[str, Any]) -> KnownRef:
+    if "uuid" in document:
+        return StoredFact(**document)
+    return ToldFact(_edge(document["edge"]), document["source"], document["target"])
 
 
 def _extraction(document: dict[str, Any]) -> Extraction:

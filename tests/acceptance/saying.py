@@ -51,12 +51,15 @@ def telling(at_ms: int, *facts: Mapping[str, Any], uuid: str | None = None) -> t
 
 
 def reads_bodies(request: Request) -> Outcome | Mapping[str, Any]:
-    """The script of the model: extractions are what bodies say, vectors those of `vector`."""
+    """The script of the model: extractions are what bodies say, nothing new means anything known,
+    vectors are those of `vector`."""
     if request.endpoint == "embeddings":
         return reply_body(json.dumps(_embeddings(request.body)))
     pair = fenced_data(request.body, communities.MARK)
     if pair is not None:
         return says(json.dumps(gist(pair["first"], pair["second"])))
+    if request.resolution is not None:
+        return replies.all_new(request.resolution)
     _, brace, said = request.text.partition("{")
     if not brace:
         return answer()

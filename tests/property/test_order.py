@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgsvc.domain.contradictions import SlotStatement
 from kgsvc.domain.delta import GraphDelta, GroupHead, NameView, SlotView
 from kgsvc.domain.entities import BatchItem, candidate_uuids, keys_of, resolve
 from kgsvc.domain.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model import Closure, Entity, Episode, Fact, FactKind, Polarity, Source
-from kgsvc.domain.plan import SlotStatement, plan, statements_of
+from kgsvc.domain.plan import plan, statements_of
 from kgsvc.domain.timeline import Ending
 
 PEOPLE = ("Alice", "Bob")
@@ -137,7 +138,7 @@ def test_contradictions_from_outside_outlast_whatever_arrives_later(
     first, rest = items[:cut], data.draw(st.permutations(items[cut:]))
     early = Graph()
     early.ingest(first)
-    endings = [_ending(data.draw, said) for said in data.draw(st.lists(st.sampled_from(early.statements)))]
+    endings = [_ending(data, said) for said in data.draw(st.lists(st.sampled_from(early.statements)))]
     early.ingest([], endings)
     for item in rest:
         early.ingest([item])
@@ -147,12 +148,12 @@ def test_contradictions_from_outside_outlast_whatever_arrives_later(
     assert early.comparable() == late.comparable()
 
 
-def _ending(draw: st.DrawFn, said: SlotStatement) -> tuple[str, Ending]:
+def _ending(data: st.DataObject, said: SlotStatement) -> tuple[str, Ending]:
     """Of a statement that is known, no earlier than its start."""
     evidence = said.statement.evidence
-    at = draw(st.integers(evidence.start_ms + 1, evidence.start_ms + 9))
-    reference = draw(st.integers(evidence.reference_ms, evidence.reference_ms + 3))
-    by = draw(st.sampled_from(["f1", "f2"]))
+    at = data.draw(st.integers(evidence.start_ms + 1, evidence.start_ms + 9))
+    reference = data.draw(st.integers(evidence.reference_ms, evidence.reference_ms + 3))
+    by = data.draw(st.sampled_from(["f1", "f2"]))
     return said.slot, Ending(said.statement.wording.key, Closure(at, reference, by, f"by-{by}"))
 
 

@@ -1,0 +1,292 @@
+"""One request for everything that a micro-batch needs decided, and what its answers mean (design §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kgsvc.domain import questions
+from kgsvc.domain.candidates import Candidates
+from kgsvc.domain.decisions import (
+    Decisions,
+    FactDecision,
+    KnownRef,
+    NameDecision,
+    Place,
+    StoredFact,
+    ToldFact,
+)
+from kgsvc.domain.delta import NameView
+from kgsvc.domain.entities import BatchItem
+from kgsvc.domain.extraction import ExtractedEdge
+from kgsvc.domain.identity import name_key, slot_of
+from kgsvc.domain.model import Entity, Fact, FactKind, Polarity
+from kgsvc.domain.plan import relation_of
+from kgsvc.domain.questions import NewName
+from kgsvc.domain.resolution_types import (
+    FactQuestion,
+    KnownEntity,
+    KnownFact,
+    NodeQuestion,
+    ResolutionRequest,
+    Resolutions,
+)
+from kgsvc.domain.text import normalise, tokens
+
+OFFERED = 8  # facts that one fact is compared with: as many to repeat and as many to contradict
+OVERLAP = 0.34  # of the telling words of the shorter of two facts, for them to be similar
+_PLAIN = frozenset(
+    tokens(
+        "a an and are as at be been by for from had has have he her his i in is it its of on or our she that"
+        " the their they this to was we were which who will with now currently"
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A fact on either side of a comparison. An end is whatever its name may mean: uuids and name keys."""
+
+    ref: KnownRef | None  # None: the fact that is asked about
+    text: str
+    relation: str
+    kind: FactKind
+    polarity: Polarity
+    sources: frozenset[str]
+    targets: frozenset[str]
+    words: frozenset[str]
+    slot: str  # "" where an end is undecided
+    asserted: bool = False
+    valid_ms: int | None = None
+    invalid_ms: int | None = None
+
+    @property
+    def number(self) -> str:
+        """Equal for what is offered once."""
+        return repr(self.ref)
+
+
+@dataclass(slots=True)
+class Inquiry:
+    """Builds the request. `decided` is what needs no question: facts of the same words."""
+
+    group_id: str
+    view: NameView
+    candidates: Candidates
+    names: Sequence[NewName]  # undecided ones
+    known: Decisions
+    decided: dict[Place, FactDecision] = field(default_factory=dict)
+    _places: list[Place] = field(default_factory=list)
+    _refs: list[KnownRef] = field(default_factory=list)
+    _entities: list[str] = field(default_factory=list)
+    _asked: list[NewName] = field(default_factory=list)
+    _near: dict[str, list[Entity]] = field(default_factory=dict)
+    _peers: dict[str, list[str]] = field(default_factory=dict)
+    _told_at: dict[str, Place] = field(default_factory=dict)
+
+    def request(self, items: Sequence[BatchItem]) -> ResolutionRequest | None:
+        """None: there is nothing to ask."""
+        ordered = questions.in_order(items)
+        nodes, entities = self._nodes()
+        known: list[KnownFact] = []
+        asked = list(self._facts(ordered, known))
+        if not nodes and not asked:
+            return None
+        bodies = tuple(item.episode.body for item in ordered)
+        return ResolutionRequest(self.group_id, nodes, entities, tuple(asked), tuple(known), bodies)
+
+    def _nodes(self) -> tuple[tuple[NodeQuestion, ...], tuple[KnownEntity, ...]]:
+        near = self._near = {new.key: questions.ranked(new.name, self.candidates) for new in self.names}
+        peers = self._peers = questions.peers(self.names)
+        wanted = {key for key in near if near[key] or peers[key]}.union(*(peers[k] for k in peers))
+        self._asked = [new for new in self.names if new.key in wanted]
+        ids = {new.key: n for n, new in enumerate(self._asked)}
+        entities = {e.uuid: e for new in self._asked for e in near[new.key]}
+        self._entities = sorted(entities)
+        idx = {uuid: n for n, uuid in enumerate(self._entities)}
+        nodes = tuple(
+            NodeQuestion(
+                ids[new.key],
+                new.name,
+                new.node.type,
+                new.context,
+                tuple(idx[e.uuid] for e in near[new.key]),
+                tuple(sorted(ids[key] for key in peers[new.key])),
+            )
+            for new in self._asked
+        )
+        known = tuple(
+            KnownEntity(
+                idx[e.uuid],
+                e.name,
+                e.labels[0] if e.labels else "Entity",
+                e.summary,
+                questions.aliases_of(e, self.candidates.names),
+            )
+            for e in (entities[uuid] for uuid in self._entities)
+        )
+        return nodes, known
+
+    def _facts(self, items: Sequence[BatchItem], known: list[KnownFact]) -> Iterator[FactQuestion]:
+        """Questions about facts, those that they are compared with appended to `known`."""
+        before = [_stored(fact) for fact in self.candidates.facts]
+        numbers: dict[str, int] = {}
+        for item in items:
+            named = {node.ref: node.name for node in item.extraction.nodes}
+            for index, edge in enumerate(item.extraction.edges):
+                place = (item.episode.uuid, index)
+                source, target = named[edge.source_ref], named[edge.target_ref]
+                said = self._said(edge, source, target)
+                if place not in self.known.facts:
+                    repeated, contradicted = self._compared(place, said, before)
+                    for told in (*repeated, *contradicted):
+                        if told.ref is not None and told.number not in numbers:
+                            numbers[told.number] = len(known)
+                            self._refs.append(told.ref)
+                            known.append(_known(numbers[told.number], told))
+                    if repeated or contradicted:
+                        self._places.append(place)
+                        yield FactQuestion(
+                            len(self._places) - 1,
+                            edge.fact,
+                            edge.name,
+                            source,
+                            target,
+                            item.episode.reference_ms,
+                            edge.valid_ms,
+                            edge.invalid_ms,
+                            tuple(dict.fromkeys(numbers[told.number] for told in repeated)),
+                            tuple(dict.fromkeys(numbers[told.number] for told in contradicted)),
+                        )
+                before.insert(0, self._as_told(place, edge, source, target, said))
+
+    def _as_told(self, place: Place, edge: ExtractedEdge, source: str, target: str, said: _Told) -> _Told:
+        """What later facts of the batch are compared with; a repeated one stands for what it repeats."""
+        decision = self.decided.get(place) or self.known.facts.get(place)
+        own = ToldFact(edge, source, target)
+        self._told_at.setdefault(repr(own), place)
+        ref = decision.duplicate if decision and decision.duplicate else own
+        return _Told(
+            ref, said.text, said.relation, said.kind, said.polarity, said.sources, said.targets, said.words,
+            said.slot, said.asserted, said.valid_ms, said.invalid_ms,
+        )  # fmt: skip
+
+    def _compared(
+        self, place: Place, said: _Told, before: Sequence[_Told]
+    ) -> tuple[list[_Told], list[_Told]]:
+        """What the fact may repeat and what it may contradict; nothing where its very words are known."""
+        between = [told for told in before if _same_ends(told, said)]
+        alike = [told for told in between if told.polarity is said.polarity]
+        exact = next((told for told in alike if normalise(told.text) == normalise(said.text)), None)
+        if exact is not None:
+            if exact.ref is not None and exact.slot != said.slot:
+                self.decided[place] = FactDecision(exact.ref)
+            return [], []
+        untrue = [
+            told
+            for told in before
+            if told.sources & said.sources
+            and told.kind is not FactKind.EVENT
+            and not told.asserted
+            and (told.slot != said.slot or not said.slot or told in between)  # else its slot's rules decide
+            and (told in between or told.relation == said.relation or _similar(told, said))
+        ]
+        return alike[:OFFERED], untrue[:OFFERED] if said.polarity is Polarity.ASSERTS else []
+
+    def _said(self, edge: ExtractedEdge, source: str, target: str) -> _Told:
+        sources, targets = self._meanings(source), self._meanings(target)
+        decided = len(sources) == len(targets) == 1
+        return _Told(
+            None,
+            edge.fact,
+            edge.name,
+            edge.kind,
+            edge.polarity,
+            sources,
+            targets,
+            _words(edge.fact, source, target),
+            slot_of(edge.kind, min(sources), edge.name, min(targets), edge.qualifiers) if decided else "",
+            valid_ms=edge.valid_ms,
+            invalid_ms=edge.invalid_ms,
+        )
+
+    def _meanings(self, name: str) -> frozenset[str]:
+        key = name_key(name)
+        entity = self.view.by_key.get(key)
+        if entity is not None:
+            return frozenset({entity.uuid})
+        decision = self.known.names.get(key)
+        if decision is not None:
+            found = self.view.by_key.get(name_key(decision.name))
+            return frozenset({decision.uuid or (found.uuid if found else name_key(decision.name))})
+        near = {entity.uuid for entity in self._near.get(key, ())}
+        return frozenset({key, *near, *self._peers.get(key, ())})
+
+    def decisions(self, answers: Resolutions) -> Decisions:
+        """What the answers mean, also where they say that something is new. Those about facts that repeat one
+        another are led back to the first."""
+        names = {new.key: self._name(n, new, answers) for n, new in enumerate(self._asked)}
+        facts: dict[Place, FactDecision] = {}
+        for n, place in enumerate(self._places):
+            answer = answers.facts[n]
+            refs = [self._first(self._refs[idx], facts) for idx in answer.contradicts]
+            same = (
+                None if answer.duplicate_of is None else self._first(self._refs[answer.duplicate_of], facts)
+            )
+            facts[place] = FactDecision(same, tuple(ref for ref in refs if ref != same))
+        return Decisions(names, facts)
+
+    def _first(self, ref: KnownRef, facts: Mapping[Place, FactDecision]) -> KnownRef:
+        """What a fact of the batch repeats, if it is decided to repeat something; else itself."""
+        place = self._told_at.get(repr(ref)) if isinstance(ref, ToldFact) else None
+        decision = facts.get(place) if place else None
+        return decision.duplicate if decision and decision.duplicate else ref
+
+    def _name(self, n: int, new: NewName, answers: Resolutions) -> NameDecision:
+        answer = answers.nodes[n]
+        if answer.entity is not None:
+            entity = self.candidates.entities[self._entities[answer.entity]]
+            others = [entity.name, *self.candidates.names.get(entity.uuid, ())]
+            full = questions.full_name(new.name, answer.full_name, others)
+            return NameDecision(entity.name, entity.uuid, full)
+        if answer.node is not None:
+            peer = self._asked[answer.node].name
+            return NameDecision(peer, None, questions.full_name(new.name, answer.full_name, [peer]))
+        return NameDecision(new.name, None, questions.full_name(new.name, answer.full_name, ()))
+
+
+def _stored(fact: Fact) -> _Told:
+    return _Told(
+        StoredFact(fact.uuid, fact.slot),
+        fact.fact,
+        relation_of(fact),
+        fact.kind,
+        fact.polarity,
+        frozenset({fact.source_uuid}),
+        frozenset({fact.target_uuid}),
+        _words(fact.fact, fact.source_name, fact.target_name),
+        fact.slot,
+        fact.asserted,
+        fact.valid_ms,
+        fact.invalid_ms,
+    )
+
+
+def _known(idx: int, told: _Told) -> KnownFact:
+    return KnownFact(idx, told.text, told.relation, told.valid_ms, told.invalid_ms)
+
+
+def _words(text: str, *names: str) -> frozenset[str]:
+    """The telling words of a fact: without its ends' names and plain words."""
+    return frozenset(tokens(text)).difference(_PLAIN, *(tokens(name) for name in names))
+
+
+def _similar(one: _Told, other: _Told) -> bool:
+    return len(one.words & other.words) >= max(1.0, OVERLAP * min(len(one.words), len(other.words)))
+
+
+def _same_ends(one: _Told, other: _Told) -> bool:
+    return bool(
+        (one.sources & other.sources and one.targets & other.targets)
+        or (one.sources & other.targets and one.targets & other.sources)
+    )

@@ -1,0 +1,89 @@
+"""What was decided about new names and facts: by rule, or by a model that is not asked twice (design §4).
+
+Decisions are stored with an item's stage and may be used later, in another batch: they name what they mean
+in a way that survives that, and are checked against the graph when they are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from kgsvc.domain.extraction import ExtractedEdge
+from kgsvc.domain.identity import name_key
+
+Place = tuple[str, int]  # an edge of a batch: episode uuid, index among the extraction's edges
+
+
+@dataclass(frozen=True, slots=True)
+class NameDecision:
+    """What a name stands for: the entity `uuid`, or whatever bears `name`; its own name: something new."""
+
+    name: str
+    uuid: str | None = None
+    full_name: str = ""  # the fullest name that was found for it
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFact:
+    """A fact of the graph."""
+
+    uuid: str
+    slot: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToldFact:
+    """A fact that an episode of the same batch told, with the names of its ends."""
+
+    edge: ExtractedEdge
+    source: str
+    target: str
+
+
+KnownRef = StoredFact | ToldFact
+
+
+@dataclass(frozen=True, slots=True)
+class FactDecision:
+    """What a fact repeats, and what it makes untrue."""
+
+    duplicate: KnownRef | None = None
+    contradicts: tuple[KnownRef, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """For names by name key, for edges by place."""
+
+    names: Mapping[str, NameDecision] = field(default_factory=dict)
+    facts: Mapping[Place, FactDecision] = field(default_factory=dict)
+
+    def with_more(self, other: Decisions) -> Decisions:
+        """Both; of two about the same the other's."""
+        return Decisions({**self.names, **other.names}, {**self.facts, **other.facts})
+
+    @property
+    def uuids(self) -> set[str]:
+        """Entities to read before use."""
+        return {decision.uuid for decision in self.names.values() if decision.uuid}
+
+    @property
+    def keys(self) -> set[str]:
+        """Name keys to read before use."""
+        names = {name for d in self.names.values() for name in (d.name, d.full_name)}
+        for ref in self._refs():
+            if isinstance(ref, ToldFact):
+                names |= {ref.source, ref.target}
+        return {key for name in names if (key := name_key(name))}
+
+    @property
+    def slots(self) -> set[str]:
+        """Slots of stored facts to read before use."""
+        return {ref.slot for ref in self._refs() if isinstance(ref, StoredFact)}
+
+    def _refs(self) -> Iterable[KnownRef]:
+        for decision in self.facts.values():
+            if decision.duplicate is not None:
+                yield decision.duplicate
+            yield from decision.contradicts

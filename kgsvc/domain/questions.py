@@ -1,0 +1,123 @@
+"""Which names and facts of a batch are new, which are decided by rule, which are for a model to decide.
+
+Rules decide what is exact or a spelling (similarity.py) and facts of the same words between the same two.
+A question is asked only where there is something to compare with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kgsvc.domain.candidates import CandidateQuery, Candidates
+from kgsvc.domain.decisions import Decisions, NameDecision
+from kgsvc.domain.delta import NameView
+from kgsvc.domain.entities import BatchItem
+from kgsvc.domain.extraction import ExtractedNode
+from kgsvc.domain.identity import name_key
+from kgsvc.domain.model import Entity
+from kgsvc.domain.similarity import asked_tokens, families, name_tokens, spellings
+
+CANDIDATES = 8  # entities that one name is compared with
+_CONTEXT_CHARS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class NewName:
+    """A name that nothing in the graph bears yet, with who says what of it first."""
+
+    key: str
+    name: str
+    node: ExtractedNode
+    item: BatchItem
+
+    @property
+    def context(self) -> str:
+        """What its episode says about it."""
+        refs = {node.ref for node in self.item.extraction.nodes if name_key(node.name) == self.key}
+        told = [e.fact for e in self.item.extraction.edges if {e.source_ref, e.target_ref} & refs]
+        return (self.node.summary or " ".join(told))[:_CONTEXT_CHARS]
+
+
+def in_order(items: Iterable[BatchItem]) -> list[BatchItem]:
+    """By reference time: the order in which facts are told."""
+    return sorted(items, key=lambda item: (item.episode.reference_ms, item.episode.uuid))
+
+
+def new_names(items: Sequence[BatchItem], view: NameView, decided: Decisions) -> list[NewName]:
+    """Names of the batch that are neither known nor decided, first said first."""
+    found: dict[str, NewName] = {}
+    for item in in_order(items):
+        for node in item.extraction.nodes:
+            key = name_key(node.name)
+            if key not in view.by_key and key not in decided.names and key not in found:
+                found[key] = NewName(key, node.name.strip(), node, item)
+    return list(found.values())
+
+
+def query(
+    names: Sequence[NewName], items: Sequence[BatchItem], view: NameView, facts: bool
+) -> CandidateQuery:
+    """What to read for them; with `facts` also those that the batch's facts are compared with."""
+    tokens = {token for new in names for token in asked_tokens(new.name)}
+    if not facts:
+        return CandidateQuery(tokens)
+    ends = [ends for item in items for ends in _known_ends(item, view)]
+    pairs = {pair for one, other in ends if one and other for pair in ((one, other), (other, one))}
+    return CandidateQuery(tokens, {one for one, _ in ends if one}, pairs, told_per_token=3)
+
+
+def _known_ends(item: BatchItem, view: NameView) -> Iterable[tuple[str | None, str | None]]:
+    known = {n.ref: view.by_key.get(name_key(n.name)) for n in item.extraction.nodes}
+    for edge in item.extraction.edges:
+        source, target = known[edge.source_ref], known[edge.target_ref]
+        yield (source.uuid if source else None, target.uuid if target else None)
+
+
+def ranked(name: str, candidates: Candidates) -> list[Entity]:
+    """Entities that share tokens with the name, the rarest tokens and most of them first."""
+    scores: dict[str, float] = {}
+    for token in asked_tokens(name):
+        for uuid in candidates.by_token.get(token, ()):
+            scores[uuid] = scores.get(uuid, 0.0) + 1 / len(candidates.by_token[token])
+    best = sorted(scores, key=lambda uuid: (-round(scores[uuid], 9), uuid))[:CANDIDATES]
+    return [candidates.entities[uuid] for uuid in best if uuid in candidates.entities]
+
+
+def by_rule(names: Sequence[NewName], candidates: Candidates) -> dict[str, NameDecision]:
+    """Names that are spellings of known ones, or of one another: then the first said counts."""
+    decided: dict[str, NameDecision] = {}
+    for new in names:
+        known = {e.uuid: [e.name, *candidates.names.get(e.uuid, ())] for e in ranked(new.name, candidates)}
+        for uuid in spellings([new.name], known).values():
+            decided[new.key] = NameDecision(candidates.entities[uuid].name, uuid)
+    order = {new.name: (n, new.key) for n, new in enumerate(names) if new.key not in decided}
+    for family in families(order):
+        first, *others = sorted(family, key=order.__getitem__)
+        decided |= {order[name][1]: NameDecision(first) for name in others}
+    return decided
+
+
+def peers(names: Sequence[NewName]) -> dict[str, list[str]]:
+    """For each new name the keys of those said before that share a token with it."""
+    found: dict[str, list[str]] = {}
+    for n, new in enumerate(names):
+        before = [other.key for other in names[:n] if _share(new.name, other.name)]
+        found[new.key] = before[:CANDIDATES]
+    return found
+
+
+def _share(one: str, other: str) -> bool:
+    return bool(asked_tokens(one) & name_tokens(other) or asked_tokens(other) & name_tokens(one))
+
+
+def full_name(asked: str, proposed: str | None, others: Collection[str]) -> str:
+    """The fullest name that may stand for it: only one that shares words with names known for it."""
+    named = [asked, *others]
+    fits = bool(proposed) and any(_share(proposed or "", name) for name in named)
+    return (proposed or "").strip() if fits else ""
+
+
+def aliases_of(entity: Entity, names: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Its other names."""
+    return tuple(key for key in names.get(entity.uuid, ()) if key != name_key(entity.name))
