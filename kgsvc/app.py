@@ -169,7 +169,7 @@ async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterat
     Raises ConfigError (also: an address that cannot be bound), StoreUnavailable.
     """
     settings.verify()
-    ontology = read_ontology(settings.server.ontology_file)
+    ontology = await asyncio.to_thread(read_ontology, settings.server.ontology_file)
     clock = clock or SystemClock()
     rng = random.Random()
     metrics = Metrics(settings.server.metrics_groups)
