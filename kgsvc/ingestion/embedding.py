@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable
 
 from kgsvc.domain.extraction import Extraction
+from kgsvc.domain.usage import FREE, Usage
 from kgsvc.llm.protocol import Embedder
 
 _CACHED_BYTES = 32 * 1024 * 1024
@@ -34,16 +35,22 @@ class CachingEmbedder:
         """Whether a miss asks a model server."""
         return self.inner.costs_model_calls
 
-    async def vectors(self, texts: Collection[str]) -> dict[str, bytes]:
-        """Float32 little-endian bytes by text, asking the model only for unknown ones. Raises StepError."""
+    async def vectors(self, texts: Collection[str], group_id: str = "") -> dict[str, bytes]:
+        """`vectors_and_cost` without the cost."""
+        return (await self.vectors_and_cost(texts, group_id))[0]
+
+    async def vectors_and_cost(self, texts: Collection[str], group_id: str) -> tuple[dict[str, bytes], Usage]:
+        """Float32 little-endian bytes by text, asking the model only for unknown ones, and what that cost,
+        which is counted for the group. Raises StepError."""
         found = {text: self._cache[text] for text in texts if text in self._cache}
         missing = sorted(set(texts) - set(found))
+        cost = FREE
         if missing:
-            rows, _ = await self.inner.embed(missing)
+            rows, cost = await self.inner.embed(missing, group_id)
             fresh = {text: row.astype("<f4").tobytes() for text, row in zip(missing, rows, strict=True)}
             self._remember(fresh.items())
             found |= fresh
-        return found
+        return found, cost
 
     def _remember(self, entries: Iterable[tuple[str, bytes]]) -> None:
         for text, vector in entries:

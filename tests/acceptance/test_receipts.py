@@ -7,13 +7,15 @@ import asyncio
 import grpc
 import pytest
 
+from kgsvc.llm.prompts import extraction
 from kgsvc.v1 import envelope_pb2
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.refusals import AS_STATUS, as_status
-from tests.acceptance.saying import FEB, JAN, body, fact, telling
+from tests.acceptance.saying import APR, FEB, JAN, MAR, body, fact, telling
 from tests.support.client import CALL_S, DONE_S, Client, episode
-from tests.support.scripted_openai import ScriptedOpenAI, hanging
+from tests.support.scripted_openai import ScriptedOpenAI, hanging, refused, says
+from tests.support.scripted_openai.script import fenced_data
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -40,6 +42,49 @@ async def test_a_receipt_shows_each_item_from_acceptance_to_completion(
     assert done.done
     assert [(count.state, count.count) for count in done.counts] == [(typ.ITEM_STATE_COMPLETED, 2)]
     assert all(item.updated_at.ToMilliseconds() >= done.created_at.ToMilliseconds() for item in done.items)
+
+
+async def test_a_receipt_tells_what_models_were_paid(
+    client: Client, group: str, patient_model: ScriptedOpenAI
+) -> None:
+    """Repairs and failed attempts count, embedding too; each item has its own, the receipt all of it."""
+    patient_model.fail(says("no JSON"), match="Repaired")
+    patient_model.fail(refused(), match="Refused")
+    before = len(patient_model.requests)
+    whom = {uuid: [fact("KNOWS", "Alice", uuid)] for uuid in ("Plain", "Repaired", "Refused")}
+    told = [telling(JAN, *facts, uuid=uuid) for uuid, facts in whom.items()]
+    accepted = await client.add_episodes(group, [*told, told[0]])
+    await client.wait_receipt(accepted.receipt_id)
+    receipt = await client.receipt(accepted.receipt_id)
+    spent = {item.uuid: item.usage for item in receipt.items}
+    paid = len(patient_model.requests) - before
+    assert spent["Plain"].calls >= 1
+    assert spent["Repaired"].calls >= 2
+    assert spent["Refused"].calls >= 2  # refused, then tried again by the queue
+    assert all(usage.prompt_tokens > 500 and usage.completion_tokens > 10 for usage in spent.values())
+    assert 5 <= receipt.usage.calls <= paid
+    for field in ("calls", "prompt_tokens", "completion_tokens"):
+        assert getattr(receipt.usage, field) == sum(getattr(usage, field) for usage in spent.values())
+
+
+async def test_named_episodes_are_the_context_of_an_extraction(
+    client: Client, group: str, patient_model: ScriptedOpenAI
+) -> None:
+    early, late, named = (
+        telling(at, fact("KNOWS", "Alice", f"{at}"), uuid=f"{at}") for at in (JAN, FEB, MAR)
+    )
+    named.previous_episode_uuids.extend(["nobody", early.uuid, named.uuid])
+    alone = telling(APR, fact("KNOWS", "Alice", "Nobody"), uuid="alone")
+    alone.previous_episode_uuids.append("nobody")
+    for item in (early, late, named, alone):
+        await client.wait_receipt((await client.add_episodes(group, [item])).receipt_id)
+    shown = {chat.text: fenced_data(chat.body, extraction.MARK) for chat in patient_model.chats}
+    contexts = {
+        item.uuid: [each["body"] for each in data["previous"]]
+        for item in (late, named, alone)
+        if (data := shown[item.body]) is not None
+    }
+    assert contexts == {late.uuid: [early.body], named.uuid: [early.body], "alone": []}
 
 
 async def test_a_watch_tells_all_then_changes_and_ends_when_all_is_done(

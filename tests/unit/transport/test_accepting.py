@@ -53,3 +53,31 @@ async def test_same_uuid_other_content_is_a_conflict_naming_the_message(client: 
     assert refused.error.error_code == "CONFLICT"
     assert [v.field for v in refused.error.field_violations] == ["input.messages[1].uuid"]
     assert len(await client.get_episodes("g")) == 1
+
+
+async def test_a_replay_with_other_context_is_a_duplicate_but_another_input_of_the_same_key(
+    client: Client,
+) -> None:
+    """The named context is no part of an item's content, and part of what a call says."""
+    plain, named = episode("one", 1, uuid="u"), episode("one", 1, uuid="u")
+    named.previous_episode_uuids.append("before")
+    await client.add_episodes("g", [plain])
+    assert (await client.add_episodes("g", [named])).items[0].duplicate
+    await client.add_episodes("g", [named], idempotency_key="k")
+    given = ing.AddEpisodesInput(group_id="g", items=[plain])
+    refused = await client.ingestion.AddEpisodes(ing.AddEpisodesRequest(idempotency_key="k", input=given))
+    assert refused.error.error_code == "CONFLICT"
+
+
+async def test_named_context_is_bounded_and_names_its_offences(client: Client) -> None:
+    most = message("hi", 1)
+    most.previous_episode_uuids.extend(["same"] * 50)
+    assert (await client.add_messages("g", [most])).accepted == 1
+    offences = {"LIMIT_EXCEEDED": (["x"] * 51, ""), "INVALID_ARGUMENT": (["fine", "", "a\tb"], "[1]")}
+    for code, (uuids, place) in offences.items():
+        wrong = message("ho", 2)
+        wrong.previous_episode_uuids.extend(uuids)
+        given = ing.AddMessagesInput(group_id="g", messages=[wrong])
+        error = (await client.ingestion.AddMessages(ing.AddMessagesRequest(input=given))).error
+        assert error.error_code == code
+        assert error.field_violations[0].field == f"input.messages[0].previous_episode_uuids{place}"
