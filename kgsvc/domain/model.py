@@ -62,6 +62,15 @@ class Episode:
     content_hash: str = ""
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class SummaryPart:
+    """A sentence of a summary. `key` says where from: a fact's uuid, or "episode:" and an episode's."""
+
+    start_ms: int
+    key: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Entity:
     """A node (spec 004 §2.3).
@@ -80,6 +89,7 @@ class Entity:
     source_episode_uuid: str = ""
     updated_ms: int = 0
     stamps: Mapping[str, str] = field(default_factory=dict)
+    summary_parts: tuple[SummaryPart, ...] = ()  # what the summary is composed of, and some more; sorted
 
 
 @dataclass(frozen=True, slots=True, order=True)

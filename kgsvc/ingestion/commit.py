@@ -20,6 +20,7 @@ from kgsvc.domain.settling import settle, slots_of
 from kgsvc.ingestion.embedding import CachingEmbedder
 from kgsvc.ingestion.resolving import Resolving
 from kgsvc.ingestion.stages import Stage, encode
+from kgsvc.ingestion.summarising import SummaryStore, summarised
 from kgsvc.llm.protocol import Resolver
 from kgsvc.stores.protocol import QueueStore, ResolutionStore
 
@@ -52,8 +53,8 @@ class _Batch:
         self.is_decided = False
 
 
-class LeasedStore(ResolutionStore, QueueStore, Protocol):
-    """Where decisions are kept too."""
+class LeasedStore(ResolutionStore, QueueStore, SummaryStore, Protocol):
+    """Where decisions are kept too, and what summaries are composed from."""
 
 
 class Committer:
@@ -154,6 +155,8 @@ class Committer:
             transitions=tuple(Transition(uuid, ItemState.COMPLETED, now_ms) for uuid in uuids),
             requires_items=uuids,
         )
+        present = {entity.uuid: entity for entity in resolved.by_key.values()}
+        delta = await summarised(self._store, delta, present)
         return delta, Guard(names.head.rev, lease.epoch, lease.token)
 
     async def _vectors(

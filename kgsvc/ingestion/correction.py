@@ -23,6 +23,7 @@ from kgsvc.domain.plan import UPDATED
 from kgsvc.ingestion import lookup
 from kgsvc.ingestion.contention import Contention
 from kgsvc.ingestion.embedding import CachingEmbedder
+from kgsvc.ingestion.summarising import summarised
 from kgsvc.stores.protocol import ReadStore
 
 OPERATION = "UpdateFact"
@@ -100,6 +101,7 @@ class Corrections:
             space=self._embedder.space if self._embedder else "",
             claim=claim,
         )
+        delta = await summarised(self._store, delta, {})
         after = await self._store.apply(delta, Guard(head.rev, head.epoch))
         if after.rev == head.rev:  # the key was used for a fact that was as wanted already
             return Corrected(old.uuid, old)

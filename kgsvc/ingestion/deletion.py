@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from kgsvc.domain.cascade import removable, without_episode, without_words
@@ -12,6 +11,7 @@ from kgsvc.domain.model import Fact
 from kgsvc.domain.plan import text_digest
 from kgsvc.ingestion.contention import Contention
 from kgsvc.ingestion.lookup import the_one
+from kgsvc.ingestion.summarising import summarised
 from kgsvc.stores.protocol import AdminStore, ReadStore
 
 
@@ -40,7 +40,9 @@ class Deletions:
             found = the_one(await self._store.fact(uuid, group_id), "a fact")
             if found is None:
                 return False
-            await self._apply(found.group_id, lambda head, now: without_fact(found, head, now))
+            head, system_ms = await self._head(found.group_id)
+            delta = await summarised(self._store, without_fact(found, head, system_ms), {}, [found])
+            await self._store.apply(delta, Guard(head.rev, head.epoch))
             return True
 
         return await self._contention.settle(attempt)
@@ -53,10 +55,9 @@ class Deletions:
             found = the_one(await self._store.episode(uuid, group_id), "an episode")
             if found is None:
                 return False
-            await self._apply(
-                found.group_id,
-                lambda head, now: GraphDelta(found.group_id, now, remove_episodes=(uuid,)),
-            )
+            head, system_ms = await self._head(found.group_id)
+            delta = GraphDelta(found.group_id, system_ms, remove_episodes=(uuid,))
+            await self._store.apply(delta, Guard(head.rev, head.epoch))
             return True
 
         return await self._contention.settle(attempt)
@@ -72,8 +73,7 @@ class Deletions:
         return await self._contention.settle(attempt)
 
     async def _cascade(self, group_id: str, uuid: str) -> Cascaded:
-        head = (await self._store.names(group_id, ())).head
-        system_ms = max(self._clock.now_ms(), head.last_ms + 1)
+        head, system_ms = await self._head(group_id)
         traces = await self._store.traces(group_id, uuid)
         view = await self._store.slots(group_id, traces.slots) if traces.slots else SlotView()
         without = without_episode(view, uuid, system_ms)
@@ -90,13 +90,15 @@ class Deletions:
             remove_entities=tuple(sorted(loose)),
             remove_episodes=(uuid,),
         )
+        removed = [fact for fact in view.facts if fact.uuid in gone]
+        delta = await summarised(self._store, delta, {entity.uuid: entity for entity in kept}, removed)
         await self._store.apply(delta, Guard(head.rev, head.epoch))
         return Cascaded(len(gone), without.restored, len(loose))
 
-    async def _apply(self, group_id: str, delta_of: Callable[[GroupHead, int], GraphDelta]) -> None:
+    async def _head(self, group_id: str) -> tuple[GroupHead, int]:
+        """The group's record, and the system time of its next change."""
         head = (await self._store.names(group_id, ())).head
-        system_ms = max(self._clock.now_ms(), head.last_ms + 1)
-        await self._store.apply(delta_of(head, system_ms), Guard(head.rev, head.epoch))
+        return head, max(self._clock.now_ms(), head.last_ms + 1)
 
 
 def without_fact(fact: Fact, head: GroupHead, system_ms: int) -> GraphDelta:

@@ -10,6 +10,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from kgsvc.domain.citation import Citation, source_url_of
 from kgsvc.domain.items import ItemState, ItemStatus, Receipt
 from kgsvc.domain.model import Entity, Episode, Fact
+from kgsvc.domain.summary import summary_facts
 from kgsvc.domain.usage import Usage
 from kgsvc.retrieval.citing import CitedFact
 from kgsvc.retrieval.entity_view import ChainEntry, EntityView, Operation
@@ -112,6 +113,7 @@ def entity_node(value: Entity, aliases: Iterable[str] = ()) -> types_pb2.EntityN
         created_at=timestamp(value.created_ms),
         labels=value.labels,
         updated_at=timestamp(value.updated_ms or value.created_ms),
+        summary_facts=summary_facts(value),
         aliases=aliases,
     )
 

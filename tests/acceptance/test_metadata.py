@@ -214,3 +214,44 @@ def named_alone() -> typ.EpisodeItem:
 async def test_an_unknown_entity_is_not_found(client: Client, group: str) -> None:
     request = ret.GetEntityNodeRequest(input=ret.GetEntityNodeInput(uuid="nobody", group_id=group))
     assert (await refused(client, "GetEntityNode", request)).code == "NOT_FOUND"
+
+
+async def test_a_summary_lists_the_facts_it_came_from_and_follows_them(client: Client, group: str) -> None:
+    await client.ingest(group, [telling(JAN, WORKS, uuid="a"), telling(FEB, fact("LIKES", "Alice", "jazz"))])
+    uuid = await entity_of(client, group)
+    found = await client.get_entity(group, uuid)
+    assert found.node.summary == "Alice works at Acme. Alice likes jazz."
+    assert [each.uuid for each in found.facts] == list(found.node.summary_facts)[::-1]
+    await client.ingest(group, [telling(MAR, fact("WORKS_AT", "Alice", "Acme", "Alice leads Acme"))])
+    assert (await client.get_entity(group, uuid)).node.summary == "Alice likes jazz. Alice leads Acme."
+    (leads, *_) = await client.search(group, "Alice leads Acme")
+    await client.update_fact(group, leads.uuid, "Alice runs Acme")
+    found = await client.get_entity(group, uuid)
+    assert found.node.summary == "Alice likes jazz. Alice runs Acme."
+    assert found.node.updated_at.ToMilliseconds() > found.node.created_at.ToMilliseconds()
+    request = adm.DeleteEntityEdgeRequest(input=adm.DeleteEntityEdgeInput(uuid=found.facts[0].uuid))
+    granted(await client.admin.DeleteEntityEdge(request, timeout=CALL_S))
+    assert (await client.get_entity(group, uuid)).node.summary == "Alice likes jazz."
+
+
+async def test_a_summary_is_rebuilt_from_current_facts(client: Client, group: str) -> None:
+    things = [f"{n:02} " + "x" * 80 for n in range(20)]
+    homes = [fact("LIKES", "Alice", each) for each in things]
+    await client.ingest(group, [telling(JAN + n, each, uuid=f"e{n:02}") for n, each in enumerate(homes)])
+    uuid = await entity_of(client, group)
+    first = (await client.get_entity(group, uuid)).node
+    assert 400 < len(first.summary) <= 500
+    ends = [
+        fact("LIKES", "Alice", each, f"Alice is done with {n}", polarity="ends")
+        for n, each in enumerate(things[5:])
+    ]
+    await client.ingest(group, [telling(FEB, *ends, uuid="ends")])
+    (latest,) = [e for e in await client.get_episodes(group) if e.uuid == "ends"]
+    given = adm.DeleteEpisodeInput(uuid=latest.uuid, group_id=group)
+    granted(await client.admin.DeleteEpisode(adm.DeleteEpisodeRequest(input=given), timeout=CALL_S))
+    for each in latest.entity_edges:
+        request = adm.DeleteEntityEdgeRequest(input=adm.DeleteEntityEdgeInput(uuid=each))
+        granted(await client.admin.DeleteEntityEdge(request, timeout=CALL_S))
+    left = await client.get_entity(group, uuid)
+    assert set(left.node.summary_facts) == {each.uuid for each in left.facts}
+    assert len(left.facts) == 5

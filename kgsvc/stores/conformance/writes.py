@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kgsvc.domain.items import ItemState, Transition
-from kgsvc.domain.model import Closure
+from kgsvc.domain.model import Closure, SummaryPart
 from kgsvc.stores.conformance.expect import equal
 from kgsvc.stores.conformance.samples import (
     NOW,
@@ -28,9 +28,11 @@ async def entities_are_inserted_and_replaced(store: Store, group_id: str) -> Non
     first = entity(
         group_id, "n1", "Ada", summary="old", attributes={"a": 1}, labels=("Person",),
         source_episode_uuid="e1", updated_ms=NOW, stamps={"a": "1/e1"},
+        summary_parts=(SummaryPart(NOW, "f1", "“old”."), SummaryPart(NOW + 1, "episode:e1", "\n")),
     )  # fmt: skip
     bob = entity(group_id, "n2", "Bob")
     await write(store, group_id, entities=(first, bob))
+    equal(await store.entity("n1", group_id), [first], "entity: as written")
     second = entity(group_id, "n1", "Ada", summary="", attributes={"b": 2}, updated_ms=NOW + 5)
     await write(store, group_id, entities=(second,))
     equal(await store.entity("n1", group_id), [second], "entity: replaced whole")

@@ -139,12 +139,12 @@ def _write_entities(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta) 
     db.executemany(
         """
         INSERT INTO entities (id, gid, uuid, name, created_ms, summary, attributes, labels,
-                              source_episode_uuid, updated_ms, stamps)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                              source_episode_uuid, updated_ms, stamps, detail)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (id) DO UPDATE SET name = excluded.name, created_ms = excluded.created_ms,
             summary = excluded.summary, attributes = excluded.attributes, labels = excluded.labels,
             source_episode_uuid = excluded.source_episode_uuid, updated_ms = excluded.updated_ms,
-            stamps = excluded.stamps
+            stamps = excluded.stamps, detail = excluded.detail
         """,
         [entity_row(ids[entity.uuid], gid, entity) for entity in delta.entities],
     )

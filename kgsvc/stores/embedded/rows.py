@@ -7,7 +7,18 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from kgsvc.domain.items import ItemState, ItemStatus, Step
-from kgsvc.domain.model import Closure, Entity, Episode, Evidence, Fact, FactKind, Polarity, RoleType, Source
+from kgsvc.domain.model import (
+    Closure,
+    Entity,
+    Episode,
+    Evidence,
+    Fact,
+    FactKind,
+    Polarity,
+    RoleType,
+    Source,
+    SummaryPart,
+)
 from kgsvc.domain.usage import FREE, Usage
 from kgsvc.stores.embedded.sql import Row
 
@@ -84,7 +95,9 @@ def episode_row(row_id: int, gid: int, episode: Episode) -> Row:
 
 def entity_of(row: Row) -> Entity:
     """From `live_entities` (id, gid, …)."""
-    _id, _gid, uuid, group_id, name, created, summary, attributes, labels, episode, updated, stamps, _ = row
+    _id, _gid, uuid, group_id, name, created, summary, attributes, labels, episode, updated, stamps, more = (
+        row
+    )
     return Entity(
         uuid,
         group_id,
@@ -96,6 +109,7 @@ def entity_of(row: Row) -> Entity:
         episode,
         updated,
         _map(stamps),
+        tuple(SummaryPart(*part) for part in _map(more).get("parts", ())),
     )
 
 
@@ -113,6 +127,9 @@ def entity_row(row_id: int, gid: int, entity: Entity) -> Row:
         entity.source_episode_uuid,
         entity.updated_ms,
         _map_text(entity.stamps),
+        _map_text({"parts": [[p.start_ms, p.key, p.text] for p in entity.summary_parts]})
+        if entity.summary_parts
+        else "{}",
     )
 
 

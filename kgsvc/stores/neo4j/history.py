@@ -102,46 +102,50 @@ _ENTITY_NAMES: LiteralString = """
     RETURN k.name_key ORDER BY k.name_key LIMIT $p.limit
     """
 
-_TRACES: LiteralString = (
+_NAMED: LiteralString = (
     """
     MATCH (g:KgGroup {group_id: $p.group_id})
     WITH g.epoch AS epoch
-    CALL (epoch) {
-        MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
-        WHERE e.uuid = $p.uuid AND e.group_id = $p.group_id AND e.epoch = epoch
-        UNWIND e.entity_edges AS fact
-        MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
-        WHERE r.uuid = fact AND r.group_id = $p.group_id AND r.epoch = epoch
-        RETURN collect(r.slot) AS told
-    }
-    CALL (epoch) {
-        MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
-        WHERE e.uuid = $p.uuid AND e.group_id = $p.group_id AND e.epoch = epoch
-        UNWIND e.entity_edges AS fact
-        MATCH (t:KgTombstone) USING INDEX SEEK t:KgTombstone(group_id, epoch, uuid)
-        WHERE t.group_id = $p.group_id AND t.epoch = epoch AND t.uuid = fact
-        RETURN collect(t.slot) AS gone
-    }
-    CALL (epoch) {
-        MATCH (c:KgClosure) USING INDEX SEEK c:KgClosure(group_id, epoch, by_episode, fact_uuid)
-        WHERE c.group_id = $p.group_id AND c.epoch = epoch AND c.by_episode = $p.uuid
-            AND c.fact_uuid IS NOT NULL
-        WITH epoch, c.fact_uuid AS fact
-        MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
-        WHERE r.uuid = fact AND r.group_id = $p.group_id AND r.epoch = epoch
-        RETURN collect(r.slot) AS closed
-    }
-    CALL (epoch) {
-        MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
-        WHERE e.uuid = $p.uuid AND e.group_id = $p.group_id AND e.epoch = epoch
-        MATCH (e)-[:MENTIONS]->(n:Entity)
-        RETURN collect(["""
+    MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+    WHERE e.uuid = $p.uuid AND e.group_id = $p.group_id AND e.epoch = epoch
+    MATCH (e)-[:MENTIONS]->(n:Entity)
+    RETURN """
     + ENTITY
-    + """]) AS entities
-    }
-    RETURN told + gone + closed, entities
-    """
 )
+
+_TOLD: LiteralString = """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    WITH g.epoch AS epoch
+    MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+    WHERE e.uuid = $p.uuid AND e.group_id = $p.group_id AND e.epoch = epoch
+    RETURN coalesce(e.entity_edges, [])
+    """
+
+_CLOSED: LiteralString = """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    WITH g.epoch AS epoch
+    MATCH (c:KgClosure) USING INDEX SEEK c:KgClosure(group_id, epoch, by_episode, fact_uuid)
+    WHERE c.group_id = $p.group_id AND c.epoch = epoch AND c.by_episode = $p.uuid AND c.fact_uuid IS NOT NULL
+    RETURN c.fact_uuid
+    """
+
+_SLOTS_OF_FACTS: LiteralString = """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    WITH g.epoch AS epoch
+    UNWIND $p.uuids AS uuid
+    MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
+    WHERE r.uuid = uuid AND r.group_id = $p.group_id AND r.epoch = epoch
+    RETURN r.slot
+    """
+
+_SLOTS_OF_REMOVED: LiteralString = """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    WITH g.epoch AS epoch
+    UNWIND $p.uuids AS uuid
+    MATCH (t:KgTombstone) USING INDEX SEEK t:KgTombstone(group_id, epoch, uuid)
+    WHERE t.group_id = $p.group_id AND t.epoch = epoch AND t.uuid = uuid
+    RETURN t.slot
+    """
 
 _UNHELD: LiteralString = """
     MATCH (g:KgGroup {group_id: $p.group_id})
@@ -167,7 +171,7 @@ class History(Base):
         """See HistoryStore."""
         rows = await self._run(_CITATIONS, group_id=group_id, uuids=sorted(set(episode_uuids)))
         return {
-            row[0]: Citation(row[0], row[1], Source(row[2]), row[3], row[4])
+            row[0]: Citation(row[0], row[1] or None, Source(row[2]), row[3] or None, row[4])
             for row in whole(rows, _CITATION_OPTIONAL)
         }
 
@@ -209,12 +213,14 @@ class History(Base):
 
     async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
         """See HistoryStore."""
-        rows = await self._run(_TRACES, group_id=group_id, uuid=episode_uuid)
-        if not rows:
-            return EpisodeTraces((), ())
-        slots, entities = rows[0]
-        found = sorted(map(entity_of, whole(entities)), key=lambda entity: entity.uuid)
-        return EpisodeTraces(tuple(sorted(set(slots))), tuple(found))
+        told = await self._run(_TOLD, group_id=group_id, uuid=episode_uuid)
+        uuids = [uuid for (facts,) in told for uuid in facts]
+        closed = [row[0] for row in await self._run(_CLOSED, group_id=group_id, uuid=episode_uuid)]
+        slots = await self._run(_SLOTS_OF_FACTS, group_id=group_id, uuids=uuids + closed)
+        slots += await self._run(_SLOTS_OF_REMOVED, group_id=group_id, uuids=uuids)
+        named = await self._run(_NAMED, group_id=group_id, uuid=episode_uuid)
+        found = sorted(map(entity_of, whole(named)), key=lambda entity: entity.uuid)
+        return EpisodeTraces(tuple(sorted({row[0] for row in slots if row[0]})), tuple(found))
 
     async def unheld(
         self, group_id: str, entity_uuids: Collection[str], episode_uuid: str, fact_uuids: Collection[str]

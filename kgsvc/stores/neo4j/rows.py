@@ -11,7 +11,18 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kgsvc.domain.items import CRASH, ItemState, ItemStatus, QueuedItem, Step
-from kgsvc.domain.model import Closure, Entity, Episode, Evidence, Fact, FactKind, Polarity, RoleType, Source
+from kgsvc.domain.model import (
+    Closure,
+    Entity,
+    Episode,
+    Evidence,
+    Fact,
+    FactKind,
+    Polarity,
+    RoleType,
+    Source,
+    SummaryPart,
+)
 from kgsvc.domain.ontology import labels_of
 from kgsvc.domain.usage import FREE, Usage
 
@@ -29,7 +40,7 @@ EPISODE = (
 EPISODE_OPTIONAL = frozenset({6, 7, 8, 9})
 ENTITY = (
     "n.uuid, n.group_id, n.name, n.created_ms, n.summary, n.attributes, n.labels, n.source_episode_uuid,"
-    " n.updated_ms, n.stamps"
+    " n.updated_ms, n.stamps, coalesce(n.summary_parts, '[]')"
 )
 FACT = (
     "r.uuid, r.group_id, r.name, r.fact, r.source_uuid, r.target_uuid, r.source_name, r.target_name, r.slot,"
@@ -43,7 +54,7 @@ SET_ENTITY = """
     SET n.name = row[1], n.summary = row[2], n.attributes = row[3], n.labels = row[4][0],
         n.source_episode_uuid = row[5], n.created_ms = row[6],
         n.created_at = CASE WHEN row[7] IS NOT NULL THEN datetime({epochMillis: row[7]}) END,
-        n.updated_ms = row[8], n.stamps = row[9]
+        n.updated_ms = row[8], n.stamps = row[9], n.summary_parts = row[10]
     """
 SET_FACT = """
     SET r.source_uuid = row[1], r.target_uuid = row[2], r.name = row[3], r.fact = row[4],
@@ -99,7 +110,7 @@ def episode_of(row: Row, max_chars: int | None = None) -> Episode:
 
 def entity_of(row: Row) -> Entity:
     """An entity from ENTITY columns."""
-    uuid, group_id, name, created_ms, summary, attributes, labels, episode_uuid, updated_ms, stamps = row
+    uuid, group_id, name, created_ms, summary, attributes, labels, episode_uuid, updated_ms = row[:9]
     return Entity(
         uuid=uuid,
         group_id=group_id,
@@ -110,7 +121,8 @@ def entity_of(row: Row) -> Entity:
         labels=tuple(labels),
         source_episode_uuid=episode_uuid,
         updated_ms=updated_ms,
-        stamps=_mapping(stamps),
+        stamps=_mapping(row[9]),
+        summary_parts=() if row[10] == "[]" else tuple(SummaryPart(*part) for part in json.loads(row[10])),
     )
 
 
@@ -127,6 +139,9 @@ def entity_row(entity: Entity) -> list[Any]:
         calendar(entity.created_ms),
         entity.updated_ms,
         _text(entity.stamps),
+        json.dumps(
+            [[part.start_ms, part.key, part.text] for part in entity.summary_parts], ensure_ascii=False
+        ),
     ]
 
 
