@@ -74,7 +74,7 @@ class Adopter:
         return done
 
     async def _write_entities(self, group_id: str, entities: Sequence[Entity]) -> None:
-        vectors = await self._vectors({e.uuid: e.name for e in entities})
+        vectors = await self._vectors(group_id, {e.uuid: e.name for e in entities})
         keys = {name_key(entity.name) for entity in entities}
         while True:
             view = await self._store.names(group_id, keys)
@@ -91,7 +91,7 @@ class Adopter:
                 return
 
     async def _write_facts(self, group_id: str, facts: Sequence[ForeignFact]) -> None:
-        vectors = await self._vectors({f.uuid: f.fact for f in facts})
+        vectors = await self._vectors(group_id, {f.uuid: f.fact for f in facts})
         while True:
             view = await self._store.names(group_id, ())
             delta = GraphDelta(
@@ -111,8 +111,8 @@ class Adopter:
             return False
         return True
 
-    async def _vectors(self, texts: dict[str, str]) -> dict[str, bytes]:
+    async def _vectors(self, group_id: str, texts: dict[str, str]) -> dict[str, bytes]:
         if self._embedder is None:
             return {}
-        made = await self._embedder.vectors(set(texts.values()))
+        made = await self._embedder.vectors(set(texts.values()), group_id)
         return {uuid: made[text] for uuid, text in texts.items()}

@@ -18,7 +18,7 @@ from kgsvc.domain.items import ItemState, Lease, QueuedItem, Transition
 from kgsvc.domain.plan import plan, statements_of
 from kgsvc.domain.settling import settle, slots_of
 from kgsvc.ingestion.embedding import CachingEmbedder
-from kgsvc.ingestion.resolving import Resolving
+from kgsvc.ingestion.resolving import Found, Resolving
 from kgsvc.ingestion.stages import Stage, encode
 from kgsvc.ingestion.summarising import SummaryStore, summarised
 from kgsvc.llm.protocol import Resolver
@@ -100,8 +100,8 @@ class Committer:
         if batch.is_decided:
             return names
         found = await self._resolving.decide(lease.group_id, batch.items, names, batch.decisions)
-        if found.asked.names or found.asked.facts:
-            await self._keep(lease, batch.works, found.asked)
+        if found.asked.names or found.asked.facts or found.usage:
+            await self._keep(lease, batch.works, found)
         before = keys_of(batch.items) | batch.decisions.keys
         batch.decisions = batch.decisions.with_more(found.by_rule).with_more(found.asked)
         batch.is_decided = True
@@ -111,8 +111,8 @@ class Committer:
         meant = {uuid: found.entities[uuid] for uuid in batch.decisions.uuids & found.entities.keys()}
         return replace(names, by_uuid={**meant, **names.by_uuid})
 
-    async def _keep(self, lease: Lease, works: Sequence[Work], asked: Decisions) -> None:
-        now_ms = self._clock.now_ms()
+    async def _keep(self, lease: Lease, works: Sequence[Work], found: Found) -> None:
+        now_ms, asked, share = self._clock.now_ms(), found.asked, found.usage.share(len(works))
         costly = self._embedder is not None and self._embedder.costs_model_calls
         transitions: list[Transition] = []
         for work in works:
@@ -123,7 +123,7 @@ class Committer:
             work.stage = replace(stage, names={**stage.names, **names}, facts={**stage.facts, **facts})
             kept = work.stage if costly else replace(work.stage, vectors=None, space="")
             state = ItemState.EMBEDDED if costly else ItemState.EXTRACTED
-            transitions.append(Transition(uuid, state, now_ms, stage=encode(kept)))
+            transitions.append(Transition(uuid, state, now_ms, stage=encode(kept), usage=share))
         await self._store.save_transitions(lease, transitions)
 
     async def _plan(self, lease: Lease, batch: _Batch) -> tuple[GraphDelta, Guard]:
@@ -170,7 +170,7 @@ class Committer:
         wanted = {fact.uuid: fact.fact for fact in delta.facts if fact.uuid not in stored}
         wanted |= {e.uuid: e.name for e in delta.entities if named.get(e.uuid) != e.name}
         missing = set(wanted.values()) - known.keys()
-        extra = await self._embedder.vectors(missing) if missing else {}
+        extra = await self._embedder.vectors(missing, delta.group_id) if missing else {}
         return {uuid: known[text] if text in known else extra[text] for uuid, text in wanted.items()}
 
 

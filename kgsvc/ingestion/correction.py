@@ -96,7 +96,8 @@ class Corrections:
             facts=tuple(facts.values()),
             episode_edges={uuid: tuple(sorted({*edges, new.uuid})) for uuid, edges in told.items()},
             vectors=await self._vectors(
-                {uuid: fact.fact for uuid, fact in facts.items() if fact.created_ms == system_ms}
+                old.group_id,
+                {uuid: fact.fact for uuid, fact in facts.items() if fact.created_ms == system_ms},
             ),
             space=self._embedder.space if self._embedder else "",
             claim=claim,
@@ -123,11 +124,11 @@ class Corrections:
             await self._store.apply(delta, Guard(head.rev, head.epoch))
         return Corrected(fact.uuid, fact)
 
-    async def _vectors(self, texts: dict[str, str]) -> dict[str, bytes]:
+    async def _vectors(self, group_id: str, texts: dict[str, str]) -> dict[str, bytes]:
         if self._embedder is None:
             return {}
         try:
-            vectors = await self._embedder.vectors(set(texts.values()))
+            vectors = await self._embedder.vectors(set(texts.values()), group_id)
         except StepError as error:
             raise EmbedderUnavailable("the fact could not be embedded; nothing was written") from error
         return {uuid: vectors[text] for uuid, text in texts.items()}

@@ -11,17 +11,19 @@ from kgsvc.domain.decisions import Decisions
 from kgsvc.domain.delta import NameView
 from kgsvc.domain.entities import BatchItem
 from kgsvc.domain.model import Entity
+from kgsvc.domain.usage import FREE, Usage
 from kgsvc.llm.protocol import Resolver
 from kgsvc.stores.protocol import CandidateStore
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What follows by rule, what a model decided, and the entities that were looked at, by uuid."""
+    """What follows by rule, what a model decided and cost, and the entities that were looked at, by uuid."""
 
     by_rule: Decisions = field(default_factory=Decisions)
     asked: Decisions = field(default_factory=Decisions)
     entities: Mapping[str, Entity] = field(default_factory=dict)
+    usage: Usage = FREE
 
 
 class Resolving:
@@ -52,4 +54,4 @@ class Resolving:
         if request is None:
             return Found(by_rule, entities=found.entities)
         answer = await self._resolver.resolve(request)
-        return Found(by_rule, inquiry.decisions(answer.resolutions), found.entities)
+        return Found(by_rule, inquiry.decisions(answer.resolutions), found.entities, answer.usage)

@@ -45,7 +45,7 @@ class Describer:
             entities = [names[uuid] for uuid in draft.hubs if uuid in names]
             own = [facts[uuid] for uuid in draft.facts if uuid in facts]
             told.append(await self._gist(group_id, draft, entities, own))
-        return await self._with_vectors(drafts, told)
+        return await self._with_vectors(group_id, drafts, told)
 
     async def _gist(self, group_id: str, draft: Draft, hubs: Sequence[Entity], facts: Sequence[Fact]) -> Gist:
         plain = Gist(name_of([hub.name for hub in hubs]), summary_of(fact.fact for fact in facts))
@@ -57,10 +57,12 @@ class Describer:
             log.warning("a community is summarised without a model: %s", error, extra={"group_id": group_id})
             return plain
 
-    async def _with_vectors(self, drafts: Sequence[Draft], told: Sequence[Gist]) -> list[Described]:
+    async def _with_vectors(
+        self, group_id: str, drafts: Sequence[Draft], told: Sequence[Gist]
+    ) -> list[Described]:
         if self._embedder is None:
             return [Described(d.uuid, gist.name, gist.summary) for d, gist in zip(drafts, told, strict=True)]
-        vectors = await self._embedder.vectors({gist.name for gist in told if gist.name})
+        vectors = await self._embedder.vectors({gist.name for gist in told if gist.name}, group_id)
         space = self._embedder.space
         return [
             Described(d.uuid, gist.name, gist.summary, vectors.get(gist.name), space)
