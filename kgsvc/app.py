@@ -34,6 +34,7 @@ from kgsvc.ingestion.commit import Committer
 from kgsvc.ingestion.communities.builder import CommunityBuilder
 from kgsvc.ingestion.communities.describing import Describer
 from kgsvc.ingestion.communities.detection import Louvain
+from kgsvc.ingestion.communities.following import Follower
 from kgsvc.ingestion.embedding import CachingEmbedder
 from kgsvc.ingestion.ontologies import Ontologies
 from kgsvc.ingestion.pipeline import Pipeline, PipelineSettings
@@ -278,6 +279,8 @@ async def _start_worker(
     )
     builds = BuildDispatcher(store, builder, RetryPolicy(queue, rng), activity, queue, clock, owner_id)
     _background(stack, builds.run(), "builds of communities")
+    if settings.communities.follow:
+        _background(stack, Follower(store, activity, clock).run(), "communities that follow")
 
 
 async def _start_server(

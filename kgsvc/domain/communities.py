@@ -137,6 +137,15 @@ class CommunityPage:
     more: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """A group whose facts have changed since its communities were last looked after."""
+
+    group_id: str
+    build_id: str  # of its communities
+    rev: int  # up to which changes were followed
+
+
 def community_uuid(group_id: str, build_id: str, members: Collection[str]) -> str:
     """The uuid of a community: the same whenever the same build finds the same members."""
     return mint("community", group_id, digest(build_id, sorted(members)))

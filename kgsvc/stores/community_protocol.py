@@ -7,10 +7,11 @@ deleted group had is gone: its builds are not found, and a lease on one is lost.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from kgsvc.domain.communities import (
+    Behind,
     BuildLease,
     BuildRequest,
     BuildWork,
@@ -83,8 +84,22 @@ class DraftStore(Protocol):
         before is removed afterwards, which the next `publish` of the group catches up on. LeaseLost."""
 
 
-class CommunityStore(BuildStore, DraftStore, Protocol):
-    """Both, and reading the result."""
+class FollowStore(Protocol):
+    """Communities that follow the graph between two builds."""
+
+    async def behind(self, limit: int) -> list[Behind]:
+        """Groups with communities that have changed since, by group_id. After a publication: every one."""
+
+    async def placements(self, group_id: str, uuids: Collection[str]) -> dict[str, str]:
+        """The communities, published last, of those of these entities that are in one."""
+
+    async def join(self, behind: Behind, upto_rev: int, members: Mapping[str, str]) -> bool:
+        """Add entities (keys) to communities, and note that changes are followed up to `upto_rev`; False,
+        and nothing is written, when the group is no longer as `behind` says. Who is gone is passed over."""
+
+
+class CommunityStore(BuildStore, DraftStore, FollowStore, Protocol):
+    """All of it, and reading the result."""
 
     async def communities(self, group_id: str, limit: int, after: str, build_id: str | None) -> CommunityPage:
         """Up to `limit` communities by uuid behind `after`, of the build that was published last. When that

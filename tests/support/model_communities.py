@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kgsvc.domain.communities import (
+    Behind,
     BuildLease,
     BuildRequest,
     BuildState,
@@ -175,7 +176,8 @@ class ModelCommunities(ModelHistory):
 
     async def publish(self, lease: BuildLease, now_ms: int) -> None:
         self._building(lease).become(BuildState.COMPLETED, now_ms)
-        self._peek(lease.group_id).current_build = lease.build_id
+        group = self._peek(lease.group_id)
+        group.current_build, group.followed_rev = lease.build_id, 0
 
     async def communities(self, group_id: str, limit: int, after: str, build_id: str | None) -> CommunityPage:
         group = self._peek(group_id)
@@ -184,6 +186,38 @@ class ModelCommunities(ModelHistory):
         build = self._builds(group)[group.current_build]
         rows = [_community(group, build, uuid) for uuid in sorted(build.drafts) if uuid > after]
         return CommunityPage(group.current_build, tuple(rows[:limit]), len(rows) > limit)
+
+
+class ModelFollowing(ModelCommunities):
+    """Communities that follow the graph."""
+
+    async def behind(self, limit: int) -> list[Behind]:
+        found = [
+            Behind(group.group_id, group.current_build, group.followed_rev)
+            for _, group in sorted(self._groups.items())
+            if group.current_build is not None and group.followed_rev < group.rev
+        ]
+        return found[:limit]
+
+    async def placements(self, group_id: str, uuids: Collection[str]) -> dict[str, str]:
+        group = self._peek(group_id)
+        if group.current_build is None:
+            return {}
+        drafts = self._builds(group)[group.current_build].drafts.values()
+        placed = {member: draft.uuid for draft in drafts for member in draft.members}
+        return {uuid: placed[uuid] for uuid in uuids if uuid in placed and uuid in group.entities}
+
+    async def join(self, behind: Behind, upto_rev: int, members: Mapping[str, str]) -> bool:
+        group = self._peek(behind.group_id)
+        if (group.current_build, group.followed_rev) != (behind.build_id, behind.rev):
+            return False
+        group.followed_rev = upto_rev
+        drafts = self._builds(group)[behind.build_id].drafts
+        for entity, community in members.items():
+            if entity in group.entities and community in drafts:
+                draft = drafts[community]
+                drafts[community] = replace(draft, members=tuple(sorted({*draft.members, entity})))
+        return True
 
 
 def _work(build: Build) -> BuildWork:

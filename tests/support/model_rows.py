@@ -146,6 +146,7 @@ class Group:
     vectors: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     builds: dict[str, Any] = field(default_factory=dict)  # see model_communities.py
     current_build: str | None = None
+    followed_rev: int = 0
 
     @property
     def head(self) -> GroupHead:

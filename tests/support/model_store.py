@@ -13,11 +13,11 @@ from kgsvc.domain.similarity import name_tokens
 from kgsvc.domain.usage import FREE
 from kgsvc.stores.protocol import WHOLE, Changes, EpisodeCut, GroupDump, IndexedFact, StoreInfo
 from tests.support.model_candidates import ModelCandidates
-from tests.support.model_communities import ModelCommunities
+from tests.support.model_communities import ModelFollowing
 from tests.support.model_rows import GROUP_DELETED, Answer, Group
 
 
-class ModelGraph(ModelCommunities, ModelCandidates):
+class ModelGraph(ModelFollowing, ModelCandidates):
     """Reading the context of a plan, writing its delta."""
 
     async def names(self, group_id: str, name_keys: Collection[str], uuids: Collection[str] = ()) -> NameView:

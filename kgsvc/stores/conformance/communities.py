@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid as uuids
 
 from kgsvc.domain.communities import (
+    Behind,
     BuildLease,
     BuildRequest,
     BuildState,
@@ -201,6 +202,38 @@ async def the_last_publication_is_listed(store: Store, group_id: str) -> None:
     await _drafted(store, lease, (bob.uuid,))
     await store.fail_build(lease, "no luck", LATER, None)
     equal(await _names(store, group_id), before, "communities: after a failed build")
+
+
+async def newcomers_join_once(store: Store, group_id: str) -> None:
+    """A group with communities is behind until its changes are followed; entities are added under what was
+    seen, once; a publication begins anew."""
+    ada, bob = await pair(store, group_id)
+    first = await _published(store, group_id, (ada.uuid,))
+    home = f"{first.build_id[:8]}-0"
+    now = (await store.heads([group_id]))[group_id]
+    seen = present(await _behind(store, group_id), "behind: after a publication")
+    equal((seen.build_id, seen.rev), (first.build_id, 0), "behind")
+    equal(await store.placements(group_id, [ada.uuid, bob.uuid, "x"]), {ada.uuid: home}, "placements")
+    expect(await store.join(seen, now.rev, {bob.uuid: home, "x": home, ada.uuid: "x"}), "join: as just seen")
+    equal(await _behind(store, group_id), None, "behind: of a group that was followed")
+    equal((await _names(store, group_id))[0][2], (ada.uuid, bob.uuid), "communities: after a join")
+    cy = entity(group_id, "n-cy", "Cy")
+    head = await write(store, group_id, entities=(cy,))
+    later = present(await _behind(store, group_id), "behind: after a change")
+    equal(later.rev, now.rev, "behind: revision")
+    expect(not await store.join(seen, head.rev + 1, {cy.uuid: home}), "join: of an older sight")
+    second = await _published(store, group_id, (ada.uuid,))
+    expect(not await store.join(later, head.rev, {cy.uuid: home}), "join: to communities of an earlier build")
+    equal(await store.placements(group_id, [bob.uuid, cy.uuid]), {}, "placements: in a later build")
+    anew = present(await _behind(store, group_id), "behind: after the next publication")
+    equal((anew.build_id, anew.rev), (second.build_id, 0), "behind: after the next publication")
+    await store.delete_group(group_id, LATER)
+    equal(await _behind(store, group_id), None, "behind: of a deleted group")
+    expect(not await store.join(anew, head.rev, {}), "join: in a deleted group")
+
+
+async def _behind(store: Store, group_id: str) -> Behind | None:
+    return next((each for each in await store.behind(MANY) if each.group_id == group_id), None)
 
 
 async def links_are_read_by_revision(store: Store, group_id: str) -> None:

@@ -17,13 +17,14 @@ from kgsvc.domain.communities import (
     Link,
     Links,
 )
-from kgsvc.stores.embedded.builds import Builds, held
+from kgsvc.stores.embedded.builds import held
+from kgsvc.stores.embedded.following import Following
 from kgsvc.stores.embedded.groups import find_group, take_ids
 from kgsvc.stores.embedded.rows import json_list
 from kgsvc.stores.embedded.sql import all_rows, first_row, one_row
 
 
-class Communities(Builds):
+class Communities(Following):
     """CommunityStore."""
 
     async def links(self, group_id: str, at_ms: int, after_rev: int, limit: int) -> Links:
@@ -196,7 +197,7 @@ def _publish(db: apsw.Connection, lease: BuildLease, now_ms: int) -> int:
     db.execute(
         """
         INSERT INTO community_current (gid, build_id) VALUES (?, ?)
-        ON CONFLICT (gid) DO UPDATE SET build_id = excluded.build_id
+        ON CONFLICT (gid) DO UPDATE SET build_id = excluded.build_id, followed_rev = 0
         """,
         (gid, lease.build_id),
     )

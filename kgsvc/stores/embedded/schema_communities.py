@@ -15,7 +15,9 @@ CREATE TABLE community_builds (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX community_builds_open ON community_builds (gid) WHERE next_ms IS NOT NULL;
 CREATE INDEX community_builds_due ON community_builds (next_ms) WHERE next_ms IS NOT NULL;
-CREATE TABLE community_current (gid INTEGER PRIMARY KEY, build_id TEXT NOT NULL) STRICT;
+CREATE TABLE community_current (
+    gid INTEGER PRIMARY KEY, build_id TEXT NOT NULL, followed_rev INTEGER NOT NULL DEFAULT 0
+) STRICT;
 CREATE TABLE communities (
     id INTEGER PRIMARY KEY, gid INTEGER NOT NULL, build_id TEXT NOT NULL, uuid TEXT NOT NULL,
     name TEXT NOT NULL DEFAULT '', summary TEXT NOT NULL DEFAULT '', created_ms INTEGER NOT NULL,

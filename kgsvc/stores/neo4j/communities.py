@@ -20,7 +20,8 @@ from kgsvc.domain.communities import (
     Links,
     membership_uuid,
 )
-from kgsvc.stores.neo4j.builds import HELD_BUILD, Builds
+from kgsvc.stores.neo4j.builds import HELD_BUILD
+from kgsvc.stores.neo4j.following import Following
 from kgsvc.stores.neo4j.rows import NEVER, calendar
 
 _BATCH = 100
@@ -131,8 +132,8 @@ _PUBLISH: LiteralString = (
         SET d:Community
         REMOVE d:KgDraft
     }
-    SET g.communities = $p.build_id, b.state = 'completed', b.owner_id = null, b.next_ms = null,
-        b.reason = null, b.updated_ms = $p.now_ms
+    SET g.communities = $p.build_id, g.followed_rev = 0
+    SET b.state = 'completed', b.owner_id = null, b.next_ms = null, b.reason = null, b.updated_ms = $p.now_ms
     RETURN b.build_id
     """
 )
@@ -176,7 +177,7 @@ _LIST: LiteralString = """
     """
 
 
-class Communities(Builds):
+class Communities(Following):
     """CommunityStore."""
 
     async def links(self, group_id: str, at_ms: int, after_rev: int, limit: int) -> Links:

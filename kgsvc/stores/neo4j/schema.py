@@ -102,5 +102,16 @@ _CLOSURES: tuple[LiteralString, ...] = (
     " ON (k.group_id, k.epoch, k.entity_uuid)",
 )
 
-MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (_FIRST, _NAMES, _COMMUNITIES, _NAME_TOKENS, _CLOSURES)
+_FOLLOWING: tuple[LiteralString, ...] = (
+    "CREATE INDEX kgsvc_group_communities IF NOT EXISTS FOR (g:KgGroup) ON (g.communities)",
+)
+
+MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
+    _FIRST,
+    _NAMES,
+    _COMMUNITIES,
+    _NAME_TOKENS,
+    _CLOSURES,
+    _FOLLOWING,
+)
 SCHEMA_VERSION = len(MIGRATIONS)
