@@ -2,7 +2,7 @@
 
     python -m bench.model_cost --neo4j "URI;PASSWORD" [--episodes 100] [--seed 7] [--out FILE]
 
-One run, one Neo4j (any content, each program in a group of its own), one scripted model that reads without a
+One run, one Neo4j (idle; each program has a group of its own), one scripted model that reads without a
 mistake (bench/perfect_reader.py), one embedder (hashed words). Graphiti takes the episodes one by one; kgsvc
 takes them from one stream, and in another group one by one, each awaited: its dearest case. Graphiti speaks
 through its client for OpenAI-compatible servers, without entity types, each episode with its last ten before.
@@ -18,6 +18,7 @@ import tempfile
 import uuid
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from neo4j import AsyncGraphDatabase
@@ -25,7 +26,7 @@ from neo4j import AsyncGraphDatabase
 from bench.graphiti_side import graphiti_ingests
 from bench.perfect_reader import Call, PerfectReader
 from bench.planted import Corpus, Line, corpus
-from bench.planted_check import Counts, compare
+from bench.planted_check import Finding, compare
 from kgsvc.v1 import types_pb2 as typ
 from tests.support.client import Client, is_completed, message
 from tests.support.scripted_openai import ScriptedOpenAI
@@ -56,7 +57,7 @@ async def kgsvc_ingests(client: Client, group: str, lines: Sequence[Line], strea
 
 async def measure(
     uri: str, password: str, planted: Corpus, reader: PerfectReader, folder: Path
-) -> dict[str, Counts]:
+) -> dict[str, Finding]:
     """What the graph of each run holds; the reader has noted its calls."""
     groups = {phase: f"cost-{uuid.uuid4()}" for phase in (GRAPHITI, STREAM, SINGLE)}
     settings = {
@@ -96,7 +97,7 @@ def costs(calls: Sequence[Call], episodes: int) -> dict[str, dict[str, dict[str,
     return found
 
 
-def tables(spent: Costs, graphs: dict[str, Counts]) -> str:
+def tables(spent: Costs, graphs: dict[str, Finding]) -> str:
     """Both comparisons in Markdown."""
     lines = [
         "| run | kind of call | calls an episode | prompt tokens | completion tokens | schema tokens |",
@@ -110,8 +111,8 @@ def tables(spent: Costs, graphs: dict[str, Counts]) -> str:
                 f" | {entry['completion']:,.0f} | {entry['schema']:,.0f} |"
             )
     lines += ["", "| the graph | " + " | ".join(graphs) + " |", "|---|" + "---|" * len(graphs)]
-    for name in next(iter(graphs.values())):
-        lines.append(f"| {name} | " + " | ".join(f"{counts[name]:,}" for counts in graphs.values()) + " |")
+    for name in next(iter(graphs.values())).counts:
+        lines.append(f"| {name} | " + " | ".join(f"{each.counts[name]:,}" for each in graphs.values()) + " |")
     return "\n".join(lines)
 
 
@@ -121,7 +122,7 @@ def main() -> None:
     parser.add_argument("--neo4j", required=True, help="URI;PASSWORD of an idle server")
     parser.add_argument("--episodes", type=int, default=100)
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--out", type=Path, help="also write the figures as JSON")
+    parser.add_argument("--out", type=Path, help="JSON: the figures, and what is wrong in each graph")
     options = parser.parse_args()
     uri, _, password = options.neo4j.partition(";")
     planted = corpus(options.episodes, options.seed)
@@ -135,7 +136,8 @@ def main() -> None:
     spent = costs(reader.calls, options.episodes)
     print(tables(spent, graphs))
     if options.out:
-        options.out.write_text(json.dumps({"costs": spent, "graphs": graphs}, indent=1) + "\n")
+        found = {phase: asdict(graph) for phase, graph in graphs.items()}
+        options.out.write_text(json.dumps({"costs": spent, "graphs": found}, indent=1) + "\n")
     sys.exit(1 if reader.surprises else 0)
 
 

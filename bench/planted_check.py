@@ -14,7 +14,7 @@ from typing import Any
 
 from neo4j import AsyncDriver
 
-from bench.planted import Corpus, PlantedFact
+from bench.planted import Corpus, PlantedFact, Thing
 
 _ENTITIES = "MATCH (n:Entity {group_id: $group}) RETURN n.name AS name"
 _EPISODES = "MATCH (e:Episodic {group_id: $group}) RETURN e.uuid AS uuid, e.content AS content"
@@ -24,6 +24,14 @@ _FACTS = """
         r.valid_at AS valid_at, r.invalid_at AS invalid_at, r.expired_at AS expired_at
     """
 Counts = dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Figures of a graph by what they count, and what is wrong in words."""
+
+    counts: Counts
+    notes: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +47,15 @@ class Row:
     current: bool
 
 
-async def compare(driver: AsyncDriver, group: str, corpus: Corpus) -> Counts:
-    """Figures of the group's graph by what they count."""
+async def compare(driver: AsyncDriver, group: str, corpus: Corpus) -> Finding:
+    """What the group's graph is like."""
     names = [record["name"] for record in await _read(driver, _ENTITIES, group)]
     bodies = {record["uuid"]: record["content"] for record in await _read(driver, _EPISODES, group)}
     found = await _read(driver, _FACTS, group)
     rows = [_row(record, bodies) for record in found if not _is_merged(record)]
-    return {"episodes stored": len(bodies), **_entities(names, corpus), **_facts(rows, corpus)}
+    of = _by_fact(rows, corpus)
+    counts = {"episodes stored": len(bodies), **_entities(names, corpus), **_facts(rows, of, corpus)}
+    return Finding(counts, [*_twice(names, corpus), *_wrong(of, corpus)])
 
 
 async def _read(driver: AsyncDriver, query: str, group: str) -> list[dict[str, Any]]:
@@ -87,12 +97,35 @@ def _entities(names: Sequence[str], corpus: Corpus) -> Counts:
     }
 
 
-def _facts(rows: Sequence[Row], corpus: Corpus) -> Counts:
+def _by_fact(rows: Sequence[Row], corpus: Corpus) -> dict[int, list[Row]]:
     of: defaultdict[int, list[Row]] = defaultdict(list)
     for row in rows:
         fact = corpus.told(row.text)
         if fact is not None and _ends_fit(row, fact, corpus):
             of[fact.id].append(row)
+    return of
+
+
+def _twice(names: Sequence[str], corpus: Corpus) -> list[str]:
+    spelled: defaultdict[Thing | None, list[str]] = defaultdict(list)
+    for name in names:
+        spelled[corpus.thing(name)].append(name)
+    return [f"several entities: {', '.join(sorted(same))}" for same in spelled.values() if len(same) > 1]
+
+
+def _wrong(of: dict[int, list[Row]], corpus: Corpus) -> list[str]:
+    """Facts that hold and have other than one current row and no ended one, or the reverse."""
+    notes = []
+    for fact in corpus.facts.values():
+        rows, should = of[fact.id], fact.end is None
+        standing = [row for row in rows if row.current]
+        if len(standing) != should or (should and len(rows) > 1):
+            shown = "; ".join(f"[{'current' if row.current else 'ended'}] {row.text}" for row in rows)
+            notes.append(f"{'holds' if should else 'is over'}: {shown or 'nothing'}")
+    return notes
+
+
+def _facts(rows: Sequence[Row], of: dict[int, list[Row]], corpus: Corpus) -> Counts:
     current = [fact for fact in corpus.facts.values() if fact.end is None]
     former = [fact for fact in corpus.facts.values() if fact.end is not None]
     closed = [fact for fact in former if of[fact.id] and not any(row.current for row in of[fact.id])]
