@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kgsvc.domain.default_ontology import DEFAULT
 from kgsvc.domain.model import FactKind
@@ -204,3 +206,19 @@ BOMB = "a: &a [x, x]\nb: &b [*a, *a]\n"
 )
 def test_what_could_harm_is_refused(text: str, told: str) -> None:
     assert problems(text) == [told]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, len(WHOLE)), st.integers(0, 30), st.text("{}[]:,-#&*!|>'\"%@`? \n\tab1é\ufeff", max_size=6)
+)
+def test_whatever_is_typed_is_read_or_refused_with_a_line(at: int, cut: int, typed: str) -> None:
+    """What is read can be written and read again."""
+    text = WHOLE[:at] + typed + WHOLE[at + cut :]
+    found, lines = None, []
+    try:
+        found = read(text)
+    except OntologyError as error:
+        lines = [problem.line for problem in error.problems] or [0]
+    assert all(1 <= line <= text.count("\n") + 2 for line in lines)
+    assert found is None or read(write(found)) == found
