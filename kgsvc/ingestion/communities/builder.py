@@ -15,7 +15,7 @@ from kgsvc.ingestion.communities.drafting import Graph, drafts_of, give_to_model
 from kgsvc.ingestion.communities.settings import CommunitySettings
 from kgsvc.stores.community_protocol import DraftStore
 
-_LINKS_A_PAGE = 5_000
+_LINKS_A_PAGE = 2_000
 _MEMBERS_A_WRITE = 1_000
 _DRAFTS_A_WRITE = 200
 _DESCRIBED_AT_ONCE = 25

@@ -26,6 +26,7 @@ from kgsvc.stores.conformance.samples import (
     write,
 )
 from kgsvc.stores.embedded import EmbeddedStore
+from kgsvc.stores.embedded.schema import SCHEMA_VERSION
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -131,7 +132,7 @@ async def test_everything_is_there_after_a_restart(tmp_path: Path, store: Embedd
     await store.close()
     assert os.listdir(tmp_path) == ["kgsvc.db"], "the log is not merged by close"
     again = await EmbeddedStore.open(tmp_path)
-    assert await again.migrate() == 1
+    assert await again.migrate() == SCHEMA_VERSION
     after = (await again.dump("g"), await again.receipt(receipt.receipt_id), await again.depth())
     assert after == before
     assert await again.renew([lease]) == ["g"]
