@@ -64,6 +64,18 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class MergeRecord:
+    """One entity went into another; `data` is what is needed to take that back (domain.merging)."""
+
+    merge_id: str
+    group_id: str
+    merged_uuid: str
+    kept_uuid: str
+    created_ms: int
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
 class GraphDelta:
     """One atomic change of a group's graph. Rows are whole: the store writes them as they are.
 
@@ -80,9 +92,10 @@ class GraphDelta:
     episode_edges: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # episode -> fact uuids: set
     remove_facts: tuple[FactTombstone, ...] = ()  # delete if there, leave the tombstone
     remove_episodes: tuple[str, ...] = ()  # delete with its MENTIONS, its item and its receipt's claim
-    remove_entities: tuple[
-        str, ...
-    ] = ()  # delete with names, MENTIONS and vector; no fact may be left on them
+    remove_mentions: tuple[tuple[str, str], ...] = ()  # (episode, entity): delete if there
+    merges: tuple[MergeRecord, ...] = ()  # insert
+    remove_merges: tuple[str, ...] = ()  # by merge_id: delete if there
+    remove_entities: tuple[str, ...] = ()  # delete with names, MENTIONS, vector; no fact may be left on them
     vectors: Mapping[str, bytes] = field(default_factory=dict)  # fact or entity uuid -> float32 little-endian
     space: str = ""  # of `vectors`
     transitions: tuple[Transition, ...] = ()

@@ -7,7 +7,9 @@ from typing import Protocol, TypeVar
 
 from kgsvc.domain.errors import Conflict, NotFound, Violation
 from kgsvc.domain.model import Entity, Fact
-from kgsvc.stores.protocol import GraphStore
+from kgsvc.stores.protocol import GraphStore, ReadStore
+
+_MERGES = 100  # that are followed one after another
 
 
 class Grouped(Protocol):
@@ -37,9 +39,15 @@ async def fact(store: GraphStore, uuid: str, group_id: str | None) -> Fact:
     return found
 
 
-async def entity(store: GraphStore, uuid: str, group_id: str | None) -> Entity:
-    """The entity with this uuid. Raises NotFound, Conflict, StoreUnavailable."""
-    found = the_one(await store.entity(uuid, group_id), "an entity")
-    if found is None:
-        raise NotFound("there is no entity with this uuid")
-    return found
+async def entity(store: ReadStore, uuid: str, group_id: str | None) -> Entity:
+    """The entity with this uuid, or the one that it was merged into. Raises NotFound, Conflict,
+    StoreUnavailable."""
+    for _ in range(_MERGES):
+        found = the_one(await store.entity(uuid, group_id), "an entity")
+        if found is not None:
+            return found
+        record = the_one(await store.merged(uuid, group_id), "an entity")
+        if record is None:
+            break
+        uuid, group_id = record.kept_uuid, record.group_id
+    raise NotFound("there is no entity with this uuid")

@@ -64,16 +64,21 @@ async def view_of(store: HistoryStore, entity: Entity, extent: Extent) -> Entity
         says = f"the bodies of these episodes have more than {extent.max_bytes} bytes; ask for fewer"
         raise LimitExceeded(says, [Violation("max_episodes", says)])
     facts = await store.entity_facts(group_id, uuid, extent.facts, extent.current_ms)
-    names = await store.entity_names(group_id, uuid, _ALIASES + 1)
     edges = await store.episode_edges(group_id, [episode.uuid for episode in naming.latest])
     return EntityView(
         entity,
-        tuple(name for name in names if name != name_key(entity.name))[:_ALIASES],
+        await aliases_of(store, entity),
         tuple(await cited(store, group_id, facts)),
         naming.latest,
         edges,
         await _chain(store, entity, naming, edges),
     )
+
+
+async def aliases_of(store: HistoryStore, entity: Entity) -> tuple[str, ...]:
+    """Other names that lead to the entity, normalised; the first 1,000. Raises StoreUnavailable."""
+    names = await store.entity_names(entity.group_id, entity.uuid, _ALIASES + 1)
+    return tuple(name for name in names if name != name_key(entity.name))[:_ALIASES]
 
 
 async def _chain(

@@ -16,7 +16,7 @@ from typing import Generic, Protocol, TypeVar
 
 from kgsvc.domain.candidates import CandidateQuery, Candidates
 from kgsvc.domain.citation import Citation
-from kgsvc.domain.delta import GraphDelta, GroupHead, Guard, NameView, SlotView
+from kgsvc.domain.delta import GraphDelta, GroupHead, Guard, MergeRecord, NameView, SlotView
 from kgsvc.domain.items import (
     AcceptBatch,
     Accepted,
@@ -200,7 +200,7 @@ class GraphStore(Protocol):
         Raises LeaseLost (the token is not that of a lease still held, or the epoch differs), RevisionChanged
         (rev differs), StaleItems (naming items of `requires_items` that are gone or terminal or, under a
         token, not started by its lease: deleted and sent again), Conflict (a name_key in `names` is owned by
-        an entity that is not written here under the same uuid: cannot happen at an unchanged rev). Under a
+        an entity that is neither written nor removed here: cannot happen at an unchanged rev). Under a
         token `transitions` pass over what its lease has not started, as in `save_transitions`. Creates the
         group's record if needed (guard rev 0, epoch 0). Replaced entities whose name changed have the
         display names on their facts changed too, and those facts count as changed. `delta.claim` is looked
@@ -301,6 +301,18 @@ class HistoryStore(Protocol):
 
     async def entity_names(self, group_id: str, entity_uuid: str, limit: int) -> list[str]:
         """The first of the name keys that lead to it, sorted."""
+
+    async def entity_mentions(
+        self, group_id: str, entity_uuid: str, limit: int, among: Collection[str] | None = None
+    ) -> list[str]:
+        """The first by uuid of the episodes (of these episodes) that name it."""
+
+    async def merge(self, group_id: str, merge_id: str) -> MergeRecord | None:
+        """A merge that was not taken back."""
+
+    async def merged(self, uuid: str, group_id: str | None) -> list[MergeRecord]:
+        """The latest merges by which entities with this uuid went: in the group, or (None) of two groups at
+        most, the first by group_id."""
 
     async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
         """By its list of facts, those among them that were removed too, and the closures that name it."""

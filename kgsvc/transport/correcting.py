@@ -1,34 +1,49 @@
-"""UpdateFact: what callers correct in the graph (spec 000)."""
+"""UpdateFact, MergeEntityNodes, UndoMerge: what callers correct in the graph."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from kgsvc.domain.correction import FactInput
 from kgsvc.ingestion.correction import OPERATION, Corrections
+from kgsvc.ingestion.merging import MERGE, Merged, Merging
 from kgsvc.retrieval.citing import cited
+from kgsvc.retrieval.entity_view import aliases_of
 from kgsvc.stores.protocol import HistoryStore
 from kgsvc.transport import answers
 from kgsvc.transport.attributes import attributes_in
 from kgsvc.transport.checks import Check
-from kgsvc.transport.retrieving import read_named
+from kgsvc.transport.retrieving import Named, read_named
 from kgsvc.transport.unary import Reply, Unary
-from kgsvc.v1 import admin_pb2
+from kgsvc.v1 import admin_pb2, types_pb2
+
+
+@dataclass(frozen=True, slots=True)
+class MergeWanted:
+    """The input of MergeEntityNodes."""
+
+    group_id: str
+    keep: str
+    gone: str
 
 
 class Correcting:
     """Operations that correct what is known."""
 
-    def __init__(self, store: HistoryStore, corrections: Corrections) -> None:
+    def __init__(self, store: HistoryStore, corrections: Corrections, merging: Merging) -> None:
         self._store = store
         self._corrections = corrections
+        self._merging = merging
 
     def operations(self) -> Mapping[str, Unary[Any]]:
         """The RPCs by method name."""
         pb = admin_pb2
         return {
             OPERATION: Unary(pb.UpdateFactRequest, pb.UpdateFactResponse, read_update, self._update),
+            MERGE: Unary(pb.MergeEntityNodesRequest, pb.MergeEntityNodesResponse, read_merge, self._merge),
+            "UndoMerge": Unary(pb.UndoMergeRequest, pb.UndoMergeResponse, read_undo, self._undo),
         }
 
     async def _update(self, wanted: FactInput, key: str | None) -> Reply:
@@ -43,6 +58,34 @@ class Correcting:
             new_edge=answers.cited_fact(fact),
         )
         return Reply(output)
+
+    async def _merge(self, wanted: MergeWanted, key: str | None) -> Reply:
+        done = await self._merging.merge(wanted.group_id, wanted.keep, wanted.gone, key)
+        output = admin_pb2.MergeEntityNodesOutput(
+            node=await self._node(done), merge_id=done.merge_id, facts_moved=done.facts_moved
+        )
+        return Reply(output)
+
+    async def _undo(self, wanted: Named, _key: str | None) -> Reply:
+        done = await self._merging.undo(wanted.group_id or "", wanted.uuid)
+        return Reply(admin_pb2.UndoMergeOutput(node=await self._node(done), facts_moved=done.facts_moved))
+
+    async def _node(self, done: Merged) -> types_pb2.EntityNode:
+        return answers.entity_node(done.entity, await aliases_of(self._store, done.entity))
+
+
+def read_merge(sent: admin_pb2.MergeEntityNodesInput, check: Check) -> MergeWanted:
+    """The input of MergeEntityNodes."""
+    group_id = check.group_id("input.group_id", sent.group_id)
+    keep = check.identifier("input.keep_uuid", sent.keep_uuid, check.limits.uuid)
+    gone = check.identifier("input.merge_uuid", sent.merge_uuid, check.limits.uuid)
+    return MergeWanted(group_id, keep, gone)
+
+
+def read_undo(sent: admin_pb2.UndoMergeInput, check: Check) -> Named:
+    """The input of UndoMerge."""
+    group_id = check.group_id("input.group_id", sent.group_id)
+    return Named(check.identifier("input.merge_id", sent.merge_id, check.limits.uuid), group_id)
 
 
 def read_update(sent: admin_pb2.UpdateFactInput, check: Check) -> FactInput:

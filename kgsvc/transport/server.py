@@ -19,6 +19,7 @@ from kgsvc.ingestion.correction import Corrections
 from kgsvc.ingestion.deletion import Deletions
 from kgsvc.ingestion.entity_node import EntityNodes
 from kgsvc.ingestion.intake import Intake
+from kgsvc.ingestion.merging import Merging
 from kgsvc.transport.accepting import Accepting
 from kgsvc.transport.administering import Administering
 from kgsvc.transport.communities import Clustering
@@ -119,7 +120,11 @@ def _handlers(deps: Deps, coalescer: AcceptCoalescer, stopping: asyncio.Event) -
         Following(store, activity, clock),
         Retrieving(store, deps.search, deps.memory, deps.metrics, clock, limits),
         Exploring(store, clock, limits),
-        Correcting(store, Corrections(store, deps.embedder, limits, clock, contention)),
+        Correcting(
+            store,
+            Corrections(store, deps.embedder, limits, clock, contention),
+            Merging(store, deps.embedder, limits, clock, contention),
+        ),
         Clustering(Communities(store, limits, clock, deps.new_id), activity),
         Administering(store, Deletions(store, clock, contention), activity, clock, deps.info),
         OntologyOperations(store, deps.ontology),

@@ -158,6 +158,14 @@ def _updated_fact(given: Any, group: str) -> None:
     given.attributes.update({"since": 2020})
 
 
+def _merge(given: Any, group: str) -> None:
+    given.group_id, given.keep_uuid, given.merge_uuid = group, "nobody", "nobody-else"
+
+
+def _undo(given: Any, group: str) -> None:
+    given.group_id, given.merge_id = group, "never"
+
+
 def _last(given: Any, group: str) -> None:
     given.group_id, given.last_n, given.page_size = group, 5, 5
 
@@ -207,6 +215,8 @@ OPERATIONS = {
         Operation("GetEntityEdge", _named, _below("", "uuid")),
         Operation("GetEntityNode", _entity_node, _below("", "uuid")),
         Operation("GetFactHistory", _named, _below("", "uuid")),
+        Operation("MergeEntityNodes", _merge, _below("", "group_id", "keep_uuid", "merge_uuid")),
+        Operation("UndoMerge", _undo, _below("", "group_id", "merge_id")),
         Operation("UpdateFact", _updated_fact, _below("", "uuid", "fact")),
         Operation("GetEpisodes", _last, _below("", "group_id", "last_n")),
         Operation("GetMemory", _memory, (*_below("", "group_id", "messages"), *_MESSAGE), _WHOSE, _WHEN_SAID),

@@ -33,7 +33,15 @@ OK = {
     "BuildCommunities": envelope_pb2.STATUS_ACCEPTED,
 }
 # Of an unknown uuid they are NOT_FOUND; what they answer is in tests of their own.
-NOTHING_THERE = ("GetEntityEdge", "GetEntityNode", "GetFactHistory", "UpdateFact", "GetCommunityBuild")
+NOTHING_THERE = (
+    "GetEntityEdge",
+    "GetEntityNode",
+    "GetFactHistory",
+    "UpdateFact",
+    "MergeEntityNodes",
+    "UndoMerge",
+    "GetCommunityBuild",
+)
 DESTRUCTIVE = "ClearAll"  # has test_clear_all.py to itself
 BROKEN_TIMES = {
     "negative nanos": Timestamp(seconds=1, nanos=-1),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from kgsvc.domain.citation import Citation
+from kgsvc.domain.delta import MergeRecord
 from kgsvc.domain.model import Episode, Fact
 from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces
 from tests.support.model_intake import ModelQueue
@@ -52,6 +53,24 @@ class ModelHistory(ModelQueue):
     async def entity_names(self, group_id: str, entity_uuid: str, limit: int) -> list[str]:
         names = self._peek(group_id).names
         return sorted(key for key, owner in names.items() if owner == entity_uuid)[:limit]
+
+    async def entity_mentions(
+        self, group_id: str, entity_uuid: str, limit: int, among: Collection[str] | None = None
+    ) -> list[str]:
+        pairs = self._peek(group_id).mentions
+        naming = {episode for episode, entity in pairs if entity == entity_uuid}
+        return sorted(naming if among is None else naming.intersection(among))[:limit]
+
+    async def merge(self, group_id: str, merge_id: str) -> MergeRecord | None:
+        return self._peek(group_id).merges.get(merge_id)
+
+    async def merged(self, uuid: str, group_id: str | None) -> list[MergeRecord]:
+        found = []
+        for _, group in sorted(self._groups.items()):
+            if group_id in (None, group.group_id):
+                records = [record for record in group.merges.values() if record.merged_uuid == uuid]
+                found += sorted(records, key=lambda record: record.created_ms)[-1:]
+        return found[:2]
 
     async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
         group = self._peek(group_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from kgsvc.domain.delta import FactTombstone, GroupHead
+from kgsvc.domain.delta import FactTombstone, GroupHead, MergeRecord
 from kgsvc.domain.errors import Conflict, Violation
 from kgsvc.domain.items import CRASH, TERMINAL, ItemState, ItemStatus, QueuedItem, Step, Transition
 from kgsvc.domain.model import Entity, Episode, Fact
@@ -143,6 +143,7 @@ class Group:
     removed_rev: dict[str, int] = field(default_factory=dict)
     mentions: set[tuple[str, str]] = field(default_factory=set)
     episode_edges: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    merges: dict[str, MergeRecord] = field(default_factory=dict)
     vectors: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     builds: dict[str, Any] = field(default_factory=dict)  # see model_communities.py
     current_build: str | None = None

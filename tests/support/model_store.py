@@ -147,9 +147,10 @@ def _check(group: Group, delta: GraphDelta, *, leased: bool) -> None:
     if stale:
         raise StaleItems(stale)
     written = {entity.uuid for entity in delta.entities}
+    leaving = written.union(delta.remove_entities)
     for key, uuid in delta.names.items():
         owner = group.names.get(key, uuid)
-        if owner != uuid and owner not in written:
+        if owner != uuid and owner not in leaving:
             raise Conflict("a name belongs to another entity")
 
 
@@ -176,6 +177,10 @@ def _write(group: Group, delta: GraphDelta) -> None:
     group.episode_edges.update(delta.episode_edges)
     for uuid, vector in delta.vectors.items():
         group.vectors[uuid] = (delta.space, vector)
+    for merge_id in delta.remove_merges:
+        group.merges.pop(merge_id, None)
+    group.merges |= {record.merge_id: record for record in delta.merges}
+    group.mentions -= set(delta.remove_mentions)
     for uuid in delta.remove_entities:
         _remove_entity(group, uuid)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kgsvc.domain.citation import Citation
+from kgsvc.domain.delta import MergeRecord
 from kgsvc.domain.model import Closure, Entity, Source
 from kgsvc.stores.conformance.expect import equal, expect
 from kgsvc.stores.conformance.samples import (
@@ -171,6 +172,50 @@ async def removed_entities_leave_nothing(store: Store, group_id: str) -> None:
     found = (await store.dump(group_id)).names
     equal(found, {"ada": ada.uuid, "bob": bob.uuid, "countess": bob.uuid}, "dump: names given anew")
     equal((await store.entity_episodes(group_id, ada.uuid, 9, MANY)).first_uuid, None, "a removed mention")
+
+
+async def merges_are_found_by_either_name(store: Store, group_id: str) -> None:
+    """By merge_id, and the latest by the uuid that went; taken back they are gone, with DeleteGroup too."""
+    ada, _bob = await pair(store, group_id)
+    first = MergeRecord("m1", group_id, "n-x", ada.uuid, NOW, '{"é": 1}')
+    later = MergeRecord("m2", group_id, "n-x", "n-bob", NOW + 1, "{}")
+    await write(store, group_id, merges=(first, later))
+    equal(await store.merge(group_id, "m1"), first, "merge: by its id")
+    equal(await store.merged("n-x", group_id), [later], "merged: the latest")
+    equal(await store.merged(ada.uuid, group_id), [], "merged: of an entity that stayed")
+    await write(store, group_id, remove_merges=("m2", "m9"))
+    equal(await store.merged("n-x", None), [first], "merged: once the latest is taken back")
+    equal(await store.merge(group_id, "m2"), None, "merge: taken back")
+    await store.delete_group(group_id, NOW + 9)
+    equal((await store.merge(group_id, "m1"), await store.merged("n-x", None)), (None, []), "merges: deleted")
+
+
+async def mentions_can_be_removed_one_by_one(store: Store, group_id: str) -> None:
+    """Those named, if they are there; the others of the episode and of the entity stay."""
+    ada, bob = await pair(store, group_id)
+    await accepted(store, episode(group_id, "e1"), episode(group_id, "e2"))
+    spoken = [("e1", ada), ("e1", bob), ("e2", ada)]
+    await write(store, group_id, mentions=tuple(mention(group_id, e, n.uuid) for e, n in spoken))
+    equal(await store.entity_mentions(group_id, ada.uuid, 9), ["e1", "e2"], "entity_mentions")
+    equal(await store.entity_mentions(group_id, ada.uuid, 1), ["e1"], "entity_mentions: one")
+    equal(await store.entity_mentions(group_id, ada.uuid, 9, ["e2", "e9"]), ["e2"], "entity_mentions: among")
+    await write(store, group_id, remove_mentions=(("e1", ada.uuid), ("e2", bob.uuid), ("e9", ada.uuid)))
+    left = (await store.dump(group_id)).mentions
+    equal(left, (("e1", bob.uuid), ("e2", ada.uuid)), "dump: mentions left")
+
+
+async def names_may_leave_an_entity_that_goes(store: Store, group_id: str) -> None:
+    """In the delta that removes it; facts move to the one that stays and are found there."""
+    ada, bob = await pair(store, group_id)
+    eve = entity(group_id, "n-eve", "Eve")
+    made = fact("f1", eve, bob)
+    await write(store, group_id, entities=(eve,), facts=(made,), names={"eve": eve.uuid, "e": eve.uuid})
+    moved = replace(made, source_uuid=ada.uuid, source_name=ada.name)
+    await write(
+        store, group_id, facts=(moved,), names={"eve": ada.uuid, "e": ada.uuid}, remove_entities=(eve.uuid,)
+    )
+    equal(await store.entity_names(group_id, ada.uuid, 9), ["ada", "e", "eve"], "entity_names: gone over")
+    equal(await store.entity_facts(group_id, ada.uuid, 9), [moved], "entity_facts: gone over")
 
 
 async def a_deleted_group_has_no_history(store: Store, group_id: str) -> None:

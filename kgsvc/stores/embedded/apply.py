@@ -12,6 +12,7 @@ from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged
 from kgsvc.stores.embedded.answers import Key, keep_answer, known_answer
 from kgsvc.stores.embedded.candidates import write_name_tokens
 from kgsvc.stores.embedded.groups import Group, find_group, make_group, take_ids
+from kgsvc.stores.embedded.merges import write_merges
 from kgsvc.stores.embedded.removal import remove_entities, write_closures
 from kgsvc.stores.embedded.rows import entity_row, fact_row, json_list
 from kgsvc.stores.embedded.sql import Row, all_rows
@@ -36,6 +37,7 @@ def apply_delta(db: apsw.Connection, delta: GraphDelta, guard: Guard) -> GroupHe
     _write_vectors(db, group.gid, delta, facts, entities)
     _write_links(db, group.gid, delta, entities)
     write_closures(db, group.gid, delta, facts)
+    write_merges(db, group.gid, delta)
     remove_entities(db, group.gid, delta)
     write_transitions(db, group.gid, delta.transitions, guard.token)
     _remove_episodes(db, group.gid, delta)
@@ -90,7 +92,8 @@ def _check_names(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
         (gid, json_list(delta.names)),
     )
     written = {entity.uuid for entity in delta.entities}
-    if any(owner != delta.names[key] and owner not in written for key, owner in rows):
+    leaving = written.union(delta.remove_entities)
+    if any(owner != delta.names[key] and owner not in leaving for key, owner in rows):
         raise Conflict("a name belongs to another entity")
 
 

@@ -8,9 +8,11 @@ from collections.abc import Collection
 import apsw
 
 from kgsvc.domain.citation import Citation
+from kgsvc.domain.delta import MergeRecord
 from kgsvc.domain.model import Episode, Fact, Source
 from kgsvc.stores.embedded.base import Base
 from kgsvc.stores.embedded.groups import find_group
+from kgsvc.stores.embedded.merges import entity_mentions, find_merge, merges_of
 from kgsvc.stores.embedded.removal import episode_traces, unheld_entities
 from kgsvc.stores.embedded.rows import episode_of, fact_of, json_ids, json_list
 from kgsvc.stores.embedded.sql import Row, all_rows, first_row
@@ -51,6 +53,20 @@ class History(Base):
     async def entity_names(self, group_id: str, entity_uuid: str, limit: int) -> list[str]:
         """See HistoryStore."""
         return await self._read(_entity_names, group_id, entity_uuid, limit)
+
+    async def entity_mentions(
+        self, group_id: str, entity_uuid: str, limit: int, among: Collection[str] | None = None
+    ) -> list[str]:
+        """See HistoryStore."""
+        return await self._read(entity_mentions, group_id, entity_uuid, limit, among)
+
+    async def merge(self, group_id: str, merge_id: str) -> MergeRecord | None:
+        """See HistoryStore."""
+        return await self._read(find_merge, group_id, merge_id)
+
+    async def merged(self, uuid: str, group_id: str | None) -> list[MergeRecord]:
+        """See HistoryStore."""
+        return await self._read(merges_of, uuid, group_id)
 
     async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
         """See HistoryStore."""

@@ -55,6 +55,9 @@ _BY_GID = (
         (SELECT uuid FROM fact_tombstones WHERE gid = ?1 LIMIT 500)
     """,
     """
+    DELETE FROM merges WHERE gid = ?1 AND merge_id IN (SELECT merge_id FROM merges WHERE gid = ?1 LIMIT 20)
+    """,
+    """
     DELETE FROM closures WHERE gid = ?1 AND (by_episode, fact_id) IN
         (SELECT by_episode, fact_id FROM closures WHERE gid = ?1 LIMIT 500)
     """,

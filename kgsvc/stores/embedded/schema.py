@@ -168,7 +168,17 @@ CREATE TABLE closures (
 ) STRICT, WITHOUT ROWID;
 """
 
+# Entities that went into others, and what is needed to take that back.
+_MERGES = """
+CREATE TABLE merges (
+    gid INTEGER NOT NULL, merge_id TEXT NOT NULL, merged_uuid TEXT NOT NULL, kept_uuid TEXT NOT NULL,
+    created_ms INTEGER NOT NULL, data TEXT NOT NULL, PRIMARY KEY (gid, merge_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX merges_merged ON merges (merged_uuid, gid);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES, _NAME_TOKENS, _SPENT, _CLOSURES,
+    _MERGES,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -111,6 +111,13 @@ _PURGE: tuple[LiteralString, ...] = (
     RETURN count(*)
     """,
     """
+    MATCH (m:KgMerge)
+    WHERE m.group_id = $p.group_id AND m.epoch < $p.epoch AND m.merge_id IS NOT NULL
+    WITH m LIMIT $p.batch
+    DELETE m
+    RETURN count(*)
+    """,
+    """
     MATCH (c:KgClosure)
     WHERE c.group_id = $p.group_id AND c.epoch < $p.epoch AND c.by_episode IS NOT NULL
         AND c.fact_uuid IS NOT NULL

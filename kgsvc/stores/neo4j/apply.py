@@ -178,6 +178,23 @@ _WRITE: LiteralString = (
         DETACH DELETE e
     }
     CALL () {
+        UNWIND $p.removed_merges AS merge_id
+        MATCH (m:KgMerge {group_id: $p.group_id, epoch: $p.epoch, merge_id: merge_id})
+        DELETE m
+    }
+    CALL () {
+        UNWIND $p.merges AS row
+        CREATE (:KgMerge {group_id: $p.group_id, epoch: $p.epoch, merge_id: row[0], merged_uuid: row[1],
+            kept_uuid: row[2], created_ms: row[3], data: row[4]})
+    }
+    CALL () {
+        UNWIND $p.removed_mentions AS row
+        MATCH (e:Episodic {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch})
+        MATCH (n:Entity {uuid: row[1], group_id: $p.group_id, epoch: $p.epoch})
+        MATCH (e)-[m:MENTIONS]->(n)
+        DELETE m
+    }
+    CALL () {
         UNWIND $p.removed_entities AS uuid
         MATCH (k:KgName) USING INDEX SEEK k:KgName(group_id, epoch, entity_uuid)
         WHERE k.group_id = $p.group_id AND k.epoch = $p.epoch AND k.entity_uuid = uuid
@@ -282,7 +299,8 @@ def _check(row: Row, delta: GraphDelta) -> None:
     if stale:
         raise StaleItems(stale)
     written = {entity.uuid for entity in delta.entities}
-    owned = {key: owner for key, owner in owners if owner not in written}
+    leaving = written.union(delta.remove_entities)
+    owned = {key: owner for key, owner in owners if owner not in leaving}
     if any(owned.get(digest(key), uuid) != uuid for key, uuid in delta.names.items()):
         raise Conflict("a name belongs to another entity")
     known = written | {uuid for uuid, _name in entities}
@@ -326,6 +344,9 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
             for t in delta.remove_facts
         ],
         "removed_episodes": list(delta.remove_episodes),
+        "removed_merges": list(delta.remove_merges),
+        "merges": [[m.merge_id, m.merged_uuid, m.kept_uuid, m.created_ms, m.data] for m in delta.merges],
+        "removed_mentions": [list(pair) for pair in delta.remove_mentions],
         "removed_entities": list(delta.remove_entities),
         "closures": [[c.by_episode, fact.uuid] for fact in delta.facts for c in fact.closures],
         "transitions": transition_rows(delta.transitions, guard.token),

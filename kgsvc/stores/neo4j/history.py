@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import LiteralString
 
 from kgsvc.domain.citation import Citation
+from kgsvc.domain.delta import MergeRecord
 from kgsvc.domain.model import Fact, Source
 from kgsvc.stores.neo4j.base import Base
 from kgsvc.stores.neo4j.rows import (
@@ -147,6 +148,34 @@ _SLOTS_OF_REMOVED: LiteralString = """
     RETURN t.slot
     """
 
+_MENTIONS: LiteralString = """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    WITH g.epoch AS epoch
+    MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+    WHERE n.uuid = $p.uuid AND n.group_id = $p.group_id AND n.epoch = epoch
+    MATCH (n)<-[:MENTIONS]-(e:Episodic)
+    WHERE $p.among IS NULL OR e.uuid IN $p.among
+    RETURN e.uuid ORDER BY e.uuid LIMIT $p.limit
+    """
+
+_MERGE: LiteralString = """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    WITH g.epoch AS epoch
+    MATCH (m:KgMerge) USING INDEX SEEK m:KgMerge(group_id, epoch, merge_id)
+    WHERE m.group_id = $p.group_id AND m.epoch = epoch AND m.merge_id = $p.merge_id
+    RETURN m.merge_id, m.group_id, m.merged_uuid, m.kept_uuid, m.created_ms, m.data
+    """
+
+_MERGED: LiteralString = """
+    MATCH (m:KgMerge) USING INDEX SEEK m:KgMerge(merged_uuid, group_id, epoch)
+    WHERE m.merged_uuid = $p.uuid AND m.group_id IS NOT NULL AND m.epoch IS NOT NULL
+    MATCH (g:KgGroup {group_id: m.group_id}) USING INDEX SEEK g:KgGroup(group_id)
+    WHERE g.epoch = m.epoch AND ($p.group_id IS NULL OR m.group_id = $p.group_id)
+    WITH m ORDER BY m.group_id, m.created_ms DESC
+    WITH m.group_id AS group_id, collect(m)[0] AS m ORDER BY group_id LIMIT 2
+    RETURN m.merge_id, m.group_id, m.merged_uuid, m.kept_uuid, m.created_ms, m.data
+    """
+
 _UNHELD: LiteralString = """
     MATCH (g:KgGroup {group_id: $p.group_id})
     WITH g.epoch AS epoch
@@ -210,6 +239,28 @@ class History(Base):
         """See HistoryStore."""
         rows = await self._run(_ENTITY_NAMES, group_id=group_id, uuid=entity_uuid, limit=limit)
         return [row[0] for row in rows]
+
+    async def entity_mentions(
+        self, group_id: str, entity_uuid: str, limit: int, among: Collection[str] | None = None
+    ) -> list[str]:
+        """See HistoryStore."""
+        rows = await self._run(
+            _MENTIONS,
+            group_id=group_id,
+            uuid=entity_uuid,
+            limit=limit,
+            among=None if among is None else list(among),
+        )
+        return [row[0] for row in rows]
+
+    async def merge(self, group_id: str, merge_id: str) -> MergeRecord | None:
+        """See HistoryStore."""
+        rows = await self._run(_MERGE, group_id=group_id, merge_id=merge_id)
+        return MergeRecord(*rows[0]) if rows else None
+
+    async def merged(self, uuid: str, group_id: str | None) -> list[MergeRecord]:
+        """See HistoryStore."""
+        return [MergeRecord(*row) for row in await self._run(_MERGED, uuid=uuid, group_id=group_id)]
 
     async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
         """See HistoryStore."""

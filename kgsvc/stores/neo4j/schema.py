@@ -12,7 +12,7 @@ KgReceipt      a part of a receipt: the items of one call (a stream's receipt gr
 KgIdempotency  the answer to an (operation, key)
 KgName         the owner of a name; KgNameToken: an entity by a token of its names
 KgTombstone    what is left of a removed fact
-KgClosure      an episode that closed a fact of another slot
+KgClosure      an episode that closed a fact of another slot; KgMerge: an entity that went into another
 KgActivity     a counter in pieces, so that writers do not queue up for it
 KgSchema       the version of all this, and the lock of whoever migrates
 
@@ -106,6 +106,12 @@ _FOLLOWING: tuple[LiteralString, ...] = (
     "CREATE INDEX kgsvc_group_communities IF NOT EXISTS FOR (g:KgGroup) ON (g.communities)",
 )
 
+_MERGES: tuple[LiteralString, ...] = (
+    "CREATE CONSTRAINT kgsvc_merge IF NOT EXISTS FOR (m:KgMerge)"
+    " REQUIRE (m.group_id, m.epoch, m.merge_id) IS UNIQUE",
+    "CREATE INDEX kgsvc_merge_merged IF NOT EXISTS FOR (m:KgMerge) ON (m.merged_uuid, m.group_id, m.epoch)",
+)
+
 MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _FIRST,
     _NAMES,
@@ -113,5 +119,6 @@ MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _NAME_TOKENS,
     _CLOSURES,
     _FOLLOWING,
+    _MERGES,
 )
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kgsvc.domain.model import Entity, Fact, SummaryPart
 from kgsvc.domain.summary import SHOWN, lacks, part_of, recomposed, summary_facts
 
@@ -9,7 +11,7 @@ ANN = Entity("a", "g", "Ann", 1, stamps={"name": "1/e"})
 NOW = 1_000
 
 
-def fact(uuid: str, text: str, start_ms: int = 1, **fields: int) -> Fact:
+def fact(uuid: str, text: str, start_ms: int = 1, **fields: Any) -> Fact:
     """A fact that holds unless `fields` say otherwise."""
     return Fact(uuid, "g", "R", text, "a", "b", "Ann", "B", 1, start_ms, "slot", "key", **fields)
 

@@ -45,6 +45,8 @@ def inputs() -> dict[str, Message]:
         "GetEntityNode": ret.GetEntityNodeInput(uuid="n", group_id="g", max_facts=5, max_episodes=5),
         "GetFactHistory": ret.GetFactHistoryInput(uuid="f", group_id="g"),
         "UpdateFact": adm.UpdateFactInput(uuid="f", group_id="g", fact="Ann drinks tea", reason="asked her"),
+        "MergeEntityNodes": adm.MergeEntityNodesInput(group_id="g", keep_uuid="n", merge_uuid="m"),
+        "UndoMerge": adm.UndoMergeInput(group_id="g", merge_id="m"),
         "Healthcheck": adm.HealthcheckInput(),
         "DeleteEntityEdge": adm.DeleteEntityEdgeInput(uuid="f"),
         "DeleteEpisode": adm.DeleteEpisodeInput(uuid="u"),

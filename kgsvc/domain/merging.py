@@ -1,0 +1,215 @@
+"""MergeEntityNodes and UndoMerge: two entities become one, and two again. Pure.
+
+A merge writes down what it moved and what it changed in passing, so that taking it back needs no guessing:
+what was said in between stays where it was said.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from kgsvc.domain.delta import SlotView
+from kgsvc.domain.identity import fact_key, slot_of
+from kgsvc.domain.model import Closure, Entity, Evidence, Fact, SummaryPart
+from kgsvc.domain.plan import MERGED, refold, relation_of
+
+_EXPIRY = ("invalid_ms", "expired_ms", "expired_reason", "expired_by_fact", "expired_by_episode")
+
+
+@dataclass(frozen=True, slots=True)
+class Hanging:
+    """What hangs on an entity: all its facts, the keys of its names, the episodes that name it."""
+
+    facts: tuple[Fact, ...]
+    names: tuple[str, ...]
+    episodes: tuple[str, ...]
+
+
+def moved(fact: Fact, old: str, new: Entity) -> Fact:
+    """The fact with `new` for the end or ends that were `old`; its keys follow."""
+    if fact.source_uuid == old:
+        fact = replace(fact, source_uuid=new.uuid, source_name=new.name)
+    if fact.target_uuid == old:
+        fact = replace(fact, target_uuid=new.uuid, target_name=new.name)
+    return rekeyed(fact)
+
+
+def rekeyed(fact: Fact) -> Fact:
+    """The fact with the keys that follow from its ends."""
+    slot = slot_of(fact.kind, fact.source_uuid, relation_of(fact), fact.target_uuid, fact.qualifiers)
+    return replace(fact, slot=slot, fact_key=fact_key(slot, fact.target_uuid, fact.start_ms, fact.fact))
+
+
+def merged_facts(
+    kept: Entity, hanging: Hanging, old_uuid: str, view: SlotView, system_ms: int
+) -> dict[str, Fact]:
+    """Every fact that changes, by uuid. `view` holds the slots that the moved facts come to.
+
+    A fact between the two is about one entity now: it expires. Slots that meet are folded together.
+    """
+    arrived = [moved(fact, old_uuid, kept) for fact in hanging.facts]
+    arrived = [_about_itself(f, system_ms) if f.source_uuid == f.target_uuid else f for f in arrived]
+    written = {fact.uuid: replace(fact, updated_ms=system_ms) for fact in arrived}
+    return written | _refolded(kept.group_id, view, written, system_ms)
+
+
+def _about_itself(fact: Fact, system_ms: int) -> Fact:
+    expired_ms = system_ms if fact.expired_ms is None else fact.expired_ms
+    return replace(fact, expired_ms=expired_ms, expired_reason=MERGED)
+
+
+def _refolded(group_id: str, view: SlotView, written: Mapping[str, Fact], system_ms: int) -> dict[str, Fact]:
+    """What changes when the slots of `view` and of `written` are folded with `written` in them."""
+    present = {fact.uuid: fact for fact in view.facts} | dict(written)
+    taken = present.keys() | {stone.uuid for stone in view.tombstones}
+    names = {f.source_uuid: f.source_name for f in present.values()}
+    names |= {f.target_uuid: f.target_name for f in present.values()}
+    slots: defaultdict[str, list[Fact]] = defaultdict(list)
+    for fact in present.values():
+        if fact.evidence:
+            slots[fact.slot].append(fact)
+    found: dict[str, Fact] = {}
+    for slot, facts in sorted(slots.items()):
+        folded = refold(group_id, slot, facts, set(taken), names, system_ms)
+        found |= {fact.uuid: fact for fact in folded}
+    return found
+
+
+def merged_entity(kept: Entity, gone: Entity) -> Entity:
+    """The entity that stays, with what only the other one had."""
+    new = {name: value for name, value in gone.attributes.items() if name not in kept.attributes}
+    stamps = {f"a.{name}": gone.stamps[f"a.{name}"] for name in new if f"a.{name}" in gone.stamps}
+    labels = ({*kept.labels, *gone.labels} - {"Entity"}) or {"Entity"}
+    return replace(
+        kept,
+        attributes={**kept.attributes, **new},
+        labels=tuple(sorted(labels)),
+        stamps={**kept.stamps, **stamps},
+    )
+
+
+def record_of(
+    kept: Entity,
+    gone: Entity,
+    hanging: Hanging,
+    before: Mapping[str, Fact],
+    after: Mapping[str, Fact],
+    mentions: Collection[str],
+) -> dict[str, Any]:
+    """What UndoMerge needs, as JSON values. `before` are all facts of the slots and of the entity as they
+    were; `mentions` the episodes that name `kept` from now on and did not before."""
+    ends = {f.uuid: [f.source_uuid == gone.uuid, f.target_uuid == gone.uuid] for f in hanging.facts}
+    changed = {
+        uuid: {
+            "before": [asdict(e) for e in was.evidence],
+            "after": [asdict(e) for e in after[uuid].evidence],
+            "closures": [asdict(c) for c in was.closures],
+            "expiry": {name: getattr(was, name) for name in _EXPIRY},
+            "reason_after": after[uuid].expired_reason,
+        }
+        for uuid, was in before.items()
+        if uuid in after and _state(was) != _state(after[uuid])
+    }
+    return {
+        "entity": asdict(gone),
+        "names": list(hanging.names),
+        "episodes": list(hanging.episodes),
+        "mentions": sorted(mentions),
+        "ends": ends,
+        "changed": changed,
+        "made": {
+            uuid: [asdict(e) for e in fact.evidence] for uuid, fact in after.items() if uuid not in before
+        },
+        "attributes": [name for name in gone.attributes if name not in kept.attributes],
+        "labels": [label for label in gone.labels if label not in kept.labels],
+    }
+
+
+def _state(fact: Fact) -> tuple[Any, ...]:
+    return (fact.evidence, *(getattr(fact, name) for name in _EXPIRY))
+
+
+def entity_in(record: Mapping[str, Any]) -> Entity:
+    """The entity that had gone, as it was."""
+    values = dict(record["entity"])
+    values["labels"] = tuple(values["labels"])
+    values["summary_parts"] = tuple(SummaryPart(**part) for part in values["summary_parts"])
+    return Entity(**values)
+
+
+def unmerged_facts(
+    record: Mapping[str, Any], kept: Entity, gone: Entity, facts: Iterable[Fact], system_ms: int
+) -> tuple[dict[str, Fact], list[Fact]]:
+    """The facts that the merge moved or changed, with their own ends and statements again, and those that go:
+    rows that it made. Statements that joined them since stay with them."""
+    found: dict[str, Fact] = {}
+    removed: list[Fact] = []
+    for fact in facts:
+        if fact.uuid in record["made"]:
+            back = _without(fact, record["made"][fact.uuid])
+            if not back.evidence:
+                removed.append(fact)
+                continue
+        else:
+            back = _returned(_restated(fact, record["changed"].get(fact.uuid)), record, kept, gone)
+        found[fact.uuid] = replace(rekeyed(back), updated_ms=system_ms)
+    return found, removed
+
+
+def _returned(fact: Fact, record: Mapping[str, Any], kept: Entity, gone: Entity) -> Fact:
+    source, target = record["ends"].get(fact.uuid, (False, False))
+    if source and fact.source_uuid == kept.uuid:
+        fact = replace(fact, source_uuid=gone.uuid, source_name=gone.name)
+    if target and fact.target_uuid == kept.uuid:
+        fact = replace(fact, target_uuid=gone.uuid, target_name=gone.name)
+    return fact
+
+
+def _without(fact: Fact, statements: Iterable[Mapping[str, Any]]) -> Fact:
+    merged = {Evidence(**each) for each in statements}
+    return _stating(fact, [each for each in fact.evidence if each not in merged])
+
+
+def _stating(fact: Fact, evidence: Iterable[Evidence]) -> Fact:
+    kept = tuple(sorted(evidence))
+    by_reference = sorted(kept, key=lambda e: (e.reference_ms, e.episode_uuid))
+    return replace(fact, evidence=kept, episodes=tuple(dict.fromkeys(e.episode_uuid for e in by_reference)))
+
+
+def _restated(fact: Fact, changed: Mapping[str, Any] | None) -> Fact:
+    if changed is None:
+        return fact
+    since = _without(fact, changed["after"]).evidence
+    back = _stating(fact, {*(Evidence(**each) for each in changed["before"]), *since})
+    if fact.expired_reason == changed["reason_after"]:
+        back = replace(back, **changed["expiry"])
+    return replace(back, closures=tuple(Closure(**each) for each in changed["closures"]))
+
+
+def folded_apart(
+    group_id: str, view: SlotView, back: Mapping[str, Fact], removed: Iterable[Fact], system_ms: int
+) -> dict[str, Fact]:
+    """All that changes once the facts are back in their slots; `view` holds those they leave and come to."""
+    gone = {fact.uuid for fact in removed}
+    left = SlotView(tuple(fact for fact in view.facts if fact.uuid not in gone), view.tombstones)
+    return dict(back) | _refolded(group_id, left, back, system_ms)
+
+
+def unmerged_entity(kept: Entity, gone: Entity, record: Mapping[str, Any]) -> Entity:
+    """The entity that stayed, without what it had of the other alone and has unchanged."""
+    mine = {n for n in record["attributes"] if kept.attributes.get(n) == gone.attributes.get(n)}
+    labels = tuple(label for label in kept.labels if label not in record["labels"])
+    return replace(
+        kept,
+        attributes={name: value for name, value in kept.attributes.items() if name not in mine},
+        stamps={part: stamp for part, stamp in kept.stamps.items() if part.removeprefix("a.") not in mine},
+        labels=labels or ("Entity",),
+    )
+
+
+def slots_of(facts: Iterable[Fact]) -> set[str]:
+    """Their conflict keys."""
+    return {fact.slot for fact in facts}

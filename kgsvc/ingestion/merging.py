@@ -1,0 +1,220 @@
+"""MergeEntityNodes and UndoMerge: a caller makes one entity of two, or takes that back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kgsvc.domain.clock import Clock
+from kgsvc.domain.delta import Claim, FactTombstone, GraphDelta, Guard, MergeRecord, NameView
+from kgsvc.domain.errors import (
+    Conflict,
+    EmbedderUnavailable,
+    InvalidArgument,
+    LimitExceeded,
+    NotFound,
+    StepError,
+    Violation,
+)
+from kgsvc.domain.identity import digest, mint, name_key
+from kgsvc.domain.limits import Limits
+from kgsvc.domain.merging import (
+    Hanging,
+    entity_in,
+    folded_apart,
+    merged_entity,
+    merged_facts,
+    moved,
+    record_of,
+    slots_of,
+    unmerged_entity,
+    unmerged_facts,
+)
+from kgsvc.domain.model import Entity, Mention
+from kgsvc.ingestion.contention import Contention
+from kgsvc.ingestion.embedding import CachingEmbedder
+from kgsvc.ingestion.summarising import summarised
+from kgsvc.stores.protocol import ReadStore
+
+MERGE = "MergeEntityNodes"
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The entity as it is afterwards, the merge, and how many facts it moved."""
+
+    entity: Entity
+    merge_id: str
+    facts_moved: int
+
+
+class Merging:
+    """Merges entities on a caller's behalf, under the group's lock."""
+
+    def __init__(
+        self,
+        store: ReadStore,
+        embedder: CachingEmbedder | None,
+        limits: Limits,
+        clock: Clock,
+        contention: Contention,
+    ) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._limits = limits
+        self._clock = clock
+        self._contention = contention
+
+    async def merge(self, group_id: str, keep: str, gone: str, key: str | None = None) -> Merged:
+        """Facts, mentions, names and summary of `gone` go over to `keep`.
+
+        Raises NotFound (either is not there), InvalidArgument (they are one), LimitExceeded (too much hangs
+        on the one that goes), Conflict (the key is known with another input), EmbedderUnavailable,
+        Overloaded, StoreUnavailable.
+        """
+        if keep == gone:
+            raise InvalidArgument.of([Violation("merge_uuid", "is the entity that stays")])
+        return await self._contention.settle(lambda: self._merge(group_id, keep, gone, key))
+
+    async def undo(self, group_id: str, merge_id: str) -> Merged:
+        """Give back what the merge moved; what was said since stays where it was said. The entity is the one
+        that had gone. Raises NotFound, Conflict (its uuid or a name of it was given away since, or the entity
+        that stayed is gone), EmbedderUnavailable, Overloaded, StoreUnavailable."""
+        return await self._contention.settle(lambda: self._undo(group_id, merge_id))
+
+    async def _merge(self, group_id: str, keep: str, gone_uuid: str, key: str | None) -> Merged:
+        view = await self._store.names(group_id, (), [keep, gone_uuid])
+        now_ms = self._clock.now_ms()
+        system_ms = max(now_ms, view.head.last_ms + 1)
+        merge_id = mint("merge", group_id, digest(keep, gone_uuid, key or system_ms))
+        kept, gone = view.by_uuid.get(keep), view.by_uuid.get(gone_uuid)
+        if kept is None or gone is None:
+            return await self._merged_before(view, keep, gone_uuid, merge_id if key else None)
+        hanging = await self._hanging(gone)
+        arriving = [moved(fact, gone.uuid, kept) for fact in hanging.facts]
+        around = await self._store.slots(group_id, slots_of(arriving) | slots_of(hanging.facts))
+        after = merged_facts(kept, hanging, gone.uuid, around, system_ms)
+        before = {fact.uuid: fact for fact in (*around.facts, *hanging.facts)}
+        named = await self._store.entity_mentions(
+            group_id, kept.uuid, len(hanging.episodes) + 1, hanging.episodes
+        )
+        fresh = set(hanging.episodes).difference(named)
+        data = json.dumps(record_of(kept, gone, hanging, before, after, fresh), ensure_ascii=False)
+        made = {uuid: fact.fact for uuid, fact in after.items() if uuid not in before}
+        delta = GraphDelta(
+            group_id=group_id,
+            system_ms=system_ms,
+            entities=(replace(merged_entity(kept, gone), updated_ms=system_ms),),
+            names=dict.fromkeys(hanging.names, kept.uuid),
+            facts=tuple(after.values()),
+            mentions=_mentions(group_id, fresh, kept.uuid, system_ms),
+            merges=(MergeRecord(merge_id, group_id, gone.uuid, kept.uuid, system_ms, data),),
+            remove_entities=(gone.uuid,),
+            vectors=await self._vectors(made),
+            space=self._embedder.space if self._embedder else "",
+            claim=None if key is None else self._claim(keep, gone_uuid, key, now_ms),
+        )
+        delta = await summarised(self._store, delta, {})
+        await self._store.apply(delta, Guard(view.head.rev, view.head.epoch))
+        (stays,) = (entity for entity in delta.entities if entity.uuid == kept.uuid)
+        return Merged(stays, merge_id, len(hanging.facts))
+
+    async def _hanging(self, gone: Entity) -> Hanging:
+        bound = self._limits.merge_bound
+        place = (gone.group_id, gone.uuid, bound + 1)
+        facts = await self._store.entity_facts(*place)
+        episodes = await self._store.entity_mentions(*place)
+        names = await self._store.entity_names(*place)
+        if len(facts) + len(episodes) > bound or len(names) > bound:
+            says = f"more than {bound} facts and mentions hang on it; merge the other way round"
+            raise LimitExceeded(says, [Violation("merge_uuid", says)])
+        return Hanging(tuple(facts), tuple(names), tuple(episodes))
+
+    async def _merged_before(self, view: NameView, keep: str, gone: str, merge_id: str | None) -> Merged:
+        """The first outcome of a key; NotFound for any other."""
+        group_id, kept = view.head.group_id, view.by_uuid.get(keep)
+        record = await self._store.merge(group_id, merge_id) if merge_id is not None else None
+        if record is not None and kept is not None:
+            return Merged(kept, record.merge_id, len(json.loads(record.data)["ends"]))
+        missing = [("keep_uuid", keep), ("merge_uuid", gone)]
+        fields = [field for field, uuid in missing if uuid not in view.by_uuid]
+        says = "names no entity of the group"
+        raise NotFound(f"{fields[0]} {says}", [Violation(field, says) for field in fields])
+
+    async def _undo(self, group_id: str, merge_id: str) -> Merged:
+        record = await self._store.merge(group_id, merge_id)
+        if record is None:
+            raise NotFound("there is no such merge", [Violation("merge_id", "names no merge of the group")])
+        data: dict[str, Any] = json.loads(record.data)
+        view = await self._store.names(group_id, data["names"], [record.kept_uuid, record.merged_uuid])
+        system_ms = max(self._clock.now_ms(), view.head.last_ms + 1)
+        kept = _still_kept(view, record, data["names"])
+        gone = replace(entity_in(data), updated_ms=system_ms)
+        involved = data["ends"].keys() | data["changed"].keys() | data["made"].keys()
+        facts = await self._store.facts(group_id, involved)
+        back, removed = unmerged_facts(data, kept, gone, facts, system_ms)
+        around = await self._store.slots(group_id, slots_of(facts) | slots_of(back.values()))
+        after = folded_apart(group_id, around, back, removed, system_ms)
+        known = {fact.uuid for fact in (*around.facts, *facts)}
+        texts = {uuid: fact.fact for uuid, fact in after.items() if uuid not in known}
+        left = replace(
+            unmerged_entity(kept, gone, data),
+            summary_parts=tuple(part for part in kept.summary_parts if part.key not in data["ends"]),
+            updated_ms=system_ms,
+        )
+        delta = GraphDelta(
+            group_id=group_id,
+            system_ms=system_ms,
+            entities=(left, gone),
+            names=dict.fromkeys(data["names"], gone.uuid),
+            facts=tuple(after.values()),
+            mentions=_mentions(group_id, data["episodes"], gone.uuid, system_ms),
+            remove_mentions=tuple((episode, kept.uuid) for episode in data["mentions"]),
+            remove_facts=tuple(FactTombstone(fact.uuid, fact.slot, "", system_ms) for fact in removed),
+            remove_merges=(merge_id,),
+            vectors=await self._vectors({**texts, gone.uuid: gone.name}),
+            space=self._embedder.space if self._embedder else "",
+        )
+        delta = await summarised(self._store, delta, {}, removed)
+        await self._store.apply(delta, Guard(view.head.rev, view.head.epoch))
+        (returned,) = (entity for entity in delta.entities if entity.uuid == gone.uuid)
+        return Merged(returned, merge_id, sum(uuid in back for uuid in data["ends"]))
+
+    async def _vectors(self, texts: dict[str, str]) -> dict[str, bytes]:
+        if self._embedder is None or not texts:
+            return {}
+        try:
+            vectors = await self._embedder.vectors(set(texts.values()))
+        except StepError as error:
+            raise EmbedderUnavailable("a name could not be embedded; nothing was written") from error
+        return {uuid: vectors[text] for uuid, text in texts.items()}
+
+    def _claim(self, keep: str, gone: str, key: str, now_ms: int) -> Claim:
+        return Claim(MERGE, key, digest(keep, gone), now_ms, self._limits.dedup_window_ms)
+
+
+def _still_kept(view: NameView, record: MergeRecord, names: Iterable[str]) -> Entity:
+    """The entity that stayed. Conflict when the merge cannot be taken back any more."""
+    kept = view.by_uuid.get(record.kept_uuid)
+    says = None
+    if kept is None:
+        says = "the entity that stayed is gone or was merged itself"
+    elif record.merged_uuid in view.by_uuid:
+        says = "the uuid of the entity that went was given away since"
+    elif name_key(kept.name) in set(names) or any(owner.uuid != kept.uuid for owner in view.by_key.values()):
+        says = "a name of the entity that went was given away since"
+    if kept is None or says is not None:
+        raise Conflict(str(says), [Violation("merge_id", str(says))])
+    return kept
+
+
+def _mentions(
+    group_id: str, episodes: Iterable[str], entity_uuid: str, system_ms: int
+) -> tuple[Mention, ...]:
+    def mention(episode: str) -> Mention:
+        made = mint("mention", group_id, f"{episode}/{entity_uuid}")
+        return Mention(made, group_id, episode, entity_uuid, system_ms)
+
+    return tuple(map(mention, sorted(episodes)))
