@@ -8,17 +8,18 @@ caller asserted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from itertools import pairwise
 
 from kgsvc.domain.decisions import Place
-from kgsvc.domain.model import Closure
+from kgsvc.domain.model import Closure, Evidence
 from kgsvc.domain.timeline import Ending, Row, Statement
 
 MOST_ENDED = 10  # facts that one episode may end from another slot
 
-Draft = Callable[[str], list[tuple[str, Row]]]  # a slot's rows with their uuids
+# A slot's rows with their uuids, under these endings beside those that it has.
+Draft = Callable[[str, Sequence[Ending]], list[tuple[str, Row]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,31 @@ class Contradiction:
     key: tuple[str, str, str] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One of two that exclude each other."""
+
+    slot: str
+    uuid: str
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class _Switch:
+    """From `evidence` on `after` holds and `before` does not."""
+
+    before: _Side
+    after: _Side
+    evidence: Evidence
+
+    def ending(self, uuid: str) -> Ending:
+        """Of `before`, by the fact `uuid`."""
+        at = self.evidence
+        return Ending(
+            self.before.row.wording.key, Closure(at.start_ms, at.reference_ms, uuid, at.episode_uuid)
+        )
+
+
 def endings_of(
     contradictions: Sequence[Contradiction],
     given: Mapping[str, Sequence[Ending]],
@@ -54,44 +80,60 @@ def endings_of(
     asserted: Collection[str],
 ) -> dict[str, list[Ending]]:
     """`given` and what follows from `contradictions`, by slot. `asserted` are uuids of callers' facts."""
-    found = {slot: list(endings) for slot, endings in given.items()}
+    switches: list[_Switch] = []
     used: Counter[str] = Counter()
-    drafted = cache(draft)
     for each in contradictions:
         episode = each.by.statement.evidence.episode_uuid
-        ended = None if used[episode] >= MOST_ENDED else _judged(each, drafted, asserted)
-        if ended is not None:
-            used[episode] += 1
-            found.setdefault(ended[0], []).append(ended[1])
+        found = [] if used[episode] >= MOST_ENDED else list(_judged(each, draft, asserted))
+        used[episode] += bool(found)
+        switches.extend(found)
+    provisional = _with(given, [(switch, switch.after.uuid) for switch in switches])
+    # Rows that are cut in two by now have other uuids.
+    return _with(given, [(switch, _uuid_of(switch, draft, provisional)) for switch in switches])
+
+
+def _with(
+    given: Mapping[str, Sequence[Ending]], switches: Sequence[tuple[_Switch, str]]
+) -> dict[str, list[Ending]]:
+    found = {slot: list(endings) for slot, endings in given.items()}
+    for switch, uuid in switches:
+        found.setdefault(switch.before.slot, []).append(switch.ending(uuid))
     return found
 
 
-def _judged(each: Contradiction, draft: Draft, asserted: Collection[str]) -> tuple[str, Ending] | None:
-    """Which of the two is ended, by slot; None: neither."""
+def _uuid_of(switch: _Switch, draft: Draft, endings: Mapping[str, Sequence[Ending]]) -> str:
+    after = switch.after
+    for uuid, row in draft(after.slot, endings.get(after.slot, ())):
+        if row.wording.key == after.row.wording.key and switch.evidence in row.evidence:
+            return uuid
+    return after.uuid
+
+
+def _judged(each: Contradiction, draft: Draft, asserted: Collection[str]) -> Iterator[_Switch]:
+    """Where the two take turns: both may have been said several times."""
     said = each.by.statement
     mine = [
-        (uuid, row)
-        for uuid, row in draft(each.by.slot)
+        _Side(each.by.slot, uuid, row)
+        for uuid, row in draft(each.by.slot, ())
         if row.wording.key == said.wording.key and said.evidence in row.evidence
     ]
     theirs = [
-        (uuid, row) for uuid, row in draft(each.slot) if uuid == each.uuid or row.wording.key == each.key
+        _Side(each.slot, uuid, row)
+        for uuid, row in draft(each.slot, ())
+        if uuid == each.uuid or row.wording.key == each.key
     ]
     if not mine or not theirs or each.slot == each.by.slot:
-        return None
-    (uuid, new), (other, old) = mine[0], max(theirs, key=lambda entry: entry[1].start_ms)
-    first, evidence = old.evidence[0], said.evidence
-    if _apart(old.start_ms, old.end_ms, evidence.start_ms, new.end_ms):
-        return None
-    one, another = (old.start_ms, first.reference_ms), (evidence.start_ms, evidence.reference_ms)
-    if one < another and other not in asserted:
-        closure = Closure(*another, by_fact=uuid, by_episode=evidence.episode_uuid)
-        return each.slot, Ending(old.wording.key, closure)
-    if one > another and uuid not in asserted:
-        closure = Closure(*one, by_fact=other, by_episode=first.episode_uuid)
-        return each.by.slot, Ending(new.wording.key, closure)
-    return None
+        return
+    new, old = mine[0], max(theirs, key=lambda side: side.row.start_ms)
+    told = sorted([(e, new) for e in new.row.evidence] + [(e, old) for e in old.row.evidence], key=_by_order)
+    for (before, one), (after, other) in pairwise(told):
+        end = one.row.end_ms
+        ended = end is not None and end <= after.start_ms
+        tied = (before.start_ms, before.reference_ms) == (after.start_ms, after.reference_ms)
+        if one is not other and not ended and not tied and one.uuid not in asserted:
+            yield _Switch(one, other, after)
 
 
-def _apart(start: int, end: int | None, other_start: int, other_end: int | None) -> bool:
-    return (end is not None and end <= other_start) or (other_end is not None and other_end <= start)
+def _by_order(entry: tuple[Evidence, _Side]) -> tuple[int, int, str]:
+    evidence, side = entry
+    return (evidence.start_ms, evidence.reference_ms, side.uuid)

@@ -69,7 +69,9 @@ def plan(
     ended = endings_of(
         contradictions,
         endings or {},
-        lambda slot: _draft(group_id, slot, fresh.get(slot, ()), existing[slot], set(taken)),
+        lambda slot, more: _draft(
+            group_id, slot, _News(fresh.get(slot, ()), more), existing[slot], set(taken)
+        ),
         asserted,
     )
     for slot in sorted(fresh.keys() | ended.keys()):
@@ -232,13 +234,14 @@ def _uuids(
 
 
 def _draft(
-    group_id: str, slot: str, fresh: Sequence[Statement], existing: Sequence[Fact], taken: set[str]
+    group_id: str, slot: str, news: _News, existing: Sequence[Fact], taken: set[str]
 ) -> list[tuple[str, Row]]:
-    """A slot's rows with their uuids, as they are without the contradictions of the batch."""
+    """A slot's rows with their uuids, before the facts that they become."""
     rebuilt = [fact for fact in existing if fact.expired_reason in _REBUILT_REASONS]
     behind = {fact.uuid: _statements_behind(fact) for fact in rebuilt}
     ended = {Ending(behind[f.uuid][0].wording.key, c) for f in rebuilt for c in f.closures}
-    rows = fold([*(s for statements in behind.values() for s in statements), *fresh], ended)
+    old = [s for statements in behind.values() for s in statements]
+    rows = fold([*old, *news.statements], ended.union(news.endings))
     uuids = _uuids(group_id, slot, rows, _owners(rows, rebuilt, behind), taken)
     return [(uuids[id(row)], row) for row in rows]
 
