@@ -13,7 +13,8 @@ from tests.support.store_spec import STORE_LABELS
 HERE = Path(__file__).parent
 # Bullets of spec 004 §15 (ingestion 2, retrieval 3, maintenance 2, errors 3) and §16.
 BULLETS = [*(f"15.{n}" for n in range(1, 11)), *(f"16.{n}" for n in range(1, 7))]
-_ROW = re.compile(r"\| (1[56]\.\d+) \| [^|]+ \| ([^|]+) \|")
+BULLETS += [f"000.{n}" for n in range(1, 8)]  # rules of spec 000
+_ROW = re.compile(r"\| ((?:1[56]|000)\.\d+) \| [^|]+ \| ([^|]+) \|")
 _TEST = re.compile(r"`(test_\w+\.py::test_\w+)`")
 _COLLECTED = re.compile(r"(test_\w+\.py::test_\w+)(?:\[(.+)\])?$", re.MULTILINE)
 

@@ -24,6 +24,8 @@ async def compare_group(world: World, group_id: str) -> None:
     if rng.random() < 0.25:
         await agree("recent_episodes", lambda side: _recent(side, group_id, latest))
         await agree("previous_episodes", lambda side: _previous(side, group_id, latest))
+        entity = rng.choice([*sorted(world.model._peek(group_id).entities), "nobody"])
+        await agree("history", lambda side: _history(side, group_id, entity, f"e{latest:02}", latest))
     for receipt_id in world.some(world.receipts, 1):
         await agree(f"receipt {receipt_id}", partial(_receipt, receipt_id))
 
@@ -106,6 +108,23 @@ async def _previous(side: Side, group_id: str, latest: int) -> Comparable:
     anchors = [Anchor(f"e{latest:02}", source, START) for source in ("text", "json", "message")]
     anchors = [Anchor(f"{a.uuid}{n}", a.source, a.reference_ms) for n, a in enumerate(anchors)]
     return await side.store.previous_episodes(group_id, anchors, latest, 7)
+
+
+async def _history(side: Side, group_id: str, entity: str, episode: str, limit: int) -> Comparable:
+    store, episodes = side.store, [episode, "e01", "e02", "nobody"]
+    facts = await store.entity_facts(group_id, entity, limit, START)
+    naming = await store.entity_episodes(group_id, entity, limit, 60)
+    traces = await store.traces(group_id, "e02")
+    return (
+        tuple(facts),
+        tuple(await store.facts(group_id, [fact.uuid for fact in facts])),
+        (naming.first_uuid, naming.latest, tuple(await store.entity_names(group_id, entity, limit))),
+        tuple(await store.entity_mentions(group_id, entity, limit, episodes)),
+        await store.citations(group_id, episodes),
+        await store.episode_edges(group_id, episodes),
+        (traces.entities, tuple(sorted(await store.unheld(group_id, [entity, "nobody"], episode, ["f"])))),
+        tuple(await store.merged(entity, group_id)),
+    )
 
 
 async def _receipt(receipt_id: str, side: Side) -> Comparable:

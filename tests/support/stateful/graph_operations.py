@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kgsvc.domain.delta import Claim, FactTombstone, GraphDelta, NameView, SlotView
+from kgsvc.domain.delta import Claim, FactTombstone, GraphDelta, MergeRecord, NameView, SlotView
 from kgsvc.domain.entities import BatchItem, candidate_uuids, keys_of, resolve
 from kgsvc.domain.errors import Conflict
 from kgsvc.domain.identity import digest, name_key
 from kgsvc.domain.items import ItemState, Transition
-from kgsvc.domain.model import Entity, Fact, Mention
+from kgsvc.domain.model import Closure, Entity, Fact, Mention
 from kgsvc.domain.plan import plan, statements_of
 from kgsvc.ingestion.deletion import without_fact
 from kgsvc.ingestion.entity_node import EntityInput, upsert
@@ -132,6 +132,31 @@ async def delete_episode(world: World) -> None:
     await world.write("a deleted episode", delta)
 
 
+async def remove_entity(world: World) -> None:
+    """Remove an entity with its facts, its names to another one at times, as cascades and merges do."""
+    group, rng = world.group(), world.rng
+    if not group.entities:
+        return
+    uuid = rng.choice(sorted(group.entities))
+    facts = [f for f in group.facts.values() if uuid in (f.source_uuid, f.target_uuid)]
+    others = sorted(group.entities.keys() - {uuid})
+    heir = rng.choice(others) if others and rng.random() < 0.5 else None
+    keys = [key for key, owner in group.names.items() if owner == uuid]
+    system_ms = world.system_ms(group.head)
+    record = MergeRecord(world.fresh("m"), group.group_id, uuid, heir or "", system_ms, '{"é": []}')
+    delta = GraphDelta(
+        group.group_id,
+        system_ms,
+        names={} if heir is None else dict.fromkeys(keys, heir),
+        remove_facts=tuple(_stone(world, fact) for fact in facts),
+        remove_mentions=tuple(sorted(world.some(sorted(group.mentions), 2))),
+        merges=() if heir is None else (record,),
+        remove_merges=tuple(world.some(sorted(group.merges), 1)),
+        remove_entities=(uuid,),
+    )
+    await world.write("a removed entity", delta)
+
+
 async def rewrite(world: World) -> None:
     """Rows as no plan would write them together: replaced, renamed, moved, removed, all in one delta."""
     await world.write("raw rows", raw_delta(world, world.group()))
@@ -210,6 +235,8 @@ def _replaced(world: World, fact: Fact, entities: dict[str, Entity]) -> Fact:
             {"expired_ms": world.now_ms, "expired_reason": "retracted", "expired_by_episode": "e00"},
             {"expired_ms": None, "invalid_ms": world.now_ms + 5, "attributes": {"by": "hand"}},
             {"episodes": (*fact.episodes, "e01"), "slot": digest("another slot")},
+            {"closures": (Closure(world.now_ms, world.now_ms, "f-any", "e02"),)},
+            {"updated_ms": world.now_ms, "original_fact": "før", "previous_uuid": "f-0", "asserted": True},
         )
     )
     source, target = entities[fact.source_uuid], entities[fact.target_uuid]

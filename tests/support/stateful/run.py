@@ -32,6 +32,7 @@ _OPERATIONS: dict[Callable[[World], Awaitable[None]], int] = {
     graph.assert_entity: 2,
     graph.delete_fact: 1,
     graph.delete_episode: 1,
+    graph.remove_entity: 1,
     graph.rewrite: 3,
     graph.stale_write: 2,
 }
