@@ -26,6 +26,7 @@ class TinyEmbedder:
 
     space = "tiny-8"
     dimension = 8
+    min_cosine = 0.0
     costs_model_calls = False
 
     async def embed(self, texts: Sequence[str], group_id: str = "") -> tuple[NDArray[np.float32], Usage]:

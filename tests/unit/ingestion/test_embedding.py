@@ -17,7 +17,7 @@ from kgsvc.llm.protocol import Usage
 class Waiting:
     """An embedder whose calls end together."""
 
-    space, dimension, costs_model_calls = "space", 2, False
+    space, dimension, min_cosine, costs_model_calls = "space", 2, 0.0, False
 
     def __init__(self, callers: int) -> None:
         self._together = asyncio.Barrier(callers)

@@ -127,7 +127,7 @@ async def test_persistent_timeout_is_model_unavailable(rig: Rig) -> None:
     with pytest.raises(ModelUnavailable, match="in time") as caught:
         await rig.extract(timeout_s=0.1)
     assert caught.value.retry_after_ms is None
-    assert len(rig.model.chats) == 3
+    assert len(rig.pauses) == 2  # between three attempts; on a busy machine not each of them arrives in time
 
 
 @pytest.mark.parametrize("fault", [dropped(), status(500), status(502), status(408), status(409)])
