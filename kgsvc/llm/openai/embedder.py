@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from openai import AsyncOpenAI
 
-from kgsvc.domain.errors import ModelOutputInvalid
+from kgsvc.domain.errors import ModelOutputInvalid, StepError
 from kgsvc.llm.openai.answers import as_object, decoded, read_usage
+from kgsvc.llm.openai.failures import RequestRefused
+from kgsvc.llm.openai.manners import About
 from kgsvc.llm.openai.settings import EmbeddingModel
 from kgsvc.llm.openai.transport import RawResponse, Transport
 from kgsvc.llm.protocol import Meter, Operation, Trouble, Unmetered, Usage, Vectors
@@ -23,6 +25,7 @@ class OpenAIEmbedder:
         self._transport = transport
         self._settings = settings
         self._meter = meter or Unmetered()
+        self._encoding = "base64"  # a quarter of the bytes and of the parsing of decimal numbers
 
     @property
     def space(self) -> str:
@@ -53,7 +56,11 @@ class OpenAIEmbedder:
         known: dict[str, Vectors] = {}
         usage = Usage()
         for batch in self._batches(worded):
-            vectors, cost = await self._ask(batch, group_id)
+            try:
+                vectors, cost = await self._ask(batch, group_id)
+            except StepError as error:
+                error.usage += usage
+                raise
             usage += cost
             known.update(zip(batch, vectors, strict=True))
         rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
@@ -83,7 +90,7 @@ class OpenAIEmbedder:
         parameters: dict[str, Any] = {
             "model": self._settings.model,
             "input": batch,
-            "encoding_format": "base64",  # a quarter of the bytes and of the parsing of decimal numbers
+            "encoding_format": self._encoding,
         }
         if self._settings.send_dimensions:
             parameters["dimensions"] = self.dimension
@@ -92,7 +99,16 @@ class OpenAIEmbedder:
             response: RawResponse = await client.embeddings.with_raw_response.create(**parameters)
             return response
 
-        envelope = as_object(decoded(await self._transport.call(send)))
+        try:
+            body = await self._transport.call(send)
+        except RequestRefused as refusal:
+            if About.ENCODING not in refusal.abouts or parameters["encoding_format"] == "float":
+                raise
+            self._meter.trouble(Operation.EMBED, Trouble.UNSUPPORTED)
+            parameters["encoding_format"] = "float"
+            body = await self._transport.call(send)
+            self._encoding = "float"  # only now that it helped
+        envelope = as_object(decoded(body))
         usage = read_usage(envelope)
         self._meter.used(Operation.EMBED, group_id, usage)
         try:

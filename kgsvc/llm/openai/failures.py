@@ -116,6 +116,7 @@ def _abouts(said: str) -> tuple[About, ...]:
         About.TOKENS: tokens and not too_many and not too_long,
         About.FORMAT: any(map(said.__contains__, _FORMAT)) and not too_long,
         About.TEMPERATURE: "temperature" in said and not too_long,
+        About.ENCODING: ("encoding_format" in said or "base64" in said) and not too_long,
     }
     return tuple(about for about, is_so in found.items() if is_so)
 

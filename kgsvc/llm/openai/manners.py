@@ -24,6 +24,7 @@ class About(StrEnum):
     TOKENS = "max_tokens"  # it knows the parameter by its other name
     FORMAT = "response_format"
     TEMPERATURE = "temperature"
+    ENCODING = "encoding_format"  # of embeddings
 
 
 class Format(StrEnum):

@@ -154,3 +154,26 @@ async def test_a_hanging_server_is_given_up_in_bounds(rig: Rig) -> None:
     with pytest.raises(ModelUnavailable, match="in time"):
         await embedder.embed(["x"])
     assert len(rig.model.embeddings) == 2
+
+
+async def test_a_server_without_base64_is_asked_for_numbers_from_then_on(rig: Rig) -> None:
+    unknown = status(400, None, "Unknown encoding_format: base64.")
+    rig.model.plan.script = lambda asked: unknown if asked.body["encoding_format"] == "base64" else None
+    embedder = rig.embedder()
+    for _ in range(2):
+        vectors, usage = await embedder.embed(["red apple"], "g")
+        assert vectors.shape == (1, 64)
+        assert usage.calls == 1
+    assert [call.body["encoding_format"] for call in rig.model.embeddings] == ["base64", "float", "float"]
+    assert rig.meter.troubles == [("embed", "unsupported")]
+    assert [(what, group) for what, group, _ in rig.meter.usages] == [("embed", "g")] * 2
+
+
+async def test_a_failure_tells_what_the_parts_before_it_cost(rig: Rig) -> None:
+    rig.model.fail(
+        reply_body('{"data": [], "usage": {"prompt_tokens": 9}}'), match="two", endpoint="embeddings"
+    )
+    with pytest.raises(ModelOutputInvalid) as caught:
+        await rig.embedder(batch_texts=1).embed(["one", "two"])
+    assert caught.value.usage == rig.meter.total
+    assert caught.value.usage.calls == 2
