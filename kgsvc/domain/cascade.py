@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from kgsvc.domain.delta import FactTombstone, SlotView
 from kgsvc.domain.model import Closure, Entity, Fact
 from kgsvc.domain.plan import refold
+from kgsvc.domain.summary import OF_EPISODE
 
 _ASSERTED = ""  # in the stamp of a name: a caller made the entity
 
@@ -98,7 +99,7 @@ def without_words(entity: Entity, episode_uuid: str, system_ms: int) -> Entity:
         attributes={name: value for name, value in entity.attributes.items() if f"a.{name}" not in given},
         summary="" if "summary" in given else entity.summary,
         stamps={part: stamp for part, stamp in entity.stamps.items() if part not in given},
-        summary_parts=tuple(part for part in entity.summary_parts if part.key != f"episode:{episode_uuid}"),
+        summary_parts=tuple(part for part in entity.summary_parts if part.key != OF_EPISODE + episode_uuid),
         updated_ms=system_ms,
     )
 

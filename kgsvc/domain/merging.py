@@ -132,6 +132,11 @@ def _state(fact: Fact) -> tuple[Any, ...]:
     return (fact.evidence, *(getattr(fact, name) for name in _EXPIRY))
 
 
+def teachers_of(entity: Entity) -> set[str]:
+    """The episodes that its attributes and its summary are from."""
+    return {stamp.partition("/")[2] for part, stamp in entity.stamps.items() if part != "name"} - {""}
+
+
 def entity_in(record: Mapping[str, Any]) -> Entity:
     """The entity that had gone, as it was."""
     values = dict(record["entity"])
@@ -147,6 +152,8 @@ def unmerged_facts(
     rows that it made. Statements that joined them since stay with them."""
     found: dict[str, Fact] = {}
     removed: list[Fact] = []
+    facts = list(facts)
+    alive = {each for fact in facts for each in fact.evidence}  # a cascade may have taken some since
     for fact in facts:
         if fact.uuid in record["made"]:
             back = _without(fact, record["made"][fact.uuid])
@@ -154,7 +161,7 @@ def unmerged_facts(
                 removed.append(fact)
                 continue
         else:
-            back = _returned(_restated(fact, record["changed"].get(fact.uuid)), record, kept, gone)
+            back = _returned(_restated(fact, record["changed"].get(fact.uuid), alive), record, kept, gone)
         found[fact.uuid] = replace(rekeyed(back), updated_ms=system_ms)
     return found, removed
 
@@ -179,11 +186,12 @@ def _stating(fact: Fact, evidence: Iterable[Evidence]) -> Fact:
     return replace(fact, evidence=kept, episodes=tuple(dict.fromkeys(e.episode_uuid for e in by_reference)))
 
 
-def _restated(fact: Fact, changed: Mapping[str, Any] | None) -> Fact:
+def _restated(fact: Fact, changed: Mapping[str, Any] | None, alive: Collection[Evidence]) -> Fact:
     if changed is None:
         return fact
     since = _without(fact, changed["after"]).evidence
-    back = _stating(fact, {*(Evidence(**each) for each in changed["before"]), *since})
+    before = {Evidence(**each) for each in changed["before"]}
+    back = _stating(fact, before.intersection(alive).union(since))
     if fact.expired_reason == changed["reason_after"]:
         back = replace(back, **changed["expiry"])
     return replace(back, closures=tuple(Closure(**each) for each in changed["closures"]))

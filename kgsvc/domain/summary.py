@@ -16,7 +16,7 @@ SHOWN = 500  # characters of a summary
 KEPT = 32  # parts that are kept
 _KEPT_CHARS = 2 * SHOWN
 _ASSERTED = "99999999999999999/"  # the stamp of what AddEntityNode set
-_EPISODE = "episode:"
+OF_EPISODE = "episode:"  # how the key of a part begins that an episode said of the entity itself
 _SHIFT_MS = 10**15  # of the times in stamps
 _ENDS = re.compile(r"[.!?…。！？](?=\s|$)|[。！？]")
 
@@ -31,7 +31,7 @@ def summary_facts(entity: Entity) -> tuple[str, ...]:
     """The facts that the summary was composed from, in the order of its sentences."""
     if is_authored(entity):
         return ()
-    return tuple(part.key for part in _shown(entity.summary_parts) if not part.key.startswith(_EPISODE))
+    return tuple(part.key for part in _shown(entity.summary_parts) if not part.key.startswith(OF_EPISODE))
 
 
 def part_of(fact: Fact) -> SummaryPart:
@@ -69,13 +69,13 @@ def _with_own(entity: Entity) -> Iterable[SummaryPart]:
     """The parts, with what an episode said of the entity itself: the latest alone, by its stamp."""
     stamp = entity.stamps.get("summary")
     if stamp is None or stamp == _ASSERTED:
-        return [part for part in entity.summary_parts if not part.key.startswith(_EPISODE)]
+        return [part for part in entity.summary_parts if not part.key.startswith(OF_EPISODE)]
     shifted, _, episode = stamp.partition("/")
-    key = _EPISODE + episode
+    key = OF_EPISODE + episode
     if any(part.key == key for part in entity.summary_parts):
         return entity.summary_parts
     own = SummaryPart(int(shifted) - _SHIFT_MS, key, _sentence(entity.summary))
-    return [*(part for part in entity.summary_parts if not part.key.startswith(_EPISODE)), own]
+    return [*(part for part in entity.summary_parts if not part.key.startswith(OF_EPISODE)), own]
 
 
 def _shown(parts: Iterable[SummaryPart]) -> list[SummaryPart]:

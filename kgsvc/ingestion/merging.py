@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kgsvc.domain.cascade import without_words
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.delta import Claim, FactTombstone, GraphDelta, Guard, MergeRecord, NameView
 from kgsvc.domain.errors import (
@@ -29,10 +30,12 @@ from kgsvc.domain.merging import (
     moved,
     record_of,
     slots_of,
+    teachers_of,
     unmerged_entity,
     unmerged_facts,
 )
 from kgsvc.domain.model import Entity, Mention
+from kgsvc.domain.summary import OF_EPISODE
 from kgsvc.ingestion.contention import Contention
 from kgsvc.ingestion.embedding import CachingEmbedder
 from kgsvc.ingestion.summarising import summarised
@@ -151,10 +154,12 @@ class Merging:
         view = await self._store.names(group_id, data["names"], [record.kept_uuid, record.merged_uuid])
         system_ms = max(self._clock.now_ms(), view.head.last_ms + 1)
         kept = _still_kept(view, record, data["names"])
-        gone = replace(entity_in(data), updated_ms=system_ms)
+        gone = await self._returning(entity_in(data), system_ms)
         involved = data["ends"].keys() | data["changed"].keys() | data["made"].keys()
         facts = await self._store.facts(group_id, involved)
         back, removed = unmerged_facts(data, kept, gone, facts, system_ms)
+        parts = tuple(p for p in gone.summary_parts if p.key in back or p.key.startswith(OF_EPISODE))
+        gone = replace(gone, summary_parts=parts)
         around = await self._store.slots(group_id, slots_of(facts) | slots_of(back.values()))
         after = folded_apart(group_id, around, back, removed, system_ms)
         known = {fact.uuid for fact in (*around.facts, *facts)}
@@ -181,6 +186,13 @@ class Merging:
         await self._store.apply(delta, Guard(view.head.rev, view.head.epoch))
         (returned,) = (entity for entity in delta.entities if entity.uuid == gone.uuid)
         return Merged(returned, merge_id, sum(uuid in back for uuid in data["ends"]))
+
+    async def _returning(self, gone: Entity, system_ms: int) -> Entity:
+        """The entity as it went, without the words of episodes that were deleted since."""
+        known = await self._store.citations(gone.group_id, teachers_of(gone))
+        for episode in sorted(teachers_of(gone) - known.keys()):
+            gone = without_words(gone, episode, system_ms)
+        return replace(gone, updated_ms=system_ms)
 
     async def _vectors(self, texts: dict[str, str]) -> dict[str, bytes]:
         if self._embedder is None or not texts:

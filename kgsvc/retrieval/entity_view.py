@@ -9,6 +9,7 @@ from enum import StrEnum
 from kgsvc.domain.citation import Citation
 from kgsvc.domain.errors import LimitExceeded, Violation
 from kgsvc.domain.identity import name_key
+from kgsvc.domain.merging import teachers_of
 from kgsvc.domain.model import Entity, Episode, Fact
 from kgsvc.retrieval.citing import CitedFact, cited
 from kgsvc.stores.protocol import EntityEpisodes, HistoryStore
@@ -87,7 +88,7 @@ async def _chain(
     told = await store.facts(entity.group_id, {fact for facts in edges.values() for fact in facts})
     about = {fact.uuid for fact in told if entity.uuid in (fact.source_uuid, fact.target_uuid)}
     latest = await store.entity_facts(entity.group_id, entity.uuid, _ENDED)
-    changed = _ending(latest) | setting(entity)
+    changed = _ending(latest) | teachers_of(entity)
     changed |= {episode for episode, facts in edges.items() if about.intersection(facts)}
 
     def entry(episode: Episode) -> ChainEntry:
@@ -101,12 +102,6 @@ async def _chain(
 
 def _ending(facts: Sequence[Fact]) -> set[str]:
     return {fact.expired_by_episode for fact in facts if fact.expired_by_episode}
-
-
-def setting(entity: Entity) -> set[str]:
-    """The episodes whose attributes or summary the entity has."""
-    stamps = entity.stamps.items()
-    return {stamp.partition("/")[2] for part, stamp in stamps if part != "name"} - {""}
 
 
 def _citation(episode: Episode) -> Citation:

@@ -124,6 +124,25 @@ async def test_duplicates_become_one_and_two_again(client: Client, group: str, s
     assert facts == {one.uuid: ("Ann", ("a", "c"), None), other.uuid: ("Bea", ("b",), None)}
 
 
+async def test_undo_does_not_bring_back_what_a_cascade_removed(
+    client: Client, group: str, spec: StoreSpec
+) -> None:
+    same = [fact("LIKES", name, "jazz", "likes jazz") for name in ("Ann", "Bea")]
+    await client.ingest(group, [telling(JAN, same[0], uuid="a")])
+    await client.ingest(group, [telling(FEB, same[1], fact("KNOWS", "Bea", "Zoe"), uuid="evil-1")])
+    await client.ingest(group, [telling(MAR, same[1], uuid="c")])
+    found = await client.search(group, "likes jazz", max_facts=100)
+    ends = {each.source_name: each.source_node_uuid for each in found}
+    done = await merge(client, group, ends["Ann"], ends["Bea"])
+    given = adm.DeleteEpisodeInput(uuid="evil-1", group_id=group, cascade=True)
+    granted(await client.admin.DeleteEpisode(adm.DeleteEpisodeRequest(input=given), timeout=CALL_S))
+    await undo(client, group, done.merge_id)
+    dump = await dumped(spec, group)
+    assert {f.source_name: f.episodes for f in dump.facts} == {"Ann": ("a",), "Bea": ("c",)}
+    assert "evil-1" not in str((dump.facts, dump.mentions, [e.summary_parts for e in dump.entities]))
+    assert {e.name: e.summary for e in dump.entities if e.name == "Bea"} == {"Bea": "likes jazz."}
+
+
 async def test_attributes_that_only_the_other_had_go_over_and_back(client: Client, group: str) -> None:
     made: dict[str, Any] = {"Ann": {"age": 3}, "Bea": {"age": 4, "city": "Oslo"}}
     for uuid, (name, values) in zip("xy", made.items(), strict=True):
