@@ -7,10 +7,11 @@ import apsw
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
 from kgsvc.stores.embedded.base import Base
+from kgsvc.stores.embedded.candidates import fill_name_tokens
 from kgsvc.stores.embedded.groups import id_span
 from kgsvc.stores.embedded.ontologies import ontology, put_ontology
 from kgsvc.stores.embedded.purge import bury, purge_some
-from kgsvc.stores.embedded.schema import MIGRATIONS, SCHEMA_VERSION
+from kgsvc.stores.embedded.schema import MIGRATIONS, NAME_TOKENS_SINCE, SCHEMA_VERSION
 from kgsvc.stores.embedded.sql import all_rows, one_row
 from kgsvc.stores.protocol import StoreInfo
 
@@ -63,6 +64,8 @@ def _migrate(db: apsw.Connection) -> int:
         )
     for migration in MIGRATIONS[version:]:
         db.execute(migration)
+    if 0 < version < NAME_TOKENS_SINCE:
+        fill_name_tokens(db)
     if version == 0:
         made_with = (("normaliser", NORMALISER_VERSION), ("tokeniser", TOKENISER_VERSION))
         db.executemany("INSERT INTO versions (name, value) VALUES (?, ?)", made_with)

@@ -30,6 +30,13 @@ def write_name_tokens(db: apsw.Connection, gid: int, names: Mapping[str, str]) -
     )
 
 
+def fill_name_tokens(db: apsw.Connection) -> None:
+    """For the names that are there. Called by the migration that brings tokens."""
+    rows = all_rows(db, "SELECT n.gid, n.name_key, e.uuid FROM names n JOIN entities e ON e.id = n.entity_id")
+    for gid, key, uuid in rows:
+        write_name_tokens(db, gid, {key: uuid})
+
+
 def _candidates(db: apsw.Connection, group_id: str, query: CandidateQuery) -> Candidates:
     group = find_group(db, group_id)
     if group is None:

@@ -182,3 +182,4 @@ MIGRATIONS: tuple[str, ...] = (
     _MERGES,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
+NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older stores have none yet

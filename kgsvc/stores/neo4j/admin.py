@@ -8,8 +8,9 @@ from neo4j import Query
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
-from kgsvc.stores.neo4j.base import Base, Tx
-from kgsvc.stores.neo4j.schema import BOOTSTRAP, MIGRATIONS, SCHEMA_VERSION
+from kgsvc.stores.neo4j.base import Tx
+from kgsvc.stores.neo4j.candidates import CandidateReads
+from kgsvc.stores.neo4j.schema import BOOTSTRAP, MIGRATIONS, NAME_TOKENS_SINCE, SCHEMA_VERSION
 from kgsvc.stores.protocol import StoreInfo
 
 _SCHEMA_LOCK: LiteralString = """
@@ -185,7 +186,7 @@ _PUT_ONTOLOGY: LiteralString = """
 _ONTOLOGY: LiteralString = "MATCH (g:KgGroup {group_id: $p.group_id}) RETURN g.ontology"
 
 
-class Admin(Base):
+class Admin(CandidateReads):
     """AdminStore."""
 
     async def migrate(self) -> int:
@@ -207,6 +208,8 @@ class Admin(Base):
             await self._step(step)
         if version < SCHEMA_VERSION:
             await self._step(_AWAIT_INDEXES)
+            if 0 < version < NAME_TOKENS_SINCE:
+                await self.fill_name_tokens()
             await tx.run(
                 _SCHEMA_SET,
                 version=SCHEMA_VERSION,

@@ -19,6 +19,26 @@ WRITE_NAME_TOKENS: LiteralString = """
     }
     """
 
+# For names written before there were tokens, a page at a time.
+_NAMED: LiteralString = """
+    MATCH (g:KgGroup) USING INDEX SEEK g:KgGroup(group_id)
+    WHERE g.group_id >= $p.after_group
+    WITH g.group_id AS group_id, g.epoch AS epoch ORDER BY group_id
+    CALL (group_id, epoch) {
+        MATCH (k:KgName) USING INDEX SEEK k:KgName(group_id, epoch, key)
+        WHERE k.group_id = group_id AND k.epoch = epoch
+            AND k.key > CASE group_id WHEN $p.after_group THEN $p.after_key ELSE '' END
+        RETURN k.key AS key, k.name_key AS name_key, k.entity_uuid AS uuid
+        ORDER BY k.group_id, k.epoch, k.key LIMIT $p.limit
+    }
+    RETURN group_id, epoch, key, name_key, uuid LIMIT $p.limit
+    """
+_FILL: LiteralString = """
+    UNWIND $p.rows AS row
+    MERGE (:KgNameToken {group_id: row[0], epoch: row[1], token: row[2], entity_uuid: row[3]})
+    """
+_PAGE = 1_000
+
 # `valid_ms` as a property is the start that counts.
 _CANDIDATES: LiteralString = (
     """
@@ -96,6 +116,20 @@ def name_token_rows(names: Mapping[str, str]) -> list[list[str]]:
 
 class CandidateReads(Base):
     """CandidateStore."""
+
+    async def fill_name_tokens(self) -> None:
+        """For the names that are there. Called by the migration that brings tokens."""
+        group, key, found = "", "", _PAGE
+        while found == _PAGE:
+            named = await self._run(_NAMED, after_group=group, after_key=key, limit=_PAGE)
+            rows = [
+                [group_id, epoch, token, uuid]
+                for group_id, epoch, _key, name_key, uuid in named
+                for token in sorted(name_tokens(name_key))
+            ]
+            await self._run(_FILL, rows=rows)
+            found = len(named)
+            group, key = (named[-1][0], named[-1][2]) if named else (group, key)
 
     async def candidates(self, group_id: str, query: CandidateQuery) -> Candidates:
         """See CandidateStore."""

@@ -122,3 +122,4 @@ MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _MERGES,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
+NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older databases have none yet

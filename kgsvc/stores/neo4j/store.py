@@ -9,8 +9,8 @@ from neo4j.exceptions import DriverError, Neo4jError
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.stores.neo4j.admin import Admin
+from kgsvc.stores.neo4j.adoption import Adoption
 from kgsvc.stores.neo4j.apply import Apply
-from kgsvc.stores.neo4j.candidates import CandidateReads
 from kgsvc.stores.neo4j.communities import Communities
 from kgsvc.stores.neo4j.errors import unavailable
 from kgsvc.stores.neo4j.graph import Graph
@@ -24,7 +24,7 @@ _OLDEST = (5, 26)
 _SCHEMES = ("bolt://", "bolt+s://", "bolt+ssc://", "neo4j://", "neo4j+s://", "neo4j+ssc://")
 
 
-class Neo4jStore(Intake, Receipts, Queue, Graph, CandidateReads, History, Communities, Apply, Search, Admin):
+class Neo4jStore(Intake, Receipts, Queue, Graph, History, Communities, Apply, Search, Admin, Adoption):
     """Every protocol of stores/protocol.py on a Neo4j server from 5.26 on, Community or Enterprise.
 
     Several processes may use one database. In a cluster every statement goes to the leader.

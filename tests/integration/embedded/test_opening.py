@@ -8,10 +8,13 @@ import apsw
 import pytest
 from blockbuster import blockbuster_ctx
 
+from kgsvc.domain.candidates import CandidateQuery
 from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.domain.similarity import name_tokens
 from kgsvc.stores.conformance import checks
 from kgsvc.stores.conformance.samples import accepted, episode
 from kgsvc.stores.embedded import EmbeddedStore
+from kgsvc.stores.embedded.schema import MIGRATIONS, NAME_TOKENS_SINCE
 
 
 async def test_a_lock_held_for_too_long_is_unavailable(tmp_path: Path, beside: apsw.Connection) -> None:
@@ -33,6 +36,27 @@ async def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path, beside: 
         await older.migrate()
     await older.close()
     assert beside.pragma("user_version") == 99
+
+
+async def test_names_of_an_older_store_are_found_by_their_tokens(tmp_path: Path) -> None:
+    db = apsw.Connection(str(tmp_path / "kgsvc.db"))
+    for migration in MIGRATIONS[: NAME_TOKENS_SINCE - 1]:
+        db.execute(migration)
+    db.execute(
+        """
+        INSERT INTO groups (group_id, gid) VALUES ('g', 1);
+        INSERT INTO entities VALUES (7, 1, 'n1', 'Ada Lovelace', 0, '', '{}', '[]', '', 0, '{}', '{}');
+        INSERT INTO names VALUES (1, 'ada lovelace', 7), (1, 'countess', 7);
+        """
+    )
+    db.pragma("user_version", NAME_TOKENS_SINCE - 1)
+    db.close()
+    store = await EmbeddedStore.open(tmp_path)
+    await store.migrate()
+    query = CandidateQuery(tokens=name_tokens("Lovelace") | name_tokens("Countess"))
+    found = await store.candidates("g", query)
+    assert [*found.by_token.values()] == [("n1",), ("n1",)]
+    await store.close()
 
 
 async def test_an_unmigrated_store_says_so(tmp_path: Path) -> None:

@@ -8,9 +8,11 @@ from collections.abc import AsyncIterator
 import pytest
 from neo4j import AsyncGraphDatabase
 
+from kgsvc.domain.candidates import CandidateQuery
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.items import Accepted
-from kgsvc.stores.conformance.samples import accepted, batch, episode, pair
+from kgsvc.domain.similarity import name_tokens
+from kgsvc.stores.conformance.samples import accepted, batch, entity, episode, pair, write
 from kgsvc.stores.neo4j import Neo4jStore
 from kgsvc.stores.neo4j.schema import SCHEMA_VERSION
 from tests.integration.neo4j.support import scans
@@ -60,6 +62,24 @@ async def test_a_newer_schema_is_refused(clients: list[Neo4jStore]) -> None:
     finally:
         await client._run("MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = s.version - 1")
     assert await client.migrate() == SCHEMA_VERSION
+
+
+async def test_names_of_an_older_database_are_found_by_their_tokens(
+    clients: list[Neo4jStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kgsvc.stores.neo4j.candidates._PAGE", 2)
+    client = clients[0]
+    await client.migrate()
+    names = {group: [f"Person {group} {n}" for n in range(5)] for group in ("one", "two", "zero")}
+    for group, given in names.items():
+        await write(client, group, entities=[entity(group, f"n{n}", name) for n, name in enumerate(given)])
+    await client._run("MATCH (k:KgNameToken) DELETE k")
+    await client._run("MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = 1")
+    assert await client.migrate() == SCHEMA_VERSION
+    for group, given in names.items():
+        query = CandidateQuery(tokens=name_tokens("Person"))
+        found = await client.candidates(group, query)
+        assert sorted(e.name for e in found.entities.values()) == given
 
 
 async def test_acknowledged_items_survive_a_kill(own_server: Neo4jServer) -> None:
