@@ -97,7 +97,7 @@ def build_server(deps: Deps) -> KgServer:
     coalescer = AcceptCoalescer(deps.store, deps.pressure)
     handlers = _handlers(deps, coalescer, work.stopping)
     for service in SERVICES:
-        methods = {m.name: handlers[m.name] for m in service.methods if m.name in handlers}
+        methods = {method.name: handlers[method.name] for method in service.methods}
         generic = grpc.method_handlers_generic_handler(service.full_name, methods)
         server.add_generic_rpc_handlers((generic,))
     names = [service.full_name for service in SERVICES]
