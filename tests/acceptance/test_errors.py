@@ -63,6 +63,8 @@ async def test_a_known_fact_is_read_whole(client: Client, group: str) -> None:
         assert (read.source_name, read.target_name) == ("Alice", "Acme")
         assert (read.valid_at, read.reference_time) == (timestamp(1_704_067_200_000), timestamp(FEB))
         assert list(read.episodes) == ["a"]
+        assert [each.episode_uuid for each in read.citations] == ["a"], "sources belong to a look at one fact"
+        read.ClearField("citations")
         read.score = found.score
         assert read == found
 
