@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from kgsvc.domain import questions
+from kgsvc.domain.candidates import CandidateQuery
+from kgsvc.domain.decisions import Decisions
 from kgsvc.domain.delta import Claim, FactTombstone, GraphDelta, MergeRecord, NameView, SlotView
 from kgsvc.domain.entities import BatchItem, candidate_uuids, keys_of, resolve
 from kgsvc.domain.errors import Conflict
@@ -55,6 +58,8 @@ async def _planned(world: World, group_id: str, items: list[BatchItem]) -> Graph
     system_ms = world.system_ms(names.head)
     resolved = resolve(names, group_id, items, system_ms)
     statements = statements_of(resolved, items)
+    query = _query(world, items, names)
+    await world.twins.agree("candidates", lambda side: _candidates(side, group_id, query))
     slots = {entry.slot for entry in statements}
     await world.twins.agree("slots", lambda side: _slots(side, group_id, slots))
     view = await world.model.slots(group_id, slots)
@@ -65,6 +70,25 @@ async def _planned(world: World, group_id: str, items: list[BatchItem]) -> Graph
 async def _names(side: Side, group_id: str, keys: set[str], uuids: set[str]) -> Comparable:
     view = await side.store.names(group_id, keys, uuids)
     return side.relative(view.head), dict(view.by_key), dict(view.by_uuid)
+
+
+def _query(world: World, items: list[BatchItem], names: NameView) -> CandidateQuery:
+    """What resolution asks for: about names, as if they were new, and facts; mostly more than fits."""
+    asked = questions.new_names(items, NameView(names.head, {}), Decisions())
+    query = questions.query(asked, items, names, facts=True)
+    bounds = [world.rng.randrange(1, 5) for _ in range(4)]
+    return replace(
+        query,
+        entities_per_token=bounds[0],
+        names_per_entity=bounds[1],
+        facts_per_source=bounds[2],
+        facts_per_pair=bounds[3],
+    )
+
+
+async def _candidates(side: Side, group_id: str, query: CandidateQuery) -> Comparable:
+    found = await side.store.candidates(group_id, query)
+    return dict(found.by_token), dict(found.entities), dict(found.names), found.facts
 
 
 async def _slots(side: Side, group_id: str, slots: set[str]) -> Comparable:
