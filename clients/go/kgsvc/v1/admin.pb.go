@@ -11,6 +11,8 @@ package kgsvcv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	structpb "google.golang.org/protobuf/types/known/structpb"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -22,6 +24,67 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+// State of a build of communities.
+type BuildState int32
+
+const (
+	// Never sent.
+	BuildState_BUILD_STATE_UNSPECIFIED BuildState = 0
+	// Accepted, not begun.
+	BuildState_BUILD_STATE_PENDING BuildState = 1
+	// Under way.
+	BuildState_BUILD_STATE_RUNNING BuildState = 2
+	// The communities are in place.
+	BuildState_BUILD_STATE_COMPLETED BuildState = 3
+	// It gave up; `reason` says why; the earlier communities stay.
+	BuildState_BUILD_STATE_FAILED BuildState = 4
+)
+
+// Enum value maps for BuildState.
+var (
+	BuildState_name = map[int32]string{
+		0: "BUILD_STATE_UNSPECIFIED",
+		1: "BUILD_STATE_PENDING",
+		2: "BUILD_STATE_RUNNING",
+		3: "BUILD_STATE_COMPLETED",
+		4: "BUILD_STATE_FAILED",
+	}
+	BuildState_value = map[string]int32{
+		"BUILD_STATE_UNSPECIFIED": 0,
+		"BUILD_STATE_PENDING":     1,
+		"BUILD_STATE_RUNNING":     2,
+		"BUILD_STATE_COMPLETED":   3,
+		"BUILD_STATE_FAILED":      4,
+	}
+)
+
+func (x BuildState) Enum() *BuildState {
+	p := new(BuildState)
+	*p = x
+	return p
+}
+
+func (x BuildState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (BuildState) Descriptor() protoreflect.EnumDescriptor {
+	return file_kgsvc_v1_admin_proto_enumTypes[0].Descriptor()
+}
+
+func (BuildState) Type() protoreflect.EnumType {
+	return &file_kgsvc_v1_admin_proto_enumTypes[0]
+}
+
+func (x BuildState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use BuildState.Descriptor instead.
+func (BuildState) EnumDescriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{0}
+}
 
 // Request of Healthcheck.
 type HealthcheckRequest struct {
@@ -678,7 +741,10 @@ type DeleteEpisodeInput struct {
 	// The episode; required.
 	Uuid string `protobuf:"bytes,1,opt,name=uuid,proto3" json:"uuid,omitempty"`
 	// Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it.
-	GroupId       *string `protobuf:"bytes,2,opt,name=group_id,json=groupId,proto3,oneof" json:"group_id,omitempty"`
+	GroupId *string `protobuf:"bytes,2,opt,name=group_id,json=groupId,proto3,oneof" json:"group_id,omitempty"`
+	// Also removes what only this episode supports, and brings back what it alone had ended; what another
+	// episode tells too stays, without this one as a source.
+	Cascade       *bool `protobuf:"varint,3,opt,name=cascade,proto3,oneof" json:"cascade,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -727,15 +793,28 @@ func (x *DeleteEpisodeInput) GetGroupId() string {
 	return ""
 }
 
+func (x *DeleteEpisodeInput) GetCascade() bool {
+	if x != nil && x.Cascade != nil {
+		return *x.Cascade
+	}
+	return false
+}
+
 // Output of DeleteEpisode.
 type DeleteEpisodeOutput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One sentence for people.
 	Message string `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	// True.
-	Success       bool `protobuf:"varint,2,opt,name=success,proto3" json:"success,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Success bool `protobuf:"varint,2,opt,name=success,proto3" json:"success,omitempty"`
+	// With `cascade`: facts that are gone.
+	FactsRemoved int32 `protobuf:"varint,3,opt,name=facts_removed,json=factsRemoved,proto3" json:"facts_removed,omitempty"`
+	// With `cascade`: facts that are current again.
+	FactsRestored int32 `protobuf:"varint,4,opt,name=facts_restored,json=factsRestored,proto3" json:"facts_restored,omitempty"`
+	// With `cascade`: entities that are gone.
+	EntitiesRemoved int32 `protobuf:"varint,5,opt,name=entities_removed,json=entitiesRemoved,proto3" json:"entities_removed,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *DeleteEpisodeOutput) Reset() {
@@ -780,6 +859,27 @@ func (x *DeleteEpisodeOutput) GetSuccess() bool {
 		return x.Success
 	}
 	return false
+}
+
+func (x *DeleteEpisodeOutput) GetFactsRemoved() int32 {
+	if x != nil {
+		return x.FactsRemoved
+	}
+	return 0
+}
+
+func (x *DeleteEpisodeOutput) GetFactsRestored() int32 {
+	if x != nil {
+		return x.FactsRestored
+	}
+	return 0
+}
+
+func (x *DeleteEpisodeOutput) GetEntitiesRemoved() int32 {
+	if x != nil {
+		return x.EntitiesRemoved
+	}
+	return 0
 }
 
 // Request of DeleteGroup.
@@ -1249,11 +1349,2151 @@ func (x *ClearAllOutput) GetSuccess() bool {
 	return false
 }
 
+// Request of UpdateFact.
+type UpdateFactRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the call in logs and in the response; generated when absent; at most 128 characters.
+	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	// Same key and input within 24 h: the first outcome again; other input: CONFLICT. At most 256 characters.
+	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
+	// What to do; required.
+	Input         *UpdateFactInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateFactRequest) Reset() {
+	*x = UpdateFactRequest{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateFactRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateFactRequest) ProtoMessage() {}
+
+func (x *UpdateFactRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateFactRequest.ProtoReflect.Descriptor instead.
+func (*UpdateFactRequest) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *UpdateFactRequest) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+func (x *UpdateFactRequest) GetIdempotencyKey() string {
+	if x != nil && x.IdempotencyKey != nil {
+		return *x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *UpdateFactRequest) GetInput() *UpdateFactInput {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// Response of UpdateFact.
+type UpdateFactResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's request_id, or the generated one.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The outcome.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=kgsvc.v1.Status" json:"status,omitempty"`
+	// Set unless the status is ERROR.
+	Output *UpdateFactOutput `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Set when the status is ERROR.
+	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateFactResponse) Reset() {
+	*x = UpdateFactResponse{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateFactResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateFactResponse) ProtoMessage() {}
+
+func (x *UpdateFactResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateFactResponse.ProtoReflect.Descriptor instead.
+func (*UpdateFactResponse) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *UpdateFactResponse) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *UpdateFactResponse) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *UpdateFactResponse) GetOutput() *UpdateFactOutput {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *UpdateFactResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Input of UpdateFact.
+type UpdateFactInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The fact to replace; required. CONFLICT when it is expired already.
+	Uuid string `protobuf:"bytes,1,opt,name=uuid,proto3" json:"uuid,omitempty"`
+	// Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it.
+	GroupId *string `protobuf:"bytes,2,opt,name=group_id,json=groupId,proto3,oneof" json:"group_id,omitempty"`
+	// What is said instead; required; at most 2,048 characters.
+	Fact string `protobuf:"bytes,3,opt,name=fact,proto3" json:"fact,omitempty"`
+	// Another entity to start from; absent keeps.
+	SourceNodeUuid *string `protobuf:"bytes,4,opt,name=source_node_uuid,json=sourceNodeUuid,proto3,oneof" json:"source_node_uuid,omitempty"`
+	// Another entity to point to; absent keeps.
+	TargetNodeUuid *string `protobuf:"bytes,5,opt,name=target_node_uuid,json=targetNodeUuid,proto3,oneof" json:"target_node_uuid,omitempty"`
+	// Typed values; at most 64 KiB as JSON; given ones replace all, absent keeps.
+	Attributes *structpb.Struct `protobuf:"bytes,6,opt,name=attributes,proto3" json:"attributes,omitempty"`
+	// Why; at most 1,024 characters.
+	Reason        *string `protobuf:"bytes,7,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateFactInput) Reset() {
+	*x = UpdateFactInput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateFactInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateFactInput) ProtoMessage() {}
+
+func (x *UpdateFactInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateFactInput.ProtoReflect.Descriptor instead.
+func (*UpdateFactInput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *UpdateFactInput) GetUuid() string {
+	if x != nil {
+		return x.Uuid
+	}
+	return ""
+}
+
+func (x *UpdateFactInput) GetGroupId() string {
+	if x != nil && x.GroupId != nil {
+		return *x.GroupId
+	}
+	return ""
+}
+
+func (x *UpdateFactInput) GetFact() string {
+	if x != nil {
+		return x.Fact
+	}
+	return ""
+}
+
+func (x *UpdateFactInput) GetSourceNodeUuid() string {
+	if x != nil && x.SourceNodeUuid != nil {
+		return *x.SourceNodeUuid
+	}
+	return ""
+}
+
+func (x *UpdateFactInput) GetTargetNodeUuid() string {
+	if x != nil && x.TargetNodeUuid != nil {
+		return *x.TargetNodeUuid
+	}
+	return ""
+}
+
+func (x *UpdateFactInput) GetAttributes() *structpb.Struct {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+func (x *UpdateFactInput) GetReason() string {
+	if x != nil && x.Reason != nil {
+		return *x.Reason
+	}
+	return ""
+}
+
+// Output of UpdateFact.
+type UpdateFactOutput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "updated", or "unchanged" where the fact already said so.
+	Status string `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
+	// The fact that expired.
+	OldUuid string `protobuf:"bytes,2,opt,name=old_uuid,json=oldUuid,proto3" json:"old_uuid,omitempty"`
+	// The fact that took over.
+	NewUuid string `protobuf:"bytes,3,opt,name=new_uuid,json=newUuid,proto3" json:"new_uuid,omitempty"`
+	// One sentence for people.
+	Message string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
+	// The fact that took over.
+	NewEdge       *FactResult `protobuf:"bytes,5,opt,name=new_edge,json=newEdge,proto3" json:"new_edge,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateFactOutput) Reset() {
+	*x = UpdateFactOutput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateFactOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateFactOutput) ProtoMessage() {}
+
+func (x *UpdateFactOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateFactOutput.ProtoReflect.Descriptor instead.
+func (*UpdateFactOutput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *UpdateFactOutput) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *UpdateFactOutput) GetOldUuid() string {
+	if x != nil {
+		return x.OldUuid
+	}
+	return ""
+}
+
+func (x *UpdateFactOutput) GetNewUuid() string {
+	if x != nil {
+		return x.NewUuid
+	}
+	return ""
+}
+
+func (x *UpdateFactOutput) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *UpdateFactOutput) GetNewEdge() *FactResult {
+	if x != nil {
+		return x.NewEdge
+	}
+	return nil
+}
+
+// Request of PutOntology.
+type PutOntologyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the call in logs and in the response; generated when absent; at most 128 characters.
+	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	// Has no effect on this operation.
+	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
+	// What to do; required.
+	Input         *PutOntologyInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutOntologyRequest) Reset() {
+	*x = PutOntologyRequest{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutOntologyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutOntologyRequest) ProtoMessage() {}
+
+func (x *PutOntologyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutOntologyRequest.ProtoReflect.Descriptor instead.
+func (*PutOntologyRequest) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *PutOntologyRequest) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+func (x *PutOntologyRequest) GetIdempotencyKey() string {
+	if x != nil && x.IdempotencyKey != nil {
+		return *x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *PutOntologyRequest) GetInput() *PutOntologyInput {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// Response of PutOntology.
+type PutOntologyResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's request_id, or the generated one.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The outcome.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=kgsvc.v1.Status" json:"status,omitempty"`
+	// Set unless the status is ERROR.
+	Output *PutOntologyOutput `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Set when the status is ERROR.
+	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutOntologyResponse) Reset() {
+	*x = PutOntologyResponse{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutOntologyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutOntologyResponse) ProtoMessage() {}
+
+func (x *PutOntologyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutOntologyResponse.ProtoReflect.Descriptor instead.
+func (*PutOntologyResponse) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *PutOntologyResponse) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *PutOntologyResponse) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *PutOntologyResponse) GetOutput() *PutOntologyOutput {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *PutOntologyResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Input of PutOntology.
+type PutOntologyInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; required; at most 128 characters.
+	GroupId string `protobuf:"bytes,1,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	// Types as YAML; required; at most 64 KiB; an empty document goes back to those of the server. What is wrong
+	// is INVALID_ARGUMENT with line and field.
+	Yaml          string `protobuf:"bytes,2,opt,name=yaml,proto3" json:"yaml,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutOntologyInput) Reset() {
+	*x = PutOntologyInput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutOntologyInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutOntologyInput) ProtoMessage() {}
+
+func (x *PutOntologyInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutOntologyInput.ProtoReflect.Descriptor instead.
+func (*PutOntologyInput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *PutOntologyInput) GetGroupId() string {
+	if x != nil {
+		return x.GroupId
+	}
+	return ""
+}
+
+func (x *PutOntologyInput) GetYaml() string {
+	if x != nil {
+		return x.Yaml
+	}
+	return ""
+}
+
+// Output of PutOntology.
+type PutOntologyOutput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Entity types in force, in the order of their priority.
+	EntityTypes []string `protobuf:"bytes,1,rep,name=entity_types,json=entityTypes,proto3" json:"entity_types,omitempty"`
+	// Fact types in force.
+	FactTypes     []string `protobuf:"bytes,2,rep,name=fact_types,json=factTypes,proto3" json:"fact_types,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutOntologyOutput) Reset() {
+	*x = PutOntologyOutput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutOntologyOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutOntologyOutput) ProtoMessage() {}
+
+func (x *PutOntologyOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutOntologyOutput.ProtoReflect.Descriptor instead.
+func (*PutOntologyOutput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *PutOntologyOutput) GetEntityTypes() []string {
+	if x != nil {
+		return x.EntityTypes
+	}
+	return nil
+}
+
+func (x *PutOntologyOutput) GetFactTypes() []string {
+	if x != nil {
+		return x.FactTypes
+	}
+	return nil
+}
+
+// Request of GetOntology.
+type GetOntologyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the call in logs and in the response; generated when absent; at most 128 characters.
+	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	// Has no effect on this operation.
+	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
+	// What to do; required.
+	Input         *GetOntologyInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetOntologyRequest) Reset() {
+	*x = GetOntologyRequest{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetOntologyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetOntologyRequest) ProtoMessage() {}
+
+func (x *GetOntologyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetOntologyRequest.ProtoReflect.Descriptor instead.
+func (*GetOntologyRequest) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *GetOntologyRequest) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+func (x *GetOntologyRequest) GetIdempotencyKey() string {
+	if x != nil && x.IdempotencyKey != nil {
+		return *x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *GetOntologyRequest) GetInput() *GetOntologyInput {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// Response of GetOntology.
+type GetOntologyResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's request_id, or the generated one.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The outcome.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=kgsvc.v1.Status" json:"status,omitempty"`
+	// Set unless the status is ERROR.
+	Output *GetOntologyOutput `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Set when the status is ERROR.
+	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetOntologyResponse) Reset() {
+	*x = GetOntologyResponse{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetOntologyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetOntologyResponse) ProtoMessage() {}
+
+func (x *GetOntologyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetOntologyResponse.ProtoReflect.Descriptor instead.
+func (*GetOntologyResponse) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *GetOntologyResponse) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *GetOntologyResponse) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *GetOntologyResponse) GetOutput() *GetOntologyOutput {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *GetOntologyResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Input of GetOntology.
+type GetOntologyInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; required; at most 128 characters.
+	GroupId       string `protobuf:"bytes,1,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetOntologyInput) Reset() {
+	*x = GetOntologyInput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetOntologyInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetOntologyInput) ProtoMessage() {}
+
+func (x *GetOntologyInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetOntologyInput.ProtoReflect.Descriptor instead.
+func (*GetOntologyInput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *GetOntologyInput) GetGroupId() string {
+	if x != nil {
+		return x.GroupId
+	}
+	return ""
+}
+
+// Output of GetOntology.
+type GetOntologyOutput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types in force as YAML, in the shape PutOntology takes.
+	Yaml string `protobuf:"bytes,1,opt,name=yaml,proto3" json:"yaml,omitempty"`
+	// Whether they are the group's own; otherwise they are the server's.
+	Own           bool `protobuf:"varint,2,opt,name=own,proto3" json:"own,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetOntologyOutput) Reset() {
+	*x = GetOntologyOutput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetOntologyOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetOntologyOutput) ProtoMessage() {}
+
+func (x *GetOntologyOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetOntologyOutput.ProtoReflect.Descriptor instead.
+func (*GetOntologyOutput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *GetOntologyOutput) GetYaml() string {
+	if x != nil {
+		return x.Yaml
+	}
+	return ""
+}
+
+func (x *GetOntologyOutput) GetOwn() bool {
+	if x != nil {
+		return x.Own
+	}
+	return false
+}
+
+// Request of MergeEntityNodes.
+type MergeEntityNodesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the call in logs and in the response; generated when absent; at most 128 characters.
+	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	// Same key and input within 24 h: the first outcome again; other input: CONFLICT. At most 256 characters.
+	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
+	// What to do; required.
+	Input         *MergeEntityNodesInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MergeEntityNodesRequest) Reset() {
+	*x = MergeEntityNodesRequest{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MergeEntityNodesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MergeEntityNodesRequest) ProtoMessage() {}
+
+func (x *MergeEntityNodesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MergeEntityNodesRequest.ProtoReflect.Descriptor instead.
+func (*MergeEntityNodesRequest) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *MergeEntityNodesRequest) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+func (x *MergeEntityNodesRequest) GetIdempotencyKey() string {
+	if x != nil && x.IdempotencyKey != nil {
+		return *x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *MergeEntityNodesRequest) GetInput() *MergeEntityNodesInput {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// Response of MergeEntityNodes.
+type MergeEntityNodesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's request_id, or the generated one.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The outcome.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=kgsvc.v1.Status" json:"status,omitempty"`
+	// Set unless the status is ERROR.
+	Output *MergeEntityNodesOutput `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Set when the status is ERROR.
+	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MergeEntityNodesResponse) Reset() {
+	*x = MergeEntityNodesResponse{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MergeEntityNodesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MergeEntityNodesResponse) ProtoMessage() {}
+
+func (x *MergeEntityNodesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MergeEntityNodesResponse.ProtoReflect.Descriptor instead.
+func (*MergeEntityNodesResponse) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *MergeEntityNodesResponse) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *MergeEntityNodesResponse) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *MergeEntityNodesResponse) GetOutput() *MergeEntityNodesOutput {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *MergeEntityNodesResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Input of MergeEntityNodes.
+type MergeEntityNodesInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; required; at most 128 characters.
+	GroupId string `protobuf:"bytes,1,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	// The entity that stays; required.
+	KeepUuid string `protobuf:"bytes,2,opt,name=keep_uuid,json=keepUuid,proto3" json:"keep_uuid,omitempty"`
+	// The entity that goes into it; required.
+	MergeUuid     string `protobuf:"bytes,3,opt,name=merge_uuid,json=mergeUuid,proto3" json:"merge_uuid,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MergeEntityNodesInput) Reset() {
+	*x = MergeEntityNodesInput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MergeEntityNodesInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MergeEntityNodesInput) ProtoMessage() {}
+
+func (x *MergeEntityNodesInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MergeEntityNodesInput.ProtoReflect.Descriptor instead.
+func (*MergeEntityNodesInput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *MergeEntityNodesInput) GetGroupId() string {
+	if x != nil {
+		return x.GroupId
+	}
+	return ""
+}
+
+func (x *MergeEntityNodesInput) GetKeepUuid() string {
+	if x != nil {
+		return x.KeepUuid
+	}
+	return ""
+}
+
+func (x *MergeEntityNodesInput) GetMergeUuid() string {
+	if x != nil {
+		return x.MergeUuid
+	}
+	return ""
+}
+
+// Output of MergeEntityNodes.
+type MergeEntityNodesOutput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entity that stays, as it now is.
+	Node *EntityNode `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// Names the merge in UndoMerge.
+	MergeId string `protobuf:"bytes,2,opt,name=merge_id,json=mergeId,proto3" json:"merge_id,omitempty"`
+	// Facts that now hang on the entity that stays.
+	FactsMoved    int32 `protobuf:"varint,3,opt,name=facts_moved,json=factsMoved,proto3" json:"facts_moved,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MergeEntityNodesOutput) Reset() {
+	*x = MergeEntityNodesOutput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MergeEntityNodesOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MergeEntityNodesOutput) ProtoMessage() {}
+
+func (x *MergeEntityNodesOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MergeEntityNodesOutput.ProtoReflect.Descriptor instead.
+func (*MergeEntityNodesOutput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *MergeEntityNodesOutput) GetNode() *EntityNode {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+func (x *MergeEntityNodesOutput) GetMergeId() string {
+	if x != nil {
+		return x.MergeId
+	}
+	return ""
+}
+
+func (x *MergeEntityNodesOutput) GetFactsMoved() int32 {
+	if x != nil {
+		return x.FactsMoved
+	}
+	return 0
+}
+
+// Request of UndoMerge.
+type UndoMergeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the call in logs and in the response; generated when absent; at most 128 characters.
+	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	// Has no effect on this operation.
+	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
+	// What to do; required.
+	Input         *UndoMergeInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UndoMergeRequest) Reset() {
+	*x = UndoMergeRequest{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UndoMergeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UndoMergeRequest) ProtoMessage() {}
+
+func (x *UndoMergeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UndoMergeRequest.ProtoReflect.Descriptor instead.
+func (*UndoMergeRequest) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *UndoMergeRequest) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+func (x *UndoMergeRequest) GetIdempotencyKey() string {
+	if x != nil && x.IdempotencyKey != nil {
+		return *x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *UndoMergeRequest) GetInput() *UndoMergeInput {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// Response of UndoMerge.
+type UndoMergeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's request_id, or the generated one.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The outcome.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=kgsvc.v1.Status" json:"status,omitempty"`
+	// Set unless the status is ERROR.
+	Output *UndoMergeOutput `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Set when the status is ERROR.
+	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UndoMergeResponse) Reset() {
+	*x = UndoMergeResponse{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UndoMergeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UndoMergeResponse) ProtoMessage() {}
+
+func (x *UndoMergeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UndoMergeResponse.ProtoReflect.Descriptor instead.
+func (*UndoMergeResponse) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *UndoMergeResponse) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *UndoMergeResponse) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *UndoMergeResponse) GetOutput() *UndoMergeOutput {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *UndoMergeResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Input of UndoMerge.
+type UndoMergeInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; required; at most 128 characters.
+	GroupId string `protobuf:"bytes,1,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	// The merge to take back; required.
+	MergeId       string `protobuf:"bytes,2,opt,name=merge_id,json=mergeId,proto3" json:"merge_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UndoMergeInput) Reset() {
+	*x = UndoMergeInput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UndoMergeInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UndoMergeInput) ProtoMessage() {}
+
+func (x *UndoMergeInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UndoMergeInput.ProtoReflect.Descriptor instead.
+func (*UndoMergeInput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *UndoMergeInput) GetGroupId() string {
+	if x != nil {
+		return x.GroupId
+	}
+	return ""
+}
+
+func (x *UndoMergeInput) GetMergeId() string {
+	if x != nil {
+		return x.MergeId
+	}
+	return ""
+}
+
+// Output of UndoMerge.
+type UndoMergeOutput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entity that had gone, as it now is.
+	Node *EntityNode `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// Facts that went back to it.
+	FactsMoved    int32 `protobuf:"varint,2,opt,name=facts_moved,json=factsMoved,proto3" json:"facts_moved,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UndoMergeOutput) Reset() {
+	*x = UndoMergeOutput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UndoMergeOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UndoMergeOutput) ProtoMessage() {}
+
+func (x *UndoMergeOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UndoMergeOutput.ProtoReflect.Descriptor instead.
+func (*UndoMergeOutput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *UndoMergeOutput) GetNode() *EntityNode {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+func (x *UndoMergeOutput) GetFactsMoved() int32 {
+	if x != nil {
+		return x.FactsMoved
+	}
+	return 0
+}
+
+// Request of BuildCommunities.
+type BuildCommunitiesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the call in logs and in the response; generated when absent; at most 128 characters.
+	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	// Same key and input within 24 h: the first outcome again; other input: CONFLICT. At most 256 characters.
+	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
+	// What to do; required.
+	Input         *BuildCommunitiesInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BuildCommunitiesRequest) Reset() {
+	*x = BuildCommunitiesRequest{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BuildCommunitiesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BuildCommunitiesRequest) ProtoMessage() {}
+
+func (x *BuildCommunitiesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BuildCommunitiesRequest.ProtoReflect.Descriptor instead.
+func (*BuildCommunitiesRequest) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *BuildCommunitiesRequest) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+func (x *BuildCommunitiesRequest) GetIdempotencyKey() string {
+	if x != nil && x.IdempotencyKey != nil {
+		return *x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *BuildCommunitiesRequest) GetInput() *BuildCommunitiesInput {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// Response of BuildCommunities.
+type BuildCommunitiesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's request_id, or the generated one.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The outcome.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=kgsvc.v1.Status" json:"status,omitempty"`
+	// Set unless the status is ERROR.
+	Output *BuildCommunitiesOutput `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Set when the status is ERROR.
+	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BuildCommunitiesResponse) Reset() {
+	*x = BuildCommunitiesResponse{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BuildCommunitiesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BuildCommunitiesResponse) ProtoMessage() {}
+
+func (x *BuildCommunitiesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BuildCommunitiesResponse.ProtoReflect.Descriptor instead.
+func (*BuildCommunitiesResponse) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *BuildCommunitiesResponse) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *BuildCommunitiesResponse) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *BuildCommunitiesResponse) GetOutput() *BuildCommunitiesOutput {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *BuildCommunitiesResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Input of BuildCommunities.
+type BuildCommunitiesInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenants; 1 to 256; each at most 128 characters.
+	GroupIds      []string `protobuf:"bytes,1,rep,name=group_ids,json=groupIds,proto3" json:"group_ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BuildCommunitiesInput) Reset() {
+	*x = BuildCommunitiesInput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BuildCommunitiesInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BuildCommunitiesInput) ProtoMessage() {}
+
+func (x *BuildCommunitiesInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BuildCommunitiesInput.ProtoReflect.Descriptor instead.
+func (*BuildCommunitiesInput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *BuildCommunitiesInput) GetGroupIds() []string {
+	if x != nil {
+		return x.GroupIds
+	}
+	return nil
+}
+
+// Output of BuildCommunities.
+type BuildCommunitiesOutput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One build for each group, in the order sent; a group that is being built already keeps its build.
+	Builds        []*CommunityBuild `protobuf:"bytes,1,rep,name=builds,proto3" json:"builds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BuildCommunitiesOutput) Reset() {
+	*x = BuildCommunitiesOutput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BuildCommunitiesOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BuildCommunitiesOutput) ProtoMessage() {}
+
+func (x *BuildCommunitiesOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BuildCommunitiesOutput.ProtoReflect.Descriptor instead.
+func (*BuildCommunitiesOutput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *BuildCommunitiesOutput) GetBuilds() []*CommunityBuild {
+	if x != nil {
+		return x.Builds
+	}
+	return nil
+}
+
+// A build of the communities of one group.
+type CommunityBuild struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the build in GetCommunityBuild.
+	BuildId string `protobuf:"bytes,1,opt,name=build_id,json=buildId,proto3" json:"build_id,omitempty"`
+	// The tenant.
+	GroupId string `protobuf:"bytes,2,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	// How far it is.
+	State BuildState `protobuf:"varint,3,opt,name=state,proto3,enum=kgsvc.v1.BuildState" json:"state,omitempty"`
+	// Communities found.
+	Communities int32 `protobuf:"varint,4,opt,name=communities,proto3" json:"communities,omitempty"`
+	// Of these, how many have their summary.
+	Summarised int32 `protobuf:"varint,5,opt,name=summarised,proto3" json:"summarised,omitempty"`
+	// Why it failed.
+	Reason *string `protobuf:"bytes,6,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
+	// When its state last changed.
+	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CommunityBuild) Reset() {
+	*x = CommunityBuild{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CommunityBuild) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CommunityBuild) ProtoMessage() {}
+
+func (x *CommunityBuild) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CommunityBuild.ProtoReflect.Descriptor instead.
+func (*CommunityBuild) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *CommunityBuild) GetBuildId() string {
+	if x != nil {
+		return x.BuildId
+	}
+	return ""
+}
+
+func (x *CommunityBuild) GetGroupId() string {
+	if x != nil {
+		return x.GroupId
+	}
+	return ""
+}
+
+func (x *CommunityBuild) GetState() BuildState {
+	if x != nil {
+		return x.State
+	}
+	return BuildState_BUILD_STATE_UNSPECIFIED
+}
+
+func (x *CommunityBuild) GetCommunities() int32 {
+	if x != nil {
+		return x.Communities
+	}
+	return 0
+}
+
+func (x *CommunityBuild) GetSummarised() int32 {
+	if x != nil {
+		return x.Summarised
+	}
+	return 0
+}
+
+func (x *CommunityBuild) GetReason() string {
+	if x != nil && x.Reason != nil {
+		return *x.Reason
+	}
+	return ""
+}
+
+func (x *CommunityBuild) GetUpdatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedAt
+	}
+	return nil
+}
+
+// Request of GetCommunityBuild.
+type GetCommunityBuildRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the call in logs and in the response; generated when absent; at most 128 characters.
+	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	// Has no effect on this operation.
+	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
+	// What to do; required.
+	Input         *GetCommunityBuildInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetCommunityBuildRequest) Reset() {
+	*x = GetCommunityBuildRequest{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetCommunityBuildRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetCommunityBuildRequest) ProtoMessage() {}
+
+func (x *GetCommunityBuildRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetCommunityBuildRequest.ProtoReflect.Descriptor instead.
+func (*GetCommunityBuildRequest) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *GetCommunityBuildRequest) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+func (x *GetCommunityBuildRequest) GetIdempotencyKey() string {
+	if x != nil && x.IdempotencyKey != nil {
+		return *x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *GetCommunityBuildRequest) GetInput() *GetCommunityBuildInput {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// Response of GetCommunityBuild.
+type GetCommunityBuildResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's request_id, or the generated one.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The outcome.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=kgsvc.v1.Status" json:"status,omitempty"`
+	// Set unless the status is ERROR.
+	Output *GetCommunityBuildOutput `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Set when the status is ERROR.
+	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetCommunityBuildResponse) Reset() {
+	*x = GetCommunityBuildResponse{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetCommunityBuildResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetCommunityBuildResponse) ProtoMessage() {}
+
+func (x *GetCommunityBuildResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetCommunityBuildResponse.ProtoReflect.Descriptor instead.
+func (*GetCommunityBuildResponse) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *GetCommunityBuildResponse) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *GetCommunityBuildResponse) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *GetCommunityBuildResponse) GetOutput() *GetCommunityBuildOutput {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *GetCommunityBuildResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Input of GetCommunityBuild.
+type GetCommunityBuildInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The build; required.
+	BuildId string `protobuf:"bytes,1,opt,name=build_id,json=buildId,proto3" json:"build_id,omitempty"`
+	// Its tenant; required; at most 128 characters.
+	GroupId       string `protobuf:"bytes,2,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetCommunityBuildInput) Reset() {
+	*x = GetCommunityBuildInput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetCommunityBuildInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetCommunityBuildInput) ProtoMessage() {}
+
+func (x *GetCommunityBuildInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetCommunityBuildInput.ProtoReflect.Descriptor instead.
+func (*GetCommunityBuildInput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *GetCommunityBuildInput) GetBuildId() string {
+	if x != nil {
+		return x.BuildId
+	}
+	return ""
+}
+
+func (x *GetCommunityBuildInput) GetGroupId() string {
+	if x != nil {
+		return x.GroupId
+	}
+	return ""
+}
+
+// Output of GetCommunityBuild.
+type GetCommunityBuildOutput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The build.
+	Build         *CommunityBuild `protobuf:"bytes,1,opt,name=build,proto3" json:"build,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetCommunityBuildOutput) Reset() {
+	*x = GetCommunityBuildOutput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetCommunityBuildOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetCommunityBuildOutput) ProtoMessage() {}
+
+func (x *GetCommunityBuildOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetCommunityBuildOutput.ProtoReflect.Descriptor instead.
+func (*GetCommunityBuildOutput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *GetCommunityBuildOutput) GetBuild() *CommunityBuild {
+	if x != nil {
+		return x.Build
+	}
+	return nil
+}
+
+// Request of ListCommunities.
+type ListCommunitiesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the call in logs and in the response; generated when absent; at most 128 characters.
+	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	// Has no effect on this operation.
+	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
+	// What to do; required.
+	Input         *ListCommunitiesInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListCommunitiesRequest) Reset() {
+	*x = ListCommunitiesRequest{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListCommunitiesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListCommunitiesRequest) ProtoMessage() {}
+
+func (x *ListCommunitiesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListCommunitiesRequest.ProtoReflect.Descriptor instead.
+func (*ListCommunitiesRequest) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *ListCommunitiesRequest) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+func (x *ListCommunitiesRequest) GetIdempotencyKey() string {
+	if x != nil && x.IdempotencyKey != nil {
+		return *x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *ListCommunitiesRequest) GetInput() *ListCommunitiesInput {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// Response of ListCommunities.
+type ListCommunitiesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's request_id, or the generated one.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The outcome.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=kgsvc.v1.Status" json:"status,omitempty"`
+	// Set unless the status is ERROR.
+	Output *ListCommunitiesOutput `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Set when the status is ERROR.
+	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListCommunitiesResponse) Reset() {
+	*x = ListCommunitiesResponse{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListCommunitiesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListCommunitiesResponse) ProtoMessage() {}
+
+func (x *ListCommunitiesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListCommunitiesResponse.ProtoReflect.Descriptor instead.
+func (*ListCommunitiesResponse) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *ListCommunitiesResponse) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *ListCommunitiesResponse) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *ListCommunitiesResponse) GetOutput() *ListCommunitiesOutput {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *ListCommunitiesResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Input of ListCommunities.
+type ListCommunitiesInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; required; at most 128 characters.
+	GroupId string `protobuf:"bytes,1,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	// Communities a page, 1 to 1,000; default 100.
+	PageSize *int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
+	// `next_page_token` of the page before; absent for the first page.
+	PageToken     *string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3,oneof" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListCommunitiesInput) Reset() {
+	*x = ListCommunitiesInput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListCommunitiesInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListCommunitiesInput) ProtoMessage() {}
+
+func (x *ListCommunitiesInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListCommunitiesInput.ProtoReflect.Descriptor instead.
+func (*ListCommunitiesInput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *ListCommunitiesInput) GetGroupId() string {
+	if x != nil {
+		return x.GroupId
+	}
+	return ""
+}
+
+func (x *ListCommunitiesInput) GetPageSize() int32 {
+	if x != nil && x.PageSize != nil {
+		return *x.PageSize
+	}
+	return 0
+}
+
+func (x *ListCommunitiesInput) GetPageToken() string {
+	if x != nil && x.PageToken != nil {
+		return *x.PageToken
+	}
+	return ""
+}
+
+// Output of ListCommunities.
+type ListCommunitiesOutput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The communities, by uuid.
+	Communities []*Community `protobuf:"bytes,1,rep,name=communities,proto3" json:"communities,omitempty"`
+	// Asks for the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListCommunitiesOutput) Reset() {
+	*x = ListCommunitiesOutput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListCommunitiesOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListCommunitiesOutput) ProtoMessage() {}
+
+func (x *ListCommunitiesOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListCommunitiesOutput.ProtoReflect.Descriptor instead.
+func (*ListCommunitiesOutput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *ListCommunitiesOutput) GetCommunities() []*Community {
+	if x != nil {
+		return x.Communities
+	}
+	return nil
+}
+
+func (x *ListCommunitiesOutput) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 var File_kgsvc_v1_admin_proto protoreflect.FileDescriptor
 
 const file_kgsvc_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x14kgsvc/v1/admin.proto\x12\bkgsvc.v1\x1a\x17kgsvc/v1/envelope.proto\"\xbb\x01\n" +
+	"\x14kgsvc/v1/admin.proto\x12\bkgsvc.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kgsvc/v1/envelope.proto\x1a\x14kgsvc/v1/types.proto\"\xbb\x01\n" +
 	"\x12HealthcheckRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
@@ -1307,14 +3547,20 @@ const file_kgsvc_v1_admin_proto_rawDesc = "" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x125\n" +
 	"\x06output\x18\x03 \x01(\v2\x1d.kgsvc.v1.DeleteEpisodeOutputR\x06output\x12%\n" +
-	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"U\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\x80\x01\n" +
 	"\x12DeleteEpisodeInput\x12\x12\n" +
 	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x1e\n" +
-	"\bgroup_id\x18\x02 \x01(\tH\x00R\agroupId\x88\x01\x01B\v\n" +
-	"\t_group_id\"I\n" +
+	"\bgroup_id\x18\x02 \x01(\tH\x00R\agroupId\x88\x01\x01\x12\x1d\n" +
+	"\acascade\x18\x03 \x01(\bH\x01R\acascade\x88\x01\x01B\v\n" +
+	"\t_group_idB\n" +
+	"\n" +
+	"\b_cascade\"\xc0\x01\n" +
 	"\x13DeleteEpisodeOutput\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x18\n" +
-	"\asuccess\x18\x02 \x01(\bR\asuccess\"\xbb\x01\n" +
+	"\asuccess\x18\x02 \x01(\bR\asuccess\x12#\n" +
+	"\rfacts_removed\x18\x03 \x01(\x05R\ffactsRemoved\x12%\n" +
+	"\x0efacts_restored\x18\x04 \x01(\x05R\rfactsRestored\x12)\n" +
+	"\x10entities_removed\x18\x05 \x01(\x05R\x0fentitiesRemoved\"\xbb\x01\n" +
 	"\x12DeleteGroupRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
@@ -1349,13 +3595,214 @@ const file_kgsvc_v1_admin_proto_rawDesc = "" +
 	"\rClearAllInput\"D\n" +
 	"\x0eClearAllOutput\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x18\n" +
-	"\asuccess\x18\x02 \x01(\bR\asuccess2\x96\x03\n" +
+	"\asuccess\x18\x02 \x01(\bR\asuccess\"\xb9\x01\n" +
+	"\x11UpdateFactRequest\x12\"\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12/\n" +
+	"\x05input\x18\x03 \x01(\v2\x19.kgsvc.v1.UpdateFactInputR\x05inputB\r\n" +
+	"\v_request_idB\x12\n" +
+	"\x10_idempotency_key\"\xb8\x01\n" +
+	"\x12UpdateFactResponse\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x122\n" +
+	"\x06output\x18\x03 \x01(\v2\x1a.kgsvc.v1.UpdateFactOutputR\x06output\x12%\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\xcf\x02\n" +
+	"\x0fUpdateFactInput\x12\x12\n" +
+	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x1e\n" +
+	"\bgroup_id\x18\x02 \x01(\tH\x00R\agroupId\x88\x01\x01\x12\x12\n" +
+	"\x04fact\x18\x03 \x01(\tR\x04fact\x12-\n" +
+	"\x10source_node_uuid\x18\x04 \x01(\tH\x01R\x0esourceNodeUuid\x88\x01\x01\x12-\n" +
+	"\x10target_node_uuid\x18\x05 \x01(\tH\x02R\x0etargetNodeUuid\x88\x01\x01\x127\n" +
+	"\n" +
+	"attributes\x18\x06 \x01(\v2\x17.google.protobuf.StructR\n" +
+	"attributes\x12\x1b\n" +
+	"\x06reason\x18\a \x01(\tH\x03R\x06reason\x88\x01\x01B\v\n" +
+	"\t_group_idB\x13\n" +
+	"\x11_source_node_uuidB\x13\n" +
+	"\x11_target_node_uuidB\t\n" +
+	"\a_reason\"\xab\x01\n" +
+	"\x10UpdateFactOutput\x12\x16\n" +
+	"\x06status\x18\x01 \x01(\tR\x06status\x12\x19\n" +
+	"\bold_uuid\x18\x02 \x01(\tR\aoldUuid\x12\x19\n" +
+	"\bnew_uuid\x18\x03 \x01(\tR\anewUuid\x12\x18\n" +
+	"\amessage\x18\x04 \x01(\tR\amessage\x12/\n" +
+	"\bnew_edge\x18\x05 \x01(\v2\x14.kgsvc.v1.FactResultR\anewEdge\"\xbb\x01\n" +
+	"\x12PutOntologyRequest\x12\"\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x120\n" +
+	"\x05input\x18\x03 \x01(\v2\x1a.kgsvc.v1.PutOntologyInputR\x05inputB\r\n" +
+	"\v_request_idB\x12\n" +
+	"\x10_idempotency_key\"\xba\x01\n" +
+	"\x13PutOntologyResponse\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x123\n" +
+	"\x06output\x18\x03 \x01(\v2\x1b.kgsvc.v1.PutOntologyOutputR\x06output\x12%\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"A\n" +
+	"\x10PutOntologyInput\x12\x19\n" +
+	"\bgroup_id\x18\x01 \x01(\tR\agroupId\x12\x12\n" +
+	"\x04yaml\x18\x02 \x01(\tR\x04yaml\"U\n" +
+	"\x11PutOntologyOutput\x12!\n" +
+	"\fentity_types\x18\x01 \x03(\tR\ventityTypes\x12\x1d\n" +
+	"\n" +
+	"fact_types\x18\x02 \x03(\tR\tfactTypes\"\xbb\x01\n" +
+	"\x12GetOntologyRequest\x12\"\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x120\n" +
+	"\x05input\x18\x03 \x01(\v2\x1a.kgsvc.v1.GetOntologyInputR\x05inputB\r\n" +
+	"\v_request_idB\x12\n" +
+	"\x10_idempotency_key\"\xba\x01\n" +
+	"\x13GetOntologyResponse\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x123\n" +
+	"\x06output\x18\x03 \x01(\v2\x1b.kgsvc.v1.GetOntologyOutputR\x06output\x12%\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"-\n" +
+	"\x10GetOntologyInput\x12\x19\n" +
+	"\bgroup_id\x18\x01 \x01(\tR\agroupId\"9\n" +
+	"\x11GetOntologyOutput\x12\x12\n" +
+	"\x04yaml\x18\x01 \x01(\tR\x04yaml\x12\x10\n" +
+	"\x03own\x18\x02 \x01(\bR\x03own\"\xc5\x01\n" +
+	"\x17MergeEntityNodesRequest\x12\"\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x125\n" +
+	"\x05input\x18\x03 \x01(\v2\x1f.kgsvc.v1.MergeEntityNodesInputR\x05inputB\r\n" +
+	"\v_request_idB\x12\n" +
+	"\x10_idempotency_key\"\xc4\x01\n" +
+	"\x18MergeEntityNodesResponse\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x128\n" +
+	"\x06output\x18\x03 \x01(\v2 .kgsvc.v1.MergeEntityNodesOutputR\x06output\x12%\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"n\n" +
+	"\x15MergeEntityNodesInput\x12\x19\n" +
+	"\bgroup_id\x18\x01 \x01(\tR\agroupId\x12\x1b\n" +
+	"\tkeep_uuid\x18\x02 \x01(\tR\bkeepUuid\x12\x1d\n" +
+	"\n" +
+	"merge_uuid\x18\x03 \x01(\tR\tmergeUuid\"~\n" +
+	"\x16MergeEntityNodesOutput\x12(\n" +
+	"\x04node\x18\x01 \x01(\v2\x14.kgsvc.v1.EntityNodeR\x04node\x12\x19\n" +
+	"\bmerge_id\x18\x02 \x01(\tR\amergeId\x12\x1f\n" +
+	"\vfacts_moved\x18\x03 \x01(\x05R\n" +
+	"factsMoved\"\xb7\x01\n" +
+	"\x10UndoMergeRequest\x12\"\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12.\n" +
+	"\x05input\x18\x03 \x01(\v2\x18.kgsvc.v1.UndoMergeInputR\x05inputB\r\n" +
+	"\v_request_idB\x12\n" +
+	"\x10_idempotency_key\"\xb6\x01\n" +
+	"\x11UndoMergeResponse\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x121\n" +
+	"\x06output\x18\x03 \x01(\v2\x19.kgsvc.v1.UndoMergeOutputR\x06output\x12%\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"F\n" +
+	"\x0eUndoMergeInput\x12\x19\n" +
+	"\bgroup_id\x18\x01 \x01(\tR\agroupId\x12\x19\n" +
+	"\bmerge_id\x18\x02 \x01(\tR\amergeId\"\\\n" +
+	"\x0fUndoMergeOutput\x12(\n" +
+	"\x04node\x18\x01 \x01(\v2\x14.kgsvc.v1.EntityNodeR\x04node\x12\x1f\n" +
+	"\vfacts_moved\x18\x02 \x01(\x05R\n" +
+	"factsMoved\"\xc5\x01\n" +
+	"\x17BuildCommunitiesRequest\x12\"\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x125\n" +
+	"\x05input\x18\x03 \x01(\v2\x1f.kgsvc.v1.BuildCommunitiesInputR\x05inputB\r\n" +
+	"\v_request_idB\x12\n" +
+	"\x10_idempotency_key\"\xc4\x01\n" +
+	"\x18BuildCommunitiesResponse\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x128\n" +
+	"\x06output\x18\x03 \x01(\v2 .kgsvc.v1.BuildCommunitiesOutputR\x06output\x12%\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"4\n" +
+	"\x15BuildCommunitiesInput\x12\x1b\n" +
+	"\tgroup_ids\x18\x01 \x03(\tR\bgroupIds\"J\n" +
+	"\x16BuildCommunitiesOutput\x120\n" +
+	"\x06builds\x18\x01 \x03(\v2\x18.kgsvc.v1.CommunityBuildR\x06builds\"\x97\x02\n" +
+	"\x0eCommunityBuild\x12\x19\n" +
+	"\bbuild_id\x18\x01 \x01(\tR\abuildId\x12\x19\n" +
+	"\bgroup_id\x18\x02 \x01(\tR\agroupId\x12*\n" +
+	"\x05state\x18\x03 \x01(\x0e2\x14.kgsvc.v1.BuildStateR\x05state\x12 \n" +
+	"\vcommunities\x18\x04 \x01(\x05R\vcommunities\x12\x1e\n" +
+	"\n" +
+	"summarised\x18\x05 \x01(\x05R\n" +
+	"summarised\x12\x1b\n" +
+	"\x06reason\x18\x06 \x01(\tH\x00R\x06reason\x88\x01\x01\x129\n" +
+	"\n" +
+	"updated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAtB\t\n" +
+	"\a_reason\"\xc7\x01\n" +
+	"\x18GetCommunityBuildRequest\x12\"\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x126\n" +
+	"\x05input\x18\x03 \x01(\v2 .kgsvc.v1.GetCommunityBuildInputR\x05inputB\r\n" +
+	"\v_request_idB\x12\n" +
+	"\x10_idempotency_key\"\xc6\x01\n" +
+	"\x19GetCommunityBuildResponse\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x129\n" +
+	"\x06output\x18\x03 \x01(\v2!.kgsvc.v1.GetCommunityBuildOutputR\x06output\x12%\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"N\n" +
+	"\x16GetCommunityBuildInput\x12\x19\n" +
+	"\bbuild_id\x18\x01 \x01(\tR\abuildId\x12\x19\n" +
+	"\bgroup_id\x18\x02 \x01(\tR\agroupId\"I\n" +
+	"\x17GetCommunityBuildOutput\x12.\n" +
+	"\x05build\x18\x01 \x01(\v2\x18.kgsvc.v1.CommunityBuildR\x05build\"\xc3\x01\n" +
+	"\x16ListCommunitiesRequest\x12\"\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x124\n" +
+	"\x05input\x18\x03 \x01(\v2\x1e.kgsvc.v1.ListCommunitiesInputR\x05inputB\r\n" +
+	"\v_request_idB\x12\n" +
+	"\x10_idempotency_key\"\xc2\x01\n" +
+	"\x17ListCommunitiesResponse\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x127\n" +
+	"\x06output\x18\x03 \x01(\v2\x1f.kgsvc.v1.ListCommunitiesOutputR\x06output\x12%\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\x94\x01\n" +
+	"\x14ListCommunitiesInput\x12\x19\n" +
+	"\bgroup_id\x18\x01 \x01(\tR\agroupId\x12 \n" +
+	"\tpage_size\x18\x02 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tH\x01R\tpageToken\x88\x01\x01B\f\n" +
+	"\n" +
+	"_page_sizeB\r\n" +
+	"\v_page_token\"v\n" +
+	"\x15ListCommunitiesOutput\x125\n" +
+	"\vcommunities\x18\x01 \x03(\v2\x13.kgsvc.v1.CommunityR\vcommunities\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken*\x8e\x01\n" +
+	"\n" +
+	"BuildState\x12\x1b\n" +
+	"\x17BUILD_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13BUILD_STATE_PENDING\x10\x01\x12\x17\n" +
+	"\x13BUILD_STATE_RUNNING\x10\x02\x12\x19\n" +
+	"\x15BUILD_STATE_COMPLETED\x10\x03\x12\x16\n" +
+	"\x12BUILD_STATE_FAILED\x10\x042\xa9\b\n" +
 	"\fAdminService\x12J\n" +
 	"\vHealthcheck\x12\x1c.kgsvc.v1.HealthcheckRequest\x1a\x1d.kgsvc.v1.HealthcheckResponse\x12Y\n" +
 	"\x10DeleteEntityEdge\x12!.kgsvc.v1.DeleteEntityEdgeRequest\x1a\".kgsvc.v1.DeleteEntityEdgeResponse\x12P\n" +
 	"\rDeleteEpisode\x12\x1e.kgsvc.v1.DeleteEpisodeRequest\x1a\x1f.kgsvc.v1.DeleteEpisodeResponse\x12J\n" +
 	"\vDeleteGroup\x12\x1c.kgsvc.v1.DeleteGroupRequest\x1a\x1d.kgsvc.v1.DeleteGroupResponse\x12A\n" +
-	"\bClearAll\x12\x19.kgsvc.v1.ClearAllRequest\x1a\x1a.kgsvc.v1.ClearAllResponseB1B\n" +
+	"\bClearAll\x12\x19.kgsvc.v1.ClearAllRequest\x1a\x1a.kgsvc.v1.ClearAllResponse\x12G\n" +
+	"\n" +
+	"UpdateFact\x12\x1b.kgsvc.v1.UpdateFactRequest\x1a\x1c.kgsvc.v1.UpdateFactResponse\x12J\n" +
+	"\vPutOntology\x12\x1c.kgsvc.v1.PutOntologyRequest\x1a\x1d.kgsvc.v1.PutOntologyResponse\x12J\n" +
+	"\vGetOntology\x12\x1c.kgsvc.v1.GetOntologyRequest\x1a\x1d.kgsvc.v1.GetOntologyResponse\x12Y\n" +
+	"\x10MergeEntityNodes\x12!.kgsvc.v1.MergeEntityNodesRequest\x1a\".kgsvc.v1.MergeEntityNodesResponse\x12D\n" +
+	"\tUndoMerge\x12\x1a.kgsvc.v1.UndoMergeRequest\x1a\x1b.kgsvc.v1.UndoMergeResponse\x12Y\n" +
+	"\x10BuildCommunities\x12!.kgsvc.v1.BuildCommunitiesRequest\x1a\".kgsvc.v1.BuildCommunitiesResponse\x12\\\n" +
+	"\x11GetCommunityBuild\x12\".kgsvc.v1.GetCommunityBuildRequest\x1a#.kgsvc.v1.GetCommunityBuildResponse\x12V\n" +
+	"\x0fListCommunities\x12 .kgsvc.v1.ListCommunitiesRequest\x1a!.kgsvc.v1.ListCommunitiesResponseB1B\n" +
 	"AdminProtoP\x01Z!kgsvc/clients/go/kgsvc/v1;kgsvcv1b\x06proto3"
 
 var (
@@ -1370,67 +3817,164 @@ func file_kgsvc_v1_admin_proto_rawDescGZIP() []byte {
 	return file_kgsvc_v1_admin_proto_rawDescData
 }
 
-var file_kgsvc_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_kgsvc_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_kgsvc_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
 var file_kgsvc_v1_admin_proto_goTypes = []any{
-	(*HealthcheckRequest)(nil),       // 0: kgsvc.v1.HealthcheckRequest
-	(*HealthcheckResponse)(nil),      // 1: kgsvc.v1.HealthcheckResponse
-	(*HealthcheckInput)(nil),         // 2: kgsvc.v1.HealthcheckInput
-	(*HealthcheckOutput)(nil),        // 3: kgsvc.v1.HealthcheckOutput
-	(*DeleteEntityEdgeRequest)(nil),  // 4: kgsvc.v1.DeleteEntityEdgeRequest
-	(*DeleteEntityEdgeResponse)(nil), // 5: kgsvc.v1.DeleteEntityEdgeResponse
-	(*DeleteEntityEdgeInput)(nil),    // 6: kgsvc.v1.DeleteEntityEdgeInput
-	(*DeleteEntityEdgeOutput)(nil),   // 7: kgsvc.v1.DeleteEntityEdgeOutput
-	(*DeleteEpisodeRequest)(nil),     // 8: kgsvc.v1.DeleteEpisodeRequest
-	(*DeleteEpisodeResponse)(nil),    // 9: kgsvc.v1.DeleteEpisodeResponse
-	(*DeleteEpisodeInput)(nil),       // 10: kgsvc.v1.DeleteEpisodeInput
-	(*DeleteEpisodeOutput)(nil),      // 11: kgsvc.v1.DeleteEpisodeOutput
-	(*DeleteGroupRequest)(nil),       // 12: kgsvc.v1.DeleteGroupRequest
-	(*DeleteGroupResponse)(nil),      // 13: kgsvc.v1.DeleteGroupResponse
-	(*DeleteGroupInput)(nil),         // 14: kgsvc.v1.DeleteGroupInput
-	(*DeleteGroupOutput)(nil),        // 15: kgsvc.v1.DeleteGroupOutput
-	(*ClearAllRequest)(nil),          // 16: kgsvc.v1.ClearAllRequest
-	(*ClearAllResponse)(nil),         // 17: kgsvc.v1.ClearAllResponse
-	(*ClearAllInput)(nil),            // 18: kgsvc.v1.ClearAllInput
-	(*ClearAllOutput)(nil),           // 19: kgsvc.v1.ClearAllOutput
-	(Status)(0),                      // 20: kgsvc.v1.Status
-	(*Error)(nil),                    // 21: kgsvc.v1.Error
+	(BuildState)(0),                   // 0: kgsvc.v1.BuildState
+	(*HealthcheckRequest)(nil),        // 1: kgsvc.v1.HealthcheckRequest
+	(*HealthcheckResponse)(nil),       // 2: kgsvc.v1.HealthcheckResponse
+	(*HealthcheckInput)(nil),          // 3: kgsvc.v1.HealthcheckInput
+	(*HealthcheckOutput)(nil),         // 4: kgsvc.v1.HealthcheckOutput
+	(*DeleteEntityEdgeRequest)(nil),   // 5: kgsvc.v1.DeleteEntityEdgeRequest
+	(*DeleteEntityEdgeResponse)(nil),  // 6: kgsvc.v1.DeleteEntityEdgeResponse
+	(*DeleteEntityEdgeInput)(nil),     // 7: kgsvc.v1.DeleteEntityEdgeInput
+	(*DeleteEntityEdgeOutput)(nil),    // 8: kgsvc.v1.DeleteEntityEdgeOutput
+	(*DeleteEpisodeRequest)(nil),      // 9: kgsvc.v1.DeleteEpisodeRequest
+	(*DeleteEpisodeResponse)(nil),     // 10: kgsvc.v1.DeleteEpisodeResponse
+	(*DeleteEpisodeInput)(nil),        // 11: kgsvc.v1.DeleteEpisodeInput
+	(*DeleteEpisodeOutput)(nil),       // 12: kgsvc.v1.DeleteEpisodeOutput
+	(*DeleteGroupRequest)(nil),        // 13: kgsvc.v1.DeleteGroupRequest
+	(*DeleteGroupResponse)(nil),       // 14: kgsvc.v1.DeleteGroupResponse
+	(*DeleteGroupInput)(nil),          // 15: kgsvc.v1.DeleteGroupInput
+	(*DeleteGroupOutput)(nil),         // 16: kgsvc.v1.DeleteGroupOutput
+	(*ClearAllRequest)(nil),           // 17: kgsvc.v1.ClearAllRequest
+	(*ClearAllResponse)(nil),          // 18: kgsvc.v1.ClearAllResponse
+	(*ClearAllInput)(nil),             // 19: kgsvc.v1.ClearAllInput
+	(*ClearAllOutput)(nil),            // 20: kgsvc.v1.ClearAllOutput
+	(*UpdateFactRequest)(nil),         // 21: kgsvc.v1.UpdateFactRequest
+	(*UpdateFactResponse)(nil),        // 22: kgsvc.v1.UpdateFactResponse
+	(*UpdateFactInput)(nil),           // 23: kgsvc.v1.UpdateFactInput
+	(*UpdateFactOutput)(nil),          // 24: kgsvc.v1.UpdateFactOutput
+	(*PutOntologyRequest)(nil),        // 25: kgsvc.v1.PutOntologyRequest
+	(*PutOntologyResponse)(nil),       // 26: kgsvc.v1.PutOntologyResponse
+	(*PutOntologyInput)(nil),          // 27: kgsvc.v1.PutOntologyInput
+	(*PutOntologyOutput)(nil),         // 28: kgsvc.v1.PutOntologyOutput
+	(*GetOntologyRequest)(nil),        // 29: kgsvc.v1.GetOntologyRequest
+	(*GetOntologyResponse)(nil),       // 30: kgsvc.v1.GetOntologyResponse
+	(*GetOntologyInput)(nil),          // 31: kgsvc.v1.GetOntologyInput
+	(*GetOntologyOutput)(nil),         // 32: kgsvc.v1.GetOntologyOutput
+	(*MergeEntityNodesRequest)(nil),   // 33: kgsvc.v1.MergeEntityNodesRequest
+	(*MergeEntityNodesResponse)(nil),  // 34: kgsvc.v1.MergeEntityNodesResponse
+	(*MergeEntityNodesInput)(nil),     // 35: kgsvc.v1.MergeEntityNodesInput
+	(*MergeEntityNodesOutput)(nil),    // 36: kgsvc.v1.MergeEntityNodesOutput
+	(*UndoMergeRequest)(nil),          // 37: kgsvc.v1.UndoMergeRequest
+	(*UndoMergeResponse)(nil),         // 38: kgsvc.v1.UndoMergeResponse
+	(*UndoMergeInput)(nil),            // 39: kgsvc.v1.UndoMergeInput
+	(*UndoMergeOutput)(nil),           // 40: kgsvc.v1.UndoMergeOutput
+	(*BuildCommunitiesRequest)(nil),   // 41: kgsvc.v1.BuildCommunitiesRequest
+	(*BuildCommunitiesResponse)(nil),  // 42: kgsvc.v1.BuildCommunitiesResponse
+	(*BuildCommunitiesInput)(nil),     // 43: kgsvc.v1.BuildCommunitiesInput
+	(*BuildCommunitiesOutput)(nil),    // 44: kgsvc.v1.BuildCommunitiesOutput
+	(*CommunityBuild)(nil),            // 45: kgsvc.v1.CommunityBuild
+	(*GetCommunityBuildRequest)(nil),  // 46: kgsvc.v1.GetCommunityBuildRequest
+	(*GetCommunityBuildResponse)(nil), // 47: kgsvc.v1.GetCommunityBuildResponse
+	(*GetCommunityBuildInput)(nil),    // 48: kgsvc.v1.GetCommunityBuildInput
+	(*GetCommunityBuildOutput)(nil),   // 49: kgsvc.v1.GetCommunityBuildOutput
+	(*ListCommunitiesRequest)(nil),    // 50: kgsvc.v1.ListCommunitiesRequest
+	(*ListCommunitiesResponse)(nil),   // 51: kgsvc.v1.ListCommunitiesResponse
+	(*ListCommunitiesInput)(nil),      // 52: kgsvc.v1.ListCommunitiesInput
+	(*ListCommunitiesOutput)(nil),     // 53: kgsvc.v1.ListCommunitiesOutput
+	(Status)(0),                       // 54: kgsvc.v1.Status
+	(*Error)(nil),                     // 55: kgsvc.v1.Error
+	(*structpb.Struct)(nil),           // 56: google.protobuf.Struct
+	(*FactResult)(nil),                // 57: kgsvc.v1.FactResult
+	(*EntityNode)(nil),                // 58: kgsvc.v1.EntityNode
+	(*timestamppb.Timestamp)(nil),     // 59: google.protobuf.Timestamp
+	(*Community)(nil),                 // 60: kgsvc.v1.Community
 }
 var file_kgsvc_v1_admin_proto_depIdxs = []int32{
-	2,  // 0: kgsvc.v1.HealthcheckRequest.input:type_name -> kgsvc.v1.HealthcheckInput
-	20, // 1: kgsvc.v1.HealthcheckResponse.status:type_name -> kgsvc.v1.Status
-	3,  // 2: kgsvc.v1.HealthcheckResponse.output:type_name -> kgsvc.v1.HealthcheckOutput
-	21, // 3: kgsvc.v1.HealthcheckResponse.error:type_name -> kgsvc.v1.Error
-	6,  // 4: kgsvc.v1.DeleteEntityEdgeRequest.input:type_name -> kgsvc.v1.DeleteEntityEdgeInput
-	20, // 5: kgsvc.v1.DeleteEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
-	7,  // 6: kgsvc.v1.DeleteEntityEdgeResponse.output:type_name -> kgsvc.v1.DeleteEntityEdgeOutput
-	21, // 7: kgsvc.v1.DeleteEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
-	10, // 8: kgsvc.v1.DeleteEpisodeRequest.input:type_name -> kgsvc.v1.DeleteEpisodeInput
-	20, // 9: kgsvc.v1.DeleteEpisodeResponse.status:type_name -> kgsvc.v1.Status
-	11, // 10: kgsvc.v1.DeleteEpisodeResponse.output:type_name -> kgsvc.v1.DeleteEpisodeOutput
-	21, // 11: kgsvc.v1.DeleteEpisodeResponse.error:type_name -> kgsvc.v1.Error
-	14, // 12: kgsvc.v1.DeleteGroupRequest.input:type_name -> kgsvc.v1.DeleteGroupInput
-	20, // 13: kgsvc.v1.DeleteGroupResponse.status:type_name -> kgsvc.v1.Status
-	15, // 14: kgsvc.v1.DeleteGroupResponse.output:type_name -> kgsvc.v1.DeleteGroupOutput
-	21, // 15: kgsvc.v1.DeleteGroupResponse.error:type_name -> kgsvc.v1.Error
-	18, // 16: kgsvc.v1.ClearAllRequest.input:type_name -> kgsvc.v1.ClearAllInput
-	20, // 17: kgsvc.v1.ClearAllResponse.status:type_name -> kgsvc.v1.Status
-	19, // 18: kgsvc.v1.ClearAllResponse.output:type_name -> kgsvc.v1.ClearAllOutput
-	21, // 19: kgsvc.v1.ClearAllResponse.error:type_name -> kgsvc.v1.Error
-	0,  // 20: kgsvc.v1.AdminService.Healthcheck:input_type -> kgsvc.v1.HealthcheckRequest
-	4,  // 21: kgsvc.v1.AdminService.DeleteEntityEdge:input_type -> kgsvc.v1.DeleteEntityEdgeRequest
-	8,  // 22: kgsvc.v1.AdminService.DeleteEpisode:input_type -> kgsvc.v1.DeleteEpisodeRequest
-	12, // 23: kgsvc.v1.AdminService.DeleteGroup:input_type -> kgsvc.v1.DeleteGroupRequest
-	16, // 24: kgsvc.v1.AdminService.ClearAll:input_type -> kgsvc.v1.ClearAllRequest
-	1,  // 25: kgsvc.v1.AdminService.Healthcheck:output_type -> kgsvc.v1.HealthcheckResponse
-	5,  // 26: kgsvc.v1.AdminService.DeleteEntityEdge:output_type -> kgsvc.v1.DeleteEntityEdgeResponse
-	9,  // 27: kgsvc.v1.AdminService.DeleteEpisode:output_type -> kgsvc.v1.DeleteEpisodeResponse
-	13, // 28: kgsvc.v1.AdminService.DeleteGroup:output_type -> kgsvc.v1.DeleteGroupResponse
-	17, // 29: kgsvc.v1.AdminService.ClearAll:output_type -> kgsvc.v1.ClearAllResponse
-	25, // [25:30] is the sub-list for method output_type
-	20, // [20:25] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	3,  // 0: kgsvc.v1.HealthcheckRequest.input:type_name -> kgsvc.v1.HealthcheckInput
+	54, // 1: kgsvc.v1.HealthcheckResponse.status:type_name -> kgsvc.v1.Status
+	4,  // 2: kgsvc.v1.HealthcheckResponse.output:type_name -> kgsvc.v1.HealthcheckOutput
+	55, // 3: kgsvc.v1.HealthcheckResponse.error:type_name -> kgsvc.v1.Error
+	7,  // 4: kgsvc.v1.DeleteEntityEdgeRequest.input:type_name -> kgsvc.v1.DeleteEntityEdgeInput
+	54, // 5: kgsvc.v1.DeleteEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
+	8,  // 6: kgsvc.v1.DeleteEntityEdgeResponse.output:type_name -> kgsvc.v1.DeleteEntityEdgeOutput
+	55, // 7: kgsvc.v1.DeleteEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
+	11, // 8: kgsvc.v1.DeleteEpisodeRequest.input:type_name -> kgsvc.v1.DeleteEpisodeInput
+	54, // 9: kgsvc.v1.DeleteEpisodeResponse.status:type_name -> kgsvc.v1.Status
+	12, // 10: kgsvc.v1.DeleteEpisodeResponse.output:type_name -> kgsvc.v1.DeleteEpisodeOutput
+	55, // 11: kgsvc.v1.DeleteEpisodeResponse.error:type_name -> kgsvc.v1.Error
+	15, // 12: kgsvc.v1.DeleteGroupRequest.input:type_name -> kgsvc.v1.DeleteGroupInput
+	54, // 13: kgsvc.v1.DeleteGroupResponse.status:type_name -> kgsvc.v1.Status
+	16, // 14: kgsvc.v1.DeleteGroupResponse.output:type_name -> kgsvc.v1.DeleteGroupOutput
+	55, // 15: kgsvc.v1.DeleteGroupResponse.error:type_name -> kgsvc.v1.Error
+	19, // 16: kgsvc.v1.ClearAllRequest.input:type_name -> kgsvc.v1.ClearAllInput
+	54, // 17: kgsvc.v1.ClearAllResponse.status:type_name -> kgsvc.v1.Status
+	20, // 18: kgsvc.v1.ClearAllResponse.output:type_name -> kgsvc.v1.ClearAllOutput
+	55, // 19: kgsvc.v1.ClearAllResponse.error:type_name -> kgsvc.v1.Error
+	23, // 20: kgsvc.v1.UpdateFactRequest.input:type_name -> kgsvc.v1.UpdateFactInput
+	54, // 21: kgsvc.v1.UpdateFactResponse.status:type_name -> kgsvc.v1.Status
+	24, // 22: kgsvc.v1.UpdateFactResponse.output:type_name -> kgsvc.v1.UpdateFactOutput
+	55, // 23: kgsvc.v1.UpdateFactResponse.error:type_name -> kgsvc.v1.Error
+	56, // 24: kgsvc.v1.UpdateFactInput.attributes:type_name -> google.protobuf.Struct
+	57, // 25: kgsvc.v1.UpdateFactOutput.new_edge:type_name -> kgsvc.v1.FactResult
+	27, // 26: kgsvc.v1.PutOntologyRequest.input:type_name -> kgsvc.v1.PutOntologyInput
+	54, // 27: kgsvc.v1.PutOntologyResponse.status:type_name -> kgsvc.v1.Status
+	28, // 28: kgsvc.v1.PutOntologyResponse.output:type_name -> kgsvc.v1.PutOntologyOutput
+	55, // 29: kgsvc.v1.PutOntologyResponse.error:type_name -> kgsvc.v1.Error
+	31, // 30: kgsvc.v1.GetOntologyRequest.input:type_name -> kgsvc.v1.GetOntologyInput
+	54, // 31: kgsvc.v1.GetOntologyResponse.status:type_name -> kgsvc.v1.Status
+	32, // 32: kgsvc.v1.GetOntologyResponse.output:type_name -> kgsvc.v1.GetOntologyOutput
+	55, // 33: kgsvc.v1.GetOntologyResponse.error:type_name -> kgsvc.v1.Error
+	35, // 34: kgsvc.v1.MergeEntityNodesRequest.input:type_name -> kgsvc.v1.MergeEntityNodesInput
+	54, // 35: kgsvc.v1.MergeEntityNodesResponse.status:type_name -> kgsvc.v1.Status
+	36, // 36: kgsvc.v1.MergeEntityNodesResponse.output:type_name -> kgsvc.v1.MergeEntityNodesOutput
+	55, // 37: kgsvc.v1.MergeEntityNodesResponse.error:type_name -> kgsvc.v1.Error
+	58, // 38: kgsvc.v1.MergeEntityNodesOutput.node:type_name -> kgsvc.v1.EntityNode
+	39, // 39: kgsvc.v1.UndoMergeRequest.input:type_name -> kgsvc.v1.UndoMergeInput
+	54, // 40: kgsvc.v1.UndoMergeResponse.status:type_name -> kgsvc.v1.Status
+	40, // 41: kgsvc.v1.UndoMergeResponse.output:type_name -> kgsvc.v1.UndoMergeOutput
+	55, // 42: kgsvc.v1.UndoMergeResponse.error:type_name -> kgsvc.v1.Error
+	58, // 43: kgsvc.v1.UndoMergeOutput.node:type_name -> kgsvc.v1.EntityNode
+	43, // 44: kgsvc.v1.BuildCommunitiesRequest.input:type_name -> kgsvc.v1.BuildCommunitiesInput
+	54, // 45: kgsvc.v1.BuildCommunitiesResponse.status:type_name -> kgsvc.v1.Status
+	44, // 46: kgsvc.v1.BuildCommunitiesResponse.output:type_name -> kgsvc.v1.BuildCommunitiesOutput
+	55, // 47: kgsvc.v1.BuildCommunitiesResponse.error:type_name -> kgsvc.v1.Error
+	45, // 48: kgsvc.v1.BuildCommunitiesOutput.builds:type_name -> kgsvc.v1.CommunityBuild
+	0,  // 49: kgsvc.v1.CommunityBuild.state:type_name -> kgsvc.v1.BuildState
+	59, // 50: kgsvc.v1.CommunityBuild.updated_at:type_name -> google.protobuf.Timestamp
+	48, // 51: kgsvc.v1.GetCommunityBuildRequest.input:type_name -> kgsvc.v1.GetCommunityBuildInput
+	54, // 52: kgsvc.v1.GetCommunityBuildResponse.status:type_name -> kgsvc.v1.Status
+	49, // 53: kgsvc.v1.GetCommunityBuildResponse.output:type_name -> kgsvc.v1.GetCommunityBuildOutput
+	55, // 54: kgsvc.v1.GetCommunityBuildResponse.error:type_name -> kgsvc.v1.Error
+	45, // 55: kgsvc.v1.GetCommunityBuildOutput.build:type_name -> kgsvc.v1.CommunityBuild
+	52, // 56: kgsvc.v1.ListCommunitiesRequest.input:type_name -> kgsvc.v1.ListCommunitiesInput
+	54, // 57: kgsvc.v1.ListCommunitiesResponse.status:type_name -> kgsvc.v1.Status
+	53, // 58: kgsvc.v1.ListCommunitiesResponse.output:type_name -> kgsvc.v1.ListCommunitiesOutput
+	55, // 59: kgsvc.v1.ListCommunitiesResponse.error:type_name -> kgsvc.v1.Error
+	60, // 60: kgsvc.v1.ListCommunitiesOutput.communities:type_name -> kgsvc.v1.Community
+	1,  // 61: kgsvc.v1.AdminService.Healthcheck:input_type -> kgsvc.v1.HealthcheckRequest
+	5,  // 62: kgsvc.v1.AdminService.DeleteEntityEdge:input_type -> kgsvc.v1.DeleteEntityEdgeRequest
+	9,  // 63: kgsvc.v1.AdminService.DeleteEpisode:input_type -> kgsvc.v1.DeleteEpisodeRequest
+	13, // 64: kgsvc.v1.AdminService.DeleteGroup:input_type -> kgsvc.v1.DeleteGroupRequest
+	17, // 65: kgsvc.v1.AdminService.ClearAll:input_type -> kgsvc.v1.ClearAllRequest
+	21, // 66: kgsvc.v1.AdminService.UpdateFact:input_type -> kgsvc.v1.UpdateFactRequest
+	25, // 67: kgsvc.v1.AdminService.PutOntology:input_type -> kgsvc.v1.PutOntologyRequest
+	29, // 68: kgsvc.v1.AdminService.GetOntology:input_type -> kgsvc.v1.GetOntologyRequest
+	33, // 69: kgsvc.v1.AdminService.MergeEntityNodes:input_type -> kgsvc.v1.MergeEntityNodesRequest
+	37, // 70: kgsvc.v1.AdminService.UndoMerge:input_type -> kgsvc.v1.UndoMergeRequest
+	41, // 71: kgsvc.v1.AdminService.BuildCommunities:input_type -> kgsvc.v1.BuildCommunitiesRequest
+	46, // 72: kgsvc.v1.AdminService.GetCommunityBuild:input_type -> kgsvc.v1.GetCommunityBuildRequest
+	50, // 73: kgsvc.v1.AdminService.ListCommunities:input_type -> kgsvc.v1.ListCommunitiesRequest
+	2,  // 74: kgsvc.v1.AdminService.Healthcheck:output_type -> kgsvc.v1.HealthcheckResponse
+	6,  // 75: kgsvc.v1.AdminService.DeleteEntityEdge:output_type -> kgsvc.v1.DeleteEntityEdgeResponse
+	10, // 76: kgsvc.v1.AdminService.DeleteEpisode:output_type -> kgsvc.v1.DeleteEpisodeResponse
+	14, // 77: kgsvc.v1.AdminService.DeleteGroup:output_type -> kgsvc.v1.DeleteGroupResponse
+	18, // 78: kgsvc.v1.AdminService.ClearAll:output_type -> kgsvc.v1.ClearAllResponse
+	22, // 79: kgsvc.v1.AdminService.UpdateFact:output_type -> kgsvc.v1.UpdateFactResponse
+	26, // 80: kgsvc.v1.AdminService.PutOntology:output_type -> kgsvc.v1.PutOntologyResponse
+	30, // 81: kgsvc.v1.AdminService.GetOntology:output_type -> kgsvc.v1.GetOntologyResponse
+	34, // 82: kgsvc.v1.AdminService.MergeEntityNodes:output_type -> kgsvc.v1.MergeEntityNodesResponse
+	38, // 83: kgsvc.v1.AdminService.UndoMerge:output_type -> kgsvc.v1.UndoMergeResponse
+	42, // 84: kgsvc.v1.AdminService.BuildCommunities:output_type -> kgsvc.v1.BuildCommunitiesResponse
+	47, // 85: kgsvc.v1.AdminService.GetCommunityBuild:output_type -> kgsvc.v1.GetCommunityBuildResponse
+	51, // 86: kgsvc.v1.AdminService.ListCommunities:output_type -> kgsvc.v1.ListCommunitiesResponse
+	74, // [74:87] is the sub-list for method output_type
+	61, // [61:74] is the sub-list for method input_type
+	61, // [61:61] is the sub-list for extension type_name
+	61, // [61:61] is the sub-list for extension extendee
+	0,  // [0:61] is the sub-list for field type_name
 }
 
 func init() { file_kgsvc_v1_admin_proto_init() }
@@ -1439,6 +3983,7 @@ func file_kgsvc_v1_admin_proto_init() {
 		return
 	}
 	file_kgsvc_v1_envelope_proto_init()
+	file_kgsvc_v1_types_proto_init()
 	file_kgsvc_v1_admin_proto_msgTypes[0].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[4].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[6].OneofWrappers = []any{}
@@ -1446,18 +3991,30 @@ func file_kgsvc_v1_admin_proto_init() {
 	file_kgsvc_v1_admin_proto_msgTypes[10].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[12].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[16].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[20].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[22].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[24].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[28].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[32].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[36].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[40].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[44].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[45].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[49].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[51].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kgsvc_v1_admin_proto_rawDesc), len(file_kgsvc_v1_admin_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   20,
+			NumEnums:      1,
+			NumMessages:   53,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_kgsvc_v1_admin_proto_goTypes,
 		DependencyIndexes: file_kgsvc_v1_admin_proto_depIdxs,
+		EnumInfos:         file_kgsvc_v1_admin_proto_enumTypes,
 		MessageInfos:      file_kgsvc_v1_admin_proto_msgTypes,
 	}.Build()
 	File_kgsvc_v1_admin_proto = out.File

@@ -21,18 +21,26 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	AdminService_Healthcheck_FullMethodName      = "/kgsvc.v1.AdminService/Healthcheck"
-	AdminService_DeleteEntityEdge_FullMethodName = "/kgsvc.v1.AdminService/DeleteEntityEdge"
-	AdminService_DeleteEpisode_FullMethodName    = "/kgsvc.v1.AdminService/DeleteEpisode"
-	AdminService_DeleteGroup_FullMethodName      = "/kgsvc.v1.AdminService/DeleteGroup"
-	AdminService_ClearAll_FullMethodName         = "/kgsvc.v1.AdminService/ClearAll"
+	AdminService_Healthcheck_FullMethodName       = "/kgsvc.v1.AdminService/Healthcheck"
+	AdminService_DeleteEntityEdge_FullMethodName  = "/kgsvc.v1.AdminService/DeleteEntityEdge"
+	AdminService_DeleteEpisode_FullMethodName     = "/kgsvc.v1.AdminService/DeleteEpisode"
+	AdminService_DeleteGroup_FullMethodName       = "/kgsvc.v1.AdminService/DeleteGroup"
+	AdminService_ClearAll_FullMethodName          = "/kgsvc.v1.AdminService/ClearAll"
+	AdminService_UpdateFact_FullMethodName        = "/kgsvc.v1.AdminService/UpdateFact"
+	AdminService_PutOntology_FullMethodName       = "/kgsvc.v1.AdminService/PutOntology"
+	AdminService_GetOntology_FullMethodName       = "/kgsvc.v1.AdminService/GetOntology"
+	AdminService_MergeEntityNodes_FullMethodName  = "/kgsvc.v1.AdminService/MergeEntityNodes"
+	AdminService_UndoMerge_FullMethodName         = "/kgsvc.v1.AdminService/UndoMerge"
+	AdminService_BuildCommunities_FullMethodName  = "/kgsvc.v1.AdminService/BuildCommunities"
+	AdminService_GetCommunityBuild_FullMethodName = "/kgsvc.v1.AdminService/GetCommunityBuild"
+	AdminService_ListCommunities_FullMethodName   = "/kgsvc.v1.AdminService/ListCommunities"
 )
 
 // AdminServiceClient is the client API for AdminService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Says how the service is and deletes for good. Deleting what is not there is OK.
+// Says how the service is, corrects what it knows, and deletes for good. Deleting what is not there is OK.
 type AdminServiceClient interface {
 	// Says whether the service can answer. Status OK.
 	Healthcheck(ctx context.Context, in *HealthcheckRequest, opts ...grpc.CallOption) (*HealthcheckResponse, error)
@@ -44,6 +52,22 @@ type AdminServiceClient interface {
 	DeleteGroup(ctx context.Context, in *DeleteGroupRequest, opts ...grpc.CallOption) (*DeleteGroupResponse, error)
 	// Deletes every group. Status OK.
 	ClearAll(ctx context.Context, in *ClearAllRequest, opts ...grpc.CallOption) (*ClearAllResponse, error)
+	// Replaces a fact softly: the old one expires, a new one takes over its episodes. Status OK or NOT_FOUND.
+	UpdateFact(ctx context.Context, in *UpdateFactRequest, opts ...grpc.CallOption) (*UpdateFactResponse, error)
+	// Sets the entity and fact types of a group; episodes extracted from then on follow them. Status OK.
+	PutOntology(ctx context.Context, in *PutOntologyRequest, opts ...grpc.CallOption) (*PutOntologyResponse, error)
+	// Reads the entity and fact types in force for a group. Status OK.
+	GetOntology(ctx context.Context, in *GetOntologyRequest, opts ...grpc.CallOption) (*GetOntologyResponse, error)
+	// Makes one entity of two: facts, mentions and names go over. Status OK or NOT_FOUND.
+	MergeEntityNodes(ctx context.Context, in *MergeEntityNodesRequest, opts ...grpc.CallOption) (*MergeEntityNodesResponse, error)
+	// Takes a merge back. Status OK, NOT_FOUND, or CONFLICT where the name was given away since.
+	UndoMerge(ctx context.Context, in *UndoMergeRequest, opts ...grpc.CallOption) (*UndoMergeResponse, error)
+	// Begins to find the communities of groups, in the background. Status ACCEPTED.
+	BuildCommunities(ctx context.Context, in *BuildCommunitiesRequest, opts ...grpc.CallOption) (*BuildCommunitiesResponse, error)
+	// Says how far a build of communities is. Status OK or NOT_FOUND.
+	GetCommunityBuild(ctx context.Context, in *GetCommunityBuildRequest, opts ...grpc.CallOption) (*GetCommunityBuildResponse, error)
+	// Lists the communities of a group, a page a call. Status OK.
+	ListCommunities(ctx context.Context, in *ListCommunitiesRequest, opts ...grpc.CallOption) (*ListCommunitiesResponse, error)
 }
 
 type adminServiceClient struct {
@@ -104,11 +128,91 @@ func (c *adminServiceClient) ClearAll(ctx context.Context, in *ClearAllRequest, 
 	return out, nil
 }
 
+func (c *adminServiceClient) UpdateFact(ctx context.Context, in *UpdateFactRequest, opts ...grpc.CallOption) (*UpdateFactResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateFactResponse)
+	err := c.cc.Invoke(ctx, AdminService_UpdateFact_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) PutOntology(ctx context.Context, in *PutOntologyRequest, opts ...grpc.CallOption) (*PutOntologyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PutOntologyResponse)
+	err := c.cc.Invoke(ctx, AdminService_PutOntology_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) GetOntology(ctx context.Context, in *GetOntologyRequest, opts ...grpc.CallOption) (*GetOntologyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetOntologyResponse)
+	err := c.cc.Invoke(ctx, AdminService_GetOntology_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) MergeEntityNodes(ctx context.Context, in *MergeEntityNodesRequest, opts ...grpc.CallOption) (*MergeEntityNodesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MergeEntityNodesResponse)
+	err := c.cc.Invoke(ctx, AdminService_MergeEntityNodes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) UndoMerge(ctx context.Context, in *UndoMergeRequest, opts ...grpc.CallOption) (*UndoMergeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UndoMergeResponse)
+	err := c.cc.Invoke(ctx, AdminService_UndoMerge_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) BuildCommunities(ctx context.Context, in *BuildCommunitiesRequest, opts ...grpc.CallOption) (*BuildCommunitiesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BuildCommunitiesResponse)
+	err := c.cc.Invoke(ctx, AdminService_BuildCommunities_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) GetCommunityBuild(ctx context.Context, in *GetCommunityBuildRequest, opts ...grpc.CallOption) (*GetCommunityBuildResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetCommunityBuildResponse)
+	err := c.cc.Invoke(ctx, AdminService_GetCommunityBuild_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) ListCommunities(ctx context.Context, in *ListCommunitiesRequest, opts ...grpc.CallOption) (*ListCommunitiesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListCommunitiesResponse)
+	err := c.cc.Invoke(ctx, AdminService_ListCommunities_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AdminServiceServer is the server API for AdminService service.
 // All implementations must embed UnimplementedAdminServiceServer
 // for forward compatibility.
 //
-// Says how the service is and deletes for good. Deleting what is not there is OK.
+// Says how the service is, corrects what it knows, and deletes for good. Deleting what is not there is OK.
 type AdminServiceServer interface {
 	// Says whether the service can answer. Status OK.
 	Healthcheck(context.Context, *HealthcheckRequest) (*HealthcheckResponse, error)
@@ -120,6 +224,22 @@ type AdminServiceServer interface {
 	DeleteGroup(context.Context, *DeleteGroupRequest) (*DeleteGroupResponse, error)
 	// Deletes every group. Status OK.
 	ClearAll(context.Context, *ClearAllRequest) (*ClearAllResponse, error)
+	// Replaces a fact softly: the old one expires, a new one takes over its episodes. Status OK or NOT_FOUND.
+	UpdateFact(context.Context, *UpdateFactRequest) (*UpdateFactResponse, error)
+	// Sets the entity and fact types of a group; episodes extracted from then on follow them. Status OK.
+	PutOntology(context.Context, *PutOntologyRequest) (*PutOntologyResponse, error)
+	// Reads the entity and fact types in force for a group. Status OK.
+	GetOntology(context.Context, *GetOntologyRequest) (*GetOntologyResponse, error)
+	// Makes one entity of two: facts, mentions and names go over. Status OK or NOT_FOUND.
+	MergeEntityNodes(context.Context, *MergeEntityNodesRequest) (*MergeEntityNodesResponse, error)
+	// Takes a merge back. Status OK, NOT_FOUND, or CONFLICT where the name was given away since.
+	UndoMerge(context.Context, *UndoMergeRequest) (*UndoMergeResponse, error)
+	// Begins to find the communities of groups, in the background. Status ACCEPTED.
+	BuildCommunities(context.Context, *BuildCommunitiesRequest) (*BuildCommunitiesResponse, error)
+	// Says how far a build of communities is. Status OK or NOT_FOUND.
+	GetCommunityBuild(context.Context, *GetCommunityBuildRequest) (*GetCommunityBuildResponse, error)
+	// Lists the communities of a group, a page a call. Status OK.
+	ListCommunities(context.Context, *ListCommunitiesRequest) (*ListCommunitiesResponse, error)
 	mustEmbedUnimplementedAdminServiceServer()
 }
 
@@ -144,6 +264,30 @@ func (UnimplementedAdminServiceServer) DeleteGroup(context.Context, *DeleteGroup
 }
 func (UnimplementedAdminServiceServer) ClearAll(context.Context, *ClearAllRequest) (*ClearAllResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ClearAll not implemented")
+}
+func (UnimplementedAdminServiceServer) UpdateFact(context.Context, *UpdateFactRequest) (*UpdateFactResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateFact not implemented")
+}
+func (UnimplementedAdminServiceServer) PutOntology(context.Context, *PutOntologyRequest) (*PutOntologyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PutOntology not implemented")
+}
+func (UnimplementedAdminServiceServer) GetOntology(context.Context, *GetOntologyRequest) (*GetOntologyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetOntology not implemented")
+}
+func (UnimplementedAdminServiceServer) MergeEntityNodes(context.Context, *MergeEntityNodesRequest) (*MergeEntityNodesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method MergeEntityNodes not implemented")
+}
+func (UnimplementedAdminServiceServer) UndoMerge(context.Context, *UndoMergeRequest) (*UndoMergeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UndoMerge not implemented")
+}
+func (UnimplementedAdminServiceServer) BuildCommunities(context.Context, *BuildCommunitiesRequest) (*BuildCommunitiesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method BuildCommunities not implemented")
+}
+func (UnimplementedAdminServiceServer) GetCommunityBuild(context.Context, *GetCommunityBuildRequest) (*GetCommunityBuildResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetCommunityBuild not implemented")
+}
+func (UnimplementedAdminServiceServer) ListCommunities(context.Context, *ListCommunitiesRequest) (*ListCommunitiesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListCommunities not implemented")
 }
 func (UnimplementedAdminServiceServer) mustEmbedUnimplementedAdminServiceServer() {}
 func (UnimplementedAdminServiceServer) testEmbeddedByValue()                      {}
@@ -256,6 +400,150 @@ func _AdminService_ClearAll_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_UpdateFact_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateFactRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).UpdateFact(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_UpdateFact_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).UpdateFact(ctx, req.(*UpdateFactRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_PutOntology_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PutOntologyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).PutOntology(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_PutOntology_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).PutOntology(ctx, req.(*PutOntologyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_GetOntology_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetOntologyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).GetOntology(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_GetOntology_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).GetOntology(ctx, req.(*GetOntologyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_MergeEntityNodes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MergeEntityNodesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).MergeEntityNodes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_MergeEntityNodes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).MergeEntityNodes(ctx, req.(*MergeEntityNodesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_UndoMerge_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UndoMergeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).UndoMerge(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_UndoMerge_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).UndoMerge(ctx, req.(*UndoMergeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_BuildCommunities_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BuildCommunitiesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).BuildCommunities(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_BuildCommunities_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).BuildCommunities(ctx, req.(*BuildCommunitiesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_GetCommunityBuild_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetCommunityBuildRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).GetCommunityBuild(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_GetCommunityBuild_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).GetCommunityBuild(ctx, req.(*GetCommunityBuildRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_ListCommunities_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListCommunitiesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).ListCommunities(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_ListCommunities_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).ListCommunities(ctx, req.(*ListCommunitiesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // AdminService_ServiceDesc is the grpc.ServiceDesc for AdminService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -282,6 +570,38 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ClearAll",
 			Handler:    _AdminService_ClearAll_Handler,
+		},
+		{
+			MethodName: "UpdateFact",
+			Handler:    _AdminService_UpdateFact_Handler,
+		},
+		{
+			MethodName: "PutOntology",
+			Handler:    _AdminService_PutOntology_Handler,
+		},
+		{
+			MethodName: "GetOntology",
+			Handler:    _AdminService_GetOntology_Handler,
+		},
+		{
+			MethodName: "MergeEntityNodes",
+			Handler:    _AdminService_MergeEntityNodes_Handler,
+		},
+		{
+			MethodName: "UndoMerge",
+			Handler:    _AdminService_UndoMerge_Handler,
+		},
+		{
+			MethodName: "BuildCommunities",
+			Handler:    _AdminService_BuildCommunities_Handler,
+		},
+		{
+			MethodName: "GetCommunityBuild",
+			Handler:    _AdminService_GetCommunityBuild_Handler,
+		},
+		{
+			MethodName: "ListCommunities",
+			Handler:    _AdminService_ListCommunities_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

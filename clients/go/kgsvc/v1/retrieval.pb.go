@@ -993,6 +993,536 @@ func (x *GetMemoryOutput) GetFacts() []*FactResult {
 	return nil
 }
 
+// Request of GetEntityNode.
+type GetEntityNodeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the call in logs and in the response; generated when absent; at most 128 characters.
+	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	// Has no effect on this operation.
+	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
+	// What to do; required.
+	Input         *GetEntityNodeInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetEntityNodeRequest) Reset() {
+	*x = GetEntityNodeRequest{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetEntityNodeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetEntityNodeRequest) ProtoMessage() {}
+
+func (x *GetEntityNodeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetEntityNodeRequest.ProtoReflect.Descriptor instead.
+func (*GetEntityNodeRequest) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *GetEntityNodeRequest) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+func (x *GetEntityNodeRequest) GetIdempotencyKey() string {
+	if x != nil && x.IdempotencyKey != nil {
+		return *x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *GetEntityNodeRequest) GetInput() *GetEntityNodeInput {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// Response of GetEntityNode.
+type GetEntityNodeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's request_id, or the generated one.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The outcome.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=kgsvc.v1.Status" json:"status,omitempty"`
+	// Set unless the status is ERROR.
+	Output *GetEntityNodeOutput `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Set when the status is ERROR.
+	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetEntityNodeResponse) Reset() {
+	*x = GetEntityNodeResponse{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetEntityNodeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetEntityNodeResponse) ProtoMessage() {}
+
+func (x *GetEntityNodeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetEntityNodeResponse.ProtoReflect.Descriptor instead.
+func (*GetEntityNodeResponse) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *GetEntityNodeResponse) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *GetEntityNodeResponse) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *GetEntityNodeResponse) GetOutput() *GetEntityNodeOutput {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *GetEntityNodeResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Input of GetEntityNode.
+type GetEntityNodeInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entity; required. Of a merged one: the entity it went into.
+	Uuid string `protobuf:"bytes,1,opt,name=uuid,proto3" json:"uuid,omitempty"`
+	// Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it.
+	GroupId *string `protobuf:"bytes,2,opt,name=group_id,json=groupId,proto3,oneof" json:"group_id,omitempty"`
+	// Facts wanted, 1 to 500; default 100.
+	MaxFacts *int32 `protobuf:"varint,3,opt,name=max_facts,json=maxFacts,proto3,oneof" json:"max_facts,omitempty"`
+	// Episodes wanted, 1 to 100; default 20.
+	MaxEpisodes *int32 `protobuf:"varint,4,opt,name=max_episodes,json=maxEpisodes,proto3,oneof" json:"max_episodes,omitempty"`
+	// Adds facts that are expired or not valid now.
+	IncludeExpired *bool `protobuf:"varint,5,opt,name=include_expired,json=includeExpired,proto3,oneof" json:"include_expired,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *GetEntityNodeInput) Reset() {
+	*x = GetEntityNodeInput{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetEntityNodeInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetEntityNodeInput) ProtoMessage() {}
+
+func (x *GetEntityNodeInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetEntityNodeInput.ProtoReflect.Descriptor instead.
+func (*GetEntityNodeInput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *GetEntityNodeInput) GetUuid() string {
+	if x != nil {
+		return x.Uuid
+	}
+	return ""
+}
+
+func (x *GetEntityNodeInput) GetGroupId() string {
+	if x != nil && x.GroupId != nil {
+		return *x.GroupId
+	}
+	return ""
+}
+
+func (x *GetEntityNodeInput) GetMaxFacts() int32 {
+	if x != nil && x.MaxFacts != nil {
+		return *x.MaxFacts
+	}
+	return 0
+}
+
+func (x *GetEntityNodeInput) GetMaxEpisodes() int32 {
+	if x != nil && x.MaxEpisodes != nil {
+		return *x.MaxEpisodes
+	}
+	return 0
+}
+
+func (x *GetEntityNodeInput) GetIncludeExpired() bool {
+	if x != nil && x.IncludeExpired != nil {
+		return *x.IncludeExpired
+	}
+	return false
+}
+
+// Output of GetEntityNode.
+type GetEntityNodeOutput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entity.
+	Node *EntityNode `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// Its facts, at either end, the latest to begin first.
+	Facts []*FactResult `protobuf:"bytes,2,rep,name=facts,proto3" json:"facts,omitempty"`
+	// The latest episodes that name it, oldest first.
+	Episodes []*Episode `protobuf:"bytes,3,rep,name=episodes,proto3" json:"episodes,omitempty"`
+	// What these episodes did to it, oldest first.
+	CitationChain []*CitationChainEntry `protobuf:"bytes,4,rep,name=citation_chain,json=citationChain,proto3" json:"citation_chain,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetEntityNodeOutput) Reset() {
+	*x = GetEntityNodeOutput{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetEntityNodeOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetEntityNodeOutput) ProtoMessage() {}
+
+func (x *GetEntityNodeOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetEntityNodeOutput.ProtoReflect.Descriptor instead.
+func (*GetEntityNodeOutput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *GetEntityNodeOutput) GetNode() *EntityNode {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+func (x *GetEntityNodeOutput) GetFacts() []*FactResult {
+	if x != nil {
+		return x.Facts
+	}
+	return nil
+}
+
+func (x *GetEntityNodeOutput) GetEpisodes() []*Episode {
+	if x != nil {
+		return x.Episodes
+	}
+	return nil
+}
+
+func (x *GetEntityNodeOutput) GetCitationChain() []*CitationChainEntry {
+	if x != nil {
+		return x.CitationChain
+	}
+	return nil
+}
+
+// Request of GetFactHistory.
+type GetFactHistoryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the call in logs and in the response; generated when absent; at most 128 characters.
+	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	// Has no effect on this operation.
+	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
+	// What to do; required.
+	Input         *GetFactHistoryInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetFactHistoryRequest) Reset() {
+	*x = GetFactHistoryRequest{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetFactHistoryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetFactHistoryRequest) ProtoMessage() {}
+
+func (x *GetFactHistoryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetFactHistoryRequest.ProtoReflect.Descriptor instead.
+func (*GetFactHistoryRequest) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *GetFactHistoryRequest) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+func (x *GetFactHistoryRequest) GetIdempotencyKey() string {
+	if x != nil && x.IdempotencyKey != nil {
+		return *x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *GetFactHistoryRequest) GetInput() *GetFactHistoryInput {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// Response of GetFactHistory.
+type GetFactHistoryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's request_id, or the generated one.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The outcome.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=kgsvc.v1.Status" json:"status,omitempty"`
+	// Set unless the status is ERROR.
+	Output *GetFactHistoryOutput `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Set when the status is ERROR.
+	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetFactHistoryResponse) Reset() {
+	*x = GetFactHistoryResponse{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetFactHistoryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetFactHistoryResponse) ProtoMessage() {}
+
+func (x *GetFactHistoryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetFactHistoryResponse.ProtoReflect.Descriptor instead.
+func (*GetFactHistoryResponse) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *GetFactHistoryResponse) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *GetFactHistoryResponse) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *GetFactHistoryResponse) GetOutput() *GetFactHistoryOutput {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *GetFactHistoryResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Input of GetFactHistory.
+type GetFactHistoryInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Any fact of the history; required.
+	Uuid string `protobuf:"bytes,1,opt,name=uuid,proto3" json:"uuid,omitempty"`
+	// Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it.
+	GroupId       *string `protobuf:"bytes,2,opt,name=group_id,json=groupId,proto3,oneof" json:"group_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetFactHistoryInput) Reset() {
+	*x = GetFactHistoryInput{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetFactHistoryInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetFactHistoryInput) ProtoMessage() {}
+
+func (x *GetFactHistoryInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetFactHistoryInput.ProtoReflect.Descriptor instead.
+func (*GetFactHistoryInput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *GetFactHistoryInput) GetUuid() string {
+	if x != nil {
+		return x.Uuid
+	}
+	return ""
+}
+
+func (x *GetFactHistoryInput) GetGroupId() string {
+	if x != nil && x.GroupId != nil {
+		return *x.GroupId
+	}
+	return ""
+}
+
+// Output of GetFactHistory.
+type GetFactHistoryOutput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The facts, the first to be written first.
+	Facts         []*FactResult `protobuf:"bytes,1,rep,name=facts,proto3" json:"facts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetFactHistoryOutput) Reset() {
+	*x = GetFactHistoryOutput{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetFactHistoryOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetFactHistoryOutput) ProtoMessage() {}
+
+func (x *GetFactHistoryOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetFactHistoryOutput.ProtoReflect.Descriptor instead.
+func (*GetFactHistoryOutput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *GetFactHistoryOutput) GetFacts() []*FactResult {
+	if x != nil {
+		return x.Facts
+	}
+	return nil
+}
+
 var File_kgsvc_v1_retrieval_proto protoreflect.FileDescriptor
 
 const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
@@ -1086,12 +1616,62 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"_max_factsB\x13\n" +
 	"\x11_center_node_uuid\"=\n" +
 	"\x0fGetMemoryOutput\x12*\n" +
-	"\x05facts\x18\x01 \x03(\v2\x14.kgsvc.v1.FactResultR\x05facts2\xc2\x02\n" +
+	"\x05facts\x18\x01 \x03(\v2\x14.kgsvc.v1.FactResultR\x05facts\"\xbf\x01\n" +
+	"\x14GetEntityNodeRequest\x12\"\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x122\n" +
+	"\x05input\x18\x03 \x01(\v2\x1c.kgsvc.v1.GetEntityNodeInputR\x05inputB\r\n" +
+	"\v_request_idB\x12\n" +
+	"\x10_idempotency_key\"\xbe\x01\n" +
+	"\x15GetEntityNodeResponse\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x125\n" +
+	"\x06output\x18\x03 \x01(\v2\x1d.kgsvc.v1.GetEntityNodeOutputR\x06output\x12%\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\x80\x02\n" +
+	"\x12GetEntityNodeInput\x12\x12\n" +
+	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x1e\n" +
+	"\bgroup_id\x18\x02 \x01(\tH\x00R\agroupId\x88\x01\x01\x12 \n" +
+	"\tmax_facts\x18\x03 \x01(\x05H\x01R\bmaxFacts\x88\x01\x01\x12&\n" +
+	"\fmax_episodes\x18\x04 \x01(\x05H\x02R\vmaxEpisodes\x88\x01\x01\x12,\n" +
+	"\x0finclude_expired\x18\x05 \x01(\bH\x03R\x0eincludeExpired\x88\x01\x01B\v\n" +
+	"\t_group_idB\f\n" +
+	"\n" +
+	"_max_factsB\x0f\n" +
+	"\r_max_episodesB\x12\n" +
+	"\x10_include_expired\"\xdf\x01\n" +
+	"\x13GetEntityNodeOutput\x12(\n" +
+	"\x04node\x18\x01 \x01(\v2\x14.kgsvc.v1.EntityNodeR\x04node\x12*\n" +
+	"\x05facts\x18\x02 \x03(\v2\x14.kgsvc.v1.FactResultR\x05facts\x12-\n" +
+	"\bepisodes\x18\x03 \x03(\v2\x11.kgsvc.v1.EpisodeR\bepisodes\x12C\n" +
+	"\x0ecitation_chain\x18\x04 \x03(\v2\x1c.kgsvc.v1.CitationChainEntryR\rcitationChain\"\xc1\x01\n" +
+	"\x15GetFactHistoryRequest\x12\"\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x123\n" +
+	"\x05input\x18\x03 \x01(\v2\x1d.kgsvc.v1.GetFactHistoryInputR\x05inputB\r\n" +
+	"\v_request_idB\x12\n" +
+	"\x10_idempotency_key\"\xc0\x01\n" +
+	"\x16GetFactHistoryResponse\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x126\n" +
+	"\x06output\x18\x03 \x01(\v2\x1e.kgsvc.v1.GetFactHistoryOutputR\x06output\x12%\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"V\n" +
+	"\x13GetFactHistoryInput\x12\x12\n" +
+	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x1e\n" +
+	"\bgroup_id\x18\x02 \x01(\tH\x00R\agroupId\x88\x01\x01B\v\n" +
+	"\t_group_id\"B\n" +
+	"\x14GetFactHistoryOutput\x12*\n" +
+	"\x05facts\x18\x01 \x03(\v2\x14.kgsvc.v1.FactResultR\x05facts2\xe9\x03\n" +
 	"\x10RetrievalService\x12J\n" +
 	"\vSearchFacts\x12\x1c.kgsvc.v1.SearchFactsRequest\x1a\x1d.kgsvc.v1.SearchFactsResponse\x12P\n" +
 	"\rGetEntityEdge\x12\x1e.kgsvc.v1.GetEntityEdgeRequest\x1a\x1f.kgsvc.v1.GetEntityEdgeResponse\x12J\n" +
 	"\vGetEpisodes\x12\x1c.kgsvc.v1.GetEpisodesRequest\x1a\x1d.kgsvc.v1.GetEpisodesResponse\x12D\n" +
-	"\tGetMemory\x12\x1a.kgsvc.v1.GetMemoryRequest\x1a\x1b.kgsvc.v1.GetMemoryResponseB5B\x0eRetrievalProtoP\x01Z!kgsvc/clients/go/kgsvc/v1;kgsvcv1b\x06proto3"
+	"\tGetMemory\x12\x1a.kgsvc.v1.GetMemoryRequest\x1a\x1b.kgsvc.v1.GetMemoryResponse\x12P\n" +
+	"\rGetEntityNode\x12\x1e.kgsvc.v1.GetEntityNodeRequest\x1a\x1f.kgsvc.v1.GetEntityNodeResponse\x12S\n" +
+	"\x0eGetFactHistory\x12\x1f.kgsvc.v1.GetFactHistoryRequest\x1a .kgsvc.v1.GetFactHistoryResponseB5B\x0eRetrievalProtoP\x01Z!kgsvc/clients/go/kgsvc/v1;kgsvcv1b\x06proto3"
 
 var (
 	file_kgsvc_v1_retrieval_proto_rawDescOnce sync.Once
@@ -1105,63 +1685,90 @@ func file_kgsvc_v1_retrieval_proto_rawDescGZIP() []byte {
 	return file_kgsvc_v1_retrieval_proto_rawDescData
 }
 
-var file_kgsvc_v1_retrieval_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_kgsvc_v1_retrieval_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_kgsvc_v1_retrieval_proto_goTypes = []any{
-	(*SearchFactsRequest)(nil),    // 0: kgsvc.v1.SearchFactsRequest
-	(*SearchFactsResponse)(nil),   // 1: kgsvc.v1.SearchFactsResponse
-	(*SearchFactsInput)(nil),      // 2: kgsvc.v1.SearchFactsInput
-	(*SearchFactsOutput)(nil),     // 3: kgsvc.v1.SearchFactsOutput
-	(*GetEntityEdgeRequest)(nil),  // 4: kgsvc.v1.GetEntityEdgeRequest
-	(*GetEntityEdgeResponse)(nil), // 5: kgsvc.v1.GetEntityEdgeResponse
-	(*GetEntityEdgeInput)(nil),    // 6: kgsvc.v1.GetEntityEdgeInput
-	(*GetEpisodesRequest)(nil),    // 7: kgsvc.v1.GetEpisodesRequest
-	(*GetEpisodesResponse)(nil),   // 8: kgsvc.v1.GetEpisodesResponse
-	(*GetEpisodesInput)(nil),      // 9: kgsvc.v1.GetEpisodesInput
-	(*GetEpisodesOutput)(nil),     // 10: kgsvc.v1.GetEpisodesOutput
-	(*GetMemoryRequest)(nil),      // 11: kgsvc.v1.GetMemoryRequest
-	(*GetMemoryResponse)(nil),     // 12: kgsvc.v1.GetMemoryResponse
-	(*GetMemoryInput)(nil),        // 13: kgsvc.v1.GetMemoryInput
-	(*GetMemoryOutput)(nil),       // 14: kgsvc.v1.GetMemoryOutput
-	(Status)(0),                   // 15: kgsvc.v1.Status
-	(*Error)(nil),                 // 16: kgsvc.v1.Error
-	(*FactResult)(nil),            // 17: kgsvc.v1.FactResult
-	(*Episode)(nil),               // 18: kgsvc.v1.Episode
-	(*MemoryMessage)(nil),         // 19: kgsvc.v1.MemoryMessage
+	(*SearchFactsRequest)(nil),     // 0: kgsvc.v1.SearchFactsRequest
+	(*SearchFactsResponse)(nil),    // 1: kgsvc.v1.SearchFactsResponse
+	(*SearchFactsInput)(nil),       // 2: kgsvc.v1.SearchFactsInput
+	(*SearchFactsOutput)(nil),      // 3: kgsvc.v1.SearchFactsOutput
+	(*GetEntityEdgeRequest)(nil),   // 4: kgsvc.v1.GetEntityEdgeRequest
+	(*GetEntityEdgeResponse)(nil),  // 5: kgsvc.v1.GetEntityEdgeResponse
+	(*GetEntityEdgeInput)(nil),     // 6: kgsvc.v1.GetEntityEdgeInput
+	(*GetEpisodesRequest)(nil),     // 7: kgsvc.v1.GetEpisodesRequest
+	(*GetEpisodesResponse)(nil),    // 8: kgsvc.v1.GetEpisodesResponse
+	(*GetEpisodesInput)(nil),       // 9: kgsvc.v1.GetEpisodesInput
+	(*GetEpisodesOutput)(nil),      // 10: kgsvc.v1.GetEpisodesOutput
+	(*GetMemoryRequest)(nil),       // 11: kgsvc.v1.GetMemoryRequest
+	(*GetMemoryResponse)(nil),      // 12: kgsvc.v1.GetMemoryResponse
+	(*GetMemoryInput)(nil),         // 13: kgsvc.v1.GetMemoryInput
+	(*GetMemoryOutput)(nil),        // 14: kgsvc.v1.GetMemoryOutput
+	(*GetEntityNodeRequest)(nil),   // 15: kgsvc.v1.GetEntityNodeRequest
+	(*GetEntityNodeResponse)(nil),  // 16: kgsvc.v1.GetEntityNodeResponse
+	(*GetEntityNodeInput)(nil),     // 17: kgsvc.v1.GetEntityNodeInput
+	(*GetEntityNodeOutput)(nil),    // 18: kgsvc.v1.GetEntityNodeOutput
+	(*GetFactHistoryRequest)(nil),  // 19: kgsvc.v1.GetFactHistoryRequest
+	(*GetFactHistoryResponse)(nil), // 20: kgsvc.v1.GetFactHistoryResponse
+	(*GetFactHistoryInput)(nil),    // 21: kgsvc.v1.GetFactHistoryInput
+	(*GetFactHistoryOutput)(nil),   // 22: kgsvc.v1.GetFactHistoryOutput
+	(Status)(0),                    // 23: kgsvc.v1.Status
+	(*Error)(nil),                  // 24: kgsvc.v1.Error
+	(*FactResult)(nil),             // 25: kgsvc.v1.FactResult
+	(*Episode)(nil),                // 26: kgsvc.v1.Episode
+	(*MemoryMessage)(nil),          // 27: kgsvc.v1.MemoryMessage
+	(*EntityNode)(nil),             // 28: kgsvc.v1.EntityNode
+	(*CitationChainEntry)(nil),     // 29: kgsvc.v1.CitationChainEntry
 }
 var file_kgsvc_v1_retrieval_proto_depIdxs = []int32{
 	2,  // 0: kgsvc.v1.SearchFactsRequest.input:type_name -> kgsvc.v1.SearchFactsInput
-	15, // 1: kgsvc.v1.SearchFactsResponse.status:type_name -> kgsvc.v1.Status
+	23, // 1: kgsvc.v1.SearchFactsResponse.status:type_name -> kgsvc.v1.Status
 	3,  // 2: kgsvc.v1.SearchFactsResponse.output:type_name -> kgsvc.v1.SearchFactsOutput
-	16, // 3: kgsvc.v1.SearchFactsResponse.error:type_name -> kgsvc.v1.Error
-	17, // 4: kgsvc.v1.SearchFactsOutput.facts:type_name -> kgsvc.v1.FactResult
+	24, // 3: kgsvc.v1.SearchFactsResponse.error:type_name -> kgsvc.v1.Error
+	25, // 4: kgsvc.v1.SearchFactsOutput.facts:type_name -> kgsvc.v1.FactResult
 	6,  // 5: kgsvc.v1.GetEntityEdgeRequest.input:type_name -> kgsvc.v1.GetEntityEdgeInput
-	15, // 6: kgsvc.v1.GetEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
-	17, // 7: kgsvc.v1.GetEntityEdgeResponse.output:type_name -> kgsvc.v1.FactResult
-	16, // 8: kgsvc.v1.GetEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
+	23, // 6: kgsvc.v1.GetEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
+	25, // 7: kgsvc.v1.GetEntityEdgeResponse.output:type_name -> kgsvc.v1.FactResult
+	24, // 8: kgsvc.v1.GetEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
 	9,  // 9: kgsvc.v1.GetEpisodesRequest.input:type_name -> kgsvc.v1.GetEpisodesInput
-	15, // 10: kgsvc.v1.GetEpisodesResponse.status:type_name -> kgsvc.v1.Status
+	23, // 10: kgsvc.v1.GetEpisodesResponse.status:type_name -> kgsvc.v1.Status
 	10, // 11: kgsvc.v1.GetEpisodesResponse.output:type_name -> kgsvc.v1.GetEpisodesOutput
-	16, // 12: kgsvc.v1.GetEpisodesResponse.error:type_name -> kgsvc.v1.Error
-	18, // 13: kgsvc.v1.GetEpisodesOutput.episodes:type_name -> kgsvc.v1.Episode
+	24, // 12: kgsvc.v1.GetEpisodesResponse.error:type_name -> kgsvc.v1.Error
+	26, // 13: kgsvc.v1.GetEpisodesOutput.episodes:type_name -> kgsvc.v1.Episode
 	13, // 14: kgsvc.v1.GetMemoryRequest.input:type_name -> kgsvc.v1.GetMemoryInput
-	15, // 15: kgsvc.v1.GetMemoryResponse.status:type_name -> kgsvc.v1.Status
+	23, // 15: kgsvc.v1.GetMemoryResponse.status:type_name -> kgsvc.v1.Status
 	14, // 16: kgsvc.v1.GetMemoryResponse.output:type_name -> kgsvc.v1.GetMemoryOutput
-	16, // 17: kgsvc.v1.GetMemoryResponse.error:type_name -> kgsvc.v1.Error
-	19, // 18: kgsvc.v1.GetMemoryInput.messages:type_name -> kgsvc.v1.MemoryMessage
-	17, // 19: kgsvc.v1.GetMemoryOutput.facts:type_name -> kgsvc.v1.FactResult
-	0,  // 20: kgsvc.v1.RetrievalService.SearchFacts:input_type -> kgsvc.v1.SearchFactsRequest
-	4,  // 21: kgsvc.v1.RetrievalService.GetEntityEdge:input_type -> kgsvc.v1.GetEntityEdgeRequest
-	7,  // 22: kgsvc.v1.RetrievalService.GetEpisodes:input_type -> kgsvc.v1.GetEpisodesRequest
-	11, // 23: kgsvc.v1.RetrievalService.GetMemory:input_type -> kgsvc.v1.GetMemoryRequest
-	1,  // 24: kgsvc.v1.RetrievalService.SearchFacts:output_type -> kgsvc.v1.SearchFactsResponse
-	5,  // 25: kgsvc.v1.RetrievalService.GetEntityEdge:output_type -> kgsvc.v1.GetEntityEdgeResponse
-	8,  // 26: kgsvc.v1.RetrievalService.GetEpisodes:output_type -> kgsvc.v1.GetEpisodesResponse
-	12, // 27: kgsvc.v1.RetrievalService.GetMemory:output_type -> kgsvc.v1.GetMemoryResponse
-	24, // [24:28] is the sub-list for method output_type
-	20, // [20:24] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	24, // 17: kgsvc.v1.GetMemoryResponse.error:type_name -> kgsvc.v1.Error
+	27, // 18: kgsvc.v1.GetMemoryInput.messages:type_name -> kgsvc.v1.MemoryMessage
+	25, // 19: kgsvc.v1.GetMemoryOutput.facts:type_name -> kgsvc.v1.FactResult
+	17, // 20: kgsvc.v1.GetEntityNodeRequest.input:type_name -> kgsvc.v1.GetEntityNodeInput
+	23, // 21: kgsvc.v1.GetEntityNodeResponse.status:type_name -> kgsvc.v1.Status
+	18, // 22: kgsvc.v1.GetEntityNodeResponse.output:type_name -> kgsvc.v1.GetEntityNodeOutput
+	24, // 23: kgsvc.v1.GetEntityNodeResponse.error:type_name -> kgsvc.v1.Error
+	28, // 24: kgsvc.v1.GetEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
+	25, // 25: kgsvc.v1.GetEntityNodeOutput.facts:type_name -> kgsvc.v1.FactResult
+	26, // 26: kgsvc.v1.GetEntityNodeOutput.episodes:type_name -> kgsvc.v1.Episode
+	29, // 27: kgsvc.v1.GetEntityNodeOutput.citation_chain:type_name -> kgsvc.v1.CitationChainEntry
+	21, // 28: kgsvc.v1.GetFactHistoryRequest.input:type_name -> kgsvc.v1.GetFactHistoryInput
+	23, // 29: kgsvc.v1.GetFactHistoryResponse.status:type_name -> kgsvc.v1.Status
+	22, // 30: kgsvc.v1.GetFactHistoryResponse.output:type_name -> kgsvc.v1.GetFactHistoryOutput
+	24, // 31: kgsvc.v1.GetFactHistoryResponse.error:type_name -> kgsvc.v1.Error
+	25, // 32: kgsvc.v1.GetFactHistoryOutput.facts:type_name -> kgsvc.v1.FactResult
+	0,  // 33: kgsvc.v1.RetrievalService.SearchFacts:input_type -> kgsvc.v1.SearchFactsRequest
+	4,  // 34: kgsvc.v1.RetrievalService.GetEntityEdge:input_type -> kgsvc.v1.GetEntityEdgeRequest
+	7,  // 35: kgsvc.v1.RetrievalService.GetEpisodes:input_type -> kgsvc.v1.GetEpisodesRequest
+	11, // 36: kgsvc.v1.RetrievalService.GetMemory:input_type -> kgsvc.v1.GetMemoryRequest
+	15, // 37: kgsvc.v1.RetrievalService.GetEntityNode:input_type -> kgsvc.v1.GetEntityNodeRequest
+	19, // 38: kgsvc.v1.RetrievalService.GetFactHistory:input_type -> kgsvc.v1.GetFactHistoryRequest
+	1,  // 39: kgsvc.v1.RetrievalService.SearchFacts:output_type -> kgsvc.v1.SearchFactsResponse
+	5,  // 40: kgsvc.v1.RetrievalService.GetEntityEdge:output_type -> kgsvc.v1.GetEntityEdgeResponse
+	8,  // 41: kgsvc.v1.RetrievalService.GetEpisodes:output_type -> kgsvc.v1.GetEpisodesResponse
+	12, // 42: kgsvc.v1.RetrievalService.GetMemory:output_type -> kgsvc.v1.GetMemoryResponse
+	16, // 43: kgsvc.v1.RetrievalService.GetEntityNode:output_type -> kgsvc.v1.GetEntityNodeResponse
+	20, // 44: kgsvc.v1.RetrievalService.GetFactHistory:output_type -> kgsvc.v1.GetFactHistoryResponse
+	39, // [39:45] is the sub-list for method output_type
+	33, // [33:39] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_kgsvc_v1_retrieval_proto_init() }
@@ -1179,13 +1786,17 @@ func file_kgsvc_v1_retrieval_proto_init() {
 	file_kgsvc_v1_retrieval_proto_msgTypes[9].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[11].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[13].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[15].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[17].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[19].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[21].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kgsvc_v1_retrieval_proto_rawDesc), len(file_kgsvc_v1_retrieval_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

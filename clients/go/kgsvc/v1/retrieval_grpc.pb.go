@@ -21,10 +21,12 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	RetrievalService_SearchFacts_FullMethodName   = "/kgsvc.v1.RetrievalService/SearchFacts"
-	RetrievalService_GetEntityEdge_FullMethodName = "/kgsvc.v1.RetrievalService/GetEntityEdge"
-	RetrievalService_GetEpisodes_FullMethodName   = "/kgsvc.v1.RetrievalService/GetEpisodes"
-	RetrievalService_GetMemory_FullMethodName     = "/kgsvc.v1.RetrievalService/GetMemory"
+	RetrievalService_SearchFacts_FullMethodName    = "/kgsvc.v1.RetrievalService/SearchFacts"
+	RetrievalService_GetEntityEdge_FullMethodName  = "/kgsvc.v1.RetrievalService/GetEntityEdge"
+	RetrievalService_GetEpisodes_FullMethodName    = "/kgsvc.v1.RetrievalService/GetEpisodes"
+	RetrievalService_GetMemory_FullMethodName      = "/kgsvc.v1.RetrievalService/GetMemory"
+	RetrievalService_GetEntityNode_FullMethodName  = "/kgsvc.v1.RetrievalService/GetEntityNode"
+	RetrievalService_GetFactHistory_FullMethodName = "/kgsvc.v1.RetrievalService/GetFactHistory"
 )
 
 // RetrievalServiceClient is the client API for RetrievalService service.
@@ -41,6 +43,11 @@ type RetrievalServiceClient interface {
 	GetEpisodes(ctx context.Context, in *GetEpisodesRequest, opts ...grpc.CallOption) (*GetEpisodesResponse, error)
 	// Composes a query from messages, then answers as SearchFacts would. Status OK.
 	GetMemory(ctx context.Context, in *GetMemoryRequest, opts ...grpc.CallOption) (*GetMemoryResponse, error)
+	// Reads one entity with its facts, its episodes and what each of them did to it. Status OK or NOT_FOUND.
+	GetEntityNode(ctx context.Context, in *GetEntityNodeRequest, opts ...grpc.CallOption) (*GetEntityNodeResponse, error)
+	// Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
+	// Status OK or NOT_FOUND.
+	GetFactHistory(ctx context.Context, in *GetFactHistoryRequest, opts ...grpc.CallOption) (*GetFactHistoryResponse, error)
 }
 
 type retrievalServiceClient struct {
@@ -91,6 +98,26 @@ func (c *retrievalServiceClient) GetMemory(ctx context.Context, in *GetMemoryReq
 	return out, nil
 }
 
+func (c *retrievalServiceClient) GetEntityNode(ctx context.Context, in *GetEntityNodeRequest, opts ...grpc.CallOption) (*GetEntityNodeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetEntityNodeResponse)
+	err := c.cc.Invoke(ctx, RetrievalService_GetEntityNode_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *retrievalServiceClient) GetFactHistory(ctx context.Context, in *GetFactHistoryRequest, opts ...grpc.CallOption) (*GetFactHistoryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetFactHistoryResponse)
+	err := c.cc.Invoke(ctx, RetrievalService_GetFactHistory_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // RetrievalServiceServer is the server API for RetrievalService service.
 // All implementations must embed UnimplementedRetrievalServiceServer
 // for forward compatibility.
@@ -105,6 +132,11 @@ type RetrievalServiceServer interface {
 	GetEpisodes(context.Context, *GetEpisodesRequest) (*GetEpisodesResponse, error)
 	// Composes a query from messages, then answers as SearchFacts would. Status OK.
 	GetMemory(context.Context, *GetMemoryRequest) (*GetMemoryResponse, error)
+	// Reads one entity with its facts, its episodes and what each of them did to it. Status OK or NOT_FOUND.
+	GetEntityNode(context.Context, *GetEntityNodeRequest) (*GetEntityNodeResponse, error)
+	// Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
+	// Status OK or NOT_FOUND.
+	GetFactHistory(context.Context, *GetFactHistoryRequest) (*GetFactHistoryResponse, error)
 	mustEmbedUnimplementedRetrievalServiceServer()
 }
 
@@ -126,6 +158,12 @@ func (UnimplementedRetrievalServiceServer) GetEpisodes(context.Context, *GetEpis
 }
 func (UnimplementedRetrievalServiceServer) GetMemory(context.Context, *GetMemoryRequest) (*GetMemoryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetMemory not implemented")
+}
+func (UnimplementedRetrievalServiceServer) GetEntityNode(context.Context, *GetEntityNodeRequest) (*GetEntityNodeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetEntityNode not implemented")
+}
+func (UnimplementedRetrievalServiceServer) GetFactHistory(context.Context, *GetFactHistoryRequest) (*GetFactHistoryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetFactHistory not implemented")
 }
 func (UnimplementedRetrievalServiceServer) mustEmbedUnimplementedRetrievalServiceServer() {}
 func (UnimplementedRetrievalServiceServer) testEmbeddedByValue()                          {}
@@ -220,6 +258,42 @@ func _RetrievalService_GetMemory_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _RetrievalService_GetEntityNode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetEntityNodeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RetrievalServiceServer).GetEntityNode(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RetrievalService_GetEntityNode_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RetrievalServiceServer).GetEntityNode(ctx, req.(*GetEntityNodeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _RetrievalService_GetFactHistory_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetFactHistoryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RetrievalServiceServer).GetFactHistory(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RetrievalService_GetFactHistory_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RetrievalServiceServer).GetFactHistory(ctx, req.(*GetFactHistoryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // RetrievalService_ServiceDesc is the grpc.ServiceDesc for RetrievalService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -242,6 +316,14 @@ var RetrievalService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetMemory",
 			Handler:    _RetrievalService_GetMemory_Handler,
+		},
+		{
+			MethodName: "GetEntityNode",
+			Handler:    _RetrievalService_GetEntityNode_Handler,
+		},
+		{
+			MethodName: "GetFactHistory",
+			Handler:    _RetrievalService_GetFactHistory_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -224,6 +224,63 @@ func (ItemState) EnumDescriptor() ([]byte, []int) {
 	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{2}
 }
 
+// What an episode did to an entity.
+type CitationOperation int32
+
+const (
+	// Never sent.
+	CitationOperation_CITATION_OPERATION_UNSPECIFIED CitationOperation = 0
+	// The first episode that names it.
+	CitationOperation_CITATION_OPERATION_CREATED CitationOperation = 1
+	// Told or ended a fact about it, or changed its attributes.
+	CitationOperation_CITATION_OPERATION_UPDATED CitationOperation = 2
+	// Named it and told nothing new.
+	CitationOperation_CITATION_OPERATION_REFERENCED CitationOperation = 3
+)
+
+// Enum value maps for CitationOperation.
+var (
+	CitationOperation_name = map[int32]string{
+		0: "CITATION_OPERATION_UNSPECIFIED",
+		1: "CITATION_OPERATION_CREATED",
+		2: "CITATION_OPERATION_UPDATED",
+		3: "CITATION_OPERATION_REFERENCED",
+	}
+	CitationOperation_value = map[string]int32{
+		"CITATION_OPERATION_UNSPECIFIED": 0,
+		"CITATION_OPERATION_CREATED":     1,
+		"CITATION_OPERATION_UPDATED":     2,
+		"CITATION_OPERATION_REFERENCED":  3,
+	}
+)
+
+func (x CitationOperation) Enum() *CitationOperation {
+	p := new(CitationOperation)
+	*p = x
+	return p
+}
+
+func (x CitationOperation) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (CitationOperation) Descriptor() protoreflect.EnumDescriptor {
+	return file_kgsvc_v1_types_proto_enumTypes[3].Descriptor()
+}
+
+func (CitationOperation) Type() protoreflect.EnumType {
+	return &file_kgsvc_v1_types_proto_enumTypes[3]
+}
+
+func (x CitationOperation) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use CitationOperation.Descriptor instead.
+func (CitationOperation) EnumDescriptor() ([]byte, []int) {
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{3}
+}
+
 // One message of a conversation, to be ingested.
 type Message struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -241,8 +298,13 @@ type Message struct {
 	Timestamp *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=timestamp,proto3" json:"timestamp,omitempty"`
 	// Where it comes from, such as the name of a channel; at most 4,096 characters.
 	SourceDescription *string `protobuf:"bytes,7,opt,name=source_description,json=sourceDescription,proto3,oneof" json:"source_description,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// http or https address of the original; kept at the end of source_description; both together at most 4,096
+	// characters.
+	SourceUrl *string `protobuf:"bytes,8,opt,name=source_url,json=sourceUrl,proto3,oneof" json:"source_url,omitempty"`
+	// Episodes of the group that extraction is shown as context instead of the latest ones; at most 50.
+	PreviousEpisodeUuids []string `protobuf:"bytes,9,rep,name=previous_episode_uuids,json=previousEpisodeUuids,proto3" json:"previous_episode_uuids,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *Message) Reset() {
@@ -324,6 +386,20 @@ func (x *Message) GetSourceDescription() string {
 	return ""
 }
 
+func (x *Message) GetSourceUrl() string {
+	if x != nil && x.SourceUrl != nil {
+		return *x.SourceUrl
+	}
+	return ""
+}
+
+func (x *Message) GetPreviousEpisodeUuids() []string {
+	if x != nil {
+		return x.PreviousEpisodeUuids
+	}
+	return nil
+}
+
 // One episode to be ingested.
 type EpisodeItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -339,8 +415,13 @@ type EpisodeItem struct {
 	ReferenceTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=reference_time,json=referenceTime,proto3" json:"reference_time,omitempty"`
 	// Where it comes from, such as the name of a document; at most 4,096 characters.
 	SourceDescription *string `protobuf:"bytes,6,opt,name=source_description,json=sourceDescription,proto3,oneof" json:"source_description,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// http or https address of the original; kept at the end of source_description; both together at most 4,096
+	// characters.
+	SourceUrl *string `protobuf:"bytes,7,opt,name=source_url,json=sourceUrl,proto3,oneof" json:"source_url,omitempty"`
+	// Episodes of the group that extraction is shown as context instead of the latest ones; at most 50.
+	PreviousEpisodeUuids []string `protobuf:"bytes,8,rep,name=previous_episode_uuids,json=previousEpisodeUuids,proto3" json:"previous_episode_uuids,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *EpisodeItem) Reset() {
@@ -413,6 +494,20 @@ func (x *EpisodeItem) GetSourceDescription() string {
 		return *x.SourceDescription
 	}
 	return ""
+}
+
+func (x *EpisodeItem) GetSourceUrl() string {
+	if x != nil && x.SourceUrl != nil {
+		return *x.SourceUrl
+	}
+	return ""
+}
+
+func (x *EpisodeItem) GetPreviousEpisodeUuids() []string {
+	if x != nil {
+		return x.PreviousEpisodeUuids
+	}
+	return nil
 }
 
 // One message that a memory query is composed of.
@@ -505,10 +600,14 @@ type Episode struct {
 	ReferenceTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=reference_time,json=referenceTime,proto3" json:"reference_time,omitempty"`
 	// When it was accepted.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// Where it comes from.
+	// Where it comes from; ends in `source_url: <address>` where an address was given.
 	SourceDescription *string `protobuf:"bytes,8,opt,name=source_description,json=sourceDescription,proto3,oneof" json:"source_description,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Address of the original, read from source_description.
+	SourceUrl *string `protobuf:"bytes,9,opt,name=source_url,json=sourceUrl,proto3,oneof" json:"source_url,omitempty"`
+	// Facts that it tells; in listings and in GetEntityNode.
+	EntityEdges   []string `protobuf:"bytes,10,rep,name=entity_edges,json=entityEdges,proto3" json:"entity_edges,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Episode) Reset() {
@@ -597,6 +696,20 @@ func (x *Episode) GetSourceDescription() string {
 	return ""
 }
 
+func (x *Episode) GetSourceUrl() string {
+	if x != nil && x.SourceUrl != nil {
+		return *x.SourceUrl
+	}
+	return ""
+}
+
+func (x *Episode) GetEntityEdges() []string {
+	if x != nil {
+		return x.EntityEdges
+	}
+	return nil
+}
+
 // A thing that facts are about.
 type EntityNode struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -611,7 +724,15 @@ type EntityNode struct {
 	// Whatever its callers and extractors keep with it; opaque.
 	Attributes *structpb.Struct `protobuf:"bytes,5,opt,name=attributes,proto3" json:"attributes,omitempty"`
 	// When it was first written.
-	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// Its types, such as Person; `Entity` alone where none is known.
+	Labels []string `protobuf:"bytes,7,rep,name=labels,proto3" json:"labels,omitempty"`
+	// When it last changed.
+	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	// Facts that the summary was composed from.
+	SummaryFacts []string `protobuf:"bytes,9,rep,name=summary_facts,json=summaryFacts,proto3" json:"summary_facts,omitempty"`
+	// Other names that lead to it, normalised.
+	Aliases       []string `protobuf:"bytes,10,rep,name=aliases,proto3" json:"aliases,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -688,6 +809,34 @@ func (x *EntityNode) GetCreatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *EntityNode) GetLabels() []string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *EntityNode) GetUpdatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedAt
+	}
+	return nil
+}
+
+func (x *EntityNode) GetSummaryFacts() []string {
+	if x != nil {
+		return x.SummaryFacts
+	}
+	return nil
+}
+
+func (x *EntityNode) GetAliases() []string {
+	if x != nil {
+		return x.Aliases
+	}
+	return nil
+}
+
 // A fact: an edge from one entity to another, with the two time axes it lives on.
 type FactResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -720,9 +869,27 @@ type FactResult struct {
 	// Reference time of the episode it was first read from; absent for facts asserted by a caller.
 	ReferenceTime *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=reference_time,json=referenceTime,proto3" json:"reference_time,omitempty"`
 	// Rank score, larger is better, comparable within one response only; absent outside searches.
-	Score         *float64 `protobuf:"fixed64,15,opt,name=score,proto3,oneof" json:"score,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Score *float64 `protobuf:"fixed64,15,opt,name=score,proto3,oneof" json:"score,omitempty"`
+	// Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+	Citations []*CitationInfo `protobuf:"bytes,16,rep,name=citations,proto3" json:"citations,omitempty"`
+	// When it was last replaced or joined by another episode; absent: never since it was written.
+	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,17,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	// What the fact said before UpdateFact replaced it.
+	OriginalFact *string `protobuf:"bytes,18,opt,name=original_fact,json=originalFact,proto3,oneof" json:"original_fact,omitempty"`
+	// Why UpdateFact replaced it, as its caller said.
+	UpdateReason *string `protobuf:"bytes,19,opt,name=update_reason,json=updateReason,proto3,oneof" json:"update_reason,omitempty"`
+	// The fact that this one replaced by UpdateFact.
+	PreviousUuid *string `protobuf:"bytes,20,opt,name=previous_uuid,json=previousUuid,proto3,oneof" json:"previous_uuid,omitempty"`
+	// Typed values of the fact, by the ontology.
+	Attributes *structpb.Struct `protobuf:"bytes,21,opt,name=attributes,proto3" json:"attributes,omitempty"`
+	// Why it is expired: superseded, retracted, updated or merged; absent: it is not.
+	ExpiredReason *string `protobuf:"bytes,22,opt,name=expired_reason,json=expiredReason,proto3,oneof" json:"expired_reason,omitempty"`
+	// The fact that superseded or replaced it.
+	ExpiredByFact *string `protobuf:"bytes,23,opt,name=expired_by_fact,json=expiredByFact,proto3,oneof" json:"expired_by_fact,omitempty"`
+	// The episode that told what superseded it.
+	ExpiredByEpisode *string `protobuf:"bytes,24,opt,name=expired_by_episode,json=expiredByEpisode,proto3,oneof" json:"expired_by_episode,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *FactResult) Reset() {
@@ -860,6 +1027,279 @@ func (x *FactResult) GetScore() float64 {
 	return 0
 }
 
+func (x *FactResult) GetCitations() []*CitationInfo {
+	if x != nil {
+		return x.Citations
+	}
+	return nil
+}
+
+func (x *FactResult) GetUpdatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedAt
+	}
+	return nil
+}
+
+func (x *FactResult) GetOriginalFact() string {
+	if x != nil && x.OriginalFact != nil {
+		return *x.OriginalFact
+	}
+	return ""
+}
+
+func (x *FactResult) GetUpdateReason() string {
+	if x != nil && x.UpdateReason != nil {
+		return *x.UpdateReason
+	}
+	return ""
+}
+
+func (x *FactResult) GetPreviousUuid() string {
+	if x != nil && x.PreviousUuid != nil {
+		return *x.PreviousUuid
+	}
+	return ""
+}
+
+func (x *FactResult) GetAttributes() *structpb.Struct {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+func (x *FactResult) GetExpiredReason() string {
+	if x != nil && x.ExpiredReason != nil {
+		return *x.ExpiredReason
+	}
+	return ""
+}
+
+func (x *FactResult) GetExpiredByFact() string {
+	if x != nil && x.ExpiredByFact != nil {
+		return *x.ExpiredByFact
+	}
+	return ""
+}
+
+func (x *FactResult) GetExpiredByEpisode() string {
+	if x != nil && x.ExpiredByEpisode != nil {
+		return *x.ExpiredByEpisode
+	}
+	return ""
+}
+
+// Where a fact or an entity was read.
+type CitationInfo struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The episode.
+	EpisodeUuid string `protobuf:"bytes,1,opt,name=episode_uuid,json=episodeUuid,proto3" json:"episode_uuid,omitempty"`
+	// Its name; its uuid where it has none.
+	EpisodeName string `protobuf:"bytes,2,opt,name=episode_name,json=episodeName,proto3" json:"episode_name,omitempty"`
+	// What kind of text it is.
+	Source Source `protobuf:"varint,3,opt,name=source,proto3,enum=kgsvc.v1.Source" json:"source,omitempty"`
+	// Where it comes from, with the address of the original.
+	SourceDescription string `protobuf:"bytes,4,opt,name=source_description,json=sourceDescription,proto3" json:"source_description,omitempty"`
+	// When the episode was accepted.
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// Address of the original.
+	SourceUrl     *string `protobuf:"bytes,6,opt,name=source_url,json=sourceUrl,proto3,oneof" json:"source_url,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CitationInfo) Reset() {
+	*x = CitationInfo{}
+	mi := &file_kgsvc_v1_types_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CitationInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CitationInfo) ProtoMessage() {}
+
+func (x *CitationInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_types_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CitationInfo.ProtoReflect.Descriptor instead.
+func (*CitationInfo) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *CitationInfo) GetEpisodeUuid() string {
+	if x != nil {
+		return x.EpisodeUuid
+	}
+	return ""
+}
+
+func (x *CitationInfo) GetEpisodeName() string {
+	if x != nil {
+		return x.EpisodeName
+	}
+	return ""
+}
+
+func (x *CitationInfo) GetSource() Source {
+	if x != nil {
+		return x.Source
+	}
+	return Source_SOURCE_UNSPECIFIED
+}
+
+func (x *CitationInfo) GetSourceDescription() string {
+	if x != nil {
+		return x.SourceDescription
+	}
+	return ""
+}
+
+func (x *CitationInfo) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *CitationInfo) GetSourceUrl() string {
+	if x != nil && x.SourceUrl != nil {
+		return *x.SourceUrl
+	}
+	return ""
+}
+
+// One episode in the history of an entity.
+type CitationChainEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The episode.
+	Citation *CitationInfo `protobuf:"bytes,1,opt,name=citation,proto3" json:"citation,omitempty"`
+	// What it did.
+	Operation     CitationOperation `protobuf:"varint,2,opt,name=operation,proto3,enum=kgsvc.v1.CitationOperation" json:"operation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CitationChainEntry) Reset() {
+	*x = CitationChainEntry{}
+	mi := &file_kgsvc_v1_types_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CitationChainEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CitationChainEntry) ProtoMessage() {}
+
+func (x *CitationChainEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_types_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CitationChainEntry.ProtoReflect.Descriptor instead.
+func (*CitationChainEntry) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *CitationChainEntry) GetCitation() *CitationInfo {
+	if x != nil {
+		return x.Citation
+	}
+	return nil
+}
+
+func (x *CitationChainEntry) GetOperation() CitationOperation {
+	if x != nil {
+		return x.Operation
+	}
+	return CitationOperation_CITATION_OPERATION_UNSPECIFIED
+}
+
+// What model work cost.
+type ModelUsage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Answered calls.
+	Calls int32 `protobuf:"varint,1,opt,name=calls,proto3" json:"calls,omitempty"`
+	// Tokens sent.
+	PromptTokens int64 `protobuf:"varint,2,opt,name=prompt_tokens,json=promptTokens,proto3" json:"prompt_tokens,omitempty"`
+	// Tokens received.
+	CompletionTokens int64 `protobuf:"varint,3,opt,name=completion_tokens,json=completionTokens,proto3" json:"completion_tokens,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *ModelUsage) Reset() {
+	*x = ModelUsage{}
+	mi := &file_kgsvc_v1_types_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ModelUsage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ModelUsage) ProtoMessage() {}
+
+func (x *ModelUsage) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_types_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ModelUsage.ProtoReflect.Descriptor instead.
+func (*ModelUsage) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ModelUsage) GetCalls() int32 {
+	if x != nil {
+		return x.Calls
+	}
+	return 0
+}
+
+func (x *ModelUsage) GetPromptTokens() int64 {
+	if x != nil {
+		return x.PromptTokens
+	}
+	return 0
+}
+
+func (x *ModelUsage) GetCompletionTokens() int64 {
+	if x != nil {
+		return x.CompletionTokens
+	}
+	return 0
+}
+
 // One item as the call that brought it in left it.
 type AcceptedItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -875,7 +1315,7 @@ type AcceptedItem struct {
 
 func (x *AcceptedItem) Reset() {
 	*x = AcceptedItem{}
-	mi := &file_kgsvc_v1_types_proto_msgTypes[6]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -887,7 +1327,7 @@ func (x *AcceptedItem) String() string {
 func (*AcceptedItem) ProtoMessage() {}
 
 func (x *AcceptedItem) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_types_proto_msgTypes[6]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -900,7 +1340,7 @@ func (x *AcceptedItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptedItem.ProtoReflect.Descriptor instead.
 func (*AcceptedItem) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{6}
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *AcceptedItem) GetUuid() string {
@@ -940,14 +1380,16 @@ type ReceiptItem struct {
 	// Why it failed or was parked; absent while all is well.
 	Reason *string `protobuf:"bytes,6,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
 	// When its state last changed.
-	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	// Model work spent on it so far, its share of calls for several items rounded down; absent: none.
+	Usage         *ModelUsage `protobuf:"bytes,8,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReceiptItem) Reset() {
 	*x = ReceiptItem{}
-	mi := &file_kgsvc_v1_types_proto_msgTypes[7]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -959,7 +1401,7 @@ func (x *ReceiptItem) String() string {
 func (*ReceiptItem) ProtoMessage() {}
 
 func (x *ReceiptItem) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_types_proto_msgTypes[7]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -972,7 +1414,7 @@ func (x *ReceiptItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReceiptItem.ProtoReflect.Descriptor instead.
 func (*ReceiptItem) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{7}
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ReceiptItem) GetUuid() string {
@@ -1024,6 +1466,13 @@ func (x *ReceiptItem) GetUpdatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *ReceiptItem) GetUsage() *ModelUsage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
 // How many items of a receipt are in one state.
 type StateCount struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1037,7 +1486,7 @@ type StateCount struct {
 
 func (x *StateCount) Reset() {
 	*x = StateCount{}
-	mi := &file_kgsvc_v1_types_proto_msgTypes[8]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1049,7 +1498,7 @@ func (x *StateCount) String() string {
 func (*StateCount) ProtoMessage() {}
 
 func (x *StateCount) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_types_proto_msgTypes[8]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1062,7 +1511,7 @@ func (x *StateCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateCount.ProtoReflect.Descriptor instead.
 func (*StateCount) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{8}
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *StateCount) GetState() ItemState {
@@ -1093,14 +1542,16 @@ type Receipt struct {
 	// Items by state; states without items are left out.
 	Counts []*StateCount `protobuf:"bytes,5,rep,name=counts,proto3" json:"counts,omitempty"`
 	// Whether every item is in a terminal state.
-	Done          bool `protobuf:"varint,6,opt,name=done,proto3" json:"done,omitempty"`
+	Done bool `protobuf:"varint,6,opt,name=done,proto3" json:"done,omitempty"`
+	// Model work spent on its items so far; absent: none.
+	Usage         *ModelUsage `protobuf:"bytes,7,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Receipt) Reset() {
 	*x = Receipt{}
-	mi := &file_kgsvc_v1_types_proto_msgTypes[9]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1112,7 +1563,7 @@ func (x *Receipt) String() string {
 func (*Receipt) ProtoMessage() {}
 
 func (x *Receipt) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_types_proto_msgTypes[9]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1125,7 +1576,7 @@ func (x *Receipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
 func (*Receipt) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{9}
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Receipt) GetReceiptId() string {
@@ -1170,6 +1621,13 @@ func (x *Receipt) GetDone() bool {
 	return false
 }
 
+func (x *Receipt) GetUsage() *ModelUsage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
 // One item as listings show it.
 type ListedItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1197,7 +1655,7 @@ type ListedItem struct {
 
 func (x *ListedItem) Reset() {
 	*x = ListedItem{}
-	mi := &file_kgsvc_v1_types_proto_msgTypes[10]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1209,7 +1667,7 @@ func (x *ListedItem) String() string {
 func (*ListedItem) ProtoMessage() {}
 
 func (x *ListedItem) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_types_proto_msgTypes[10]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1222,7 +1680,7 @@ func (x *ListedItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListedItem.ProtoReflect.Descriptor instead.
 func (*ListedItem) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{10}
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListedItem) GetUuid() string {
@@ -1288,11 +1746,111 @@ func (x *ListedItem) GetReceiptId() string {
 	return ""
 }
 
+// Entities that belong together.
+type Community struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identity within the group.
+	Uuid string `protobuf:"bytes,1,opt,name=uuid,proto3" json:"uuid,omitempty"`
+	// The tenant it belongs to.
+	GroupId string `protobuf:"bytes,2,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	// A name for people.
+	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	// What its members have in common.
+	Summary string `protobuf:"bytes,4,opt,name=summary,proto3" json:"summary,omitempty"`
+	// How many entities belong to it.
+	MemberCount int32 `protobuf:"varint,5,opt,name=member_count,json=memberCount,proto3" json:"member_count,omitempty"`
+	// The first 1,000 of them, by uuid.
+	MemberUuids []string `protobuf:"bytes,6,rep,name=member_uuids,json=memberUuids,proto3" json:"member_uuids,omitempty"`
+	// When it was built.
+	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Community) Reset() {
+	*x = Community{}
+	mi := &file_kgsvc_v1_types_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Community) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Community) ProtoMessage() {}
+
+func (x *Community) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_types_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Community.ProtoReflect.Descriptor instead.
+func (*Community) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Community) GetUuid() string {
+	if x != nil {
+		return x.Uuid
+	}
+	return ""
+}
+
+func (x *Community) GetGroupId() string {
+	if x != nil {
+		return x.GroupId
+	}
+	return ""
+}
+
+func (x *Community) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Community) GetSummary() string {
+	if x != nil {
+		return x.Summary
+	}
+	return ""
+}
+
+func (x *Community) GetMemberCount() int32 {
+	if x != nil {
+		return x.MemberCount
+	}
+	return 0
+}
+
+func (x *Community) GetMemberUuids() []string {
+	if x != nil {
+		return x.MemberUuids
+	}
+	return nil
+}
+
+func (x *Community) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
 var File_kgsvc_v1_types_proto protoreflect.FileDescriptor
 
 const file_kgsvc_v1_types_proto_rawDesc = "" +
 	"\n" +
-	"\x14kgsvc/v1/types.proto\x12\bkgsvc.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xbf\x02\n" +
+	"\x14kgsvc/v1/types.proto\x12\bkgsvc.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa8\x03\n" +
 	"\aMessage\x12\x17\n" +
 	"\x04uuid\x18\x01 \x01(\tH\x00R\x04uuid\x88\x01\x01\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tH\x01R\x04name\x88\x01\x01\x12/\n" +
@@ -1300,27 +1858,35 @@ const file_kgsvc_v1_types_proto_rawDesc = "" +
 	"\x04role\x18\x04 \x01(\tH\x02R\x04role\x88\x01\x01\x12\x18\n" +
 	"\acontent\x18\x05 \x01(\tR\acontent\x128\n" +
 	"\ttimestamp\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\ttimestamp\x122\n" +
-	"\x12source_description\x18\a \x01(\tH\x03R\x11sourceDescription\x88\x01\x01B\a\n" +
+	"\x12source_description\x18\a \x01(\tH\x03R\x11sourceDescription\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"source_url\x18\b \x01(\tH\x04R\tsourceUrl\x88\x01\x01\x124\n" +
+	"\x16previous_episode_uuids\x18\t \x03(\tR\x14previousEpisodeUuidsB\a\n" +
 	"\x05_uuidB\a\n" +
 	"\x05_nameB\a\n" +
 	"\x05_roleB\x15\n" +
-	"\x13_source_description\"\x9d\x02\n" +
+	"\x13_source_descriptionB\r\n" +
+	"\v_source_url\"\x86\x03\n" +
 	"\vEpisodeItem\x12\x17\n" +
 	"\x04uuid\x18\x01 \x01(\tH\x00R\x04uuid\x88\x01\x01\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tH\x01R\x04name\x88\x01\x01\x12(\n" +
 	"\x06source\x18\x03 \x01(\x0e2\x10.kgsvc.v1.SourceR\x06source\x12\x12\n" +
 	"\x04body\x18\x04 \x01(\tR\x04body\x12A\n" +
 	"\x0ereference_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\rreferenceTime\x122\n" +
-	"\x12source_description\x18\x06 \x01(\tH\x02R\x11sourceDescription\x88\x01\x01B\a\n" +
+	"\x12source_description\x18\x06 \x01(\tH\x02R\x11sourceDescription\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"source_url\x18\a \x01(\tH\x03R\tsourceUrl\x88\x01\x01\x124\n" +
+	"\x16previous_episode_uuids\x18\b \x03(\tR\x14previousEpisodeUuidsB\a\n" +
 	"\x05_uuidB\a\n" +
 	"\x05_nameB\x15\n" +
-	"\x13_source_description\"\xb6\x01\n" +
+	"\x13_source_descriptionB\r\n" +
+	"\v_source_url\"\xb6\x01\n" +
 	"\rMemoryMessage\x12/\n" +
 	"\trole_type\x18\x01 \x01(\x0e2\x12.kgsvc.v1.RoleTypeR\broleType\x12\x17\n" +
 	"\x04role\x18\x02 \x01(\tH\x00R\x04role\x88\x01\x01\x12\x18\n" +
 	"\acontent\x18\x03 \x01(\tR\acontent\x128\n" +
 	"\ttimestamp\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\ttimestampB\a\n" +
-	"\x05_role\"\xe1\x02\n" +
+	"\x05_role\"\xb7\x03\n" +
 	"\aEpisode\x12\x12\n" +
 	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x19\n" +
 	"\bgroup_id\x18\x02 \x01(\tR\agroupId\x12\x17\n" +
@@ -1330,9 +1896,14 @@ const file_kgsvc_v1_types_proto_rawDesc = "" +
 	"\x0ereference_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\rreferenceTime\x129\n" +
 	"\n" +
 	"created_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x122\n" +
-	"\x12source_description\x18\b \x01(\tH\x01R\x11sourceDescription\x88\x01\x01B\a\n" +
+	"\x12source_description\x18\b \x01(\tH\x01R\x11sourceDescription\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"source_url\x18\t \x01(\tH\x02R\tsourceUrl\x88\x01\x01\x12!\n" +
+	"\fentity_edges\x18\n" +
+	" \x03(\tR\ventityEdgesB\a\n" +
 	"\x05_nameB\x15\n" +
-	"\x13_source_description\"\xee\x01\n" +
+	"\x13_source_descriptionB\r\n" +
+	"\v_source_url\"\x80\x03\n" +
 	"\n" +
 	"EntityNode\x12\x12\n" +
 	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x19\n" +
@@ -1343,9 +1914,15 @@ const file_kgsvc_v1_types_proto_rawDesc = "" +
 	"attributes\x18\x05 \x01(\v2\x17.google.protobuf.StructR\n" +
 	"attributes\x129\n" +
 	"\n" +
-	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAtB\n" +
+	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x16\n" +
+	"\x06labels\x18\a \x03(\tR\x06labels\x129\n" +
 	"\n" +
-	"\b_summary\"\xe5\x04\n" +
+	"updated_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12#\n" +
+	"\rsummary_facts\x18\t \x03(\tR\fsummaryFacts\x12\x18\n" +
+	"\aaliases\x18\n" +
+	" \x03(\tR\aaliasesB\n" +
+	"\n" +
+	"\b_summary\"\x8d\t\n" +
 	"\n" +
 	"FactResult\x12\x12\n" +
 	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x12\n" +
@@ -1368,12 +1945,48 @@ const file_kgsvc_v1_types_proto_rawDesc = "" +
 	"targetName\x12\x1a\n" +
 	"\bepisodes\x18\r \x03(\tR\bepisodes\x12A\n" +
 	"\x0ereference_time\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\rreferenceTime\x12\x19\n" +
-	"\x05score\x18\x0f \x01(\x01H\x00R\x05score\x88\x01\x01B\b\n" +
-	"\x06_score\"k\n" +
+	"\x05score\x18\x0f \x01(\x01H\x00R\x05score\x88\x01\x01\x124\n" +
+	"\tcitations\x18\x10 \x03(\v2\x16.kgsvc.v1.CitationInfoR\tcitations\x129\n" +
+	"\n" +
+	"updated_at\x18\x11 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12(\n" +
+	"\roriginal_fact\x18\x12 \x01(\tH\x01R\foriginalFact\x88\x01\x01\x12(\n" +
+	"\rupdate_reason\x18\x13 \x01(\tH\x02R\fupdateReason\x88\x01\x01\x12(\n" +
+	"\rprevious_uuid\x18\x14 \x01(\tH\x03R\fpreviousUuid\x88\x01\x01\x127\n" +
+	"\n" +
+	"attributes\x18\x15 \x01(\v2\x17.google.protobuf.StructR\n" +
+	"attributes\x12*\n" +
+	"\x0eexpired_reason\x18\x16 \x01(\tH\x04R\rexpiredReason\x88\x01\x01\x12+\n" +
+	"\x0fexpired_by_fact\x18\x17 \x01(\tH\x05R\rexpiredByFact\x88\x01\x01\x121\n" +
+	"\x12expired_by_episode\x18\x18 \x01(\tH\x06R\x10expiredByEpisode\x88\x01\x01B\b\n" +
+	"\x06_scoreB\x10\n" +
+	"\x0e_original_factB\x10\n" +
+	"\x0e_update_reasonB\x10\n" +
+	"\x0e_previous_uuidB\x11\n" +
+	"\x0f_expired_reasonB\x12\n" +
+	"\x10_expired_by_factB\x15\n" +
+	"\x13_expired_by_episode\"\x9b\x02\n" +
+	"\fCitationInfo\x12!\n" +
+	"\fepisode_uuid\x18\x01 \x01(\tR\vepisodeUuid\x12!\n" +
+	"\fepisode_name\x18\x02 \x01(\tR\vepisodeName\x12(\n" +
+	"\x06source\x18\x03 \x01(\x0e2\x10.kgsvc.v1.SourceR\x06source\x12-\n" +
+	"\x12source_description\x18\x04 \x01(\tR\x11sourceDescription\x129\n" +
+	"\n" +
+	"created_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\"\n" +
+	"\n" +
+	"source_url\x18\x06 \x01(\tH\x00R\tsourceUrl\x88\x01\x01B\r\n" +
+	"\v_source_url\"\x83\x01\n" +
+	"\x12CitationChainEntry\x122\n" +
+	"\bcitation\x18\x01 \x01(\v2\x16.kgsvc.v1.CitationInfoR\bcitation\x129\n" +
+	"\toperation\x18\x02 \x01(\x0e2\x1b.kgsvc.v1.CitationOperationR\toperation\"t\n" +
+	"\n" +
+	"ModelUsage\x12\x14\n" +
+	"\x05calls\x18\x01 \x01(\x05R\x05calls\x12#\n" +
+	"\rprompt_tokens\x18\x02 \x01(\x03R\fpromptTokens\x12+\n" +
+	"\x11completion_tokens\x18\x03 \x01(\x03R\x10completionTokens\"k\n" +
 	"\fAcceptedItem\x12\x12\n" +
 	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x1c\n" +
 	"\tduplicate\x18\x02 \x01(\bR\tduplicate\x12)\n" +
-	"\x05state\x18\x03 \x01(\x0e2\x13.kgsvc.v1.ItemStateR\x05state\"\x8b\x02\n" +
+	"\x05state\x18\x03 \x01(\x0e2\x13.kgsvc.v1.ItemStateR\x05state\"\xb7\x02\n" +
 	"\vReceiptItem\x12\x12\n" +
 	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tH\x00R\x04name\x88\x01\x01\x12)\n" +
@@ -1382,13 +1995,14 @@ const file_kgsvc_v1_types_proto_rawDesc = "" +
 	"\battempts\x18\x05 \x01(\x05R\battempts\x12\x1b\n" +
 	"\x06reason\x18\x06 \x01(\tH\x01R\x06reason\x88\x01\x01\x129\n" +
 	"\n" +
-	"updated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAtB\a\n" +
+	"updated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12*\n" +
+	"\x05usage\x18\b \x01(\v2\x14.kgsvc.v1.ModelUsageR\x05usageB\a\n" +
 	"\x05_nameB\t\n" +
 	"\a_reason\"M\n" +
 	"\n" +
 	"StateCount\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.kgsvc.v1.ItemStateR\x05state\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x05R\x05count\"\xed\x01\n" +
+	"\x05count\x18\x02 \x01(\x05R\x05count\"\x99\x02\n" +
 	"\aReceipt\x12\x1d\n" +
 	"\n" +
 	"receipt_id\x18\x01 \x01(\tR\treceiptId\x12\x19\n" +
@@ -1397,7 +2011,8 @@ const file_kgsvc_v1_types_proto_rawDesc = "" +
 	"created_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12+\n" +
 	"\x05items\x18\x04 \x03(\v2\x15.kgsvc.v1.ReceiptItemR\x05items\x12,\n" +
 	"\x06counts\x18\x05 \x03(\v2\x14.kgsvc.v1.StateCountR\x06counts\x12\x12\n" +
-	"\x04done\x18\x06 \x01(\bR\x04done\"\xc8\x02\n" +
+	"\x04done\x18\x06 \x01(\bR\x04done\x12*\n" +
+	"\x05usage\x18\a \x01(\v2\x14.kgsvc.v1.ModelUsageR\x05usage\"\xc8\x02\n" +
 	"\n" +
 	"ListedItem\x12\x12\n" +
 	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x19\n" +
@@ -1413,7 +2028,16 @@ const file_kgsvc_v1_types_proto_rawDesc = "" +
 	"receipt_id\x18\t \x01(\tR\treceiptIdB\a\n" +
 	"\x05_nameB\t\n" +
 	"\a_reasonB\a\n" +
-	"\x05_step*V\n" +
+	"\x05_step\"\xe9\x01\n" +
+	"\tCommunity\x12\x12\n" +
+	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x19\n" +
+	"\bgroup_id\x18\x02 \x01(\tR\agroupId\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12\x18\n" +
+	"\asummary\x18\x04 \x01(\tR\asummary\x12!\n" +
+	"\fmember_count\x18\x05 \x01(\x05R\vmemberCount\x12!\n" +
+	"\fmember_uuids\x18\x06 \x03(\tR\vmemberUuids\x129\n" +
+	"\n" +
+	"created_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt*V\n" +
 	"\x06Source\x12\x16\n" +
 	"\x12SOURCE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vSOURCE_TEXT\x10\x01\x12\x0f\n" +
@@ -1436,7 +2060,12 @@ const file_kgsvc_v1_types_proto_rawDesc = "" +
 	"\x18ITEM_STATE_UPSERT_FAILED\x10\b\x12\x15\n" +
 	"\x11ITEM_STATE_PARKED\x10\t\x12\x16\n" +
 	"\x12ITEM_STATE_DELETED\x10\n" +
-	"B1B\n" +
+	"*\x9a\x01\n" +
+	"\x11CitationOperation\x12\"\n" +
+	"\x1eCITATION_OPERATION_UNSPECIFIED\x10\x00\x12\x1e\n" +
+	"\x1aCITATION_OPERATION_CREATED\x10\x01\x12\x1e\n" +
+	"\x1aCITATION_OPERATION_UPDATED\x10\x02\x12!\n" +
+	"\x1dCITATION_OPERATION_REFERENCED\x10\x03B1B\n" +
 	"TypesProtoP\x01Z!kgsvc/clients/go/kgsvc/v1;kgsvcv1b\x06proto3"
 
 var (
@@ -1451,57 +2080,73 @@ func file_kgsvc_v1_types_proto_rawDescGZIP() []byte {
 	return file_kgsvc_v1_types_proto_rawDescData
 }
 
-var file_kgsvc_v1_types_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_kgsvc_v1_types_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_kgsvc_v1_types_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_kgsvc_v1_types_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_kgsvc_v1_types_proto_goTypes = []any{
 	(Source)(0),                   // 0: kgsvc.v1.Source
 	(RoleType)(0),                 // 1: kgsvc.v1.RoleType
 	(ItemState)(0),                // 2: kgsvc.v1.ItemState
-	(*Message)(nil),               // 3: kgsvc.v1.Message
-	(*EpisodeItem)(nil),           // 4: kgsvc.v1.EpisodeItem
-	(*MemoryMessage)(nil),         // 5: kgsvc.v1.MemoryMessage
-	(*Episode)(nil),               // 6: kgsvc.v1.Episode
-	(*EntityNode)(nil),            // 7: kgsvc.v1.EntityNode
-	(*FactResult)(nil),            // 8: kgsvc.v1.FactResult
-	(*AcceptedItem)(nil),          // 9: kgsvc.v1.AcceptedItem
-	(*ReceiptItem)(nil),           // 10: kgsvc.v1.ReceiptItem
-	(*StateCount)(nil),            // 11: kgsvc.v1.StateCount
-	(*Receipt)(nil),               // 12: kgsvc.v1.Receipt
-	(*ListedItem)(nil),            // 13: kgsvc.v1.ListedItem
-	(*timestamppb.Timestamp)(nil), // 14: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),       // 15: google.protobuf.Struct
+	(CitationOperation)(0),        // 3: kgsvc.v1.CitationOperation
+	(*Message)(nil),               // 4: kgsvc.v1.Message
+	(*EpisodeItem)(nil),           // 5: kgsvc.v1.EpisodeItem
+	(*MemoryMessage)(nil),         // 6: kgsvc.v1.MemoryMessage
+	(*Episode)(nil),               // 7: kgsvc.v1.Episode
+	(*EntityNode)(nil),            // 8: kgsvc.v1.EntityNode
+	(*FactResult)(nil),            // 9: kgsvc.v1.FactResult
+	(*CitationInfo)(nil),          // 10: kgsvc.v1.CitationInfo
+	(*CitationChainEntry)(nil),    // 11: kgsvc.v1.CitationChainEntry
+	(*ModelUsage)(nil),            // 12: kgsvc.v1.ModelUsage
+	(*AcceptedItem)(nil),          // 13: kgsvc.v1.AcceptedItem
+	(*ReceiptItem)(nil),           // 14: kgsvc.v1.ReceiptItem
+	(*StateCount)(nil),            // 15: kgsvc.v1.StateCount
+	(*Receipt)(nil),               // 16: kgsvc.v1.Receipt
+	(*ListedItem)(nil),            // 17: kgsvc.v1.ListedItem
+	(*Community)(nil),             // 18: kgsvc.v1.Community
+	(*timestamppb.Timestamp)(nil), // 19: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),       // 20: google.protobuf.Struct
 }
 var file_kgsvc_v1_types_proto_depIdxs = []int32{
 	1,  // 0: kgsvc.v1.Message.role_type:type_name -> kgsvc.v1.RoleType
-	14, // 1: kgsvc.v1.Message.timestamp:type_name -> google.protobuf.Timestamp
+	19, // 1: kgsvc.v1.Message.timestamp:type_name -> google.protobuf.Timestamp
 	0,  // 2: kgsvc.v1.EpisodeItem.source:type_name -> kgsvc.v1.Source
-	14, // 3: kgsvc.v1.EpisodeItem.reference_time:type_name -> google.protobuf.Timestamp
+	19, // 3: kgsvc.v1.EpisodeItem.reference_time:type_name -> google.protobuf.Timestamp
 	1,  // 4: kgsvc.v1.MemoryMessage.role_type:type_name -> kgsvc.v1.RoleType
-	14, // 5: kgsvc.v1.MemoryMessage.timestamp:type_name -> google.protobuf.Timestamp
+	19, // 5: kgsvc.v1.MemoryMessage.timestamp:type_name -> google.protobuf.Timestamp
 	0,  // 6: kgsvc.v1.Episode.source:type_name -> kgsvc.v1.Source
-	14, // 7: kgsvc.v1.Episode.reference_time:type_name -> google.protobuf.Timestamp
-	14, // 8: kgsvc.v1.Episode.created_at:type_name -> google.protobuf.Timestamp
-	15, // 9: kgsvc.v1.EntityNode.attributes:type_name -> google.protobuf.Struct
-	14, // 10: kgsvc.v1.EntityNode.created_at:type_name -> google.protobuf.Timestamp
-	14, // 11: kgsvc.v1.FactResult.valid_at:type_name -> google.protobuf.Timestamp
-	14, // 12: kgsvc.v1.FactResult.invalid_at:type_name -> google.protobuf.Timestamp
-	14, // 13: kgsvc.v1.FactResult.created_at:type_name -> google.protobuf.Timestamp
-	14, // 14: kgsvc.v1.FactResult.expired_at:type_name -> google.protobuf.Timestamp
-	14, // 15: kgsvc.v1.FactResult.reference_time:type_name -> google.protobuf.Timestamp
-	2,  // 16: kgsvc.v1.AcceptedItem.state:type_name -> kgsvc.v1.ItemState
-	2,  // 17: kgsvc.v1.ReceiptItem.state:type_name -> kgsvc.v1.ItemState
-	14, // 18: kgsvc.v1.ReceiptItem.updated_at:type_name -> google.protobuf.Timestamp
-	2,  // 19: kgsvc.v1.StateCount.state:type_name -> kgsvc.v1.ItemState
-	14, // 20: kgsvc.v1.Receipt.created_at:type_name -> google.protobuf.Timestamp
-	10, // 21: kgsvc.v1.Receipt.items:type_name -> kgsvc.v1.ReceiptItem
-	11, // 22: kgsvc.v1.Receipt.counts:type_name -> kgsvc.v1.StateCount
-	2,  // 23: kgsvc.v1.ListedItem.state:type_name -> kgsvc.v1.ItemState
-	14, // 24: kgsvc.v1.ListedItem.updated_at:type_name -> google.protobuf.Timestamp
-	25, // [25:25] is the sub-list for method output_type
-	25, // [25:25] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	19, // 7: kgsvc.v1.Episode.reference_time:type_name -> google.protobuf.Timestamp
+	19, // 8: kgsvc.v1.Episode.created_at:type_name -> google.protobuf.Timestamp
+	20, // 9: kgsvc.v1.EntityNode.attributes:type_name -> google.protobuf.Struct
+	19, // 10: kgsvc.v1.EntityNode.created_at:type_name -> google.protobuf.Timestamp
+	19, // 11: kgsvc.v1.EntityNode.updated_at:type_name -> google.protobuf.Timestamp
+	19, // 12: kgsvc.v1.FactResult.valid_at:type_name -> google.protobuf.Timestamp
+	19, // 13: kgsvc.v1.FactResult.invalid_at:type_name -> google.protobuf.Timestamp
+	19, // 14: kgsvc.v1.FactResult.created_at:type_name -> google.protobuf.Timestamp
+	19, // 15: kgsvc.v1.FactResult.expired_at:type_name -> google.protobuf.Timestamp
+	19, // 16: kgsvc.v1.FactResult.reference_time:type_name -> google.protobuf.Timestamp
+	10, // 17: kgsvc.v1.FactResult.citations:type_name -> kgsvc.v1.CitationInfo
+	19, // 18: kgsvc.v1.FactResult.updated_at:type_name -> google.protobuf.Timestamp
+	20, // 19: kgsvc.v1.FactResult.attributes:type_name -> google.protobuf.Struct
+	0,  // 20: kgsvc.v1.CitationInfo.source:type_name -> kgsvc.v1.Source
+	19, // 21: kgsvc.v1.CitationInfo.created_at:type_name -> google.protobuf.Timestamp
+	10, // 22: kgsvc.v1.CitationChainEntry.citation:type_name -> kgsvc.v1.CitationInfo
+	3,  // 23: kgsvc.v1.CitationChainEntry.operation:type_name -> kgsvc.v1.CitationOperation
+	2,  // 24: kgsvc.v1.AcceptedItem.state:type_name -> kgsvc.v1.ItemState
+	2,  // 25: kgsvc.v1.ReceiptItem.state:type_name -> kgsvc.v1.ItemState
+	19, // 26: kgsvc.v1.ReceiptItem.updated_at:type_name -> google.protobuf.Timestamp
+	12, // 27: kgsvc.v1.ReceiptItem.usage:type_name -> kgsvc.v1.ModelUsage
+	2,  // 28: kgsvc.v1.StateCount.state:type_name -> kgsvc.v1.ItemState
+	19, // 29: kgsvc.v1.Receipt.created_at:type_name -> google.protobuf.Timestamp
+	14, // 30: kgsvc.v1.Receipt.items:type_name -> kgsvc.v1.ReceiptItem
+	15, // 31: kgsvc.v1.Receipt.counts:type_name -> kgsvc.v1.StateCount
+	12, // 32: kgsvc.v1.Receipt.usage:type_name -> kgsvc.v1.ModelUsage
+	2,  // 33: kgsvc.v1.ListedItem.state:type_name -> kgsvc.v1.ItemState
+	19, // 34: kgsvc.v1.ListedItem.updated_at:type_name -> google.protobuf.Timestamp
+	19, // 35: kgsvc.v1.Community.created_at:type_name -> google.protobuf.Timestamp
+	36, // [36:36] is the sub-list for method output_type
+	36, // [36:36] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_kgsvc_v1_types_proto_init() }
@@ -1515,15 +2160,16 @@ func file_kgsvc_v1_types_proto_init() {
 	file_kgsvc_v1_types_proto_msgTypes[3].OneofWrappers = []any{}
 	file_kgsvc_v1_types_proto_msgTypes[4].OneofWrappers = []any{}
 	file_kgsvc_v1_types_proto_msgTypes[5].OneofWrappers = []any{}
-	file_kgsvc_v1_types_proto_msgTypes[7].OneofWrappers = []any{}
+	file_kgsvc_v1_types_proto_msgTypes[6].OneofWrappers = []any{}
 	file_kgsvc_v1_types_proto_msgTypes[10].OneofWrappers = []any{}
+	file_kgsvc_v1_types_proto_msgTypes[13].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kgsvc_v1_types_proto_rawDesc), len(file_kgsvc_v1_types_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   11,
+			NumEnums:      4,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

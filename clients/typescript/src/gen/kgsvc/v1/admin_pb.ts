@@ -4,17 +4,21 @@
 // @generated from file kgsvc/v1/admin.proto (package kgsvc.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Error, Status } from "./envelope_pb.js";
 import { file_kgsvc_v1_envelope } from "./envelope_pb.js";
-import type { Message } from "@bufbuild/protobuf";
+import type { Community, EntityNode, FactResult } from "./types_pb.js";
+import { file_kgsvc_v1_types } from "./types_pb.js";
+import type { JsonObject, Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file kgsvc/v1/admin.proto.
  */
 export const file_kgsvc_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("ChRrZ3N2Yy92MS9hZG1pbi5wcm90bxIIa2dzdmMudjEimQEKEkhlYWx0aGNoZWNrUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKQoFaW5wdXQYAyABKAsyGi5rZ3N2Yy52MS5IZWFsdGhjaGVja0lucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkimAEKE0hlYWx0aGNoZWNrUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKwoGb3V0cHV0GAMgASgLMhsua2dzdmMudjEuSGVhbHRoY2hlY2tPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciISChBIZWFsdGhjaGVja0lucHV0IoMBChFIZWFsdGhjaGVja091dHB1dBIOCgZzdGF0dXMYASABKAkSGQoRY29udHJhY3RfcmV2aXNpb24YAiABKAUSDwoHdmVyc2lvbhgDIAEoCRINCgVzdG9yZRgEIAEoCRIRCglleHRyYWN0b3IYBSABKAkSEAoIZW1iZWRkZXIYBiABKAkiowEKF0RlbGV0ZUVudGl0eUVkZ2VSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIuCgVpbnB1dBgDIAEoCzIfLmtnc3ZjLnYxLkRlbGV0ZUVudGl0eUVkZ2VJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IqIBChhEZWxldGVFbnRpdHlFZGdlUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSMAoGb3V0cHV0GAMgASgLMiAua2dzdmMudjEuRGVsZXRlRW50aXR5RWRnZU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIkkKFURlbGV0ZUVudGl0eUVkZ2VJbnB1dBIMCgR1dWlkGAEgASgJEhUKCGdyb3VwX2lkGAIgASgJSACIAQFCCwoJX2dyb3VwX2lkIjoKFkRlbGV0ZUVudGl0eUVkZ2VPdXRwdXQSDwoHbWVzc2FnZRgBIAEoCRIPCgdzdWNjZXNzGAIgASgIIp0BChREZWxldGVFcGlzb2RlUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKwoFaW5wdXQYAyABKAsyHC5rZ3N2Yy52MS5EZWxldGVFcGlzb2RlSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKcAQoVRGVsZXRlRXBpc29kZVJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEi0KBm91dHB1dBgDIAEoCzIdLmtnc3ZjLnYxLkRlbGV0ZUVwaXNvZGVPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciJGChJEZWxldGVFcGlzb2RlSW5wdXQSDAoEdXVpZBgBIAEoCRIVCghncm91cF9pZBgCIAEoCUgAiAEBQgsKCV9ncm91cF9pZCI3ChNEZWxldGVFcGlzb2RlT3V0cHV0Eg8KB21lc3NhZ2UYASABKAkSDwoHc3VjY2VzcxgCIAEoCCKZAQoSRGVsZXRlR3JvdXBSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIpCgVpbnB1dBgDIAEoCzIaLmtnc3ZjLnYxLkRlbGV0ZUdyb3VwSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKYAQoTRGVsZXRlR3JvdXBSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIrCgZvdXRwdXQYAyABKAsyGy5rZ3N2Yy52MS5EZWxldGVHcm91cE91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIiQKEERlbGV0ZUdyb3VwSW5wdXQSEAoIZ3JvdXBfaWQYASABKAkiNQoRRGVsZXRlR3JvdXBPdXRwdXQSDwoHbWVzc2FnZRgBIAEoCRIPCgdzdWNjZXNzGAIgASgIIpMBCg9DbGVhckFsbFJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEiYKBWlucHV0GAMgASgLMhcua2dzdmMudjEuQ2xlYXJBbGxJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpIBChBDbGVhckFsbFJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEigKBm91dHB1dBgDIAEoCzIYLmtnc3ZjLnYxLkNsZWFyQWxsT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiDwoNQ2xlYXJBbGxJbnB1dCIyCg5DbGVhckFsbE91dHB1dBIPCgdtZXNzYWdlGAEgASgJEg8KB3N1Y2Nlc3MYAiABKAgylgMKDEFkbWluU2VydmljZRJKCgtIZWFsdGhjaGVjaxIcLmtnc3ZjLnYxLkhlYWx0aGNoZWNrUmVxdWVzdBodLmtnc3ZjLnYxLkhlYWx0aGNoZWNrUmVzcG9uc2USWQoQRGVsZXRlRW50aXR5RWRnZRIhLmtnc3ZjLnYxLkRlbGV0ZUVudGl0eUVkZ2VSZXF1ZXN0GiIua2dzdmMudjEuRGVsZXRlRW50aXR5RWRnZVJlc3BvbnNlElAKDURlbGV0ZUVwaXNvZGUSHi5rZ3N2Yy52MS5EZWxldGVFcGlzb2RlUmVxdWVzdBofLmtnc3ZjLnYxLkRlbGV0ZUVwaXNvZGVSZXNwb25zZRJKCgtEZWxldGVHcm91cBIcLmtnc3ZjLnYxLkRlbGV0ZUdyb3VwUmVxdWVzdBodLmtnc3ZjLnYxLkRlbGV0ZUdyb3VwUmVzcG9uc2USQQoIQ2xlYXJBbGwSGS5rZ3N2Yy52MS5DbGVhckFsbFJlcXVlc3QaGi5rZ3N2Yy52MS5DbGVhckFsbFJlc3BvbnNlQjFCCkFkbWluUHJvdG9QAVoha2dzdmMvY2xpZW50cy9nby9rZ3N2Yy92MTtrZ3N2Y3YxYgZwcm90bzM", [file_kgsvc_v1_envelope]);
+  fileDesc("ChRrZ3N2Yy92MS9hZG1pbi5wcm90bxIIa2dzdmMudjEimQEKEkhlYWx0aGNoZWNrUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKQoFaW5wdXQYAyABKAsyGi5rZ3N2Yy52MS5IZWFsdGhjaGVja0lucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkimAEKE0hlYWx0aGNoZWNrUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKwoGb3V0cHV0GAMgASgLMhsua2dzdmMudjEuSGVhbHRoY2hlY2tPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciISChBIZWFsdGhjaGVja0lucHV0IoMBChFIZWFsdGhjaGVja091dHB1dBIOCgZzdGF0dXMYASABKAkSGQoRY29udHJhY3RfcmV2aXNpb24YAiABKAUSDwoHdmVyc2lvbhgDIAEoCRINCgVzdG9yZRgEIAEoCRIRCglleHRyYWN0b3IYBSABKAkSEAoIZW1iZWRkZXIYBiABKAkiowEKF0RlbGV0ZUVudGl0eUVkZ2VSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIuCgVpbnB1dBgDIAEoCzIfLmtnc3ZjLnYxLkRlbGV0ZUVudGl0eUVkZ2VJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IqIBChhEZWxldGVFbnRpdHlFZGdlUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSMAoGb3V0cHV0GAMgASgLMiAua2dzdmMudjEuRGVsZXRlRW50aXR5RWRnZU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIkkKFURlbGV0ZUVudGl0eUVkZ2VJbnB1dBIMCgR1dWlkGAEgASgJEhUKCGdyb3VwX2lkGAIgASgJSACIAQFCCwoJX2dyb3VwX2lkIjoKFkRlbGV0ZUVudGl0eUVkZ2VPdXRwdXQSDwoHbWVzc2FnZRgBIAEoCRIPCgdzdWNjZXNzGAIgASgIIp0BChREZWxldGVFcGlzb2RlUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKwoFaW5wdXQYAyABKAsyHC5rZ3N2Yy52MS5EZWxldGVFcGlzb2RlSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKcAQoVRGVsZXRlRXBpc29kZVJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEi0KBm91dHB1dBgDIAEoCzIdLmtnc3ZjLnYxLkRlbGV0ZUVwaXNvZGVPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciJoChJEZWxldGVFcGlzb2RlSW5wdXQSDAoEdXVpZBgBIAEoCRIVCghncm91cF9pZBgCIAEoCUgAiAEBEhQKB2Nhc2NhZGUYAyABKAhIAYgBAUILCglfZ3JvdXBfaWRCCgoIX2Nhc2NhZGUigAEKE0RlbGV0ZUVwaXNvZGVPdXRwdXQSDwoHbWVzc2FnZRgBIAEoCRIPCgdzdWNjZXNzGAIgASgIEhUKDWZhY3RzX3JlbW92ZWQYAyABKAUSFgoOZmFjdHNfcmVzdG9yZWQYBCABKAUSGAoQZW50aXRpZXNfcmVtb3ZlZBgFIAEoBSKZAQoSRGVsZXRlR3JvdXBSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIpCgVpbnB1dBgDIAEoCzIaLmtnc3ZjLnYxLkRlbGV0ZUdyb3VwSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKYAQoTRGVsZXRlR3JvdXBSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIrCgZvdXRwdXQYAyABKAsyGy5rZ3N2Yy52MS5EZWxldGVHcm91cE91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIiQKEERlbGV0ZUdyb3VwSW5wdXQSEAoIZ3JvdXBfaWQYASABKAkiNQoRRGVsZXRlR3JvdXBPdXRwdXQSDwoHbWVzc2FnZRgBIAEoCRIPCgdzdWNjZXNzGAIgASgIIpMBCg9DbGVhckFsbFJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEiYKBWlucHV0GAMgASgLMhcua2dzdmMudjEuQ2xlYXJBbGxJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpIBChBDbGVhckFsbFJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEigKBm91dHB1dBgDIAEoCzIYLmtnc3ZjLnYxLkNsZWFyQWxsT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiDwoNQ2xlYXJBbGxJbnB1dCIyCg5DbGVhckFsbE91dHB1dBIPCgdtZXNzYWdlGAEgASgJEg8KB3N1Y2Nlc3MYAiABKAgilwEKEVVwZGF0ZUZhY3RSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIoCgVpbnB1dBgDIAEoCzIZLmtnc3ZjLnYxLlVwZGF0ZUZhY3RJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpYBChJVcGRhdGVGYWN0UmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKgoGb3V0cHV0GAMgASgLMhoua2dzdmMudjEuVXBkYXRlRmFjdE91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIoYCCg9VcGRhdGVGYWN0SW5wdXQSDAoEdXVpZBgBIAEoCRIVCghncm91cF9pZBgCIAEoCUgAiAEBEgwKBGZhY3QYAyABKAkSHQoQc291cmNlX25vZGVfdXVpZBgEIAEoCUgBiAEBEh0KEHRhcmdldF9ub2RlX3V1aWQYBSABKAlIAogBARIrCgphdHRyaWJ1dGVzGAYgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBITCgZyZWFzb24YByABKAlIA4gBAUILCglfZ3JvdXBfaWRCEwoRX3NvdXJjZV9ub2RlX3V1aWRCEwoRX3RhcmdldF9ub2RlX3V1aWRCCQoHX3JlYXNvbiJ/ChBVcGRhdGVGYWN0T3V0cHV0Eg4KBnN0YXR1cxgBIAEoCRIQCghvbGRfdXVpZBgCIAEoCRIQCghuZXdfdXVpZBgDIAEoCRIPCgdtZXNzYWdlGAQgASgJEiYKCG5ld19lZGdlGAUgASgLMhQua2dzdmMudjEuRmFjdFJlc3VsdCKZAQoSUHV0T250b2xvZ3lSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIpCgVpbnB1dBgDIAEoCzIaLmtnc3ZjLnYxLlB1dE9udG9sb2d5SW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKYAQoTUHV0T250b2xvZ3lSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIrCgZvdXRwdXQYAyABKAsyGy5rZ3N2Yy52MS5QdXRPbnRvbG9neU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIjIKEFB1dE9udG9sb2d5SW5wdXQSEAoIZ3JvdXBfaWQYASABKAkSDAoEeWFtbBgCIAEoCSI9ChFQdXRPbnRvbG9neU91dHB1dBIUCgxlbnRpdHlfdHlwZXMYASADKAkSEgoKZmFjdF90eXBlcxgCIAMoCSKZAQoSR2V0T250b2xvZ3lSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIpCgVpbnB1dBgDIAEoCzIaLmtnc3ZjLnYxLkdldE9udG9sb2d5SW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKYAQoTR2V0T250b2xvZ3lSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIrCgZvdXRwdXQYAyABKAsyGy5rZ3N2Yy52MS5HZXRPbnRvbG9neU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIiQKEEdldE9udG9sb2d5SW5wdXQSEAoIZ3JvdXBfaWQYASABKAkiLgoRR2V0T250b2xvZ3lPdXRwdXQSDAoEeWFtbBgBIAEoCRILCgNvd24YAiABKAgiowEKF01lcmdlRW50aXR5Tm9kZXNSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIuCgVpbnB1dBgDIAEoCzIfLmtnc3ZjLnYxLk1lcmdlRW50aXR5Tm9kZXNJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IqIBChhNZXJnZUVudGl0eU5vZGVzUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSMAoGb3V0cHV0GAMgASgLMiAua2dzdmMudjEuTWVyZ2VFbnRpdHlOb2Rlc091dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIlAKFU1lcmdlRW50aXR5Tm9kZXNJbnB1dBIQCghncm91cF9pZBgBIAEoCRIRCglrZWVwX3V1aWQYAiABKAkSEgoKbWVyZ2VfdXVpZBgDIAEoCSJjChZNZXJnZUVudGl0eU5vZGVzT3V0cHV0EiIKBG5vZGUYASABKAsyFC5rZ3N2Yy52MS5FbnRpdHlOb2RlEhAKCG1lcmdlX2lkGAIgASgJEhMKC2ZhY3RzX21vdmVkGAMgASgFIpUBChBVbmRvTWVyZ2VSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARInCgVpbnB1dBgDIAEoCzIYLmtnc3ZjLnYxLlVuZG9NZXJnZUlucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkilAEKEVVuZG9NZXJnZVJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEikKBm91dHB1dBgDIAEoCzIZLmtnc3ZjLnYxLlVuZG9NZXJnZU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIjQKDlVuZG9NZXJnZUlucHV0EhAKCGdyb3VwX2lkGAEgASgJEhAKCG1lcmdlX2lkGAIgASgJIkoKD1VuZG9NZXJnZU91dHB1dBIiCgRub2RlGAEgASgLMhQua2dzdmMudjEuRW50aXR5Tm9kZRITCgtmYWN0c19tb3ZlZBgCIAEoBSKjAQoXQnVpbGRDb21tdW5pdGllc1JlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEi4KBWlucHV0GAMgASgLMh8ua2dzdmMudjEuQnVpbGRDb21tdW5pdGllc0lucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkiogEKGEJ1aWxkQ29tbXVuaXRpZXNSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIwCgZvdXRwdXQYAyABKAsyIC5rZ3N2Yy52MS5CdWlsZENvbW11bml0aWVzT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiKgoVQnVpbGRDb21tdW5pdGllc0lucHV0EhEKCWdyb3VwX2lkcxgBIAMoCSJCChZCdWlsZENvbW11bml0aWVzT3V0cHV0EigKBmJ1aWxkcxgBIAMoCzIYLmtnc3ZjLnYxLkNvbW11bml0eUJ1aWxkItIBCg5Db21tdW5pdHlCdWlsZBIQCghidWlsZF9pZBgBIAEoCRIQCghncm91cF9pZBgCIAEoCRIjCgVzdGF0ZRgDIAEoDjIULmtnc3ZjLnYxLkJ1aWxkU3RhdGUSEwoLY29tbXVuaXRpZXMYBCABKAUSEgoKc3VtbWFyaXNlZBgFIAEoBRITCgZyZWFzb24YBiABKAlIAIgBARIuCgp1cGRhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIJCgdfcmVhc29uIqUBChhHZXRDb21tdW5pdHlCdWlsZFJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEi8KBWlucHV0GAMgASgLMiAua2dzdmMudjEuR2V0Q29tbXVuaXR5QnVpbGRJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IqQBChlHZXRDb21tdW5pdHlCdWlsZFJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEjEKBm91dHB1dBgDIAEoCzIhLmtnc3ZjLnYxLkdldENvbW11bml0eUJ1aWxkT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiPAoWR2V0Q29tbXVuaXR5QnVpbGRJbnB1dBIQCghidWlsZF9pZBgBIAEoCRIQCghncm91cF9pZBgCIAEoCSJCChdHZXRDb21tdW5pdHlCdWlsZE91dHB1dBInCgVidWlsZBgBIAEoCzIYLmtnc3ZjLnYxLkNvbW11bml0eUJ1aWxkIqEBChZMaXN0Q29tbXVuaXRpZXNSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARItCgVpbnB1dBgDIAEoCzIeLmtnc3ZjLnYxLkxpc3RDb21tdW5pdGllc0lucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkioAEKF0xpc3RDb21tdW5pdGllc1Jlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEi8KBm91dHB1dBgDIAEoCzIfLmtnc3ZjLnYxLkxpc3RDb21tdW5pdGllc091dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yInYKFExpc3RDb21tdW5pdGllc0lucHV0EhAKCGdyb3VwX2lkGAEgASgJEhYKCXBhZ2Vfc2l6ZRgCIAEoBUgAiAEBEhcKCnBhZ2VfdG9rZW4YAyABKAlIAYgBAUIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuIloKFUxpc3RDb21tdW5pdGllc091dHB1dBIoCgtjb21tdW5pdGllcxgBIAMoCzITLmtnc3ZjLnYxLkNvbW11bml0eRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkqjgEKCkJ1aWxkU3RhdGUSGwoXQlVJTERfU1RBVEVfVU5TUEVDSUZJRUQQABIXChNCVUlMRF9TVEFURV9QRU5ESU5HEAESFwoTQlVJTERfU1RBVEVfUlVOTklORxACEhkKFUJVSUxEX1NUQVRFX0NPTVBMRVRFRBADEhYKEkJVSUxEX1NUQVRFX0ZBSUxFRBAEMqkICgxBZG1pblNlcnZpY2USSgoLSGVhbHRoY2hlY2sSHC5rZ3N2Yy52MS5IZWFsdGhjaGVja1JlcXVlc3QaHS5rZ3N2Yy52MS5IZWFsdGhjaGVja1Jlc3BvbnNlElkKEERlbGV0ZUVudGl0eUVkZ2USIS5rZ3N2Yy52MS5EZWxldGVFbnRpdHlFZGdlUmVxdWVzdBoiLmtnc3ZjLnYxLkRlbGV0ZUVudGl0eUVkZ2VSZXNwb25zZRJQCg1EZWxldGVFcGlzb2RlEh4ua2dzdmMudjEuRGVsZXRlRXBpc29kZVJlcXVlc3QaHy5rZ3N2Yy52MS5EZWxldGVFcGlzb2RlUmVzcG9uc2USSgoLRGVsZXRlR3JvdXASHC5rZ3N2Yy52MS5EZWxldGVHcm91cFJlcXVlc3QaHS5rZ3N2Yy52MS5EZWxldGVHcm91cFJlc3BvbnNlEkEKCENsZWFyQWxsEhkua2dzdmMudjEuQ2xlYXJBbGxSZXF1ZXN0Ghoua2dzdmMudjEuQ2xlYXJBbGxSZXNwb25zZRJHCgpVcGRhdGVGYWN0Ehsua2dzdmMudjEuVXBkYXRlRmFjdFJlcXVlc3QaHC5rZ3N2Yy52MS5VcGRhdGVGYWN0UmVzcG9uc2USSgoLUHV0T250b2xvZ3kSHC5rZ3N2Yy52MS5QdXRPbnRvbG9neVJlcXVlc3QaHS5rZ3N2Yy52MS5QdXRPbnRvbG9neVJlc3BvbnNlEkoKC0dldE9udG9sb2d5Ehwua2dzdmMudjEuR2V0T250b2xvZ3lSZXF1ZXN0Gh0ua2dzdmMudjEuR2V0T250b2xvZ3lSZXNwb25zZRJZChBNZXJnZUVudGl0eU5vZGVzEiEua2dzdmMudjEuTWVyZ2VFbnRpdHlOb2Rlc1JlcXVlc3QaIi5rZ3N2Yy52MS5NZXJnZUVudGl0eU5vZGVzUmVzcG9uc2USRAoJVW5kb01lcmdlEhoua2dzdmMudjEuVW5kb01lcmdlUmVxdWVzdBobLmtnc3ZjLnYxLlVuZG9NZXJnZVJlc3BvbnNlElkKEEJ1aWxkQ29tbXVuaXRpZXMSIS5rZ3N2Yy52MS5CdWlsZENvbW11bml0aWVzUmVxdWVzdBoiLmtnc3ZjLnYxLkJ1aWxkQ29tbXVuaXRpZXNSZXNwb25zZRJcChFHZXRDb21tdW5pdHlCdWlsZBIiLmtnc3ZjLnYxLkdldENvbW11bml0eUJ1aWxkUmVxdWVzdBojLmtnc3ZjLnYxLkdldENvbW11bml0eUJ1aWxkUmVzcG9uc2USVgoPTGlzdENvbW11bml0aWVzEiAua2dzdmMudjEuTGlzdENvbW11bml0aWVzUmVxdWVzdBohLmtnc3ZjLnYxLkxpc3RDb21tdW5pdGllc1Jlc3BvbnNlQjFCCkFkbWluUHJvdG9QAVoha2dzdmMvY2xpZW50cy9nby9rZ3N2Yy92MTtrZ3N2Y3YxYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_kgsvc_v1_envelope, file_kgsvc_v1_types]);
 
 /**
  * Request of Healthcheck.
@@ -393,6 +397,14 @@ export type DeleteEpisodeInput = Message<"kgsvc.v1.DeleteEpisodeInput"> & {
    * @generated from field: optional string group_id = 2;
    */
   groupId?: string | undefined;
+
+  /**
+   * Also removes what only this episode supports, and brings back what it alone had ended; what another
+   * episode tells too stays, without this one as a source.
+   *
+   * @generated from field: optional bool cascade = 3;
+   */
+  cascade?: boolean | undefined;
 };
 
 /**
@@ -421,6 +433,27 @@ export type DeleteEpisodeOutput = Message<"kgsvc.v1.DeleteEpisodeOutput"> & {
    * @generated from field: bool success = 2;
    */
   success: boolean;
+
+  /**
+   * With `cascade`: facts that are gone.
+   *
+   * @generated from field: int32 facts_removed = 3;
+   */
+  factsRemoved: number;
+
+  /**
+   * With `cascade`: facts that are current again.
+   *
+   * @generated from field: int32 facts_restored = 4;
+   */
+  factsRestored: number;
+
+  /**
+   * With `cascade`: entities that are gone.
+   *
+   * @generated from field: int32 entities_removed = 5;
+   */
+  entitiesRemoved: number;
 };
 
 /**
@@ -677,7 +710,1232 @@ export const ClearAllOutputSchema: GenMessage<ClearAllOutput> = /*@__PURE__*/
   messageDesc(file_kgsvc_v1_admin, 19);
 
 /**
- * Says how the service is and deletes for good. Deleting what is not there is OK.
+ * Request of UpdateFact.
+ *
+ * @generated from message kgsvc.v1.UpdateFactRequest
+ */
+export type UpdateFactRequest = Message<"kgsvc.v1.UpdateFactRequest"> & {
+  /**
+   * Names the call in logs and in the response; generated when absent; at most 128 characters.
+   *
+   * @generated from field: optional string request_id = 1;
+   */
+  requestId?: string | undefined;
+
+  /**
+   * Same key and input within 24 h: the first outcome again; other input: CONFLICT. At most 256 characters.
+   *
+   * @generated from field: optional string idempotency_key = 2;
+   */
+  idempotencyKey?: string | undefined;
+
+  /**
+   * What to do; required.
+   *
+   * @generated from field: kgsvc.v1.UpdateFactInput input = 3;
+   */
+  input?: UpdateFactInput | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.UpdateFactRequest.
+ * Use `create(UpdateFactRequestSchema)` to create a new message.
+ */
+export const UpdateFactRequestSchema: GenMessage<UpdateFactRequest> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 20);
+
+/**
+ * Response of UpdateFact.
+ *
+ * @generated from message kgsvc.v1.UpdateFactResponse
+ */
+export type UpdateFactResponse = Message<"kgsvc.v1.UpdateFactResponse"> & {
+  /**
+   * The caller's request_id, or the generated one.
+   *
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+
+  /**
+   * The outcome.
+   *
+   * @generated from field: kgsvc.v1.Status status = 2;
+   */
+  status: Status;
+
+  /**
+   * Set unless the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.UpdateFactOutput output = 3;
+   */
+  output?: UpdateFactOutput | undefined;
+
+  /**
+   * Set when the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.Error error = 4;
+   */
+  error?: Error | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.UpdateFactResponse.
+ * Use `create(UpdateFactResponseSchema)` to create a new message.
+ */
+export const UpdateFactResponseSchema: GenMessage<UpdateFactResponse> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 21);
+
+/**
+ * Input of UpdateFact.
+ *
+ * @generated from message kgsvc.v1.UpdateFactInput
+ */
+export type UpdateFactInput = Message<"kgsvc.v1.UpdateFactInput"> & {
+  /**
+   * The fact to replace; required. CONFLICT when it is expired already.
+   *
+   * @generated from field: string uuid = 1;
+   */
+  uuid: string;
+
+  /**
+   * Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it.
+   *
+   * @generated from field: optional string group_id = 2;
+   */
+  groupId?: string | undefined;
+
+  /**
+   * What is said instead; required; at most 2,048 characters.
+   *
+   * @generated from field: string fact = 3;
+   */
+  fact: string;
+
+  /**
+   * Another entity to start from; absent keeps.
+   *
+   * @generated from field: optional string source_node_uuid = 4;
+   */
+  sourceNodeUuid?: string | undefined;
+
+  /**
+   * Another entity to point to; absent keeps.
+   *
+   * @generated from field: optional string target_node_uuid = 5;
+   */
+  targetNodeUuid?: string | undefined;
+
+  /**
+   * Typed values; at most 64 KiB as JSON; given ones replace all, absent keeps.
+   *
+   * @generated from field: google.protobuf.Struct attributes = 6;
+   */
+  attributes?: JsonObject | undefined;
+
+  /**
+   * Why; at most 1,024 characters.
+   *
+   * @generated from field: optional string reason = 7;
+   */
+  reason?: string | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.UpdateFactInput.
+ * Use `create(UpdateFactInputSchema)` to create a new message.
+ */
+export const UpdateFactInputSchema: GenMessage<UpdateFactInput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 22);
+
+/**
+ * Output of UpdateFact.
+ *
+ * @generated from message kgsvc.v1.UpdateFactOutput
+ */
+export type UpdateFactOutput = Message<"kgsvc.v1.UpdateFactOutput"> & {
+  /**
+   * "updated", or "unchanged" where the fact already said so.
+   *
+   * @generated from field: string status = 1;
+   */
+  status: string;
+
+  /**
+   * The fact that expired.
+   *
+   * @generated from field: string old_uuid = 2;
+   */
+  oldUuid: string;
+
+  /**
+   * The fact that took over.
+   *
+   * @generated from field: string new_uuid = 3;
+   */
+  newUuid: string;
+
+  /**
+   * One sentence for people.
+   *
+   * @generated from field: string message = 4;
+   */
+  message: string;
+
+  /**
+   * The fact that took over.
+   *
+   * @generated from field: kgsvc.v1.FactResult new_edge = 5;
+   */
+  newEdge?: FactResult | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.UpdateFactOutput.
+ * Use `create(UpdateFactOutputSchema)` to create a new message.
+ */
+export const UpdateFactOutputSchema: GenMessage<UpdateFactOutput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 23);
+
+/**
+ * Request of PutOntology.
+ *
+ * @generated from message kgsvc.v1.PutOntologyRequest
+ */
+export type PutOntologyRequest = Message<"kgsvc.v1.PutOntologyRequest"> & {
+  /**
+   * Names the call in logs and in the response; generated when absent; at most 128 characters.
+   *
+   * @generated from field: optional string request_id = 1;
+   */
+  requestId?: string | undefined;
+
+  /**
+   * Has no effect on this operation.
+   *
+   * @generated from field: optional string idempotency_key = 2;
+   */
+  idempotencyKey?: string | undefined;
+
+  /**
+   * What to do; required.
+   *
+   * @generated from field: kgsvc.v1.PutOntologyInput input = 3;
+   */
+  input?: PutOntologyInput | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.PutOntologyRequest.
+ * Use `create(PutOntologyRequestSchema)` to create a new message.
+ */
+export const PutOntologyRequestSchema: GenMessage<PutOntologyRequest> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 24);
+
+/**
+ * Response of PutOntology.
+ *
+ * @generated from message kgsvc.v1.PutOntologyResponse
+ */
+export type PutOntologyResponse = Message<"kgsvc.v1.PutOntologyResponse"> & {
+  /**
+   * The caller's request_id, or the generated one.
+   *
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+
+  /**
+   * The outcome.
+   *
+   * @generated from field: kgsvc.v1.Status status = 2;
+   */
+  status: Status;
+
+  /**
+   * Set unless the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.PutOntologyOutput output = 3;
+   */
+  output?: PutOntologyOutput | undefined;
+
+  /**
+   * Set when the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.Error error = 4;
+   */
+  error?: Error | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.PutOntologyResponse.
+ * Use `create(PutOntologyResponseSchema)` to create a new message.
+ */
+export const PutOntologyResponseSchema: GenMessage<PutOntologyResponse> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 25);
+
+/**
+ * Input of PutOntology.
+ *
+ * @generated from message kgsvc.v1.PutOntologyInput
+ */
+export type PutOntologyInput = Message<"kgsvc.v1.PutOntologyInput"> & {
+  /**
+   * The tenant; required; at most 128 characters.
+   *
+   * @generated from field: string group_id = 1;
+   */
+  groupId: string;
+
+  /**
+   * Types as YAML; required; at most 64 KiB; an empty document goes back to those of the server. What is wrong
+   * is INVALID_ARGUMENT with line and field.
+   *
+   * @generated from field: string yaml = 2;
+   */
+  yaml: string;
+};
+
+/**
+ * Describes the message kgsvc.v1.PutOntologyInput.
+ * Use `create(PutOntologyInputSchema)` to create a new message.
+ */
+export const PutOntologyInputSchema: GenMessage<PutOntologyInput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 26);
+
+/**
+ * Output of PutOntology.
+ *
+ * @generated from message kgsvc.v1.PutOntologyOutput
+ */
+export type PutOntologyOutput = Message<"kgsvc.v1.PutOntologyOutput"> & {
+  /**
+   * Entity types in force, in the order of their priority.
+   *
+   * @generated from field: repeated string entity_types = 1;
+   */
+  entityTypes: string[];
+
+  /**
+   * Fact types in force.
+   *
+   * @generated from field: repeated string fact_types = 2;
+   */
+  factTypes: string[];
+};
+
+/**
+ * Describes the message kgsvc.v1.PutOntologyOutput.
+ * Use `create(PutOntologyOutputSchema)` to create a new message.
+ */
+export const PutOntologyOutputSchema: GenMessage<PutOntologyOutput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 27);
+
+/**
+ * Request of GetOntology.
+ *
+ * @generated from message kgsvc.v1.GetOntologyRequest
+ */
+export type GetOntologyRequest = Message<"kgsvc.v1.GetOntologyRequest"> & {
+  /**
+   * Names the call in logs and in the response; generated when absent; at most 128 characters.
+   *
+   * @generated from field: optional string request_id = 1;
+   */
+  requestId?: string | undefined;
+
+  /**
+   * Has no effect on this operation.
+   *
+   * @generated from field: optional string idempotency_key = 2;
+   */
+  idempotencyKey?: string | undefined;
+
+  /**
+   * What to do; required.
+   *
+   * @generated from field: kgsvc.v1.GetOntologyInput input = 3;
+   */
+  input?: GetOntologyInput | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.GetOntologyRequest.
+ * Use `create(GetOntologyRequestSchema)` to create a new message.
+ */
+export const GetOntologyRequestSchema: GenMessage<GetOntologyRequest> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 28);
+
+/**
+ * Response of GetOntology.
+ *
+ * @generated from message kgsvc.v1.GetOntologyResponse
+ */
+export type GetOntologyResponse = Message<"kgsvc.v1.GetOntologyResponse"> & {
+  /**
+   * The caller's request_id, or the generated one.
+   *
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+
+  /**
+   * The outcome.
+   *
+   * @generated from field: kgsvc.v1.Status status = 2;
+   */
+  status: Status;
+
+  /**
+   * Set unless the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.GetOntologyOutput output = 3;
+   */
+  output?: GetOntologyOutput | undefined;
+
+  /**
+   * Set when the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.Error error = 4;
+   */
+  error?: Error | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.GetOntologyResponse.
+ * Use `create(GetOntologyResponseSchema)` to create a new message.
+ */
+export const GetOntologyResponseSchema: GenMessage<GetOntologyResponse> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 29);
+
+/**
+ * Input of GetOntology.
+ *
+ * @generated from message kgsvc.v1.GetOntologyInput
+ */
+export type GetOntologyInput = Message<"kgsvc.v1.GetOntologyInput"> & {
+  /**
+   * The tenant; required; at most 128 characters.
+   *
+   * @generated from field: string group_id = 1;
+   */
+  groupId: string;
+};
+
+/**
+ * Describes the message kgsvc.v1.GetOntologyInput.
+ * Use `create(GetOntologyInputSchema)` to create a new message.
+ */
+export const GetOntologyInputSchema: GenMessage<GetOntologyInput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 30);
+
+/**
+ * Output of GetOntology.
+ *
+ * @generated from message kgsvc.v1.GetOntologyOutput
+ */
+export type GetOntologyOutput = Message<"kgsvc.v1.GetOntologyOutput"> & {
+  /**
+   * Types in force as YAML, in the shape PutOntology takes.
+   *
+   * @generated from field: string yaml = 1;
+   */
+  yaml: string;
+
+  /**
+   * Whether they are the group's own; otherwise they are the server's.
+   *
+   * @generated from field: bool own = 2;
+   */
+  own: boolean;
+};
+
+/**
+ * Describes the message kgsvc.v1.GetOntologyOutput.
+ * Use `create(GetOntologyOutputSchema)` to create a new message.
+ */
+export const GetOntologyOutputSchema: GenMessage<GetOntologyOutput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 31);
+
+/**
+ * Request of MergeEntityNodes.
+ *
+ * @generated from message kgsvc.v1.MergeEntityNodesRequest
+ */
+export type MergeEntityNodesRequest = Message<"kgsvc.v1.MergeEntityNodesRequest"> & {
+  /**
+   * Names the call in logs and in the response; generated when absent; at most 128 characters.
+   *
+   * @generated from field: optional string request_id = 1;
+   */
+  requestId?: string | undefined;
+
+  /**
+   * Same key and input within 24 h: the first outcome again; other input: CONFLICT. At most 256 characters.
+   *
+   * @generated from field: optional string idempotency_key = 2;
+   */
+  idempotencyKey?: string | undefined;
+
+  /**
+   * What to do; required.
+   *
+   * @generated from field: kgsvc.v1.MergeEntityNodesInput input = 3;
+   */
+  input?: MergeEntityNodesInput | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.MergeEntityNodesRequest.
+ * Use `create(MergeEntityNodesRequestSchema)` to create a new message.
+ */
+export const MergeEntityNodesRequestSchema: GenMessage<MergeEntityNodesRequest> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 32);
+
+/**
+ * Response of MergeEntityNodes.
+ *
+ * @generated from message kgsvc.v1.MergeEntityNodesResponse
+ */
+export type MergeEntityNodesResponse = Message<"kgsvc.v1.MergeEntityNodesResponse"> & {
+  /**
+   * The caller's request_id, or the generated one.
+   *
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+
+  /**
+   * The outcome.
+   *
+   * @generated from field: kgsvc.v1.Status status = 2;
+   */
+  status: Status;
+
+  /**
+   * Set unless the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.MergeEntityNodesOutput output = 3;
+   */
+  output?: MergeEntityNodesOutput | undefined;
+
+  /**
+   * Set when the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.Error error = 4;
+   */
+  error?: Error | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.MergeEntityNodesResponse.
+ * Use `create(MergeEntityNodesResponseSchema)` to create a new message.
+ */
+export const MergeEntityNodesResponseSchema: GenMessage<MergeEntityNodesResponse> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 33);
+
+/**
+ * Input of MergeEntityNodes.
+ *
+ * @generated from message kgsvc.v1.MergeEntityNodesInput
+ */
+export type MergeEntityNodesInput = Message<"kgsvc.v1.MergeEntityNodesInput"> & {
+  /**
+   * The tenant; required; at most 128 characters.
+   *
+   * @generated from field: string group_id = 1;
+   */
+  groupId: string;
+
+  /**
+   * The entity that stays; required.
+   *
+   * @generated from field: string keep_uuid = 2;
+   */
+  keepUuid: string;
+
+  /**
+   * The entity that goes into it; required.
+   *
+   * @generated from field: string merge_uuid = 3;
+   */
+  mergeUuid: string;
+};
+
+/**
+ * Describes the message kgsvc.v1.MergeEntityNodesInput.
+ * Use `create(MergeEntityNodesInputSchema)` to create a new message.
+ */
+export const MergeEntityNodesInputSchema: GenMessage<MergeEntityNodesInput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 34);
+
+/**
+ * Output of MergeEntityNodes.
+ *
+ * @generated from message kgsvc.v1.MergeEntityNodesOutput
+ */
+export type MergeEntityNodesOutput = Message<"kgsvc.v1.MergeEntityNodesOutput"> & {
+  /**
+   * The entity that stays, as it now is.
+   *
+   * @generated from field: kgsvc.v1.EntityNode node = 1;
+   */
+  node?: EntityNode | undefined;
+
+  /**
+   * Names the merge in UndoMerge.
+   *
+   * @generated from field: string merge_id = 2;
+   */
+  mergeId: string;
+
+  /**
+   * Facts that now hang on the entity that stays.
+   *
+   * @generated from field: int32 facts_moved = 3;
+   */
+  factsMoved: number;
+};
+
+/**
+ * Describes the message kgsvc.v1.MergeEntityNodesOutput.
+ * Use `create(MergeEntityNodesOutputSchema)` to create a new message.
+ */
+export const MergeEntityNodesOutputSchema: GenMessage<MergeEntityNodesOutput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 35);
+
+/**
+ * Request of UndoMerge.
+ *
+ * @generated from message kgsvc.v1.UndoMergeRequest
+ */
+export type UndoMergeRequest = Message<"kgsvc.v1.UndoMergeRequest"> & {
+  /**
+   * Names the call in logs and in the response; generated when absent; at most 128 characters.
+   *
+   * @generated from field: optional string request_id = 1;
+   */
+  requestId?: string | undefined;
+
+  /**
+   * Has no effect on this operation.
+   *
+   * @generated from field: optional string idempotency_key = 2;
+   */
+  idempotencyKey?: string | undefined;
+
+  /**
+   * What to do; required.
+   *
+   * @generated from field: kgsvc.v1.UndoMergeInput input = 3;
+   */
+  input?: UndoMergeInput | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.UndoMergeRequest.
+ * Use `create(UndoMergeRequestSchema)` to create a new message.
+ */
+export const UndoMergeRequestSchema: GenMessage<UndoMergeRequest> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 36);
+
+/**
+ * Response of UndoMerge.
+ *
+ * @generated from message kgsvc.v1.UndoMergeResponse
+ */
+export type UndoMergeResponse = Message<"kgsvc.v1.UndoMergeResponse"> & {
+  /**
+   * The caller's request_id, or the generated one.
+   *
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+
+  /**
+   * The outcome.
+   *
+   * @generated from field: kgsvc.v1.Status status = 2;
+   */
+  status: Status;
+
+  /**
+   * Set unless the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.UndoMergeOutput output = 3;
+   */
+  output?: UndoMergeOutput | undefined;
+
+  /**
+   * Set when the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.Error error = 4;
+   */
+  error?: Error | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.UndoMergeResponse.
+ * Use `create(UndoMergeResponseSchema)` to create a new message.
+ */
+export const UndoMergeResponseSchema: GenMessage<UndoMergeResponse> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 37);
+
+/**
+ * Input of UndoMerge.
+ *
+ * @generated from message kgsvc.v1.UndoMergeInput
+ */
+export type UndoMergeInput = Message<"kgsvc.v1.UndoMergeInput"> & {
+  /**
+   * The tenant; required; at most 128 characters.
+   *
+   * @generated from field: string group_id = 1;
+   */
+  groupId: string;
+
+  /**
+   * The merge to take back; required.
+   *
+   * @generated from field: string merge_id = 2;
+   */
+  mergeId: string;
+};
+
+/**
+ * Describes the message kgsvc.v1.UndoMergeInput.
+ * Use `create(UndoMergeInputSchema)` to create a new message.
+ */
+export const UndoMergeInputSchema: GenMessage<UndoMergeInput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 38);
+
+/**
+ * Output of UndoMerge.
+ *
+ * @generated from message kgsvc.v1.UndoMergeOutput
+ */
+export type UndoMergeOutput = Message<"kgsvc.v1.UndoMergeOutput"> & {
+  /**
+   * The entity that had gone, as it now is.
+   *
+   * @generated from field: kgsvc.v1.EntityNode node = 1;
+   */
+  node?: EntityNode | undefined;
+
+  /**
+   * Facts that went back to it.
+   *
+   * @generated from field: int32 facts_moved = 2;
+   */
+  factsMoved: number;
+};
+
+/**
+ * Describes the message kgsvc.v1.UndoMergeOutput.
+ * Use `create(UndoMergeOutputSchema)` to create a new message.
+ */
+export const UndoMergeOutputSchema: GenMessage<UndoMergeOutput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 39);
+
+/**
+ * Request of BuildCommunities.
+ *
+ * @generated from message kgsvc.v1.BuildCommunitiesRequest
+ */
+export type BuildCommunitiesRequest = Message<"kgsvc.v1.BuildCommunitiesRequest"> & {
+  /**
+   * Names the call in logs and in the response; generated when absent; at most 128 characters.
+   *
+   * @generated from field: optional string request_id = 1;
+   */
+  requestId?: string | undefined;
+
+  /**
+   * Same key and input within 24 h: the first outcome again; other input: CONFLICT. At most 256 characters.
+   *
+   * @generated from field: optional string idempotency_key = 2;
+   */
+  idempotencyKey?: string | undefined;
+
+  /**
+   * What to do; required.
+   *
+   * @generated from field: kgsvc.v1.BuildCommunitiesInput input = 3;
+   */
+  input?: BuildCommunitiesInput | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.BuildCommunitiesRequest.
+ * Use `create(BuildCommunitiesRequestSchema)` to create a new message.
+ */
+export const BuildCommunitiesRequestSchema: GenMessage<BuildCommunitiesRequest> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 40);
+
+/**
+ * Response of BuildCommunities.
+ *
+ * @generated from message kgsvc.v1.BuildCommunitiesResponse
+ */
+export type BuildCommunitiesResponse = Message<"kgsvc.v1.BuildCommunitiesResponse"> & {
+  /**
+   * The caller's request_id, or the generated one.
+   *
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+
+  /**
+   * The outcome.
+   *
+   * @generated from field: kgsvc.v1.Status status = 2;
+   */
+  status: Status;
+
+  /**
+   * Set unless the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.BuildCommunitiesOutput output = 3;
+   */
+  output?: BuildCommunitiesOutput | undefined;
+
+  /**
+   * Set when the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.Error error = 4;
+   */
+  error?: Error | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.BuildCommunitiesResponse.
+ * Use `create(BuildCommunitiesResponseSchema)` to create a new message.
+ */
+export const BuildCommunitiesResponseSchema: GenMessage<BuildCommunitiesResponse> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 41);
+
+/**
+ * Input of BuildCommunities.
+ *
+ * @generated from message kgsvc.v1.BuildCommunitiesInput
+ */
+export type BuildCommunitiesInput = Message<"kgsvc.v1.BuildCommunitiesInput"> & {
+  /**
+   * The tenants; 1 to 256; each at most 128 characters.
+   *
+   * @generated from field: repeated string group_ids = 1;
+   */
+  groupIds: string[];
+};
+
+/**
+ * Describes the message kgsvc.v1.BuildCommunitiesInput.
+ * Use `create(BuildCommunitiesInputSchema)` to create a new message.
+ */
+export const BuildCommunitiesInputSchema: GenMessage<BuildCommunitiesInput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 42);
+
+/**
+ * Output of BuildCommunities.
+ *
+ * @generated from message kgsvc.v1.BuildCommunitiesOutput
+ */
+export type BuildCommunitiesOutput = Message<"kgsvc.v1.BuildCommunitiesOutput"> & {
+  /**
+   * One build for each group, in the order sent; a group that is being built already keeps its build.
+   *
+   * @generated from field: repeated kgsvc.v1.CommunityBuild builds = 1;
+   */
+  builds: CommunityBuild[];
+};
+
+/**
+ * Describes the message kgsvc.v1.BuildCommunitiesOutput.
+ * Use `create(BuildCommunitiesOutputSchema)` to create a new message.
+ */
+export const BuildCommunitiesOutputSchema: GenMessage<BuildCommunitiesOutput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 43);
+
+/**
+ * A build of the communities of one group.
+ *
+ * @generated from message kgsvc.v1.CommunityBuild
+ */
+export type CommunityBuild = Message<"kgsvc.v1.CommunityBuild"> & {
+  /**
+   * Names the build in GetCommunityBuild.
+   *
+   * @generated from field: string build_id = 1;
+   */
+  buildId: string;
+
+  /**
+   * The tenant.
+   *
+   * @generated from field: string group_id = 2;
+   */
+  groupId: string;
+
+  /**
+   * How far it is.
+   *
+   * @generated from field: kgsvc.v1.BuildState state = 3;
+   */
+  state: BuildState;
+
+  /**
+   * Communities found.
+   *
+   * @generated from field: int32 communities = 4;
+   */
+  communities: number;
+
+  /**
+   * Of these, how many have their summary.
+   *
+   * @generated from field: int32 summarised = 5;
+   */
+  summarised: number;
+
+  /**
+   * Why it failed.
+   *
+   * @generated from field: optional string reason = 6;
+   */
+  reason?: string | undefined;
+
+  /**
+   * When its state last changed.
+   *
+   * @generated from field: google.protobuf.Timestamp updated_at = 7;
+   */
+  updatedAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.CommunityBuild.
+ * Use `create(CommunityBuildSchema)` to create a new message.
+ */
+export const CommunityBuildSchema: GenMessage<CommunityBuild> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 44);
+
+/**
+ * Request of GetCommunityBuild.
+ *
+ * @generated from message kgsvc.v1.GetCommunityBuildRequest
+ */
+export type GetCommunityBuildRequest = Message<"kgsvc.v1.GetCommunityBuildRequest"> & {
+  /**
+   * Names the call in logs and in the response; generated when absent; at most 128 characters.
+   *
+   * @generated from field: optional string request_id = 1;
+   */
+  requestId?: string | undefined;
+
+  /**
+   * Has no effect on this operation.
+   *
+   * @generated from field: optional string idempotency_key = 2;
+   */
+  idempotencyKey?: string | undefined;
+
+  /**
+   * What to do; required.
+   *
+   * @generated from field: kgsvc.v1.GetCommunityBuildInput input = 3;
+   */
+  input?: GetCommunityBuildInput | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.GetCommunityBuildRequest.
+ * Use `create(GetCommunityBuildRequestSchema)` to create a new message.
+ */
+export const GetCommunityBuildRequestSchema: GenMessage<GetCommunityBuildRequest> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 45);
+
+/**
+ * Response of GetCommunityBuild.
+ *
+ * @generated from message kgsvc.v1.GetCommunityBuildResponse
+ */
+export type GetCommunityBuildResponse = Message<"kgsvc.v1.GetCommunityBuildResponse"> & {
+  /**
+   * The caller's request_id, or the generated one.
+   *
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+
+  /**
+   * The outcome.
+   *
+   * @generated from field: kgsvc.v1.Status status = 2;
+   */
+  status: Status;
+
+  /**
+   * Set unless the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.GetCommunityBuildOutput output = 3;
+   */
+  output?: GetCommunityBuildOutput | undefined;
+
+  /**
+   * Set when the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.Error error = 4;
+   */
+  error?: Error | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.GetCommunityBuildResponse.
+ * Use `create(GetCommunityBuildResponseSchema)` to create a new message.
+ */
+export const GetCommunityBuildResponseSchema: GenMessage<GetCommunityBuildResponse> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 46);
+
+/**
+ * Input of GetCommunityBuild.
+ *
+ * @generated from message kgsvc.v1.GetCommunityBuildInput
+ */
+export type GetCommunityBuildInput = Message<"kgsvc.v1.GetCommunityBuildInput"> & {
+  /**
+   * The build; required.
+   *
+   * @generated from field: string build_id = 1;
+   */
+  buildId: string;
+
+  /**
+   * Its tenant; required; at most 128 characters.
+   *
+   * @generated from field: string group_id = 2;
+   */
+  groupId: string;
+};
+
+/**
+ * Describes the message kgsvc.v1.GetCommunityBuildInput.
+ * Use `create(GetCommunityBuildInputSchema)` to create a new message.
+ */
+export const GetCommunityBuildInputSchema: GenMessage<GetCommunityBuildInput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 47);
+
+/**
+ * Output of GetCommunityBuild.
+ *
+ * @generated from message kgsvc.v1.GetCommunityBuildOutput
+ */
+export type GetCommunityBuildOutput = Message<"kgsvc.v1.GetCommunityBuildOutput"> & {
+  /**
+   * The build.
+   *
+   * @generated from field: kgsvc.v1.CommunityBuild build = 1;
+   */
+  build?: CommunityBuild | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.GetCommunityBuildOutput.
+ * Use `create(GetCommunityBuildOutputSchema)` to create a new message.
+ */
+export const GetCommunityBuildOutputSchema: GenMessage<GetCommunityBuildOutput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 48);
+
+/**
+ * Request of ListCommunities.
+ *
+ * @generated from message kgsvc.v1.ListCommunitiesRequest
+ */
+export type ListCommunitiesRequest = Message<"kgsvc.v1.ListCommunitiesRequest"> & {
+  /**
+   * Names the call in logs and in the response; generated when absent; at most 128 characters.
+   *
+   * @generated from field: optional string request_id = 1;
+   */
+  requestId?: string | undefined;
+
+  /**
+   * Has no effect on this operation.
+   *
+   * @generated from field: optional string idempotency_key = 2;
+   */
+  idempotencyKey?: string | undefined;
+
+  /**
+   * What to do; required.
+   *
+   * @generated from field: kgsvc.v1.ListCommunitiesInput input = 3;
+   */
+  input?: ListCommunitiesInput | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.ListCommunitiesRequest.
+ * Use `create(ListCommunitiesRequestSchema)` to create a new message.
+ */
+export const ListCommunitiesRequestSchema: GenMessage<ListCommunitiesRequest> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 49);
+
+/**
+ * Response of ListCommunities.
+ *
+ * @generated from message kgsvc.v1.ListCommunitiesResponse
+ */
+export type ListCommunitiesResponse = Message<"kgsvc.v1.ListCommunitiesResponse"> & {
+  /**
+   * The caller's request_id, or the generated one.
+   *
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+
+  /**
+   * The outcome.
+   *
+   * @generated from field: kgsvc.v1.Status status = 2;
+   */
+  status: Status;
+
+  /**
+   * Set unless the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.ListCommunitiesOutput output = 3;
+   */
+  output?: ListCommunitiesOutput | undefined;
+
+  /**
+   * Set when the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.Error error = 4;
+   */
+  error?: Error | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.ListCommunitiesResponse.
+ * Use `create(ListCommunitiesResponseSchema)` to create a new message.
+ */
+export const ListCommunitiesResponseSchema: GenMessage<ListCommunitiesResponse> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 50);
+
+/**
+ * Input of ListCommunities.
+ *
+ * @generated from message kgsvc.v1.ListCommunitiesInput
+ */
+export type ListCommunitiesInput = Message<"kgsvc.v1.ListCommunitiesInput"> & {
+  /**
+   * The tenant; required; at most 128 characters.
+   *
+   * @generated from field: string group_id = 1;
+   */
+  groupId: string;
+
+  /**
+   * Communities a page, 1 to 1,000; default 100.
+   *
+   * @generated from field: optional int32 page_size = 2;
+   */
+  pageSize?: number | undefined;
+
+  /**
+   * `next_page_token` of the page before; absent for the first page.
+   *
+   * @generated from field: optional string page_token = 3;
+   */
+  pageToken?: string | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.ListCommunitiesInput.
+ * Use `create(ListCommunitiesInputSchema)` to create a new message.
+ */
+export const ListCommunitiesInputSchema: GenMessage<ListCommunitiesInput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 51);
+
+/**
+ * Output of ListCommunities.
+ *
+ * @generated from message kgsvc.v1.ListCommunitiesOutput
+ */
+export type ListCommunitiesOutput = Message<"kgsvc.v1.ListCommunitiesOutput"> & {
+  /**
+   * The communities, by uuid.
+   *
+   * @generated from field: repeated kgsvc.v1.Community communities = 1;
+   */
+  communities: Community[];
+
+  /**
+   * Asks for the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message kgsvc.v1.ListCommunitiesOutput.
+ * Use `create(ListCommunitiesOutputSchema)` to create a new message.
+ */
+export const ListCommunitiesOutputSchema: GenMessage<ListCommunitiesOutput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 52);
+
+/**
+ * State of a build of communities.
+ *
+ * @generated from enum kgsvc.v1.BuildState
+ */
+export enum BuildState {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: BUILD_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Accepted, not begun.
+   *
+   * @generated from enum value: BUILD_STATE_PENDING = 1;
+   */
+  PENDING = 1,
+
+  /**
+   * Under way.
+   *
+   * @generated from enum value: BUILD_STATE_RUNNING = 2;
+   */
+  RUNNING = 2,
+
+  /**
+   * The communities are in place.
+   *
+   * @generated from enum value: BUILD_STATE_COMPLETED = 3;
+   */
+  COMPLETED = 3,
+
+  /**
+   * It gave up; `reason` says why; the earlier communities stay.
+   *
+   * @generated from enum value: BUILD_STATE_FAILED = 4;
+   */
+  FAILED = 4,
+}
+
+/**
+ * Describes the enum kgsvc.v1.BuildState.
+ */
+export const BuildStateSchema: GenEnum<BuildState> = /*@__PURE__*/
+  enumDesc(file_kgsvc_v1_admin, 0);
+
+/**
+ * Says how the service is, corrects what it knows, and deletes for good. Deleting what is not there is OK.
  *
  * @generated from service kgsvc.v1.AdminService
  */
@@ -731,6 +1989,86 @@ export const AdminService: GenService<{
     methodKind: "unary";
     input: typeof ClearAllRequestSchema;
     output: typeof ClearAllResponseSchema;
+  },
+  /**
+   * Replaces a fact softly: the old one expires, a new one takes over its episodes. Status OK or NOT_FOUND.
+   *
+   * @generated from rpc kgsvc.v1.AdminService.UpdateFact
+   */
+  updateFact: {
+    methodKind: "unary";
+    input: typeof UpdateFactRequestSchema;
+    output: typeof UpdateFactResponseSchema;
+  },
+  /**
+   * Sets the entity and fact types of a group; episodes extracted from then on follow them. Status OK.
+   *
+   * @generated from rpc kgsvc.v1.AdminService.PutOntology
+   */
+  putOntology: {
+    methodKind: "unary";
+    input: typeof PutOntologyRequestSchema;
+    output: typeof PutOntologyResponseSchema;
+  },
+  /**
+   * Reads the entity and fact types in force for a group. Status OK.
+   *
+   * @generated from rpc kgsvc.v1.AdminService.GetOntology
+   */
+  getOntology: {
+    methodKind: "unary";
+    input: typeof GetOntologyRequestSchema;
+    output: typeof GetOntologyResponseSchema;
+  },
+  /**
+   * Makes one entity of two: facts, mentions and names go over. Status OK or NOT_FOUND.
+   *
+   * @generated from rpc kgsvc.v1.AdminService.MergeEntityNodes
+   */
+  mergeEntityNodes: {
+    methodKind: "unary";
+    input: typeof MergeEntityNodesRequestSchema;
+    output: typeof MergeEntityNodesResponseSchema;
+  },
+  /**
+   * Takes a merge back. Status OK, NOT_FOUND, or CONFLICT where the name was given away since.
+   *
+   * @generated from rpc kgsvc.v1.AdminService.UndoMerge
+   */
+  undoMerge: {
+    methodKind: "unary";
+    input: typeof UndoMergeRequestSchema;
+    output: typeof UndoMergeResponseSchema;
+  },
+  /**
+   * Begins to find the communities of groups, in the background. Status ACCEPTED.
+   *
+   * @generated from rpc kgsvc.v1.AdminService.BuildCommunities
+   */
+  buildCommunities: {
+    methodKind: "unary";
+    input: typeof BuildCommunitiesRequestSchema;
+    output: typeof BuildCommunitiesResponseSchema;
+  },
+  /**
+   * Says how far a build of communities is. Status OK or NOT_FOUND.
+   *
+   * @generated from rpc kgsvc.v1.AdminService.GetCommunityBuild
+   */
+  getCommunityBuild: {
+    methodKind: "unary";
+    input: typeof GetCommunityBuildRequestSchema;
+    output: typeof GetCommunityBuildResponseSchema;
+  },
+  /**
+   * Lists the communities of a group, a page a call. Status OK.
+   *
+   * @generated from rpc kgsvc.v1.AdminService.ListCommunities
+   */
+  listCommunities: {
+    methodKind: "unary";
+    input: typeof ListCommunitiesRequestSchema;
+    output: typeof ListCommunitiesResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_kgsvc_v1_admin, 0);

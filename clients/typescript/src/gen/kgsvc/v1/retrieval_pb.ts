@@ -8,7 +8,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Error, Status } from "./envelope_pb.js";
 import { file_kgsvc_v1_envelope } from "./envelope_pb.js";
-import type { Episode, FactResult, MemoryMessage } from "./types_pb.js";
+import type { CitationChainEntry, EntityNode, Episode, FactResult, MemoryMessage } from "./types_pb.js";
 import { file_kgsvc_v1_types } from "./types_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file kgsvc/v1/retrieval.proto.
  */
 export const file_kgsvc_v1_retrieval: GenFile = /*@__PURE__*/
-  fileDesc("ChhrZ3N2Yy92MS9yZXRyaWV2YWwucHJvdG8SCGtnc3ZjLnYxIpkBChJTZWFyY2hGYWN0c1JlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEikKBWlucHV0GAMgASgLMhoua2dzdmMudjEuU2VhcmNoRmFjdHNJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpgBChNTZWFyY2hGYWN0c1Jlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEisKBm91dHB1dBgDIAEoCzIbLmtnc3ZjLnYxLlNlYXJjaEZhY3RzT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IijgEKEFNlYXJjaEZhY3RzSW5wdXQSEQoJZ3JvdXBfaWRzGAEgAygJEg0KBXF1ZXJ5GAIgASgJEhYKCW1heF9mYWN0cxgDIAEoBUgAiAEBEh0KEGNlbnRlcl9ub2RlX3V1aWQYBCABKAlIAYgBAUIMCgpfbWF4X2ZhY3RzQhMKEV9jZW50ZXJfbm9kZV91dWlkIjgKEVNlYXJjaEZhY3RzT3V0cHV0EiMKBWZhY3RzGAEgAygLMhQua2dzdmMudjEuRmFjdFJlc3VsdCKdAQoUR2V0RW50aXR5RWRnZVJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEisKBWlucHV0GAMgASgLMhwua2dzdmMudjEuR2V0RW50aXR5RWRnZUlucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkikwEKFUdldEVudGl0eUVkZ2VSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIkCgZvdXRwdXQYAyABKAsyFC5rZ3N2Yy52MS5GYWN0UmVzdWx0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiRgoSR2V0RW50aXR5RWRnZUlucHV0EgwKBHV1aWQYASABKAkSFQoIZ3JvdXBfaWQYAiABKAlIAIgBAUILCglfZ3JvdXBfaWQimQEKEkdldEVwaXNvZGVzUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKQoFaW5wdXQYAyABKAsyGi5rZ3N2Yy52MS5HZXRFcGlzb2Rlc0lucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkimAEKE0dldEVwaXNvZGVzUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKwoGb3V0cHV0GAMgASgLMhsua2dzdmMudjEuR2V0RXBpc29kZXNPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciKSAQoQR2V0RXBpc29kZXNJbnB1dBIQCghncm91cF9pZBgBIAEoCRITCgZsYXN0X24YAiABKAVIAIgBARIWCglwYWdlX3NpemUYAyABKAVIAYgBARIXCgpwYWdlX3Rva2VuGAQgASgJSAKIAQFCCQoHX2xhc3RfbkIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuIlEKEUdldEVwaXNvZGVzT3V0cHV0EiMKCGVwaXNvZGVzGAEgAygLMhEua2dzdmMudjEuRXBpc29kZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkilQEKEEdldE1lbW9yeVJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEicKBWlucHV0GAMgASgLMhgua2dzdmMudjEuR2V0TWVtb3J5SW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKUAQoRR2V0TWVtb3J5UmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKQoGb3V0cHV0GAMgASgLMhkua2dzdmMudjEuR2V0TWVtb3J5T3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IipwEKDkdldE1lbW9yeUlucHV0EhAKCGdyb3VwX2lkGAEgASgJEikKCG1lc3NhZ2VzGAIgAygLMhcua2dzdmMudjEuTWVtb3J5TWVzc2FnZRIWCgltYXhfZmFjdHMYAyABKAVIAIgBARIdChBjZW50ZXJfbm9kZV91dWlkGAQgASgJSAGIAQFCDAoKX21heF9mYWN0c0ITChFfY2VudGVyX25vZGVfdXVpZCI2Cg9HZXRNZW1vcnlPdXRwdXQSIwoFZmFjdHMYASADKAsyFC5rZ3N2Yy52MS5GYWN0UmVzdWx0MsICChBSZXRyaWV2YWxTZXJ2aWNlEkoKC1NlYXJjaEZhY3RzEhwua2dzdmMudjEuU2VhcmNoRmFjdHNSZXF1ZXN0Gh0ua2dzdmMudjEuU2VhcmNoRmFjdHNSZXNwb25zZRJQCg1HZXRFbnRpdHlFZGdlEh4ua2dzdmMudjEuR2V0RW50aXR5RWRnZVJlcXVlc3QaHy5rZ3N2Yy52MS5HZXRFbnRpdHlFZGdlUmVzcG9uc2USSgoLR2V0RXBpc29kZXMSHC5rZ3N2Yy52MS5HZXRFcGlzb2Rlc1JlcXVlc3QaHS5rZ3N2Yy52MS5HZXRFcGlzb2Rlc1Jlc3BvbnNlEkQKCUdldE1lbW9yeRIaLmtnc3ZjLnYxLkdldE1lbW9yeVJlcXVlc3QaGy5rZ3N2Yy52MS5HZXRNZW1vcnlSZXNwb25zZUI1Qg5SZXRyaWV2YWxQcm90b1ABWiFrZ3N2Yy9jbGllbnRzL2dvL2tnc3ZjL3YxO2tnc3ZjdjFiBnByb3RvMw", [file_kgsvc_v1_envelope, file_kgsvc_v1_types]);
+  fileDesc("ChhrZ3N2Yy92MS9yZXRyaWV2YWwucHJvdG8SCGtnc3ZjLnYxIpkBChJTZWFyY2hGYWN0c1JlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEikKBWlucHV0GAMgASgLMhoua2dzdmMudjEuU2VhcmNoRmFjdHNJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpgBChNTZWFyY2hGYWN0c1Jlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEisKBm91dHB1dBgDIAEoCzIbLmtnc3ZjLnYxLlNlYXJjaEZhY3RzT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IijgEKEFNlYXJjaEZhY3RzSW5wdXQSEQoJZ3JvdXBfaWRzGAEgAygJEg0KBXF1ZXJ5GAIgASgJEhYKCW1heF9mYWN0cxgDIAEoBUgAiAEBEh0KEGNlbnRlcl9ub2RlX3V1aWQYBCABKAlIAYgBAUIMCgpfbWF4X2ZhY3RzQhMKEV9jZW50ZXJfbm9kZV91dWlkIjgKEVNlYXJjaEZhY3RzT3V0cHV0EiMKBWZhY3RzGAEgAygLMhQua2dzdmMudjEuRmFjdFJlc3VsdCKdAQoUR2V0RW50aXR5RWRnZVJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEisKBWlucHV0GAMgASgLMhwua2dzdmMudjEuR2V0RW50aXR5RWRnZUlucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkikwEKFUdldEVudGl0eUVkZ2VSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIkCgZvdXRwdXQYAyABKAsyFC5rZ3N2Yy52MS5GYWN0UmVzdWx0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiRgoSR2V0RW50aXR5RWRnZUlucHV0EgwKBHV1aWQYASABKAkSFQoIZ3JvdXBfaWQYAiABKAlIAIgBAUILCglfZ3JvdXBfaWQimQEKEkdldEVwaXNvZGVzUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKQoFaW5wdXQYAyABKAsyGi5rZ3N2Yy52MS5HZXRFcGlzb2Rlc0lucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkimAEKE0dldEVwaXNvZGVzUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKwoGb3V0cHV0GAMgASgLMhsua2dzdmMudjEuR2V0RXBpc29kZXNPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciKSAQoQR2V0RXBpc29kZXNJbnB1dBIQCghncm91cF9pZBgBIAEoCRITCgZsYXN0X24YAiABKAVIAIgBARIWCglwYWdlX3NpemUYAyABKAVIAYgBARIXCgpwYWdlX3Rva2VuGAQgASgJSAKIAQFCCQoHX2xhc3RfbkIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuIlEKEUdldEVwaXNvZGVzT3V0cHV0EiMKCGVwaXNvZGVzGAEgAygLMhEua2dzdmMudjEuRXBpc29kZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkilQEKEEdldE1lbW9yeVJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEicKBWlucHV0GAMgASgLMhgua2dzdmMudjEuR2V0TWVtb3J5SW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKUAQoRR2V0TWVtb3J5UmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKQoGb3V0cHV0GAMgASgLMhkua2dzdmMudjEuR2V0TWVtb3J5T3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IipwEKDkdldE1lbW9yeUlucHV0EhAKCGdyb3VwX2lkGAEgASgJEikKCG1lc3NhZ2VzGAIgAygLMhcua2dzdmMudjEuTWVtb3J5TWVzc2FnZRIWCgltYXhfZmFjdHMYAyABKAVIAIgBARIdChBjZW50ZXJfbm9kZV91dWlkGAQgASgJSAGIAQFCDAoKX21heF9mYWN0c0ITChFfY2VudGVyX25vZGVfdXVpZCI2Cg9HZXRNZW1vcnlPdXRwdXQSIwoFZmFjdHMYASADKAsyFC5rZ3N2Yy52MS5GYWN0UmVzdWx0Ip0BChRHZXRFbnRpdHlOb2RlUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKwoFaW5wdXQYAyABKAsyHC5rZ3N2Yy52MS5HZXRFbnRpdHlOb2RlSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKcAQoVR2V0RW50aXR5Tm9kZVJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEi0KBm91dHB1dBgDIAEoCzIdLmtnc3ZjLnYxLkdldEVudGl0eU5vZGVPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciLKAQoSR2V0RW50aXR5Tm9kZUlucHV0EgwKBHV1aWQYASABKAkSFQoIZ3JvdXBfaWQYAiABKAlIAIgBARIWCgltYXhfZmFjdHMYAyABKAVIAYgBARIZCgxtYXhfZXBpc29kZXMYBCABKAVIAogBARIcCg9pbmNsdWRlX2V4cGlyZWQYBSABKAhIA4gBAUILCglfZ3JvdXBfaWRCDAoKX21heF9mYWN0c0IPCg1fbWF4X2VwaXNvZGVzQhIKEF9pbmNsdWRlX2V4cGlyZWQiuQEKE0dldEVudGl0eU5vZGVPdXRwdXQSIgoEbm9kZRgBIAEoCzIULmtnc3ZjLnYxLkVudGl0eU5vZGUSIwoFZmFjdHMYAiADKAsyFC5rZ3N2Yy52MS5GYWN0UmVzdWx0EiMKCGVwaXNvZGVzGAMgAygLMhEua2dzdmMudjEuRXBpc29kZRI0Cg5jaXRhdGlvbl9jaGFpbhgEIAMoCzIcLmtnc3ZjLnYxLkNpdGF0aW9uQ2hhaW5FbnRyeSKfAQoVR2V0RmFjdEhpc3RvcnlSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIsCgVpbnB1dBgDIAEoCzIdLmtnc3ZjLnYxLkdldEZhY3RIaXN0b3J5SW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKeAQoWR2V0RmFjdEhpc3RvcnlSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIuCgZvdXRwdXQYAyABKAsyHi5rZ3N2Yy52MS5HZXRGYWN0SGlzdG9yeU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIkcKE0dldEZhY3RIaXN0b3J5SW5wdXQSDAoEdXVpZBgBIAEoCRIVCghncm91cF9pZBgCIAEoCUgAiAEBQgsKCV9ncm91cF9pZCI7ChRHZXRGYWN0SGlzdG9yeU91dHB1dBIjCgVmYWN0cxgBIAMoCzIULmtnc3ZjLnYxLkZhY3RSZXN1bHQy6QMKEFJldHJpZXZhbFNlcnZpY2USSgoLU2VhcmNoRmFjdHMSHC5rZ3N2Yy52MS5TZWFyY2hGYWN0c1JlcXVlc3QaHS5rZ3N2Yy52MS5TZWFyY2hGYWN0c1Jlc3BvbnNlElAKDUdldEVudGl0eUVkZ2USHi5rZ3N2Yy52MS5HZXRFbnRpdHlFZGdlUmVxdWVzdBofLmtnc3ZjLnYxLkdldEVudGl0eUVkZ2VSZXNwb25zZRJKCgtHZXRFcGlzb2RlcxIcLmtnc3ZjLnYxLkdldEVwaXNvZGVzUmVxdWVzdBodLmtnc3ZjLnYxLkdldEVwaXNvZGVzUmVzcG9uc2USRAoJR2V0TWVtb3J5Ehoua2dzdmMudjEuR2V0TWVtb3J5UmVxdWVzdBobLmtnc3ZjLnYxLkdldE1lbW9yeVJlc3BvbnNlElAKDUdldEVudGl0eU5vZGUSHi5rZ3N2Yy52MS5HZXRFbnRpdHlOb2RlUmVxdWVzdBofLmtnc3ZjLnYxLkdldEVudGl0eU5vZGVSZXNwb25zZRJTCg5HZXRGYWN0SGlzdG9yeRIfLmtnc3ZjLnYxLkdldEZhY3RIaXN0b3J5UmVxdWVzdBogLmtnc3ZjLnYxLkdldEZhY3RIaXN0b3J5UmVzcG9uc2VCNUIOUmV0cmlldmFsUHJvdG9QAVoha2dzdmMvY2xpZW50cy9nby9rZ3N2Yy92MTtrZ3N2Y3YxYgZwcm90bzM", [file_kgsvc_v1_envelope, file_kgsvc_v1_types]);
 
 /**
  * Request of SearchFacts.
@@ -552,6 +552,300 @@ export const GetMemoryOutputSchema: GenMessage<GetMemoryOutput> = /*@__PURE__*/
   messageDesc(file_kgsvc_v1_retrieval, 14);
 
 /**
+ * Request of GetEntityNode.
+ *
+ * @generated from message kgsvc.v1.GetEntityNodeRequest
+ */
+export type GetEntityNodeRequest = Message<"kgsvc.v1.GetEntityNodeRequest"> & {
+  /**
+   * Names the call in logs and in the response; generated when absent; at most 128 characters.
+   *
+   * @generated from field: optional string request_id = 1;
+   */
+  requestId?: string | undefined;
+
+  /**
+   * Has no effect on this operation.
+   *
+   * @generated from field: optional string idempotency_key = 2;
+   */
+  idempotencyKey?: string | undefined;
+
+  /**
+   * What to do; required.
+   *
+   * @generated from field: kgsvc.v1.GetEntityNodeInput input = 3;
+   */
+  input?: GetEntityNodeInput | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.GetEntityNodeRequest.
+ * Use `create(GetEntityNodeRequestSchema)` to create a new message.
+ */
+export const GetEntityNodeRequestSchema: GenMessage<GetEntityNodeRequest> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 15);
+
+/**
+ * Response of GetEntityNode.
+ *
+ * @generated from message kgsvc.v1.GetEntityNodeResponse
+ */
+export type GetEntityNodeResponse = Message<"kgsvc.v1.GetEntityNodeResponse"> & {
+  /**
+   * The caller's request_id, or the generated one.
+   *
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+
+  /**
+   * The outcome.
+   *
+   * @generated from field: kgsvc.v1.Status status = 2;
+   */
+  status: Status;
+
+  /**
+   * Set unless the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.GetEntityNodeOutput output = 3;
+   */
+  output?: GetEntityNodeOutput | undefined;
+
+  /**
+   * Set when the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.Error error = 4;
+   */
+  error?: Error | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.GetEntityNodeResponse.
+ * Use `create(GetEntityNodeResponseSchema)` to create a new message.
+ */
+export const GetEntityNodeResponseSchema: GenMessage<GetEntityNodeResponse> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 16);
+
+/**
+ * Input of GetEntityNode.
+ *
+ * @generated from message kgsvc.v1.GetEntityNodeInput
+ */
+export type GetEntityNodeInput = Message<"kgsvc.v1.GetEntityNodeInput"> & {
+  /**
+   * The entity; required. Of a merged one: the entity it went into.
+   *
+   * @generated from field: string uuid = 1;
+   */
+  uuid: string;
+
+  /**
+   * Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it.
+   *
+   * @generated from field: optional string group_id = 2;
+   */
+  groupId?: string | undefined;
+
+  /**
+   * Facts wanted, 1 to 500; default 100.
+   *
+   * @generated from field: optional int32 max_facts = 3;
+   */
+  maxFacts?: number | undefined;
+
+  /**
+   * Episodes wanted, 1 to 100; default 20.
+   *
+   * @generated from field: optional int32 max_episodes = 4;
+   */
+  maxEpisodes?: number | undefined;
+
+  /**
+   * Adds facts that are expired or not valid now.
+   *
+   * @generated from field: optional bool include_expired = 5;
+   */
+  includeExpired?: boolean | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.GetEntityNodeInput.
+ * Use `create(GetEntityNodeInputSchema)` to create a new message.
+ */
+export const GetEntityNodeInputSchema: GenMessage<GetEntityNodeInput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 17);
+
+/**
+ * Output of GetEntityNode.
+ *
+ * @generated from message kgsvc.v1.GetEntityNodeOutput
+ */
+export type GetEntityNodeOutput = Message<"kgsvc.v1.GetEntityNodeOutput"> & {
+  /**
+   * The entity.
+   *
+   * @generated from field: kgsvc.v1.EntityNode node = 1;
+   */
+  node?: EntityNode | undefined;
+
+  /**
+   * Its facts, at either end, the latest to begin first.
+   *
+   * @generated from field: repeated kgsvc.v1.FactResult facts = 2;
+   */
+  facts: FactResult[];
+
+  /**
+   * The latest episodes that name it, oldest first.
+   *
+   * @generated from field: repeated kgsvc.v1.Episode episodes = 3;
+   */
+  episodes: Episode[];
+
+  /**
+   * What these episodes did to it, oldest first.
+   *
+   * @generated from field: repeated kgsvc.v1.CitationChainEntry citation_chain = 4;
+   */
+  citationChain: CitationChainEntry[];
+};
+
+/**
+ * Describes the message kgsvc.v1.GetEntityNodeOutput.
+ * Use `create(GetEntityNodeOutputSchema)` to create a new message.
+ */
+export const GetEntityNodeOutputSchema: GenMessage<GetEntityNodeOutput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 18);
+
+/**
+ * Request of GetFactHistory.
+ *
+ * @generated from message kgsvc.v1.GetFactHistoryRequest
+ */
+export type GetFactHistoryRequest = Message<"kgsvc.v1.GetFactHistoryRequest"> & {
+  /**
+   * Names the call in logs and in the response; generated when absent; at most 128 characters.
+   *
+   * @generated from field: optional string request_id = 1;
+   */
+  requestId?: string | undefined;
+
+  /**
+   * Has no effect on this operation.
+   *
+   * @generated from field: optional string idempotency_key = 2;
+   */
+  idempotencyKey?: string | undefined;
+
+  /**
+   * What to do; required.
+   *
+   * @generated from field: kgsvc.v1.GetFactHistoryInput input = 3;
+   */
+  input?: GetFactHistoryInput | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.GetFactHistoryRequest.
+ * Use `create(GetFactHistoryRequestSchema)` to create a new message.
+ */
+export const GetFactHistoryRequestSchema: GenMessage<GetFactHistoryRequest> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 19);
+
+/**
+ * Response of GetFactHistory.
+ *
+ * @generated from message kgsvc.v1.GetFactHistoryResponse
+ */
+export type GetFactHistoryResponse = Message<"kgsvc.v1.GetFactHistoryResponse"> & {
+  /**
+   * The caller's request_id, or the generated one.
+   *
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+
+  /**
+   * The outcome.
+   *
+   * @generated from field: kgsvc.v1.Status status = 2;
+   */
+  status: Status;
+
+  /**
+   * Set unless the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.GetFactHistoryOutput output = 3;
+   */
+  output?: GetFactHistoryOutput | undefined;
+
+  /**
+   * Set when the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.Error error = 4;
+   */
+  error?: Error | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.GetFactHistoryResponse.
+ * Use `create(GetFactHistoryResponseSchema)` to create a new message.
+ */
+export const GetFactHistoryResponseSchema: GenMessage<GetFactHistoryResponse> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 20);
+
+/**
+ * Input of GetFactHistory.
+ *
+ * @generated from message kgsvc.v1.GetFactHistoryInput
+ */
+export type GetFactHistoryInput = Message<"kgsvc.v1.GetFactHistoryInput"> & {
+  /**
+   * Any fact of the history; required.
+   *
+   * @generated from field: string uuid = 1;
+   */
+  uuid: string;
+
+  /**
+   * Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it.
+   *
+   * @generated from field: optional string group_id = 2;
+   */
+  groupId?: string | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.GetFactHistoryInput.
+ * Use `create(GetFactHistoryInputSchema)` to create a new message.
+ */
+export const GetFactHistoryInputSchema: GenMessage<GetFactHistoryInput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 21);
+
+/**
+ * Output of GetFactHistory.
+ *
+ * @generated from message kgsvc.v1.GetFactHistoryOutput
+ */
+export type GetFactHistoryOutput = Message<"kgsvc.v1.GetFactHistoryOutput"> & {
+  /**
+   * The facts, the first to be written first.
+   *
+   * @generated from field: repeated kgsvc.v1.FactResult facts = 1;
+   */
+  facts: FactResult[];
+};
+
+/**
+ * Describes the message kgsvc.v1.GetFactHistoryOutput.
+ * Use `create(GetFactHistoryOutputSchema)` to create a new message.
+ */
+export const GetFactHistoryOutputSchema: GenMessage<GetFactHistoryOutput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 22);
+
+/**
  * Answers from the graph, deterministically. Searches see facts that are valid now and not expired.
  *
  * @generated from service kgsvc.v1.RetrievalService
@@ -596,6 +890,27 @@ export const RetrievalService: GenService<{
     methodKind: "unary";
     input: typeof GetMemoryRequestSchema;
     output: typeof GetMemoryResponseSchema;
+  },
+  /**
+   * Reads one entity with its facts, its episodes and what each of them did to it. Status OK or NOT_FOUND.
+   *
+   * @generated from rpc kgsvc.v1.RetrievalService.GetEntityNode
+   */
+  getEntityNode: {
+    methodKind: "unary";
+    input: typeof GetEntityNodeRequestSchema;
+    output: typeof GetEntityNodeResponseSchema;
+  },
+  /**
+   * Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
+   * Status OK or NOT_FOUND.
+   *
+   * @generated from rpc kgsvc.v1.RetrievalService.GetFactHistory
+   */
+  getFactHistory: {
+    methodKind: "unary";
+    input: typeof GetFactHistoryRequestSchema;
+    output: typeof GetFactHistoryResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_kgsvc_v1_retrieval, 0);

@@ -14,7 +14,7 @@ import type { JsonObject, Message as Message$1 } from "@bufbuild/protobuf";
  * Describes the file kgsvc/v1/types.proto.
  */
 export const file_kgsvc_v1_types: GenFile = /*@__PURE__*/
-  fileDesc("ChRrZ3N2Yy92MS90eXBlcy5wcm90bxIIa2dzdmMudjEi/AEKB01lc3NhZ2USEQoEdXVpZBgBIAEoCUgAiAEBEhEKBG5hbWUYAiABKAlIAYgBARIlCglyb2xlX3R5cGUYAyABKA4yEi5rZ3N2Yy52MS5Sb2xlVHlwZRIRCgRyb2xlGAQgASgJSAKIAQESDwoHY29udGVudBgFIAEoCRItCgl0aW1lc3RhbXAYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh8KEnNvdXJjZV9kZXNjcmlwdGlvbhgHIAEoCUgDiAEBQgcKBV91dWlkQgcKBV9uYW1lQgcKBV9yb2xlQhUKE19zb3VyY2VfZGVzY3JpcHRpb24i4QEKC0VwaXNvZGVJdGVtEhEKBHV1aWQYASABKAlIAIgBARIRCgRuYW1lGAIgASgJSAGIAQESIAoGc291cmNlGAMgASgOMhAua2dzdmMudjEuU291cmNlEgwKBGJvZHkYBCABKAkSMgoOcmVmZXJlbmNlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh8KEnNvdXJjZV9kZXNjcmlwdGlvbhgGIAEoCUgCiAEBQgcKBV91dWlkQgcKBV9uYW1lQhUKE19zb3VyY2VfZGVzY3JpcHRpb24ikgEKDU1lbW9yeU1lc3NhZ2USJQoJcm9sZV90eXBlGAEgASgOMhIua2dzdmMudjEuUm9sZVR5cGUSEQoEcm9sZRgCIAEoCUgAiAEBEg8KB2NvbnRlbnQYAyABKAkSLQoJdGltZXN0YW1wGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIHCgVfcm9sZSKRAgoHRXBpc29kZRIMCgR1dWlkGAEgASgJEhAKCGdyb3VwX2lkGAIgASgJEhEKBG5hbWUYAyABKAlIAIgBARIMCgRib2R5GAQgASgJEiAKBnNvdXJjZRgFIAEoDjIQLmtnc3ZjLnYxLlNvdXJjZRIyCg5yZWZlcmVuY2VfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHwoSc291cmNlX2Rlc2NyaXB0aW9uGAggASgJSAGIAQFCBwoFX25hbWVCFQoTX3NvdXJjZV9kZXNjcmlwdGlvbiK5AQoKRW50aXR5Tm9kZRIMCgR1dWlkGAEgASgJEhAKCGdyb3VwX2lkGAIgASgJEgwKBG5hbWUYAyABKAkSFAoHc3VtbWFyeRgEIAEoCUgAiAEBEisKCmF0dHJpYnV0ZXMYBSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ei4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgoKCF9zdW1tYXJ5IsgDCgpGYWN0UmVzdWx0EgwKBHV1aWQYASABKAkSDAoEbmFtZRgCIAEoCRIMCgRmYWN0GAMgASgJEiwKCHZhbGlkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgppbnZhbGlkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghncm91cF9pZBgIIAEoCRIYChBzb3VyY2Vfbm9kZV91dWlkGAkgASgJEhgKEHRhcmdldF9ub2RlX3V1aWQYCiABKAkSEwoLc291cmNlX25hbWUYCyABKAkSEwoLdGFyZ2V0X25hbWUYDCABKAkSEAoIZXBpc29kZXMYDSADKAkSMgoOcmVmZXJlbmNlX3RpbWUYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKBXNjb3JlGA8gASgBSACIAQFCCAoGX3Njb3JlIlMKDEFjY2VwdGVkSXRlbRIMCgR1dWlkGAEgASgJEhEKCWR1cGxpY2F0ZRgCIAEoCBIiCgVzdGF0ZRgDIAEoDjITLmtnc3ZjLnYxLkl0ZW1TdGF0ZSLQAQoLUmVjZWlwdEl0ZW0SDAoEdXVpZBgBIAEoCRIRCgRuYW1lGAIgASgJSACIAQESIgoFc3RhdGUYAyABKA4yEy5rZ3N2Yy52MS5JdGVtU3RhdGUSEQoJZHVwbGljYXRlGAQgASgIEhAKCGF0dGVtcHRzGAUgASgFEhMKBnJlYXNvbhgGIAEoCUgBiAEBEi4KCnVwZGF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgcKBV9uYW1lQgkKB19yZWFzb24iPwoKU3RhdGVDb3VudBIiCgVzdGF0ZRgBIAEoDjITLmtnc3ZjLnYxLkl0ZW1TdGF0ZRINCgVjb3VudBgCIAEoBSK5AQoHUmVjZWlwdBISCgpyZWNlaXB0X2lkGAEgASgJEhAKCGdyb3VwX2lkGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiQKBWl0ZW1zGAQgAygLMhUua2dzdmMudjEuUmVjZWlwdEl0ZW0SJAoGY291bnRzGAUgAygLMhQua2dzdmMudjEuU3RhdGVDb3VudBIMCgRkb25lGAYgASgIIv4BCgpMaXN0ZWRJdGVtEgwKBHV1aWQYASABKAkSEAoIZ3JvdXBfaWQYAiABKAkSEQoEbmFtZRgDIAEoCUgAiAEBEiIKBXN0YXRlGAQgASgOMhMua2dzdmMudjEuSXRlbVN0YXRlEhAKCGF0dGVtcHRzGAUgASgFEhMKBnJlYXNvbhgGIAEoCUgBiAEBEhEKBHN0ZXAYByABKAlIAogBARIuCgp1cGRhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpyZWNlaXB0X2lkGAkgASgJQgcKBV9uYW1lQgkKB19yZWFzb25CBwoFX3N0ZXAqVgoGU291cmNlEhYKElNPVVJDRV9VTlNQRUNJRklFRBAAEg8KC1NPVVJDRV9URVhUEAESDwoLU09VUkNFX0pTT04QAhISCg5TT1VSQ0VfTUVTU0FHRRADKmgKCFJvbGVUeXBlEhkKFVJPTEVfVFlQRV9VTlNQRUNJRklFRBAAEhIKDlJPTEVfVFlQRV9VU0VSEAESFwoTUk9MRV9UWVBFX0FTU0lTVEFOVBACEhQKEFJPTEVfVFlQRV9TWVNURU0QAyqvAgoJSXRlbVN0YXRlEhoKFklURU1fU1RBVEVfVU5TUEVDSUZJRUQQABIXChNJVEVNX1NUQVRFX0FDQ0VQVEVEEAESGAoUSVRFTV9TVEFURV9FWFRSQUNURUQQAhIXChNJVEVNX1NUQVRFX0VNQkVEREVEEAMSFwoTSVRFTV9TVEFURV9VUFNFUlRFRBAEEhgKFElURU1fU1RBVEVfQ09NUExFVEVEEAUSHQoZSVRFTV9TVEFURV9FWFRSQUNUX0ZBSUxFRBAGEhsKF0lURU1fU1RBVEVfRU1CRURfRkFJTEVEEAcSHAoYSVRFTV9TVEFURV9VUFNFUlRfRkFJTEVEEAgSFQoRSVRFTV9TVEFURV9QQVJLRUQQCRIWChJJVEVNX1NUQVRFX0RFTEVURUQQCkIxQgpUeXBlc1Byb3RvUAFaIWtnc3ZjL2NsaWVudHMvZ28va2dzdmMvdjE7a2dzdmN2MWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChRrZ3N2Yy92MS90eXBlcy5wcm90bxIIa2dzdmMudjEixAIKB01lc3NhZ2USEQoEdXVpZBgBIAEoCUgAiAEBEhEKBG5hbWUYAiABKAlIAYgBARIlCglyb2xlX3R5cGUYAyABKA4yEi5rZ3N2Yy52MS5Sb2xlVHlwZRIRCgRyb2xlGAQgASgJSAKIAQESDwoHY29udGVudBgFIAEoCRItCgl0aW1lc3RhbXAYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh8KEnNvdXJjZV9kZXNjcmlwdGlvbhgHIAEoCUgDiAEBEhcKCnNvdXJjZV91cmwYCCABKAlIBIgBARIeChZwcmV2aW91c19lcGlzb2RlX3V1aWRzGAkgAygJQgcKBV91dWlkQgcKBV9uYW1lQgcKBV9yb2xlQhUKE19zb3VyY2VfZGVzY3JpcHRpb25CDQoLX3NvdXJjZV91cmwiqQIKC0VwaXNvZGVJdGVtEhEKBHV1aWQYASABKAlIAIgBARIRCgRuYW1lGAIgASgJSAGIAQESIAoGc291cmNlGAMgASgOMhAua2dzdmMudjEuU291cmNlEgwKBGJvZHkYBCABKAkSMgoOcmVmZXJlbmNlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh8KEnNvdXJjZV9kZXNjcmlwdGlvbhgGIAEoCUgCiAEBEhcKCnNvdXJjZV91cmwYByABKAlIA4gBARIeChZwcmV2aW91c19lcGlzb2RlX3V1aWRzGAggAygJQgcKBV91dWlkQgcKBV9uYW1lQhUKE19zb3VyY2VfZGVzY3JpcHRpb25CDQoLX3NvdXJjZV91cmwikgEKDU1lbW9yeU1lc3NhZ2USJQoJcm9sZV90eXBlGAEgASgOMhIua2dzdmMudjEuUm9sZVR5cGUSEQoEcm9sZRgCIAEoCUgAiAEBEg8KB2NvbnRlbnQYAyABKAkSLQoJdGltZXN0YW1wGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIHCgVfcm9sZSLPAgoHRXBpc29kZRIMCgR1dWlkGAEgASgJEhAKCGdyb3VwX2lkGAIgASgJEhEKBG5hbWUYAyABKAlIAIgBARIMCgRib2R5GAQgASgJEiAKBnNvdXJjZRgFIAEoDjIQLmtnc3ZjLnYxLlNvdXJjZRIyCg5yZWZlcmVuY2VfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHwoSc291cmNlX2Rlc2NyaXB0aW9uGAggASgJSAGIAQESFwoKc291cmNlX3VybBgJIAEoCUgCiAEBEhQKDGVudGl0eV9lZGdlcxgKIAMoCUIHCgVfbmFtZUIVChNfc291cmNlX2Rlc2NyaXB0aW9uQg0KC19zb3VyY2VfdXJsIqECCgpFbnRpdHlOb2RlEgwKBHV1aWQYASABKAkSEAoIZ3JvdXBfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIUCgdzdW1tYXJ5GAQgASgJSACIAQESKwoKYXR0cmlidXRlcxgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGbGFiZWxzGAcgAygJEi4KCnVwZGF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDXN1bW1hcnlfZmFjdHMYCSADKAkSDwoHYWxpYXNlcxgKIAMoCUIKCghfc3VtbWFyeSL0BgoKRmFjdFJlc3VsdBIMCgR1dWlkGAEgASgJEgwKBG5hbWUYAiABKAkSDAoEZmFjdBgDIAEoCRIsCgh2YWxpZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKaW52YWxpZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIZ3JvdXBfaWQYCCABKAkSGAoQc291cmNlX25vZGVfdXVpZBgJIAEoCRIYChB0YXJnZXRfbm9kZV91dWlkGAogASgJEhMKC3NvdXJjZV9uYW1lGAsgASgJEhMKC3RhcmdldF9uYW1lGAwgASgJEhAKCGVwaXNvZGVzGA0gAygJEjIKDnJlZmVyZW5jZV90aW1lGA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgVzY29yZRgPIAEoAUgAiAEBEikKCWNpdGF0aW9ucxgQIAMoCzIWLmtnc3ZjLnYxLkNpdGF0aW9uSW5mbxIuCgp1cGRhdGVkX2F0GBEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIaCg1vcmlnaW5hbF9mYWN0GBIgASgJSAGIAQESGgoNdXBkYXRlX3JlYXNvbhgTIAEoCUgCiAEBEhoKDXByZXZpb3VzX3V1aWQYFCABKAlIA4gBARIrCgphdHRyaWJ1dGVzGBUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIbCg5leHBpcmVkX3JlYXNvbhgWIAEoCUgEiAEBEhwKD2V4cGlyZWRfYnlfZmFjdBgXIAEoCUgFiAEBEh8KEmV4cGlyZWRfYnlfZXBpc29kZRgYIAEoCUgGiAEBQggKBl9zY29yZUIQCg5fb3JpZ2luYWxfZmFjdEIQCg5fdXBkYXRlX3JlYXNvbkIQCg5fcHJldmlvdXNfdXVpZEIRCg9fZXhwaXJlZF9yZWFzb25CEgoQX2V4cGlyZWRfYnlfZmFjdEIVChNfZXhwaXJlZF9ieV9lcGlzb2RlItABCgxDaXRhdGlvbkluZm8SFAoMZXBpc29kZV91dWlkGAEgASgJEhQKDGVwaXNvZGVfbmFtZRgCIAEoCRIgCgZzb3VyY2UYAyABKA4yEC5rZ3N2Yy52MS5Tb3VyY2USGgoSc291cmNlX2Rlc2NyaXB0aW9uGAQgASgJEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKCnNvdXJjZV91cmwYBiABKAlIAIgBAUINCgtfc291cmNlX3VybCJuChJDaXRhdGlvbkNoYWluRW50cnkSKAoIY2l0YXRpb24YASABKAsyFi5rZ3N2Yy52MS5DaXRhdGlvbkluZm8SLgoJb3BlcmF0aW9uGAIgASgOMhsua2dzdmMudjEuQ2l0YXRpb25PcGVyYXRpb24iTQoKTW9kZWxVc2FnZRINCgVjYWxscxgBIAEoBRIVCg1wcm9tcHRfdG9rZW5zGAIgASgDEhkKEWNvbXBsZXRpb25fdG9rZW5zGAMgASgDIlMKDEFjY2VwdGVkSXRlbRIMCgR1dWlkGAEgASgJEhEKCWR1cGxpY2F0ZRgCIAEoCBIiCgVzdGF0ZRgDIAEoDjITLmtnc3ZjLnYxLkl0ZW1TdGF0ZSL1AQoLUmVjZWlwdEl0ZW0SDAoEdXVpZBgBIAEoCRIRCgRuYW1lGAIgASgJSACIAQESIgoFc3RhdGUYAyABKA4yEy5rZ3N2Yy52MS5JdGVtU3RhdGUSEQoJZHVwbGljYXRlGAQgASgIEhAKCGF0dGVtcHRzGAUgASgFEhMKBnJlYXNvbhgGIAEoCUgBiAEBEi4KCnVwZGF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiMKBXVzYWdlGAggASgLMhQua2dzdmMudjEuTW9kZWxVc2FnZUIHCgVfbmFtZUIJCgdfcmVhc29uIj8KClN0YXRlQ291bnQSIgoFc3RhdGUYASABKA4yEy5rZ3N2Yy52MS5JdGVtU3RhdGUSDQoFY291bnQYAiABKAUi3gEKB1JlY2VpcHQSEgoKcmVjZWlwdF9pZBgBIAEoCRIQCghncm91cF9pZBgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIkCgVpdGVtcxgEIAMoCzIVLmtnc3ZjLnYxLlJlY2VpcHRJdGVtEiQKBmNvdW50cxgFIAMoCzIULmtnc3ZjLnYxLlN0YXRlQ291bnQSDAoEZG9uZRgGIAEoCBIjCgV1c2FnZRgHIAEoCzIULmtnc3ZjLnYxLk1vZGVsVXNhZ2Ui/gEKCkxpc3RlZEl0ZW0SDAoEdXVpZBgBIAEoCRIQCghncm91cF9pZBgCIAEoCRIRCgRuYW1lGAMgASgJSACIAQESIgoFc3RhdGUYBCABKA4yEy5rZ3N2Yy52MS5JdGVtU3RhdGUSEAoIYXR0ZW1wdHMYBSABKAUSEwoGcmVhc29uGAYgASgJSAGIAQESEQoEc3RlcBgHIAEoCUgCiAEBEi4KCnVwZGF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnJlY2VpcHRfaWQYCSABKAlCBwoFX25hbWVCCQoHX3JlYXNvbkIHCgVfc3RlcCKmAQoJQ29tbXVuaXR5EgwKBHV1aWQYASABKAkSEAoIZ3JvdXBfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIPCgdzdW1tYXJ5GAQgASgJEhQKDG1lbWJlcl9jb3VudBgFIAEoBRIUCgxtZW1iZXJfdXVpZHMYBiADKAkSLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAqVgoGU291cmNlEhYKElNPVVJDRV9VTlNQRUNJRklFRBAAEg8KC1NPVVJDRV9URVhUEAESDwoLU09VUkNFX0pTT04QAhISCg5TT1VSQ0VfTUVTU0FHRRADKmgKCFJvbGVUeXBlEhkKFVJPTEVfVFlQRV9VTlNQRUNJRklFRBAAEhIKDlJPTEVfVFlQRV9VU0VSEAESFwoTUk9MRV9UWVBFX0FTU0lTVEFOVBACEhQKEFJPTEVfVFlQRV9TWVNURU0QAyqvAgoJSXRlbVN0YXRlEhoKFklURU1fU1RBVEVfVU5TUEVDSUZJRUQQABIXChNJVEVNX1NUQVRFX0FDQ0VQVEVEEAESGAoUSVRFTV9TVEFURV9FWFRSQUNURUQQAhIXChNJVEVNX1NUQVRFX0VNQkVEREVEEAMSFwoTSVRFTV9TVEFURV9VUFNFUlRFRBAEEhgKFElURU1fU1RBVEVfQ09NUExFVEVEEAUSHQoZSVRFTV9TVEFURV9FWFRSQUNUX0ZBSUxFRBAGEhsKF0lURU1fU1RBVEVfRU1CRURfRkFJTEVEEAcSHAoYSVRFTV9TVEFURV9VUFNFUlRfRkFJTEVEEAgSFQoRSVRFTV9TVEFURV9QQVJLRUQQCRIWChJJVEVNX1NUQVRFX0RFTEVURUQQCiqaAQoRQ2l0YXRpb25PcGVyYXRpb24SIgoeQ0lUQVRJT05fT1BFUkFUSU9OX1VOU1BFQ0lGSUVEEAASHgoaQ0lUQVRJT05fT1BFUkFUSU9OX0NSRUFURUQQARIeChpDSVRBVElPTl9PUEVSQVRJT05fVVBEQVRFRBACEiEKHUNJVEFUSU9OX09QRVJBVElPTl9SRUZFUkVOQ0VEEANCMUIKVHlwZXNQcm90b1ABWiFrZ3N2Yy9jbGllbnRzL2dvL2tnc3ZjL3YxO2tnc3ZjdjFiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * One message of a conversation, to be ingested.
@@ -70,6 +70,21 @@ export type Message = Message$1<"kgsvc.v1.Message"> & {
    * @generated from field: optional string source_description = 7;
    */
   sourceDescription?: string | undefined;
+
+  /**
+   * http or https address of the original; kept at the end of source_description; both together at most 4,096
+   * characters.
+   *
+   * @generated from field: optional string source_url = 8;
+   */
+  sourceUrl?: string | undefined;
+
+  /**
+   * Episodes of the group that extraction is shown as context instead of the latest ones; at most 50.
+   *
+   * @generated from field: repeated string previous_episode_uuids = 9;
+   */
+  previousEpisodeUuids: string[];
 };
 
 /**
@@ -126,6 +141,21 @@ export type EpisodeItem = Message$1<"kgsvc.v1.EpisodeItem"> & {
    * @generated from field: optional string source_description = 6;
    */
   sourceDescription?: string | undefined;
+
+  /**
+   * http or https address of the original; kept at the end of source_description; both together at most 4,096
+   * characters.
+   *
+   * @generated from field: optional string source_url = 7;
+   */
+  sourceUrl?: string | undefined;
+
+  /**
+   * Episodes of the group that extraction is shown as context instead of the latest ones; at most 50.
+   *
+   * @generated from field: repeated string previous_episode_uuids = 8;
+   */
+  previousEpisodeUuids: string[];
 };
 
 /**
@@ -233,11 +263,25 @@ export type Episode = Message$1<"kgsvc.v1.Episode"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Where it comes from.
+   * Where it comes from; ends in `source_url: <address>` where an address was given.
    *
    * @generated from field: optional string source_description = 8;
    */
   sourceDescription?: string | undefined;
+
+  /**
+   * Address of the original, read from source_description.
+   *
+   * @generated from field: optional string source_url = 9;
+   */
+  sourceUrl?: string | undefined;
+
+  /**
+   * Facts that it tells; in listings and in GetEntityNode.
+   *
+   * @generated from field: repeated string entity_edges = 10;
+   */
+  entityEdges: string[];
 };
 
 /**
@@ -294,6 +338,34 @@ export type EntityNode = Message$1<"kgsvc.v1.EntityNode"> & {
    * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
   createdAt?: Timestamp | undefined;
+
+  /**
+   * Its types, such as Person; `Entity` alone where none is known.
+   *
+   * @generated from field: repeated string labels = 7;
+   */
+  labels: string[];
+
+  /**
+   * When it last changed.
+   *
+   * @generated from field: google.protobuf.Timestamp updated_at = 8;
+   */
+  updatedAt?: Timestamp | undefined;
+
+  /**
+   * Facts that the summary was composed from.
+   *
+   * @generated from field: repeated string summary_facts = 9;
+   */
+  summaryFacts: string[];
+
+  /**
+   * Other names that lead to it, normalised.
+   *
+   * @generated from field: repeated string aliases = 10;
+   */
+  aliases: string[];
 };
 
 /**
@@ -413,6 +485,69 @@ export type FactResult = Message$1<"kgsvc.v1.FactResult"> & {
    * @generated from field: optional double score = 15;
    */
   score?: number | undefined;
+
+  /**
+   * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+   *
+   * @generated from field: repeated kgsvc.v1.CitationInfo citations = 16;
+   */
+  citations: CitationInfo[];
+
+  /**
+   * When it was last replaced or joined by another episode; absent: never since it was written.
+   *
+   * @generated from field: google.protobuf.Timestamp updated_at = 17;
+   */
+  updatedAt?: Timestamp | undefined;
+
+  /**
+   * What the fact said before UpdateFact replaced it.
+   *
+   * @generated from field: optional string original_fact = 18;
+   */
+  originalFact?: string | undefined;
+
+  /**
+   * Why UpdateFact replaced it, as its caller said.
+   *
+   * @generated from field: optional string update_reason = 19;
+   */
+  updateReason?: string | undefined;
+
+  /**
+   * The fact that this one replaced by UpdateFact.
+   *
+   * @generated from field: optional string previous_uuid = 20;
+   */
+  previousUuid?: string | undefined;
+
+  /**
+   * Typed values of the fact, by the ontology.
+   *
+   * @generated from field: google.protobuf.Struct attributes = 21;
+   */
+  attributes?: JsonObject | undefined;
+
+  /**
+   * Why it is expired: superseded, retracted, updated or merged; absent: it is not.
+   *
+   * @generated from field: optional string expired_reason = 22;
+   */
+  expiredReason?: string | undefined;
+
+  /**
+   * The fact that superseded or replaced it.
+   *
+   * @generated from field: optional string expired_by_fact = 23;
+   */
+  expiredByFact?: string | undefined;
+
+  /**
+   * The episode that told what superseded it.
+   *
+   * @generated from field: optional string expired_by_episode = 24;
+   */
+  expiredByEpisode?: string | undefined;
 };
 
 /**
@@ -421,6 +556,125 @@ export type FactResult = Message$1<"kgsvc.v1.FactResult"> & {
  */
 export const FactResultSchema: GenMessage<FactResult> = /*@__PURE__*/
   messageDesc(file_kgsvc_v1_types, 5);
+
+/**
+ * Where a fact or an entity was read.
+ *
+ * @generated from message kgsvc.v1.CitationInfo
+ */
+export type CitationInfo = Message$1<"kgsvc.v1.CitationInfo"> & {
+  /**
+   * The episode.
+   *
+   * @generated from field: string episode_uuid = 1;
+   */
+  episodeUuid: string;
+
+  /**
+   * Its name; its uuid where it has none.
+   *
+   * @generated from field: string episode_name = 2;
+   */
+  episodeName: string;
+
+  /**
+   * What kind of text it is.
+   *
+   * @generated from field: kgsvc.v1.Source source = 3;
+   */
+  source: Source;
+
+  /**
+   * Where it comes from, with the address of the original.
+   *
+   * @generated from field: string source_description = 4;
+   */
+  sourceDescription: string;
+
+  /**
+   * When the episode was accepted.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 5;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Address of the original.
+   *
+   * @generated from field: optional string source_url = 6;
+   */
+  sourceUrl?: string | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.CitationInfo.
+ * Use `create(CitationInfoSchema)` to create a new message.
+ */
+export const CitationInfoSchema: GenMessage<CitationInfo> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_types, 6);
+
+/**
+ * One episode in the history of an entity.
+ *
+ * @generated from message kgsvc.v1.CitationChainEntry
+ */
+export type CitationChainEntry = Message$1<"kgsvc.v1.CitationChainEntry"> & {
+  /**
+   * The episode.
+   *
+   * @generated from field: kgsvc.v1.CitationInfo citation = 1;
+   */
+  citation?: CitationInfo | undefined;
+
+  /**
+   * What it did.
+   *
+   * @generated from field: kgsvc.v1.CitationOperation operation = 2;
+   */
+  operation: CitationOperation;
+};
+
+/**
+ * Describes the message kgsvc.v1.CitationChainEntry.
+ * Use `create(CitationChainEntrySchema)` to create a new message.
+ */
+export const CitationChainEntrySchema: GenMessage<CitationChainEntry> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_types, 7);
+
+/**
+ * What model work cost.
+ *
+ * @generated from message kgsvc.v1.ModelUsage
+ */
+export type ModelUsage = Message$1<"kgsvc.v1.ModelUsage"> & {
+  /**
+   * Answered calls.
+   *
+   * @generated from field: int32 calls = 1;
+   */
+  calls: number;
+
+  /**
+   * Tokens sent.
+   *
+   * @generated from field: int64 prompt_tokens = 2;
+   */
+  promptTokens: bigint;
+
+  /**
+   * Tokens received.
+   *
+   * @generated from field: int64 completion_tokens = 3;
+   */
+  completionTokens: bigint;
+};
+
+/**
+ * Describes the message kgsvc.v1.ModelUsage.
+ * Use `create(ModelUsageSchema)` to create a new message.
+ */
+export const ModelUsageSchema: GenMessage<ModelUsage> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_types, 8);
 
 /**
  * One item as the call that brought it in left it.
@@ -455,7 +709,7 @@ export type AcceptedItem = Message$1<"kgsvc.v1.AcceptedItem"> & {
  * Use `create(AcceptedItemSchema)` to create a new message.
  */
 export const AcceptedItemSchema: GenMessage<AcceptedItem> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_types, 6);
+  messageDesc(file_kgsvc_v1_types, 9);
 
 /**
  * One item of a receipt.
@@ -511,6 +765,13 @@ export type ReceiptItem = Message$1<"kgsvc.v1.ReceiptItem"> & {
    * @generated from field: google.protobuf.Timestamp updated_at = 7;
    */
   updatedAt?: Timestamp | undefined;
+
+  /**
+   * Model work spent on it so far, its share of calls for several items rounded down; absent: none.
+   *
+   * @generated from field: kgsvc.v1.ModelUsage usage = 8;
+   */
+  usage?: ModelUsage | undefined;
 };
 
 /**
@@ -518,7 +779,7 @@ export type ReceiptItem = Message$1<"kgsvc.v1.ReceiptItem"> & {
  * Use `create(ReceiptItemSchema)` to create a new message.
  */
 export const ReceiptItemSchema: GenMessage<ReceiptItem> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_types, 7);
+  messageDesc(file_kgsvc_v1_types, 10);
 
 /**
  * How many items of a receipt are in one state.
@@ -546,7 +807,7 @@ export type StateCount = Message$1<"kgsvc.v1.StateCount"> & {
  * Use `create(StateCountSchema)` to create a new message.
  */
 export const StateCountSchema: GenMessage<StateCount> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_types, 8);
+  messageDesc(file_kgsvc_v1_types, 11);
 
 /**
  * What one ingestion call accepted, and how far that has come.
@@ -595,6 +856,13 @@ export type Receipt = Message$1<"kgsvc.v1.Receipt"> & {
    * @generated from field: bool done = 6;
    */
   done: boolean;
+
+  /**
+   * Model work spent on its items so far; absent: none.
+   *
+   * @generated from field: kgsvc.v1.ModelUsage usage = 7;
+   */
+  usage?: ModelUsage | undefined;
 };
 
 /**
@@ -602,7 +870,7 @@ export type Receipt = Message$1<"kgsvc.v1.Receipt"> & {
  * Use `create(ReceiptSchema)` to create a new message.
  */
 export const ReceiptSchema: GenMessage<Receipt> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_types, 9);
+  messageDesc(file_kgsvc_v1_types, 12);
 
 /**
  * One item as listings show it.
@@ -679,7 +947,70 @@ export type ListedItem = Message$1<"kgsvc.v1.ListedItem"> & {
  * Use `create(ListedItemSchema)` to create a new message.
  */
 export const ListedItemSchema: GenMessage<ListedItem> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_types, 10);
+  messageDesc(file_kgsvc_v1_types, 13);
+
+/**
+ * Entities that belong together.
+ *
+ * @generated from message kgsvc.v1.Community
+ */
+export type Community = Message$1<"kgsvc.v1.Community"> & {
+  /**
+   * Identity within the group.
+   *
+   * @generated from field: string uuid = 1;
+   */
+  uuid: string;
+
+  /**
+   * The tenant it belongs to.
+   *
+   * @generated from field: string group_id = 2;
+   */
+  groupId: string;
+
+  /**
+   * A name for people.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * What its members have in common.
+   *
+   * @generated from field: string summary = 4;
+   */
+  summary: string;
+
+  /**
+   * How many entities belong to it.
+   *
+   * @generated from field: int32 member_count = 5;
+   */
+  memberCount: number;
+
+  /**
+   * The first 1,000 of them, by uuid.
+   *
+   * @generated from field: repeated string member_uuids = 6;
+   */
+  memberUuids: string[];
+
+  /**
+   * When it was built.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 7;
+   */
+  createdAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.Community.
+ * Use `create(CommunitySchema)` to create a new message.
+ */
+export const CommunitySchema: GenMessage<Community> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_types, 14);
 
 /**
  * What kind of text the body of an episode is.
@@ -852,4 +1183,45 @@ export enum ItemState {
  */
 export const ItemStateSchema: GenEnum<ItemState> = /*@__PURE__*/
   enumDesc(file_kgsvc_v1_types, 2);
+
+/**
+ * What an episode did to an entity.
+ *
+ * @generated from enum kgsvc.v1.CitationOperation
+ */
+export enum CitationOperation {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: CITATION_OPERATION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The first episode that names it.
+   *
+   * @generated from enum value: CITATION_OPERATION_CREATED = 1;
+   */
+  CREATED = 1,
+
+  /**
+   * Told or ended a fact about it, or changed its attributes.
+   *
+   * @generated from enum value: CITATION_OPERATION_UPDATED = 2;
+   */
+  UPDATED = 2,
+
+  /**
+   * Named it and told nothing new.
+   *
+   * @generated from enum value: CITATION_OPERATION_REFERENCED = 3;
+   */
+  REFERENCED = 3,
+}
+
+/**
+ * Describes the enum kgsvc.v1.CitationOperation.
+ */
+export const CitationOperationSchema: GenEnum<CitationOperation> = /*@__PURE__*/
+  enumDesc(file_kgsvc_v1_types, 3);
 

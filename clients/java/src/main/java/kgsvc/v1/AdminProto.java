@@ -126,6 +126,171 @@ public final class AdminProto extends com.google.protobuf.GeneratedFile {
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_kgsvc_v1_ClearAllOutput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_UpdateFactRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_UpdateFactRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_UpdateFactResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_UpdateFactResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_UpdateFactInput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_UpdateFactInput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_UpdateFactOutput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_UpdateFactOutput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_PutOntologyRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_PutOntologyRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_PutOntologyResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_PutOntologyResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_PutOntologyInput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_PutOntologyInput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_PutOntologyOutput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_PutOntologyOutput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_GetOntologyRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_GetOntologyRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_GetOntologyResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_GetOntologyResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_GetOntologyInput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_GetOntologyInput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_GetOntologyOutput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_GetOntologyOutput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_MergeEntityNodesRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_MergeEntityNodesRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_MergeEntityNodesResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_MergeEntityNodesResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_MergeEntityNodesInput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_MergeEntityNodesInput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_MergeEntityNodesOutput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_MergeEntityNodesOutput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_UndoMergeRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_UndoMergeRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_UndoMergeResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_UndoMergeResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_UndoMergeInput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_UndoMergeInput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_UndoMergeOutput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_UndoMergeOutput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_BuildCommunitiesRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_BuildCommunitiesRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_BuildCommunitiesResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_BuildCommunitiesResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_BuildCommunitiesInput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_BuildCommunitiesInput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_BuildCommunitiesOutput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_BuildCommunitiesOutput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_CommunityBuild_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_CommunityBuild_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_GetCommunityBuildRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_GetCommunityBuildRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_GetCommunityBuildResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_GetCommunityBuildResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_GetCommunityBuildInput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_GetCommunityBuildInput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_GetCommunityBuildOutput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_GetCommunityBuildOutput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_ListCommunitiesRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_ListCommunitiesRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_ListCommunitiesResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_ListCommunitiesResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_ListCommunitiesInput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_ListCommunitiesInput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_ListCommunitiesOutput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_ListCommunitiesOutput_fieldAccessorTable;
 
   public static com.google.protobuf.Descriptors.FileDescriptor
       getDescriptor() {
@@ -135,91 +300,248 @@ public final class AdminProto extends com.google.protobuf.GeneratedFile {
       descriptor;
   static {
     java.lang.String[] descriptorData = {
-      "\n\024kgsvc/v1/admin.proto\022\010kgsvc.v1\032\027kgsvc/" +
-      "v1/envelope.proto\"\273\001\n\022HealthcheckRequest" +
-      "\022\"\n\nrequest_id\030\001 \001(\tH\000R\trequestId\210\001\001\022,\n\017" +
-      "idempotency_key\030\002 \001(\tH\001R\016idempotencyKey\210" +
-      "\001\001\0220\n\005input\030\003 \001(\0132\032.kgsvc.v1.Healthcheck" +
-      "InputR\005inputB\r\n\013_request_idB\022\n\020_idempote" +
-      "ncy_key\"\272\001\n\023HealthcheckResponse\022\035\n\nreque" +
-      "st_id\030\001 \001(\tR\trequestId\022(\n\006status\030\002 \001(\0162\020" +
-      ".kgsvc.v1.StatusR\006status\0223\n\006output\030\003 \001(\013" +
-      "2\033.kgsvc.v1.HealthcheckOutputR\006output\022%\n" +
-      "\005error\030\004 \001(\0132\017.kgsvc.v1.ErrorR\005error\"\022\n\020" +
-      "HealthcheckInput\"\302\001\n\021HealthcheckOutput\022\026" +
-      "\n\006status\030\001 \001(\tR\006status\022+\n\021contract_revis" +
-      "ion\030\002 \001(\005R\020contractRevision\022\030\n\007version\030\003" +
-      " \001(\tR\007version\022\024\n\005store\030\004 \001(\tR\005store\022\034\n\te" +
-      "xtractor\030\005 \001(\tR\textractor\022\032\n\010embedder\030\006 " +
-      "\001(\tR\010embedder\"\305\001\n\027DeleteEntityEdgeReques" +
-      "t\022\"\n\nrequest_id\030\001 \001(\tH\000R\trequestId\210\001\001\022,\n" +
-      "\017idempotency_key\030\002 \001(\tH\001R\016idempotencyKey" +
-      "\210\001\001\0225\n\005input\030\003 \001(\0132\037.kgsvc.v1.DeleteEnti" +
-      "tyEdgeInputR\005inputB\r\n\013_request_idB\022\n\020_id" +
-      "empotency_key\"\304\001\n\030DeleteEntityEdgeRespon" +
-      "se\022\035\n\nrequest_id\030\001 \001(\tR\trequestId\022(\n\006sta" +
-      "tus\030\002 \001(\0162\020.kgsvc.v1.StatusR\006status\0228\n\006o" +
-      "utput\030\003 \001(\0132 .kgsvc.v1.DeleteEntityEdgeO" +
-      "utputR\006output\022%\n\005error\030\004 \001(\0132\017.kgsvc.v1." +
-      "ErrorR\005error\"X\n\025DeleteEntityEdgeInput\022\022\n" +
-      "\004uuid\030\001 \001(\tR\004uuid\022\036\n\010group_id\030\002 \001(\tH\000R\007g" +
-      "roupId\210\001\001B\013\n\t_group_id\"L\n\026DeleteEntityEd" +
-      "geOutput\022\030\n\007message\030\001 \001(\tR\007message\022\030\n\007su" +
-      "ccess\030\002 \001(\010R\007success\"\277\001\n\024DeleteEpisodeRe" +
+      "\n\024kgsvc/v1/admin.proto\022\010kgsvc.v1\032\034google" +
+      "/protobuf/struct.proto\032\037google/protobuf/" +
+      "timestamp.proto\032\027kgsvc/v1/envelope.proto" +
+      "\032\024kgsvc/v1/types.proto\"\273\001\n\022HealthcheckRe" +
       "quest\022\"\n\nrequest_id\030\001 \001(\tH\000R\trequestId\210\001" +
       "\001\022,\n\017idempotency_key\030\002 \001(\tH\001R\016idempotenc" +
-      "yKey\210\001\001\0222\n\005input\030\003 \001(\0132\034.kgsvc.v1.Delete" +
-      "EpisodeInputR\005inputB\r\n\013_request_idB\022\n\020_i" +
-      "dempotency_key\"\276\001\n\025DeleteEpisodeResponse" +
-      "\022\035\n\nrequest_id\030\001 \001(\tR\trequestId\022(\n\006statu" +
-      "s\030\002 \001(\0162\020.kgsvc.v1.StatusR\006status\0225\n\006out" +
-      "put\030\003 \001(\0132\035.kgsvc.v1.DeleteEpisodeOutput" +
-      "R\006output\022%\n\005error\030\004 \001(\0132\017.kgsvc.v1.Error" +
-      "R\005error\"U\n\022DeleteEpisodeInput\022\022\n\004uuid\030\001 " +
-      "\001(\tR\004uuid\022\036\n\010group_id\030\002 \001(\tH\000R\007groupId\210\001" +
-      "\001B\013\n\t_group_id\"I\n\023DeleteEpisodeOutput\022\030\n" +
-      "\007message\030\001 \001(\tR\007message\022\030\n\007success\030\002 \001(\010" +
-      "R\007success\"\273\001\n\022DeleteGroupRequest\022\"\n\nrequ" +
-      "est_id\030\001 \001(\tH\000R\trequestId\210\001\001\022,\n\017idempote" +
-      "ncy_key\030\002 \001(\tH\001R\016idempotencyKey\210\001\001\0220\n\005in" +
-      "put\030\003 \001(\0132\032.kgsvc.v1.DeleteGroupInputR\005i" +
+      "yKey\210\001\001\0220\n\005input\030\003 \001(\0132\032.kgsvc.v1.Health" +
+      "checkInputR\005inputB\r\n\013_request_idB\022\n\020_ide" +
+      "mpotency_key\"\272\001\n\023HealthcheckResponse\022\035\n\n" +
+      "request_id\030\001 \001(\tR\trequestId\022(\n\006status\030\002 " +
+      "\001(\0162\020.kgsvc.v1.StatusR\006status\0223\n\006output\030" +
+      "\003 \001(\0132\033.kgsvc.v1.HealthcheckOutputR\006outp" +
+      "ut\022%\n\005error\030\004 \001(\0132\017.kgsvc.v1.ErrorR\005erro" +
+      "r\"\022\n\020HealthcheckInput\"\302\001\n\021HealthcheckOut" +
+      "put\022\026\n\006status\030\001 \001(\tR\006status\022+\n\021contract_" +
+      "revision\030\002 \001(\005R\020contractRevision\022\030\n\007vers" +
+      "ion\030\003 \001(\tR\007version\022\024\n\005store\030\004 \001(\tR\005store" +
+      "\022\034\n\textractor\030\005 \001(\tR\textractor\022\032\n\010embedd" +
+      "er\030\006 \001(\tR\010embedder\"\305\001\n\027DeleteEntityEdgeR" +
+      "equest\022\"\n\nrequest_id\030\001 \001(\tH\000R\trequestId\210" +
+      "\001\001\022,\n\017idempotency_key\030\002 \001(\tH\001R\016idempoten" +
+      "cyKey\210\001\001\0225\n\005input\030\003 \001(\0132\037.kgsvc.v1.Delet" +
+      "eEntityEdgeInputR\005inputB\r\n\013_request_idB\022" +
+      "\n\020_idempotency_key\"\304\001\n\030DeleteEntityEdgeR" +
+      "esponse\022\035\n\nrequest_id\030\001 \001(\tR\trequestId\022(" +
+      "\n\006status\030\002 \001(\0162\020.kgsvc.v1.StatusR\006status" +
+      "\0228\n\006output\030\003 \001(\0132 .kgsvc.v1.DeleteEntity" +
+      "EdgeOutputR\006output\022%\n\005error\030\004 \001(\0132\017.kgsv" +
+      "c.v1.ErrorR\005error\"X\n\025DeleteEntityEdgeInp" +
+      "ut\022\022\n\004uuid\030\001 \001(\tR\004uuid\022\036\n\010group_id\030\002 \001(\t" +
+      "H\000R\007groupId\210\001\001B\013\n\t_group_id\"L\n\026DeleteEnt" +
+      "ityEdgeOutput\022\030\n\007message\030\001 \001(\tR\007message\022" +
+      "\030\n\007success\030\002 \001(\010R\007success\"\277\001\n\024DeleteEpis" +
+      "odeRequest\022\"\n\nrequest_id\030\001 \001(\tH\000R\treques" +
+      "tId\210\001\001\022,\n\017idempotency_key\030\002 \001(\tH\001R\016idemp" +
+      "otencyKey\210\001\001\0222\n\005input\030\003 \001(\0132\034.kgsvc.v1.D" +
+      "eleteEpisodeInputR\005inputB\r\n\013_request_idB" +
+      "\022\n\020_idempotency_key\"\276\001\n\025DeleteEpisodeRes" +
+      "ponse\022\035\n\nrequest_id\030\001 \001(\tR\trequestId\022(\n\006" +
+      "status\030\002 \001(\0162\020.kgsvc.v1.StatusR\006status\0225" +
+      "\n\006output\030\003 \001(\0132\035.kgsvc.v1.DeleteEpisodeO" +
+      "utputR\006output\022%\n\005error\030\004 \001(\0132\017.kgsvc.v1." +
+      "ErrorR\005error\"\200\001\n\022DeleteEpisodeInput\022\022\n\004u" +
+      "uid\030\001 \001(\tR\004uuid\022\036\n\010group_id\030\002 \001(\tH\000R\007gro" +
+      "upId\210\001\001\022\035\n\007cascade\030\003 \001(\010H\001R\007cascade\210\001\001B\013" +
+      "\n\t_group_idB\n\n\010_cascade\"\300\001\n\023DeleteEpisod" +
+      "eOutput\022\030\n\007message\030\001 \001(\tR\007message\022\030\n\007suc" +
+      "cess\030\002 \001(\010R\007success\022#\n\rfacts_removed\030\003 \001" +
+      "(\005R\014factsRemoved\022%\n\016facts_restored\030\004 \001(\005" +
+      "R\rfactsRestored\022)\n\020entities_removed\030\005 \001(" +
+      "\005R\017entitiesRemoved\"\273\001\n\022DeleteGroupReques" +
+      "t\022\"\n\nrequest_id\030\001 \001(\tH\000R\trequestId\210\001\001\022,\n" +
+      "\017idempotency_key\030\002 \001(\tH\001R\016idempotencyKey" +
+      "\210\001\001\0220\n\005input\030\003 \001(\0132\032.kgsvc.v1.DeleteGrou" +
+      "pInputR\005inputB\r\n\013_request_idB\022\n\020_idempot" +
+      "ency_key\"\272\001\n\023DeleteGroupResponse\022\035\n\nrequ" +
+      "est_id\030\001 \001(\tR\trequestId\022(\n\006status\030\002 \001(\0162" +
+      "\020.kgsvc.v1.StatusR\006status\0223\n\006output\030\003 \001(" +
+      "\0132\033.kgsvc.v1.DeleteGroupOutputR\006output\022%" +
+      "\n\005error\030\004 \001(\0132\017.kgsvc.v1.ErrorR\005error\"-\n" +
+      "\020DeleteGroupInput\022\031\n\010group_id\030\001 \001(\tR\007gro" +
+      "upId\"G\n\021DeleteGroupOutput\022\030\n\007message\030\001 \001" +
+      "(\tR\007message\022\030\n\007success\030\002 \001(\010R\007success\"\265\001" +
+      "\n\017ClearAllRequest\022\"\n\nrequest_id\030\001 \001(\tH\000R" +
+      "\trequestId\210\001\001\022,\n\017idempotency_key\030\002 \001(\tH\001" +
+      "R\016idempotencyKey\210\001\001\022-\n\005input\030\003 \001(\0132\027.kgs" +
+      "vc.v1.ClearAllInputR\005inputB\r\n\013_request_i" +
+      "dB\022\n\020_idempotency_key\"\264\001\n\020ClearAllRespon" +
+      "se\022\035\n\nrequest_id\030\001 \001(\tR\trequestId\022(\n\006sta" +
+      "tus\030\002 \001(\0162\020.kgsvc.v1.StatusR\006status\0220\n\006o" +
+      "utput\030\003 \001(\0132\030.kgsvc.v1.ClearAllOutputR\006o" +
+      "utput\022%\n\005error\030\004 \001(\0132\017.kgsvc.v1.ErrorR\005e" +
+      "rror\"\017\n\rClearAllInput\"D\n\016ClearAllOutput\022" +
+      "\030\n\007message\030\001 \001(\tR\007message\022\030\n\007success\030\002 \001" +
+      "(\010R\007success\"\271\001\n\021UpdateFactRequest\022\"\n\nreq" +
+      "uest_id\030\001 \001(\tH\000R\trequestId\210\001\001\022,\n\017idempot" +
+      "ency_key\030\002 \001(\tH\001R\016idempotencyKey\210\001\001\022/\n\005i" +
+      "nput\030\003 \001(\0132\031.kgsvc.v1.UpdateFactInputR\005i" +
       "nputB\r\n\013_request_idB\022\n\020_idempotency_key\"" +
-      "\272\001\n\023DeleteGroupResponse\022\035\n\nrequest_id\030\001 " +
-      "\001(\tR\trequestId\022(\n\006status\030\002 \001(\0162\020.kgsvc.v" +
-      "1.StatusR\006status\0223\n\006output\030\003 \001(\0132\033.kgsvc" +
-      ".v1.DeleteGroupOutputR\006output\022%\n\005error\030\004" +
-      " \001(\0132\017.kgsvc.v1.ErrorR\005error\"-\n\020DeleteGr" +
-      "oupInput\022\031\n\010group_id\030\001 \001(\tR\007groupId\"G\n\021D" +
-      "eleteGroupOutput\022\030\n\007message\030\001 \001(\tR\007messa" +
-      "ge\022\030\n\007success\030\002 \001(\010R\007success\"\265\001\n\017ClearAl" +
-      "lRequest\022\"\n\nrequest_id\030\001 \001(\tH\000R\trequestI" +
+      "\270\001\n\022UpdateFactResponse\022\035\n\nrequest_id\030\001 \001" +
+      "(\tR\trequestId\022(\n\006status\030\002 \001(\0162\020.kgsvc.v1" +
+      ".StatusR\006status\0222\n\006output\030\003 \001(\0132\032.kgsvc." +
+      "v1.UpdateFactOutputR\006output\022%\n\005error\030\004 \001" +
+      "(\0132\017.kgsvc.v1.ErrorR\005error\"\317\002\n\017UpdateFac" +
+      "tInput\022\022\n\004uuid\030\001 \001(\tR\004uuid\022\036\n\010group_id\030\002" +
+      " \001(\tH\000R\007groupId\210\001\001\022\022\n\004fact\030\003 \001(\tR\004fact\022-" +
+      "\n\020source_node_uuid\030\004 \001(\tH\001R\016sourceNodeUu" +
+      "id\210\001\001\022-\n\020target_node_uuid\030\005 \001(\tH\002R\016targe" +
+      "tNodeUuid\210\001\001\0227\n\nattributes\030\006 \001(\0132\027.googl" +
+      "e.protobuf.StructR\nattributes\022\033\n\006reason\030" +
+      "\007 \001(\tH\003R\006reason\210\001\001B\013\n\t_group_idB\023\n\021_sour" +
+      "ce_node_uuidB\023\n\021_target_node_uuidB\t\n\007_re" +
+      "ason\"\253\001\n\020UpdateFactOutput\022\026\n\006status\030\001 \001(" +
+      "\tR\006status\022\031\n\010old_uuid\030\002 \001(\tR\007oldUuid\022\031\n\010" +
+      "new_uuid\030\003 \001(\tR\007newUuid\022\030\n\007message\030\004 \001(\t" +
+      "R\007message\022/\n\010new_edge\030\005 \001(\0132\024.kgsvc.v1.F" +
+      "actResultR\007newEdge\"\273\001\n\022PutOntologyReques" +
+      "t\022\"\n\nrequest_id\030\001 \001(\tH\000R\trequestId\210\001\001\022,\n" +
+      "\017idempotency_key\030\002 \001(\tH\001R\016idempotencyKey" +
+      "\210\001\001\0220\n\005input\030\003 \001(\0132\032.kgsvc.v1.PutOntolog" +
+      "yInputR\005inputB\r\n\013_request_idB\022\n\020_idempot" +
+      "ency_key\"\272\001\n\023PutOntologyResponse\022\035\n\nrequ" +
+      "est_id\030\001 \001(\tR\trequestId\022(\n\006status\030\002 \001(\0162" +
+      "\020.kgsvc.v1.StatusR\006status\0223\n\006output\030\003 \001(" +
+      "\0132\033.kgsvc.v1.PutOntologyOutputR\006output\022%" +
+      "\n\005error\030\004 \001(\0132\017.kgsvc.v1.ErrorR\005error\"A\n" +
+      "\020PutOntologyInput\022\031\n\010group_id\030\001 \001(\tR\007gro" +
+      "upId\022\022\n\004yaml\030\002 \001(\tR\004yaml\"U\n\021PutOntologyO" +
+      "utput\022!\n\014entity_types\030\001 \003(\tR\013entityTypes" +
+      "\022\035\n\nfact_types\030\002 \003(\tR\tfactTypes\"\273\001\n\022GetO" +
+      "ntologyRequest\022\"\n\nrequest_id\030\001 \001(\tH\000R\tre" +
+      "questId\210\001\001\022,\n\017idempotency_key\030\002 \001(\tH\001R\016i" +
+      "dempotencyKey\210\001\001\0220\n\005input\030\003 \001(\0132\032.kgsvc." +
+      "v1.GetOntologyInputR\005inputB\r\n\013_request_i" +
+      "dB\022\n\020_idempotency_key\"\272\001\n\023GetOntologyRes" +
+      "ponse\022\035\n\nrequest_id\030\001 \001(\tR\trequestId\022(\n\006" +
+      "status\030\002 \001(\0162\020.kgsvc.v1.StatusR\006status\0223" +
+      "\n\006output\030\003 \001(\0132\033.kgsvc.v1.GetOntologyOut" +
+      "putR\006output\022%\n\005error\030\004 \001(\0132\017.kgsvc.v1.Er" +
+      "rorR\005error\"-\n\020GetOntologyInput\022\031\n\010group_" +
+      "id\030\001 \001(\tR\007groupId\"9\n\021GetOntologyOutput\022\022" +
+      "\n\004yaml\030\001 \001(\tR\004yaml\022\020\n\003own\030\002 \001(\010R\003own\"\305\001\n" +
+      "\027MergeEntityNodesRequest\022\"\n\nrequest_id\030\001" +
+      " \001(\tH\000R\trequestId\210\001\001\022,\n\017idempotency_key\030" +
+      "\002 \001(\tH\001R\016idempotencyKey\210\001\001\0225\n\005input\030\003 \001(" +
+      "\0132\037.kgsvc.v1.MergeEntityNodesInputR\005inpu" +
+      "tB\r\n\013_request_idB\022\n\020_idempotency_key\"\304\001\n" +
+      "\030MergeEntityNodesResponse\022\035\n\nrequest_id\030" +
+      "\001 \001(\tR\trequestId\022(\n\006status\030\002 \001(\0162\020.kgsvc" +
+      ".v1.StatusR\006status\0228\n\006output\030\003 \001(\0132 .kgs" +
+      "vc.v1.MergeEntityNodesOutputR\006output\022%\n\005" +
+      "error\030\004 \001(\0132\017.kgsvc.v1.ErrorR\005error\"n\n\025M" +
+      "ergeEntityNodesInput\022\031\n\010group_id\030\001 \001(\tR\007" +
+      "groupId\022\033\n\tkeep_uuid\030\002 \001(\tR\010keepUuid\022\035\n\n" +
+      "merge_uuid\030\003 \001(\tR\tmergeUuid\"~\n\026MergeEnti" +
+      "tyNodesOutput\022(\n\004node\030\001 \001(\0132\024.kgsvc.v1.E" +
+      "ntityNodeR\004node\022\031\n\010merge_id\030\002 \001(\tR\007merge" +
+      "Id\022\037\n\013facts_moved\030\003 \001(\005R\nfactsMoved\"\267\001\n\020" +
+      "UndoMergeRequest\022\"\n\nrequest_id\030\001 \001(\tH\000R\t" +
+      "requestId\210\001\001\022,\n\017idempotency_key\030\002 \001(\tH\001R" +
+      "\016idempotencyKey\210\001\001\022.\n\005input\030\003 \001(\0132\030.kgsv" +
+      "c.v1.UndoMergeInputR\005inputB\r\n\013_request_i" +
+      "dB\022\n\020_idempotency_key\"\266\001\n\021UndoMergeRespo" +
+      "nse\022\035\n\nrequest_id\030\001 \001(\tR\trequestId\022(\n\006st" +
+      "atus\030\002 \001(\0162\020.kgsvc.v1.StatusR\006status\0221\n\006" +
+      "output\030\003 \001(\0132\031.kgsvc.v1.UndoMergeOutputR" +
+      "\006output\022%\n\005error\030\004 \001(\0132\017.kgsvc.v1.ErrorR" +
+      "\005error\"F\n\016UndoMergeInput\022\031\n\010group_id\030\001 \001" +
+      "(\tR\007groupId\022\031\n\010merge_id\030\002 \001(\tR\007mergeId\"\\" +
+      "\n\017UndoMergeOutput\022(\n\004node\030\001 \001(\0132\024.kgsvc." +
+      "v1.EntityNodeR\004node\022\037\n\013facts_moved\030\002 \001(\005" +
+      "R\nfactsMoved\"\305\001\n\027BuildCommunitiesRequest" +
+      "\022\"\n\nrequest_id\030\001 \001(\tH\000R\trequestId\210\001\001\022,\n\017" +
+      "idempotency_key\030\002 \001(\tH\001R\016idempotencyKey\210" +
+      "\001\001\0225\n\005input\030\003 \001(\0132\037.kgsvc.v1.BuildCommun" +
+      "itiesInputR\005inputB\r\n\013_request_idB\022\n\020_ide" +
+      "mpotency_key\"\304\001\n\030BuildCommunitiesRespons" +
+      "e\022\035\n\nrequest_id\030\001 \001(\tR\trequestId\022(\n\006stat" +
+      "us\030\002 \001(\0162\020.kgsvc.v1.StatusR\006status\0228\n\006ou" +
+      "tput\030\003 \001(\0132 .kgsvc.v1.BuildCommunitiesOu" +
+      "tputR\006output\022%\n\005error\030\004 \001(\0132\017.kgsvc.v1.E" +
+      "rrorR\005error\"4\n\025BuildCommunitiesInput\022\033\n\t" +
+      "group_ids\030\001 \003(\tR\010groupIds\"J\n\026BuildCommun" +
+      "itiesOutput\0220\n\006builds\030\001 \003(\0132\030.kgsvc.v1.C" +
+      "ommunityBuildR\006builds\"\227\002\n\016CommunityBuild" +
+      "\022\031\n\010build_id\030\001 \001(\tR\007buildId\022\031\n\010group_id\030" +
+      "\002 \001(\tR\007groupId\022*\n\005state\030\003 \001(\0162\024.kgsvc.v1" +
+      ".BuildStateR\005state\022 \n\013communities\030\004 \001(\005R" +
+      "\013communities\022\036\n\nsummarised\030\005 \001(\005R\nsummar" +
+      "ised\022\033\n\006reason\030\006 \001(\tH\000R\006reason\210\001\001\0229\n\nupd" +
+      "ated_at\030\007 \001(\0132\032.google.protobuf.Timestam" +
+      "pR\tupdatedAtB\t\n\007_reason\"\307\001\n\030GetCommunity" +
+      "BuildRequest\022\"\n\nrequest_id\030\001 \001(\tH\000R\trequ" +
+      "estId\210\001\001\022,\n\017idempotency_key\030\002 \001(\tH\001R\016ide" +
+      "mpotencyKey\210\001\001\0226\n\005input\030\003 \001(\0132 .kgsvc.v1" +
+      ".GetCommunityBuildInputR\005inputB\r\n\013_reque" +
+      "st_idB\022\n\020_idempotency_key\"\306\001\n\031GetCommuni" +
+      "tyBuildResponse\022\035\n\nrequest_id\030\001 \001(\tR\treq" +
+      "uestId\022(\n\006status\030\002 \001(\0162\020.kgsvc.v1.Status" +
+      "R\006status\0229\n\006output\030\003 \001(\0132!.kgsvc.v1.GetC" +
+      "ommunityBuildOutputR\006output\022%\n\005error\030\004 \001" +
+      "(\0132\017.kgsvc.v1.ErrorR\005error\"N\n\026GetCommuni" +
+      "tyBuildInput\022\031\n\010build_id\030\001 \001(\tR\007buildId\022" +
+      "\031\n\010group_id\030\002 \001(\tR\007groupId\"I\n\027GetCommuni" +
+      "tyBuildOutput\022.\n\005build\030\001 \001(\0132\030.kgsvc.v1." +
+      "CommunityBuildR\005build\"\303\001\n\026ListCommunitie" +
+      "sRequest\022\"\n\nrequest_id\030\001 \001(\tH\000R\trequestI" +
       "d\210\001\001\022,\n\017idempotency_key\030\002 \001(\tH\001R\016idempot" +
-      "encyKey\210\001\001\022-\n\005input\030\003 \001(\0132\027.kgsvc.v1.Cle" +
-      "arAllInputR\005inputB\r\n\013_request_idB\022\n\020_ide" +
-      "mpotency_key\"\264\001\n\020ClearAllResponse\022\035\n\nreq" +
-      "uest_id\030\001 \001(\tR\trequestId\022(\n\006status\030\002 \001(\016" +
-      "2\020.kgsvc.v1.StatusR\006status\0220\n\006output\030\003 \001" +
-      "(\0132\030.kgsvc.v1.ClearAllOutputR\006output\022%\n\005" +
-      "error\030\004 \001(\0132\017.kgsvc.v1.ErrorR\005error\"\017\n\rC" +
-      "learAllInput\"D\n\016ClearAllOutput\022\030\n\007messag" +
-      "e\030\001 \001(\tR\007message\022\030\n\007success\030\002 \001(\010R\007succe" +
-      "ss2\226\003\n\014AdminService\022J\n\013Healthcheck\022\034.kgs" +
-      "vc.v1.HealthcheckRequest\032\035.kgsvc.v1.Heal" +
-      "thcheckResponse\022Y\n\020DeleteEntityEdge\022!.kg" +
-      "svc.v1.DeleteEntityEdgeRequest\032\".kgsvc.v" +
-      "1.DeleteEntityEdgeResponse\022P\n\rDeleteEpis" +
-      "ode\022\036.kgsvc.v1.DeleteEpisodeRequest\032\037.kg" +
-      "svc.v1.DeleteEpisodeResponse\022J\n\013DeleteGr" +
-      "oup\022\034.kgsvc.v1.DeleteGroupRequest\032\035.kgsv" +
-      "c.v1.DeleteGroupResponse\022A\n\010ClearAll\022\031.k" +
-      "gsvc.v1.ClearAllRequest\032\032.kgsvc.v1.Clear" +
-      "AllResponseB1B\nAdminProtoP\001Z!kgsvc/clien" +
-      "ts/go/kgsvc/v1;kgsvcv1b\006proto3"
+      "encyKey\210\001\001\0224\n\005input\030\003 \001(\0132\036.kgsvc.v1.Lis" +
+      "tCommunitiesInputR\005inputB\r\n\013_request_idB" +
+      "\022\n\020_idempotency_key\"\302\001\n\027ListCommunitiesR" +
+      "esponse\022\035\n\nrequest_id\030\001 \001(\tR\trequestId\022(" +
+      "\n\006status\030\002 \001(\0162\020.kgsvc.v1.StatusR\006status" +
+      "\0227\n\006output\030\003 \001(\0132\037.kgsvc.v1.ListCommunit" +
+      "iesOutputR\006output\022%\n\005error\030\004 \001(\0132\017.kgsvc" +
+      ".v1.ErrorR\005error\"\224\001\n\024ListCommunitiesInpu" +
+      "t\022\031\n\010group_id\030\001 \001(\tR\007groupId\022 \n\tpage_siz" +
+      "e\030\002 \001(\005H\000R\010pageSize\210\001\001\022\"\n\npage_token\030\003 \001" +
+      "(\tH\001R\tpageToken\210\001\001B\014\n\n_page_sizeB\r\n\013_pag" +
+      "e_token\"v\n\025ListCommunitiesOutput\0225\n\013comm" +
+      "unities\030\001 \003(\0132\023.kgsvc.v1.CommunityR\013comm" +
+      "unities\022&\n\017next_page_token\030\002 \001(\tR\rnextPa" +
+      "geToken*\216\001\n\nBuildState\022\033\n\027BUILD_STATE_UN" +
+      "SPECIFIED\020\000\022\027\n\023BUILD_STATE_PENDING\020\001\022\027\n\023" +
+      "BUILD_STATE_RUNNING\020\002\022\031\n\025BUILD_STATE_COM" +
+      "PLETED\020\003\022\026\n\022BUILD_STATE_FAILED\020\0042\251\010\n\014Adm" +
+      "inService\022J\n\013Healthcheck\022\034.kgsvc.v1.Heal" +
+      "thcheckRequest\032\035.kgsvc.v1.HealthcheckRes" +
+      "ponse\022Y\n\020DeleteEntityEdge\022!.kgsvc.v1.Del" +
+      "eteEntityEdgeRequest\032\".kgsvc.v1.DeleteEn" +
+      "tityEdgeResponse\022P\n\rDeleteEpisode\022\036.kgsv" +
+      "c.v1.DeleteEpisodeRequest\032\037.kgsvc.v1.Del" +
+      "eteEpisodeResponse\022J\n\013DeleteGroup\022\034.kgsv" +
+      "c.v1.DeleteGroupRequest\032\035.kgsvc.v1.Delet" +
+      "eGroupResponse\022A\n\010ClearAll\022\031.kgsvc.v1.Cl" +
+      "earAllRequest\032\032.kgsvc.v1.ClearAllRespons" +
+      "e\022G\n\nUpdateFact\022\033.kgsvc.v1.UpdateFactReq" +
+      "uest\032\034.kgsvc.v1.UpdateFactResponse\022J\n\013Pu" +
+      "tOntology\022\034.kgsvc.v1.PutOntologyRequest\032" +
+      "\035.kgsvc.v1.PutOntologyResponse\022J\n\013GetOnt" +
+      "ology\022\034.kgsvc.v1.GetOntologyRequest\032\035.kg" +
+      "svc.v1.GetOntologyResponse\022Y\n\020MergeEntit" +
+      "yNodes\022!.kgsvc.v1.MergeEntityNodesReques" +
+      "t\032\".kgsvc.v1.MergeEntityNodesResponse\022D\n" +
+      "\tUndoMerge\022\032.kgsvc.v1.UndoMergeRequest\032\033" +
+      ".kgsvc.v1.UndoMergeResponse\022Y\n\020BuildComm" +
+      "unities\022!.kgsvc.v1.BuildCommunitiesReque" +
+      "st\032\".kgsvc.v1.BuildCommunitiesResponse\022\\" +
+      "\n\021GetCommunityBuild\022\".kgsvc.v1.GetCommun" +
+      "ityBuildRequest\032#.kgsvc.v1.GetCommunityB" +
+      "uildResponse\022V\n\017ListCommunities\022 .kgsvc." +
+      "v1.ListCommunitiesRequest\032!.kgsvc.v1.Lis" +
+      "tCommunitiesResponseB1B\nAdminProtoP\001Z!kg" +
+      "svc/clients/go/kgsvc/v1;kgsvcv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
+          com.google.protobuf.StructProto.getDescriptor(),
+          com.google.protobuf.TimestampProto.getDescriptor(),
           kgsvc.v1.EnvelopeProto.getDescriptor(),
+          kgsvc.v1.TypesProto.getDescriptor(),
         });
     internal_static_kgsvc_v1_HealthcheckRequest_descriptor =
       getDescriptor().getMessageType(0);
@@ -286,13 +608,13 @@ public final class AdminProto extends com.google.protobuf.GeneratedFile {
     internal_static_kgsvc_v1_DeleteEpisodeInput_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_DeleteEpisodeInput_descriptor,
-        new java.lang.String[] { "Uuid", "GroupId", });
+        new java.lang.String[] { "Uuid", "GroupId", "Cascade", });
     internal_static_kgsvc_v1_DeleteEpisodeOutput_descriptor =
       getDescriptor().getMessageType(11);
     internal_static_kgsvc_v1_DeleteEpisodeOutput_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_DeleteEpisodeOutput_descriptor,
-        new java.lang.String[] { "Message", "Success", });
+        new java.lang.String[] { "Message", "Success", "FactsRemoved", "FactsRestored", "EntitiesRemoved", });
     internal_static_kgsvc_v1_DeleteGroupRequest_descriptor =
       getDescriptor().getMessageType(12);
     internal_static_kgsvc_v1_DeleteGroupRequest_fieldAccessorTable = new
@@ -341,8 +663,209 @@ public final class AdminProto extends com.google.protobuf.GeneratedFile {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_ClearAllOutput_descriptor,
         new java.lang.String[] { "Message", "Success", });
+    internal_static_kgsvc_v1_UpdateFactRequest_descriptor =
+      getDescriptor().getMessageType(20);
+    internal_static_kgsvc_v1_UpdateFactRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_UpdateFactRequest_descriptor,
+        new java.lang.String[] { "RequestId", "IdempotencyKey", "Input", });
+    internal_static_kgsvc_v1_UpdateFactResponse_descriptor =
+      getDescriptor().getMessageType(21);
+    internal_static_kgsvc_v1_UpdateFactResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_UpdateFactResponse_descriptor,
+        new java.lang.String[] { "RequestId", "Status", "Output", "Error", });
+    internal_static_kgsvc_v1_UpdateFactInput_descriptor =
+      getDescriptor().getMessageType(22);
+    internal_static_kgsvc_v1_UpdateFactInput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_UpdateFactInput_descriptor,
+        new java.lang.String[] { "Uuid", "GroupId", "Fact", "SourceNodeUuid", "TargetNodeUuid", "Attributes", "Reason", });
+    internal_static_kgsvc_v1_UpdateFactOutput_descriptor =
+      getDescriptor().getMessageType(23);
+    internal_static_kgsvc_v1_UpdateFactOutput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_UpdateFactOutput_descriptor,
+        new java.lang.String[] { "Status", "OldUuid", "NewUuid", "Message", "NewEdge", });
+    internal_static_kgsvc_v1_PutOntologyRequest_descriptor =
+      getDescriptor().getMessageType(24);
+    internal_static_kgsvc_v1_PutOntologyRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_PutOntologyRequest_descriptor,
+        new java.lang.String[] { "RequestId", "IdempotencyKey", "Input", });
+    internal_static_kgsvc_v1_PutOntologyResponse_descriptor =
+      getDescriptor().getMessageType(25);
+    internal_static_kgsvc_v1_PutOntologyResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_PutOntologyResponse_descriptor,
+        new java.lang.String[] { "RequestId", "Status", "Output", "Error", });
+    internal_static_kgsvc_v1_PutOntologyInput_descriptor =
+      getDescriptor().getMessageType(26);
+    internal_static_kgsvc_v1_PutOntologyInput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_PutOntologyInput_descriptor,
+        new java.lang.String[] { "GroupId", "Yaml", });
+    internal_static_kgsvc_v1_PutOntologyOutput_descriptor =
+      getDescriptor().getMessageType(27);
+    internal_static_kgsvc_v1_PutOntologyOutput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_PutOntologyOutput_descriptor,
+        new java.lang.String[] { "EntityTypes", "FactTypes", });
+    internal_static_kgsvc_v1_GetOntologyRequest_descriptor =
+      getDescriptor().getMessageType(28);
+    internal_static_kgsvc_v1_GetOntologyRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_GetOntologyRequest_descriptor,
+        new java.lang.String[] { "RequestId", "IdempotencyKey", "Input", });
+    internal_static_kgsvc_v1_GetOntologyResponse_descriptor =
+      getDescriptor().getMessageType(29);
+    internal_static_kgsvc_v1_GetOntologyResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_GetOntologyResponse_descriptor,
+        new java.lang.String[] { "RequestId", "Status", "Output", "Error", });
+    internal_static_kgsvc_v1_GetOntologyInput_descriptor =
+      getDescriptor().getMessageType(30);
+    internal_static_kgsvc_v1_GetOntologyInput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_GetOntologyInput_descriptor,
+        new java.lang.String[] { "GroupId", });
+    internal_static_kgsvc_v1_GetOntologyOutput_descriptor =
+      getDescriptor().getMessageType(31);
+    internal_static_kgsvc_v1_GetOntologyOutput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_GetOntologyOutput_descriptor,
+        new java.lang.String[] { "Yaml", "Own", });
+    internal_static_kgsvc_v1_MergeEntityNodesRequest_descriptor =
+      getDescriptor().getMessageType(32);
+    internal_static_kgsvc_v1_MergeEntityNodesRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_MergeEntityNodesRequest_descriptor,
+        new java.lang.String[] { "RequestId", "IdempotencyKey", "Input", });
+    internal_static_kgsvc_v1_MergeEntityNodesResponse_descriptor =
+      getDescriptor().getMessageType(33);
+    internal_static_kgsvc_v1_MergeEntityNodesResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_MergeEntityNodesResponse_descriptor,
+        new java.lang.String[] { "RequestId", "Status", "Output", "Error", });
+    internal_static_kgsvc_v1_MergeEntityNodesInput_descriptor =
+      getDescriptor().getMessageType(34);
+    internal_static_kgsvc_v1_MergeEntityNodesInput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_MergeEntityNodesInput_descriptor,
+        new java.lang.String[] { "GroupId", "KeepUuid", "MergeUuid", });
+    internal_static_kgsvc_v1_MergeEntityNodesOutput_descriptor =
+      getDescriptor().getMessageType(35);
+    internal_static_kgsvc_v1_MergeEntityNodesOutput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_MergeEntityNodesOutput_descriptor,
+        new java.lang.String[] { "Node", "MergeId", "FactsMoved", });
+    internal_static_kgsvc_v1_UndoMergeRequest_descriptor =
+      getDescriptor().getMessageType(36);
+    internal_static_kgsvc_v1_UndoMergeRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_UndoMergeRequest_descriptor,
+        new java.lang.String[] { "RequestId", "IdempotencyKey", "Input", });
+    internal_static_kgsvc_v1_UndoMergeResponse_descriptor =
+      getDescriptor().getMessageType(37);
+    internal_static_kgsvc_v1_UndoMergeResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_UndoMergeResponse_descriptor,
+        new java.lang.String[] { "RequestId", "Status", "Output", "Error", });
+    internal_static_kgsvc_v1_UndoMergeInput_descriptor =
+      getDescriptor().getMessageType(38);
+    internal_static_kgsvc_v1_UndoMergeInput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_UndoMergeInput_descriptor,
+        new java.lang.String[] { "GroupId", "MergeId", });
+    internal_static_kgsvc_v1_UndoMergeOutput_descriptor =
+      getDescriptor().getMessageType(39);
+    internal_static_kgsvc_v1_UndoMergeOutput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_UndoMergeOutput_descriptor,
+        new java.lang.String[] { "Node", "FactsMoved", });
+    internal_static_kgsvc_v1_BuildCommunitiesRequest_descriptor =
+      getDescriptor().getMessageType(40);
+    internal_static_kgsvc_v1_BuildCommunitiesRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_BuildCommunitiesRequest_descriptor,
+        new java.lang.String[] { "RequestId", "IdempotencyKey", "Input", });
+    internal_static_kgsvc_v1_BuildCommunitiesResponse_descriptor =
+      getDescriptor().getMessageType(41);
+    internal_static_kgsvc_v1_BuildCommunitiesResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_BuildCommunitiesResponse_descriptor,
+        new java.lang.String[] { "RequestId", "Status", "Output", "Error", });
+    internal_static_kgsvc_v1_BuildCommunitiesInput_descriptor =
+      getDescriptor().getMessageType(42);
+    internal_static_kgsvc_v1_BuildCommunitiesInput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_BuildCommunitiesInput_descriptor,
+        new java.lang.String[] { "GroupIds", });
+    internal_static_kgsvc_v1_BuildCommunitiesOutput_descriptor =
+      getDescriptor().getMessageType(43);
+    internal_static_kgsvc_v1_BuildCommunitiesOutput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_BuildCommunitiesOutput_descriptor,
+        new java.lang.String[] { "Builds", });
+    internal_static_kgsvc_v1_CommunityBuild_descriptor =
+      getDescriptor().getMessageType(44);
+    internal_static_kgsvc_v1_CommunityBuild_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_CommunityBuild_descriptor,
+        new java.lang.String[] { "BuildId", "GroupId", "State", "Communities", "Summarised", "Reason", "UpdatedAt", });
+    internal_static_kgsvc_v1_GetCommunityBuildRequest_descriptor =
+      getDescriptor().getMessageType(45);
+    internal_static_kgsvc_v1_GetCommunityBuildRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_GetCommunityBuildRequest_descriptor,
+        new java.lang.String[] { "RequestId", "IdempotencyKey", "Input", });
+    internal_static_kgsvc_v1_GetCommunityBuildResponse_descriptor =
+      getDescriptor().getMessageType(46);
+    internal_static_kgsvc_v1_GetCommunityBuildResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_GetCommunityBuildResponse_descriptor,
+        new java.lang.String[] { "RequestId", "Status", "Output", "Error", });
+    internal_static_kgsvc_v1_GetCommunityBuildInput_descriptor =
+      getDescriptor().getMessageType(47);
+    internal_static_kgsvc_v1_GetCommunityBuildInput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_GetCommunityBuildInput_descriptor,
+        new java.lang.String[] { "BuildId", "GroupId", });
+    internal_static_kgsvc_v1_GetCommunityBuildOutput_descriptor =
+      getDescriptor().getMessageType(48);
+    internal_static_kgsvc_v1_GetCommunityBuildOutput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_GetCommunityBuildOutput_descriptor,
+        new java.lang.String[] { "Build", });
+    internal_static_kgsvc_v1_ListCommunitiesRequest_descriptor =
+      getDescriptor().getMessageType(49);
+    internal_static_kgsvc_v1_ListCommunitiesRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_ListCommunitiesRequest_descriptor,
+        new java.lang.String[] { "RequestId", "IdempotencyKey", "Input", });
+    internal_static_kgsvc_v1_ListCommunitiesResponse_descriptor =
+      getDescriptor().getMessageType(50);
+    internal_static_kgsvc_v1_ListCommunitiesResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_ListCommunitiesResponse_descriptor,
+        new java.lang.String[] { "RequestId", "Status", "Output", "Error", });
+    internal_static_kgsvc_v1_ListCommunitiesInput_descriptor =
+      getDescriptor().getMessageType(51);
+    internal_static_kgsvc_v1_ListCommunitiesInput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_ListCommunitiesInput_descriptor,
+        new java.lang.String[] { "GroupId", "PageSize", "PageToken", });
+    internal_static_kgsvc_v1_ListCommunitiesOutput_descriptor =
+      getDescriptor().getMessageType(52);
+    internal_static_kgsvc_v1_ListCommunitiesOutput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_ListCommunitiesOutput_descriptor,
+        new java.lang.String[] { "Communities", "NextPageToken", });
     descriptor.resolveAllFeaturesImmutable();
+    com.google.protobuf.StructProto.getDescriptor();
+    com.google.protobuf.TimestampProto.getDescriptor();
     kgsvc.v1.EnvelopeProto.getDescriptor();
+    kgsvc.v1.TypesProto.getDescriptor();
   }
 
   // @@protoc_insertion_point(outer_class_scope)

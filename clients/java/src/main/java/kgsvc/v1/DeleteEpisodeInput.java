@@ -161,6 +161,35 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int CASCADE_FIELD_NUMBER = 3;
+  private boolean cascade_ = false;
+  /**
+   * <pre>
+   * Also removes what only this episode supports, and brings back what it alone had ended; what another
+   * episode tells too stays, without this one as a source.
+   * </pre>
+   *
+   * <code>optional bool cascade = 3 [json_name = "cascade"];</code>
+   * @return Whether the cascade field is set.
+   */
+  @java.lang.Override
+  public boolean hasCascade() {
+    return ((bitField0_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * Also removes what only this episode supports, and brings back what it alone had ended; what another
+   * episode tells too stays, without this one as a source.
+   * </pre>
+   *
+   * <code>optional bool cascade = 3 [json_name = "cascade"];</code>
+   * @return The cascade.
+   */
+  @java.lang.Override
+  public boolean getCascade() {
+    return cascade_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -181,6 +210,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 2, groupId_);
     }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      output.writeBool(3, cascade_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -190,6 +222,10 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(2, groupId_);
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(3, cascade_);
     }
     return size;
   }
@@ -222,6 +258,11 @@ private static final long serialVersionUID = 0L;
       if (!getGroupId()
           .equals(other.getGroupId())) return false;
     }
+    if (hasCascade() != other.hasCascade()) return false;
+    if (hasCascade()) {
+      if (getCascade()
+          != other.getCascade()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -238,6 +279,11 @@ private static final long serialVersionUID = 0L;
     if (hasGroupId()) {
       hash = (37 * hash) + GROUP_ID_FIELD_NUMBER;
       hash = (53 * hash) + getGroupId().hashCode();
+    }
+    if (hasCascade()) {
+      hash = (37 * hash) + CASCADE_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+          getCascade());
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -376,6 +422,7 @@ private static final long serialVersionUID = 0L;
       bitField0_ = 0;
       uuid_ = "";
       groupId_ = "";
+      cascade_ = false;
       return this;
     }
 
@@ -417,6 +464,10 @@ private static final long serialVersionUID = 0L;
         result.groupId_ = groupId_;
         to_bitField0_ |= 0x00000001;
       }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.cascade_ = cascade_;
+        to_bitField0_ |= 0x00000002;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -441,6 +492,9 @@ private static final long serialVersionUID = 0L;
         groupId_ = other.groupId_;
         bitField0_ |= 0x00000002;
         onChanged();
+      }
+      if (other.hasCascade()) {
+        setCascade(other.getCascade());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -476,6 +530,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 18
+            case 24: {
+              cascade_ = input.readBool();
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 24
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -684,6 +743,66 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       groupId_ = value;
       bitField0_ |= 0x00000002;
+      onChanged();
+      return this;
+    }
+
+    private boolean cascade_ ;
+    /**
+     * <pre>
+     * Also removes what only this episode supports, and brings back what it alone had ended; what another
+     * episode tells too stays, without this one as a source.
+     * </pre>
+     *
+     * <code>optional bool cascade = 3 [json_name = "cascade"];</code>
+     * @return Whether the cascade field is set.
+     */
+    @java.lang.Override
+    public boolean hasCascade() {
+      return ((bitField0_ & 0x00000004) != 0);
+    }
+    /**
+     * <pre>
+     * Also removes what only this episode supports, and brings back what it alone had ended; what another
+     * episode tells too stays, without this one as a source.
+     * </pre>
+     *
+     * <code>optional bool cascade = 3 [json_name = "cascade"];</code>
+     * @return The cascade.
+     */
+    @java.lang.Override
+    public boolean getCascade() {
+      return cascade_;
+    }
+    /**
+     * <pre>
+     * Also removes what only this episode supports, and brings back what it alone had ended; what another
+     * episode tells too stays, without this one as a source.
+     * </pre>
+     *
+     * <code>optional bool cascade = 3 [json_name = "cascade"];</code>
+     * @param value The cascade to set.
+     * @return This builder for chaining.
+     */
+    public Builder setCascade(boolean value) {
+
+      cascade_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Also removes what only this episode supports, and brings back what it alone had ended; what another
+     * episode tells too stays, without this one as a source.
+     * </pre>
+     *
+     * <code>optional bool cascade = 3 [json_name = "cascade"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearCascade() {
+      bitField0_ = (bitField0_ & ~0x00000004);
+      cascade_ = false;
       onChanged();
       return this;
     }

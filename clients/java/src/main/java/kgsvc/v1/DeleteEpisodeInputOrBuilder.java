@@ -58,4 +58,25 @@ public interface DeleteEpisodeInputOrBuilder extends
    */
   com.google.protobuf.ByteString
       getGroupIdBytes();
+
+  /**
+   * <pre>
+   * Also removes what only this episode supports, and brings back what it alone had ended; what another
+   * episode tells too stays, without this one as a source.
+   * </pre>
+   *
+   * <code>optional bool cascade = 3 [json_name = "cascade"];</code>
+   * @return Whether the cascade field is set.
+   */
+  boolean hasCascade();
+  /**
+   * <pre>
+   * Also removes what only this episode supports, and brings back what it alone had ended; what another
+   * episode tells too stays, without this one as a source.
+   * </pre>
+   *
+   * <code>optional bool cascade = 3 [json_name = "cascade"];</code>
+   * @return The cascade.
+   */
+  boolean getCascade();
 }

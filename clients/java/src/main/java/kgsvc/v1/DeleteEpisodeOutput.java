@@ -115,6 +115,51 @@ private static final long serialVersionUID = 0L;
     return success_;
   }
 
+  public static final int FACTS_REMOVED_FIELD_NUMBER = 3;
+  private int factsRemoved_ = 0;
+  /**
+   * <pre>
+   * With `cascade`: facts that are gone.
+   * </pre>
+   *
+   * <code>int32 facts_removed = 3 [json_name = "factsRemoved"];</code>
+   * @return The factsRemoved.
+   */
+  @java.lang.Override
+  public int getFactsRemoved() {
+    return factsRemoved_;
+  }
+
+  public static final int FACTS_RESTORED_FIELD_NUMBER = 4;
+  private int factsRestored_ = 0;
+  /**
+   * <pre>
+   * With `cascade`: facts that are current again.
+   * </pre>
+   *
+   * <code>int32 facts_restored = 4 [json_name = "factsRestored"];</code>
+   * @return The factsRestored.
+   */
+  @java.lang.Override
+  public int getFactsRestored() {
+    return factsRestored_;
+  }
+
+  public static final int ENTITIES_REMOVED_FIELD_NUMBER = 5;
+  private int entitiesRemoved_ = 0;
+  /**
+   * <pre>
+   * With `cascade`: entities that are gone.
+   * </pre>
+   *
+   * <code>int32 entities_removed = 5 [json_name = "entitiesRemoved"];</code>
+   * @return The entitiesRemoved.
+   */
+  @java.lang.Override
+  public int getEntitiesRemoved() {
+    return entitiesRemoved_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -135,6 +180,15 @@ private static final long serialVersionUID = 0L;
     if (success_ != false) {
       output.writeBool(2, success_);
     }
+    if (factsRemoved_ != 0) {
+      output.writeInt32(3, factsRemoved_);
+    }
+    if (factsRestored_ != 0) {
+      output.writeInt32(4, factsRestored_);
+    }
+    if (entitiesRemoved_ != 0) {
+      output.writeInt32(5, entitiesRemoved_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -145,6 +199,18 @@ private static final long serialVersionUID = 0L;
     if (success_ != false) {
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(2, success_);
+    }
+    if (factsRemoved_ != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(3, factsRemoved_);
+    }
+    if (factsRestored_ != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(4, factsRestored_);
+    }
+    if (entitiesRemoved_ != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(5, entitiesRemoved_);
     }
     return size;
   }
@@ -174,6 +240,12 @@ private static final long serialVersionUID = 0L;
         .equals(other.getMessage())) return false;
     if (getSuccess()
         != other.getSuccess()) return false;
+    if (getFactsRemoved()
+        != other.getFactsRemoved()) return false;
+    if (getFactsRestored()
+        != other.getFactsRestored()) return false;
+    if (getEntitiesRemoved()
+        != other.getEntitiesRemoved()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -190,6 +262,12 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + SUCCESS_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getSuccess());
+    hash = (37 * hash) + FACTS_REMOVED_FIELD_NUMBER;
+    hash = (53 * hash) + getFactsRemoved();
+    hash = (37 * hash) + FACTS_RESTORED_FIELD_NUMBER;
+    hash = (53 * hash) + getFactsRestored();
+    hash = (37 * hash) + ENTITIES_REMOVED_FIELD_NUMBER;
+    hash = (53 * hash) + getEntitiesRemoved();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -327,6 +405,9 @@ private static final long serialVersionUID = 0L;
       bitField0_ = 0;
       message_ = "";
       success_ = false;
+      factsRemoved_ = 0;
+      factsRestored_ = 0;
+      entitiesRemoved_ = 0;
       return this;
     }
 
@@ -366,6 +447,15 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000002) != 0)) {
         result.success_ = success_;
       }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.factsRemoved_ = factsRemoved_;
+      }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.factsRestored_ = factsRestored_;
+      }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.entitiesRemoved_ = entitiesRemoved_;
+      }
     }
 
     @java.lang.Override
@@ -387,6 +477,15 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getSuccess() != false) {
         setSuccess(other.getSuccess());
+      }
+      if (other.getFactsRemoved() != 0) {
+        setFactsRemoved(other.getFactsRemoved());
+      }
+      if (other.getFactsRestored() != 0) {
+        setFactsRestored(other.getFactsRestored());
+      }
+      if (other.getEntitiesRemoved() != 0) {
+        setEntitiesRemoved(other.getEntitiesRemoved());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -422,6 +521,21 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 16
+            case 24: {
+              factsRemoved_ = input.readInt32();
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 24
+            case 32: {
+              factsRestored_ = input.readInt32();
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 32
+            case 40: {
+              entitiesRemoved_ = input.readInt32();
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 40
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -571,6 +685,138 @@ private static final long serialVersionUID = 0L;
     public Builder clearSuccess() {
       bitField0_ = (bitField0_ & ~0x00000002);
       success_ = false;
+      onChanged();
+      return this;
+    }
+
+    private int factsRemoved_ ;
+    /**
+     * <pre>
+     * With `cascade`: facts that are gone.
+     * </pre>
+     *
+     * <code>int32 facts_removed = 3 [json_name = "factsRemoved"];</code>
+     * @return The factsRemoved.
+     */
+    @java.lang.Override
+    public int getFactsRemoved() {
+      return factsRemoved_;
+    }
+    /**
+     * <pre>
+     * With `cascade`: facts that are gone.
+     * </pre>
+     *
+     * <code>int32 facts_removed = 3 [json_name = "factsRemoved"];</code>
+     * @param value The factsRemoved to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFactsRemoved(int value) {
+
+      factsRemoved_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * With `cascade`: facts that are gone.
+     * </pre>
+     *
+     * <code>int32 facts_removed = 3 [json_name = "factsRemoved"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearFactsRemoved() {
+      bitField0_ = (bitField0_ & ~0x00000004);
+      factsRemoved_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private int factsRestored_ ;
+    /**
+     * <pre>
+     * With `cascade`: facts that are current again.
+     * </pre>
+     *
+     * <code>int32 facts_restored = 4 [json_name = "factsRestored"];</code>
+     * @return The factsRestored.
+     */
+    @java.lang.Override
+    public int getFactsRestored() {
+      return factsRestored_;
+    }
+    /**
+     * <pre>
+     * With `cascade`: facts that are current again.
+     * </pre>
+     *
+     * <code>int32 facts_restored = 4 [json_name = "factsRestored"];</code>
+     * @param value The factsRestored to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFactsRestored(int value) {
+
+      factsRestored_ = value;
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * With `cascade`: facts that are current again.
+     * </pre>
+     *
+     * <code>int32 facts_restored = 4 [json_name = "factsRestored"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearFactsRestored() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      factsRestored_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private int entitiesRemoved_ ;
+    /**
+     * <pre>
+     * With `cascade`: entities that are gone.
+     * </pre>
+     *
+     * <code>int32 entities_removed = 5 [json_name = "entitiesRemoved"];</code>
+     * @return The entitiesRemoved.
+     */
+    @java.lang.Override
+    public int getEntitiesRemoved() {
+      return entitiesRemoved_;
+    }
+    /**
+     * <pre>
+     * With `cascade`: entities that are gone.
+     * </pre>
+     *
+     * <code>int32 entities_removed = 5 [json_name = "entitiesRemoved"];</code>
+     * @param value The entitiesRemoved to set.
+     * @return This builder for chaining.
+     */
+    public Builder setEntitiesRemoved(int value) {
+
+      entitiesRemoved_ = value;
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * With `cascade`: entities that are gone.
+     * </pre>
+     *
+     * <code>int32 entities_removed = 5 [json_name = "entitiesRemoved"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearEntitiesRemoved() {
+      bitField0_ = (bitField0_ & ~0x00000010);
+      entitiesRemoved_ = 0;
       onChanged();
       return this;
     }

@@ -39,4 +39,34 @@ public interface DeleteEpisodeOutputOrBuilder extends
    * @return The success.
    */
   boolean getSuccess();
+
+  /**
+   * <pre>
+   * With `cascade`: facts that are gone.
+   * </pre>
+   *
+   * <code>int32 facts_removed = 3 [json_name = "factsRemoved"];</code>
+   * @return The factsRemoved.
+   */
+  int getFactsRemoved();
+
+  /**
+   * <pre>
+   * With `cascade`: facts that are current again.
+   * </pre>
+   *
+   * <code>int32 facts_restored = 4 [json_name = "factsRestored"];</code>
+   * @return The factsRestored.
+   */
+  int getFactsRestored();
+
+  /**
+   * <pre>
+   * With `cascade`: entities that are gone.
+   * </pre>
+   *
+   * <code>int32 entities_removed = 5 [json_name = "entitiesRemoved"];</code>
+   * @return The entitiesRemoved.
+   */
+  int getEntitiesRemoved();
 }

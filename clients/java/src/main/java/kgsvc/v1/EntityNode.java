@@ -36,6 +36,12 @@ private static final long serialVersionUID = 0L;
     groupId_ = "";
     name_ = "";
     summary_ = "";
+    labels_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    summaryFacts_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    aliases_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -333,6 +339,203 @@ private static final long serialVersionUID = 0L;
     return createdAt_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : createdAt_;
   }
 
+  public static final int LABELS_FIELD_NUMBER = 7;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringArrayList labels_ =
+      com.google.protobuf.LazyStringArrayList.emptyList();
+  /**
+   * <pre>
+   * Its types, such as Person; `Entity` alone where none is known.
+   * </pre>
+   *
+   * <code>repeated string labels = 7 [json_name = "labels"];</code>
+   * @return A list containing the labels.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getLabelsList() {
+    return labels_;
+  }
+  /**
+   * <pre>
+   * Its types, such as Person; `Entity` alone where none is known.
+   * </pre>
+   *
+   * <code>repeated string labels = 7 [json_name = "labels"];</code>
+   * @return The count of labels.
+   */
+  public int getLabelsCount() {
+    return labels_.size();
+  }
+  /**
+   * <pre>
+   * Its types, such as Person; `Entity` alone where none is known.
+   * </pre>
+   *
+   * <code>repeated string labels = 7 [json_name = "labels"];</code>
+   * @param index The index of the element to return.
+   * @return The labels at the given index.
+   */
+  public java.lang.String getLabels(int index) {
+    return labels_.get(index);
+  }
+  /**
+   * <pre>
+   * Its types, such as Person; `Entity` alone where none is known.
+   * </pre>
+   *
+   * <code>repeated string labels = 7 [json_name = "labels"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the labels at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getLabelsBytes(int index) {
+    return labels_.getByteString(index);
+  }
+
+  public static final int UPDATED_AT_FIELD_NUMBER = 8;
+  private com.google.protobuf.Timestamp updatedAt_;
+  /**
+   * <pre>
+   * When it last changed.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_at = 8 [json_name = "updatedAt"];</code>
+   * @return Whether the updatedAt field is set.
+   */
+  @java.lang.Override
+  public boolean hasUpdatedAt() {
+    return ((bitField0_ & 0x00000008) != 0);
+  }
+  /**
+   * <pre>
+   * When it last changed.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_at = 8 [json_name = "updatedAt"];</code>
+   * @return The updatedAt.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Timestamp getUpdatedAt() {
+    return updatedAt_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : updatedAt_;
+  }
+  /**
+   * <pre>
+   * When it last changed.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_at = 8 [json_name = "updatedAt"];</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.TimestampOrBuilder getUpdatedAtOrBuilder() {
+    return updatedAt_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : updatedAt_;
+  }
+
+  public static final int SUMMARY_FACTS_FIELD_NUMBER = 9;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringArrayList summaryFacts_ =
+      com.google.protobuf.LazyStringArrayList.emptyList();
+  /**
+   * <pre>
+   * Facts that the summary was composed from.
+   * </pre>
+   *
+   * <code>repeated string summary_facts = 9 [json_name = "summaryFacts"];</code>
+   * @return A list containing the summaryFacts.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getSummaryFactsList() {
+    return summaryFacts_;
+  }
+  /**
+   * <pre>
+   * Facts that the summary was composed from.
+   * </pre>
+   *
+   * <code>repeated string summary_facts = 9 [json_name = "summaryFacts"];</code>
+   * @return The count of summaryFacts.
+   */
+  public int getSummaryFactsCount() {
+    return summaryFacts_.size();
+  }
+  /**
+   * <pre>
+   * Facts that the summary was composed from.
+   * </pre>
+   *
+   * <code>repeated string summary_facts = 9 [json_name = "summaryFacts"];</code>
+   * @param index The index of the element to return.
+   * @return The summaryFacts at the given index.
+   */
+  public java.lang.String getSummaryFacts(int index) {
+    return summaryFacts_.get(index);
+  }
+  /**
+   * <pre>
+   * Facts that the summary was composed from.
+   * </pre>
+   *
+   * <code>repeated string summary_facts = 9 [json_name = "summaryFacts"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the summaryFacts at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getSummaryFactsBytes(int index) {
+    return summaryFacts_.getByteString(index);
+  }
+
+  public static final int ALIASES_FIELD_NUMBER = 10;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringArrayList aliases_ =
+      com.google.protobuf.LazyStringArrayList.emptyList();
+  /**
+   * <pre>
+   * Other names that lead to it, normalised.
+   * </pre>
+   *
+   * <code>repeated string aliases = 10 [json_name = "aliases"];</code>
+   * @return A list containing the aliases.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getAliasesList() {
+    return aliases_;
+  }
+  /**
+   * <pre>
+   * Other names that lead to it, normalised.
+   * </pre>
+   *
+   * <code>repeated string aliases = 10 [json_name = "aliases"];</code>
+   * @return The count of aliases.
+   */
+  public int getAliasesCount() {
+    return aliases_.size();
+  }
+  /**
+   * <pre>
+   * Other names that lead to it, normalised.
+   * </pre>
+   *
+   * <code>repeated string aliases = 10 [json_name = "aliases"];</code>
+   * @param index The index of the element to return.
+   * @return The aliases at the given index.
+   */
+  public java.lang.String getAliases(int index) {
+    return aliases_.get(index);
+  }
+  /**
+   * <pre>
+   * Other names that lead to it, normalised.
+   * </pre>
+   *
+   * <code>repeated string aliases = 10 [json_name = "aliases"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the aliases at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getAliasesBytes(int index) {
+    return aliases_.getByteString(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -365,6 +568,18 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000004) != 0)) {
       output.writeMessage(6, getCreatedAt());
     }
+    for (int i = 0; i < labels_.size(); i++) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 7, labels_.getRaw(i));
+    }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      output.writeMessage(8, getUpdatedAt());
+    }
+    for (int i = 0; i < summaryFacts_.size(); i++) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 9, summaryFacts_.getRaw(i));
+    }
+    for (int i = 0; i < aliases_.size(); i++) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 10, aliases_.getRaw(i));
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -388,6 +603,34 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000004) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(6, getCreatedAt());
+    }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < labels_.size(); i++) {
+        dataSize += computeStringSizeNoTag(labels_.getRaw(i));
+      }
+      size += dataSize;
+      size += 1 * getLabelsList().size();
+    }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(8, getUpdatedAt());
+    }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < summaryFacts_.size(); i++) {
+        dataSize += computeStringSizeNoTag(summaryFacts_.getRaw(i));
+      }
+      size += dataSize;
+      size += 1 * getSummaryFactsList().size();
+    }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < aliases_.size(); i++) {
+        dataSize += computeStringSizeNoTag(aliases_.getRaw(i));
+      }
+      size += dataSize;
+      size += 1 * getAliasesList().size();
     }
     return size;
   }
@@ -434,6 +677,17 @@ private static final long serialVersionUID = 0L;
       if (!getCreatedAt()
           .equals(other.getCreatedAt())) return false;
     }
+    if (!getLabelsList()
+        .equals(other.getLabelsList())) return false;
+    if (hasUpdatedAt() != other.hasUpdatedAt()) return false;
+    if (hasUpdatedAt()) {
+      if (!getUpdatedAt()
+          .equals(other.getUpdatedAt())) return false;
+    }
+    if (!getSummaryFactsList()
+        .equals(other.getSummaryFactsList())) return false;
+    if (!getAliasesList()
+        .equals(other.getAliasesList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -462,6 +716,22 @@ private static final long serialVersionUID = 0L;
     if (hasCreatedAt()) {
       hash = (37 * hash) + CREATED_AT_FIELD_NUMBER;
       hash = (53 * hash) + getCreatedAt().hashCode();
+    }
+    if (getLabelsCount() > 0) {
+      hash = (37 * hash) + LABELS_FIELD_NUMBER;
+      hash = (53 * hash) + getLabelsList().hashCode();
+    }
+    if (hasUpdatedAt()) {
+      hash = (37 * hash) + UPDATED_AT_FIELD_NUMBER;
+      hash = (53 * hash) + getUpdatedAt().hashCode();
+    }
+    if (getSummaryFactsCount() > 0) {
+      hash = (37 * hash) + SUMMARY_FACTS_FIELD_NUMBER;
+      hash = (53 * hash) + getSummaryFactsList().hashCode();
+    }
+    if (getAliasesCount() > 0) {
+      hash = (37 * hash) + ALIASES_FIELD_NUMBER;
+      hash = (53 * hash) + getAliasesList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -599,6 +869,7 @@ private static final long serialVersionUID = 0L;
               .alwaysUseFieldBuilders) {
         internalGetAttributesFieldBuilder();
         internalGetCreatedAtFieldBuilder();
+        internalGetUpdatedAtFieldBuilder();
       }
     }
     @java.lang.Override
@@ -619,6 +890,17 @@ private static final long serialVersionUID = 0L;
         createdAtBuilder_.dispose();
         createdAtBuilder_ = null;
       }
+      labels_ =
+          com.google.protobuf.LazyStringArrayList.emptyList();
+      updatedAt_ = null;
+      if (updatedAtBuilder_ != null) {
+        updatedAtBuilder_.dispose();
+        updatedAtBuilder_ = null;
+      }
+      summaryFacts_ =
+          com.google.protobuf.LazyStringArrayList.emptyList();
+      aliases_ =
+          com.google.protobuf.LazyStringArrayList.emptyList();
       return this;
     }
 
@@ -678,6 +960,24 @@ private static final long serialVersionUID = 0L;
             : createdAtBuilder_.build();
         to_bitField0_ |= 0x00000004;
       }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        labels_.makeImmutable();
+        result.labels_ = labels_;
+      }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.updatedAt_ = updatedAtBuilder_ == null
+            ? updatedAt_
+            : updatedAtBuilder_.build();
+        to_bitField0_ |= 0x00000008;
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        summaryFacts_.makeImmutable();
+        result.summaryFacts_ = summaryFacts_;
+      }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        aliases_.makeImmutable();
+        result.aliases_ = aliases_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -718,6 +1018,39 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasCreatedAt()) {
         mergeCreatedAt(other.getCreatedAt());
+      }
+      if (!other.labels_.isEmpty()) {
+        if (labels_.isEmpty()) {
+          labels_ = other.labels_;
+          bitField0_ |= 0x00000040;
+        } else {
+          ensureLabelsIsMutable();
+          labels_.addAll(other.labels_);
+        }
+        onChanged();
+      }
+      if (other.hasUpdatedAt()) {
+        mergeUpdatedAt(other.getUpdatedAt());
+      }
+      if (!other.summaryFacts_.isEmpty()) {
+        if (summaryFacts_.isEmpty()) {
+          summaryFacts_ = other.summaryFacts_;
+          bitField0_ |= 0x00000100;
+        } else {
+          ensureSummaryFactsIsMutable();
+          summaryFacts_.addAll(other.summaryFacts_);
+        }
+        onChanged();
+      }
+      if (!other.aliases_.isEmpty()) {
+        if (aliases_.isEmpty()) {
+          aliases_ = other.aliases_;
+          bitField0_ |= 0x00000200;
+        } else {
+          ensureAliasesIsMutable();
+          aliases_.addAll(other.aliases_);
+        }
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -777,6 +1110,28 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000020;
               break;
             } // case 50
+            case 58: {
+              ensureLabelsIsMutable();
+              labels_.add(input.readStringRequireUtf8());
+              break;
+            } // case 58
+            case 66: {
+              input.readMessage(
+                  internalGetUpdatedAtFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 66
+            case 74: {
+              ensureSummaryFactsIsMutable();
+              summaryFacts_.add(input.readStringRequireUtf8());
+              break;
+            } // case 74
+            case 82: {
+              ensureAliasesIsMutable();
+              aliases_.add(input.readStringRequireUtf8());
+              break;
+            } // case 82
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1481,6 +1836,602 @@ private static final long serialVersionUID = 0L;
         createdAt_ = null;
       }
       return createdAtBuilder_;
+    }
+
+    private com.google.protobuf.LazyStringArrayList labels_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    private void ensureLabelsIsMutable() {
+      if (!labels_.isModifiable()) {
+        labels_ = new com.google.protobuf.LazyStringArrayList(labels_);
+      }
+      bitField0_ |= 0x00000040;
+    }
+    /**
+     * <pre>
+     * Its types, such as Person; `Entity` alone where none is known.
+     * </pre>
+     *
+     * <code>repeated string labels = 7 [json_name = "labels"];</code>
+     * @return A list containing the labels.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getLabelsList() {
+      labels_.makeImmutable();
+      return labels_;
+    }
+    /**
+     * <pre>
+     * Its types, such as Person; `Entity` alone where none is known.
+     * </pre>
+     *
+     * <code>repeated string labels = 7 [json_name = "labels"];</code>
+     * @return The count of labels.
+     */
+    public int getLabelsCount() {
+      return labels_.size();
+    }
+    /**
+     * <pre>
+     * Its types, such as Person; `Entity` alone where none is known.
+     * </pre>
+     *
+     * <code>repeated string labels = 7 [json_name = "labels"];</code>
+     * @param index The index of the element to return.
+     * @return The labels at the given index.
+     */
+    public java.lang.String getLabels(int index) {
+      return labels_.get(index);
+    }
+    /**
+     * <pre>
+     * Its types, such as Person; `Entity` alone where none is known.
+     * </pre>
+     *
+     * <code>repeated string labels = 7 [json_name = "labels"];</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the labels at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getLabelsBytes(int index) {
+      return labels_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * Its types, such as Person; `Entity` alone where none is known.
+     * </pre>
+     *
+     * <code>repeated string labels = 7 [json_name = "labels"];</code>
+     * @param index The index to set the value at.
+     * @param value The labels to set.
+     * @return This builder for chaining.
+     */
+    public Builder setLabels(
+        int index, java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      ensureLabelsIsMutable();
+      labels_.set(index, value);
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Its types, such as Person; `Entity` alone where none is known.
+     * </pre>
+     *
+     * <code>repeated string labels = 7 [json_name = "labels"];</code>
+     * @param value The labels to add.
+     * @return This builder for chaining.
+     */
+    public Builder addLabels(
+        java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      ensureLabelsIsMutable();
+      labels_.add(value);
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Its types, such as Person; `Entity` alone where none is known.
+     * </pre>
+     *
+     * <code>repeated string labels = 7 [json_name = "labels"];</code>
+     * @param values The labels to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllLabels(
+        java.lang.Iterable<java.lang.String> values) {
+      ensureLabelsIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, labels_);
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Its types, such as Person; `Entity` alone where none is known.
+     * </pre>
+     *
+     * <code>repeated string labels = 7 [json_name = "labels"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearLabels() {
+      labels_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+      bitField0_ = (bitField0_ & ~0x00000040);;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Its types, such as Person; `Entity` alone where none is known.
+     * </pre>
+     *
+     * <code>repeated string labels = 7 [json_name = "labels"];</code>
+     * @param value The bytes of the labels to add.
+     * @return This builder for chaining.
+     */
+    public Builder addLabelsBytes(
+        com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      checkByteStringIsUtf8(value);
+      ensureLabelsIsMutable();
+      labels_.add(value);
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.Timestamp updatedAt_;
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> updatedAtBuilder_;
+    /**
+     * <pre>
+     * When it last changed.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_at = 8 [json_name = "updatedAt"];</code>
+     * @return Whether the updatedAt field is set.
+     */
+    public boolean hasUpdatedAt() {
+      return ((bitField0_ & 0x00000080) != 0);
+    }
+    /**
+     * <pre>
+     * When it last changed.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_at = 8 [json_name = "updatedAt"];</code>
+     * @return The updatedAt.
+     */
+    public com.google.protobuf.Timestamp getUpdatedAt() {
+      if (updatedAtBuilder_ == null) {
+        return updatedAt_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : updatedAt_;
+      } else {
+        return updatedAtBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * When it last changed.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_at = 8 [json_name = "updatedAt"];</code>
+     */
+    public Builder setUpdatedAt(com.google.protobuf.Timestamp value) {
+      if (updatedAtBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        updatedAt_ = value;
+      } else {
+        updatedAtBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When it last changed.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_at = 8 [json_name = "updatedAt"];</code>
+     */
+    public Builder setUpdatedAt(
+        com.google.protobuf.Timestamp.Builder builderForValue) {
+      if (updatedAtBuilder_ == null) {
+        updatedAt_ = builderForValue.build();
+      } else {
+        updatedAtBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When it last changed.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_at = 8 [json_name = "updatedAt"];</code>
+     */
+    public Builder mergeUpdatedAt(com.google.protobuf.Timestamp value) {
+      if (updatedAtBuilder_ == null) {
+        if (((bitField0_ & 0x00000080) != 0) &&
+          updatedAt_ != null &&
+          updatedAt_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
+          getUpdatedAtBuilder().mergeFrom(value);
+        } else {
+          updatedAt_ = value;
+        }
+      } else {
+        updatedAtBuilder_.mergeFrom(value);
+      }
+      if (updatedAt_ != null) {
+        bitField0_ |= 0x00000080;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * When it last changed.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_at = 8 [json_name = "updatedAt"];</code>
+     */
+    public Builder clearUpdatedAt() {
+      bitField0_ = (bitField0_ & ~0x00000080);
+      updatedAt_ = null;
+      if (updatedAtBuilder_ != null) {
+        updatedAtBuilder_.dispose();
+        updatedAtBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When it last changed.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_at = 8 [json_name = "updatedAt"];</code>
+     */
+    public com.google.protobuf.Timestamp.Builder getUpdatedAtBuilder() {
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return internalGetUpdatedAtFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * When it last changed.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_at = 8 [json_name = "updatedAt"];</code>
+     */
+    public com.google.protobuf.TimestampOrBuilder getUpdatedAtOrBuilder() {
+      if (updatedAtBuilder_ != null) {
+        return updatedAtBuilder_.getMessageOrBuilder();
+      } else {
+        return updatedAt_ == null ?
+            com.google.protobuf.Timestamp.getDefaultInstance() : updatedAt_;
+      }
+    }
+    /**
+     * <pre>
+     * When it last changed.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_at = 8 [json_name = "updatedAt"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> 
+        internalGetUpdatedAtFieldBuilder() {
+      if (updatedAtBuilder_ == null) {
+        updatedAtBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder>(
+                getUpdatedAt(),
+                getParentForChildren(),
+                isClean());
+        updatedAt_ = null;
+      }
+      return updatedAtBuilder_;
+    }
+
+    private com.google.protobuf.LazyStringArrayList summaryFacts_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    private void ensureSummaryFactsIsMutable() {
+      if (!summaryFacts_.isModifiable()) {
+        summaryFacts_ = new com.google.protobuf.LazyStringArrayList(summaryFacts_);
+      }
+      bitField0_ |= 0x00000100;
+    }
+    /**
+     * <pre>
+     * Facts that the summary was composed from.
+     * </pre>
+     *
+     * <code>repeated string summary_facts = 9 [json_name = "summaryFacts"];</code>
+     * @return A list containing the summaryFacts.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getSummaryFactsList() {
+      summaryFacts_.makeImmutable();
+      return summaryFacts_;
+    }
+    /**
+     * <pre>
+     * Facts that the summary was composed from.
+     * </pre>
+     *
+     * <code>repeated string summary_facts = 9 [json_name = "summaryFacts"];</code>
+     * @return The count of summaryFacts.
+     */
+    public int getSummaryFactsCount() {
+      return summaryFacts_.size();
+    }
+    /**
+     * <pre>
+     * Facts that the summary was composed from.
+     * </pre>
+     *
+     * <code>repeated string summary_facts = 9 [json_name = "summaryFacts"];</code>
+     * @param index The index of the element to return.
+     * @return The summaryFacts at the given index.
+     */
+    public java.lang.String getSummaryFacts(int index) {
+      return summaryFacts_.get(index);
+    }
+    /**
+     * <pre>
+     * Facts that the summary was composed from.
+     * </pre>
+     *
+     * <code>repeated string summary_facts = 9 [json_name = "summaryFacts"];</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the summaryFacts at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getSummaryFactsBytes(int index) {
+      return summaryFacts_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * Facts that the summary was composed from.
+     * </pre>
+     *
+     * <code>repeated string summary_facts = 9 [json_name = "summaryFacts"];</code>
+     * @param index The index to set the value at.
+     * @param value The summaryFacts to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSummaryFacts(
+        int index, java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      ensureSummaryFactsIsMutable();
+      summaryFacts_.set(index, value);
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Facts that the summary was composed from.
+     * </pre>
+     *
+     * <code>repeated string summary_facts = 9 [json_name = "summaryFacts"];</code>
+     * @param value The summaryFacts to add.
+     * @return This builder for chaining.
+     */
+    public Builder addSummaryFacts(
+        java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      ensureSummaryFactsIsMutable();
+      summaryFacts_.add(value);
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Facts that the summary was composed from.
+     * </pre>
+     *
+     * <code>repeated string summary_facts = 9 [json_name = "summaryFacts"];</code>
+     * @param values The summaryFacts to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllSummaryFacts(
+        java.lang.Iterable<java.lang.String> values) {
+      ensureSummaryFactsIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, summaryFacts_);
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Facts that the summary was composed from.
+     * </pre>
+     *
+     * <code>repeated string summary_facts = 9 [json_name = "summaryFacts"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearSummaryFacts() {
+      summaryFacts_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+      bitField0_ = (bitField0_ & ~0x00000100);;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Facts that the summary was composed from.
+     * </pre>
+     *
+     * <code>repeated string summary_facts = 9 [json_name = "summaryFacts"];</code>
+     * @param value The bytes of the summaryFacts to add.
+     * @return This builder for chaining.
+     */
+    public Builder addSummaryFactsBytes(
+        com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      checkByteStringIsUtf8(value);
+      ensureSummaryFactsIsMutable();
+      summaryFacts_.add(value);
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.LazyStringArrayList aliases_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    private void ensureAliasesIsMutable() {
+      if (!aliases_.isModifiable()) {
+        aliases_ = new com.google.protobuf.LazyStringArrayList(aliases_);
+      }
+      bitField0_ |= 0x00000200;
+    }
+    /**
+     * <pre>
+     * Other names that lead to it, normalised.
+     * </pre>
+     *
+     * <code>repeated string aliases = 10 [json_name = "aliases"];</code>
+     * @return A list containing the aliases.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getAliasesList() {
+      aliases_.makeImmutable();
+      return aliases_;
+    }
+    /**
+     * <pre>
+     * Other names that lead to it, normalised.
+     * </pre>
+     *
+     * <code>repeated string aliases = 10 [json_name = "aliases"];</code>
+     * @return The count of aliases.
+     */
+    public int getAliasesCount() {
+      return aliases_.size();
+    }
+    /**
+     * <pre>
+     * Other names that lead to it, normalised.
+     * </pre>
+     *
+     * <code>repeated string aliases = 10 [json_name = "aliases"];</code>
+     * @param index The index of the element to return.
+     * @return The aliases at the given index.
+     */
+    public java.lang.String getAliases(int index) {
+      return aliases_.get(index);
+    }
+    /**
+     * <pre>
+     * Other names that lead to it, normalised.
+     * </pre>
+     *
+     * <code>repeated string aliases = 10 [json_name = "aliases"];</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the aliases at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getAliasesBytes(int index) {
+      return aliases_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * Other names that lead to it, normalised.
+     * </pre>
+     *
+     * <code>repeated string aliases = 10 [json_name = "aliases"];</code>
+     * @param index The index to set the value at.
+     * @param value The aliases to set.
+     * @return This builder for chaining.
+     */
+    public Builder setAliases(
+        int index, java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      ensureAliasesIsMutable();
+      aliases_.set(index, value);
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Other names that lead to it, normalised.
+     * </pre>
+     *
+     * <code>repeated string aliases = 10 [json_name = "aliases"];</code>
+     * @param value The aliases to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAliases(
+        java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      ensureAliasesIsMutable();
+      aliases_.add(value);
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Other names that lead to it, normalised.
+     * </pre>
+     *
+     * <code>repeated string aliases = 10 [json_name = "aliases"];</code>
+     * @param values The aliases to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllAliases(
+        java.lang.Iterable<java.lang.String> values) {
+      ensureAliasesIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, aliases_);
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Other names that lead to it, normalised.
+     * </pre>
+     *
+     * <code>repeated string aliases = 10 [json_name = "aliases"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearAliases() {
+      aliases_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+      bitField0_ = (bitField0_ & ~0x00000200);;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Other names that lead to it, normalised.
+     * </pre>
+     *
+     * <code>repeated string aliases = 10 [json_name = "aliases"];</code>
+     * @param value The bytes of the aliases to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAliasesBytes(
+        com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      checkByteStringIsUtf8(value);
+      ensureAliasesIsMutable();
+      aliases_.add(value);
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:kgsvc.v1.EntityNode)

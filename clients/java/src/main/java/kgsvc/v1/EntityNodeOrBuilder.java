@@ -152,4 +152,154 @@ public interface EntityNodeOrBuilder extends
    * <code>.google.protobuf.Timestamp created_at = 6 [json_name = "createdAt"];</code>
    */
   com.google.protobuf.TimestampOrBuilder getCreatedAtOrBuilder();
+
+  /**
+   * <pre>
+   * Its types, such as Person; `Entity` alone where none is known.
+   * </pre>
+   *
+   * <code>repeated string labels = 7 [json_name = "labels"];</code>
+   * @return A list containing the labels.
+   */
+  java.util.List<java.lang.String>
+      getLabelsList();
+  /**
+   * <pre>
+   * Its types, such as Person; `Entity` alone where none is known.
+   * </pre>
+   *
+   * <code>repeated string labels = 7 [json_name = "labels"];</code>
+   * @return The count of labels.
+   */
+  int getLabelsCount();
+  /**
+   * <pre>
+   * Its types, such as Person; `Entity` alone where none is known.
+   * </pre>
+   *
+   * <code>repeated string labels = 7 [json_name = "labels"];</code>
+   * @param index The index of the element to return.
+   * @return The labels at the given index.
+   */
+  java.lang.String getLabels(int index);
+  /**
+   * <pre>
+   * Its types, such as Person; `Entity` alone where none is known.
+   * </pre>
+   *
+   * <code>repeated string labels = 7 [json_name = "labels"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the labels at the given index.
+   */
+  com.google.protobuf.ByteString
+      getLabelsBytes(int index);
+
+  /**
+   * <pre>
+   * When it last changed.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_at = 8 [json_name = "updatedAt"];</code>
+   * @return Whether the updatedAt field is set.
+   */
+  boolean hasUpdatedAt();
+  /**
+   * <pre>
+   * When it last changed.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_at = 8 [json_name = "updatedAt"];</code>
+   * @return The updatedAt.
+   */
+  com.google.protobuf.Timestamp getUpdatedAt();
+  /**
+   * <pre>
+   * When it last changed.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_at = 8 [json_name = "updatedAt"];</code>
+   */
+  com.google.protobuf.TimestampOrBuilder getUpdatedAtOrBuilder();
+
+  /**
+   * <pre>
+   * Facts that the summary was composed from.
+   * </pre>
+   *
+   * <code>repeated string summary_facts = 9 [json_name = "summaryFacts"];</code>
+   * @return A list containing the summaryFacts.
+   */
+  java.util.List<java.lang.String>
+      getSummaryFactsList();
+  /**
+   * <pre>
+   * Facts that the summary was composed from.
+   * </pre>
+   *
+   * <code>repeated string summary_facts = 9 [json_name = "summaryFacts"];</code>
+   * @return The count of summaryFacts.
+   */
+  int getSummaryFactsCount();
+  /**
+   * <pre>
+   * Facts that the summary was composed from.
+   * </pre>
+   *
+   * <code>repeated string summary_facts = 9 [json_name = "summaryFacts"];</code>
+   * @param index The index of the element to return.
+   * @return The summaryFacts at the given index.
+   */
+  java.lang.String getSummaryFacts(int index);
+  /**
+   * <pre>
+   * Facts that the summary was composed from.
+   * </pre>
+   *
+   * <code>repeated string summary_facts = 9 [json_name = "summaryFacts"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the summaryFacts at the given index.
+   */
+  com.google.protobuf.ByteString
+      getSummaryFactsBytes(int index);
+
+  /**
+   * <pre>
+   * Other names that lead to it, normalised.
+   * </pre>
+   *
+   * <code>repeated string aliases = 10 [json_name = "aliases"];</code>
+   * @return A list containing the aliases.
+   */
+  java.util.List<java.lang.String>
+      getAliasesList();
+  /**
+   * <pre>
+   * Other names that lead to it, normalised.
+   * </pre>
+   *
+   * <code>repeated string aliases = 10 [json_name = "aliases"];</code>
+   * @return The count of aliases.
+   */
+  int getAliasesCount();
+  /**
+   * <pre>
+   * Other names that lead to it, normalised.
+   * </pre>
+   *
+   * <code>repeated string aliases = 10 [json_name = "aliases"];</code>
+   * @param index The index of the element to return.
+   * @return The aliases at the given index.
+   */
+  java.lang.String getAliases(int index);
+  /**
+   * <pre>
+   * Other names that lead to it, normalised.
+   * </pre>
+   *
+   * <code>repeated string aliases = 10 [json_name = "aliases"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the aliases at the given index.
+   */
+  com.google.protobuf.ByteString
+      getAliasesBytes(int index);
 }

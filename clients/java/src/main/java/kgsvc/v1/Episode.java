@@ -38,6 +38,9 @@ private static final long serialVersionUID = 0L;
     body_ = "";
     source_ = 0;
     sourceDescription_ = "";
+    sourceUrl_ = "";
+    entityEdges_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -366,7 +369,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object sourceDescription_ = "";
   /**
    * <pre>
-   * Where it comes from.
+   * Where it comes from; ends in `source_url: &lt;address&gt;` where an address was given.
    * </pre>
    *
    * <code>optional string source_description = 8 [json_name = "sourceDescription"];</code>
@@ -378,7 +381,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it comes from.
+   * Where it comes from; ends in `source_url: &lt;address&gt;` where an address was given.
    * </pre>
    *
    * <code>optional string source_description = 8 [json_name = "sourceDescription"];</code>
@@ -399,7 +402,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it comes from.
+   * Where it comes from; ends in `source_url: &lt;address&gt;` where an address was given.
    * </pre>
    *
    * <code>optional string source_description = 8 [json_name = "sourceDescription"];</code>
@@ -418,6 +421,118 @@ private static final long serialVersionUID = 0L;
     } else {
       return (com.google.protobuf.ByteString) ref;
     }
+  }
+
+  public static final int SOURCE_URL_FIELD_NUMBER = 9;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object sourceUrl_ = "";
+  /**
+   * <pre>
+   * Address of the original, read from source_description.
+   * </pre>
+   *
+   * <code>optional string source_url = 9 [json_name = "sourceUrl"];</code>
+   * @return Whether the sourceUrl field is set.
+   */
+  @java.lang.Override
+  public boolean hasSourceUrl() {
+    return ((bitField0_ & 0x00000010) != 0);
+  }
+  /**
+   * <pre>
+   * Address of the original, read from source_description.
+   * </pre>
+   *
+   * <code>optional string source_url = 9 [json_name = "sourceUrl"];</code>
+   * @return The sourceUrl.
+   */
+  @java.lang.Override
+  public java.lang.String getSourceUrl() {
+    java.lang.Object ref = sourceUrl_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      sourceUrl_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Address of the original, read from source_description.
+   * </pre>
+   *
+   * <code>optional string source_url = 9 [json_name = "sourceUrl"];</code>
+   * @return The bytes for sourceUrl.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getSourceUrlBytes() {
+    java.lang.Object ref = sourceUrl_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      sourceUrl_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int ENTITY_EDGES_FIELD_NUMBER = 10;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringArrayList entityEdges_ =
+      com.google.protobuf.LazyStringArrayList.emptyList();
+  /**
+   * <pre>
+   * Facts that it tells; in listings and in GetEntityNode.
+   * </pre>
+   *
+   * <code>repeated string entity_edges = 10 [json_name = "entityEdges"];</code>
+   * @return A list containing the entityEdges.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getEntityEdgesList() {
+    return entityEdges_;
+  }
+  /**
+   * <pre>
+   * Facts that it tells; in listings and in GetEntityNode.
+   * </pre>
+   *
+   * <code>repeated string entity_edges = 10 [json_name = "entityEdges"];</code>
+   * @return The count of entityEdges.
+   */
+  public int getEntityEdgesCount() {
+    return entityEdges_.size();
+  }
+  /**
+   * <pre>
+   * Facts that it tells; in listings and in GetEntityNode.
+   * </pre>
+   *
+   * <code>repeated string entity_edges = 10 [json_name = "entityEdges"];</code>
+   * @param index The index of the element to return.
+   * @return The entityEdges at the given index.
+   */
+  public java.lang.String getEntityEdges(int index) {
+    return entityEdges_.get(index);
+  }
+  /**
+   * <pre>
+   * Facts that it tells; in listings and in GetEntityNode.
+   * </pre>
+   *
+   * <code>repeated string entity_edges = 10 [json_name = "entityEdges"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the entityEdges at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getEntityEdgesBytes(int index) {
+    return entityEdges_.getByteString(index);
   }
 
   private byte memoizedIsInitialized = -1;
@@ -458,6 +573,12 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000008) != 0)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 8, sourceDescription_);
     }
+    if (((bitField0_ & 0x00000010) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 9, sourceUrl_);
+    }
+    for (int i = 0; i < entityEdges_.size(); i++) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 10, entityEdges_.getRaw(i));
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -488,6 +609,17 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000008) != 0)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(8, sourceDescription_);
+    }
+    if (((bitField0_ & 0x00000010) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(9, sourceUrl_);
+    }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < entityEdges_.size(); i++) {
+        dataSize += computeStringSizeNoTag(entityEdges_.getRaw(i));
+      }
+      size += dataSize;
+      size += 1 * getEntityEdgesList().size();
     }
     return size;
   }
@@ -540,6 +672,13 @@ private static final long serialVersionUID = 0L;
       if (!getSourceDescription()
           .equals(other.getSourceDescription())) return false;
     }
+    if (hasSourceUrl() != other.hasSourceUrl()) return false;
+    if (hasSourceUrl()) {
+      if (!getSourceUrl()
+          .equals(other.getSourceUrl())) return false;
+    }
+    if (!getEntityEdgesList()
+        .equals(other.getEntityEdgesList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -574,6 +713,14 @@ private static final long serialVersionUID = 0L;
     if (hasSourceDescription()) {
       hash = (37 * hash) + SOURCE_DESCRIPTION_FIELD_NUMBER;
       hash = (53 * hash) + getSourceDescription().hashCode();
+    }
+    if (hasSourceUrl()) {
+      hash = (37 * hash) + SOURCE_URL_FIELD_NUMBER;
+      hash = (53 * hash) + getSourceUrl().hashCode();
+    }
+    if (getEntityEdgesCount() > 0) {
+      hash = (37 * hash) + ENTITY_EDGES_FIELD_NUMBER;
+      hash = (53 * hash) + getEntityEdgesList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -733,6 +880,9 @@ private static final long serialVersionUID = 0L;
         createdAtBuilder_ = null;
       }
       sourceDescription_ = "";
+      sourceUrl_ = "";
+      entityEdges_ =
+          com.google.protobuf.LazyStringArrayList.emptyList();
       return this;
     }
 
@@ -799,6 +949,14 @@ private static final long serialVersionUID = 0L;
         result.sourceDescription_ = sourceDescription_;
         to_bitField0_ |= 0x00000008;
       }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.sourceUrl_ = sourceUrl_;
+        to_bitField0_ |= 0x00000010;
+      }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        entityEdges_.makeImmutable();
+        result.entityEdges_ = entityEdges_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -846,6 +1004,21 @@ private static final long serialVersionUID = 0L;
       if (other.hasSourceDescription()) {
         sourceDescription_ = other.sourceDescription_;
         bitField0_ |= 0x00000080;
+        onChanged();
+      }
+      if (other.hasSourceUrl()) {
+        sourceUrl_ = other.sourceUrl_;
+        bitField0_ |= 0x00000100;
+        onChanged();
+      }
+      if (!other.entityEdges_.isEmpty()) {
+        if (entityEdges_.isEmpty()) {
+          entityEdges_ = other.entityEdges_;
+          bitField0_ |= 0x00000200;
+        } else {
+          ensureEntityEdgesIsMutable();
+          entityEdges_.addAll(other.entityEdges_);
+        }
         onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
@@ -916,6 +1089,16 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000080;
               break;
             } // case 66
+            case 74: {
+              sourceUrl_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 74
+            case 82: {
+              ensureEntityEdgesIsMutable();
+              entityEdges_.add(input.readStringRequireUtf8());
+              break;
+            } // case 82
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1697,7 +1880,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object sourceDescription_ = "";
     /**
      * <pre>
-     * Where it comes from.
+     * Where it comes from; ends in `source_url: &lt;address&gt;` where an address was given.
      * </pre>
      *
      * <code>optional string source_description = 8 [json_name = "sourceDescription"];</code>
@@ -1708,7 +1891,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it comes from.
+     * Where it comes from; ends in `source_url: &lt;address&gt;` where an address was given.
      * </pre>
      *
      * <code>optional string source_description = 8 [json_name = "sourceDescription"];</code>
@@ -1728,7 +1911,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it comes from.
+     * Where it comes from; ends in `source_url: &lt;address&gt;` where an address was given.
      * </pre>
      *
      * <code>optional string source_description = 8 [json_name = "sourceDescription"];</code>
@@ -1749,7 +1932,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it comes from.
+     * Where it comes from; ends in `source_url: &lt;address&gt;` where an address was given.
      * </pre>
      *
      * <code>optional string source_description = 8 [json_name = "sourceDescription"];</code>
@@ -1766,7 +1949,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it comes from.
+     * Where it comes from; ends in `source_url: &lt;address&gt;` where an address was given.
      * </pre>
      *
      * <code>optional string source_description = 8 [json_name = "sourceDescription"];</code>
@@ -1780,7 +1963,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it comes from.
+     * Where it comes from; ends in `source_url: &lt;address&gt;` where an address was given.
      * </pre>
      *
      * <code>optional string source_description = 8 [json_name = "sourceDescription"];</code>
@@ -1793,6 +1976,256 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       sourceDescription_ = value;
       bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object sourceUrl_ = "";
+    /**
+     * <pre>
+     * Address of the original, read from source_description.
+     * </pre>
+     *
+     * <code>optional string source_url = 9 [json_name = "sourceUrl"];</code>
+     * @return Whether the sourceUrl field is set.
+     */
+    public boolean hasSourceUrl() {
+      return ((bitField0_ & 0x00000100) != 0);
+    }
+    /**
+     * <pre>
+     * Address of the original, read from source_description.
+     * </pre>
+     *
+     * <code>optional string source_url = 9 [json_name = "sourceUrl"];</code>
+     * @return The sourceUrl.
+     */
+    public java.lang.String getSourceUrl() {
+      java.lang.Object ref = sourceUrl_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        sourceUrl_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Address of the original, read from source_description.
+     * </pre>
+     *
+     * <code>optional string source_url = 9 [json_name = "sourceUrl"];</code>
+     * @return The bytes for sourceUrl.
+     */
+    public com.google.protobuf.ByteString
+        getSourceUrlBytes() {
+      java.lang.Object ref = sourceUrl_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        sourceUrl_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Address of the original, read from source_description.
+     * </pre>
+     *
+     * <code>optional string source_url = 9 [json_name = "sourceUrl"];</code>
+     * @param value The sourceUrl to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSourceUrl(
+        java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      sourceUrl_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Address of the original, read from source_description.
+     * </pre>
+     *
+     * <code>optional string source_url = 9 [json_name = "sourceUrl"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearSourceUrl() {
+      sourceUrl_ = getDefaultInstance().getSourceUrl();
+      bitField0_ = (bitField0_ & ~0x00000100);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Address of the original, read from source_description.
+     * </pre>
+     *
+     * <code>optional string source_url = 9 [json_name = "sourceUrl"];</code>
+     * @param value The bytes for sourceUrl to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSourceUrlBytes(
+        com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      checkByteStringIsUtf8(value);
+      sourceUrl_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.LazyStringArrayList entityEdges_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    private void ensureEntityEdgesIsMutable() {
+      if (!entityEdges_.isModifiable()) {
+        entityEdges_ = new com.google.protobuf.LazyStringArrayList(entityEdges_);
+      }
+      bitField0_ |= 0x00000200;
+    }
+    /**
+     * <pre>
+     * Facts that it tells; in listings and in GetEntityNode.
+     * </pre>
+     *
+     * <code>repeated string entity_edges = 10 [json_name = "entityEdges"];</code>
+     * @return A list containing the entityEdges.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getEntityEdgesList() {
+      entityEdges_.makeImmutable();
+      return entityEdges_;
+    }
+    /**
+     * <pre>
+     * Facts that it tells; in listings and in GetEntityNode.
+     * </pre>
+     *
+     * <code>repeated string entity_edges = 10 [json_name = "entityEdges"];</code>
+     * @return The count of entityEdges.
+     */
+    public int getEntityEdgesCount() {
+      return entityEdges_.size();
+    }
+    /**
+     * <pre>
+     * Facts that it tells; in listings and in GetEntityNode.
+     * </pre>
+     *
+     * <code>repeated string entity_edges = 10 [json_name = "entityEdges"];</code>
+     * @param index The index of the element to return.
+     * @return The entityEdges at the given index.
+     */
+    public java.lang.String getEntityEdges(int index) {
+      return entityEdges_.get(index);
+    }
+    /**
+     * <pre>
+     * Facts that it tells; in listings and in GetEntityNode.
+     * </pre>
+     *
+     * <code>repeated string entity_edges = 10 [json_name = "entityEdges"];</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the entityEdges at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getEntityEdgesBytes(int index) {
+      return entityEdges_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * Facts that it tells; in listings and in GetEntityNode.
+     * </pre>
+     *
+     * <code>repeated string entity_edges = 10 [json_name = "entityEdges"];</code>
+     * @param index The index to set the value at.
+     * @param value The entityEdges to set.
+     * @return This builder for chaining.
+     */
+    public Builder setEntityEdges(
+        int index, java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      ensureEntityEdgesIsMutable();
+      entityEdges_.set(index, value);
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Facts that it tells; in listings and in GetEntityNode.
+     * </pre>
+     *
+     * <code>repeated string entity_edges = 10 [json_name = "entityEdges"];</code>
+     * @param value The entityEdges to add.
+     * @return This builder for chaining.
+     */
+    public Builder addEntityEdges(
+        java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      ensureEntityEdgesIsMutable();
+      entityEdges_.add(value);
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Facts that it tells; in listings and in GetEntityNode.
+     * </pre>
+     *
+     * <code>repeated string entity_edges = 10 [json_name = "entityEdges"];</code>
+     * @param values The entityEdges to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllEntityEdges(
+        java.lang.Iterable<java.lang.String> values) {
+      ensureEntityEdgesIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, entityEdges_);
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Facts that it tells; in listings and in GetEntityNode.
+     * </pre>
+     *
+     * <code>repeated string entity_edges = 10 [json_name = "entityEdges"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearEntityEdges() {
+      entityEdges_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+      bitField0_ = (bitField0_ & ~0x00000200);;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Facts that it tells; in listings and in GetEntityNode.
+     * </pre>
+     *
+     * <code>repeated string entity_edges = 10 [json_name = "entityEdges"];</code>
+     * @param value The bytes of the entityEdges to add.
+     * @return This builder for chaining.
+     */
+    public Builder addEntityEdgesBytes(
+        com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      checkByteStringIsUtf8(value);
+      ensureEntityEdgesIsMutable();
+      entityEdges_.add(value);
+      bitField0_ |= 0x00000200;
       onChanged();
       return this;
     }

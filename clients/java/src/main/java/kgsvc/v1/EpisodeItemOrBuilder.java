@@ -162,4 +162,77 @@ public interface EpisodeItemOrBuilder extends
    */
   com.google.protobuf.ByteString
       getSourceDescriptionBytes();
+
+  /**
+   * <pre>
+   * http or https address of the original; kept at the end of source_description; both together at most 4,096
+   * characters.
+   * </pre>
+   *
+   * <code>optional string source_url = 7 [json_name = "sourceUrl"];</code>
+   * @return Whether the sourceUrl field is set.
+   */
+  boolean hasSourceUrl();
+  /**
+   * <pre>
+   * http or https address of the original; kept at the end of source_description; both together at most 4,096
+   * characters.
+   * </pre>
+   *
+   * <code>optional string source_url = 7 [json_name = "sourceUrl"];</code>
+   * @return The sourceUrl.
+   */
+  java.lang.String getSourceUrl();
+  /**
+   * <pre>
+   * http or https address of the original; kept at the end of source_description; both together at most 4,096
+   * characters.
+   * </pre>
+   *
+   * <code>optional string source_url = 7 [json_name = "sourceUrl"];</code>
+   * @return The bytes for sourceUrl.
+   */
+  com.google.protobuf.ByteString
+      getSourceUrlBytes();
+
+  /**
+   * <pre>
+   * Episodes of the group that extraction is shown as context instead of the latest ones; at most 50.
+   * </pre>
+   *
+   * <code>repeated string previous_episode_uuids = 8 [json_name = "previousEpisodeUuids"];</code>
+   * @return A list containing the previousEpisodeUuids.
+   */
+  java.util.List<java.lang.String>
+      getPreviousEpisodeUuidsList();
+  /**
+   * <pre>
+   * Episodes of the group that extraction is shown as context instead of the latest ones; at most 50.
+   * </pre>
+   *
+   * <code>repeated string previous_episode_uuids = 8 [json_name = "previousEpisodeUuids"];</code>
+   * @return The count of previousEpisodeUuids.
+   */
+  int getPreviousEpisodeUuidsCount();
+  /**
+   * <pre>
+   * Episodes of the group that extraction is shown as context instead of the latest ones; at most 50.
+   * </pre>
+   *
+   * <code>repeated string previous_episode_uuids = 8 [json_name = "previousEpisodeUuids"];</code>
+   * @param index The index of the element to return.
+   * @return The previousEpisodeUuids at the given index.
+   */
+  java.lang.String getPreviousEpisodeUuids(int index);
+  /**
+   * <pre>
+   * Episodes of the group that extraction is shown as context instead of the latest ones; at most 50.
+   * </pre>
+   *
+   * <code>repeated string previous_episode_uuids = 8 [json_name = "previousEpisodeUuids"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the previousEpisodeUuids at the given index.
+   */
+  com.google.protobuf.ByteString
+      getPreviousEpisodeUuidsBytes(int index);
 }

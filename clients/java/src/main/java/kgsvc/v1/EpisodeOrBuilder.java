@@ -174,7 +174,7 @@ public interface EpisodeOrBuilder extends
 
   /**
    * <pre>
-   * Where it comes from.
+   * Where it comes from; ends in `source_url: &lt;address&gt;` where an address was given.
    * </pre>
    *
    * <code>optional string source_description = 8 [json_name = "sourceDescription"];</code>
@@ -183,7 +183,7 @@ public interface EpisodeOrBuilder extends
   boolean hasSourceDescription();
   /**
    * <pre>
-   * Where it comes from.
+   * Where it comes from; ends in `source_url: &lt;address&gt;` where an address was given.
    * </pre>
    *
    * <code>optional string source_description = 8 [json_name = "sourceDescription"];</code>
@@ -192,7 +192,7 @@ public interface EpisodeOrBuilder extends
   java.lang.String getSourceDescription();
   /**
    * <pre>
-   * Where it comes from.
+   * Where it comes from; ends in `source_url: &lt;address&gt;` where an address was given.
    * </pre>
    *
    * <code>optional string source_description = 8 [json_name = "sourceDescription"];</code>
@@ -200,4 +200,74 @@ public interface EpisodeOrBuilder extends
    */
   com.google.protobuf.ByteString
       getSourceDescriptionBytes();
+
+  /**
+   * <pre>
+   * Address of the original, read from source_description.
+   * </pre>
+   *
+   * <code>optional string source_url = 9 [json_name = "sourceUrl"];</code>
+   * @return Whether the sourceUrl field is set.
+   */
+  boolean hasSourceUrl();
+  /**
+   * <pre>
+   * Address of the original, read from source_description.
+   * </pre>
+   *
+   * <code>optional string source_url = 9 [json_name = "sourceUrl"];</code>
+   * @return The sourceUrl.
+   */
+  java.lang.String getSourceUrl();
+  /**
+   * <pre>
+   * Address of the original, read from source_description.
+   * </pre>
+   *
+   * <code>optional string source_url = 9 [json_name = "sourceUrl"];</code>
+   * @return The bytes for sourceUrl.
+   */
+  com.google.protobuf.ByteString
+      getSourceUrlBytes();
+
+  /**
+   * <pre>
+   * Facts that it tells; in listings and in GetEntityNode.
+   * </pre>
+   *
+   * <code>repeated string entity_edges = 10 [json_name = "entityEdges"];</code>
+   * @return A list containing the entityEdges.
+   */
+  java.util.List<java.lang.String>
+      getEntityEdgesList();
+  /**
+   * <pre>
+   * Facts that it tells; in listings and in GetEntityNode.
+   * </pre>
+   *
+   * <code>repeated string entity_edges = 10 [json_name = "entityEdges"];</code>
+   * @return The count of entityEdges.
+   */
+  int getEntityEdgesCount();
+  /**
+   * <pre>
+   * Facts that it tells; in listings and in GetEntityNode.
+   * </pre>
+   *
+   * <code>repeated string entity_edges = 10 [json_name = "entityEdges"];</code>
+   * @param index The index of the element to return.
+   * @return The entityEdges at the given index.
+   */
+  java.lang.String getEntityEdges(int index);
+  /**
+   * <pre>
+   * Facts that it tells; in listings and in GetEntityNode.
+   * </pre>
+   *
+   * <code>repeated string entity_edges = 10 [json_name = "entityEdges"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the entityEdges at the given index.
+   */
+  com.google.protobuf.ByteString
+      getEntityEdgesBytes(int index);
 }

@@ -42,6 +42,13 @@ private static final long serialVersionUID = 0L;
     targetName_ = "";
     episodes_ =
         com.google.protobuf.LazyStringArrayList.emptyList();
+    citations_ = java.util.Collections.emptyList();
+    originalFact_ = "";
+    updateReason_ = "";
+    previousUuid_ = "";
+    expiredReason_ = "";
+    expiredByFact_ = "";
+    expiredByEpisode_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -709,6 +716,497 @@ private static final long serialVersionUID = 0L;
     return score_;
   }
 
+  public static final int CITATIONS_FIELD_NUMBER = 16;
+  @SuppressWarnings("serial")
+  private java.util.List<kgsvc.v1.CitationInfo> citations_;
+  /**
+   * <pre>
+   * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<kgsvc.v1.CitationInfo> getCitationsList() {
+    return citations_;
+  }
+  /**
+   * <pre>
+   * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends kgsvc.v1.CitationInfoOrBuilder> 
+      getCitationsOrBuilderList() {
+    return citations_;
+  }
+  /**
+   * <pre>
+   * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+   */
+  @java.lang.Override
+  public int getCitationsCount() {
+    return citations_.size();
+  }
+  /**
+   * <pre>
+   * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+   */
+  @java.lang.Override
+  public kgsvc.v1.CitationInfo getCitations(int index) {
+    return citations_.get(index);
+  }
+  /**
+   * <pre>
+   * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+   */
+  @java.lang.Override
+  public kgsvc.v1.CitationInfoOrBuilder getCitationsOrBuilder(
+      int index) {
+    return citations_.get(index);
+  }
+
+  public static final int UPDATED_AT_FIELD_NUMBER = 17;
+  private com.google.protobuf.Timestamp updatedAt_;
+  /**
+   * <pre>
+   * When it was last replaced or joined by another episode; absent: never since it was written.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_at = 17 [json_name = "updatedAt"];</code>
+   * @return Whether the updatedAt field is set.
+   */
+  @java.lang.Override
+  public boolean hasUpdatedAt() {
+    return ((bitField0_ & 0x00000040) != 0);
+  }
+  /**
+   * <pre>
+   * When it was last replaced or joined by another episode; absent: never since it was written.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_at = 17 [json_name = "updatedAt"];</code>
+   * @return The updatedAt.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Timestamp getUpdatedAt() {
+    return updatedAt_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : updatedAt_;
+  }
+  /**
+   * <pre>
+   * When it was last replaced or joined by another episode; absent: never since it was written.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_at = 17 [json_name = "updatedAt"];</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.TimestampOrBuilder getUpdatedAtOrBuilder() {
+    return updatedAt_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : updatedAt_;
+  }
+
+  public static final int ORIGINAL_FACT_FIELD_NUMBER = 18;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object originalFact_ = "";
+  /**
+   * <pre>
+   * What the fact said before UpdateFact replaced it.
+   * </pre>
+   *
+   * <code>optional string original_fact = 18 [json_name = "originalFact"];</code>
+   * @return Whether the originalFact field is set.
+   */
+  @java.lang.Override
+  public boolean hasOriginalFact() {
+    return ((bitField0_ & 0x00000080) != 0);
+  }
+  /**
+   * <pre>
+   * What the fact said before UpdateFact replaced it.
+   * </pre>
+   *
+   * <code>optional string original_fact = 18 [json_name = "originalFact"];</code>
+   * @return The originalFact.
+   */
+  @java.lang.Override
+  public java.lang.String getOriginalFact() {
+    java.lang.Object ref = originalFact_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      originalFact_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * What the fact said before UpdateFact replaced it.
+   * </pre>
+   *
+   * <code>optional string original_fact = 18 [json_name = "originalFact"];</code>
+   * @return The bytes for originalFact.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getOriginalFactBytes() {
+    java.lang.Object ref = originalFact_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      originalFact_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int UPDATE_REASON_FIELD_NUMBER = 19;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object updateReason_ = "";
+  /**
+   * <pre>
+   * Why UpdateFact replaced it, as its caller said.
+   * </pre>
+   *
+   * <code>optional string update_reason = 19 [json_name = "updateReason"];</code>
+   * @return Whether the updateReason field is set.
+   */
+  @java.lang.Override
+  public boolean hasUpdateReason() {
+    return ((bitField0_ & 0x00000100) != 0);
+  }
+  /**
+   * <pre>
+   * Why UpdateFact replaced it, as its caller said.
+   * </pre>
+   *
+   * <code>optional string update_reason = 19 [json_name = "updateReason"];</code>
+   * @return The updateReason.
+   */
+  @java.lang.Override
+  public java.lang.String getUpdateReason() {
+    java.lang.Object ref = updateReason_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      updateReason_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Why UpdateFact replaced it, as its caller said.
+   * </pre>
+   *
+   * <code>optional string update_reason = 19 [json_name = "updateReason"];</code>
+   * @return The bytes for updateReason.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getUpdateReasonBytes() {
+    java.lang.Object ref = updateReason_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      updateReason_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int PREVIOUS_UUID_FIELD_NUMBER = 20;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object previousUuid_ = "";
+  /**
+   * <pre>
+   * The fact that this one replaced by UpdateFact.
+   * </pre>
+   *
+   * <code>optional string previous_uuid = 20 [json_name = "previousUuid"];</code>
+   * @return Whether the previousUuid field is set.
+   */
+  @java.lang.Override
+  public boolean hasPreviousUuid() {
+    return ((bitField0_ & 0x00000200) != 0);
+  }
+  /**
+   * <pre>
+   * The fact that this one replaced by UpdateFact.
+   * </pre>
+   *
+   * <code>optional string previous_uuid = 20 [json_name = "previousUuid"];</code>
+   * @return The previousUuid.
+   */
+  @java.lang.Override
+  public java.lang.String getPreviousUuid() {
+    java.lang.Object ref = previousUuid_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      previousUuid_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The fact that this one replaced by UpdateFact.
+   * </pre>
+   *
+   * <code>optional string previous_uuid = 20 [json_name = "previousUuid"];</code>
+   * @return The bytes for previousUuid.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getPreviousUuidBytes() {
+    java.lang.Object ref = previousUuid_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      previousUuid_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int ATTRIBUTES_FIELD_NUMBER = 21;
+  private com.google.protobuf.Struct attributes_;
+  /**
+   * <pre>
+   * Typed values of the fact, by the ontology.
+   * </pre>
+   *
+   * <code>.google.protobuf.Struct attributes = 21 [json_name = "attributes"];</code>
+   * @return Whether the attributes field is set.
+   */
+  @java.lang.Override
+  public boolean hasAttributes() {
+    return ((bitField0_ & 0x00000400) != 0);
+  }
+  /**
+   * <pre>
+   * Typed values of the fact, by the ontology.
+   * </pre>
+   *
+   * <code>.google.protobuf.Struct attributes = 21 [json_name = "attributes"];</code>
+   * @return The attributes.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Struct getAttributes() {
+    return attributes_ == null ? com.google.protobuf.Struct.getDefaultInstance() : attributes_;
+  }
+  /**
+   * <pre>
+   * Typed values of the fact, by the ontology.
+   * </pre>
+   *
+   * <code>.google.protobuf.Struct attributes = 21 [json_name = "attributes"];</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.StructOrBuilder getAttributesOrBuilder() {
+    return attributes_ == null ? com.google.protobuf.Struct.getDefaultInstance() : attributes_;
+  }
+
+  public static final int EXPIRED_REASON_FIELD_NUMBER = 22;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object expiredReason_ = "";
+  /**
+   * <pre>
+   * Why it is expired: superseded, retracted, updated or merged; absent: it is not.
+   * </pre>
+   *
+   * <code>optional string expired_reason = 22 [json_name = "expiredReason"];</code>
+   * @return Whether the expiredReason field is set.
+   */
+  @java.lang.Override
+  public boolean hasExpiredReason() {
+    return ((bitField0_ & 0x00000800) != 0);
+  }
+  /**
+   * <pre>
+   * Why it is expired: superseded, retracted, updated or merged; absent: it is not.
+   * </pre>
+   *
+   * <code>optional string expired_reason = 22 [json_name = "expiredReason"];</code>
+   * @return The expiredReason.
+   */
+  @java.lang.Override
+  public java.lang.String getExpiredReason() {
+    java.lang.Object ref = expiredReason_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      expiredReason_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Why it is expired: superseded, retracted, updated or merged; absent: it is not.
+   * </pre>
+   *
+   * <code>optional string expired_reason = 22 [json_name = "expiredReason"];</code>
+   * @return The bytes for expiredReason.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getExpiredReasonBytes() {
+    java.lang.Object ref = expiredReason_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      expiredReason_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int EXPIRED_BY_FACT_FIELD_NUMBER = 23;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object expiredByFact_ = "";
+  /**
+   * <pre>
+   * The fact that superseded or replaced it.
+   * </pre>
+   *
+   * <code>optional string expired_by_fact = 23 [json_name = "expiredByFact"];</code>
+   * @return Whether the expiredByFact field is set.
+   */
+  @java.lang.Override
+  public boolean hasExpiredByFact() {
+    return ((bitField0_ & 0x00001000) != 0);
+  }
+  /**
+   * <pre>
+   * The fact that superseded or replaced it.
+   * </pre>
+   *
+   * <code>optional string expired_by_fact = 23 [json_name = "expiredByFact"];</code>
+   * @return The expiredByFact.
+   */
+  @java.lang.Override
+  public java.lang.String getExpiredByFact() {
+    java.lang.Object ref = expiredByFact_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      expiredByFact_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The fact that superseded or replaced it.
+   * </pre>
+   *
+   * <code>optional string expired_by_fact = 23 [json_name = "expiredByFact"];</code>
+   * @return The bytes for expiredByFact.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getExpiredByFactBytes() {
+    java.lang.Object ref = expiredByFact_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      expiredByFact_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int EXPIRED_BY_EPISODE_FIELD_NUMBER = 24;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object expiredByEpisode_ = "";
+  /**
+   * <pre>
+   * The episode that told what superseded it.
+   * </pre>
+   *
+   * <code>optional string expired_by_episode = 24 [json_name = "expiredByEpisode"];</code>
+   * @return Whether the expiredByEpisode field is set.
+   */
+  @java.lang.Override
+  public boolean hasExpiredByEpisode() {
+    return ((bitField0_ & 0x00002000) != 0);
+  }
+  /**
+   * <pre>
+   * The episode that told what superseded it.
+   * </pre>
+   *
+   * <code>optional string expired_by_episode = 24 [json_name = "expiredByEpisode"];</code>
+   * @return The expiredByEpisode.
+   */
+  @java.lang.Override
+  public java.lang.String getExpiredByEpisode() {
+    java.lang.Object ref = expiredByEpisode_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      expiredByEpisode_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The episode that told what superseded it.
+   * </pre>
+   *
+   * <code>optional string expired_by_episode = 24 [json_name = "expiredByEpisode"];</code>
+   * @return The bytes for expiredByEpisode.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getExpiredByEpisodeBytes() {
+    java.lang.Object ref = expiredByEpisode_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      expiredByEpisode_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -767,6 +1265,33 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000020) != 0)) {
       output.writeDouble(15, score_);
+    }
+    for (int i = 0; i < citations_.size(); i++) {
+      output.writeMessage(16, citations_.get(i));
+    }
+    if (((bitField0_ & 0x00000040) != 0)) {
+      output.writeMessage(17, getUpdatedAt());
+    }
+    if (((bitField0_ & 0x00000080) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 18, originalFact_);
+    }
+    if (((bitField0_ & 0x00000100) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 19, updateReason_);
+    }
+    if (((bitField0_ & 0x00000200) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 20, previousUuid_);
+    }
+    if (((bitField0_ & 0x00000400) != 0)) {
+      output.writeMessage(21, getAttributes());
+    }
+    if (((bitField0_ & 0x00000800) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 22, expiredReason_);
+    }
+    if (((bitField0_ & 0x00001000) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 23, expiredByFact_);
+    }
+    if (((bitField0_ & 0x00002000) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 24, expiredByEpisode_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -827,6 +1352,41 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000020) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeDoubleSize(15, score_);
+    }
+
+        {
+          final int count = citations_.size();
+          for (int i = 0; i < count; i++) {
+            size += com.google.protobuf.CodedOutputStream
+              .computeMessageSizeNoTag(citations_.get(i));
+          }
+          size += 2 * count;
+        }
+    if (((bitField0_ & 0x00000040) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(17, getUpdatedAt());
+    }
+    if (((bitField0_ & 0x00000080) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(18, originalFact_);
+    }
+    if (((bitField0_ & 0x00000100) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(19, updateReason_);
+    }
+    if (((bitField0_ & 0x00000200) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(20, previousUuid_);
+    }
+    if (((bitField0_ & 0x00000400) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(21, getAttributes());
+    }
+    if (((bitField0_ & 0x00000800) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(22, expiredReason_);
+    }
+    if (((bitField0_ & 0x00001000) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(23, expiredByFact_);
+    }
+    if (((bitField0_ & 0x00002000) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(24, expiredByEpisode_);
     }
     return size;
   }
@@ -901,6 +1461,48 @@ private static final long serialVersionUID = 0L;
           != java.lang.Double.doubleToLongBits(
               other.getScore())) return false;
     }
+    if (!getCitationsList()
+        .equals(other.getCitationsList())) return false;
+    if (hasUpdatedAt() != other.hasUpdatedAt()) return false;
+    if (hasUpdatedAt()) {
+      if (!getUpdatedAt()
+          .equals(other.getUpdatedAt())) return false;
+    }
+    if (hasOriginalFact() != other.hasOriginalFact()) return false;
+    if (hasOriginalFact()) {
+      if (!getOriginalFact()
+          .equals(other.getOriginalFact())) return false;
+    }
+    if (hasUpdateReason() != other.hasUpdateReason()) return false;
+    if (hasUpdateReason()) {
+      if (!getUpdateReason()
+          .equals(other.getUpdateReason())) return false;
+    }
+    if (hasPreviousUuid() != other.hasPreviousUuid()) return false;
+    if (hasPreviousUuid()) {
+      if (!getPreviousUuid()
+          .equals(other.getPreviousUuid())) return false;
+    }
+    if (hasAttributes() != other.hasAttributes()) return false;
+    if (hasAttributes()) {
+      if (!getAttributes()
+          .equals(other.getAttributes())) return false;
+    }
+    if (hasExpiredReason() != other.hasExpiredReason()) return false;
+    if (hasExpiredReason()) {
+      if (!getExpiredReason()
+          .equals(other.getExpiredReason())) return false;
+    }
+    if (hasExpiredByFact() != other.hasExpiredByFact()) return false;
+    if (hasExpiredByFact()) {
+      if (!getExpiredByFact()
+          .equals(other.getExpiredByFact())) return false;
+    }
+    if (hasExpiredByEpisode() != other.hasExpiredByEpisode()) return false;
+    if (hasExpiredByEpisode()) {
+      if (!getExpiredByEpisode()
+          .equals(other.getExpiredByEpisode())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -956,6 +1558,42 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + SCORE_FIELD_NUMBER;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
           java.lang.Double.doubleToLongBits(getScore()));
+    }
+    if (getCitationsCount() > 0) {
+      hash = (37 * hash) + CITATIONS_FIELD_NUMBER;
+      hash = (53 * hash) + getCitationsList().hashCode();
+    }
+    if (hasUpdatedAt()) {
+      hash = (37 * hash) + UPDATED_AT_FIELD_NUMBER;
+      hash = (53 * hash) + getUpdatedAt().hashCode();
+    }
+    if (hasOriginalFact()) {
+      hash = (37 * hash) + ORIGINAL_FACT_FIELD_NUMBER;
+      hash = (53 * hash) + getOriginalFact().hashCode();
+    }
+    if (hasUpdateReason()) {
+      hash = (37 * hash) + UPDATE_REASON_FIELD_NUMBER;
+      hash = (53 * hash) + getUpdateReason().hashCode();
+    }
+    if (hasPreviousUuid()) {
+      hash = (37 * hash) + PREVIOUS_UUID_FIELD_NUMBER;
+      hash = (53 * hash) + getPreviousUuid().hashCode();
+    }
+    if (hasAttributes()) {
+      hash = (37 * hash) + ATTRIBUTES_FIELD_NUMBER;
+      hash = (53 * hash) + getAttributes().hashCode();
+    }
+    if (hasExpiredReason()) {
+      hash = (37 * hash) + EXPIRED_REASON_FIELD_NUMBER;
+      hash = (53 * hash) + getExpiredReason().hashCode();
+    }
+    if (hasExpiredByFact()) {
+      hash = (37 * hash) + EXPIRED_BY_FACT_FIELD_NUMBER;
+      hash = (53 * hash) + getExpiredByFact().hashCode();
+    }
+    if (hasExpiredByEpisode()) {
+      hash = (37 * hash) + EXPIRED_BY_EPISODE_FIELD_NUMBER;
+      hash = (53 * hash) + getExpiredByEpisode().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -1096,6 +1734,9 @@ private static final long serialVersionUID = 0L;
         internalGetCreatedAtFieldBuilder();
         internalGetExpiredAtFieldBuilder();
         internalGetReferenceTimeFieldBuilder();
+        internalGetCitationsFieldBuilder();
+        internalGetUpdatedAtFieldBuilder();
+        internalGetAttributesFieldBuilder();
       }
     }
     @java.lang.Override
@@ -1138,6 +1779,29 @@ private static final long serialVersionUID = 0L;
         referenceTimeBuilder_ = null;
       }
       score_ = 0D;
+      if (citationsBuilder_ == null) {
+        citations_ = java.util.Collections.emptyList();
+      } else {
+        citations_ = null;
+        citationsBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00008000);
+      updatedAt_ = null;
+      if (updatedAtBuilder_ != null) {
+        updatedAtBuilder_.dispose();
+        updatedAtBuilder_ = null;
+      }
+      originalFact_ = "";
+      updateReason_ = "";
+      previousUuid_ = "";
+      attributes_ = null;
+      if (attributesBuilder_ != null) {
+        attributesBuilder_.dispose();
+        attributesBuilder_ = null;
+      }
+      expiredReason_ = "";
+      expiredByFact_ = "";
+      expiredByEpisode_ = "";
       return this;
     }
 
@@ -1164,9 +1828,22 @@ private static final long serialVersionUID = 0L;
     @java.lang.Override
     public kgsvc.v1.FactResult buildPartial() {
       kgsvc.v1.FactResult result = new kgsvc.v1.FactResult(this);
+      buildPartialRepeatedFields(result);
       if (bitField0_ != 0) { buildPartial0(result); }
       onBuilt();
       return result;
+    }
+
+    private void buildPartialRepeatedFields(kgsvc.v1.FactResult result) {
+      if (citationsBuilder_ == null) {
+        if (((bitField0_ & 0x00008000) != 0)) {
+          citations_ = java.util.Collections.unmodifiableList(citations_);
+          bitField0_ = (bitField0_ & ~0x00008000);
+        }
+        result.citations_ = citations_;
+      } else {
+        result.citations_ = citationsBuilder_.build();
+      }
     }
 
     private void buildPartial0(kgsvc.v1.FactResult result) {
@@ -1233,6 +1910,42 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00004000) != 0)) {
         result.score_ = score_;
         to_bitField0_ |= 0x00000020;
+      }
+      if (((from_bitField0_ & 0x00010000) != 0)) {
+        result.updatedAt_ = updatedAtBuilder_ == null
+            ? updatedAt_
+            : updatedAtBuilder_.build();
+        to_bitField0_ |= 0x00000040;
+      }
+      if (((from_bitField0_ & 0x00020000) != 0)) {
+        result.originalFact_ = originalFact_;
+        to_bitField0_ |= 0x00000080;
+      }
+      if (((from_bitField0_ & 0x00040000) != 0)) {
+        result.updateReason_ = updateReason_;
+        to_bitField0_ |= 0x00000100;
+      }
+      if (((from_bitField0_ & 0x00080000) != 0)) {
+        result.previousUuid_ = previousUuid_;
+        to_bitField0_ |= 0x00000200;
+      }
+      if (((from_bitField0_ & 0x00100000) != 0)) {
+        result.attributes_ = attributesBuilder_ == null
+            ? attributes_
+            : attributesBuilder_.build();
+        to_bitField0_ |= 0x00000400;
+      }
+      if (((from_bitField0_ & 0x00200000) != 0)) {
+        result.expiredReason_ = expiredReason_;
+        to_bitField0_ |= 0x00000800;
+      }
+      if (((from_bitField0_ & 0x00400000) != 0)) {
+        result.expiredByFact_ = expiredByFact_;
+        to_bitField0_ |= 0x00001000;
+      }
+      if (((from_bitField0_ & 0x00800000) != 0)) {
+        result.expiredByEpisode_ = expiredByEpisode_;
+        to_bitField0_ |= 0x00002000;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1316,6 +2029,68 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasScore()) {
         setScore(other.getScore());
+      }
+      if (citationsBuilder_ == null) {
+        if (!other.citations_.isEmpty()) {
+          if (citations_.isEmpty()) {
+            citations_ = other.citations_;
+            bitField0_ = (bitField0_ & ~0x00008000);
+          } else {
+            ensureCitationsIsMutable();
+            citations_.addAll(other.citations_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.citations_.isEmpty()) {
+          if (citationsBuilder_.isEmpty()) {
+            citationsBuilder_.dispose();
+            citationsBuilder_ = null;
+            citations_ = other.citations_;
+            bitField0_ = (bitField0_ & ~0x00008000);
+            citationsBuilder_ = 
+              com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
+                 internalGetCitationsFieldBuilder() : null;
+          } else {
+            citationsBuilder_.addAllMessages(other.citations_);
+          }
+        }
+      }
+      if (other.hasUpdatedAt()) {
+        mergeUpdatedAt(other.getUpdatedAt());
+      }
+      if (other.hasOriginalFact()) {
+        originalFact_ = other.originalFact_;
+        bitField0_ |= 0x00020000;
+        onChanged();
+      }
+      if (other.hasUpdateReason()) {
+        updateReason_ = other.updateReason_;
+        bitField0_ |= 0x00040000;
+        onChanged();
+      }
+      if (other.hasPreviousUuid()) {
+        previousUuid_ = other.previousUuid_;
+        bitField0_ |= 0x00080000;
+        onChanged();
+      }
+      if (other.hasAttributes()) {
+        mergeAttributes(other.getAttributes());
+      }
+      if (other.hasExpiredReason()) {
+        expiredReason_ = other.expiredReason_;
+        bitField0_ |= 0x00200000;
+        onChanged();
+      }
+      if (other.hasExpiredByFact()) {
+        expiredByFact_ = other.expiredByFact_;
+        bitField0_ |= 0x00400000;
+        onChanged();
+      }
+      if (other.hasExpiredByEpisode()) {
+        expiredByEpisode_ = other.expiredByEpisode_;
+        bitField0_ |= 0x00800000;
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1426,6 +2201,63 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00004000;
               break;
             } // case 121
+            case 130: {
+              kgsvc.v1.CitationInfo m =
+                  input.readMessage(
+                      kgsvc.v1.CitationInfo.parser(),
+                      extensionRegistry);
+              if (citationsBuilder_ == null) {
+                ensureCitationsIsMutable();
+                citations_.add(m);
+              } else {
+                citationsBuilder_.addMessage(m);
+              }
+              break;
+            } // case 130
+            case 138: {
+              input.readMessage(
+                  internalGetUpdatedAtFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00010000;
+              break;
+            } // case 138
+            case 146: {
+              originalFact_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00020000;
+              break;
+            } // case 146
+            case 154: {
+              updateReason_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00040000;
+              break;
+            } // case 154
+            case 162: {
+              previousUuid_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00080000;
+              break;
+            } // case 162
+            case 170: {
+              input.readMessage(
+                  internalGetAttributesFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00100000;
+              break;
+            } // case 170
+            case 178: {
+              expiredReason_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00200000;
+              break;
+            } // case 178
+            case 186: {
+              expiredByFact_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00400000;
+              break;
+            } // case 186
+            case 194: {
+              expiredByEpisode_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00800000;
+              break;
+            } // case 194
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3153,6 +3985,1240 @@ private static final long serialVersionUID = 0L;
     public Builder clearScore() {
       bitField0_ = (bitField0_ & ~0x00004000);
       score_ = 0D;
+      onChanged();
+      return this;
+    }
+
+    private java.util.List<kgsvc.v1.CitationInfo> citations_ =
+      java.util.Collections.emptyList();
+    private void ensureCitationsIsMutable() {
+      if (!((bitField0_ & 0x00008000) != 0)) {
+        citations_ = new java.util.ArrayList<kgsvc.v1.CitationInfo>(citations_);
+        bitField0_ |= 0x00008000;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilder<
+        kgsvc.v1.CitationInfo, kgsvc.v1.CitationInfo.Builder, kgsvc.v1.CitationInfoOrBuilder> citationsBuilder_;
+
+    /**
+     * <pre>
+     * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+     */
+    public java.util.List<kgsvc.v1.CitationInfo> getCitationsList() {
+      if (citationsBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(citations_);
+      } else {
+        return citationsBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+     */
+    public int getCitationsCount() {
+      if (citationsBuilder_ == null) {
+        return citations_.size();
+      } else {
+        return citationsBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+     */
+    public kgsvc.v1.CitationInfo getCitations(int index) {
+      if (citationsBuilder_ == null) {
+        return citations_.get(index);
+      } else {
+        return citationsBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+     */
+    public Builder setCitations(
+        int index, kgsvc.v1.CitationInfo value) {
+      if (citationsBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        ensureCitationsIsMutable();
+        citations_.set(index, value);
+        onChanged();
+      } else {
+        citationsBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+     */
+    public Builder setCitations(
+        int index, kgsvc.v1.CitationInfo.Builder builderForValue) {
+      if (citationsBuilder_ == null) {
+        ensureCitationsIsMutable();
+        citations_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        citationsBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+     */
+    public Builder addCitations(kgsvc.v1.CitationInfo value) {
+      if (citationsBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        ensureCitationsIsMutable();
+        citations_.add(value);
+        onChanged();
+      } else {
+        citationsBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+     */
+    public Builder addCitations(
+        int index, kgsvc.v1.CitationInfo value) {
+      if (citationsBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        ensureCitationsIsMutable();
+        citations_.add(index, value);
+        onChanged();
+      } else {
+        citationsBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+     */
+    public Builder addCitations(
+        kgsvc.v1.CitationInfo.Builder builderForValue) {
+      if (citationsBuilder_ == null) {
+        ensureCitationsIsMutable();
+        citations_.add(builderForValue.build());
+        onChanged();
+      } else {
+        citationsBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+     */
+    public Builder addCitations(
+        int index, kgsvc.v1.CitationInfo.Builder builderForValue) {
+      if (citationsBuilder_ == null) {
+        ensureCitationsIsMutable();
+        citations_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        citationsBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+     */
+    public Builder addAllCitations(
+        java.lang.Iterable<? extends kgsvc.v1.CitationInfo> values) {
+      if (citationsBuilder_ == null) {
+        ensureCitationsIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, citations_);
+        onChanged();
+      } else {
+        citationsBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+     */
+    public Builder clearCitations() {
+      if (citationsBuilder_ == null) {
+        citations_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00008000);
+        onChanged();
+      } else {
+        citationsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+     */
+    public Builder removeCitations(int index) {
+      if (citationsBuilder_ == null) {
+        ensureCitationsIsMutable();
+        citations_.remove(index);
+        onChanged();
+      } else {
+        citationsBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+     */
+    public kgsvc.v1.CitationInfo.Builder getCitationsBuilder(
+        int index) {
+      return internalGetCitationsFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+     */
+    public kgsvc.v1.CitationInfoOrBuilder getCitationsOrBuilder(
+        int index) {
+      if (citationsBuilder_ == null) {
+        return citations_.get(index);  } else {
+        return citationsBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+     */
+    public java.util.List<? extends kgsvc.v1.CitationInfoOrBuilder> 
+         getCitationsOrBuilderList() {
+      if (citationsBuilder_ != null) {
+        return citationsBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(citations_);
+      }
+    }
+    /**
+     * <pre>
+     * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+     */
+    public kgsvc.v1.CitationInfo.Builder addCitationsBuilder() {
+      return internalGetCitationsFieldBuilder().addBuilder(
+          kgsvc.v1.CitationInfo.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+     */
+    public kgsvc.v1.CitationInfo.Builder addCitationsBuilder(
+        int index) {
+      return internalGetCitationsFieldBuilder().addBuilder(
+          index, kgsvc.v1.CitationInfo.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+     */
+    public java.util.List<kgsvc.v1.CitationInfo.Builder> 
+         getCitationsBuilderList() {
+      return internalGetCitationsFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilder<
+        kgsvc.v1.CitationInfo, kgsvc.v1.CitationInfo.Builder, kgsvc.v1.CitationInfoOrBuilder> 
+        internalGetCitationsFieldBuilder() {
+      if (citationsBuilder_ == null) {
+        citationsBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
+            kgsvc.v1.CitationInfo, kgsvc.v1.CitationInfo.Builder, kgsvc.v1.CitationInfoOrBuilder>(
+                citations_,
+                ((bitField0_ & 0x00008000) != 0),
+                getParentForChildren(),
+                isClean());
+        citations_ = null;
+      }
+      return citationsBuilder_;
+    }
+
+    private com.google.protobuf.Timestamp updatedAt_;
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> updatedAtBuilder_;
+    /**
+     * <pre>
+     * When it was last replaced or joined by another episode; absent: never since it was written.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_at = 17 [json_name = "updatedAt"];</code>
+     * @return Whether the updatedAt field is set.
+     */
+    public boolean hasUpdatedAt() {
+      return ((bitField0_ & 0x00010000) != 0);
+    }
+    /**
+     * <pre>
+     * When it was last replaced or joined by another episode; absent: never since it was written.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_at = 17 [json_name = "updatedAt"];</code>
+     * @return The updatedAt.
+     */
+    public com.google.protobuf.Timestamp getUpdatedAt() {
+      if (updatedAtBuilder_ == null) {
+        return updatedAt_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : updatedAt_;
+      } else {
+        return updatedAtBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * When it was last replaced or joined by another episode; absent: never since it was written.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_at = 17 [json_name = "updatedAt"];</code>
+     */
+    public Builder setUpdatedAt(com.google.protobuf.Timestamp value) {
+      if (updatedAtBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        updatedAt_ = value;
+      } else {
+        updatedAtBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00010000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When it was last replaced or joined by another episode; absent: never since it was written.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_at = 17 [json_name = "updatedAt"];</code>
+     */
+    public Builder setUpdatedAt(
+        com.google.protobuf.Timestamp.Builder builderForValue) {
+      if (updatedAtBuilder_ == null) {
+        updatedAt_ = builderForValue.build();
+      } else {
+        updatedAtBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00010000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When it was last replaced or joined by another episode; absent: never since it was written.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_at = 17 [json_name = "updatedAt"];</code>
+     */
+    public Builder mergeUpdatedAt(com.google.protobuf.Timestamp value) {
+      if (updatedAtBuilder_ == null) {
+        if (((bitField0_ & 0x00010000) != 0) &&
+          updatedAt_ != null &&
+          updatedAt_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
+          getUpdatedAtBuilder().mergeFrom(value);
+        } else {
+          updatedAt_ = value;
+        }
+      } else {
+        updatedAtBuilder_.mergeFrom(value);
+      }
+      if (updatedAt_ != null) {
+        bitField0_ |= 0x00010000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * When it was last replaced or joined by another episode; absent: never since it was written.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_at = 17 [json_name = "updatedAt"];</code>
+     */
+    public Builder clearUpdatedAt() {
+      bitField0_ = (bitField0_ & ~0x00010000);
+      updatedAt_ = null;
+      if (updatedAtBuilder_ != null) {
+        updatedAtBuilder_.dispose();
+        updatedAtBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When it was last replaced or joined by another episode; absent: never since it was written.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_at = 17 [json_name = "updatedAt"];</code>
+     */
+    public com.google.protobuf.Timestamp.Builder getUpdatedAtBuilder() {
+      bitField0_ |= 0x00010000;
+      onChanged();
+      return internalGetUpdatedAtFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * When it was last replaced or joined by another episode; absent: never since it was written.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_at = 17 [json_name = "updatedAt"];</code>
+     */
+    public com.google.protobuf.TimestampOrBuilder getUpdatedAtOrBuilder() {
+      if (updatedAtBuilder_ != null) {
+        return updatedAtBuilder_.getMessageOrBuilder();
+      } else {
+        return updatedAt_ == null ?
+            com.google.protobuf.Timestamp.getDefaultInstance() : updatedAt_;
+      }
+    }
+    /**
+     * <pre>
+     * When it was last replaced or joined by another episode; absent: never since it was written.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_at = 17 [json_name = "updatedAt"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> 
+        internalGetUpdatedAtFieldBuilder() {
+      if (updatedAtBuilder_ == null) {
+        updatedAtBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder>(
+                getUpdatedAt(),
+                getParentForChildren(),
+                isClean());
+        updatedAt_ = null;
+      }
+      return updatedAtBuilder_;
+    }
+
+    private java.lang.Object originalFact_ = "";
+    /**
+     * <pre>
+     * What the fact said before UpdateFact replaced it.
+     * </pre>
+     *
+     * <code>optional string original_fact = 18 [json_name = "originalFact"];</code>
+     * @return Whether the originalFact field is set.
+     */
+    public boolean hasOriginalFact() {
+      return ((bitField0_ & 0x00020000) != 0);
+    }
+    /**
+     * <pre>
+     * What the fact said before UpdateFact replaced it.
+     * </pre>
+     *
+     * <code>optional string original_fact = 18 [json_name = "originalFact"];</code>
+     * @return The originalFact.
+     */
+    public java.lang.String getOriginalFact() {
+      java.lang.Object ref = originalFact_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        originalFact_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * What the fact said before UpdateFact replaced it.
+     * </pre>
+     *
+     * <code>optional string original_fact = 18 [json_name = "originalFact"];</code>
+     * @return The bytes for originalFact.
+     */
+    public com.google.protobuf.ByteString
+        getOriginalFactBytes() {
+      java.lang.Object ref = originalFact_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        originalFact_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * What the fact said before UpdateFact replaced it.
+     * </pre>
+     *
+     * <code>optional string original_fact = 18 [json_name = "originalFact"];</code>
+     * @param value The originalFact to set.
+     * @return This builder for chaining.
+     */
+    public Builder setOriginalFact(
+        java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      originalFact_ = value;
+      bitField0_ |= 0x00020000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the fact said before UpdateFact replaced it.
+     * </pre>
+     *
+     * <code>optional string original_fact = 18 [json_name = "originalFact"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearOriginalFact() {
+      originalFact_ = getDefaultInstance().getOriginalFact();
+      bitField0_ = (bitField0_ & ~0x00020000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the fact said before UpdateFact replaced it.
+     * </pre>
+     *
+     * <code>optional string original_fact = 18 [json_name = "originalFact"];</code>
+     * @param value The bytes for originalFact to set.
+     * @return This builder for chaining.
+     */
+    public Builder setOriginalFactBytes(
+        com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      checkByteStringIsUtf8(value);
+      originalFact_ = value;
+      bitField0_ |= 0x00020000;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object updateReason_ = "";
+    /**
+     * <pre>
+     * Why UpdateFact replaced it, as its caller said.
+     * </pre>
+     *
+     * <code>optional string update_reason = 19 [json_name = "updateReason"];</code>
+     * @return Whether the updateReason field is set.
+     */
+    public boolean hasUpdateReason() {
+      return ((bitField0_ & 0x00040000) != 0);
+    }
+    /**
+     * <pre>
+     * Why UpdateFact replaced it, as its caller said.
+     * </pre>
+     *
+     * <code>optional string update_reason = 19 [json_name = "updateReason"];</code>
+     * @return The updateReason.
+     */
+    public java.lang.String getUpdateReason() {
+      java.lang.Object ref = updateReason_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        updateReason_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Why UpdateFact replaced it, as its caller said.
+     * </pre>
+     *
+     * <code>optional string update_reason = 19 [json_name = "updateReason"];</code>
+     * @return The bytes for updateReason.
+     */
+    public com.google.protobuf.ByteString
+        getUpdateReasonBytes() {
+      java.lang.Object ref = updateReason_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        updateReason_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Why UpdateFact replaced it, as its caller said.
+     * </pre>
+     *
+     * <code>optional string update_reason = 19 [json_name = "updateReason"];</code>
+     * @param value The updateReason to set.
+     * @return This builder for chaining.
+     */
+    public Builder setUpdateReason(
+        java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      updateReason_ = value;
+      bitField0_ |= 0x00040000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Why UpdateFact replaced it, as its caller said.
+     * </pre>
+     *
+     * <code>optional string update_reason = 19 [json_name = "updateReason"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearUpdateReason() {
+      updateReason_ = getDefaultInstance().getUpdateReason();
+      bitField0_ = (bitField0_ & ~0x00040000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Why UpdateFact replaced it, as its caller said.
+     * </pre>
+     *
+     * <code>optional string update_reason = 19 [json_name = "updateReason"];</code>
+     * @param value The bytes for updateReason to set.
+     * @return This builder for chaining.
+     */
+    public Builder setUpdateReasonBytes(
+        com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      checkByteStringIsUtf8(value);
+      updateReason_ = value;
+      bitField0_ |= 0x00040000;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object previousUuid_ = "";
+    /**
+     * <pre>
+     * The fact that this one replaced by UpdateFact.
+     * </pre>
+     *
+     * <code>optional string previous_uuid = 20 [json_name = "previousUuid"];</code>
+     * @return Whether the previousUuid field is set.
+     */
+    public boolean hasPreviousUuid() {
+      return ((bitField0_ & 0x00080000) != 0);
+    }
+    /**
+     * <pre>
+     * The fact that this one replaced by UpdateFact.
+     * </pre>
+     *
+     * <code>optional string previous_uuid = 20 [json_name = "previousUuid"];</code>
+     * @return The previousUuid.
+     */
+    public java.lang.String getPreviousUuid() {
+      java.lang.Object ref = previousUuid_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        previousUuid_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The fact that this one replaced by UpdateFact.
+     * </pre>
+     *
+     * <code>optional string previous_uuid = 20 [json_name = "previousUuid"];</code>
+     * @return The bytes for previousUuid.
+     */
+    public com.google.protobuf.ByteString
+        getPreviousUuidBytes() {
+      java.lang.Object ref = previousUuid_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        previousUuid_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The fact that this one replaced by UpdateFact.
+     * </pre>
+     *
+     * <code>optional string previous_uuid = 20 [json_name = "previousUuid"];</code>
+     * @param value The previousUuid to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPreviousUuid(
+        java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      previousUuid_ = value;
+      bitField0_ |= 0x00080000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The fact that this one replaced by UpdateFact.
+     * </pre>
+     *
+     * <code>optional string previous_uuid = 20 [json_name = "previousUuid"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPreviousUuid() {
+      previousUuid_ = getDefaultInstance().getPreviousUuid();
+      bitField0_ = (bitField0_ & ~0x00080000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The fact that this one replaced by UpdateFact.
+     * </pre>
+     *
+     * <code>optional string previous_uuid = 20 [json_name = "previousUuid"];</code>
+     * @param value The bytes for previousUuid to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPreviousUuidBytes(
+        com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      checkByteStringIsUtf8(value);
+      previousUuid_ = value;
+      bitField0_ |= 0x00080000;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.Struct attributes_;
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Struct, com.google.protobuf.Struct.Builder, com.google.protobuf.StructOrBuilder> attributesBuilder_;
+    /**
+     * <pre>
+     * Typed values of the fact, by the ontology.
+     * </pre>
+     *
+     * <code>.google.protobuf.Struct attributes = 21 [json_name = "attributes"];</code>
+     * @return Whether the attributes field is set.
+     */
+    public boolean hasAttributes() {
+      return ((bitField0_ & 0x00100000) != 0);
+    }
+    /**
+     * <pre>
+     * Typed values of the fact, by the ontology.
+     * </pre>
+     *
+     * <code>.google.protobuf.Struct attributes = 21 [json_name = "attributes"];</code>
+     * @return The attributes.
+     */
+    public com.google.protobuf.Struct getAttributes() {
+      if (attributesBuilder_ == null) {
+        return attributes_ == null ? com.google.protobuf.Struct.getDefaultInstance() : attributes_;
+      } else {
+        return attributesBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Typed values of the fact, by the ontology.
+     * </pre>
+     *
+     * <code>.google.protobuf.Struct attributes = 21 [json_name = "attributes"];</code>
+     */
+    public Builder setAttributes(com.google.protobuf.Struct value) {
+      if (attributesBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        attributes_ = value;
+      } else {
+        attributesBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00100000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Typed values of the fact, by the ontology.
+     * </pre>
+     *
+     * <code>.google.protobuf.Struct attributes = 21 [json_name = "attributes"];</code>
+     */
+    public Builder setAttributes(
+        com.google.protobuf.Struct.Builder builderForValue) {
+      if (attributesBuilder_ == null) {
+        attributes_ = builderForValue.build();
+      } else {
+        attributesBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00100000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Typed values of the fact, by the ontology.
+     * </pre>
+     *
+     * <code>.google.protobuf.Struct attributes = 21 [json_name = "attributes"];</code>
+     */
+    public Builder mergeAttributes(com.google.protobuf.Struct value) {
+      if (attributesBuilder_ == null) {
+        if (((bitField0_ & 0x00100000) != 0) &&
+          attributes_ != null &&
+          attributes_ != com.google.protobuf.Struct.getDefaultInstance()) {
+          getAttributesBuilder().mergeFrom(value);
+        } else {
+          attributes_ = value;
+        }
+      } else {
+        attributesBuilder_.mergeFrom(value);
+      }
+      if (attributes_ != null) {
+        bitField0_ |= 0x00100000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Typed values of the fact, by the ontology.
+     * </pre>
+     *
+     * <code>.google.protobuf.Struct attributes = 21 [json_name = "attributes"];</code>
+     */
+    public Builder clearAttributes() {
+      bitField0_ = (bitField0_ & ~0x00100000);
+      attributes_ = null;
+      if (attributesBuilder_ != null) {
+        attributesBuilder_.dispose();
+        attributesBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Typed values of the fact, by the ontology.
+     * </pre>
+     *
+     * <code>.google.protobuf.Struct attributes = 21 [json_name = "attributes"];</code>
+     */
+    public com.google.protobuf.Struct.Builder getAttributesBuilder() {
+      bitField0_ |= 0x00100000;
+      onChanged();
+      return internalGetAttributesFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Typed values of the fact, by the ontology.
+     * </pre>
+     *
+     * <code>.google.protobuf.Struct attributes = 21 [json_name = "attributes"];</code>
+     */
+    public com.google.protobuf.StructOrBuilder getAttributesOrBuilder() {
+      if (attributesBuilder_ != null) {
+        return attributesBuilder_.getMessageOrBuilder();
+      } else {
+        return attributes_ == null ?
+            com.google.protobuf.Struct.getDefaultInstance() : attributes_;
+      }
+    }
+    /**
+     * <pre>
+     * Typed values of the fact, by the ontology.
+     * </pre>
+     *
+     * <code>.google.protobuf.Struct attributes = 21 [json_name = "attributes"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Struct, com.google.protobuf.Struct.Builder, com.google.protobuf.StructOrBuilder> 
+        internalGetAttributesFieldBuilder() {
+      if (attributesBuilder_ == null) {
+        attributesBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            com.google.protobuf.Struct, com.google.protobuf.Struct.Builder, com.google.protobuf.StructOrBuilder>(
+                getAttributes(),
+                getParentForChildren(),
+                isClean());
+        attributes_ = null;
+      }
+      return attributesBuilder_;
+    }
+
+    private java.lang.Object expiredReason_ = "";
+    /**
+     * <pre>
+     * Why it is expired: superseded, retracted, updated or merged; absent: it is not.
+     * </pre>
+     *
+     * <code>optional string expired_reason = 22 [json_name = "expiredReason"];</code>
+     * @return Whether the expiredReason field is set.
+     */
+    public boolean hasExpiredReason() {
+      return ((bitField0_ & 0x00200000) != 0);
+    }
+    /**
+     * <pre>
+     * Why it is expired: superseded, retracted, updated or merged; absent: it is not.
+     * </pre>
+     *
+     * <code>optional string expired_reason = 22 [json_name = "expiredReason"];</code>
+     * @return The expiredReason.
+     */
+    public java.lang.String getExpiredReason() {
+      java.lang.Object ref = expiredReason_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        expiredReason_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Why it is expired: superseded, retracted, updated or merged; absent: it is not.
+     * </pre>
+     *
+     * <code>optional string expired_reason = 22 [json_name = "expiredReason"];</code>
+     * @return The bytes for expiredReason.
+     */
+    public com.google.protobuf.ByteString
+        getExpiredReasonBytes() {
+      java.lang.Object ref = expiredReason_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        expiredReason_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Why it is expired: superseded, retracted, updated or merged; absent: it is not.
+     * </pre>
+     *
+     * <code>optional string expired_reason = 22 [json_name = "expiredReason"];</code>
+     * @param value The expiredReason to set.
+     * @return This builder for chaining.
+     */
+    public Builder setExpiredReason(
+        java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      expiredReason_ = value;
+      bitField0_ |= 0x00200000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Why it is expired: superseded, retracted, updated or merged; absent: it is not.
+     * </pre>
+     *
+     * <code>optional string expired_reason = 22 [json_name = "expiredReason"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearExpiredReason() {
+      expiredReason_ = getDefaultInstance().getExpiredReason();
+      bitField0_ = (bitField0_ & ~0x00200000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Why it is expired: superseded, retracted, updated or merged; absent: it is not.
+     * </pre>
+     *
+     * <code>optional string expired_reason = 22 [json_name = "expiredReason"];</code>
+     * @param value The bytes for expiredReason to set.
+     * @return This builder for chaining.
+     */
+    public Builder setExpiredReasonBytes(
+        com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      checkByteStringIsUtf8(value);
+      expiredReason_ = value;
+      bitField0_ |= 0x00200000;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object expiredByFact_ = "";
+    /**
+     * <pre>
+     * The fact that superseded or replaced it.
+     * </pre>
+     *
+     * <code>optional string expired_by_fact = 23 [json_name = "expiredByFact"];</code>
+     * @return Whether the expiredByFact field is set.
+     */
+    public boolean hasExpiredByFact() {
+      return ((bitField0_ & 0x00400000) != 0);
+    }
+    /**
+     * <pre>
+     * The fact that superseded or replaced it.
+     * </pre>
+     *
+     * <code>optional string expired_by_fact = 23 [json_name = "expiredByFact"];</code>
+     * @return The expiredByFact.
+     */
+    public java.lang.String getExpiredByFact() {
+      java.lang.Object ref = expiredByFact_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        expiredByFact_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The fact that superseded or replaced it.
+     * </pre>
+     *
+     * <code>optional string expired_by_fact = 23 [json_name = "expiredByFact"];</code>
+     * @return The bytes for expiredByFact.
+     */
+    public com.google.protobuf.ByteString
+        getExpiredByFactBytes() {
+      java.lang.Object ref = expiredByFact_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        expiredByFact_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The fact that superseded or replaced it.
+     * </pre>
+     *
+     * <code>optional string expired_by_fact = 23 [json_name = "expiredByFact"];</code>
+     * @param value The expiredByFact to set.
+     * @return This builder for chaining.
+     */
+    public Builder setExpiredByFact(
+        java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      expiredByFact_ = value;
+      bitField0_ |= 0x00400000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The fact that superseded or replaced it.
+     * </pre>
+     *
+     * <code>optional string expired_by_fact = 23 [json_name = "expiredByFact"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearExpiredByFact() {
+      expiredByFact_ = getDefaultInstance().getExpiredByFact();
+      bitField0_ = (bitField0_ & ~0x00400000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The fact that superseded or replaced it.
+     * </pre>
+     *
+     * <code>optional string expired_by_fact = 23 [json_name = "expiredByFact"];</code>
+     * @param value The bytes for expiredByFact to set.
+     * @return This builder for chaining.
+     */
+    public Builder setExpiredByFactBytes(
+        com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      checkByteStringIsUtf8(value);
+      expiredByFact_ = value;
+      bitField0_ |= 0x00400000;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object expiredByEpisode_ = "";
+    /**
+     * <pre>
+     * The episode that told what superseded it.
+     * </pre>
+     *
+     * <code>optional string expired_by_episode = 24 [json_name = "expiredByEpisode"];</code>
+     * @return Whether the expiredByEpisode field is set.
+     */
+    public boolean hasExpiredByEpisode() {
+      return ((bitField0_ & 0x00800000) != 0);
+    }
+    /**
+     * <pre>
+     * The episode that told what superseded it.
+     * </pre>
+     *
+     * <code>optional string expired_by_episode = 24 [json_name = "expiredByEpisode"];</code>
+     * @return The expiredByEpisode.
+     */
+    public java.lang.String getExpiredByEpisode() {
+      java.lang.Object ref = expiredByEpisode_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        expiredByEpisode_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The episode that told what superseded it.
+     * </pre>
+     *
+     * <code>optional string expired_by_episode = 24 [json_name = "expiredByEpisode"];</code>
+     * @return The bytes for expiredByEpisode.
+     */
+    public com.google.protobuf.ByteString
+        getExpiredByEpisodeBytes() {
+      java.lang.Object ref = expiredByEpisode_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        expiredByEpisode_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The episode that told what superseded it.
+     * </pre>
+     *
+     * <code>optional string expired_by_episode = 24 [json_name = "expiredByEpisode"];</code>
+     * @param value The expiredByEpisode to set.
+     * @return This builder for chaining.
+     */
+    public Builder setExpiredByEpisode(
+        java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      expiredByEpisode_ = value;
+      bitField0_ |= 0x00800000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The episode that told what superseded it.
+     * </pre>
+     *
+     * <code>optional string expired_by_episode = 24 [json_name = "expiredByEpisode"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearExpiredByEpisode() {
+      expiredByEpisode_ = getDefaultInstance().getExpiredByEpisode();
+      bitField0_ = (bitField0_ & ~0x00800000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The episode that told what superseded it.
+     * </pre>
+     *
+     * <code>optional string expired_by_episode = 24 [json_name = "expiredByEpisode"];</code>
+     * @param value The bytes for expiredByEpisode to set.
+     * @return This builder for chaining.
+     */
+    public Builder setExpiredByEpisodeBytes(
+        com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      checkByteStringIsUtf8(value);
+      expiredByEpisode_ = value;
+      bitField0_ |= 0x00800000;
       onChanged();
       return this;
     }

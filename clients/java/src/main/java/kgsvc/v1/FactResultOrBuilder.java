@@ -364,4 +364,276 @@ public interface FactResultOrBuilder extends
    * @return The score.
    */
   double getScore();
+
+  /**
+   * <pre>
+   * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+   */
+  java.util.List<kgsvc.v1.CitationInfo> 
+      getCitationsList();
+  /**
+   * <pre>
+   * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+   */
+  kgsvc.v1.CitationInfo getCitations(int index);
+  /**
+   * <pre>
+   * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+   */
+  int getCitationsCount();
+  /**
+   * <pre>
+   * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+   */
+  java.util.List<? extends kgsvc.v1.CitationInfoOrBuilder> 
+      getCitationsOrBuilderList();
+  /**
+   * <pre>
+   * Episodes that tell it, as citations, in the order of `episodes`; left out in search results.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.CitationInfo citations = 16 [json_name = "citations"];</code>
+   */
+  kgsvc.v1.CitationInfoOrBuilder getCitationsOrBuilder(
+      int index);
+
+  /**
+   * <pre>
+   * When it was last replaced or joined by another episode; absent: never since it was written.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_at = 17 [json_name = "updatedAt"];</code>
+   * @return Whether the updatedAt field is set.
+   */
+  boolean hasUpdatedAt();
+  /**
+   * <pre>
+   * When it was last replaced or joined by another episode; absent: never since it was written.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_at = 17 [json_name = "updatedAt"];</code>
+   * @return The updatedAt.
+   */
+  com.google.protobuf.Timestamp getUpdatedAt();
+  /**
+   * <pre>
+   * When it was last replaced or joined by another episode; absent: never since it was written.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_at = 17 [json_name = "updatedAt"];</code>
+   */
+  com.google.protobuf.TimestampOrBuilder getUpdatedAtOrBuilder();
+
+  /**
+   * <pre>
+   * What the fact said before UpdateFact replaced it.
+   * </pre>
+   *
+   * <code>optional string original_fact = 18 [json_name = "originalFact"];</code>
+   * @return Whether the originalFact field is set.
+   */
+  boolean hasOriginalFact();
+  /**
+   * <pre>
+   * What the fact said before UpdateFact replaced it.
+   * </pre>
+   *
+   * <code>optional string original_fact = 18 [json_name = "originalFact"];</code>
+   * @return The originalFact.
+   */
+  java.lang.String getOriginalFact();
+  /**
+   * <pre>
+   * What the fact said before UpdateFact replaced it.
+   * </pre>
+   *
+   * <code>optional string original_fact = 18 [json_name = "originalFact"];</code>
+   * @return The bytes for originalFact.
+   */
+  com.google.protobuf.ByteString
+      getOriginalFactBytes();
+
+  /**
+   * <pre>
+   * Why UpdateFact replaced it, as its caller said.
+   * </pre>
+   *
+   * <code>optional string update_reason = 19 [json_name = "updateReason"];</code>
+   * @return Whether the updateReason field is set.
+   */
+  boolean hasUpdateReason();
+  /**
+   * <pre>
+   * Why UpdateFact replaced it, as its caller said.
+   * </pre>
+   *
+   * <code>optional string update_reason = 19 [json_name = "updateReason"];</code>
+   * @return The updateReason.
+   */
+  java.lang.String getUpdateReason();
+  /**
+   * <pre>
+   * Why UpdateFact replaced it, as its caller said.
+   * </pre>
+   *
+   * <code>optional string update_reason = 19 [json_name = "updateReason"];</code>
+   * @return The bytes for updateReason.
+   */
+  com.google.protobuf.ByteString
+      getUpdateReasonBytes();
+
+  /**
+   * <pre>
+   * The fact that this one replaced by UpdateFact.
+   * </pre>
+   *
+   * <code>optional string previous_uuid = 20 [json_name = "previousUuid"];</code>
+   * @return Whether the previousUuid field is set.
+   */
+  boolean hasPreviousUuid();
+  /**
+   * <pre>
+   * The fact that this one replaced by UpdateFact.
+   * </pre>
+   *
+   * <code>optional string previous_uuid = 20 [json_name = "previousUuid"];</code>
+   * @return The previousUuid.
+   */
+  java.lang.String getPreviousUuid();
+  /**
+   * <pre>
+   * The fact that this one replaced by UpdateFact.
+   * </pre>
+   *
+   * <code>optional string previous_uuid = 20 [json_name = "previousUuid"];</code>
+   * @return The bytes for previousUuid.
+   */
+  com.google.protobuf.ByteString
+      getPreviousUuidBytes();
+
+  /**
+   * <pre>
+   * Typed values of the fact, by the ontology.
+   * </pre>
+   *
+   * <code>.google.protobuf.Struct attributes = 21 [json_name = "attributes"];</code>
+   * @return Whether the attributes field is set.
+   */
+  boolean hasAttributes();
+  /**
+   * <pre>
+   * Typed values of the fact, by the ontology.
+   * </pre>
+   *
+   * <code>.google.protobuf.Struct attributes = 21 [json_name = "attributes"];</code>
+   * @return The attributes.
+   */
+  com.google.protobuf.Struct getAttributes();
+  /**
+   * <pre>
+   * Typed values of the fact, by the ontology.
+   * </pre>
+   *
+   * <code>.google.protobuf.Struct attributes = 21 [json_name = "attributes"];</code>
+   */
+  com.google.protobuf.StructOrBuilder getAttributesOrBuilder();
+
+  /**
+   * <pre>
+   * Why it is expired: superseded, retracted, updated or merged; absent: it is not.
+   * </pre>
+   *
+   * <code>optional string expired_reason = 22 [json_name = "expiredReason"];</code>
+   * @return Whether the expiredReason field is set.
+   */
+  boolean hasExpiredReason();
+  /**
+   * <pre>
+   * Why it is expired: superseded, retracted, updated or merged; absent: it is not.
+   * </pre>
+   *
+   * <code>optional string expired_reason = 22 [json_name = "expiredReason"];</code>
+   * @return The expiredReason.
+   */
+  java.lang.String getExpiredReason();
+  /**
+   * <pre>
+   * Why it is expired: superseded, retracted, updated or merged; absent: it is not.
+   * </pre>
+   *
+   * <code>optional string expired_reason = 22 [json_name = "expiredReason"];</code>
+   * @return The bytes for expiredReason.
+   */
+  com.google.protobuf.ByteString
+      getExpiredReasonBytes();
+
+  /**
+   * <pre>
+   * The fact that superseded or replaced it.
+   * </pre>
+   *
+   * <code>optional string expired_by_fact = 23 [json_name = "expiredByFact"];</code>
+   * @return Whether the expiredByFact field is set.
+   */
+  boolean hasExpiredByFact();
+  /**
+   * <pre>
+   * The fact that superseded or replaced it.
+   * </pre>
+   *
+   * <code>optional string expired_by_fact = 23 [json_name = "expiredByFact"];</code>
+   * @return The expiredByFact.
+   */
+  java.lang.String getExpiredByFact();
+  /**
+   * <pre>
+   * The fact that superseded or replaced it.
+   * </pre>
+   *
+   * <code>optional string expired_by_fact = 23 [json_name = "expiredByFact"];</code>
+   * @return The bytes for expiredByFact.
+   */
+  com.google.protobuf.ByteString
+      getExpiredByFactBytes();
+
+  /**
+   * <pre>
+   * The episode that told what superseded it.
+   * </pre>
+   *
+   * <code>optional string expired_by_episode = 24 [json_name = "expiredByEpisode"];</code>
+   * @return Whether the expiredByEpisode field is set.
+   */
+  boolean hasExpiredByEpisode();
+  /**
+   * <pre>
+   * The episode that told what superseded it.
+   * </pre>
+   *
+   * <code>optional string expired_by_episode = 24 [json_name = "expiredByEpisode"];</code>
+   * @return The expiredByEpisode.
+   */
+  java.lang.String getExpiredByEpisode();
+  /**
+   * <pre>
+   * The episode that told what superseded it.
+   * </pre>
+   *
+   * <code>optional string expired_by_episode = 24 [json_name = "expiredByEpisode"];</code>
+   * @return The bytes for expiredByEpisode.
+   */
+  com.google.protobuf.ByteString
+      getExpiredByEpisodeBytes();
 }

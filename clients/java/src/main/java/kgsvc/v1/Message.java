@@ -38,6 +38,9 @@ private static final long serialVersionUID = 0L;
     role_ = "";
     content_ = "";
     sourceDescription_ = "";
+    sourceUrl_ = "";
+    previousEpisodeUuids_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -406,6 +409,121 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int SOURCE_URL_FIELD_NUMBER = 8;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object sourceUrl_ = "";
+  /**
+   * <pre>
+   * http or https address of the original; kept at the end of source_description; both together at most 4,096
+   * characters.
+   * </pre>
+   *
+   * <code>optional string source_url = 8 [json_name = "sourceUrl"];</code>
+   * @return Whether the sourceUrl field is set.
+   */
+  @java.lang.Override
+  public boolean hasSourceUrl() {
+    return ((bitField0_ & 0x00000020) != 0);
+  }
+  /**
+   * <pre>
+   * http or https address of the original; kept at the end of source_description; both together at most 4,096
+   * characters.
+   * </pre>
+   *
+   * <code>optional string source_url = 8 [json_name = "sourceUrl"];</code>
+   * @return The sourceUrl.
+   */
+  @java.lang.Override
+  public java.lang.String getSourceUrl() {
+    java.lang.Object ref = sourceUrl_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      sourceUrl_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * http or https address of the original; kept at the end of source_description; both together at most 4,096
+   * characters.
+   * </pre>
+   *
+   * <code>optional string source_url = 8 [json_name = "sourceUrl"];</code>
+   * @return The bytes for sourceUrl.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getSourceUrlBytes() {
+    java.lang.Object ref = sourceUrl_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      sourceUrl_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int PREVIOUS_EPISODE_UUIDS_FIELD_NUMBER = 9;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringArrayList previousEpisodeUuids_ =
+      com.google.protobuf.LazyStringArrayList.emptyList();
+  /**
+   * <pre>
+   * Episodes of the group that extraction is shown as context instead of the latest ones; at most 50.
+   * </pre>
+   *
+   * <code>repeated string previous_episode_uuids = 9 [json_name = "previousEpisodeUuids"];</code>
+   * @return A list containing the previousEpisodeUuids.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getPreviousEpisodeUuidsList() {
+    return previousEpisodeUuids_;
+  }
+  /**
+   * <pre>
+   * Episodes of the group that extraction is shown as context instead of the latest ones; at most 50.
+   * </pre>
+   *
+   * <code>repeated string previous_episode_uuids = 9 [json_name = "previousEpisodeUuids"];</code>
+   * @return The count of previousEpisodeUuids.
+   */
+  public int getPreviousEpisodeUuidsCount() {
+    return previousEpisodeUuids_.size();
+  }
+  /**
+   * <pre>
+   * Episodes of the group that extraction is shown as context instead of the latest ones; at most 50.
+   * </pre>
+   *
+   * <code>repeated string previous_episode_uuids = 9 [json_name = "previousEpisodeUuids"];</code>
+   * @param index The index of the element to return.
+   * @return The previousEpisodeUuids at the given index.
+   */
+  public java.lang.String getPreviousEpisodeUuids(int index) {
+    return previousEpisodeUuids_.get(index);
+  }
+  /**
+   * <pre>
+   * Episodes of the group that extraction is shown as context instead of the latest ones; at most 50.
+   * </pre>
+   *
+   * <code>repeated string previous_episode_uuids = 9 [json_name = "previousEpisodeUuids"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the previousEpisodeUuids at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getPreviousEpisodeUuidsBytes(int index) {
+    return previousEpisodeUuids_.getByteString(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -441,6 +559,12 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000010) != 0)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 7, sourceDescription_);
     }
+    if (((bitField0_ & 0x00000020) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 8, sourceUrl_);
+    }
+    for (int i = 0; i < previousEpisodeUuids_.size(); i++) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 9, previousEpisodeUuids_.getRaw(i));
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -467,6 +591,17 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000010) != 0)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(7, sourceDescription_);
+    }
+    if (((bitField0_ & 0x00000020) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(8, sourceUrl_);
+    }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < previousEpisodeUuids_.size(); i++) {
+        dataSize += computeStringSizeNoTag(previousEpisodeUuids_.getRaw(i));
+      }
+      size += dataSize;
+      size += 1 * getPreviousEpisodeUuidsList().size();
     }
     return size;
   }
@@ -520,6 +655,13 @@ private static final long serialVersionUID = 0L;
       if (!getSourceDescription()
           .equals(other.getSourceDescription())) return false;
     }
+    if (hasSourceUrl() != other.hasSourceUrl()) return false;
+    if (hasSourceUrl()) {
+      if (!getSourceUrl()
+          .equals(other.getSourceUrl())) return false;
+    }
+    if (!getPreviousEpisodeUuidsList()
+        .equals(other.getPreviousEpisodeUuidsList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -554,6 +696,14 @@ private static final long serialVersionUID = 0L;
     if (hasSourceDescription()) {
       hash = (37 * hash) + SOURCE_DESCRIPTION_FIELD_NUMBER;
       hash = (53 * hash) + getSourceDescription().hashCode();
+    }
+    if (hasSourceUrl()) {
+      hash = (37 * hash) + SOURCE_URL_FIELD_NUMBER;
+      hash = (53 * hash) + getSourceUrl().hashCode();
+    }
+    if (getPreviousEpisodeUuidsCount() > 0) {
+      hash = (37 * hash) + PREVIOUS_EPISODE_UUIDS_FIELD_NUMBER;
+      hash = (53 * hash) + getPreviousEpisodeUuidsList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -707,6 +857,9 @@ private static final long serialVersionUID = 0L;
         timestampBuilder_ = null;
       }
       sourceDescription_ = "";
+      sourceUrl_ = "";
+      previousEpisodeUuids_ =
+          com.google.protobuf.LazyStringArrayList.emptyList();
       return this;
     }
 
@@ -769,6 +922,14 @@ private static final long serialVersionUID = 0L;
         result.sourceDescription_ = sourceDescription_;
         to_bitField0_ |= 0x00000010;
       }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.sourceUrl_ = sourceUrl_;
+        to_bitField0_ |= 0x00000020;
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        previousEpisodeUuids_.makeImmutable();
+        result.previousEpisodeUuids_ = previousEpisodeUuids_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -813,6 +974,21 @@ private static final long serialVersionUID = 0L;
       if (other.hasSourceDescription()) {
         sourceDescription_ = other.sourceDescription_;
         bitField0_ |= 0x00000040;
+        onChanged();
+      }
+      if (other.hasSourceUrl()) {
+        sourceUrl_ = other.sourceUrl_;
+        bitField0_ |= 0x00000080;
+        onChanged();
+      }
+      if (!other.previousEpisodeUuids_.isEmpty()) {
+        if (previousEpisodeUuids_.isEmpty()) {
+          previousEpisodeUuids_ = other.previousEpisodeUuids_;
+          bitField0_ |= 0x00000100;
+        } else {
+          ensurePreviousEpisodeUuidsIsMutable();
+          previousEpisodeUuids_.addAll(other.previousEpisodeUuids_);
+        }
         onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
@@ -876,6 +1052,16 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000040;
               break;
             } // case 58
+            case 66: {
+              sourceUrl_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 66
+            case 74: {
+              ensurePreviousEpisodeUuidsIsMutable();
+              previousEpisodeUuids_.add(input.readStringRequireUtf8());
+              break;
+            } // case 74
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1620,6 +1806,262 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       sourceDescription_ = value;
       bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object sourceUrl_ = "";
+    /**
+     * <pre>
+     * http or https address of the original; kept at the end of source_description; both together at most 4,096
+     * characters.
+     * </pre>
+     *
+     * <code>optional string source_url = 8 [json_name = "sourceUrl"];</code>
+     * @return Whether the sourceUrl field is set.
+     */
+    public boolean hasSourceUrl() {
+      return ((bitField0_ & 0x00000080) != 0);
+    }
+    /**
+     * <pre>
+     * http or https address of the original; kept at the end of source_description; both together at most 4,096
+     * characters.
+     * </pre>
+     *
+     * <code>optional string source_url = 8 [json_name = "sourceUrl"];</code>
+     * @return The sourceUrl.
+     */
+    public java.lang.String getSourceUrl() {
+      java.lang.Object ref = sourceUrl_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        sourceUrl_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * http or https address of the original; kept at the end of source_description; both together at most 4,096
+     * characters.
+     * </pre>
+     *
+     * <code>optional string source_url = 8 [json_name = "sourceUrl"];</code>
+     * @return The bytes for sourceUrl.
+     */
+    public com.google.protobuf.ByteString
+        getSourceUrlBytes() {
+      java.lang.Object ref = sourceUrl_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        sourceUrl_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * http or https address of the original; kept at the end of source_description; both together at most 4,096
+     * characters.
+     * </pre>
+     *
+     * <code>optional string source_url = 8 [json_name = "sourceUrl"];</code>
+     * @param value The sourceUrl to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSourceUrl(
+        java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      sourceUrl_ = value;
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * http or https address of the original; kept at the end of source_description; both together at most 4,096
+     * characters.
+     * </pre>
+     *
+     * <code>optional string source_url = 8 [json_name = "sourceUrl"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearSourceUrl() {
+      sourceUrl_ = getDefaultInstance().getSourceUrl();
+      bitField0_ = (bitField0_ & ~0x00000080);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * http or https address of the original; kept at the end of source_description; both together at most 4,096
+     * characters.
+     * </pre>
+     *
+     * <code>optional string source_url = 8 [json_name = "sourceUrl"];</code>
+     * @param value The bytes for sourceUrl to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSourceUrlBytes(
+        com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      checkByteStringIsUtf8(value);
+      sourceUrl_ = value;
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.LazyStringArrayList previousEpisodeUuids_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    private void ensurePreviousEpisodeUuidsIsMutable() {
+      if (!previousEpisodeUuids_.isModifiable()) {
+        previousEpisodeUuids_ = new com.google.protobuf.LazyStringArrayList(previousEpisodeUuids_);
+      }
+      bitField0_ |= 0x00000100;
+    }
+    /**
+     * <pre>
+     * Episodes of the group that extraction is shown as context instead of the latest ones; at most 50.
+     * </pre>
+     *
+     * <code>repeated string previous_episode_uuids = 9 [json_name = "previousEpisodeUuids"];</code>
+     * @return A list containing the previousEpisodeUuids.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getPreviousEpisodeUuidsList() {
+      previousEpisodeUuids_.makeImmutable();
+      return previousEpisodeUuids_;
+    }
+    /**
+     * <pre>
+     * Episodes of the group that extraction is shown as context instead of the latest ones; at most 50.
+     * </pre>
+     *
+     * <code>repeated string previous_episode_uuids = 9 [json_name = "previousEpisodeUuids"];</code>
+     * @return The count of previousEpisodeUuids.
+     */
+    public int getPreviousEpisodeUuidsCount() {
+      return previousEpisodeUuids_.size();
+    }
+    /**
+     * <pre>
+     * Episodes of the group that extraction is shown as context instead of the latest ones; at most 50.
+     * </pre>
+     *
+     * <code>repeated string previous_episode_uuids = 9 [json_name = "previousEpisodeUuids"];</code>
+     * @param index The index of the element to return.
+     * @return The previousEpisodeUuids at the given index.
+     */
+    public java.lang.String getPreviousEpisodeUuids(int index) {
+      return previousEpisodeUuids_.get(index);
+    }
+    /**
+     * <pre>
+     * Episodes of the group that extraction is shown as context instead of the latest ones; at most 50.
+     * </pre>
+     *
+     * <code>repeated string previous_episode_uuids = 9 [json_name = "previousEpisodeUuids"];</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the previousEpisodeUuids at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getPreviousEpisodeUuidsBytes(int index) {
+      return previousEpisodeUuids_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * Episodes of the group that extraction is shown as context instead of the latest ones; at most 50.
+     * </pre>
+     *
+     * <code>repeated string previous_episode_uuids = 9 [json_name = "previousEpisodeUuids"];</code>
+     * @param index The index to set the value at.
+     * @param value The previousEpisodeUuids to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPreviousEpisodeUuids(
+        int index, java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      ensurePreviousEpisodeUuidsIsMutable();
+      previousEpisodeUuids_.set(index, value);
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Episodes of the group that extraction is shown as context instead of the latest ones; at most 50.
+     * </pre>
+     *
+     * <code>repeated string previous_episode_uuids = 9 [json_name = "previousEpisodeUuids"];</code>
+     * @param value The previousEpisodeUuids to add.
+     * @return This builder for chaining.
+     */
+    public Builder addPreviousEpisodeUuids(
+        java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      ensurePreviousEpisodeUuidsIsMutable();
+      previousEpisodeUuids_.add(value);
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Episodes of the group that extraction is shown as context instead of the latest ones; at most 50.
+     * </pre>
+     *
+     * <code>repeated string previous_episode_uuids = 9 [json_name = "previousEpisodeUuids"];</code>
+     * @param values The previousEpisodeUuids to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllPreviousEpisodeUuids(
+        java.lang.Iterable<java.lang.String> values) {
+      ensurePreviousEpisodeUuidsIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, previousEpisodeUuids_);
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Episodes of the group that extraction is shown as context instead of the latest ones; at most 50.
+     * </pre>
+     *
+     * <code>repeated string previous_episode_uuids = 9 [json_name = "previousEpisodeUuids"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPreviousEpisodeUuids() {
+      previousEpisodeUuids_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+      bitField0_ = (bitField0_ & ~0x00000100);;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Episodes of the group that extraction is shown as context instead of the latest ones; at most 50.
+     * </pre>
+     *
+     * <code>repeated string previous_episode_uuids = 9 [json_name = "previousEpisodeUuids"];</code>
+     * @param value The bytes of the previousEpisodeUuids to add.
+     * @return This builder for chaining.
+     */
+    public Builder addPreviousEpisodeUuidsBytes(
+        com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      checkByteStringIsUtf8(value);
+      ensurePreviousEpisodeUuidsIsMutable();
+      previousEpisodeUuids_.add(value);
+      bitField0_ |= 0x00000100;
       onChanged();
       return this;
     }

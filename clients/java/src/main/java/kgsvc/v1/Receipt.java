@@ -326,6 +326,44 @@ private static final long serialVersionUID = 0L;
     return done_;
   }
 
+  public static final int USAGE_FIELD_NUMBER = 7;
+  private kgsvc.v1.ModelUsage usage_;
+  /**
+   * <pre>
+   * Model work spent on its items so far; absent: none.
+   * </pre>
+   *
+   * <code>.kgsvc.v1.ModelUsage usage = 7 [json_name = "usage"];</code>
+   * @return Whether the usage field is set.
+   */
+  @java.lang.Override
+  public boolean hasUsage() {
+    return ((bitField0_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * Model work spent on its items so far; absent: none.
+   * </pre>
+   *
+   * <code>.kgsvc.v1.ModelUsage usage = 7 [json_name = "usage"];</code>
+   * @return The usage.
+   */
+  @java.lang.Override
+  public kgsvc.v1.ModelUsage getUsage() {
+    return usage_ == null ? kgsvc.v1.ModelUsage.getDefaultInstance() : usage_;
+  }
+  /**
+   * <pre>
+   * Model work spent on its items so far; absent: none.
+   * </pre>
+   *
+   * <code>.kgsvc.v1.ModelUsage usage = 7 [json_name = "usage"];</code>
+   */
+  @java.lang.Override
+  public kgsvc.v1.ModelUsageOrBuilder getUsageOrBuilder() {
+    return usage_ == null ? kgsvc.v1.ModelUsage.getDefaultInstance() : usage_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -357,6 +395,9 @@ private static final long serialVersionUID = 0L;
     }
     if (done_ != false) {
       output.writeBool(6, done_);
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      output.writeMessage(7, getUsage());
     }
     getUnknownFields().writeTo(output);
   }
@@ -393,6 +434,10 @@ private static final long serialVersionUID = 0L;
     if (done_ != false) {
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(6, done_);
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(7, getUsage());
     }
     return size;
   }
@@ -433,6 +478,11 @@ private static final long serialVersionUID = 0L;
         .equals(other.getCountsList())) return false;
     if (getDone()
         != other.getDone()) return false;
+    if (hasUsage() != other.hasUsage()) return false;
+    if (hasUsage()) {
+      if (!getUsage()
+          .equals(other.getUsage())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -463,6 +513,10 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + DONE_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getDone());
+    if (hasUsage()) {
+      hash = (37 * hash) + USAGE_FIELD_NUMBER;
+      hash = (53 * hash) + getUsage().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -600,6 +654,7 @@ private static final long serialVersionUID = 0L;
         internalGetCreatedAtFieldBuilder();
         internalGetItemsFieldBuilder();
         internalGetCountsFieldBuilder();
+        internalGetUsageFieldBuilder();
       }
     }
     @java.lang.Override
@@ -628,6 +683,11 @@ private static final long serialVersionUID = 0L;
       }
       bitField0_ = (bitField0_ & ~0x00000010);
       done_ = false;
+      usage_ = null;
+      if (usageBuilder_ != null) {
+        usageBuilder_.dispose();
+        usageBuilder_ = null;
+      }
       return this;
     }
 
@@ -698,6 +758,12 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000020) != 0)) {
         result.done_ = done_;
+      }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.usage_ = usageBuilder_ == null
+            ? usage_
+            : usageBuilder_.build();
+        to_bitField0_ |= 0x00000002;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -782,6 +848,9 @@ private static final long serialVersionUID = 0L;
       if (other.getDone() != false) {
         setDone(other.getDone());
       }
+      if (other.hasUsage()) {
+        mergeUsage(other.getUsage());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -854,6 +923,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000020;
               break;
             } // case 48
+            case 58: {
+              input.readMessage(
+                  internalGetUsageFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 58
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1864,6 +1940,161 @@ private static final long serialVersionUID = 0L;
       done_ = false;
       onChanged();
       return this;
+    }
+
+    private kgsvc.v1.ModelUsage usage_;
+    private com.google.protobuf.SingleFieldBuilder<
+        kgsvc.v1.ModelUsage, kgsvc.v1.ModelUsage.Builder, kgsvc.v1.ModelUsageOrBuilder> usageBuilder_;
+    /**
+     * <pre>
+     * Model work spent on its items so far; absent: none.
+     * </pre>
+     *
+     * <code>.kgsvc.v1.ModelUsage usage = 7 [json_name = "usage"];</code>
+     * @return Whether the usage field is set.
+     */
+    public boolean hasUsage() {
+      return ((bitField0_ & 0x00000040) != 0);
+    }
+    /**
+     * <pre>
+     * Model work spent on its items so far; absent: none.
+     * </pre>
+     *
+     * <code>.kgsvc.v1.ModelUsage usage = 7 [json_name = "usage"];</code>
+     * @return The usage.
+     */
+    public kgsvc.v1.ModelUsage getUsage() {
+      if (usageBuilder_ == null) {
+        return usage_ == null ? kgsvc.v1.ModelUsage.getDefaultInstance() : usage_;
+      } else {
+        return usageBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Model work spent on its items so far; absent: none.
+     * </pre>
+     *
+     * <code>.kgsvc.v1.ModelUsage usage = 7 [json_name = "usage"];</code>
+     */
+    public Builder setUsage(kgsvc.v1.ModelUsage value) {
+      if (usageBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        usage_ = value;
+      } else {
+        usageBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Model work spent on its items so far; absent: none.
+     * </pre>
+     *
+     * <code>.kgsvc.v1.ModelUsage usage = 7 [json_name = "usage"];</code>
+     */
+    public Builder setUsage(
+        kgsvc.v1.ModelUsage.Builder builderForValue) {
+      if (usageBuilder_ == null) {
+        usage_ = builderForValue.build();
+      } else {
+        usageBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Model work spent on its items so far; absent: none.
+     * </pre>
+     *
+     * <code>.kgsvc.v1.ModelUsage usage = 7 [json_name = "usage"];</code>
+     */
+    public Builder mergeUsage(kgsvc.v1.ModelUsage value) {
+      if (usageBuilder_ == null) {
+        if (((bitField0_ & 0x00000040) != 0) &&
+          usage_ != null &&
+          usage_ != kgsvc.v1.ModelUsage.getDefaultInstance()) {
+          getUsageBuilder().mergeFrom(value);
+        } else {
+          usage_ = value;
+        }
+      } else {
+        usageBuilder_.mergeFrom(value);
+      }
+      if (usage_ != null) {
+        bitField0_ |= 0x00000040;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Model work spent on its items so far; absent: none.
+     * </pre>
+     *
+     * <code>.kgsvc.v1.ModelUsage usage = 7 [json_name = "usage"];</code>
+     */
+    public Builder clearUsage() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      usage_ = null;
+      if (usageBuilder_ != null) {
+        usageBuilder_.dispose();
+        usageBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Model work spent on its items so far; absent: none.
+     * </pre>
+     *
+     * <code>.kgsvc.v1.ModelUsage usage = 7 [json_name = "usage"];</code>
+     */
+    public kgsvc.v1.ModelUsage.Builder getUsageBuilder() {
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return internalGetUsageFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Model work spent on its items so far; absent: none.
+     * </pre>
+     *
+     * <code>.kgsvc.v1.ModelUsage usage = 7 [json_name = "usage"];</code>
+     */
+    public kgsvc.v1.ModelUsageOrBuilder getUsageOrBuilder() {
+      if (usageBuilder_ != null) {
+        return usageBuilder_.getMessageOrBuilder();
+      } else {
+        return usage_ == null ?
+            kgsvc.v1.ModelUsage.getDefaultInstance() : usage_;
+      }
+    }
+    /**
+     * <pre>
+     * Model work spent on its items so far; absent: none.
+     * </pre>
+     *
+     * <code>.kgsvc.v1.ModelUsage usage = 7 [json_name = "usage"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        kgsvc.v1.ModelUsage, kgsvc.v1.ModelUsage.Builder, kgsvc.v1.ModelUsageOrBuilder> 
+        internalGetUsageFieldBuilder() {
+      if (usageBuilder_ == null) {
+        usageBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            kgsvc.v1.ModelUsage, kgsvc.v1.ModelUsage.Builder, kgsvc.v1.ModelUsageOrBuilder>(
+                getUsage(),
+                getParentForChildren(),
+                isClean());
+        usage_ = null;
+      }
+      return usageBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:kgsvc.v1.Receipt)

@@ -316,6 +316,44 @@ private static final long serialVersionUID = 0L;
     return updatedAt_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : updatedAt_;
   }
 
+  public static final int USAGE_FIELD_NUMBER = 8;
+  private kgsvc.v1.ModelUsage usage_;
+  /**
+   * <pre>
+   * Model work spent on it so far, its share of calls for several items rounded down; absent: none.
+   * </pre>
+   *
+   * <code>.kgsvc.v1.ModelUsage usage = 8 [json_name = "usage"];</code>
+   * @return Whether the usage field is set.
+   */
+  @java.lang.Override
+  public boolean hasUsage() {
+    return ((bitField0_ & 0x00000008) != 0);
+  }
+  /**
+   * <pre>
+   * Model work spent on it so far, its share of calls for several items rounded down; absent: none.
+   * </pre>
+   *
+   * <code>.kgsvc.v1.ModelUsage usage = 8 [json_name = "usage"];</code>
+   * @return The usage.
+   */
+  @java.lang.Override
+  public kgsvc.v1.ModelUsage getUsage() {
+    return usage_ == null ? kgsvc.v1.ModelUsage.getDefaultInstance() : usage_;
+  }
+  /**
+   * <pre>
+   * Model work spent on it so far, its share of calls for several items rounded down; absent: none.
+   * </pre>
+   *
+   * <code>.kgsvc.v1.ModelUsage usage = 8 [json_name = "usage"];</code>
+   */
+  @java.lang.Override
+  public kgsvc.v1.ModelUsageOrBuilder getUsageOrBuilder() {
+    return usage_ == null ? kgsvc.v1.ModelUsage.getDefaultInstance() : usage_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -351,6 +389,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000004) != 0)) {
       output.writeMessage(7, getUpdatedAt());
     }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      output.writeMessage(8, getUsage());
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -379,6 +420,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000004) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(7, getUpdatedAt());
+    }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(8, getUsage());
     }
     return size;
   }
@@ -426,6 +471,11 @@ private static final long serialVersionUID = 0L;
       if (!getUpdatedAt()
           .equals(other.getUpdatedAt())) return false;
     }
+    if (hasUsage() != other.hasUsage()) return false;
+    if (hasUsage()) {
+      if (!getUsage()
+          .equals(other.getUsage())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -457,6 +507,10 @@ private static final long serialVersionUID = 0L;
     if (hasUpdatedAt()) {
       hash = (37 * hash) + UPDATED_AT_FIELD_NUMBER;
       hash = (53 * hash) + getUpdatedAt().hashCode();
+    }
+    if (hasUsage()) {
+      hash = (37 * hash) + USAGE_FIELD_NUMBER;
+      hash = (53 * hash) + getUsage().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -593,6 +647,7 @@ private static final long serialVersionUID = 0L;
       if (com.google.protobuf.GeneratedMessage
               .alwaysUseFieldBuilders) {
         internalGetUpdatedAtFieldBuilder();
+        internalGetUsageFieldBuilder();
       }
     }
     @java.lang.Override
@@ -609,6 +664,11 @@ private static final long serialVersionUID = 0L;
       if (updatedAtBuilder_ != null) {
         updatedAtBuilder_.dispose();
         updatedAtBuilder_ = null;
+      }
+      usage_ = null;
+      if (usageBuilder_ != null) {
+        usageBuilder_.dispose();
+        usageBuilder_ = null;
       }
       return this;
     }
@@ -670,6 +730,12 @@ private static final long serialVersionUID = 0L;
             : updatedAtBuilder_.build();
         to_bitField0_ |= 0x00000004;
       }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.usage_ = usageBuilder_ == null
+            ? usage_
+            : usageBuilder_.build();
+        to_bitField0_ |= 0x00000008;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -711,6 +777,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasUpdatedAt()) {
         mergeUpdatedAt(other.getUpdatedAt());
+      }
+      if (other.hasUsage()) {
+        mergeUsage(other.getUsage());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -773,6 +842,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000040;
               break;
             } // case 58
+            case 66: {
+              input.readMessage(
+                  internalGetUsageFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 66
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1401,6 +1477,161 @@ private static final long serialVersionUID = 0L;
         updatedAt_ = null;
       }
       return updatedAtBuilder_;
+    }
+
+    private kgsvc.v1.ModelUsage usage_;
+    private com.google.protobuf.SingleFieldBuilder<
+        kgsvc.v1.ModelUsage, kgsvc.v1.ModelUsage.Builder, kgsvc.v1.ModelUsageOrBuilder> usageBuilder_;
+    /**
+     * <pre>
+     * Model work spent on it so far, its share of calls for several items rounded down; absent: none.
+     * </pre>
+     *
+     * <code>.kgsvc.v1.ModelUsage usage = 8 [json_name = "usage"];</code>
+     * @return Whether the usage field is set.
+     */
+    public boolean hasUsage() {
+      return ((bitField0_ & 0x00000080) != 0);
+    }
+    /**
+     * <pre>
+     * Model work spent on it so far, its share of calls for several items rounded down; absent: none.
+     * </pre>
+     *
+     * <code>.kgsvc.v1.ModelUsage usage = 8 [json_name = "usage"];</code>
+     * @return The usage.
+     */
+    public kgsvc.v1.ModelUsage getUsage() {
+      if (usageBuilder_ == null) {
+        return usage_ == null ? kgsvc.v1.ModelUsage.getDefaultInstance() : usage_;
+      } else {
+        return usageBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Model work spent on it so far, its share of calls for several items rounded down; absent: none.
+     * </pre>
+     *
+     * <code>.kgsvc.v1.ModelUsage usage = 8 [json_name = "usage"];</code>
+     */
+    public Builder setUsage(kgsvc.v1.ModelUsage value) {
+      if (usageBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        usage_ = value;
+      } else {
+        usageBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Model work spent on it so far, its share of calls for several items rounded down; absent: none.
+     * </pre>
+     *
+     * <code>.kgsvc.v1.ModelUsage usage = 8 [json_name = "usage"];</code>
+     */
+    public Builder setUsage(
+        kgsvc.v1.ModelUsage.Builder builderForValue) {
+      if (usageBuilder_ == null) {
+        usage_ = builderForValue.build();
+      } else {
+        usageBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Model work spent on it so far, its share of calls for several items rounded down; absent: none.
+     * </pre>
+     *
+     * <code>.kgsvc.v1.ModelUsage usage = 8 [json_name = "usage"];</code>
+     */
+    public Builder mergeUsage(kgsvc.v1.ModelUsage value) {
+      if (usageBuilder_ == null) {
+        if (((bitField0_ & 0x00000080) != 0) &&
+          usage_ != null &&
+          usage_ != kgsvc.v1.ModelUsage.getDefaultInstance()) {
+          getUsageBuilder().mergeFrom(value);
+        } else {
+          usage_ = value;
+        }
+      } else {
+        usageBuilder_.mergeFrom(value);
+      }
+      if (usage_ != null) {
+        bitField0_ |= 0x00000080;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Model work spent on it so far, its share of calls for several items rounded down; absent: none.
+     * </pre>
+     *
+     * <code>.kgsvc.v1.ModelUsage usage = 8 [json_name = "usage"];</code>
+     */
+    public Builder clearUsage() {
+      bitField0_ = (bitField0_ & ~0x00000080);
+      usage_ = null;
+      if (usageBuilder_ != null) {
+        usageBuilder_.dispose();
+        usageBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Model work spent on it so far, its share of calls for several items rounded down; absent: none.
+     * </pre>
+     *
+     * <code>.kgsvc.v1.ModelUsage usage = 8 [json_name = "usage"];</code>
+     */
+    public kgsvc.v1.ModelUsage.Builder getUsageBuilder() {
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return internalGetUsageFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Model work spent on it so far, its share of calls for several items rounded down; absent: none.
+     * </pre>
+     *
+     * <code>.kgsvc.v1.ModelUsage usage = 8 [json_name = "usage"];</code>
+     */
+    public kgsvc.v1.ModelUsageOrBuilder getUsageOrBuilder() {
+      if (usageBuilder_ != null) {
+        return usageBuilder_.getMessageOrBuilder();
+      } else {
+        return usage_ == null ?
+            kgsvc.v1.ModelUsage.getDefaultInstance() : usage_;
+      }
+    }
+    /**
+     * <pre>
+     * Model work spent on it so far, its share of calls for several items rounded down; absent: none.
+     * </pre>
+     *
+     * <code>.kgsvc.v1.ModelUsage usage = 8 [json_name = "usage"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        kgsvc.v1.ModelUsage, kgsvc.v1.ModelUsage.Builder, kgsvc.v1.ModelUsageOrBuilder> 
+        internalGetUsageFieldBuilder() {
+      if (usageBuilder_ == null) {
+        usageBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            kgsvc.v1.ModelUsage, kgsvc.v1.ModelUsage.Builder, kgsvc.v1.ModelUsageOrBuilder>(
+                getUsage(),
+                getParentForChildren(),
+                isClean());
+        usage_ = null;
+      }
+      return usageBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:kgsvc.v1.ReceiptItem)

@@ -153,4 +153,31 @@ public interface ReceiptItemOrBuilder extends
    * <code>.google.protobuf.Timestamp updated_at = 7 [json_name = "updatedAt"];</code>
    */
   com.google.protobuf.TimestampOrBuilder getUpdatedAtOrBuilder();
+
+  /**
+   * <pre>
+   * Model work spent on it so far, its share of calls for several items rounded down; absent: none.
+   * </pre>
+   *
+   * <code>.kgsvc.v1.ModelUsage usage = 8 [json_name = "usage"];</code>
+   * @return Whether the usage field is set.
+   */
+  boolean hasUsage();
+  /**
+   * <pre>
+   * Model work spent on it so far, its share of calls for several items rounded down; absent: none.
+   * </pre>
+   *
+   * <code>.kgsvc.v1.ModelUsage usage = 8 [json_name = "usage"];</code>
+   * @return The usage.
+   */
+  kgsvc.v1.ModelUsage getUsage();
+  /**
+   * <pre>
+   * Model work spent on it so far, its share of calls for several items rounded down; absent: none.
+   * </pre>
+   *
+   * <code>.kgsvc.v1.ModelUsage usage = 8 [json_name = "usage"];</code>
+   */
+  kgsvc.v1.ModelUsageOrBuilder getUsageOrBuilder();
 }

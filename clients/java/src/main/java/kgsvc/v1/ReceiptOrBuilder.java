@@ -174,4 +174,31 @@ public interface ReceiptOrBuilder extends
    * @return The done.
    */
   boolean getDone();
+
+  /**
+   * <pre>
+   * Model work spent on its items so far; absent: none.
+   * </pre>
+   *
+   * <code>.kgsvc.v1.ModelUsage usage = 7 [json_name = "usage"];</code>
+   * @return Whether the usage field is set.
+   */
+  boolean hasUsage();
+  /**
+   * <pre>
+   * Model work spent on its items so far; absent: none.
+   * </pre>
+   *
+   * <code>.kgsvc.v1.ModelUsage usage = 7 [json_name = "usage"];</code>
+   * @return The usage.
+   */
+  kgsvc.v1.ModelUsage getUsage();
+  /**
+   * <pre>
+   * Model work spent on its items so far; absent: none.
+   * </pre>
+   *
+   * <code>.kgsvc.v1.ModelUsage usage = 7 [json_name = "usage"];</code>
+   */
+  kgsvc.v1.ModelUsageOrBuilder getUsageOrBuilder();
 }

@@ -101,6 +101,46 @@ public final class RetrievalProto extends com.google.protobuf.GeneratedFile {
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_kgsvc_v1_GetMemoryOutput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_GetEntityNodeRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_GetEntityNodeRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_GetEntityNodeResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_GetEntityNodeResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_GetEntityNodeInput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_GetEntityNodeInput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_GetEntityNodeOutput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_GetEntityNodeOutput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_GetFactHistoryRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_GetFactHistoryRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_GetFactHistoryResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_GetFactHistoryResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_GetFactHistoryInput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_GetFactHistoryInput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_GetFactHistoryOutput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_GetFactHistoryOutput_fieldAccessorTable;
 
   public static com.google.protobuf.Descriptors.FileDescriptor
       getDescriptor() {
@@ -172,17 +212,56 @@ public final class RetrievalProto extends com.google.protobuf.GeneratedFile {
       "\020center_node_uuid\030\004 \001(\tH\001R\016centerNodeUui" +
       "d\210\001\001B\014\n\n_max_factsB\023\n\021_center_node_uuid\"" +
       "=\n\017GetMemoryOutput\022*\n\005facts\030\001 \003(\0132\024.kgsv" +
-      "c.v1.FactResultR\005facts2\302\002\n\020RetrievalServ" +
-      "ice\022J\n\013SearchFacts\022\034.kgsvc.v1.SearchFact" +
-      "sRequest\032\035.kgsvc.v1.SearchFactsResponse\022" +
-      "P\n\rGetEntityEdge\022\036.kgsvc.v1.GetEntityEdg" +
-      "eRequest\032\037.kgsvc.v1.GetEntityEdgeRespons" +
-      "e\022J\n\013GetEpisodes\022\034.kgsvc.v1.GetEpisodesR" +
-      "equest\032\035.kgsvc.v1.GetEpisodesResponse\022D\n" +
-      "\tGetMemory\022\032.kgsvc.v1.GetMemoryRequest\032\033" +
-      ".kgsvc.v1.GetMemoryResponseB5B\016Retrieval" +
-      "ProtoP\001Z!kgsvc/clients/go/kgsvc/v1;kgsvc" +
-      "v1b\006proto3"
+      "c.v1.FactResultR\005facts\"\277\001\n\024GetEntityNode" +
+      "Request\022\"\n\nrequest_id\030\001 \001(\tH\000R\trequestId" +
+      "\210\001\001\022,\n\017idempotency_key\030\002 \001(\tH\001R\016idempote" +
+      "ncyKey\210\001\001\0222\n\005input\030\003 \001(\0132\034.kgsvc.v1.GetE" +
+      "ntityNodeInputR\005inputB\r\n\013_request_idB\022\n\020" +
+      "_idempotency_key\"\276\001\n\025GetEntityNodeRespon" +
+      "se\022\035\n\nrequest_id\030\001 \001(\tR\trequestId\022(\n\006sta" +
+      "tus\030\002 \001(\0162\020.kgsvc.v1.StatusR\006status\0225\n\006o" +
+      "utput\030\003 \001(\0132\035.kgsvc.v1.GetEntityNodeOutp" +
+      "utR\006output\022%\n\005error\030\004 \001(\0132\017.kgsvc.v1.Err" +
+      "orR\005error\"\200\002\n\022GetEntityNodeInput\022\022\n\004uuid" +
+      "\030\001 \001(\tR\004uuid\022\036\n\010group_id\030\002 \001(\tH\000R\007groupI" +
+      "d\210\001\001\022 \n\tmax_facts\030\003 \001(\005H\001R\010maxFacts\210\001\001\022&" +
+      "\n\014max_episodes\030\004 \001(\005H\002R\013maxEpisodes\210\001\001\022," +
+      "\n\017include_expired\030\005 \001(\010H\003R\016includeExpire" +
+      "d\210\001\001B\013\n\t_group_idB\014\n\n_max_factsB\017\n\r_max_" +
+      "episodesB\022\n\020_include_expired\"\337\001\n\023GetEnti" +
+      "tyNodeOutput\022(\n\004node\030\001 \001(\0132\024.kgsvc.v1.En" +
+      "tityNodeR\004node\022*\n\005facts\030\002 \003(\0132\024.kgsvc.v1" +
+      ".FactResultR\005facts\022-\n\010episodes\030\003 \003(\0132\021.k" +
+      "gsvc.v1.EpisodeR\010episodes\022C\n\016citation_ch" +
+      "ain\030\004 \003(\0132\034.kgsvc.v1.CitationChainEntryR" +
+      "\rcitationChain\"\301\001\n\025GetFactHistoryRequest" +
+      "\022\"\n\nrequest_id\030\001 \001(\tH\000R\trequestId\210\001\001\022,\n\017" +
+      "idempotency_key\030\002 \001(\tH\001R\016idempotencyKey\210" +
+      "\001\001\0223\n\005input\030\003 \001(\0132\035.kgsvc.v1.GetFactHist" +
+      "oryInputR\005inputB\r\n\013_request_idB\022\n\020_idemp" +
+      "otency_key\"\300\001\n\026GetFactHistoryResponse\022\035\n" +
+      "\nrequest_id\030\001 \001(\tR\trequestId\022(\n\006status\030\002" +
+      " \001(\0162\020.kgsvc.v1.StatusR\006status\0226\n\006output" +
+      "\030\003 \001(\0132\036.kgsvc.v1.GetFactHistoryOutputR\006" +
+      "output\022%\n\005error\030\004 \001(\0132\017.kgsvc.v1.ErrorR\005" +
+      "error\"V\n\023GetFactHistoryInput\022\022\n\004uuid\030\001 \001" +
+      "(\tR\004uuid\022\036\n\010group_id\030\002 \001(\tH\000R\007groupId\210\001\001" +
+      "B\013\n\t_group_id\"B\n\024GetFactHistoryOutput\022*\n" +
+      "\005facts\030\001 \003(\0132\024.kgsvc.v1.FactResultR\005fact" +
+      "s2\351\003\n\020RetrievalService\022J\n\013SearchFacts\022\034." +
+      "kgsvc.v1.SearchFactsRequest\032\035.kgsvc.v1.S" +
+      "earchFactsResponse\022P\n\rGetEntityEdge\022\036.kg" +
+      "svc.v1.GetEntityEdgeRequest\032\037.kgsvc.v1.G" +
+      "etEntityEdgeResponse\022J\n\013GetEpisodes\022\034.kg" +
+      "svc.v1.GetEpisodesRequest\032\035.kgsvc.v1.Get" +
+      "EpisodesResponse\022D\n\tGetMemory\022\032.kgsvc.v1" +
+      ".GetMemoryRequest\032\033.kgsvc.v1.GetMemoryRe" +
+      "sponse\022P\n\rGetEntityNode\022\036.kgsvc.v1.GetEn" +
+      "tityNodeRequest\032\037.kgsvc.v1.GetEntityNode" +
+      "Response\022S\n\016GetFactHistory\022\037.kgsvc.v1.Ge" +
+      "tFactHistoryRequest\032 .kgsvc.v1.GetFactHi" +
+      "storyResponseB5B\016RetrievalProtoP\001Z!kgsvc" +
+      "/clients/go/kgsvc/v1;kgsvcv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -279,6 +358,54 @@ public final class RetrievalProto extends com.google.protobuf.GeneratedFile {
     internal_static_kgsvc_v1_GetMemoryOutput_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_GetMemoryOutput_descriptor,
+        new java.lang.String[] { "Facts", });
+    internal_static_kgsvc_v1_GetEntityNodeRequest_descriptor =
+      getDescriptor().getMessageType(15);
+    internal_static_kgsvc_v1_GetEntityNodeRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_GetEntityNodeRequest_descriptor,
+        new java.lang.String[] { "RequestId", "IdempotencyKey", "Input", });
+    internal_static_kgsvc_v1_GetEntityNodeResponse_descriptor =
+      getDescriptor().getMessageType(16);
+    internal_static_kgsvc_v1_GetEntityNodeResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_GetEntityNodeResponse_descriptor,
+        new java.lang.String[] { "RequestId", "Status", "Output", "Error", });
+    internal_static_kgsvc_v1_GetEntityNodeInput_descriptor =
+      getDescriptor().getMessageType(17);
+    internal_static_kgsvc_v1_GetEntityNodeInput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_GetEntityNodeInput_descriptor,
+        new java.lang.String[] { "Uuid", "GroupId", "MaxFacts", "MaxEpisodes", "IncludeExpired", });
+    internal_static_kgsvc_v1_GetEntityNodeOutput_descriptor =
+      getDescriptor().getMessageType(18);
+    internal_static_kgsvc_v1_GetEntityNodeOutput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_GetEntityNodeOutput_descriptor,
+        new java.lang.String[] { "Node", "Facts", "Episodes", "CitationChain", });
+    internal_static_kgsvc_v1_GetFactHistoryRequest_descriptor =
+      getDescriptor().getMessageType(19);
+    internal_static_kgsvc_v1_GetFactHistoryRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_GetFactHistoryRequest_descriptor,
+        new java.lang.String[] { "RequestId", "IdempotencyKey", "Input", });
+    internal_static_kgsvc_v1_GetFactHistoryResponse_descriptor =
+      getDescriptor().getMessageType(20);
+    internal_static_kgsvc_v1_GetFactHistoryResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_GetFactHistoryResponse_descriptor,
+        new java.lang.String[] { "RequestId", "Status", "Output", "Error", });
+    internal_static_kgsvc_v1_GetFactHistoryInput_descriptor =
+      getDescriptor().getMessageType(21);
+    internal_static_kgsvc_v1_GetFactHistoryInput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_GetFactHistoryInput_descriptor,
+        new java.lang.String[] { "Uuid", "GroupId", });
+    internal_static_kgsvc_v1_GetFactHistoryOutput_descriptor =
+      getDescriptor().getMessageType(22);
+    internal_static_kgsvc_v1_GetFactHistoryOutput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_GetFactHistoryOutput_descriptor,
         new java.lang.String[] { "Facts", });
     descriptor.resolveAllFeaturesImmutable();
     kgsvc.v1.EnvelopeProto.getDescriptor();

@@ -139,6 +139,68 @@ public final class RetrievalServiceGrpc {
     return getGetMemoryMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<kgsvc.v1.GetEntityNodeRequest,
+      kgsvc.v1.GetEntityNodeResponse> getGetEntityNodeMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "GetEntityNode",
+      requestType = kgsvc.v1.GetEntityNodeRequest.class,
+      responseType = kgsvc.v1.GetEntityNodeResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<kgsvc.v1.GetEntityNodeRequest,
+      kgsvc.v1.GetEntityNodeResponse> getGetEntityNodeMethod() {
+    io.grpc.MethodDescriptor<kgsvc.v1.GetEntityNodeRequest, kgsvc.v1.GetEntityNodeResponse> getGetEntityNodeMethod;
+    if ((getGetEntityNodeMethod = RetrievalServiceGrpc.getGetEntityNodeMethod) == null) {
+      synchronized (RetrievalServiceGrpc.class) {
+        if ((getGetEntityNodeMethod = RetrievalServiceGrpc.getGetEntityNodeMethod) == null) {
+          RetrievalServiceGrpc.getGetEntityNodeMethod = getGetEntityNodeMethod =
+              io.grpc.MethodDescriptor.<kgsvc.v1.GetEntityNodeRequest, kgsvc.v1.GetEntityNodeResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GetEntityNode"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  kgsvc.v1.GetEntityNodeRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  kgsvc.v1.GetEntityNodeResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new RetrievalServiceMethodDescriptorSupplier("GetEntityNode"))
+              .build();
+        }
+      }
+    }
+    return getGetEntityNodeMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<kgsvc.v1.GetFactHistoryRequest,
+      kgsvc.v1.GetFactHistoryResponse> getGetFactHistoryMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "GetFactHistory",
+      requestType = kgsvc.v1.GetFactHistoryRequest.class,
+      responseType = kgsvc.v1.GetFactHistoryResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<kgsvc.v1.GetFactHistoryRequest,
+      kgsvc.v1.GetFactHistoryResponse> getGetFactHistoryMethod() {
+    io.grpc.MethodDescriptor<kgsvc.v1.GetFactHistoryRequest, kgsvc.v1.GetFactHistoryResponse> getGetFactHistoryMethod;
+    if ((getGetFactHistoryMethod = RetrievalServiceGrpc.getGetFactHistoryMethod) == null) {
+      synchronized (RetrievalServiceGrpc.class) {
+        if ((getGetFactHistoryMethod = RetrievalServiceGrpc.getGetFactHistoryMethod) == null) {
+          RetrievalServiceGrpc.getGetFactHistoryMethod = getGetFactHistoryMethod =
+              io.grpc.MethodDescriptor.<kgsvc.v1.GetFactHistoryRequest, kgsvc.v1.GetFactHistoryResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GetFactHistory"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  kgsvc.v1.GetFactHistoryRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  kgsvc.v1.GetFactHistoryResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new RetrievalServiceMethodDescriptorSupplier("GetFactHistory"))
+              .build();
+        }
+      }
+    }
+    return getGetFactHistoryMethod;
+  }
+
   /**
    * Creates a new async stub that supports all call types for the service
    */
@@ -244,6 +306,27 @@ public final class RetrievalServiceGrpc {
         io.grpc.stub.StreamObserver<kgsvc.v1.GetMemoryResponse> responseObserver) {
       io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGetMemoryMethod(), responseObserver);
     }
+
+    /**
+     * <pre>
+     * Reads one entity with its facts, its episodes and what each of them did to it. Status OK or NOT_FOUND.
+     * </pre>
+     */
+    default void getEntityNode(kgsvc.v1.GetEntityNodeRequest request,
+        io.grpc.stub.StreamObserver<kgsvc.v1.GetEntityNodeResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGetEntityNodeMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
+     * Status OK or NOT_FOUND.
+     * </pre>
+     */
+    default void getFactHistory(kgsvc.v1.GetFactHistoryRequest request,
+        io.grpc.stub.StreamObserver<kgsvc.v1.GetFactHistoryResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGetFactHistoryMethod(), responseObserver);
+    }
   }
 
   /**
@@ -322,6 +405,29 @@ public final class RetrievalServiceGrpc {
       io.grpc.stub.ClientCalls.asyncUnaryCall(
           getChannel().newCall(getGetMemoryMethod(), getCallOptions()), request, responseObserver);
     }
+
+    /**
+     * <pre>
+     * Reads one entity with its facts, its episodes and what each of them did to it. Status OK or NOT_FOUND.
+     * </pre>
+     */
+    public void getEntityNode(kgsvc.v1.GetEntityNodeRequest request,
+        io.grpc.stub.StreamObserver<kgsvc.v1.GetEntityNodeResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getGetEntityNodeMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
+     * Status OK or NOT_FOUND.
+     * </pre>
+     */
+    public void getFactHistory(kgsvc.v1.GetFactHistoryRequest request,
+        io.grpc.stub.StreamObserver<kgsvc.v1.GetFactHistoryResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getGetFactHistoryMethod(), getCallOptions()), request, responseObserver);
+    }
   }
 
   /**
@@ -382,6 +488,27 @@ public final class RetrievalServiceGrpc {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
           getChannel(), getGetMemoryMethod(), getCallOptions(), request);
     }
+
+    /**
+     * <pre>
+     * Reads one entity with its facts, its episodes and what each of them did to it. Status OK or NOT_FOUND.
+     * </pre>
+     */
+    public kgsvc.v1.GetEntityNodeResponse getEntityNode(kgsvc.v1.GetEntityNodeRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getGetEntityNodeMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
+     * Status OK or NOT_FOUND.
+     * </pre>
+     */
+    public kgsvc.v1.GetFactHistoryResponse getFactHistory(kgsvc.v1.GetFactHistoryRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getGetFactHistoryMethod(), getCallOptions(), request);
+    }
   }
 
   /**
@@ -441,6 +568,27 @@ public final class RetrievalServiceGrpc {
     public kgsvc.v1.GetMemoryResponse getMemory(kgsvc.v1.GetMemoryRequest request) {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getGetMemoryMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Reads one entity with its facts, its episodes and what each of them did to it. Status OK or NOT_FOUND.
+     * </pre>
+     */
+    public kgsvc.v1.GetEntityNodeResponse getEntityNode(kgsvc.v1.GetEntityNodeRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getGetEntityNodeMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
+     * Status OK or NOT_FOUND.
+     * </pre>
+     */
+    public kgsvc.v1.GetFactHistoryResponse getFactHistory(kgsvc.v1.GetFactHistoryRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getGetFactHistoryMethod(), getCallOptions(), request);
     }
   }
 
@@ -506,12 +654,37 @@ public final class RetrievalServiceGrpc {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getGetMemoryMethod(), getCallOptions()), request);
     }
+
+    /**
+     * <pre>
+     * Reads one entity with its facts, its episodes and what each of them did to it. Status OK or NOT_FOUND.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<kgsvc.v1.GetEntityNodeResponse> getEntityNode(
+        kgsvc.v1.GetEntityNodeRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getGetEntityNodeMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
+     * Status OK or NOT_FOUND.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<kgsvc.v1.GetFactHistoryResponse> getFactHistory(
+        kgsvc.v1.GetFactHistoryRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getGetFactHistoryMethod(), getCallOptions()), request);
+    }
   }
 
   private static final int METHODID_SEARCH_FACTS = 0;
   private static final int METHODID_GET_ENTITY_EDGE = 1;
   private static final int METHODID_GET_EPISODES = 2;
   private static final int METHODID_GET_MEMORY = 3;
+  private static final int METHODID_GET_ENTITY_NODE = 4;
+  private static final int METHODID_GET_FACT_HISTORY = 5;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -545,6 +718,14 @@ public final class RetrievalServiceGrpc {
         case METHODID_GET_MEMORY:
           serviceImpl.getMemory((kgsvc.v1.GetMemoryRequest) request,
               (io.grpc.stub.StreamObserver<kgsvc.v1.GetMemoryResponse>) responseObserver);
+          break;
+        case METHODID_GET_ENTITY_NODE:
+          serviceImpl.getEntityNode((kgsvc.v1.GetEntityNodeRequest) request,
+              (io.grpc.stub.StreamObserver<kgsvc.v1.GetEntityNodeResponse>) responseObserver);
+          break;
+        case METHODID_GET_FACT_HISTORY:
+          serviceImpl.getFactHistory((kgsvc.v1.GetFactHistoryRequest) request,
+              (io.grpc.stub.StreamObserver<kgsvc.v1.GetFactHistoryResponse>) responseObserver);
           break;
         default:
           throw new AssertionError();
@@ -592,6 +773,20 @@ public final class RetrievalServiceGrpc {
               kgsvc.v1.GetMemoryRequest,
               kgsvc.v1.GetMemoryResponse>(
                 service, METHODID_GET_MEMORY)))
+        .addMethod(
+          getGetEntityNodeMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              kgsvc.v1.GetEntityNodeRequest,
+              kgsvc.v1.GetEntityNodeResponse>(
+                service, METHODID_GET_ENTITY_NODE)))
+        .addMethod(
+          getGetFactHistoryMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              kgsvc.v1.GetFactHistoryRequest,
+              kgsvc.v1.GetFactHistoryResponse>(
+                service, METHODID_GET_FACT_HISTORY)))
         .build();
   }
 
@@ -644,6 +839,8 @@ public final class RetrievalServiceGrpc {
               .addMethod(getGetEntityEdgeMethod())
               .addMethod(getGetEpisodesMethod())
               .addMethod(getGetMemoryMethod())
+              .addMethod(getGetEntityNodeMethod())
+              .addMethod(getGetFactHistoryMethod())
               .build();
         }
       }

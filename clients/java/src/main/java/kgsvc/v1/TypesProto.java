@@ -57,6 +57,21 @@ public final class TypesProto extends com.google.protobuf.GeneratedFile {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_kgsvc_v1_FactResult_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_CitationInfo_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_CitationInfo_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_CitationChainEntry_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_CitationChainEntry_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_ModelUsage_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_ModelUsage_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_kgsvc_v1_AcceptedItem_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -81,6 +96,11 @@ public final class TypesProto extends com.google.protobuf.GeneratedFile {
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_kgsvc_v1_ListedItem_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_Community_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_Community_fieldAccessorTable;
 
   public static com.google.protobuf.Descriptors.FileDescriptor
       getDescriptor() {
@@ -92,97 +112,147 @@ public final class TypesProto extends com.google.protobuf.GeneratedFile {
     java.lang.String[] descriptorData = {
       "\n\024kgsvc/v1/types.proto\022\010kgsvc.v1\032\034google" +
       "/protobuf/struct.proto\032\037google/protobuf/" +
-      "timestamp.proto\"\277\002\n\007Message\022\027\n\004uuid\030\001 \001(" +
+      "timestamp.proto\"\250\003\n\007Message\022\027\n\004uuid\030\001 \001(" +
       "\tH\000R\004uuid\210\001\001\022\027\n\004name\030\002 \001(\tH\001R\004name\210\001\001\022/\n" +
       "\trole_type\030\003 \001(\0162\022.kgsvc.v1.RoleTypeR\010ro" +
       "leType\022\027\n\004role\030\004 \001(\tH\002R\004role\210\001\001\022\030\n\007conte" +
       "nt\030\005 \001(\tR\007content\0228\n\ttimestamp\030\006 \001(\0132\032.g" +
       "oogle.protobuf.TimestampR\ttimestamp\0222\n\022s" +
       "ource_description\030\007 \001(\tH\003R\021sourceDescrip" +
-      "tion\210\001\001B\007\n\005_uuidB\007\n\005_nameB\007\n\005_roleB\025\n\023_s" +
-      "ource_description\"\235\002\n\013EpisodeItem\022\027\n\004uui" +
-      "d\030\001 \001(\tH\000R\004uuid\210\001\001\022\027\n\004name\030\002 \001(\tH\001R\004name" +
-      "\210\001\001\022(\n\006source\030\003 \001(\0162\020.kgsvc.v1.SourceR\006s" +
-      "ource\022\022\n\004body\030\004 \001(\tR\004body\022A\n\016reference_t" +
-      "ime\030\005 \001(\0132\032.google.protobuf.TimestampR\rr" +
-      "eferenceTime\0222\n\022source_description\030\006 \001(\t" +
-      "H\002R\021sourceDescription\210\001\001B\007\n\005_uuidB\007\n\005_na" +
-      "meB\025\n\023_source_description\"\266\001\n\rMemoryMess" +
-      "age\022/\n\trole_type\030\001 \001(\0162\022.kgsvc.v1.RoleTy" +
-      "peR\010roleType\022\027\n\004role\030\002 \001(\tH\000R\004role\210\001\001\022\030\n" +
-      "\007content\030\003 \001(\tR\007content\0228\n\ttimestamp\030\004 \001" +
-      "(\0132\032.google.protobuf.TimestampR\ttimestam" +
-      "pB\007\n\005_role\"\341\002\n\007Episode\022\022\n\004uuid\030\001 \001(\tR\004uu" +
-      "id\022\031\n\010group_id\030\002 \001(\tR\007groupId\022\027\n\004name\030\003 " +
-      "\001(\tH\000R\004name\210\001\001\022\022\n\004body\030\004 \001(\tR\004body\022(\n\006so" +
-      "urce\030\005 \001(\0162\020.kgsvc.v1.SourceR\006source\022A\n\016" +
-      "reference_time\030\006 \001(\0132\032.google.protobuf.T" +
-      "imestampR\rreferenceTime\0229\n\ncreated_at\030\007 " +
-      "\001(\0132\032.google.protobuf.TimestampR\tcreated" +
-      "At\0222\n\022source_description\030\010 \001(\tH\001R\021source" +
-      "Description\210\001\001B\007\n\005_nameB\025\n\023_source_descr" +
-      "iption\"\356\001\n\nEntityNode\022\022\n\004uuid\030\001 \001(\tR\004uui" +
-      "d\022\031\n\010group_id\030\002 \001(\tR\007groupId\022\022\n\004name\030\003 \001" +
-      "(\tR\004name\022\035\n\007summary\030\004 \001(\tH\000R\007summary\210\001\001\022" +
-      "7\n\nattributes\030\005 \001(\0132\027.google.protobuf.St" +
-      "ructR\nattributes\0229\n\ncreated_at\030\006 \001(\0132\032.g" +
-      "oogle.protobuf.TimestampR\tcreatedAtB\n\n\010_" +
-      "summary\"\345\004\n\nFactResult\022\022\n\004uuid\030\001 \001(\tR\004uu" +
-      "id\022\022\n\004name\030\002 \001(\tR\004name\022\022\n\004fact\030\003 \001(\tR\004fa" +
-      "ct\0225\n\010valid_at\030\004 \001(\0132\032.google.protobuf.T" +
-      "imestampR\007validAt\0229\n\ninvalid_at\030\005 \001(\0132\032." +
-      "google.protobuf.TimestampR\tinvalidAt\0229\n\n" +
-      "created_at\030\006 \001(\0132\032.google.protobuf.Times" +
-      "tampR\tcreatedAt\0229\n\nexpired_at\030\007 \001(\0132\032.go" +
-      "ogle.protobuf.TimestampR\texpiredAt\022\031\n\010gr" +
-      "oup_id\030\010 \001(\tR\007groupId\022(\n\020source_node_uui" +
-      "d\030\t \001(\tR\016sourceNodeUuid\022(\n\020target_node_u" +
-      "uid\030\n \001(\tR\016targetNodeUuid\022\037\n\013source_name" +
-      "\030\013 \001(\tR\nsourceName\022\037\n\013target_name\030\014 \001(\tR" +
-      "\ntargetName\022\032\n\010episodes\030\r \003(\tR\010episodes\022" +
-      "A\n\016reference_time\030\016 \001(\0132\032.google.protobu" +
-      "f.TimestampR\rreferenceTime\022\031\n\005score\030\017 \001(" +
-      "\001H\000R\005score\210\001\001B\010\n\006_score\"k\n\014AcceptedItem\022" +
-      "\022\n\004uuid\030\001 \001(\tR\004uuid\022\034\n\tduplicate\030\002 \001(\010R\t" +
-      "duplicate\022)\n\005state\030\003 \001(\0162\023.kgsvc.v1.Item" +
-      "StateR\005state\"\213\002\n\013ReceiptItem\022\022\n\004uuid\030\001 \001" +
-      "(\tR\004uuid\022\027\n\004name\030\002 \001(\tH\000R\004name\210\001\001\022)\n\005sta" +
-      "te\030\003 \001(\0162\023.kgsvc.v1.ItemStateR\005state\022\034\n\t" +
-      "duplicate\030\004 \001(\010R\tduplicate\022\032\n\010attempts\030\005" +
-      " \001(\005R\010attempts\022\033\n\006reason\030\006 \001(\tH\001R\006reason" +
-      "\210\001\001\0229\n\nupdated_at\030\007 \001(\0132\032.google.protobu" +
-      "f.TimestampR\tupdatedAtB\007\n\005_nameB\t\n\007_reas" +
-      "on\"M\n\nStateCount\022)\n\005state\030\001 \001(\0162\023.kgsvc." +
-      "v1.ItemStateR\005state\022\024\n\005count\030\002 \001(\005R\005coun" +
-      "t\"\355\001\n\007Receipt\022\035\n\nreceipt_id\030\001 \001(\tR\trecei" +
-      "ptId\022\031\n\010group_id\030\002 \001(\tR\007groupId\0229\n\ncreat" +
-      "ed_at\030\003 \001(\0132\032.google.protobuf.TimestampR" +
-      "\tcreatedAt\022+\n\005items\030\004 \003(\0132\025.kgsvc.v1.Rec" +
-      "eiptItemR\005items\022,\n\006counts\030\005 \003(\0132\024.kgsvc." +
-      "v1.StateCountR\006counts\022\022\n\004done\030\006 \001(\010R\004don" +
-      "e\"\310\002\n\nListedItem\022\022\n\004uuid\030\001 \001(\tR\004uuid\022\031\n\010" +
-      "group_id\030\002 \001(\tR\007groupId\022\027\n\004name\030\003 \001(\tH\000R" +
-      "\004name\210\001\001\022)\n\005state\030\004 \001(\0162\023.kgsvc.v1.ItemS" +
-      "tateR\005state\022\032\n\010attempts\030\005 \001(\005R\010attempts\022" +
-      "\033\n\006reason\030\006 \001(\tH\001R\006reason\210\001\001\022\027\n\004step\030\007 \001" +
-      "(\tH\002R\004step\210\001\001\0229\n\nupdated_at\030\010 \001(\0132\032.goog" +
-      "le.protobuf.TimestampR\tupdatedAt\022\035\n\nrece" +
-      "ipt_id\030\t \001(\tR\treceiptIdB\007\n\005_nameB\t\n\007_rea" +
-      "sonB\007\n\005_step*V\n\006Source\022\026\n\022SOURCE_UNSPECI" +
-      "FIED\020\000\022\017\n\013SOURCE_TEXT\020\001\022\017\n\013SOURCE_JSON\020\002" +
-      "\022\022\n\016SOURCE_MESSAGE\020\003*h\n\010RoleType\022\031\n\025ROLE" +
-      "_TYPE_UNSPECIFIED\020\000\022\022\n\016ROLE_TYPE_USER\020\001\022" +
-      "\027\n\023ROLE_TYPE_ASSISTANT\020\002\022\024\n\020ROLE_TYPE_SY" +
-      "STEM\020\003*\257\002\n\tItemState\022\032\n\026ITEM_STATE_UNSPE" +
-      "CIFIED\020\000\022\027\n\023ITEM_STATE_ACCEPTED\020\001\022\030\n\024ITE" +
-      "M_STATE_EXTRACTED\020\002\022\027\n\023ITEM_STATE_EMBEDD" +
-      "ED\020\003\022\027\n\023ITEM_STATE_UPSERTED\020\004\022\030\n\024ITEM_ST" +
-      "ATE_COMPLETED\020\005\022\035\n\031ITEM_STATE_EXTRACT_FA" +
-      "ILED\020\006\022\033\n\027ITEM_STATE_EMBED_FAILED\020\007\022\034\n\030I" +
-      "TEM_STATE_UPSERT_FAILED\020\010\022\025\n\021ITEM_STATE_" +
-      "PARKED\020\t\022\026\n\022ITEM_STATE_DELETED\020\nB1B\nType" +
-      "sProtoP\001Z!kgsvc/clients/go/kgsvc/v1;kgsv" +
-      "cv1b\006proto3"
+      "tion\210\001\001\022\"\n\nsource_url\030\010 \001(\tH\004R\tsourceUrl" +
+      "\210\001\001\0224\n\026previous_episode_uuids\030\t \003(\tR\024pre" +
+      "viousEpisodeUuidsB\007\n\005_uuidB\007\n\005_nameB\007\n\005_" +
+      "roleB\025\n\023_source_descriptionB\r\n\013_source_u" +
+      "rl\"\206\003\n\013EpisodeItem\022\027\n\004uuid\030\001 \001(\tH\000R\004uuid" +
+      "\210\001\001\022\027\n\004name\030\002 \001(\tH\001R\004name\210\001\001\022(\n\006source\030\003" +
+      " \001(\0162\020.kgsvc.v1.SourceR\006source\022\022\n\004body\030\004" +
+      " \001(\tR\004body\022A\n\016reference_time\030\005 \001(\0132\032.goo" +
+      "gle.protobuf.TimestampR\rreferenceTime\0222\n" +
+      "\022source_description\030\006 \001(\tH\002R\021sourceDescr" +
+      "iption\210\001\001\022\"\n\nsource_url\030\007 \001(\tH\003R\tsourceU" +
+      "rl\210\001\001\0224\n\026previous_episode_uuids\030\010 \003(\tR\024p" +
+      "reviousEpisodeUuidsB\007\n\005_uuidB\007\n\005_nameB\025\n" +
+      "\023_source_descriptionB\r\n\013_source_url\"\266\001\n\r" +
+      "MemoryMessage\022/\n\trole_type\030\001 \001(\0162\022.kgsvc" +
+      ".v1.RoleTypeR\010roleType\022\027\n\004role\030\002 \001(\tH\000R\004" +
+      "role\210\001\001\022\030\n\007content\030\003 \001(\tR\007content\0228\n\ttim" +
+      "estamp\030\004 \001(\0132\032.google.protobuf.Timestamp" +
+      "R\ttimestampB\007\n\005_role\"\267\003\n\007Episode\022\022\n\004uuid" +
+      "\030\001 \001(\tR\004uuid\022\031\n\010group_id\030\002 \001(\tR\007groupId\022" +
+      "\027\n\004name\030\003 \001(\tH\000R\004name\210\001\001\022\022\n\004body\030\004 \001(\tR\004" +
+      "body\022(\n\006source\030\005 \001(\0162\020.kgsvc.v1.SourceR\006" +
+      "source\022A\n\016reference_time\030\006 \001(\0132\032.google." +
+      "protobuf.TimestampR\rreferenceTime\0229\n\ncre" +
+      "ated_at\030\007 \001(\0132\032.google.protobuf.Timestam" +
+      "pR\tcreatedAt\0222\n\022source_description\030\010 \001(\t" +
+      "H\001R\021sourceDescription\210\001\001\022\"\n\nsource_url\030\t" +
+      " \001(\tH\002R\tsourceUrl\210\001\001\022!\n\014entity_edges\030\n \003" +
+      "(\tR\013entityEdgesB\007\n\005_nameB\025\n\023_source_desc" +
+      "riptionB\r\n\013_source_url\"\200\003\n\nEntityNode\022\022\n" +
+      "\004uuid\030\001 \001(\tR\004uuid\022\031\n\010group_id\030\002 \001(\tR\007gro" +
+      "upId\022\022\n\004name\030\003 \001(\tR\004name\022\035\n\007summary\030\004 \001(" +
+      "\tH\000R\007summary\210\001\001\0227\n\nattributes\030\005 \001(\0132\027.go" +
+      "ogle.protobuf.StructR\nattributes\0229\n\ncrea" +
+      "ted_at\030\006 \001(\0132\032.google.protobuf.Timestamp" +
+      "R\tcreatedAt\022\026\n\006labels\030\007 \003(\tR\006labels\0229\n\nu" +
+      "pdated_at\030\010 \001(\0132\032.google.protobuf.Timest" +
+      "ampR\tupdatedAt\022#\n\rsummary_facts\030\t \003(\tR\014s" +
+      "ummaryFacts\022\030\n\007aliases\030\n \003(\tR\007aliasesB\n\n" +
+      "\010_summary\"\215\t\n\nFactResult\022\022\n\004uuid\030\001 \001(\tR\004" +
+      "uuid\022\022\n\004name\030\002 \001(\tR\004name\022\022\n\004fact\030\003 \001(\tR\004" +
+      "fact\0225\n\010valid_at\030\004 \001(\0132\032.google.protobuf" +
+      ".TimestampR\007validAt\0229\n\ninvalid_at\030\005 \001(\0132" +
+      "\032.google.protobuf.TimestampR\tinvalidAt\0229" +
+      "\n\ncreated_at\030\006 \001(\0132\032.google.protobuf.Tim" +
+      "estampR\tcreatedAt\0229\n\nexpired_at\030\007 \001(\0132\032." +
+      "google.protobuf.TimestampR\texpiredAt\022\031\n\010" +
+      "group_id\030\010 \001(\tR\007groupId\022(\n\020source_node_u" +
+      "uid\030\t \001(\tR\016sourceNodeUuid\022(\n\020target_node" +
+      "_uuid\030\n \001(\tR\016targetNodeUuid\022\037\n\013source_na" +
+      "me\030\013 \001(\tR\nsourceName\022\037\n\013target_name\030\014 \001(" +
+      "\tR\ntargetName\022\032\n\010episodes\030\r \003(\tR\010episode" +
+      "s\022A\n\016reference_time\030\016 \001(\0132\032.google.proto" +
+      "buf.TimestampR\rreferenceTime\022\031\n\005score\030\017 " +
+      "\001(\001H\000R\005score\210\001\001\0224\n\tcitations\030\020 \003(\0132\026.kgs" +
+      "vc.v1.CitationInfoR\tcitations\0229\n\nupdated" +
+      "_at\030\021 \001(\0132\032.google.protobuf.TimestampR\tu" +
+      "pdatedAt\022(\n\roriginal_fact\030\022 \001(\tH\001R\014origi" +
+      "nalFact\210\001\001\022(\n\rupdate_reason\030\023 \001(\tH\002R\014upd" +
+      "ateReason\210\001\001\022(\n\rprevious_uuid\030\024 \001(\tH\003R\014p" +
+      "reviousUuid\210\001\001\0227\n\nattributes\030\025 \001(\0132\027.goo" +
+      "gle.protobuf.StructR\nattributes\022*\n\016expir" +
+      "ed_reason\030\026 \001(\tH\004R\rexpiredReason\210\001\001\022+\n\017e" +
+      "xpired_by_fact\030\027 \001(\tH\005R\rexpiredByFact\210\001\001" +
+      "\0221\n\022expired_by_episode\030\030 \001(\tH\006R\020expiredB" +
+      "yEpisode\210\001\001B\010\n\006_scoreB\020\n\016_original_factB" +
+      "\020\n\016_update_reasonB\020\n\016_previous_uuidB\021\n\017_" +
+      "expired_reasonB\022\n\020_expired_by_factB\025\n\023_e" +
+      "xpired_by_episode\"\233\002\n\014CitationInfo\022!\n\014ep" +
+      "isode_uuid\030\001 \001(\tR\013episodeUuid\022!\n\014episode" +
+      "_name\030\002 \001(\tR\013episodeName\022(\n\006source\030\003 \001(\016" +
+      "2\020.kgsvc.v1.SourceR\006source\022-\n\022source_des" +
+      "cription\030\004 \001(\tR\021sourceDescription\0229\n\ncre" +
+      "ated_at\030\005 \001(\0132\032.google.protobuf.Timestam" +
+      "pR\tcreatedAt\022\"\n\nsource_url\030\006 \001(\tH\000R\tsour" +
+      "ceUrl\210\001\001B\r\n\013_source_url\"\203\001\n\022CitationChai" +
+      "nEntry\0222\n\010citation\030\001 \001(\0132\026.kgsvc.v1.Cita" +
+      "tionInfoR\010citation\0229\n\toperation\030\002 \001(\0162\033." +
+      "kgsvc.v1.CitationOperationR\toperation\"t\n" +
+      "\nModelUsage\022\024\n\005calls\030\001 \001(\005R\005calls\022#\n\rpro" +
+      "mpt_tokens\030\002 \001(\003R\014promptTokens\022+\n\021comple" +
+      "tion_tokens\030\003 \001(\003R\020completionTokens\"k\n\014A" +
+      "cceptedItem\022\022\n\004uuid\030\001 \001(\tR\004uuid\022\034\n\tdupli" +
+      "cate\030\002 \001(\010R\tduplicate\022)\n\005state\030\003 \001(\0162\023.k" +
+      "gsvc.v1.ItemStateR\005state\"\267\002\n\013ReceiptItem" +
+      "\022\022\n\004uuid\030\001 \001(\tR\004uuid\022\027\n\004name\030\002 \001(\tH\000R\004na" +
+      "me\210\001\001\022)\n\005state\030\003 \001(\0162\023.kgsvc.v1.ItemStat" +
+      "eR\005state\022\034\n\tduplicate\030\004 \001(\010R\tduplicate\022\032" +
+      "\n\010attempts\030\005 \001(\005R\010attempts\022\033\n\006reason\030\006 \001" +
+      "(\tH\001R\006reason\210\001\001\0229\n\nupdated_at\030\007 \001(\0132\032.go" +
+      "ogle.protobuf.TimestampR\tupdatedAt\022*\n\005us" +
+      "age\030\010 \001(\0132\024.kgsvc.v1.ModelUsageR\005usageB\007" +
+      "\n\005_nameB\t\n\007_reason\"M\n\nStateCount\022)\n\005stat" +
+      "e\030\001 \001(\0162\023.kgsvc.v1.ItemStateR\005state\022\024\n\005c" +
+      "ount\030\002 \001(\005R\005count\"\231\002\n\007Receipt\022\035\n\nreceipt" +
+      "_id\030\001 \001(\tR\treceiptId\022\031\n\010group_id\030\002 \001(\tR\007" +
+      "groupId\0229\n\ncreated_at\030\003 \001(\0132\032.google.pro" +
+      "tobuf.TimestampR\tcreatedAt\022+\n\005items\030\004 \003(" +
+      "\0132\025.kgsvc.v1.ReceiptItemR\005items\022,\n\006count" +
+      "s\030\005 \003(\0132\024.kgsvc.v1.StateCountR\006counts\022\022\n" +
+      "\004done\030\006 \001(\010R\004done\022*\n\005usage\030\007 \001(\0132\024.kgsvc" +
+      ".v1.ModelUsageR\005usage\"\310\002\n\nListedItem\022\022\n\004" +
+      "uuid\030\001 \001(\tR\004uuid\022\031\n\010group_id\030\002 \001(\tR\007grou" +
+      "pId\022\027\n\004name\030\003 \001(\tH\000R\004name\210\001\001\022)\n\005state\030\004 " +
+      "\001(\0162\023.kgsvc.v1.ItemStateR\005state\022\032\n\010attem" +
+      "pts\030\005 \001(\005R\010attempts\022\033\n\006reason\030\006 \001(\tH\001R\006r" +
+      "eason\210\001\001\022\027\n\004step\030\007 \001(\tH\002R\004step\210\001\001\0229\n\nupd" +
+      "ated_at\030\010 \001(\0132\032.google.protobuf.Timestam" +
+      "pR\tupdatedAt\022\035\n\nreceipt_id\030\t \001(\tR\treceip" +
+      "tIdB\007\n\005_nameB\t\n\007_reasonB\007\n\005_step\"\351\001\n\tCom" +
+      "munity\022\022\n\004uuid\030\001 \001(\tR\004uuid\022\031\n\010group_id\030\002" +
+      " \001(\tR\007groupId\022\022\n\004name\030\003 \001(\tR\004name\022\030\n\007sum" +
+      "mary\030\004 \001(\tR\007summary\022!\n\014member_count\030\005 \001(" +
+      "\005R\013memberCount\022!\n\014member_uuids\030\006 \003(\tR\013me" +
+      "mberUuids\0229\n\ncreated_at\030\007 \001(\0132\032.google.p" +
+      "rotobuf.TimestampR\tcreatedAt*V\n\006Source\022\026" +
+      "\n\022SOURCE_UNSPECIFIED\020\000\022\017\n\013SOURCE_TEXT\020\001\022" +
+      "\017\n\013SOURCE_JSON\020\002\022\022\n\016SOURCE_MESSAGE\020\003*h\n\010" +
+      "RoleType\022\031\n\025ROLE_TYPE_UNSPECIFIED\020\000\022\022\n\016R" +
+      "OLE_TYPE_USER\020\001\022\027\n\023ROLE_TYPE_ASSISTANT\020\002" +
+      "\022\024\n\020ROLE_TYPE_SYSTEM\020\003*\257\002\n\tItemState\022\032\n\026" +
+      "ITEM_STATE_UNSPECIFIED\020\000\022\027\n\023ITEM_STATE_A" +
+      "CCEPTED\020\001\022\030\n\024ITEM_STATE_EXTRACTED\020\002\022\027\n\023I" +
+      "TEM_STATE_EMBEDDED\020\003\022\027\n\023ITEM_STATE_UPSER" +
+      "TED\020\004\022\030\n\024ITEM_STATE_COMPLETED\020\005\022\035\n\031ITEM_" +
+      "STATE_EXTRACT_FAILED\020\006\022\033\n\027ITEM_STATE_EMB" +
+      "ED_FAILED\020\007\022\034\n\030ITEM_STATE_UPSERT_FAILED\020" +
+      "\010\022\025\n\021ITEM_STATE_PARKED\020\t\022\026\n\022ITEM_STATE_D" +
+      "ELETED\020\n*\232\001\n\021CitationOperation\022\"\n\036CITATI" +
+      "ON_OPERATION_UNSPECIFIED\020\000\022\036\n\032CITATION_O" +
+      "PERATION_CREATED\020\001\022\036\n\032CITATION_OPERATION" +
+      "_UPDATED\020\002\022!\n\035CITATION_OPERATION_REFEREN" +
+      "CED\020\003B1B\nTypesProtoP\001Z!kgsvc/clients/go/" +
+      "kgsvc/v1;kgsvcv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -195,13 +265,13 @@ public final class TypesProto extends com.google.protobuf.GeneratedFile {
     internal_static_kgsvc_v1_Message_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_Message_descriptor,
-        new java.lang.String[] { "Uuid", "Name", "RoleType", "Role", "Content", "Timestamp", "SourceDescription", });
+        new java.lang.String[] { "Uuid", "Name", "RoleType", "Role", "Content", "Timestamp", "SourceDescription", "SourceUrl", "PreviousEpisodeUuids", });
     internal_static_kgsvc_v1_EpisodeItem_descriptor =
       getDescriptor().getMessageType(1);
     internal_static_kgsvc_v1_EpisodeItem_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_EpisodeItem_descriptor,
-        new java.lang.String[] { "Uuid", "Name", "Source", "Body", "ReferenceTime", "SourceDescription", });
+        new java.lang.String[] { "Uuid", "Name", "Source", "Body", "ReferenceTime", "SourceDescription", "SourceUrl", "PreviousEpisodeUuids", });
     internal_static_kgsvc_v1_MemoryMessage_descriptor =
       getDescriptor().getMessageType(2);
     internal_static_kgsvc_v1_MemoryMessage_fieldAccessorTable = new
@@ -213,49 +283,73 @@ public final class TypesProto extends com.google.protobuf.GeneratedFile {
     internal_static_kgsvc_v1_Episode_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_Episode_descriptor,
-        new java.lang.String[] { "Uuid", "GroupId", "Name", "Body", "Source", "ReferenceTime", "CreatedAt", "SourceDescription", });
+        new java.lang.String[] { "Uuid", "GroupId", "Name", "Body", "Source", "ReferenceTime", "CreatedAt", "SourceDescription", "SourceUrl", "EntityEdges", });
     internal_static_kgsvc_v1_EntityNode_descriptor =
       getDescriptor().getMessageType(4);
     internal_static_kgsvc_v1_EntityNode_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_EntityNode_descriptor,
-        new java.lang.String[] { "Uuid", "GroupId", "Name", "Summary", "Attributes", "CreatedAt", });
+        new java.lang.String[] { "Uuid", "GroupId", "Name", "Summary", "Attributes", "CreatedAt", "Labels", "UpdatedAt", "SummaryFacts", "Aliases", });
     internal_static_kgsvc_v1_FactResult_descriptor =
       getDescriptor().getMessageType(5);
     internal_static_kgsvc_v1_FactResult_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_FactResult_descriptor,
-        new java.lang.String[] { "Uuid", "Name", "Fact", "ValidAt", "InvalidAt", "CreatedAt", "ExpiredAt", "GroupId", "SourceNodeUuid", "TargetNodeUuid", "SourceName", "TargetName", "Episodes", "ReferenceTime", "Score", });
-    internal_static_kgsvc_v1_AcceptedItem_descriptor =
+        new java.lang.String[] { "Uuid", "Name", "Fact", "ValidAt", "InvalidAt", "CreatedAt", "ExpiredAt", "GroupId", "SourceNodeUuid", "TargetNodeUuid", "SourceName", "TargetName", "Episodes", "ReferenceTime", "Score", "Citations", "UpdatedAt", "OriginalFact", "UpdateReason", "PreviousUuid", "Attributes", "ExpiredReason", "ExpiredByFact", "ExpiredByEpisode", });
+    internal_static_kgsvc_v1_CitationInfo_descriptor =
       getDescriptor().getMessageType(6);
+    internal_static_kgsvc_v1_CitationInfo_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_CitationInfo_descriptor,
+        new java.lang.String[] { "EpisodeUuid", "EpisodeName", "Source", "SourceDescription", "CreatedAt", "SourceUrl", });
+    internal_static_kgsvc_v1_CitationChainEntry_descriptor =
+      getDescriptor().getMessageType(7);
+    internal_static_kgsvc_v1_CitationChainEntry_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_CitationChainEntry_descriptor,
+        new java.lang.String[] { "Citation", "Operation", });
+    internal_static_kgsvc_v1_ModelUsage_descriptor =
+      getDescriptor().getMessageType(8);
+    internal_static_kgsvc_v1_ModelUsage_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_ModelUsage_descriptor,
+        new java.lang.String[] { "Calls", "PromptTokens", "CompletionTokens", });
+    internal_static_kgsvc_v1_AcceptedItem_descriptor =
+      getDescriptor().getMessageType(9);
     internal_static_kgsvc_v1_AcceptedItem_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_AcceptedItem_descriptor,
         new java.lang.String[] { "Uuid", "Duplicate", "State", });
     internal_static_kgsvc_v1_ReceiptItem_descriptor =
-      getDescriptor().getMessageType(7);
+      getDescriptor().getMessageType(10);
     internal_static_kgsvc_v1_ReceiptItem_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_ReceiptItem_descriptor,
-        new java.lang.String[] { "Uuid", "Name", "State", "Duplicate", "Attempts", "Reason", "UpdatedAt", });
+        new java.lang.String[] { "Uuid", "Name", "State", "Duplicate", "Attempts", "Reason", "UpdatedAt", "Usage", });
     internal_static_kgsvc_v1_StateCount_descriptor =
-      getDescriptor().getMessageType(8);
+      getDescriptor().getMessageType(11);
     internal_static_kgsvc_v1_StateCount_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_StateCount_descriptor,
         new java.lang.String[] { "State", "Count", });
     internal_static_kgsvc_v1_Receipt_descriptor =
-      getDescriptor().getMessageType(9);
+      getDescriptor().getMessageType(12);
     internal_static_kgsvc_v1_Receipt_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_Receipt_descriptor,
-        new java.lang.String[] { "ReceiptId", "GroupId", "CreatedAt", "Items", "Counts", "Done", });
+        new java.lang.String[] { "ReceiptId", "GroupId", "CreatedAt", "Items", "Counts", "Done", "Usage", });
     internal_static_kgsvc_v1_ListedItem_descriptor =
-      getDescriptor().getMessageType(10);
+      getDescriptor().getMessageType(13);
     internal_static_kgsvc_v1_ListedItem_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_ListedItem_descriptor,
         new java.lang.String[] { "Uuid", "GroupId", "Name", "State", "Attempts", "Reason", "Step", "UpdatedAt", "ReceiptId", });
+    internal_static_kgsvc_v1_Community_descriptor =
+      getDescriptor().getMessageType(14);
+    internal_static_kgsvc_v1_Community_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_Community_descriptor,
+        new java.lang.String[] { "Uuid", "GroupId", "Name", "Summary", "MemberCount", "MemberUuids", "CreatedAt", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.StructProto.getDescriptor();
     com.google.protobuf.TimestampProto.getDescriptor();
