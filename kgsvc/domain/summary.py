@@ -22,9 +22,8 @@ _ENDS = re.compile(r"[.!?…。！？](?=\s|$)|[。！？]")
 
 
 def is_authored(entity: Entity) -> bool:
-    """Whether the summary is a caller's, or came with a graph that was taken over."""
-    stamp = entity.stamps.get("summary")
-    return stamp == _ASSERTED or (stamp is None and bool(entity.summary) and not entity.summary_parts)
+    """Whether the summary is a caller's."""
+    return entity.stamps.get("summary") == _ASSERTED
 
 
 def summary_facts(entity: Entity) -> tuple[str, ...]:
@@ -66,10 +65,14 @@ def lacks(before: Entity, after: Entity) -> bool:
 
 
 def _with_own(entity: Entity) -> Iterable[SummaryPart]:
-    """The parts, with what an episode said of the entity itself: the latest alone, by its stamp."""
+    """The parts, with what an episode said of the entity itself: the latest alone, by its stamp. A summary
+    without a stamp came with a graph that was taken over."""
     stamp = entity.stamps.get("summary")
-    if stamp is None or stamp == _ASSERTED:
+    if stamp == _ASSERTED:
         return [part for part in entity.summary_parts if not part.key.startswith(OF_EPISODE)]
+    if stamp is None:
+        older = SummaryPart(entity.created_ms, OF_EPISODE, _sentence(entity.summary))
+        return entity.summary_parts or ([older] if entity.summary else [])
     shifted, _, episode = stamp.partition("/")
     key = OF_EPISODE + episode
     if any(part.key == key for part in entity.summary_parts):

@@ -63,8 +63,14 @@ def test_a_callers_text_stays() -> None:
     made = recomposed(own, [fact("f1", "Ann sings")], (), NOW)
     assert (made.summary, summary_facts(made)) == ("by hand", ())
     assert [part.key for part in made.summary_parts] == ["f1"]
-    taken_over = Entity("a", "g", "Ann", 1, "from elsewhere")
-    assert recomposed(taken_over, [], (), NOW) is taken_over
+
+
+def test_a_summary_that_came_with_the_graph_is_a_part() -> None:
+    made = Entity("a", "g", "Ann", 1, "from elsewhere")
+    for n in range(3):
+        made = recomposed(made, [fact(f"f{n}", f"Ann sings {n}", 5 + n)], (), NOW)
+    assert made.summary == "from elsewhere. Ann sings 0. Ann sings 1. Ann sings 2."
+    assert summary_facts(made) == ("f0", "f1", "f2")
 
 
 def test_what_an_episode_says_of_the_entity_is_one_part() -> None:
