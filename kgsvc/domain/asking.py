@@ -31,6 +31,7 @@ from kgsvc.domain.resolution_types import (
     ResolutionRequest,
     Resolutions,
 )
+from kgsvc.domain.similarity import numerals_differ
 from kgsvc.domain.text import normalise, tokens
 
 OFFERED = 8  # facts that one fact is compared with: as many to repeat and as many to contradict
@@ -247,10 +248,14 @@ class Inquiry:
         if answer.entity is not None:
             entity = self.candidates.entities[self._entities[answer.entity]]
             others = [entity.name, *self.candidates.names.get(entity.uuid, ())]
+            if numerals_differ(new.name, others):
+                return NameDecision(new.name)
             full = questions.full_name(new.name, answer.full_name, others)
             return NameDecision(entity.name, entity.uuid, full)
         if answer.node is not None:
             peer = self._asked[answer.node].name
+            if numerals_differ(new.name, [peer]):
+                return NameDecision(new.name)
             return NameDecision(peer, None, questions.full_name(new.name, answer.full_name, [peer]))
         return NameDecision(new.name, None, questions.full_name(new.name, answer.full_name, ()))
 

@@ -70,6 +70,13 @@ def marks(name: str) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(found.items()))
 
 
+def numerals_differ(name: str, others: Collection[str]) -> bool:
+    """Whether the name has figures and each of the others has, but others: whoever says so, they are two."""
+    mine = sorted(_DIGITS.findall(folded(name)))
+    theirs = [sorted(_DIGITS.findall(folded(other))) for other in others]
+    return bool(mine) and bool(theirs) and all(figures and figures != mine for figures in theirs)
+
+
 def similar(one: str, other: str) -> bool:
     """Whether two names are spellings of one another. Symmetric."""
     first, second = folded(one), folded(other)

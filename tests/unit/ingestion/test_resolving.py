@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from kgsvc.domain.decisions import FactDecision, NameDecision, StoredFact, ToldFact
-from kgsvc.domain.delta import GraphDelta, Guard
-from kgsvc.domain.errors import ModelUnavailable, StoreUnavailable
+from kgsvc.domain.delta import GraphDelta, GroupHead, Guard
+from kgsvc.domain.errors import ModelUnavailable, RevisionChanged, StoreUnavailable
 from kgsvc.domain.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.items import Lease
 from kgsvc.domain.model import Fact, FactKind, Polarity
@@ -22,7 +22,7 @@ from kgsvc.domain.resolution_types import (
 from kgsvc.ingestion.commit import Committer, Work
 from kgsvc.ingestion.stages import Stage, decode, encode
 from kgsvc.llm.protocol import Resolved
-from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, accepted, episode, leased
+from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, accepted, entity, episode, leased, write
 from tests.support.model_store import ModelStore
 
 GROUP = "g"
@@ -157,6 +157,22 @@ async def test_a_nickname_is_asked_about_and_becomes_an_alias() -> None:
     assert await bench.entities() == {"Robert Smith": {"robert smith", "bob"}}
     await bench.commit(names("Bob"))
     assert len(model.requests) == 1
+
+
+async def test_no_model_makes_one_of_what_differs_in_figures() -> None:
+    bench = Bench(Model(lambda r: Resolutions({q.id: NodeResolution(0) for q in r.nodes})))
+    await bench.commit(names("Phase 2"))
+    await bench.commit(names("Phase 3"))
+    await bench.commit(names("The second Phase"))
+    assert await bench.entities() == {"Phase 2": {"phase 2", "the second phase"}, "Phase 3": {"phase 3"}}
+
+
+async def test_a_name_that_a_caller_gave_stays() -> None:
+    bench = Bench(Model(lambda r: Resolutions({0: NodeResolution(0, full_name="Robert Smith")})))
+    named = entity(GROUP, "n1", "Bob", stamps={"name": ""})
+    await write(bench.store, GROUP, entities=(named,))
+    await bench.commit(names("Robert Smith"))
+    assert await bench.entities() == {"Bob": {"bob", "robert smith"}}
 
 
 async def test_the_fullest_name_is_taken_and_never_a_shorter_or_a_foreign_one() -> None:
@@ -322,13 +338,26 @@ async def test_an_episode_ends_a_bounded_number_of_facts(monkeypatch: pytest.Mon
 class Failing(ModelStore):
     """Refuses the first commit after the model was asked."""
 
-    fails = True
+    error: Exception | None = StoreUnavailable("the connection was lost")
 
-    async def apply(self, delta: GraphDelta, guard: Guard):  # type: ignore[no-untyped-def]
-        if self.fails and delta.requires_items and guard.rev > 0:
-            self.fails = False
-            raise StoreUnavailable("the connection was lost")
+    async def apply(self, delta: GraphDelta, guard: Guard) -> GroupHead:
+        if self.error and delta.requires_items and guard.rev > 0:
+            error, self.error = self.error, None
+            raise error
         return await super().apply(delta, guard)
+
+
+async def test_a_group_that_moved_on_is_no_reason_to_ask_again() -> None:
+    model = Model(lambda r: new(r, HEADS=FactResolution(0)))
+    bench = Bench(model)
+    bench.store = store = Failing()
+    store.error = RevisionChanged("somebody wrote")
+    bench.committer = Committer(store, None, Clock(), model)
+    await bench.commit(says("LEADS", "Ada leads Acme"))
+    await bench.commit(says("HEADS", "Ada is the head of Acme"))
+    assert store.error is None
+    assert len(model.requests) == 1
+    assert await bench.facts() == [("LEADS", "Ada leads Acme", 0, None)]
 
 
 async def test_what_a_model_decided_is_kept_and_not_asked_again() -> None:
