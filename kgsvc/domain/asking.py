@@ -84,6 +84,7 @@ class Inquiry:
     _near: dict[str, list[Entity]] = field(default_factory=dict)
     _peers: dict[str, list[str]] = field(default_factory=dict)
     _told_at: dict[str, Place] = field(default_factory=dict)
+    _echoes: dict[Place, ToldFact] = field(default_factory=dict)  # the same words, earlier in the batch
 
     def request(self, items: Sequence[BatchItem]) -> ResolutionRequest | None:
         """None: there is nothing to ask."""
@@ -182,6 +183,8 @@ class Inquiry:
         if exact is not None:
             if exact.ref is not None and exact.slot != said.slot:
                 self.decided[place] = FactDecision(exact.ref)
+            elif isinstance(exact.ref, ToldFact):
+                self._echoes[place] = exact.ref
             return [], []
         untrue = [
             told
@@ -192,7 +195,10 @@ class Inquiry:
             and (told.slot != said.slot or not said.slot or told in between)  # else its slot's rules decide
             and (told in between or told.relation == said.relation or _similar(told, said))
         ]
-        return alike[:OFFERED], untrue[:OFFERED] if said.polarity is Polarity.ASSERTS else []
+        if said.polarity is not Polarity.ASSERTS:  # an end may go by another relation than what it ends
+            asserted = [told for told in untrue if told in between and told.polarity is Polarity.ASSERTS]
+            untrue = [told for told in asserted if told.slot != said.slot or not said.slot]
+        return alike[:OFFERED], untrue[:OFFERED]
 
     def _said(self, edge: ExtractedEdge, source: str, target: str) -> _Told:
         sources, targets = self._meanings(source), self._meanings(target)
@@ -235,6 +241,10 @@ class Inquiry:
                 None if answer.duplicate_of is None else self._first(self._refs[answer.duplicate_of], facts)
             )
             facts[place] = FactDecision(same, tuple(ref for ref in refs if ref != same))
+        for place, told in self._echoes.items():
+            same = self._first(told, facts)
+            if same != told:
+                facts[place] = FactDecision(same)
         return Decisions(names, facts)
 
     def _first(self, ref: KnownRef, facts: Mapping[Place, FactDecision]) -> KnownRef:

@@ -238,6 +238,15 @@ async def test_duplicates_within_a_batch_are_led_back_to_the_first() -> None:
     assert await bench.facts() == [("LEADS", "Ada leads Acme", 0, None)]
 
 
+async def test_words_that_a_batch_tells_twice_are_decided_once() -> None:
+    """The second telling goes where the first is led to."""
+    bench = Bench(Model(lambda r: Resolutions(facts={q.id: FactResolution(0) for q in r.facts})))
+    await bench.commit(says("RUNS", "Acme belongs to Ada"))
+    await bench.commit(says("RUNS", "Acme is run by Ada"), says("RUNS", "Acme is run by Ada"))
+    assert await bench.facts() == [("RUNS", "Acme belongs to Ada", 0, None)]
+    assert (await bench.fact("Acme belongs to Ada")).episodes == ("e0", "e1", "e2")
+
+
 async def test_the_same_words_under_another_relation_need_no_question() -> None:
     model = Model()
     bench = Bench(model)
@@ -322,6 +331,16 @@ async def test_denials_repeat_denials_only() -> None:
     await bench.commit(says("LIKES", "Ada likes Acme"))
     await bench.commit(says("LIKES", "Ada dislikes Acme", polarity=Polarity.DENIES))
     assert model.requests == []
+
+
+async def test_an_end_may_go_by_another_relation_than_what_it_ends() -> None:
+    bench = Bench(Model(contradicting))
+    await bench.commit(says("HEADS", "Ada heads Acme"))
+    await bench.commit(says("LEADS", "Ada leads Acme no longer", polarity=Polarity.ENDS), at=5)
+    assert await bench.facts() == [
+        ("HEADS", "Ada heads Acme", 0, 5),
+        ("NO_LONGER_LEADS", "Ada leads Acme no longer", 5, None),
+    ]
 
 
 async def test_an_episode_ends_a_bounded_number_of_facts(monkeypatch: pytest.MonkeyPatch) -> None:
