@@ -22,6 +22,8 @@ THRESHOLD = 0.9  # of the Jaccard index of shingles
 MIN_LENGTH = 6  # letters and digits
 MIN_ENTROPY = 2.0  # bits a letter: "aaabbb" has 1, "boston" 2.25
 
+_SMALL = frozenset({"and", "for", "of", "the"})
+_INITIALS = 3  # words from which on a name may go by its initials
 _LONGEST = 64  # code points of a token
 _WORDS = re.compile(r"[^\W_]+")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
@@ -48,9 +50,12 @@ def folded(name: str) -> str:
 
 
 def name_tokens(name: str) -> frozenset[str]:
-    """What a name is found by: its search terms, and all of it written as one word."""
+    """What a name is found by: its search terms, all of it written as one word, the initials of a long one."""
     flat = folded(name)
-    return frozenset(token[:_LONGEST] for token in (*tokens(flat), *tokens(flat.replace(" ", ""))))
+    words = [word for word in flat.split() if word not in _SMALL]
+    initials = "".join(word[0] for word in words) if len(words) >= _INITIALS else ""
+    written = (*tokens(flat), *tokens(flat.replace(" ", "")), *tokens(initials))
+    return frozenset(token[:_LONGEST] for token in written)
 
 
 def asked_tokens(name: str) -> frozenset[str]:

@@ -63,6 +63,9 @@ def test_nicknames_widen_what_is_looked_for_and_nothing_else() -> None:
     assert not name_tokens("Bob") & name_tokens("Robert Smith")
     assert not asked_tokens("Bob") & asked_tokens("Alice")
     assert asked_tokens("!?") == frozenset()
+    assert asked_tokens("NYC") & name_tokens("New York City")
+    assert asked_tokens("Bank for International Settlements") & name_tokens("BIS")
+    assert not asked_tokens("NY") & name_tokens("New York")  # two letters say too little
 
 
 def test_a_name_that_is_like_two_known_things_is_left_to_others() -> None:
