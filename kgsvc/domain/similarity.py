@@ -50,7 +50,7 @@ def folded(name: str) -> str:
 
 
 def name_tokens(name: str) -> frozenset[str]:
-    """What a name is found by: its search terms, all of it written as one word, the initials of a long one."""
+    """What a name is found by: its search terms, all of it as one word, the initials of a long one."""
     flat = folded(name)
     words = [word for word in flat.split() if word not in _SMALL]
     initials = "".join(word[0] for word in words) if len(words) >= _INITIALS else ""
