@@ -15,8 +15,8 @@ _EPISODES = 10  # of the fact, in whose traces it is looked for what it supersed
 
 async def history_of(store: ReadStore, fact: Fact, limit: int) -> list[CitedFact]:
     """What the fact replaced and was replaced by, the other rows of their slots, and what superseded them or
-    was superseded by them elsewhere; the first to be written first. Of more than `limit` rows the latest beside the
-    corrections. Raises StoreUnavailable.
+    was superseded by them elsewhere; the first to be written first. Of more than `limit` rows the latest
+    beside the corrections. Raises StoreUnavailable.
     """
     chain = await _corrections(store, fact)
     view = await store.slots(fact.group_id, {each.slot for each in chain.values()})
