@@ -15,6 +15,7 @@ from kgsvc.queue.leases import LapseWatch
 from kgsvc.queue.retry import RetryPolicy
 from kgsvc.queue.runner import GroupRunner, without_text
 from kgsvc.queue.settings import QueueSettings
+from kgsvc.queue.starts import Starts
 from kgsvc.stores.protocol import QueueStore
 
 log = logging.getLogger(__name__)
@@ -51,6 +52,7 @@ class Dispatcher:
         self._clock = clock
         self._owner_id = owner_id
         self._lapses = LapseWatch(clock, settings.lease_s)
+        self._starts = Starts()
         self._held: dict[str, _Held] = {}
         self._others_wait = False
         self._scratch = 0  # groups of a doctor's checks among those ready: they must not hide the others
@@ -151,6 +153,7 @@ class Dispatcher:
             self._retry,
             self._settings,
             self._clock,
+            self._starts,
             lease,
         )
         try:

@@ -6,18 +6,28 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.delta import StaleItems
 from kgsvc.domain.errors import KgError, LeaseLost, ServiceError, StepError
-from kgsvc.domain.items import ItemState, Lease, QueuedItem, Step
+from kgsvc.domain.items import CRASH, ItemState, Lease, QueuedItem, Step
 from kgsvc.domain.work import Failure, Prepared, PreparedBatch
 from kgsvc.queue.handler import Handler, Observer
 from kgsvc.queue.retry import RetryPolicy
 from kgsvc.queue.settings import QueueSettings
+from kgsvc.queue.starts import Starts
 from kgsvc.stores.protocol import QueueStore
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A batch that is being prepared; `alone`: with nothing beside it in this process."""
+
+    task: asyncio.Task[PreparedBatch]
+    alone: bool
 
 
 class GroupRunner:
@@ -31,6 +41,7 @@ class GroupRunner:
         retry: RetryPolicy,
         settings: QueueSettings,
         clock: Clock,
+        starts: Starts,
         lease: Lease,
     ) -> None:
         self._store = store
@@ -39,8 +50,9 @@ class GroupRunner:
         self._retry = retry
         self._settings = settings
         self._clock = clock
+        self._starts = starts
         self._lease = lease
-        self._ahead: deque[asyncio.Task[PreparedBatch]] = deque()
+        self._ahead: deque[_Begun] = deque()
         self._in_flight: set[str] = set()
         self._exhausted = False
 
@@ -55,29 +67,52 @@ class GroupRunner:
                     await self._begin_more()
                 if not self._ahead:
                     return
-                await self._finish(await self._ahead.popleft())
+                begun = self._ahead.popleft()
+                try:
+                    await self._finish(await begun.task)
+                finally:
+                    self._starts.ended(alone=begun.alone)
         finally:
-            for task in self._ahead:
-                task.cancel()
-            await asyncio.gather(*self._ahead, return_exceptions=True)
+            await self._give_up(list(self._ahead))
+
+    async def _give_up(self, begun: list[_Begun]) -> None:
+        for batch in begun:
+            batch.task.cancel()
+            self._starts.ended(alone=batch.alone)
+        await asyncio.gather(*(batch.task for batch in begun), return_exceptions=True)
 
     async def _begin_more(self) -> None:
         settings = self._settings
         self._exhausted = False
         while len(self._ahead) < settings.batches_ahead and not self._exhausted:
-            items = await self._store.start_items(
-                self._lease,
-                self._clock.now_ms(),
-                settings.micro_batch,
-                settings.batch_bytes,
-                frozenset(self._in_flight),
-            )
-            # A short batch means that nothing else is due; a suspect runs with nothing beside it.
-            self._exhausted = len(items) < settings.micro_batch
-            items = await self._without_crashers(items)
+            if not await self._starts.begin(may_wait=not self._ahead):
+                return
+            items: list[QueuedItem] = []
+            try:
+                items = await self._start()
+            finally:
+                if not items:
+                    self._starts.found_nothing()
             if items:
+                # Once is the crash that is counted when a suspect begins; more are crashes that it saw.
+                alone = any(item.attempts.get(CRASH, 0) > 1 for item in items)
+                self._starts.started(alone=alone)
                 self._in_flight.update(item.episode.uuid for item in items)
-                self._ahead.append(asyncio.create_task(self._prepare(items)))
+                work = self._prepare_alone(items) if alone else self._prepare(items)
+                self._ahead.append(_Begun(asyncio.create_task(work), alone))
+
+    async def _start(self) -> list[QueuedItem]:
+        settings = self._settings
+        items = await self._store.start_items(
+            self._lease,
+            self._clock.now_ms(),
+            settings.micro_batch,
+            settings.batch_bytes,
+            frozenset(self._in_flight),
+        )
+        # A short batch means that nothing else is due; a suspect runs with nothing of its group beside it.
+        self._exhausted = len(items) < settings.micro_batch
+        return await self._without_crashers(items)
 
     async def _without_crashers(self, items: list[QueuedItem]) -> list[QueuedItem]:
         now_ms = self._clock.now_ms()
@@ -90,6 +125,10 @@ class GroupRunner:
             self._observer.parked(self._lease.group_id, transition.uuid, transition.reason or "")
         gone = {transition.uuid for transition in parked}
         return [item for item in items if item.episode.uuid not in gone]
+
+    async def _prepare_alone(self, items: list[QueuedItem]) -> PreparedBatch:
+        await self._starts.alone()
+        return await self._prepare(items)
 
     async def _prepare(self, items: list[QueuedItem]) -> PreparedBatch:
         try:

@@ -20,6 +20,7 @@ from kgsvc.queue.dispatcher import Dispatcher
 from kgsvc.queue.retry import RetryPolicy
 from kgsvc.queue.runner import GroupRunner
 from kgsvc.queue.settings import QueueSettings
+from kgsvc.queue.starts import Starts
 from kgsvc.stores.embedded import EmbeddedStore
 
 DEADLINE_S = 30.0
@@ -153,10 +154,11 @@ def runner(
     told: Told,
     lease: Lease,
     settings: QueueSettings = SETTINGS,
+    starts: Starts | None = None,
 ) -> GroupRunner:
     """A runner of one leased group."""
     policy = RetryPolicy(settings, random.Random(1))
-    return GroupRunner(store, handler, told, policy, settings, CLOCK, lease)
+    return GroupRunner(store, handler, told, policy, settings, CLOCK, starts or Starts(), lease)
 
 
 def dispatcher(

@@ -13,6 +13,7 @@ from kgsvc.domain.delta import GraphDelta, Guard
 from kgsvc.domain.errors import LeaseLost, StoreRefused, StoreUnavailable
 from kgsvc.domain.items import ItemState, Lease, Step
 from kgsvc.domain.work import Prepared
+from kgsvc.queue.starts import Starts
 from kgsvc.stores.conformance.samples import delta, entity, guard
 from kgsvc.stores.embedded import EmbeddedStore
 from tests.integration.queue.support import (
@@ -237,6 +238,35 @@ async def test_only_the_item_that_kills_alone_is_parked(
     assert found.pop("e0") is ItemState.PARKED
     assert set(found.values()) == {DONE}
     assert list(told.parked_items) == ["e0"]
+
+
+async def test_what_saw_two_crashes_runs_beside_nothing_of_any_group(
+    store: EmbeddedStore, handler: ScriptedHandler, told: Told
+) -> None:
+    """Else a killer in one group would use up the attempts of what is begun beside it in others."""
+    await accept(store, "suspect", ["e0"])
+    for owner in ("dead", "dead too"):
+        dead = await lease_of(store, "suspect", owner)
+        assert await store.start_items(dead, CLOCK.now_ms(), 4, 10**6, ())
+    await accept(store, "other", [f"e{number:02}" for number in range(24)])
+    beside: list[int] = []
+
+    async def look(lease: Lease) -> None:
+        for _ in range(50):  # time for others to begin
+            await asyncio.sleep(0)
+        if lease.group_id == "suspect":
+            beside.append(handler.preparing - 1)
+
+    handler.before_prepare = look
+    starts = Starts()
+    runners = [
+        runner(store, handler, told, await lease_of(store, group), starts=starts).run(never)
+        for group in ("other", "suspect")
+    ]
+    await asyncio.wait_for(asyncio.gather(*runners), 30)
+    assert beside == [0]
+    assert set((await states(store, "suspect")).values()) == {DONE}
+    assert set((await states(store, "other")).values()) == {DONE}
 
 
 async def test_a_retried_item_starts_without_a_past(
