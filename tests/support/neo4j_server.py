@@ -49,6 +49,7 @@ _JVM = (
     "-Xms256m",
     "-Xmx768m",
     "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",  # tests end before the second compiler has paid for itself
     "-XX:+ExitOnOutOfMemoryError",
     "-Dlog4j2.disable.jmx=true",
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
