@@ -85,14 +85,16 @@ def numerals_differ(name: str, others: Collection[str]) -> bool:
 def similar(one: str, other: str) -> bool:
     """Whether two names are spellings of one another. Symmetric."""
     first, second = folded(one), folded(other)
+    shingles, others = _shingles(first), _shingles(second)
+    squeezed = first.replace(" ", "") == second.replace(" ", "")
+    if not squeezed and min(len(shingles), len(others)) < THRESHOLD * max(len(shingles), len(others)):
+        return False  # they cannot share enough: most pairs end here
     if marks(one) != marks(other) or not (_telling(first) and _telling(second)):
         return False
-    if first.replace(" ", "") == second.replace(" ", ""):
-        return True
-    shingles, others = _shingles(first), _shingles(second)
-    return len(shingles & others) >= THRESHOLD * len(shingles | others)
+    return squeezed or len(shingles & others) >= THRESHOLD * len(shingles | others)
 
 
+@lru_cache(maxsize=16_384)
 def _telling(flat: str) -> bool:
     letters = flat.replace(" ", "")
     if len(letters) < MIN_LENGTH:
@@ -101,6 +103,7 @@ def _telling(flat: str) -> bool:
     return -sum(n / len(letters) * math.log2(n / len(letters)) for n in counts) >= MIN_ENTROPY
 
 
+@lru_cache(maxsize=16_384)
 def _shingles(flat: str) -> frozenset[str]:
     padded = f" {flat} "
     return frozenset(padded[i : i + 3] for i in range(len(padded) - 2))
