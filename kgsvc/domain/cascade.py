@@ -16,11 +16,12 @@ _ASSERTED = ""  # in the stamp of a name: a caller made the entity
 
 @dataclass(frozen=True, slots=True)
 class Without:
-    """What changes: rows to write, rows that go, and how many are current again."""
+    """What changes: rows to write, rows that go, how many are current again, which have other words now."""
 
     facts: tuple[Fact, ...]
     removed: tuple[FactTombstone, ...]
     restored: int
+    reworded: tuple[str, ...] = ()
 
 
 def without_episode(view: SlotView, episode_uuid: str, system_ms: int) -> Without:
@@ -55,7 +56,9 @@ def without_episode(view: SlotView, episode_uuid: str, system_ms: int) -> Withou
         for uuid, fact in written.items()
         if uuid in before
     )
-    return Without(tuple(written.values()), tuple(_stone(fact, system_ms) for fact in gone), restored)
+    reworded = tuple(uuid for uuid, f in written.items() if uuid in before and before[uuid].fact != f.fact)
+    stones = tuple(_stone(fact, system_ms) for fact in gone)
+    return Without(tuple(written.values()), stones, restored, reworded)
 
 
 def _stripped(fact: Fact, episode_uuid: str, system_ms: int) -> Fact | None:
@@ -66,7 +69,18 @@ def _stripped(fact: Fact, episode_uuid: str, system_ms: int) -> Fact | None:
     if not episodes:
         return None
     evidence = tuple(e for e in fact.evidence if e.episode_uuid != episode_uuid)
-    return replace(fact, evidence=evidence, episodes=episodes, updated_ms=system_ms)
+    rest = replace(fact, evidence=evidence, episodes=episodes, updated_ms=system_ms)
+    return rest if fact.asserted else _in_words_that_are_left(rest)
+
+
+def _in_words_that_are_left(fact: Fact) -> Fact:
+    """The fact as those who still tell it said it: in its own words if one of them used these; otherwise
+    without the keywords and attributes, which came with the words."""
+    if not fact.evidence or any(not e.said for e in fact.evidence):
+        return fact
+    words = min(fact.evidence).said
+    evidence = tuple(replace(e, said="" if e.said == words else e.said) for e in fact.evidence)
+    return replace(fact, fact=words, evidence=evidence, keywords=(), attributes={})
 
 
 def _reopened(fact: Fact, left: Mapping[str, Fact | None], episode_uuid: str, system_ms: int) -> Fact:

@@ -105,6 +105,7 @@ class Evidence:
     episode_uuid: str
     stated_valid_ms: int | None = None
     stated_invalid_ms: int | None = None
+    said: str = ""  # its own words, where it was judged to repeat the fact in others
 
 
 @dataclass(frozen=True, slots=True, order=True)

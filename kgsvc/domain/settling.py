@@ -79,7 +79,10 @@ def _rewritten(
     said = entry.statement.wording
     if found is None or found[1].polarity is not said.polarity or _ends(found[1]) != _ends(said):
         return entry
-    return replace(entry, slot=found[0], statement=Statement(found[1], entry.statement.evidence))
+    evidence = entry.statement.evidence
+    if found[1].key != said.key:
+        evidence = replace(evidence, said=said.fact)
+    return replace(entry, slot=found[0], statement=Statement(found[1], evidence))
 
 
 def _words(ref: KnownRef, told: _Told, facts: Mapping[str, Fact]) -> Told | None:

@@ -89,6 +89,8 @@ class Deletions:
             remove_facts=without.removed,
             remove_entities=tuple(sorted(loose)),
             remove_episodes=(uuid,),
+            # A vector tells of the words that are gone: without one the fact is found by its new words.
+            vectors=dict.fromkeys(without.reworded, b""),
         )
         removed = [fact for fact in view.facts if fact.uuid in gone]
         delta = await summarised(self._store, delta, {entity.uuid: entity for entity in kept}, removed)

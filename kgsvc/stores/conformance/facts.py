@@ -124,7 +124,7 @@ async def vectors_come_with_changes(store: Store, group_id: str) -> None:
 
 
 async def vectors_stay_and_are_replaced(store: Store, group_id: str) -> None:
-    """A fact replaced without a vector keeps its own; a new one replaces vector and space."""
+    """A fact replaced without a vector keeps its own; a new one replaces vector and space, an empty one too."""
     ada, bob = await pair(store, group_id)
     made = fact("f1", ada, bob)
     await write(store, group_id, facts=(made,), vectors={"f1": floats(1, 2)}, space="one")
@@ -136,6 +136,9 @@ async def vectors_stay_and_are_replaced(store: Store, group_id: str) -> None:
     await write(store, group_id, facts=(made,), vectors={"f1": floats(3, 4, 5)}, space="two")
     (found,) = (await store.changes(group_id, 0, 99)).facts
     equal((found.space, found.vector), ("two", floats(3, 4, 5)), "changes: a replaced vector")
+    await write(store, group_id, facts=(made,), vectors={"f1": b""})
+    (found,) = (await store.changes(group_id, 0, 99)).facts
+    equal((found.space, found.vector or b""), ("", b""), "changes: a vector emptied")
 
 
 async def vectors_go_with_their_fact(store: Store, group_id: str) -> None:

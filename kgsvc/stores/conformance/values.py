@@ -134,7 +134,7 @@ async def every_field_of_a_fact_is_kept(store: Store, group_id: str) -> None:
         "f1", ada, bob, "Ada's “fact”\nabout Bób 😀", name="WORKS_AT", valid_ms=-1, invalid_ms=2**40,
         expired_ms=2**42, kind=FactKind.FUNCTIONAL, polarity=Polarity.ENDS, qualifiers={"as": "CEO", "": "x"},
         keywords=("b", "a", "b"), weight=0.1, episodes=("e2", "e1"),
-        evidence=(Evidence(-1, NOW, "e2", -1, 2**40), Evidence(NOW, NOW, "e1")),
+        evidence=(Evidence(-1, NOW, "e2", -1, 2**40), Evidence(NOW, NOW, "e1", said="in other words")),
         expired_by_fact="f9", expired_by_episode="e9", expired_reason="superseded", invalid_before_ms=2**43,
         attributes={"asserted": True, "n": [1, {"x": None}]}, reference_ms=-7,
     )  # fmt: skip

@@ -225,7 +225,7 @@ def status_of(row: Row, *, duplicate: bool = False) -> ItemStatus:
 def _evidence_text(evidence: Collection[Evidence]) -> str:
     return _encode(
         [
-            [e.start_ms, e.reference_ms, e.episode_uuid, e.stated_valid_ms, e.stated_invalid_ms]
+            [e.start_ms, e.reference_ms, e.episode_uuid, e.stated_valid_ms, e.stated_invalid_ms, e.said]
             for e in evidence
         ]
     )

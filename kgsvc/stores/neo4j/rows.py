@@ -228,6 +228,7 @@ def _evidence(piece: Evidence) -> list[Any]:
         piece.episode_uuid,
         piece.stated_valid_ms,
         piece.stated_invalid_ms,
+        piece.said,
     ]
 
 

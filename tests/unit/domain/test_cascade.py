@@ -11,6 +11,7 @@ from kgsvc.domain.model import Closure, Entity, Evidence, Fact, FactKind
 from kgsvc.domain.plan import refold
 
 NOW = 1_000
+LATER = [(2, "e2", "Ann runs Acme"), (3, "e3", "Ann heads Acme")]
 NAMES = {"a": "Ann", "b": "Acme"}
 
 
@@ -61,6 +62,25 @@ def test_what_others_say_too_stays_without_it() -> None:
     assert (rows["old"].expired_by_fact, rows["old"].expired_by_episode) == ("new", "e2")
     assert (rows["old"].invalid_ms, rows["new"].start_ms, rows["new"].episodes) == (7, 7, ("e2",))
     assert (done.restored, done.removed) == (0, ())
+
+
+def test_what_others_said_in_other_words_is_told_in_theirs() -> None:
+    before = fact("f", "Ann OWNS everyone", (1, "bad"), keywords=("owns",), attributes={"how": "wholly"})
+    later = [Evidence(at, at, episode, said=words) for at, episode, words in LATER]
+    before = replace(before, episodes=("bad", "e2", "e3"), evidence=(*before.evidence, *later))
+    rows, done = after([before])
+    (left,) = rows.values()
+    assert (left.fact, left.keywords, left.attributes) == ("Ann runs Acme", (), {})
+    assert [e.said for e in left.evidence] == ["", "Ann heads Acme"]
+    assert (left.episodes, done.reworded) == (("e2", "e3"), ("f",))
+
+
+def test_words_that_another_used_too_stay() -> None:
+    before = fact("f", "Ann runs Acme", (1, "bad"), (3, "e3"))
+    told = Evidence(2, 2, "e2", said="Ann heads Acme")
+    before = replace(before, episodes=("bad", "e2", "e3"), evidence=tuple(sorted((*before.evidence, told))))
+    rows, done = after([before])
+    assert (rows["f"].fact, done.reworded) == ("Ann runs Acme", ())
 
 
 def test_a_tombstone_keeps_nobody_from_saying_it() -> None:
