@@ -124,7 +124,7 @@ async def vectors_come_with_changes(store: Store, group_id: str) -> None:
 
 
 async def vectors_stay_and_are_replaced(store: Store, group_id: str) -> None:
-    """A fact replaced without a vector keeps its own; a new one replaces vector and space, an empty one too."""
+    """A fact replaced without a vector keeps its own; a given one, also an empty one, replaces it."""
     ada, bob = await pair(store, group_id)
     made = fact("f1", ada, bob)
     await write(store, group_id, facts=(made,), vectors={"f1": floats(1, 2)}, space="one")
