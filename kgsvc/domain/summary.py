@@ -52,7 +52,9 @@ def recomposed(entity: Entity, changed: Iterable[Fact], removed: Collection[str]
         parts.pop(fact.uuid, None)
         if holds(fact, now_ms):
             parts[fact.uuid] = part_of(fact)
-    kept = tuple(_latest(sorted(parts.values()), _KEPT_CHARS)[-KEPT:])
+    # By words before keys: uuids differ between groups that were told the same.
+    ordered = sorted(parts.values(), key=lambda part: (part.start_ms, part.text, part.key))
+    kept = tuple(_latest(ordered, _KEPT_CHARS)[-KEPT:])
     text = entity.summary if is_authored(entity) else " ".join(part.text for part in _shown(kept))
     if (text, kept) == (entity.summary, entity.summary_parts):
         return entity
