@@ -1,6 +1,6 @@
 """First figures of the whole service, through gRPC, a server in a process of its own.
 
-    python -m bench.service [--store embedded] [--neo4j URI;PASSWORD] [--out FILE]
+    python -m bench.service [--neo4j URI;PASSWORD] [--scale SHARE] [--out FILE]
 
 For each store: acknowledgements a second by unary calls and by stream, episodes a second end to end with the
 offline extractor, time from acceptance to visibility, search latency at two sizes, and the store round trips
@@ -137,11 +137,20 @@ def metrics(service: Service) -> Figures:
     return found
 
 
+async def accepting_alone(settings: dict[str, str], folder: Path, lines: Sequence[Line]) -> float:
+    """Acknowledgements a second by several streams where no worker shares the process."""
+    alone = settings | {"server.role": "api", "store.data_dir": str(folder / "api")}
+    async with Service(alone, folder, "api") as service, Client(service.address) as client:
+        return await stream_acks(client, lines, _STREAMS)
+
+
 async def measure(settings: dict[str, str], folder: Path, scale: float) -> Figures:
     """Every figure of one store."""
     figures: Figures = {}
     lines = chat(int(12_000 * scale))
     third = len(lines) // 6
+    if settings["store.kind"] == "embedded":  # on a Neo4j its backlog would be worked on in what follows
+        figures["stream acks/s, role api"] = await accepting_alone(settings, folder, lines[:third])
     async with Service(settings, folder) as service, Client(service.address) as client:
         figures["unary acks/s"] = await unary_acks(client, lines[:third])
         await idle(client, service)
