@@ -10,7 +10,7 @@ from kgsvc.domain.citation import Citation
 from kgsvc.domain.errors import LimitExceeded, Violation
 from kgsvc.domain.identity import name_key
 from kgsvc.domain.merging import teachers_of
-from kgsvc.domain.model import Entity, Episode, Fact
+from kgsvc.domain.model import Entity, Episode, Fact, Mention
 from kgsvc.retrieval.citing import CitedFact, cited
 from kgsvc.stores.protocol import EntityEpisodes, HistoryStore
 
@@ -44,6 +44,7 @@ class EntityView:
     episodes: tuple[Episode, ...]
     edges: Mapping[str, Sequence[str]]  # episode -> facts that it tells
     chain: tuple[ChainEntry, ...]
+    mentions: tuple[Mention, ...]  # by `episodes`, in their order
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,9 @@ async def view_of(store: HistoryStore, entity: Entity, extent: Extent) -> Entity
         says = f"the bodies of these episodes have more than {extent.max_bytes} bytes; ask for fewer"
         raise LimitExceeded(says, [Violation("max_episodes", says)])
     facts = await store.entity_facts(group_id, uuid, extent.facts, extent.current_ms)
-    edges = await store.episode_edges(group_id, [episode.uuid for episode in naming.latest])
+    latest = [episode.uuid for episode in naming.latest]
+    edges = await store.episode_edges(group_id, latest)
+    mentions = await store.mentions(group_id, uuid, latest)
     return EntityView(
         entity,
         await aliases_of(store, entity),
@@ -73,6 +76,7 @@ async def view_of(store: HistoryStore, entity: Entity, extent: Extent) -> Entity
         naming.latest,
         edges,
         await _chain(store, entity, naming, edges),
+        tuple(mentions[episode] for episode in latest if episode in mentions),
     )
 
 

@@ -28,7 +28,7 @@ from kgsvc.domain.items import (
     Receipt,
     Transition,
 )
-from kgsvc.domain.model import Entity, Episode, Fact
+from kgsvc.domain.model import Entity, Episode, Fact, Mention
 from kgsvc.stores.community_protocol import CommunityStore
 
 T = TypeVar("T")
@@ -306,6 +306,11 @@ class HistoryStore(Protocol):
         self, group_id: str, entity_uuid: str, limit: int, among: Collection[str] | None = None
     ) -> list[str]:
         """The first by uuid of the episodes (of these episodes) that name it."""
+
+    async def mentions(
+        self, group_id: str, entity_uuid: str, episode_uuids: Collection[str]
+    ) -> dict[str, Mention]:
+        """By which MENTIONS these episodes name it; those that do not are absent."""
 
     async def merge(self, group_id: str, merge_id: str) -> MergeRecord | None:
         """A merge that was not taken back."""

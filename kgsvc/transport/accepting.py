@@ -65,10 +65,9 @@ class Accepting:
         except Conflict as conflict:
             raise _about_messages(conflict) from None
         self.stored(accepted.items)
-        count = len(accepted.items)
         output = ingestion_pb2.AddMessagesOutput(
-            message=f"{count} {'message' if count == 1 else 'messages'} accepted",
-            accepted=count,
+            message=_sentence("message", accepted),
+            accepted=len(accepted.items),
             receipt_id=accepted.receipt_id,
             items=map(answers.accepted_item, accepted.items),
         )
@@ -81,6 +80,7 @@ class Accepting:
             receipt_id=accepted.receipt_id,
             accepted=len(accepted.items),
             items=map(answers.accepted_item, accepted.items),
+            message=_sentence("episode", accepted),
         )
         return _accepted_reply(output, accepted)
 
@@ -139,3 +139,8 @@ def _about_messages(conflict: Conflict) -> Conflict:
         for v in conflict.violations
     ]
     return Conflict(summary(found) if found else conflict.message, found)
+
+
+def _sentence(noun: str, accepted: Accepted) -> str:
+    count = len(accepted.items)
+    return f"{count} {noun}{'' if count == 1 else 's'} accepted"

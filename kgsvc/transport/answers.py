@@ -9,7 +9,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from kgsvc.domain.citation import Citation, source_url_of
 from kgsvc.domain.items import ItemState, ItemStatus, Receipt
-from kgsvc.domain.model import Entity, Episode, Fact
+from kgsvc.domain.model import Entity, Episode, Fact, Mention
 from kgsvc.domain.summary import summary_facts
 from kgsvc.domain.usage import Usage
 from kgsvc.retrieval.citing import CitedFact
@@ -125,6 +125,17 @@ def entity_view(value: EntityView) -> retrieval_pb2.GetEntityNodeOutput:
         facts=map(cited_fact, value.facts),
         episodes=[episode(each, value.edges.get(each.uuid, ())) for each in value.episodes],
         citation_chain=map(_chain_entry, value.chain),
+        mentions=map(_mention, value.mentions),
+    )
+
+
+def _mention(value: Mention) -> types_pb2.Mention:
+    return types_pb2.Mention(
+        uuid=value.uuid,
+        group_id=value.group_id,
+        episode_uuid=value.episode_uuid,
+        entity_uuid=value.entity_uuid,
+        created_at=timestamp(value.created_ms),
     )
 
 

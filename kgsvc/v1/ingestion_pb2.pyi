@@ -276,10 +276,13 @@ class AddEpisodesOutput(_message.Message):
     RECEIPT_ID_FIELD_NUMBER: _builtins.int
     ACCEPTED_FIELD_NUMBER: _builtins.int
     ITEMS_FIELD_NUMBER: _builtins.int
+    MESSAGE_FIELD_NUMBER: _builtins.int
     receipt_id: _builtins.str
     """Names what was accepted in GetReceipt and WatchReceipt."""
     accepted: _builtins.int
     """Episodes in this call, duplicates included."""
+    message: _builtins.str
+    """One sentence for people."""
     @_builtins.property
     def items(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.AcceptedItem]:
         """The items, in the order sent."""
@@ -290,10 +293,11 @@ class AddEpisodesOutput(_message.Message):
         receipt_id: _builtins.str = ...,
         accepted: _builtins.int = ...,
         items: _abc.Iterable[_types_pb2.AcceptedItem] | None = ...,
+        message: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["accepted", b"accepted", "items", b"items", "receipt_id", b"receipt_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accepted", b"accepted", "items", b"items", "message", b"message", "receipt_id", b"receipt_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -705,6 +705,7 @@ class GetEntityNodeOutput(_message.Message):
     FACTS_FIELD_NUMBER: _builtins.int
     EPISODES_FIELD_NUMBER: _builtins.int
     CITATION_CHAIN_FIELD_NUMBER: _builtins.int
+    MENTIONS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def node(self) -> _types_pb2.EntityNode:
         """The entity."""
@@ -721,6 +722,10 @@ class GetEntityNodeOutput(_message.Message):
     def citation_chain(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.CitationChainEntry]:
         """What these episodes did to it, oldest first."""
 
+    @_builtins.property
+    def mentions(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.Mention]:
+        """The mentions of it by these episodes, oldest episode first."""
+
     def __init__(
         self,
         *,
@@ -728,10 +733,11 @@ class GetEntityNodeOutput(_message.Message):
         facts: _abc.Iterable[_types_pb2.FactResult] | None = ...,
         episodes: _abc.Iterable[_types_pb2.Episode] | None = ...,
         citation_chain: _abc.Iterable[_types_pb2.CitationChainEntry] | None = ...,
+        mentions: _abc.Iterable[_types_pb2.Mention] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["node", b"node"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["citation_chain", b"citation_chain", "episodes", b"episodes", "facts", b"facts", "node", b"node"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["citation_chain", b"citation_chain", "episodes", b"episodes", "facts", b"facts", "mentions", b"mentions", "node", b"node"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -730,6 +730,46 @@ class CitationChainEntry(_message.Message):
 Global___CitationChainEntry: _TypeAlias = CitationChainEntry  # noqa: Y015
 
 @_typing.final
+class Mention(_message.Message):
+    """That an episode names an entity: an edge from the one to the other."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    UUID_FIELD_NUMBER: _builtins.int
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    EPISODE_UUID_FIELD_NUMBER: _builtins.int
+    ENTITY_UUID_FIELD_NUMBER: _builtins.int
+    CREATED_AT_FIELD_NUMBER: _builtins.int
+    uuid: _builtins.str
+    """Identity within the group."""
+    group_id: _builtins.str
+    """The tenant it belongs to."""
+    episode_uuid: _builtins.str
+    """The episode that names the entity."""
+    entity_uuid: _builtins.str
+    """The entity that it names."""
+    @_builtins.property
+    def created_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was written."""
+
+    def __init__(
+        self,
+        *,
+        uuid: _builtins.str = ...,
+        group_id: _builtins.str = ...,
+        episode_uuid: _builtins.str = ...,
+        entity_uuid: _builtins.str = ...,
+        created_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "entity_uuid", b"entity_uuid", "episode_uuid", b"episode_uuid", "group_id", b"group_id", "uuid", b"uuid"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Mention: _TypeAlias = Mention  # noqa: Y015
+
+@_typing.final
 class ModelUsage(_message.Message):
     """What model work cost."""
 

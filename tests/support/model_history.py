@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from kgsvc.domain.citation import Citation
 from kgsvc.domain.delta import MergeRecord
-from kgsvc.domain.model import Episode, Fact
+from kgsvc.domain.model import Episode, Fact, Mention
 from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces
 from tests.support.model_intake import ModelQueue
 from tests.support.model_rows import Group
@@ -60,6 +60,12 @@ class ModelHistory(ModelQueue):
         pairs = self._peek(group_id).mentions
         naming = {episode for episode, entity in pairs if entity == entity_uuid}
         return sorted(naming if among is None else naming.intersection(among))[:limit]
+
+    async def mentions(
+        self, group_id: str, entity_uuid: str, episode_uuids: Collection[str]
+    ) -> dict[str, Mention]:
+        known = self._peek(group_id).mentions
+        return {uuid: known[uuid, entity_uuid] for uuid in episode_uuids if (uuid, entity_uuid) in known}
 
     async def merge(self, group_id: str, merge_id: str) -> MergeRecord | None:
         return self._peek(group_id).merges.get(merge_id)

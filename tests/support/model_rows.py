@@ -8,7 +8,7 @@ from typing import Any
 from kgsvc.domain.delta import FactTombstone, GroupHead, MergeRecord
 from kgsvc.domain.errors import Conflict, Violation
 from kgsvc.domain.items import CRASH, TERMINAL, ItemState, ItemStatus, QueuedItem, Step, Transition
-from kgsvc.domain.model import Entity, Episode, Fact
+from kgsvc.domain.model import Entity, Episode, Fact, Mention
 from kgsvc.domain.usage import FREE, Usage
 from kgsvc.stores.protocol import EpisodeCut
 
@@ -141,7 +141,7 @@ class Group:
     fact_rev: dict[str, int] = field(default_factory=dict)
     tombstones: dict[str, FactTombstone] = field(default_factory=dict)
     removed_rev: dict[str, int] = field(default_factory=dict)
-    mentions: set[tuple[str, str]] = field(default_factory=set)
+    mentions: dict[tuple[str, str], Mention] = field(default_factory=dict)
     episode_edges: dict[str, tuple[str, ...]] = field(default_factory=dict)
     merges: dict[str, MergeRecord] = field(default_factory=dict)
     vectors: dict[str, tuple[str, bytes]] = field(default_factory=dict)

@@ -173,14 +173,15 @@ def _write(group: Group, delta: GraphDelta) -> None:
         group.fact_rev[fact.uuid] = group.rev
         group.removed_rev.pop(fact.uuid, None)
     for mention in delta.mentions:
-        group.mentions.add((mention.episode_uuid, mention.entity_uuid))
+        group.mentions.setdefault((mention.episode_uuid, mention.entity_uuid), mention)
     group.episode_edges.update(delta.episode_edges)
     for uuid, vector in delta.vectors.items():
         group.vectors[uuid] = (delta.space, vector)
     for merge_id in delta.remove_merges:
         group.merges.pop(merge_id, None)
     group.merges |= {record.merge_id: record for record in delta.merges}
-    group.mentions -= set(delta.remove_mentions)
+    for pair in delta.remove_mentions:
+        group.mentions.pop(pair, None)
     for uuid in delta.remove_entities:
         _remove_entity(group, uuid)
 
@@ -198,7 +199,7 @@ def _remove_entity(group: Group, uuid: str) -> None:
     group.entities.pop(uuid, None)
     group.vectors.pop(uuid, None)
     group.names = {key: owner for key, owner in group.names.items() if owner != uuid}
-    group.mentions = {pair for pair in group.mentions if pair[1] != uuid}
+    group.mentions = {pair: made for pair, made in group.mentions.items() if pair[1] != uuid}
     group.name_tokens = {pair for pair in group.name_tokens if pair[1] != uuid}
 
 
@@ -207,7 +208,7 @@ def _remove_episode(group: Group, uuid: str) -> None:
     if item is not None:
         item.episode = replace(item.episode, name=None, body="")
         item.state, item.reason, item.step, item.usage = ItemState.DELETED, None, None, FREE
-    group.mentions = {pair for pair in group.mentions if pair[0] != uuid}
+    group.mentions = {pair: made for pair, made in group.mentions.items() if pair[0] != uuid}
     group.episode_edges.pop(uuid, None)
 
 

@@ -204,6 +204,21 @@ async def mentions_can_be_removed_one_by_one(store: Store, group_id: str) -> Non
     equal(left, (("e1", bob.uuid), ("e2", ada.uuid)), "dump: mentions left")
 
 
+async def mentions_have_fields_of_their_own(store: Store, group_id: str) -> None:
+    """As they were written first; of the episodes asked for, with the one entity."""
+    ada, bob = await pair(store, group_id)
+    await accepted(store, *(episode(group_id, f"e{n}") for n in range(3)))
+    spoken = [mention(group_id, "e0", ada.uuid), mention(group_id, "e1", ada.uuid)]
+    await write(store, group_id, mentions=(*spoken, mention(group_id, "e2", bob.uuid)))
+    again = replace(spoken[0], uuid="m-again", created_ms=NOW + 7)
+    await write(store, group_id, mentions=(again,))
+    found = await store.mentions(group_id, ada.uuid, ["e0", "e2", "e9"])
+    equal(found, {"e0": spoken[0]}, "mentions: of those asked for")
+    equal(await store.mentions(group_id, ada.uuid, []), {}, "mentions: of none")
+    await write(store, group_id, remove_episodes=("e0",))
+    equal(await store.mentions(group_id, ada.uuid, ["e0", "e1"]), {"e1": spoken[1]}, "mentions: left")
+
+
 async def names_may_leave_an_entity_that_goes(store: Store, group_id: str) -> None:
     """In the delta that removes it; facts move to the one that stays and are found there."""
     ada, bob = await pair(store, group_id)

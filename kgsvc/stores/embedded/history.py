@@ -9,10 +9,10 @@ import apsw
 
 from kgsvc.domain.citation import Citation
 from kgsvc.domain.delta import MergeRecord
-from kgsvc.domain.model import Episode, Fact, Source
+from kgsvc.domain.model import Episode, Fact, Mention, Source
 from kgsvc.stores.embedded.base import Base
 from kgsvc.stores.embedded.groups import find_group
-from kgsvc.stores.embedded.merges import entity_mentions, find_merge, merges_of
+from kgsvc.stores.embedded.merges import entity_mentions, find_mentions, find_merge, merges_of
 from kgsvc.stores.embedded.removal import episode_traces, unheld_entities
 from kgsvc.stores.embedded.rows import episode_of, fact_of, json_ids, json_list
 from kgsvc.stores.embedded.sql import Row, all_rows, first_row
@@ -59,6 +59,12 @@ class History(Base):
     ) -> list[str]:
         """See HistoryStore."""
         return await self._read(entity_mentions, group_id, entity_uuid, limit, among)
+
+    async def mentions(
+        self, group_id: str, entity_uuid: str, episode_uuids: Collection[str]
+    ) -> dict[str, Mention]:
+        """See HistoryStore."""
+        return await self._read(find_mentions, group_id, entity_uuid, episode_uuids)
 
     async def merge(self, group_id: str, merge_id: str) -> MergeRecord | None:
         """See HistoryStore."""

@@ -7,6 +7,7 @@ from collections.abc import Collection
 import apsw
 
 from kgsvc.domain.delta import GraphDelta, MergeRecord
+from kgsvc.domain.model import Mention
 from kgsvc.stores.embedded.rows import json_list
 from kgsvc.stores.embedded.sql import all_rows, first_row
 
@@ -76,3 +77,21 @@ def entity_mentions(
         (group_id, uuid, limit, None if among is None else json_list(among)),
     )
     return [row[0] for row in rows]
+
+
+def find_mentions(
+    db: apsw.Connection, group_id: str, uuid: str, episodes: Collection[str]
+) -> dict[str, Mention]:
+    """See HistoryStore."""
+    rows = all_rows(
+        db,
+        """
+        SELECT m.uuid, g.group_id, e.uuid, n.uuid, m.created_ms
+        FROM groups g JOIN entities n ON n.gid = g.gid AND n.uuid = ?2
+        JOIN episodes e ON e.gid = g.gid AND e.uuid IN (SELECT value FROM json_each(?3))
+        JOIN mentions m ON m.episode_id = e.id AND m.entity_id = n.id
+        WHERE g.group_id = ?1
+        """,
+        (group_id, uuid, json_list(episodes)),
+    )
+    return {row[2]: Mention(*row) for row in rows}

@@ -7,7 +7,7 @@ from typing import LiteralString
 
 from kgsvc.domain.citation import Citation
 from kgsvc.domain.delta import MergeRecord
-from kgsvc.domain.model import Fact, Source
+from kgsvc.domain.model import Fact, Mention, Source
 from kgsvc.stores.neo4j.base import Base
 from kgsvc.stores.neo4j.rows import (
     ENTITY,
@@ -158,6 +158,16 @@ _MENTIONS: LiteralString = """
     RETURN e.uuid ORDER BY e.uuid LIMIT $p.limit
     """
 
+_NAMING: LiteralString = """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    WITH g.epoch AS epoch
+    UNWIND $p.episodes AS uuid
+    MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+    WHERE e.uuid = uuid AND e.group_id = $p.group_id AND e.epoch = epoch
+    MATCH (e)-[m:MENTIONS]->(n:Entity) WHERE n.uuid = $p.uuid
+    RETURN coalesce(m.uuid, ''), $p.group_id, e.uuid, n.uuid, m.created_ms
+    """
+
 _MERGE: LiteralString = """
     MATCH (g:KgGroup {group_id: $p.group_id})
     WITH g.epoch AS epoch
@@ -252,6 +262,15 @@ class History(Base):
             among=None if among is None else list(among),
         )
         return [row[0] for row in rows]
+
+    async def mentions(
+        self, group_id: str, entity_uuid: str, episode_uuids: Collection[str]
+    ) -> dict[str, Mention]:
+        """See HistoryStore."""
+        rows = await self._run(
+            _NAMING, group_id=group_id, uuid=entity_uuid, episodes=sorted(set(episode_uuids))
+        )
+        return {row[2]: Mention(*row) for row in whole(rows)}
 
     async def merge(self, group_id: str, merge_id: str) -> MergeRecord | None:
         """See HistoryStore."""
