@@ -89,5 +89,6 @@ PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make requirements" $(BIN)/pip-compile --q
 requirements: $(VENV)/.dev ## Pin the newest allowed versions again; with the oldest Python that is supported
 	@$(BIN)/python -c 'import sys; sys.exit("pin with Python 3.11, the oldest supported" * (sys.version_info[:2] != (3, 11)))'
 	$(PIP_COMPILE) -o requirements.txt pyproject.toml
-	$(PIP_COMPILE) --extra dev -c requirements.txt -o requirements-dev.txt pyproject.toml
+	$(PIP_COMPILE) --extra local -c requirements.txt -o requirements-local.txt pyproject.toml
+	$(PIP_COMPILE) --extra dev -c requirements-local.txt -o requirements-dev.txt pyproject.toml
 	$(PIP_COMPILE) --all-build-deps --only-build-deps -o requirements-build.txt pyproject.toml

@@ -18,6 +18,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -151,16 +152,30 @@ def make_models(settings: Settings, meter: Meter | None = None) -> Models:
 
 
 def make_embedder(settings: Settings, meter: Meter | None = None) -> Embedder | None:
-    """The configured embedder; None: keywords alone."""
+    """The configured embedder; None: keywords alone. Raises ConfigError."""
     if settings.embedder == "none":
         return None
     if settings.embedder == "offline":
         return HashingEmbedder()
+    if settings.embedder == "local":
+        return _local_embedder(settings)
     from kgsvc.llm.openai.embedder import OpenAIEmbedder
     from kgsvc.llm.openai.transport import Transport
 
     # A transport of its own: a query's embedding must not queue behind extractions.
     return OpenAIEmbedder(Transport(settings.openai), settings.embedding, meter)
+
+
+def _local_embedder(settings: Settings) -> Embedder:
+    try:
+        from kgsvc.llm.local.embedder import LocalEmbedder
+    except ModuleNotFoundError as error:
+        says = f"models.embedder is local, which needs the extra kgsvc[local]: there is no {error.name}"
+        raise ConfigError(says) from error
+    try:
+        return LocalEmbedder(settings.models.local_path or Path(), settings.models.local_model)
+    except ValueError as error:
+        raise ConfigError(f"models.local_model: {error}") from error
 
 
 @asynccontextmanager

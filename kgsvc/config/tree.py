@@ -55,7 +55,9 @@ class Models:
     """Who extracts and who embeds. auto: openai when a key or a base URL is set, else offline."""
 
     extractor: Literal["auto", "offline", "openai"] = "auto"
-    embedder: Literal["auto", "offline", "openai", "none"] = "auto"
+    embedder: Literal["auto", "offline", "local", "openai", "none"] = "auto"
+    local_path: Path | None = None  # folder of the model that embeds on this machine
+    local_model: str = "sentence-transformers/all-MiniLM-L6-v2"  # its name for fastembed
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ class Settings:
         return self.models.extractor
 
     @property
-    def embedder(self) -> Literal["offline", "openai", "none"]:
+    def embedder(self) -> Literal["offline", "local", "openai", "none"]:
         """The embedder that `auto` stands for."""
         if self.models.embedder == "auto":
             return "openai" if self._model_server_is_set() else "offline"
@@ -120,6 +122,7 @@ class Settings:
                 for key, kind in wanted.items()
                 if kind == "openai"
             ]
+        problems += _local_problems(self.models)
         if problems:
             raise ConfigError("; ".join(problems))
 
@@ -161,6 +164,15 @@ def _store_problems(store: StoreSettings) -> Iterator[str]:
         yield "store.neo4j_uri must begin with bolt:// or neo4j:// (or their +s, +ssc forms) and name a host"
     if credentials:
         yield "store.neo4j_uri must hold no credentials: use store.neo4j_user and store.neo4j_password"
+
+
+def _local_problems(models: Models) -> Iterator[str]:
+    if models.embedder != "local":
+        return
+    if models.local_path is None:
+        yield "models.embedder is local, which needs models.local_path: the folder with the model's files"
+    elif not models.local_path.is_dir():
+        yield f"models.local_path: there is no folder {models.local_path}"
 
 
 def _limit_problems(limits: Limits) -> Iterator[str]:

@@ -10,6 +10,7 @@ import apsw
 import pytest
 
 from tests.integration.cli.conftest import kgsvc
+from tests.support.local_model import local_model
 from tests.support.service import Service
 
 QUIET = {"server.metrics_listen": ""}
@@ -113,6 +114,17 @@ async def test_doctor_checks_a_store_that_a_server_works_on(tmp_path: Path) -> N
         assert read.json["configuration"]["openai.api_key"] == "(set)"
         assert read.json["checks"]
         assert all(check["ok"] for check in read.json["checks"])
+
+
+async def test_doctor_names_the_model_that_embeds_on_this_machine(tmp_path: Path) -> None:
+    pytest.importorskip("fastembed", reason="NOT TESTED WITH A LOCAL MODEL: the extra is not here")
+    local = {"models.embedder": "local", "models.local_path": str(local_model())}
+    done = await kgsvc("doctor", "--data", tmp_path / "data", settings=local)
+    assert done.code == 0, done.out + done.err
+    assert "embedder       local-all-MiniLM-L6-v2-384" in done.out
+    done = await kgsvc("doctor", "--data", tmp_path / "data", settings=local | {"models.local_model": "a/b"})
+    assert (done.code, len(done.err.splitlines())) == (1, 1)
+    assert "models.local_model: fastembed knows no model a/b" in done.err
 
 
 async def test_doctor_says_what_is_wrong(tmp_path: Path) -> None:

@@ -63,6 +63,15 @@ def test_openai_needs_a_server() -> None:
     assert text == "models.extractor is openai, which needs openai.api_key or openai.base_url"
 
 
+def test_a_local_model_needs_its_folder(tmp_path: Path) -> None:
+    assert "needs models.local_path" in problems(Settings(models=Models(embedder="local")))
+    absent = Models(embedder="local", local_path=tmp_path / "absent")
+    assert f"there is no folder {absent.local_path}" in problems(Settings(models=absent))
+    here = Settings(models=Models(embedder="local", local_path=tmp_path))
+    here.verify()
+    assert here.embedder == "local"
+
+
 @pytest.mark.parametrize("uri", ["http://a", "bolt://", "bolt:", "bolt://[", "neo4j"])
 def test_the_neo4j_uri_is_one(uri: str) -> None:
     store = StoreSettings(kind="neo4j", neo4j_uri=uri)

@@ -13,9 +13,11 @@ from packaging.utils import canonicalize_name
 REPOSITORY = Path(__file__).resolve().parents[3]
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
 RUNTIME = PROJECT["project"]["dependencies"]
+EXTRAS = PROJECT["project"]["optional-dependencies"]
 WANTED = {
     "requirements.txt": RUNTIME,
-    "requirements-dev.txt": RUNTIME + PROJECT["project"]["optional-dependencies"]["dev"],
+    "requirements-local.txt": RUNTIME + EXTRAS["local"],
+    "requirements-dev.txt": RUNTIME + EXTRAS["local"] + EXTRAS["dev"],
     "requirements-build.txt": PROJECT["build-system"]["requires"],
 }
 
@@ -45,6 +47,7 @@ def test_every_pin_has_hashes_and_nothing_names_a_place(name: str) -> None:
     assert not re.search(r"https?://|(?<![\w.])/\w+/", text)
 
 
-def test_development_runs_on_the_versions_that_users_get() -> None:
+@pytest.mark.parametrize("users", ["requirements.txt", "requirements-local.txt"])
+def test_development_runs_on_the_versions_that_users_get(users: str) -> None:
     development = pinned("requirements-dev.txt")
-    assert {name: development[name] for name in pinned("requirements.txt")} == pinned("requirements.txt")
+    assert {name: development[name] for name in pinned(users)} == pinned(users)
