@@ -99,7 +99,7 @@ class Inquiry:
 
     def _nodes(self) -> tuple[tuple[NodeQuestion, ...], tuple[KnownEntity, ...]]:
         near = self._near = {new.key: questions.ranked(new.name, self.candidates) for new in self.names}
-        peers = self._peers = questions.peers(self.names)
+        peers = self._peers = questions.peers(self.names, self.candidates.near_names)
         wanted = {key for key in near if near[key] or peers[key]}.union(*(peers[k] for k in peers))
         self._asked = [new for new in self.names if new.key in wanted]
         ids = {new.key: n for n, new in enumerate(self._asked)}

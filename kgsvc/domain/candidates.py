@@ -7,10 +7,32 @@ from dataclasses import dataclass, field
 
 from kgsvc.domain.model import Entity, Fact
 
+FROM_THE_FIRST = (-1, "")  # a place before all vectors
+
+
+@dataclass(frozen=True, slots=True)
+class VectorsAfter:
+    """Vectors of names written after a place, which only counts in its epoch: in another all are."""
+
+    space: str
+    epoch: int = 0
+    place: tuple[int, str] = FROM_THE_FIRST  # the rev that wrote it, entity uuid
+    limit: int = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class VectorPage:
+    """The next vectors of names by (rev, uuid), and the place of the last."""
+
+    epoch: int
+    place: tuple[int, str] = FROM_THE_FIRST
+    rows: tuple[tuple[str, bytes], ...] = ()  # entity uuid, float32 little-endian
+    more: bool = False
+
 
 @dataclass(frozen=True, slots=True)
 class CandidateQuery:
-    """Entities by tokens of their names; open facts (not expired) by source and between pairs."""
+    """Entities by tokens of their names or by uuid; open facts (not expired) by source and between pairs."""
 
     tokens: Collection[str] = ()
     sources: Collection[str] = ()  # entity uuids
@@ -20,6 +42,8 @@ class CandidateQuery:
     facts_per_source: int = 20
     facts_per_pair: int = 10
     told_per_token: int = 0  # of each token the first so many entities are sources too
+    uuids: Collection[str] = ()
+    vectors: VectorsAfter | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +54,11 @@ class Candidates:
     """
 
     by_token: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # entity uuids, ascending
-    entities: Mapping[str, Entity] = field(default_factory=dict)  # of `by_token`
+    entities: Mapping[str, Entity] = field(default_factory=dict)  # of `by_token`, and those asked by uuid
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # their name keys, ascending
     facts: tuple[Fact, ...] = ()  # latest (start_ms, uuid) first
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of the targets of `facts`, by uuid
+    vectors: VectorPage | None = None  # None: not asked for, or there is no such group
+    # Added by whoever has the vectors: for name keys the entities, and other new names' keys, that are near.
+    near: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    near_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from kgsvc.domain.candidates import CandidateQuery, Candidates
 from kgsvc.domain.decisions import Decisions, NameDecision
@@ -20,6 +21,8 @@ from kgsvc.domain.similarity import asked_tokens, families, name_tokens, spellin
 
 CANDIDATES = 8  # entities that one name is compared with
 _CONTEXT_CHARS = 300
+_TOLD = 3  # entities found for a name, by each of its tokens and by likeness, whose facts are read too
+_NOTHING: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +59,22 @@ def new_names(items: Sequence[BatchItem], view: NameView, decided: Decisions) ->
 
 
 def query(
-    names: Sequence[NewName], items: Sequence[BatchItem], view: NameView, facts: bool
+    names: Sequence[NewName],
+    items: Sequence[BatchItem],
+    view: NameView,
+    facts: bool,
+    near: Mapping[str, tuple[str, ...]] = _NOTHING,
 ) -> CandidateQuery:
-    """What to read for them; with `facts` also those that the batch's facts are compared with."""
+    """What to read for them, `near` being entities by name key; with `facts` also those that the batch's
+    facts are compared with."""
     tokens = {token for new in names for token in asked_tokens(new.name)}
+    uuids = {uuid for found in near.values() for uuid in found}
     if not facts:
-        return CandidateQuery(tokens)
+        return CandidateQuery(tokens, uuids=uuids)
     ends = [ends for item in items for ends in _known_ends(item, view)]
     pairs = {pair for one, other in ends if one and other for pair in ((one, other), (other, one))}
-    return CandidateQuery(tokens, {one for one, _ in ends if one}, pairs, told_per_token=3)
+    sources = {one for one, _ in ends if one}.union(*(found[:_TOLD] for found in near.values()))
+    return CandidateQuery(tokens, sources, pairs, told_per_token=_TOLD, uuids=uuids)
 
 
 def _known_ends(item: BatchItem, view: NameView) -> Iterable[tuple[str | None, str | None]]:
@@ -75,13 +85,21 @@ def _known_ends(item: BatchItem, view: NameView) -> Iterable[tuple[str | None, s
 
 
 def ranked(name: str, candidates: Candidates) -> list[Entity]:
-    """Entities that share tokens with the name, the rarest tokens and most of them first."""
+    """Entities that share tokens with the name, the rarest tokens and most of them first; then those near it,
+    for which room is kept."""
     scores: dict[str, float] = {}
     for token in asked_tokens(name):
         for uuid in candidates.by_token.get(token, ()):
             scores[uuid] = scores.get(uuid, 0.0) + 1 / len(candidates.by_token[token])
-    best = sorted(scores, key=lambda uuid: (-round(scores[uuid], 9), uuid))[:CANDIDATES]
-    return [candidates.entities[uuid] for uuid in best if uuid in candidates.entities]
+    best = sorted(scores, key=lambda uuid: (-round(scores[uuid], 9), uuid))
+    found = _with_near(best, candidates.near.get(name_key(name), ()))
+    return [candidates.entities[uuid] for uuid in found if uuid in candidates.entities]
+
+
+def _with_near(best: Sequence[str], near: Sequence[str]) -> list[str]:
+    kept = best[:CANDIDATES]
+    others = [each for each in near if each not in kept]
+    return [*kept[: CANDIDATES - len(others)], *others]
 
 
 def by_rule(names: Sequence[NewName], candidates: Candidates) -> dict[str, NameDecision]:
@@ -98,12 +116,13 @@ def by_rule(names: Sequence[NewName], candidates: Candidates) -> dict[str, NameD
     return decided
 
 
-def peers(names: Sequence[NewName]) -> dict[str, list[str]]:
-    """For each new name the keys of those said before that share a token with it."""
+def peers(names: Sequence[NewName], near: Mapping[str, tuple[str, ...]] = _NOTHING) -> dict[str, list[str]]:
+    """For each new name the keys of those said before that share a token with it; then those `near` it."""
     found: dict[str, list[str]] = {}
     for n, new in enumerate(names):
-        before = [other.key for other in names[:n] if _share(new.name, other.name)]
-        found[new.key] = before[:CANDIDATES]
+        before = [other.key for other in names[:n]]
+        sharing = [other.key for other in names[:n] if _share(new.name, other.name)]
+        found[new.key] = _with_near(sharing, [key for key in near.get(new.key, ()) if key in before])
     return found
 
 

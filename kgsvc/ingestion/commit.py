@@ -71,7 +71,7 @@ class Committer:
         self._store = store
         self._embedder = embedder
         self._clock = clock
-        self._resolving = Resolving(store, resolver)
+        self._resolving = Resolving(store, resolver, embedder)
 
     async def commit(self, lease: Lease, works: Sequence[Work]) -> None:
         """All of `works` or nothing. Raises StepError, StaleItems, LeaseLost, Overloaded (the group changes

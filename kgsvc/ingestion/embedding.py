@@ -31,6 +31,11 @@ class CachingEmbedder:
         return self.inner.space
 
     @property
+    def min_cosine(self) -> float:
+        """The inner embedder's."""
+        return self.inner.min_cosine
+
+    @property
     def costs_model_calls(self) -> bool:
         """Whether a miss asks a model server."""
         return self.inner.costs_model_calls

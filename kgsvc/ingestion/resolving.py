@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from kgsvc.domain import questions
 from kgsvc.domain.asking import Inquiry
+from kgsvc.domain.candidates import CandidateQuery, Candidates
 from kgsvc.domain.decisions import Decisions
 from kgsvc.domain.delta import NameView
 from kgsvc.domain.entities import BatchItem
 from kgsvc.domain.model import Entity
+from kgsvc.domain.questions import NewName
 from kgsvc.domain.usage import FREE, Usage
+from kgsvc.ingestion.embedding import CachingEmbedder
+from kgsvc.ingestion.nearness import Nearness
 from kgsvc.llm.protocol import Resolver
 from kgsvc.stores.protocol import CandidateStore
 
@@ -26,24 +31,41 @@ class Found:
     usage: Usage = FREE
 
 
+_LOOKS = 3  # at entities near the new names: others may be written, or go, meanwhile
+_NO_VECTORS: Mapping[str, bytes] = MappingProxyType({})
+
+
 class Resolving:
     """Reads candidates once, asks the model once, and only where there is something to compare."""
 
-    def __init__(self, store: CandidateStore, resolver: Resolver | None) -> None:
+    def __init__(
+        self, store: CandidateStore, resolver: Resolver | None, embedder: CachingEmbedder | None = None
+    ) -> None:
         self._store = store
         self._resolver = resolver
+        likely = resolver is not None and embedder is not None  # without a model nobody could be asked
+        self._nearness = Nearness(embedder.space, embedder.min_cosine) if likely and embedder else None
 
     async def decide(
-        self, group_id: str, items: Sequence[BatchItem], view: NameView, known: Decisions
+        self,
+        group_id: str,
+        items: Sequence[BatchItem],
+        view: NameView,
+        known: Decisions,
+        vectors: Mapping[str, bytes] = _NO_VECTORS,
     ) -> Found:
-        """Everything about the batch that neither `view` nor `known` tells. Raises StepError,
-        StoreUnavailable."""
+        """Everything about the batch that neither `view` nor `known` tells. `vectors` are those of new names,
+        by name. Raises StepError, StoreUnavailable."""
         names = questions.new_names(items, view, known)
         places = {(i.episode.uuid, n) for i in items for n in range(len(i.extraction.edges))}
         facts = self._resolver is not None and not places <= known.facts.keys()
         if not names and not facts:
             return Found()
-        found = await self._store.candidates(group_id, questions.query(names, items, view, facts))
+
+        def query(near: Mapping[str, tuple[str, ...]]) -> CandidateQuery:
+            return questions.query(names, items, view, facts, near)
+
+        found = await self._candidates(group_id, names, query, vectors)
         by_rule = Decisions(questions.by_rule(names, found))
         if self._resolver is None:
             return Found(by_rule, entities=found.entities)
@@ -55,3 +77,38 @@ class Resolving:
             return Found(by_rule, entities=found.entities)
         answer = await self._resolver.resolve(request)
         return Found(by_rule, inquiry.decisions(answer.resolutions), found.entities, answer.usage)
+
+    async def _candidates(
+        self,
+        group_id: str,
+        names: Sequence[NewName],
+        query: Callable[[Mapping[str, tuple[str, ...]]], CandidateQuery],
+        vectors: Mapping[str, bytes],
+    ) -> Candidates:
+        """One round trip as a rule: what is near is known from what was read before, and the same answer
+        tells what came since. A second one where that is nearer still, or something near is gone."""
+        nearness = self._nearness
+        asked = {new.key: vectors[new.name] for new in names if new.name in vectors}
+        if nearness is None or not asked:
+            return await self._store.candidates(group_id, query({}))
+        near = await nearness.nearest(group_id, asked)
+        for _ in range(_LOOKS):
+            wanted = query(near)
+            found = await self._store.candidates(
+                group_id, replace(wanted, vectors=nearness.following(group_id))
+            )
+            await self._follow(group_id, nearness, found)
+            nearness.forget(group_id, set(wanted.uuids) - found.entities.keys())
+            near = await nearness.nearest(group_id, asked)
+            if all(uuid in found.entities for uuids in near.values() for uuid in uuids):
+                break
+        return replace(found, near=near, near_names=await nearness.peers(asked))
+
+    async def _follow(self, group_id: str, nearness: Nearness, found: Candidates) -> None:
+        """Read on where an answer does not hold all the vectors."""
+        while found.vectors is not None:
+            nearness.take(group_id, found.vectors)
+            if not found.vectors.more:
+                break
+            rest = CandidateQuery(vectors=nearness.following(group_id))
+            found = await self._store.candidates(group_id, rest)

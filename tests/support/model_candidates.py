@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from kgsvc.domain.candidates import CandidateQuery, Candidates
+from kgsvc.domain.candidates import (
+    FROM_THE_FIRST,
+    CandidateQuery,
+    Candidates,
+    VectorPage,
+    VectorsAfter,
+)
 from kgsvc.domain.model import Fact
 from tests.support.model_intake import ModelQueue
 from tests.support.model_rows import Group
@@ -21,6 +27,7 @@ class ModelCandidates(ModelQueue):
             if uuids:
                 by_token[token] = tuple(uuids[: query.entities_per_token])
         found = {uuid for uuids in by_token.values() for uuid in uuids}
+        found |= group.entities.keys() & set(query.uuids)
         told = {uuid for uuids in by_token.values() for uuid in uuids[: query.told_per_token]}
         facts: dict[str, Fact] = {}
         for source in told.union(query.sources):
@@ -33,7 +40,22 @@ class ModelCandidates(ModelQueue):
             entities={uuid: group.entities[uuid] for uuid in found},
             names={uuid: _names(group, uuid)[: query.names_per_entity] for uuid in found},
             facts=tuple(sorted(facts.values(), key=_age, reverse=True)),
+            labels={f.target_uuid: group.entities[f.target_uuid].labels for f in facts.values()},
+            vectors=_page(group, query.vectors) if query.vectors and group_id in self._groups else None,
         )
+
+
+def _page(group: Group, after: VectorsAfter) -> VectorPage:
+    place = after.place if after.epoch == group.head.epoch else FROM_THE_FIRST
+    rows = sorted(
+        (group.vector_rev[uuid], uuid, vector)
+        for uuid, (space, vector) in group.vectors.items()
+        if uuid in group.entities and space == after.space and (group.vector_rev[uuid], uuid) > place
+    )[: after.limit]
+    if rows:
+        place = rows[-1][:2]
+    vectors = tuple((uuid, vector) for _rev, uuid, vector in rows)
+    return VectorPage(group.head.epoch, place, vectors, more=len(rows) == after.limit)
 
 
 def _names(group: Group, uuid: str) -> tuple[str, ...]:

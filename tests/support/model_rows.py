@@ -145,6 +145,7 @@ class Group:
     episode_edges: dict[str, tuple[str, ...]] = field(default_factory=dict)
     merges: dict[str, MergeRecord] = field(default_factory=dict)
     vectors: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    vector_rev: dict[str, int] = field(default_factory=dict)
     builds: dict[str, Any] = field(default_factory=dict)  # see model_communities.py
     current_build: str | None = None
     followed_rev: int = 0

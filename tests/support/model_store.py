@@ -177,6 +177,7 @@ def _write(group: Group, delta: GraphDelta) -> None:
     group.episode_edges.update(delta.episode_edges)
     for uuid, vector in delta.vectors.items():
         group.vectors[uuid] = (delta.space, vector)
+        group.vector_rev[uuid] = group.rev
     for merge_id in delta.remove_merges:
         group.merges.pop(merge_id, None)
     group.merges |= {record.merge_id: record for record in delta.merges}

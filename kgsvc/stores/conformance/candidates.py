@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgsvc.domain.candidates import CandidateQuery, Candidates
+from kgsvc.domain.candidates import CandidateQuery, Candidates, VectorPage, VectorsAfter
 from kgsvc.domain.similarity import name_tokens
-from kgsvc.stores.conformance.expect import equal
+from kgsvc.stores.conformance.expect import equal, expect, present
 from kgsvc.stores.conformance.samples import NOW, entity, fact, pair, write
 from kgsvc.stores.protocol import Store
 
@@ -71,3 +71,68 @@ async def facts_of_found_entities_come_with_them(store: Store, group_id: str) ->
     equal((await store.candidates(group_id, query)).facts, (first,), "candidates: of the first found")
     query = replace(query, told_per_token=9)
     equal((await store.candidates(group_id, query)).facts, (second, first), "candidates: of all found")
+
+
+async def entities_are_found_by_uuid(store: Store, group_id: str) -> None:
+    """As those found by a token, each once; what is not there is passed over."""
+    ada, bob = await pair(store, group_id)
+    (token,) = name_tokens("Ada")
+    found = await store.candidates(group_id, CandidateQuery(tokens=[token], uuids=["n-bob", "n-ada", "no"]))
+    equal(dict(found.by_token), {token: ("n-ada",)}, "candidates: by token")
+    equal(dict(found.entities), {"n-ada": ada, "n-bob": bob}, "candidates: by uuid")
+    equal(set(found.names), {"n-ada", "n-bob"}, "candidates: names of what is found by uuid")
+
+
+async def facts_come_with_the_types_of_their_targets(store: Store, group_id: str) -> None:
+    """Whether found by source or by pair."""
+    ada, acme = entity(group_id, "n1", "Ada"), entity(group_id, "n2", "Acme", labels=("Body", "Place"))
+    await write(store, group_id, entities=(ada, acme), facts=(fact("f1", ada, acme), fact("f2", acme, ada)))
+    found = await store.candidates(group_id, CandidateQuery(sources=["n1"]))
+    equal(dict(found.labels), {"n2": ("Body", "Place")}, "candidates: labels of targets")
+    found = await store.candidates(group_id, CandidateQuery(pairs=[("n2", "n1")]))
+    equal(dict(found.labels), {"n1": ada.labels}, "candidates: labels of targets of pairs")
+
+
+async def vectors_of_names_are_followed(store: Store, group_id: str) -> None:
+    """By revision and uuid, a page at a time, each again when it is written again; of one space."""
+    entities = [entity(group_id, f"n{n}", f"Name {n}") for n in range(3)]
+    first = {"n2": b"2222", "n0": b"0000"}
+    await write(store, group_id, entities=entities, vectors=first, space="s")
+    await write(store, group_id, vectors={"n1": b"1111"}, space="s")
+    await write(
+        store, group_id, entities=(entity(group_id, "n9", "Name 9"),), vectors={"n9": b"9"}, space="z"
+    )
+    pages = [await _vectors(store, group_id, VectorsAfter("s", limit=2))]
+    while pages[-1].more:
+        last = pages[-1]
+        pages.append(await _vectors(store, group_id, VectorsAfter("s", last.epoch, last.place, 2)))
+    rows = [row for page in pages for row in page.rows]
+    equal(rows, [("n0", b"0000"), ("n2", b"2222"), ("n1", b"1111")], "vectors: of all pages")
+    last = pages[-1]
+    equal((await _vectors(store, group_id, VectorsAfter("s", last.epoch, last.place))).rows, (), "the rest")
+    await write(store, group_id, vectors={"n0": b"AAAA"}, space="s")
+    page = await _vectors(store, group_id, VectorsAfter("s", last.epoch, last.place))
+    equal(page.rows, (("n0", b"AAAA"),), "vectors: what was written again")
+    await write(store, group_id, remove_entities=("n0",))
+    again = await _vectors(store, group_id, VectorsAfter("s"))
+    equal([uuid for uuid, _vector in again.rows], ["n2", "n1"], "vectors: without what was removed")
+
+
+async def vectors_of_a_deleted_group_are_gone(store: Store, group_id: str) -> None:
+    """A place of an older epoch is the beginning of the new one."""
+    ada = entity(group_id, "n1", "Ada")
+    await write(store, group_id, entities=(ada,), vectors={"n1": b"1111"}, space="s")
+    old = await _vectors(store, group_id, VectorsAfter("s"))
+    await store.delete_group(group_id, NOW + 9)
+    page = await _vectors(store, group_id, VectorsAfter("s", old.epoch, old.place))
+    equal((page.rows, page.epoch > old.epoch), ((), True), "vectors: of a deleted group")
+    await write(store, group_id, entities=(ada,), vectors={"n1": b"2222"}, space="s")
+    page = await _vectors(store, group_id, VectorsAfter("s", old.epoch, (10**9, "n9")))
+    equal(page.rows, (("n1", b"2222"),), "vectors: of the next epoch")
+    nobody = await store.candidates(f"{group_id}-2", CandidateQuery(vectors=VectorsAfter("s")))
+    expect(nobody.vectors is None or nobody.vectors.rows == (), "vectors: of no other group")
+
+
+async def _vectors(store: Store, group_id: str, after: VectorsAfter) -> VectorPage:
+    found = await store.candidates(group_id, CandidateQuery(vectors=after))
+    return present(found.vectors, "vectors: a page of a group that is there")

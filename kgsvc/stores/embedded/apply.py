@@ -34,7 +34,7 @@ def apply_delta(db: apsw.Connection, delta: GraphDelta, guard: Guard) -> GroupHe
     entities = _write_entities(db, group.gid, rev, delta)
     _write_names(db, group.gid, delta.names, entities)
     facts = _write_facts(db, group.gid, rev, delta, entities)
-    _write_vectors(db, group.gid, delta, facts, entities)
+    _write_vectors(db, group.gid, rev, delta, facts, entities)
     _write_links(db, group.gid, delta, entities)
     write_closures(db, group.gid, delta, facts)
     write_merges(db, group.gid, delta)
@@ -225,7 +225,7 @@ def _write_vectors(db: apsw.Connection, gid: int, delta: GraphDelta, facts: Ids,
         INSERT INTO entity_vectors (id, space, vector) VALUES (?, ?, ?)
         ON CONFLICT (id) DO UPDATE SET space = excluded.space, vector = excluded.vector
         """,
-        [(entities[uuid], delta.space, vector) for uuid, vector in delta.vectors.items() if uuid in entities],
+        [(entities[u], rev, delta.space, vector) for u, vector in delta.vectors.items() if u in entities],
     )
 
 

@@ -6,11 +6,17 @@ from collections.abc import Iterable, Mapping
 
 import apsw
 
-from kgsvc.domain.candidates import CandidateQuery, Candidates
+from kgsvc.domain.candidates import (
+    FROM_THE_FIRST,
+    CandidateQuery,
+    Candidates,
+    VectorPage,
+    VectorsAfter,
+)
 from kgsvc.domain.similarity import name_tokens
 from kgsvc.stores.embedded.base import Base
-from kgsvc.stores.embedded.groups import find_group
-from kgsvc.stores.embedded.rows import entity_of, fact_of, json_ids, json_list
+from kgsvc.stores.embedded.groups import Group, find_group
+from kgsvc.stores.embedded.rows import entity_of, fact_of, json_ids, json_list, strings
 from kgsvc.stores.embedded.sql import all_rows
 
 
@@ -54,7 +60,7 @@ def _candidates(db: apsw.Connection, group_id: str, query: CandidateQuery) -> Ca
         )
         if rows:
             by_token[token] = tuple(row[0] for row in rows)
-    wanted = {uuid for uuids in by_token.values() for uuid in uuids}
+    wanted = {uuid for uuids in by_token.values() for uuid in uuids}.union(query.uuids)
     found = all_rows(
         db,
         "SELECT * FROM live_entities WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))",
@@ -75,7 +81,42 @@ def _candidates(db: apsw.Connection, group_id: str, query: CandidateQuery) -> Ca
         entities={row[2]: entity_of(row) for row in found},
         names={row[2]: _names(db, group.gid, row[0], query.names_per_entity) for row in found},
         facts=tuple(map(fact_of, facts)),
+        labels=_labels_of_targets(db, ids),
+        vectors=None if query.vectors is None else _vectors(db, group, query.vectors),
     )
+
+
+def _labels_of_targets(db: apsw.Connection, fact_ids: Iterable[int]) -> dict[str, tuple[str, ...]]:
+    rows = all_rows(
+        db,
+        """
+        SELECT uuid, labels FROM entities WHERE id IN
+            (SELECT target_id FROM facts WHERE id IN (SELECT value FROM json_each(?)))
+        """,
+        (json_ids(fact_ids),),
+    )
+    return {uuid: strings(labels) for uuid, labels in rows}
+
+
+def _vectors(db: apsw.Connection, group: Group, after: VectorsAfter) -> VectorPage:
+    place = after.place if after.epoch == group.epoch else FROM_THE_FIRST
+    rows = all_rows(
+        db,
+        """
+        WITH page AS (
+            SELECT v.id, v.rev, n.uuid FROM entity_vectors v JOIN entities n ON n.id = v.id
+            WHERE v.id >> 32 = ?1 AND v.rev >= ?2 AND (v.rev > ?2 OR n.uuid > ?3) AND v.space = ?4
+            ORDER BY v.rev, n.uuid LIMIT ?5
+        )
+        SELECT p.rev, p.uuid, v.vector FROM page p JOIN entity_vectors v ON v.id = p.id
+        ORDER BY p.rev, p.uuid
+        """,
+        (group.gid, *place, after.space, after.limit),
+    )
+    if rows:
+        place = (rows[-1][0], rows[-1][1])
+    vectors = tuple((uuid, vector) for _rev, uuid, vector in rows)
+    return VectorPage(group.epoch, place, vectors, more=len(rows) == after.limit)
 
 
 def _names(db: apsw.Connection, gid: int, entity_id: int, limit: int) -> tuple[str, ...]:

@@ -177,9 +177,23 @@ CREATE TABLE merges (
 CREATE INDEX merges_merged ON merges (merged_uuid, gid);
 """
 
+# Vectors of names by the revision that wrote them, for whoever follows them; the older ones come first.
+_NAME_VECTORS = f"""
+ALTER TABLE entity_vectors ADD COLUMN rev INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX entity_vectors_rev ON entity_vectors (id >> {ID_BITS}, rev);
+"""
+
+# Which episode told two entities to be one; what an episode calls what it names, JSON lists.
+_TOLD = """
+ALTER TABLE merges ADD COLUMN by_episode TEXT NOT NULL DEFAULT '';
+CREATE INDEX merges_told ON merges (gid, by_episode) WHERE by_episode <> '';
+ALTER TABLE mentions ADD COLUMN names TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE mentions ADD COLUMN types TEXT NOT NULL DEFAULT '[]';
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES, _NAME_TOKENS, _SPENT, _CLOSURES,
-    _MERGES,
+    _MERGES, _NAME_VECTORS, _TOLD,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older stores have none yet

@@ -144,7 +144,7 @@ _WRITE: LiteralString = (
     CALL () {
         UNWIND $p.entity_vectors AS row
         MATCH (n:Entity {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch})
-        SET n.vector = row[1], n.space = $p.space
+        SET n.vector = row[1], n.space = $p.space, n.vector_rev = $p.rev
     }
     CALL () {
         UNWIND $p.fact_vectors AS row

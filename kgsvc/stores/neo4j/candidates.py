@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, LiteralString
 
-from kgsvc.domain.candidates import CandidateQuery, Candidates
+from kgsvc.domain.candidates import (
+    FROM_THE_FIRST,
+    CandidateQuery,
+    Candidates,
+    VectorPage,
+    VectorsAfter,
+)
 from kgsvc.domain.similarity import name_tokens
-from kgsvc.stores.neo4j.base import Base
+from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import ENTITY, FACT, NEVER, entity_of, fact_of, whole
 
 # Part of apply's write.
@@ -43,7 +49,7 @@ _PAGE = 1_000
 _CANDIDATES: LiteralString = (
     """
     MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
+    WITH g.epoch AS epoch, g.rev AS rev
     CALL (epoch) {
         UNWIND $p.tokens AS token
         CALL (epoch, token) {
@@ -58,8 +64,7 @@ _CANDIDATES: LiteralString = (
         RETURN collect([token, uuids]) AS by_token
     }
     CALL (epoch, by_token) {
-        UNWIND by_token AS row
-        UNWIND row[1] AS uuid
+        UNWIND reduce(asked = $p.uuids, row IN by_token | asked + row[1]) AS uuid
         WITH DISTINCT epoch, uuid
         MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
         WHERE n.uuid = uuid AND n.group_id = $p.group_id AND n.epoch = epoch
@@ -73,7 +78,7 @@ _CANDIDATES: LiteralString = (
     + ENTITY
     + """], names]) AS entities
     }
-    WITH epoch, by_token, entities, reduce(
+    WITH epoch, rev, by_token, entities, reduce(
         told = $p.sources, row IN by_token | told + row[1][..$p.told_per_token]) AS sources
     CALL (epoch, sources) {
         UNWIND sources AS source
@@ -87,7 +92,7 @@ _CANDIDATES: LiteralString = (
         }
         RETURN collect(["""
     + FACT
-    + """]) AS of_sources
+    + """, coalesce(endNode(r).labels, [])]) AS of_sources
     }
     CALL (epoch) {
         UNWIND $p.pairs AS pair
@@ -101,9 +106,19 @@ _CANDIDATES: LiteralString = (
         }
         RETURN collect(["""
     + FACT
-    + """]) AS of_pairs
+    + """, coalesce(endNode(r).labels, [])]) AS of_pairs
     }
-    RETURN by_token, entities, of_sources, of_pairs
+    CALL (epoch, rev) {
+        UNWIND $p.vectors AS after
+        WITH epoch, rev, after, CASE WHEN after.epoch = epoch THEN after.rev ELSE -1 END AS from_rev
+        MATCH (n:Entity) USING INDEX SEEK n:Entity(group_id, epoch, vector_rev, uuid)
+        WHERE n.group_id = $p.group_id AND n.epoch = epoch AND n.vector_rev >= from_rev
+            AND n.vector_rev <= rev AND n.uuid IS NOT NULL
+            AND (n.vector_rev > from_rev OR n.uuid > after.uuid) AND n.space = after.space
+        WITH n ORDER BY n.group_id, n.epoch, n.vector_rev, n.uuid LIMIT $p.vectors_limit
+        RETURN collect([n.vector_rev, n.uuid, n.vector]) AS vectors
+    }
+    RETURN by_token, entities, of_sources, of_pairs, epoch, vectors
     """
 )
 
@@ -136,17 +151,30 @@ class CandidateReads(Base):
         rows = await self._run(_CANDIDATES, **_values(group_id, query))
         if not rows:
             return Candidates()
-        by_token, entities, of_sources, of_pairs = rows[0]
-        facts = {fact.uuid: fact for fact in map(fact_of, whole([*of_sources, *of_pairs]))}
+        by_token, entities, of_sources, of_pairs, epoch, vectors = rows[0]
+        told = list(whole([*of_sources, *of_pairs]))
+        facts = {fact.uuid: fact for fact in map(fact_of, told)}
         return Candidates(
             by_token={token: tuple(uuids) for token, uuids in by_token if uuids},
             entities={row[0]: entity_of(row) for row, _names in entities},
             names={row[0]: tuple(names) for row, names in entities},
             facts=tuple(sorted(facts.values(), key=lambda f: (f.start_ms, f.uuid), reverse=True)),
+            labels={row[5]: tuple(row[-1]) for row in told},
+            vectors=None if query.vectors is None else _page(query.vectors, epoch, vectors),
         )
 
 
+def _page(after: VectorsAfter, epoch: int, rows: list[Row]) -> VectorPage:
+    place = after.place if after.epoch == epoch else FROM_THE_FIRST
+    if rows:
+        place = (rows[-1][0], rows[-1][1])
+    return VectorPage(
+        epoch, place, tuple((uuid, vector) for _rev, uuid, vector in rows), len(rows) == after.limit
+    )
+
+
 def _values(group_id: str, query: CandidateQuery) -> dict[str, Any]:
+    after = query.vectors
     return {
         "group_id": group_id,
         "tokens": sorted(set(query.tokens)),
@@ -158,4 +186,12 @@ def _values(group_id: str, query: CandidateQuery) -> dict[str, Any]:
         "facts_per_pair": query.facts_per_pair,
         "told_per_token": query.told_per_token,
         "never": NEVER,
+        "uuids": sorted(set(query.uuids)),
+        "vectors": [_after(after)] if after else [],
+        "vectors_limit": after.limit if after else 0,
     }
+
+
+def _after(after: VectorsAfter) -> dict[str, Any]:
+    rev, uuid = after.place
+    return {"space": after.space, "epoch": after.epoch, "rev": rev, "uuid": uuid}

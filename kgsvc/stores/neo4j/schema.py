@@ -112,6 +112,19 @@ _MERGES: tuple[LiteralString, ...] = (
     "CREATE INDEX kgsvc_merge_merged IF NOT EXISTS FOR (m:KgMerge) ON (m.merged_uuid, m.group_id, m.epoch)",
 )
 
+# Vectors of names by the revision that wrote them, for whoever follows them; the older ones come first.
+_NAME_VECTORS: tuple[LiteralString, ...] = (
+    "CREATE INDEX kgsvc_entity_vectors IF NOT EXISTS FOR (n:Entity)"
+    " ON (n.group_id, n.epoch, n.vector_rev, n.uuid)",
+    "MATCH (n:Entity) WHERE n.vector IS NOT NULL AND n.vector_rev IS NULL"
+    " CALL (n) { SET n.vector_rev = 0 } IN TRANSACTIONS OF 1000 ROWS",
+)
+
+# Which episode told two entities to be one.
+_TOLD: tuple[LiteralString, ...] = (
+    "CREATE INDEX kgsvc_merge_told IF NOT EXISTS FOR (m:KgMerge) ON (m.group_id, m.epoch, m.by_episode)",
+)
+
 MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _FIRST,
     _NAMES,
@@ -120,6 +133,8 @@ MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _CLOSURES,
     _FOLLOWING,
     _MERGES,
+    _NAME_VECTORS,
+    _TOLD,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older databases have none yet

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from kgsvc.domain import questions
-from kgsvc.domain.candidates import CandidateQuery
+from kgsvc.domain.candidates import CandidateQuery, VectorPage, VectorsAfter
 from kgsvc.domain.decisions import Decisions
 from kgsvc.domain.delta import Claim, FactTombstone, GraphDelta, MergeRecord, NameView, SlotView
 from kgsvc.domain.entities import BatchItem, candidate_uuids, keys_of, resolve
@@ -76,9 +76,11 @@ def _query(world: World, items: list[BatchItem], names: NameView) -> CandidateQu
     """What resolution asks for: about names, as if they were new, and facts; mostly more than fits."""
     asked = questions.new_names(items, NameView(names.head, {}), Decisions())
     query = questions.query(asked, items, names, facts=True)
-    bounds = [world.rng.randrange(1, 5) for _ in range(4)]
+    bounds = [world.rng.randrange(1, 5) for _ in range(5)]
     return replace(
         query,
+        uuids=[*world.some(sorted(entity.uuid for entity in names.by_key.values()), 2), "nobody"],
+        vectors=VectorsAfter(world.embedder.space, limit=bounds[4]),
         entities_per_token=bounds[0],
         names_per_entity=bounds[1],
         facts_per_source=bounds[2],
@@ -88,7 +90,9 @@ def _query(world: World, items: list[BatchItem], names: NameView) -> CandidateQu
 
 async def _candidates(side: Side, group_id: str, query: CandidateQuery) -> Comparable:
     found = await side.store.candidates(group_id, query)
-    return dict(found.by_token), dict(found.entities), dict(found.names), found.facts
+    vectors = found.vectors or VectorPage(0)
+    told = dict(found.by_token), dict(found.entities), dict(found.names), found.facts, dict(found.labels)
+    return *told, vectors.rows, vectors.more
 
 
 async def _slots(side: Side, group_id: str, slots: set[str]) -> Comparable:
