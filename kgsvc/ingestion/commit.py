@@ -99,7 +99,9 @@ class Committer:
         """Decide about what is new, once a batch; what a model decided is stored before it is used."""
         if batch.is_decided:
             return names
-        found = await self._resolving.decide(lease.group_id, batch.items, names, batch.decisions)
+        found = await self._resolving.decide(
+            lease.group_id, batch.items, names, batch.decisions, batch.vectors
+        )
         if found.asked.names or found.asked.facts or found.usage:
             await self._keep(lease, batch.works, found)
         before = keys_of(batch.items) | batch.decisions.keys

@@ -206,7 +206,9 @@ def _write_facts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta, ent
     return ids
 
 
-def _write_vectors(db: apsw.Connection, gid: int, delta: GraphDelta, facts: Ids, entities: Ids) -> None:
+def _write_vectors(
+    db: apsw.Connection, gid: int, rev: int, delta: GraphDelta, facts: Ids, entities: Ids
+) -> None:
     """A vector may also be of a fact or entity that this delta does not write; of neither: passed over."""
     unknown = [uuid for uuid in delta.vectors if uuid not in facts and uuid not in entities]
     if unknown:
