@@ -53,6 +53,7 @@ from kgsvc.queue.dispatcher import Dispatcher
 from kgsvc.queue.retry import RetryPolicy
 from kgsvc.retrieval.memory import GetMemory
 from kgsvc.retrieval.search import SearchFacts
+from kgsvc.retrieval.search_graph import SearchGraph
 from kgsvc.stores.protocol import Store, StoreInfo
 from kgsvc.transport.ids import RandomIds
 from kgsvc.transport.ports import Deps, ServerSettings, ServiceInfo
@@ -318,6 +319,7 @@ async def _start_server(
             store=store,
             search=search,
             memory=GetMemory(search, settings.limits),
+            graph=SearchGraph(store, search, settings.retrieval, clock),
             activity=activity,
             metrics=metrics,
             clock=clock,

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.domain.model import Fact
 from kgsvc.retrieval import hops
 from kgsvc.retrieval.columns import Column
 from kgsvc.retrieval.document import keyword_counts, keyword_text
+from kgsvc.retrieval.fact_columns import FactColumns, Mask
 from kgsvc.retrieval.fusion import RankList
 from kgsvc.retrieval.lexical import bm25
 from kgsvc.retrieval.packing import pack, unpack
 from kgsvc.retrieval.postings import Postings
-from kgsvc.retrieval.query import Candidates, Query
+from kgsvc.retrieval.query import Candidates, Query, Term
 from kgsvc.retrieval.topk import Ranked, best, tie_key
 from kgsvc.retrieval.vectors import VectorColumn
 from kgsvc.stores.protocol import Changes, IndexedFact
 
-NEVER = 2**63 - 1  # the end of an open interval
 _ROW_BYTES = 250  # measured: uuid, its dict entry, list slots, bytes header, share of entity ids
 
 
@@ -42,16 +42,11 @@ class GroupIndex:
         self._uuids: list[str] = []
         self._packed: list[bytes] = []
         self._packed_bytes = 0
-        self._nodes: dict[str, int] = {}
         self._postings = Postings()
         self._total_length = 0
         self._length = Column(np.uint32)
-        self._start = Column(np.int64)
-        self._invalid = Column(np.int64)
-        self._expired = Column(np.int64)
-        self._source = Column(np.int32)
-        self._target = Column(np.int32)
         self._tie = Column(np.uint64)
+        self.columns = FactColumns()
 
     def __len__(self) -> int:
         return len(self._row_of)
@@ -62,8 +57,7 @@ class GroupIndex:
     @property
     def nbytes(self) -> int:
         """About the memory held, in bytes."""
-        columns = (self._length, self._start, self._invalid, self._expired, self._source, self._target)
-        arrays = sum(column.nbytes for column in columns) + self._tie.nbytes
+        arrays = self._length.nbytes + self._tie.nbytes + self.columns.nbytes
         vectors = self._vectors.nbytes if self._vectors else 0
         rows = len(self._uuids) * _ROW_BYTES + self._packed_bytes
         return arrays + vectors + rows + self._postings.nbytes
@@ -94,23 +88,16 @@ class GroupIndex:
                 self._enter(row, keyword_counts(text))
         self._packed_bytes += len(packed) - len(self._packed[row])
         self._packed[row] = packed
-        self._set_columns(row, fact)
+        self.columns.put(row, fact)
         if self._vectors is not None:
             self._vectors.put(row, indexed.vector if indexed.space == self._space else None)
-
-    def _set_columns(self, row: int, fact: Fact) -> None:
-        self._start.data[row] = fact.start_ms
-        self._invalid.data[row] = NEVER if fact.invalid_ms is None else fact.invalid_ms
-        self._expired.data[row] = NEVER if fact.expired_ms is None else fact.expired_ms
-        self._source.data[row] = self._node(fact.source_uuid)
-        self._target.data[row] = self._node(fact.target_uuid)
 
     def _remove(self, uuid: str) -> None:
         row = self._row_of.pop(uuid)
         self._leave(row, keyword_counts(keyword_text(unpack(self._packed[row]))))
         self._packed_bytes -= len(self._packed[row])
         self._packed[row], self._uuids[row] = b"", ""
-        self._expired.data[row] = 0  # a free row is never visible
+        self.columns.clear(row)
         if self._vectors is not None:
             self._vectors.put(row, None)
         self._free.append(row)
@@ -129,9 +116,9 @@ class GroupIndex:
         return row
 
     def _reserve(self, rows: int) -> None:
-        columns = (self._length, self._start, self._invalid, self._expired, self._source, self._target)
-        for column in (*columns, self._tie):
-            column.reserve(rows)
+        self._length.reserve(rows)
+        self._tie.reserve(rows)
+        self.columns.reserve(rows)
         if self._vectors is not None:
             self._vectors.reserve(rows)
 
@@ -145,55 +132,70 @@ class GroupIndex:
         self._length.data[row] = 0
         self._total_length -= counts.total()
 
-    def _node(self, uuid: str) -> int:
-        return self._nodes.setdefault(uuid, len(self._nodes))
-
     # -- searching -------------------------------------------------------------------------------------
 
     def candidates(self, query: Query) -> Candidates:
         """Rank lists over the facts that are valid at `query.now_ms` and not expired."""
-        visible = self._visible(query.now_ms)
-        keyword, semantic = self._by_keyword(query, visible), self._by_vector(query, visible)
-        found = Candidates(self._rank_list(keyword), self._rank_list(semantic))
+        visible = self.columns.current(self.rows, query.now_ms)
+        keyword = self.by_keyword(query.terms, visible, query.candidates)
+        semantic = self.by_vector(query.vector, visible, query.candidates, query.min_cosine)
+        found = Candidates(self.rank_list(keyword), self.rank_list(semantic))
         rows = [row for _, _, row in (*keyword, *semantic)]
         keys = [key for _, key in (*found.keyword, *found.semantic)]
-        found.packed.update(zip(keys, [self._packed[row] for row in rows], strict=True))
-        if query.center_node_uuid in self._nodes:
-            far = self._distances(self._nodes[query.center_node_uuid], visible, rows)
+        found.packed.update(zip(keys, self.packed(rows), strict=True))
+        center = self.columns.node(query.center_node_uuid)
+        if center is not None:
+            far = self.nearest_end(self.walked([center], visible), rows)
             found.distances.update((k, d) for k, d in zip(keys, far, strict=True) if d <= hops.MAX_HOPS)
         return found
 
-    def _rank_list(self, found: list[Ranked]) -> RankList:
+    @property
+    def rows(self) -> int:
+        """How many rows there are, free ones included."""
+        return len(self._uuids)
+
+    def rank_list(self, found: list[Ranked]) -> RankList:
+        """What was found, by keys."""
         return [(low, (uuid, self.group_id)) for low, uuid, _ in found]
 
-    def _visible(self, now_ms: int) -> NDArray[np.bool_]:
-        rows = len(self._uuids)
-        start, invalid = self._start.data[:rows], self._invalid.data[:rows]
-        current = self._expired.data[:rows] == NEVER
-        visible: NDArray[np.bool_] = (start <= now_ms) & (now_ms < invalid) & current
-        return visible
+    def packed(self, rows: Sequence[int]) -> list[bytes]:
+        """Display fields of facts."""
+        return [self._packed[row] for row in rows]
 
-    def _by_keyword(self, query: Query, visible: NDArray[np.bool_]) -> list[Ranked]:
-        matches = [(self._postings.find(term.text, term.by_prefix), term.weight) for term in query.terms]
+    def by_keyword(self, terms: Sequence[Term], visible: Mask, count: int) -> list[Ranked]:
+        """The best of the visible facts by BM25."""
+        matches = [(self._postings.find(term.text, term.by_prefix), term.weight) for term in terms]
         if not any(len(postings) for postings, _ in matches):
             return []
         lengths = self._length.data[: len(visible)]
         scores = bm25(matches, lengths, len(self), self._total_length)
         rows = np.flatnonzero(visible & (scores > 0))
-        return self._best(rows, np.round(scores[rows], 9), query.candidates)
+        return self.best(rows, np.round(scores[rows], 9), count)
 
-    def _by_vector(self, query: Query, visible: NDArray[np.bool_]) -> list[Ranked]:
-        if query.vector is None or self._vectors is None:
+    def by_vector(
+        self, vector: NDArray[np.float32] | None, visible: Mask, count: int, min_cosine: float
+    ) -> list[Ranked]:
+        """The nearest of the visible facts by cosine."""
+        if vector is None or self._vectors is None:
             return []
-        seen = np.flatnonzero(visible)
-        rows, cosines = self._vectors.nearest(query.vector, seen, query.candidates, query.min_cosine)
-        return self._best(rows, cosines, query.candidates)
+        rows, cosines = self._vectors.nearest(vector, np.flatnonzero(visible), count, min_cosine)
+        return self.best(rows, cosines, count)
 
-    def _best(self, rows: NDArray[np.intp], scores: NDArray[np.float64], count: int) -> list[Ranked]:
+    def best(self, rows: NDArray[np.intp], scores: NDArray[np.float64], count: int) -> list[Ranked]:
+        """The `count` best of `rows` by their scores, ties by uuid."""
         return best(rows, scores, count, self._uuids, self._tie.data)
 
-    def _distances(self, center: int, visible: NDArray[np.bool_], rows: list[int]) -> list[int]:
-        sources, targets = self._source.data[: len(visible)], self._target.data[: len(visible)]
-        reached = hops.distances(sources[visible], targets[visible], len(self._nodes), center)
+    def vectors(self, rows: Sequence[int]) -> NDArray[np.float32] | None:
+        """Unit vectors of facts, zeros where one has none; None without an embedding space."""
+        return None if self._vectors is None else self._vectors.of(rows)
+
+    def walked(self, origins: Sequence[int], visible: Mask, most: int = hops.MAX_HOPS) -> NDArray[np.int8]:
+        """Hops of each entity from the nearest of `origins` over visible facts, `most` + 1 beyond."""
+        sources, targets = self.columns.ends(len(visible))
+        return hops.distances(sources[visible], targets[visible], self.columns.nodes, origins, most)
+
+    def nearest_end(self, reached: NDArray[np.int8], rows: Sequence[int]) -> list[int]:
+        """Hops to the nearer end of facts."""
+        sources, targets = self.columns.ends(self.rows)
         nearer: list[int] = np.minimum(reached[sources[rows]], reached[targets[rows]]).tolist()
         return nearer

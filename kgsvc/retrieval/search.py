@@ -15,12 +15,12 @@ from kgsvc.retrieval import fusion
 from kgsvc.retrieval.group_index import GroupIndex
 from kgsvc.retrieval.index_cache import IndexCache
 from kgsvc.retrieval.packing import unpack
-from kgsvc.retrieval.query import Candidates, Query, parse
+from kgsvc.retrieval.query import Candidates, Query, Term, parse
 from kgsvc.retrieval.query_vectors import QueryVectors
 from kgsvc.retrieval.settings import SearchSettings
 from kgsvc.stores.protocol import GraphStore, SearchStore
 
-_LONG_QUERY = 1_000  # code points; tokenising more than this is done off the event loop
+LONG_QUERY = 1_000  # code points; tokenising more than this is done off the event loop
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ class SearchFacts:
         self._store = store
         self._settings = settings
         self._clock = clock
-        self._vectors = QueryVectors(embedder, settings)
-        self._min_cosine = embedder.min_cosine if embedder else 0.0
+        self.vectors = QueryVectors(embedder, settings)
+        self.min_cosine = embedder.min_cosine if embedder else 0.0
         space, dimension = (embedder.space, embedder.dimension) if embedder else ("", 0)
         self.indexes = IndexCache(store, settings, space, dimension)
 
@@ -71,12 +71,12 @@ class SearchFacts:
         one). Raises StoreUnavailable.
         """
         asked = await self._query(query, max_facts, center_node_uuid, now_ms)
-        heavy = len(query) > _LONG_QUERY
+        heavy = len(query) > LONG_QUERY
 
         def work(index: GroupIndex) -> Candidates:
             return index.candidates(asked)
 
-        heads = await self._heads(group_ids)
+        heads = await self.heads(group_ids)
         if len(heads) == 1:
             found = [await self.indexes.use(heads[0], work, heavy)]
         else:
@@ -87,18 +87,22 @@ class SearchFacts:
         """Wait for work left behind and drop the indexes."""
         await self.indexes.close()
 
+    async def terms(self, text: str) -> tuple[Term, ...]:
+        """The terms of a query."""
+        return parse(text) if len(text) <= LONG_QUERY else await asyncio.to_thread(parse, text)
+
     async def _query(self, text: str, max_facts: int, center: str | None, now_ms: int | None) -> Query:
-        terms = parse(text) if len(text) <= _LONG_QUERY else await asyncio.to_thread(parse, text)
         return Query(
-            terms=terms,
-            vector=await self._vectors.of(text),
+            terms=await self.terms(text),
+            vector=await self.vectors.of(text),
             now_ms=self._clock.now_ms() if now_ms is None else now_ms,
             candidates=max(self._settings.candidates, max_facts),
             center_node_uuid=center,
-            min_cosine=self._min_cosine,
+            min_cosine=self.min_cosine,
         )
 
-    async def _heads(self, group_ids: Collection[str]) -> list[GroupHead]:
+    async def heads(self, group_ids: Collection[str]) -> list[GroupHead]:
+        """Those of the groups that there are, sorted. Raises StoreUnavailable."""
         wanted = sorted(set(group_ids))
         try:
             async with asyncio.timeout(self._settings.store_timeout_s):

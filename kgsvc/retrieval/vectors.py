@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -49,6 +51,11 @@ class VectorColumn:
         exact = np.round(products.sum(axis=1), 9)
         kept = exact > floor
         return rows[kept], exact[kept]
+
+    def of(self, rows: Sequence[int]) -> NDArray[np.float32]:
+        """The vectors of some rows."""
+        taken: NDArray[np.float32] = self._column.data[list(rows)]
+        return taken
 
     @property
     def nbytes(self) -> int:

@@ -16,6 +16,7 @@ from kgsvc.ingestion.pressure import IntakePressure
 from kgsvc.observability.metrics import Metrics
 from kgsvc.retrieval.memory import MemoryMessage
 from kgsvc.retrieval.search import Hit
+from kgsvc.retrieval.search_graph import GraphQuery, ScopeAnswer
 from kgsvc.stores.protocol import Store
 
 
@@ -39,6 +40,13 @@ class Memory(Protocol):
         center_node_uuid: str | None = None,
     ) -> Sequence[Hit]:
         """Hits, best first. Raises LimitExceeded (naming `messages`) and StoreUnavailable."""
+
+
+class GraphSearch(Protocol):
+    """SearchGraph; retrieval.search_graph.SearchGraph is one."""
+
+    async def search(self, query: GraphQuery) -> Sequence[ScopeAnswer]:
+        """An answer for each scope. Raises NotFound (naming the field) and StoreUnavailable."""
 
 
 class Activity(Protocol):
@@ -86,6 +94,7 @@ class Deps:
     store: Store
     search: FactSearch
     memory: Memory
+    graph: GraphSearch
     activity: Activity
     metrics: Metrics
     clock: Clock

@@ -26,6 +26,7 @@ from kgsvc.transport.communities import Clustering
 from kgsvc.transport.correcting import Correcting
 from kgsvc.transport.exploring import Exploring
 from kgsvc.transport.following import Following
+from kgsvc.transport.graph_search import Searching
 from kgsvc.transport.health import Readiness
 from kgsvc.transport.interceptor import Around, CallInterceptor
 from kgsvc.transport.ontologies import OntologyOperations
@@ -119,6 +120,7 @@ def _handlers(deps: Deps, coalescer: AcceptCoalescer, stopping: asyncio.Event) -
         accepting,
         Following(store, activity, clock),
         Retrieving(store, deps.search, deps.memory, deps.metrics, clock, limits),
+        Searching(deps.graph, deps.metrics, clock),
         Exploring(store, clock, limits),
         Correcting(
             store,

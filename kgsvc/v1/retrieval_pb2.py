@@ -22,11 +22,12 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from kgsvc.v1 import envelope_pb2 as kgsvc_dot_v1_dot_envelope__pb2
 from kgsvc.v1 import types_pb2 as kgsvc_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18kgsvc/v1/retrieval.proto\x12\x08kgsvc.v1\x1a\x17kgsvc/v1/envelope.proto\x1a\x14kgsvc/v1/types.proto\"\xbb\x01\n\x12SearchFactsRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12\x30\n\x05input\x18\x03 \x01(\x0b\x32\x1a.kgsvc.v1.SearchFactsInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xba\x01\n\x13SearchFactsResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x33\n\x06output\x18\x03 \x01(\x0b\x32\x1b.kgsvc.v1.SearchFactsOutputR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"\xb9\x01\n\x10SearchFactsInput\x12\x1b\n\tgroup_ids\x18\x01 \x03(\tR\x08groupIds\x12\x14\n\x05query\x18\x02 \x01(\tR\x05query\x12 \n\tmax_facts\x18\x03 \x01(\x05H\x00R\x08maxFacts\x88\x01\x01\x12-\n\x10\x63\x65nter_node_uuid\x18\x04 \x01(\tH\x01R\x0e\x63\x65nterNodeUuid\x88\x01\x01\x42\x0c\n\n_max_factsB\x13\n\x11_center_node_uuid\"?\n\x11SearchFactsOutput\x12*\n\x05\x66\x61\x63ts\x18\x01 \x03(\x0b\x32\x14.kgsvc.v1.FactResultR\x05\x66\x61\x63ts\"\xbf\x01\n\x14GetEntityEdgeRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12\x32\n\x05input\x18\x03 \x01(\x0b\x32\x1c.kgsvc.v1.GetEntityEdgeInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xb5\x01\n\x15GetEntityEdgeResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12,\n\x06output\x18\x03 \x01(\x0b\x32\x14.kgsvc.v1.FactResultR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"U\n\x12GetEntityEdgeInput\x12\x12\n\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x1e\n\x08group_id\x18\x02 \x01(\tH\x00R\x07groupId\x88\x01\x01\x42\x0b\n\t_group_id\"\xbb\x01\n\x12GetEpisodesRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12\x30\n\x05input\x18\x03 \x01(\x0b\x32\x1a.kgsvc.v1.GetEpisodesInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xba\x01\n\x13GetEpisodesResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x33\n\x06output\x18\x03 \x01(\x0b\x32\x1b.kgsvc.v1.GetEpisodesOutputR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"\xb7\x01\n\x10GetEpisodesInput\x12\x19\n\x08group_id\x18\x01 \x01(\tR\x07groupId\x12\x1a\n\x06last_n\x18\x02 \x01(\x05H\x00R\x05lastN\x88\x01\x01\x12 \n\tpage_size\x18\x03 \x01(\x05H\x01R\x08pageSize\x88\x01\x01\x12\"\n\npage_token\x18\x04 \x01(\tH\x02R\tpageToken\x88\x01\x01\x42\t\n\x07_last_nB\x0c\n\n_page_sizeB\r\n\x0b_page_token\"j\n\x11GetEpisodesOutput\x12-\n\x08\x65pisodes\x18\x01 \x03(\x0b\x32\x11.kgsvc.v1.EpisodeR\x08\x65pisodes\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xb7\x01\n\x10GetMemoryRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12.\n\x05input\x18\x03 \x01(\x0b\x32\x18.kgsvc.v1.GetMemoryInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xb6\x01\n\x11GetMemoryResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x31\n\x06output\x18\x03 \x01(\x0b\x32\x19.kgsvc.v1.GetMemoryOutputR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"\xd4\x01\n\x0eGetMemoryInput\x12\x19\n\x08group_id\x18\x01 \x01(\tR\x07groupId\x12\x33\n\x08messages\x18\x02 \x03(\x0b\x32\x17.kgsvc.v1.MemoryMessageR\x08messages\x12 \n\tmax_facts\x18\x03 \x01(\x05H\x00R\x08maxFacts\x88\x01\x01\x12-\n\x10\x63\x65nter_node_uuid\x18\x04 \x01(\tH\x01R\x0e\x63\x65nterNodeUuid\x88\x01\x01\x42\x0c\n\n_max_factsB\x13\n\x11_center_node_uuid\"=\n\x0fGetMemoryOutput\x12*\n\x05\x66\x61\x63ts\x18\x01 \x03(\x0b\x32\x14.kgsvc.v1.FactResultR\x05\x66\x61\x63ts\"\xbf\x01\n\x14GetEntityNodeRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12\x32\n\x05input\x18\x03 \x01(\x0b\x32\x1c.kgsvc.v1.GetEntityNodeInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xbe\x01\n\x15GetEntityNodeResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x35\n\x06output\x18\x03 \x01(\x0b\x32\x1d.kgsvc.v1.GetEntityNodeOutputR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"\x80\x02\n\x12GetEntityNodeInput\x12\x12\n\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x1e\n\x08group_id\x18\x02 \x01(\tH\x00R\x07groupId\x88\x01\x01\x12 \n\tmax_facts\x18\x03 \x01(\x05H\x01R\x08maxFacts\x88\x01\x01\x12&\n\x0cmax_episodes\x18\x04 \x01(\x05H\x02R\x0bmaxEpisodes\x88\x01\x01\x12,\n\x0finclude_expired\x18\x05 \x01(\x08H\x03R\x0eincludeExpired\x88\x01\x01\x42\x0b\n\t_group_idB\x0c\n\n_max_factsB\x0f\n\r_max_episodesB\x12\n\x10_include_expired\"\x8e\x02\n\x13GetEntityNodeOutput\x12(\n\x04node\x18\x01 \x01(\x0b\x32\x14.kgsvc.v1.EntityNodeR\x04node\x12*\n\x05\x66\x61\x63ts\x18\x02 \x03(\x0b\x32\x14.kgsvc.v1.FactResultR\x05\x66\x61\x63ts\x12-\n\x08\x65pisodes\x18\x03 \x03(\x0b\x32\x11.kgsvc.v1.EpisodeR\x08\x65pisodes\x12\x43\n\x0e\x63itation_chain\x18\x04 \x03(\x0b\x32\x1c.kgsvc.v1.CitationChainEntryR\rcitationChain\x12-\n\x08mentions\x18\x05 \x03(\x0b\x32\x11.kgsvc.v1.MentionR\x08mentions\"\xc1\x01\n\x15GetFactHistoryRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12\x33\n\x05input\x18\x03 \x01(\x0b\x32\x1d.kgsvc.v1.GetFactHistoryInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xc0\x01\n\x16GetFactHistoryResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x36\n\x06output\x18\x03 \x01(\x0b\x32\x1e.kgsvc.v1.GetFactHistoryOutputR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"V\n\x13GetFactHistoryInput\x12\x12\n\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x1e\n\x08group_id\x18\x02 \x01(\tH\x00R\x07groupId\x88\x01\x01\x42\x0b\n\t_group_id\"B\n\x14GetFactHistoryOutput\x12*\n\x05\x66\x61\x63ts\x18\x01 \x03(\x0b\x32\x14.kgsvc.v1.FactResultR\x05\x66\x61\x63ts2\xe9\x03\n\x10RetrievalService\x12J\n\x0bSearchFacts\x12\x1c.kgsvc.v1.SearchFactsRequest\x1a\x1d.kgsvc.v1.SearchFactsResponse\x12P\n\rGetEntityEdge\x12\x1e.kgsvc.v1.GetEntityEdgeRequest\x1a\x1f.kgsvc.v1.GetEntityEdgeResponse\x12J\n\x0bGetEpisodes\x12\x1c.kgsvc.v1.GetEpisodesRequest\x1a\x1d.kgsvc.v1.GetEpisodesResponse\x12\x44\n\tGetMemory\x12\x1a.kgsvc.v1.GetMemoryRequest\x1a\x1b.kgsvc.v1.GetMemoryResponse\x12P\n\rGetEntityNode\x12\x1e.kgsvc.v1.GetEntityNodeRequest\x1a\x1f.kgsvc.v1.GetEntityNodeResponse\x12S\n\x0eGetFactHistory\x12\x1f.kgsvc.v1.GetFactHistoryRequest\x1a .kgsvc.v1.GetFactHistoryResponseB5B\x0eRetrievalProtoP\x01Z!kgsvc/clients/go/kgsvc/v1;kgsvcv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18kgsvc/v1/retrieval.proto\x12\x08kgsvc.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kgsvc/v1/envelope.proto\x1a\x14kgsvc/v1/types.proto\"\xbb\x01\n\x12SearchFactsRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12\x30\n\x05input\x18\x03 \x01(\x0b\x32\x1a.kgsvc.v1.SearchFactsInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xba\x01\n\x13SearchFactsResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x33\n\x06output\x18\x03 \x01(\x0b\x32\x1b.kgsvc.v1.SearchFactsOutputR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"\xb9\x01\n\x10SearchFactsInput\x12\x1b\n\tgroup_ids\x18\x01 \x03(\tR\x08groupIds\x12\x14\n\x05query\x18\x02 \x01(\tR\x05query\x12 \n\tmax_facts\x18\x03 \x01(\x05H\x00R\x08maxFacts\x88\x01\x01\x12-\n\x10\x63\x65nter_node_uuid\x18\x04 \x01(\tH\x01R\x0e\x63\x65nterNodeUuid\x88\x01\x01\x42\x0c\n\n_max_factsB\x13\n\x11_center_node_uuid\"?\n\x11SearchFactsOutput\x12*\n\x05\x66\x61\x63ts\x18\x01 \x03(\x0b\x32\x14.kgsvc.v1.FactResultR\x05\x66\x61\x63ts\"\xbf\x01\n\x14GetEntityEdgeRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12\x32\n\x05input\x18\x03 \x01(\x0b\x32\x1c.kgsvc.v1.GetEntityEdgeInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xb5\x01\n\x15GetEntityEdgeResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12,\n\x06output\x18\x03 \x01(\x0b\x32\x14.kgsvc.v1.FactResultR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"U\n\x12GetEntityEdgeInput\x12\x12\n\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x1e\n\x08group_id\x18\x02 \x01(\tH\x00R\x07groupId\x88\x01\x01\x42\x0b\n\t_group_id\"\xbb\x01\n\x12GetEpisodesRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12\x30\n\x05input\x18\x03 \x01(\x0b\x32\x1a.kgsvc.v1.GetEpisodesInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xba\x01\n\x13GetEpisodesResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x33\n\x06output\x18\x03 \x01(\x0b\x32\x1b.kgsvc.v1.GetEpisodesOutputR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"\xb7\x01\n\x10GetEpisodesInput\x12\x19\n\x08group_id\x18\x01 \x01(\tR\x07groupId\x12\x1a\n\x06last_n\x18\x02 \x01(\x05H\x00R\x05lastN\x88\x01\x01\x12 \n\tpage_size\x18\x03 \x01(\x05H\x01R\x08pageSize\x88\x01\x01\x12\"\n\npage_token\x18\x04 \x01(\tH\x02R\tpageToken\x88\x01\x01\x42\t\n\x07_last_nB\x0c\n\n_page_sizeB\r\n\x0b_page_token\"j\n\x11GetEpisodesOutput\x12-\n\x08\x65pisodes\x18\x01 \x03(\x0b\x32\x11.kgsvc.v1.EpisodeR\x08\x65pisodes\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xb7\x01\n\x10GetMemoryRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12.\n\x05input\x18\x03 \x01(\x0b\x32\x18.kgsvc.v1.GetMemoryInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xb6\x01\n\x11GetMemoryResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x31\n\x06output\x18\x03 \x01(\x0b\x32\x19.kgsvc.v1.GetMemoryOutputR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"\xd4\x01\n\x0eGetMemoryInput\x12\x19\n\x08group_id\x18\x01 \x01(\tR\x07groupId\x12\x33\n\x08messages\x18\x02 \x03(\x0b\x32\x17.kgsvc.v1.MemoryMessageR\x08messages\x12 \n\tmax_facts\x18\x03 \x01(\x05H\x00R\x08maxFacts\x88\x01\x01\x12-\n\x10\x63\x65nter_node_uuid\x18\x04 \x01(\tH\x01R\x0e\x63\x65nterNodeUuid\x88\x01\x01\x42\x0c\n\n_max_factsB\x13\n\x11_center_node_uuid\"=\n\x0fGetMemoryOutput\x12*\n\x05\x66\x61\x63ts\x18\x01 \x03(\x0b\x32\x14.kgsvc.v1.FactResultR\x05\x66\x61\x63ts\"\xbf\x01\n\x14GetEntityNodeRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12\x32\n\x05input\x18\x03 \x01(\x0b\x32\x1c.kgsvc.v1.GetEntityNodeInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xbe\x01\n\x15GetEntityNodeResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x35\n\x06output\x18\x03 \x01(\x0b\x32\x1d.kgsvc.v1.GetEntityNodeOutputR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"\x80\x02\n\x12GetEntityNodeInput\x12\x12\n\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x1e\n\x08group_id\x18\x02 \x01(\tH\x00R\x07groupId\x88\x01\x01\x12 \n\tmax_facts\x18\x03 \x01(\x05H\x01R\x08maxFacts\x88\x01\x01\x12&\n\x0cmax_episodes\x18\x04 \x01(\x05H\x02R\x0bmaxEpisodes\x88\x01\x01\x12,\n\x0finclude_expired\x18\x05 \x01(\x08H\x03R\x0eincludeExpired\x88\x01\x01\x42\x0b\n\t_group_idB\x0c\n\n_max_factsB\x0f\n\r_max_episodesB\x12\n\x10_include_expired\"\x8e\x02\n\x13GetEntityNodeOutput\x12(\n\x04node\x18\x01 \x01(\x0b\x32\x14.kgsvc.v1.EntityNodeR\x04node\x12*\n\x05\x66\x61\x63ts\x18\x02 \x03(\x0b\x32\x14.kgsvc.v1.FactResultR\x05\x66\x61\x63ts\x12-\n\x08\x65pisodes\x18\x03 \x03(\x0b\x32\x11.kgsvc.v1.EpisodeR\x08\x65pisodes\x12\x43\n\x0e\x63itation_chain\x18\x04 \x03(\x0b\x32\x1c.kgsvc.v1.CitationChainEntryR\rcitationChain\x12-\n\x08mentions\x18\x05 \x03(\x0b\x32\x11.kgsvc.v1.MentionR\x08mentions\"\xc1\x01\n\x15GetFactHistoryRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12\x33\n\x05input\x18\x03 \x01(\x0b\x32\x1d.kgsvc.v1.GetFactHistoryInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xc0\x01\n\x16GetFactHistoryResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x36\n\x06output\x18\x03 \x01(\x0b\x32\x1e.kgsvc.v1.GetFactHistoryOutputR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"V\n\x13GetFactHistoryInput\x12\x12\n\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x1e\n\x08group_id\x18\x02 \x01(\tH\x00R\x07groupId\x88\x01\x01\x42\x0b\n\t_group_id\"B\n\x14GetFactHistoryOutput\x12*\n\x05\x66\x61\x63ts\x18\x01 \x03(\x0b\x32\x14.kgsvc.v1.FactResultR\x05\x66\x61\x63ts\"\xab\x02\n\x0bScopeSearch\x12+\n\x05scope\x18\x01 \x01(\x0e\x32\x15.kgsvc.v1.SearchScopeR\x05scope\x12\x30\n\x07methods\x18\x02 \x03(\x0e\x32\x16.kgsvc.v1.SearchMethodR\x07methods\x12\x33\n\x08reranker\x18\x03 \x01(\x0e\x32\x12.kgsvc.v1.RerankerH\x00R\x08reranker\x88\x01\x01\x12 \n\tmax_depth\x18\x04 \x01(\x05H\x01R\x08maxDepth\x88\x01\x01\x12\"\n\nmmr_lambda\x18\x05 \x01(\x01H\x02R\tmmrLambda\x88\x01\x01\x12\x18\n\x07weights\x18\x06 \x03(\x01R\x07weightsB\x0b\n\t_rerankerB\x0c\n\n_max_depthB\r\n\x0b_mmr_lambda\"\x8c\x01\n\x08TimeSpan\x12\x35\n\x05since\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00R\x05since\x88\x01\x01\x12\x35\n\x05until\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x01R\x05until\x88\x01\x01\x42\x08\n\x06_sinceB\x08\n\x06_until\"\xee\x03\n\rSearchFilters\x12%\n\x0erelation_names\x18\x01 \x03(\tR\rrelationNames\x12\x32\n\x08valid_at\x18\x02 \x01(\x0b\x32\x12.kgsvc.v1.TimeSpanH\x00R\x07validAt\x88\x01\x01\x12\x36\n\ninvalid_at\x18\x03 \x01(\x0b\x32\x12.kgsvc.v1.TimeSpanH\x01R\tinvalidAt\x88\x01\x01\x12\x36\n\ncreated_at\x18\x04 \x01(\x0b\x32\x12.kgsvc.v1.TimeSpanH\x02R\tcreatedAt\x88\x01\x01\x12\x36\n\nexpired_at\x18\x05 \x01(\x0b\x32\x12.kgsvc.v1.TimeSpanH\x03R\texpiredAt\x88\x01\x01\x12?\n\x0bvalid_as_of\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x04R\tvalidAsOf\x88\x01\x01\x12?\n\x0bknown_as_of\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x05R\tknownAsOf\x88\x01\x01\x42\x0b\n\t_valid_atB\r\n\x0b_invalid_atB\r\n\x0b_created_atB\r\n\x0b_expired_atB\x0e\n\x0c_valid_as_ofB\x0e\n\x0c_known_as_of\"\xbb\x01\n\x12SearchGraphRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12\x30\n\x05input\x18\x03 \x01(\x0b\x32\x1a.kgsvc.v1.SearchGraphInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xba\x01\n\x13SearchGraphResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x33\n\x06output\x18\x03 \x01(\x0b\x32\x1b.kgsvc.v1.SearchGraphOutputR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"\xe1\x04\n\x10SearchGraphInput\x12\x1b\n\tgroup_ids\x18\x01 \x03(\tR\x08groupIds\x12\x14\n\x05query\x18\x02 \x01(\tR\x05query\x12;\n\x0bsearch_type\x18\x03 \x01(\x0e\x32\x15.kgsvc.v1.SearchScopeH\x00R\nsearchType\x88\x01\x01\x12\x33\n\x06recipe\x18\x04 \x01(\x0e\x32\x16.kgsvc.v1.SearchRecipeH\x01R\x06recipe\x88\x01\x01\x12-\n\x06scopes\x18\x05 \x03(\x0b\x32\x15.kgsvc.v1.ScopeSearchR\x06scopes\x12$\n\x0bmax_results\x18\x06 \x01(\x05H\x02R\nmaxResults\x88\x01\x01\x12-\n\x10\x63\x65nter_node_uuid\x18\x07 \x01(\tH\x03R\x0e\x63\x65nterNodeUuid\x88\x01\x01\x12\x31\n\x15\x62\x66s_origin_node_uuids\x18\x08 \x03(\tR\x12\x62\x66sOriginNodeUuids\x12\x36\n\x07\x66ilters\x18\t \x01(\x0b\x32\x17.kgsvc.v1.SearchFiltersH\x04R\x07\x66ilters\x88\x01\x01\x12 \n\tmin_score\x18\n \x01(\x01H\x05R\x08minScore\x88\x01\x01\x12*\n\x0einclude_scores\x18\x0b \x01(\x08H\x06R\rincludeScores\x88\x01\x01\x42\x0e\n\x0c_search_typeB\t\n\x07_recipeB\x0e\n\x0c_max_resultsB\x13\n\x11_center_node_uuidB\n\n\x08_filtersB\x0c\n\n_min_scoreB\x11\n\x0f_include_scores\"\xdf\x01\n\x11SearchGraphOutput\x12\'\n\x05\x66\x61\x63ts\x18\x01 \x03(\x0b\x32\x11.kgsvc.v1.FactHitR\x05\x66\x61\x63ts\x12;\n\x0bsearch_type\x18\x02 \x01(\x0e\x32\x15.kgsvc.v1.SearchScopeH\x00R\nsearchType\x88\x01\x01\x12\x14\n\x05\x63ount\x18\x03 \x01(\x05R\x05\x63ount\x12\x18\n\x07message\x18\x04 \x01(\tR\x07message\x12$\n\x03ran\x18\x05 \x03(\x0b\x32\x12.kgsvc.v1.ScopeRunR\x03ranB\x0e\n\x0c_search_type\"\x99\x01\n\x08ScopeRun\x12+\n\x05scope\x18\x01 \x01(\x0e\x32\x15.kgsvc.v1.SearchScopeR\x05scope\x12\x30\n\x07methods\x18\x02 \x03(\x0e\x32\x16.kgsvc.v1.SearchMethodR\x07methods\x12.\n\x08reranker\x18\x03 \x01(\x0e\x32\x12.kgsvc.v1.RerankerR\x08reranker\"w\n\x07\x46\x61\x63tHit\x12(\n\x04\x66\x61\x63t\x18\x01 \x01(\x0b\x32\x14.kgsvc.v1.FactResultR\x04\x66\x61\x63t\x12\x14\n\x05score\x18\x02 \x01(\x01R\x05score\x12,\n\x08\x66ound_by\x18\x03 \x03(\x0b\x32\x11.kgsvc.v1.FoundByR\x07\x66oundBy\"c\n\x07\x46oundBy\x12.\n\x06method\x18\x01 \x01(\x0e\x32\x16.kgsvc.v1.SearchMethodR\x06method\x12\x12\n\x04rank\x18\x02 \x01(\x05R\x04rank\x12\x14\n\x05score\x18\x03 \x01(\x01R\x05score*C\n\x0bSearchScope\x12\x1c\n\x18SEARCH_SCOPE_UNSPECIFIED\x10\x00\x12\x16\n\x12SEARCH_SCOPE_FACTS\x10\x01*v\n\x0cSearchMethod\x12\x1d\n\x19SEARCH_METHOD_UNSPECIFIED\x10\x00\x12\x16\n\x12SEARCH_METHOD_BM25\x10\x01\x12\x18\n\x14SEARCH_METHOD_COSINE\x10\x02\x12\x15\n\x11SEARCH_METHOD_BFS\x10\x03*\x9e\x01\n\x08Reranker\x12\x18\n\x14RERANKER_UNSPECIFIED\x10\x00\x12\x10\n\x0cRERANKER_RRF\x10\x01\x12\x10\n\x0cRERANKER_MMR\x10\x02\x12\x1a\n\x16RERANKER_NODE_DISTANCE\x10\x03\x12\x1d\n\x19RERANKER_EPISODE_MENTIONS\x10\x04\x12\x19\n\x15RERANKER_WEIGHTED_SUM\x10\x05*\x87\x02\n\x0cSearchRecipe\x12\x1d\n\x19SEARCH_RECIPE_UNSPECIFIED\x10\x00\x12\x19\n\x15SEARCH_RECIPE_DEFAULT\x10\x01\x12(\n$SEARCH_RECIPE_EDGE_HYBRID_SEARCH_RRF\x10\x02\x12(\n$SEARCH_RECIPE_EDGE_HYBRID_SEARCH_MMR\x10\x03\x12\x32\n.SEARCH_RECIPE_EDGE_HYBRID_SEARCH_NODE_DISTANCE\x10\x04\x12\x35\n1SEARCH_RECIPE_EDGE_HYBRID_SEARCH_EPISODE_MENTIONS\x10\x05\x32\xb5\x04\n\x10RetrievalService\x12J\n\x0bSearchFacts\x12\x1c.kgsvc.v1.SearchFactsRequest\x1a\x1d.kgsvc.v1.SearchFactsResponse\x12P\n\rGetEntityEdge\x12\x1e.kgsvc.v1.GetEntityEdgeRequest\x1a\x1f.kgsvc.v1.GetEntityEdgeResponse\x12J\n\x0bGetEpisodes\x12\x1c.kgsvc.v1.GetEpisodesRequest\x1a\x1d.kgsvc.v1.GetEpisodesResponse\x12\x44\n\tGetMemory\x12\x1a.kgsvc.v1.GetMemoryRequest\x1a\x1b.kgsvc.v1.GetMemoryResponse\x12P\n\rGetEntityNode\x12\x1e.kgsvc.v1.GetEntityNodeRequest\x1a\x1f.kgsvc.v1.GetEntityNodeResponse\x12S\n\x0eGetFactHistory\x12\x1f.kgsvc.v1.GetFactHistoryRequest\x1a .kgsvc.v1.GetFactHistoryResponse\x12J\n\x0bSearchGraph\x12\x1c.kgsvc.v1.SearchGraphRequest\x1a\x1d.kgsvc.v1.SearchGraphResponseB5B\x0eRetrievalProtoP\x01Z!kgsvc/clients/go/kgsvc/v1;kgsvcv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,52 +35,80 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'kgsvc.v1.retrieval_pb2', _g
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'B\016RetrievalProtoP\001Z!kgsvc/clients/go/kgsvc/v1;kgsvcv1'
-  _globals['_SEARCHFACTSREQUEST']._serialized_start=86
-  _globals['_SEARCHFACTSREQUEST']._serialized_end=273
-  _globals['_SEARCHFACTSRESPONSE']._serialized_start=276
-  _globals['_SEARCHFACTSRESPONSE']._serialized_end=462
-  _globals['_SEARCHFACTSINPUT']._serialized_start=465
-  _globals['_SEARCHFACTSINPUT']._serialized_end=650
-  _globals['_SEARCHFACTSOUTPUT']._serialized_start=652
-  _globals['_SEARCHFACTSOUTPUT']._serialized_end=715
-  _globals['_GETENTITYEDGEREQUEST']._serialized_start=718
-  _globals['_GETENTITYEDGEREQUEST']._serialized_end=909
-  _globals['_GETENTITYEDGERESPONSE']._serialized_start=912
-  _globals['_GETENTITYEDGERESPONSE']._serialized_end=1093
-  _globals['_GETENTITYEDGEINPUT']._serialized_start=1095
-  _globals['_GETENTITYEDGEINPUT']._serialized_end=1180
-  _globals['_GETEPISODESREQUEST']._serialized_start=1183
-  _globals['_GETEPISODESREQUEST']._serialized_end=1370
-  _globals['_GETEPISODESRESPONSE']._serialized_start=1373
-  _globals['_GETEPISODESRESPONSE']._serialized_end=1559
-  _globals['_GETEPISODESINPUT']._serialized_start=1562
-  _globals['_GETEPISODESINPUT']._serialized_end=1745
-  _globals['_GETEPISODESOUTPUT']._serialized_start=1747
-  _globals['_GETEPISODESOUTPUT']._serialized_end=1853
-  _globals['_GETMEMORYREQUEST']._serialized_start=1856
-  _globals['_GETMEMORYREQUEST']._serialized_end=2039
-  _globals['_GETMEMORYRESPONSE']._serialized_start=2042
-  _globals['_GETMEMORYRESPONSE']._serialized_end=2224
-  _globals['_GETMEMORYINPUT']._serialized_start=2227
-  _globals['_GETMEMORYINPUT']._serialized_end=2439
-  _globals['_GETMEMORYOUTPUT']._serialized_start=2441
-  _globals['_GETMEMORYOUTPUT']._serialized_end=2502
-  _globals['_GETENTITYNODEREQUEST']._serialized_start=2505
-  _globals['_GETENTITYNODEREQUEST']._serialized_end=2696
-  _globals['_GETENTITYNODERESPONSE']._serialized_start=2699
-  _globals['_GETENTITYNODERESPONSE']._serialized_end=2889
-  _globals['_GETENTITYNODEINPUT']._serialized_start=2892
-  _globals['_GETENTITYNODEINPUT']._serialized_end=3148
-  _globals['_GETENTITYNODEOUTPUT']._serialized_start=3151
-  _globals['_GETENTITYNODEOUTPUT']._serialized_end=3421
-  _globals['_GETFACTHISTORYREQUEST']._serialized_start=3424
-  _globals['_GETFACTHISTORYREQUEST']._serialized_end=3617
-  _globals['_GETFACTHISTORYRESPONSE']._serialized_start=3620
-  _globals['_GETFACTHISTORYRESPONSE']._serialized_end=3812
-  _globals['_GETFACTHISTORYINPUT']._serialized_start=3814
-  _globals['_GETFACTHISTORYINPUT']._serialized_end=3900
-  _globals['_GETFACTHISTORYOUTPUT']._serialized_start=3902
-  _globals['_GETFACTHISTORYOUTPUT']._serialized_end=3968
-  _globals['_RETRIEVALSERVICE']._serialized_start=3971
-  _globals['_RETRIEVALSERVICE']._serialized_end=4460
+  _globals['_SEARCHSCOPE']._serialized_start=6540
+  _globals['_SEARCHSCOPE']._serialized_end=6607
+  _globals['_SEARCHMETHOD']._serialized_start=6609
+  _globals['_SEARCHMETHOD']._serialized_end=6727
+  _globals['_RERANKER']._serialized_start=6730
+  _globals['_RERANKER']._serialized_end=6888
+  _globals['_SEARCHRECIPE']._serialized_start=6891
+  _globals['_SEARCHRECIPE']._serialized_end=7154
+  _globals['_SEARCHFACTSREQUEST']._serialized_start=119
+  _globals['_SEARCHFACTSREQUEST']._serialized_end=306
+  _globals['_SEARCHFACTSRESPONSE']._serialized_start=309
+  _globals['_SEARCHFACTSRESPONSE']._serialized_end=495
+  _globals['_SEARCHFACTSINPUT']._serialized_start=498
+  _globals['_SEARCHFACTSINPUT']._serialized_end=683
+  _globals['_SEARCHFACTSOUTPUT']._serialized_start=685
+  _globals['_SEARCHFACTSOUTPUT']._serialized_end=748
+  _globals['_GETENTITYEDGEREQUEST']._serialized_start=751
+  _globals['_GETENTITYEDGEREQUEST']._serialized_end=942
+  _globals['_GETENTITYEDGERESPONSE']._serialized_start=945
+  _globals['_GETENTITYEDGERESPONSE']._serialized_end=1126
+  _globals['_GETENTITYEDGEINPUT']._serialized_start=1128
+  _globals['_GETENTITYEDGEINPUT']._serialized_end=1213
+  _globals['_GETEPISODESREQUEST']._serialized_start=1216
+  _globals['_GETEPISODESREQUEST']._serialized_end=1403
+  _globals['_GETEPISODESRESPONSE']._serialized_start=1406
+  _globals['_GETEPISODESRESPONSE']._serialized_end=1592
+  _globals['_GETEPISODESINPUT']._serialized_start=1595
+  _globals['_GETEPISODESINPUT']._serialized_end=1778
+  _globals['_GETEPISODESOUTPUT']._serialized_start=1780
+  _globals['_GETEPISODESOUTPUT']._serialized_end=1886
+  _globals['_GETMEMORYREQUEST']._serialized_start=1889
+  _globals['_GETMEMORYREQUEST']._serialized_end=2072
+  _globals['_GETMEMORYRESPONSE']._serialized_start=2075
+  _globals['_GETMEMORYRESPONSE']._serialized_end=2257
+  _globals['_GETMEMORYINPUT']._serialized_start=2260
+  _globals['_GETMEMORYINPUT']._serialized_end=2472
+  _globals['_GETMEMORYOUTPUT']._serialized_start=2474
+  _globals['_GETMEMORYOUTPUT']._serialized_end=2535
+  _globals['_GETENTITYNODEREQUEST']._serialized_start=2538
+  _globals['_GETENTITYNODEREQUEST']._serialized_end=2729
+  _globals['_GETENTITYNODERESPONSE']._serialized_start=2732
+  _globals['_GETENTITYNODERESPONSE']._serialized_end=2922
+  _globals['_GETENTITYNODEINPUT']._serialized_start=2925
+  _globals['_GETENTITYNODEINPUT']._serialized_end=3181
+  _globals['_GETENTITYNODEOUTPUT']._serialized_start=3184
+  _globals['_GETENTITYNODEOUTPUT']._serialized_end=3454
+  _globals['_GETFACTHISTORYREQUEST']._serialized_start=3457
+  _globals['_GETFACTHISTORYREQUEST']._serialized_end=3650
+  _globals['_GETFACTHISTORYRESPONSE']._serialized_start=3653
+  _globals['_GETFACTHISTORYRESPONSE']._serialized_end=3845
+  _globals['_GETFACTHISTORYINPUT']._serialized_start=3847
+  _globals['_GETFACTHISTORYINPUT']._serialized_end=3933
+  _globals['_GETFACTHISTORYOUTPUT']._serialized_start=3935
+  _globals['_GETFACTHISTORYOUTPUT']._serialized_end=4001
+  _globals['_SCOPESEARCH']._serialized_start=4004
+  _globals['_SCOPESEARCH']._serialized_end=4303
+  _globals['_TIMESPAN']._serialized_start=4306
+  _globals['_TIMESPAN']._serialized_end=4446
+  _globals['_SEARCHFILTERS']._serialized_start=4449
+  _globals['_SEARCHFILTERS']._serialized_end=4943
+  _globals['_SEARCHGRAPHREQUEST']._serialized_start=4946
+  _globals['_SEARCHGRAPHREQUEST']._serialized_end=5133
+  _globals['_SEARCHGRAPHRESPONSE']._serialized_start=5136
+  _globals['_SEARCHGRAPHRESPONSE']._serialized_end=5322
+  _globals['_SEARCHGRAPHINPUT']._serialized_start=5325
+  _globals['_SEARCHGRAPHINPUT']._serialized_end=5934
+  _globals['_SEARCHGRAPHOUTPUT']._serialized_start=5937
+  _globals['_SEARCHGRAPHOUTPUT']._serialized_end=6160
+  _globals['_SCOPERUN']._serialized_start=6163
+  _globals['_SCOPERUN']._serialized_end=6316
+  _globals['_FACTHIT']._serialized_start=6318
+  _globals['_FACTHIT']._serialized_end=6437
+  _globals['_FOUNDBY']._serialized_start=6439
+  _globals['_FOUNDBY']._serialized_end=6538
+  _globals['_RETRIEVALSERVICE']._serialized_start=7157
+  _globals['_RETRIEVALSERVICE']._serialized_end=7722
 # @@protoc_insertion_point(module_scope)

@@ -6,7 +6,9 @@ Reading the graph."""
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from kgsvc.v1 import envelope_pb2 as _envelope_pb2
 from kgsvc.v1 import types_pb2 as _types_pb2
 import builtins as _builtins
@@ -19,6 +21,130 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class _SearchScope:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _SearchScopeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SearchScope.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    SEARCH_SCOPE_UNSPECIFIED: _SearchScope.ValueType  # 0
+    """Not acceptable in a request."""
+    SEARCH_SCOPE_FACTS: _SearchScope.ValueType  # 1
+    """Facts, by their text, the names of both ends, relation, keywords, qualifiers and plain attributes."""
+
+class SearchScope(_SearchScope, metaclass=_SearchScopeEnumTypeWrapper):
+    """What is searched for."""
+
+SEARCH_SCOPE_UNSPECIFIED: SearchScope.ValueType  # 0
+"""Not acceptable in a request."""
+SEARCH_SCOPE_FACTS: SearchScope.ValueType  # 1
+"""Facts, by their text, the names of both ends, relation, keywords, qualifiers and plain attributes."""
+Global___SearchScope: _TypeAlias = SearchScope  # noqa: Y015
+
+class _SearchMethod:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _SearchMethodEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SearchMethod.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    SEARCH_METHOD_UNSPECIFIED: _SearchMethod.ValueType  # 0
+    """Not acceptable in a request."""
+    SEARCH_METHOD_BM25: _SearchMethod.ValueType  # 1
+    """By words: BM25 with the statistics of the group alone. Score: BM25."""
+    SEARCH_METHOD_COSINE: _SearchMethod.ValueType  # 2
+    """By meaning: embeddings. Score: the cosine. Takes no part where no embedder is configured or answers."""
+    SEARCH_METHOD_BFS: _SearchMethod.ValueType  # 3
+    """By walking over facts, whichever way they point. Score: 1 / (1 + steps)."""
+
+class SearchMethod(_SearchMethod, metaclass=_SearchMethodEnumTypeWrapper):
+    """How candidates are found."""
+
+SEARCH_METHOD_UNSPECIFIED: SearchMethod.ValueType  # 0
+"""Not acceptable in a request."""
+SEARCH_METHOD_BM25: SearchMethod.ValueType  # 1
+"""By words: BM25 with the statistics of the group alone. Score: BM25."""
+SEARCH_METHOD_COSINE: SearchMethod.ValueType  # 2
+"""By meaning: embeddings. Score: the cosine. Takes no part where no embedder is configured or answers."""
+SEARCH_METHOD_BFS: SearchMethod.ValueType  # 3
+"""By walking over facts, whichever way they point. Score: 1 / (1 + steps)."""
+Global___SearchMethod: _TypeAlias = SearchMethod  # noqa: Y015
+
+class _Reranker:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _RerankerEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reranker.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    RERANKER_UNSPECIFIED: _Reranker.ValueType  # 0
+    """Not acceptable in a request."""
+    RERANKER_RRF: _Reranker.ValueType  # 1
+    """Reciprocal rank fusion. Score: sum of 1 / (60 + rank) over the methods."""
+    RERANKER_MMR: _Reranker.ValueType  # 2
+    """Maximal marginal relevance: near the query, unlike what was taken before. Score: lambda * cosine to the
+    query - (1 - lambda) * largest cosine to what was taken. Without an embedder: RRF, and `ran` says so.
+    """
+    RERANKER_NODE_DISTANCE: _Reranker.ValueType  # 3
+    """By steps from center_node_uuid, which it needs. Score: 1 / (1 + steps), 0 beyond five."""
+    RERANKER_EPISODE_MENTIONS: _Reranker.ValueType  # 4
+    """By the number of episodes that tell it. Score: that number."""
+    RERANKER_WEIGHTED_SUM: _Reranker.ValueType  # 5
+    """Scaled scores added up. Score: sum of weight * score / best score over the methods."""
+
+class Reranker(_Reranker, metaclass=_RerankerEnumTypeWrapper):
+    """How the candidates of all methods become one order. Ties go by the reciprocal ranks, then by uuid."""
+
+RERANKER_UNSPECIFIED: Reranker.ValueType  # 0
+"""Not acceptable in a request."""
+RERANKER_RRF: Reranker.ValueType  # 1
+"""Reciprocal rank fusion. Score: sum of 1 / (60 + rank) over the methods."""
+RERANKER_MMR: Reranker.ValueType  # 2
+"""Maximal marginal relevance: near the query, unlike what was taken before. Score: lambda * cosine to the
+query - (1 - lambda) * largest cosine to what was taken. Without an embedder: RRF, and `ran` says so.
+"""
+RERANKER_NODE_DISTANCE: Reranker.ValueType  # 3
+"""By steps from center_node_uuid, which it needs. Score: 1 / (1 + steps), 0 beyond five."""
+RERANKER_EPISODE_MENTIONS: Reranker.ValueType  # 4
+"""By the number of episodes that tell it. Score: that number."""
+RERANKER_WEIGHTED_SUM: Reranker.ValueType  # 5
+"""Scaled scores added up. Score: sum of weight * score / best score over the methods."""
+Global___Reranker: _TypeAlias = Reranker  # noqa: Y015
+
+class _SearchRecipe:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _SearchRecipeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SearchRecipe.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    SEARCH_RECIPE_UNSPECIFIED: _SearchRecipe.ValueType  # 0
+    """Not acceptable in a request."""
+    SEARCH_RECIPE_DEFAULT: _SearchRecipe.ValueType  # 1
+    """Facts by BM25 and COSINE, WEIGHTED_SUM."""
+    SEARCH_RECIPE_EDGE_HYBRID_SEARCH_RRF: _SearchRecipe.ValueType  # 2
+    """Facts by BM25 and COSINE, RRF."""
+    SEARCH_RECIPE_EDGE_HYBRID_SEARCH_MMR: _SearchRecipe.ValueType  # 3
+    """Facts by BM25 and COSINE, MMR."""
+    SEARCH_RECIPE_EDGE_HYBRID_SEARCH_NODE_DISTANCE: _SearchRecipe.ValueType  # 4
+    """Facts by BM25, COSINE and BFS, NODE_DISTANCE."""
+    SEARCH_RECIPE_EDGE_HYBRID_SEARCH_EPISODE_MENTIONS: _SearchRecipe.ValueType  # 5
+    """Facts by BM25 and COSINE, EPISODE_MENTIONS."""
+
+class SearchRecipe(_SearchRecipe, metaclass=_SearchRecipeEnumTypeWrapper):
+    """Searches by name."""
+
+SEARCH_RECIPE_UNSPECIFIED: SearchRecipe.ValueType  # 0
+"""Not acceptable in a request."""
+SEARCH_RECIPE_DEFAULT: SearchRecipe.ValueType  # 1
+"""Facts by BM25 and COSINE, WEIGHTED_SUM."""
+SEARCH_RECIPE_EDGE_HYBRID_SEARCH_RRF: SearchRecipe.ValueType  # 2
+"""Facts by BM25 and COSINE, RRF."""
+SEARCH_RECIPE_EDGE_HYBRID_SEARCH_MMR: SearchRecipe.ValueType  # 3
+"""Facts by BM25 and COSINE, MMR."""
+SEARCH_RECIPE_EDGE_HYBRID_SEARCH_NODE_DISTANCE: SearchRecipe.ValueType  # 4
+"""Facts by BM25, COSINE and BFS, NODE_DISTANCE."""
+SEARCH_RECIPE_EDGE_HYBRID_SEARCH_EPISODE_MENTIONS: SearchRecipe.ValueType  # 5
+"""Facts by BM25 and COSINE, EPISODE_MENTIONS."""
+Global___SearchRecipe: _TypeAlias = SearchRecipe  # noqa: Y015
 
 @_typing.final
 class SearchFactsRequest(_message.Message):
@@ -871,3 +997,508 @@ class GetFactHistoryOutput(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetFactHistoryOutput: _TypeAlias = GetFactHistoryOutput  # noqa: Y015
+
+@_typing.final
+class ScopeSearch(_message.Message):
+    """One scope of a search and how it is searched."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    METHODS_FIELD_NUMBER: _builtins.int
+    RERANKER_FIELD_NUMBER: _builtins.int
+    MAX_DEPTH_FIELD_NUMBER: _builtins.int
+    MMR_LAMBDA_FIELD_NUMBER: _builtins.int
+    WEIGHTS_FIELD_NUMBER: _builtins.int
+    scope: Global___SearchScope.ValueType
+    """What is searched for; required; each scope once."""
+    reranker: Global___Reranker.ValueType
+    """How they become one order; default RERANKER_RRF."""
+    max_depth: _builtins.int
+    """Steps of BFS, 1 to 3; default 3."""
+    mmr_lambda: _builtins.float
+    """Of MMR, 0 (unlike each other) to 1 (near the query); default 0.5."""
+    @_builtins.property
+    def methods(self) -> _containers.RepeatedScalarFieldContainer[Global___SearchMethod.ValueType]:
+        """How; 1 to 3, each once."""
+
+    @_builtins.property
+    def weights(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """Of WEIGHTED_SUM: a weight from 0 on for each of `methods`, in their order; default 1 each."""
+
+    def __init__(
+        self,
+        *,
+        scope: Global___SearchScope.ValueType = ...,
+        methods: _abc.Iterable[Global___SearchMethod.ValueType] | None = ...,
+        reranker: Global___Reranker.ValueType | None = ...,
+        max_depth: _builtins.int | None = ...,
+        mmr_lambda: _builtins.float | None = ...,
+        weights: _abc.Iterable[_builtins.float] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_max_depth", b"_max_depth", "_mmr_lambda", b"_mmr_lambda", "_reranker", b"_reranker", "max_depth", b"max_depth", "mmr_lambda", b"mmr_lambda", "reranker", b"reranker"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_depth", b"_max_depth", "_mmr_lambda", b"_mmr_lambda", "_reranker", b"_reranker", "max_depth", b"max_depth", "methods", b"methods", "mmr_lambda", b"mmr_lambda", "reranker", b"reranker", "scope", b"scope", "weights", b"weights"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__max_depth: _TypeAlias = _typing.Literal["max_depth"]  # noqa: Y015
+    _WhichOneofArgType__max_depth: _TypeAlias = _typing.Literal["_max_depth", b"_max_depth"]  # noqa: Y015
+    _WhichOneofReturnType__mmr_lambda: _TypeAlias = _typing.Literal["mmr_lambda"]  # noqa: Y015
+    _WhichOneofArgType__mmr_lambda: _TypeAlias = _typing.Literal["_mmr_lambda", b"_mmr_lambda"]  # noqa: Y015
+    _WhichOneofReturnType__reranker: _TypeAlias = _typing.Literal["reranker"]  # noqa: Y015
+    _WhichOneofArgType__reranker: _TypeAlias = _typing.Literal["_reranker", b"_reranker"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__max_depth) -> _WhichOneofReturnType__max_depth | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__mmr_lambda) -> _WhichOneofReturnType__mmr_lambda | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__reranker) -> _WhichOneofReturnType__reranker | None: ...
+
+Global___ScopeSearch: _TypeAlias = ScopeSearch  # noqa: Y015
+
+@_typing.final
+class TimeSpan(_message.Message):
+    """A span of time: from `since` on, before `until`; one of them at least."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SINCE_FIELD_NUMBER: _builtins.int
+    UNTIL_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def since(self) -> _timestamp_pb2.Timestamp:
+        """The first time in it."""
+
+    @_builtins.property
+    def until(self) -> _timestamp_pb2.Timestamp:
+        """The first time behind it."""
+
+    def __init__(
+        self,
+        *,
+        since: _timestamp_pb2.Timestamp | None = ...,
+        until: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_since", b"_since", "_until", b"_until", "since", b"since", "until", b"until"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_since", b"_since", "_until", b"_until", "since", b"since", "until", b"until"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__since: _TypeAlias = _typing.Literal["since"]  # noqa: Y015
+    _WhichOneofArgType__since: _TypeAlias = _typing.Literal["_since", b"_since"]  # noqa: Y015
+    _WhichOneofReturnType__until: _TypeAlias = _typing.Literal["until"]  # noqa: Y015
+    _WhichOneofArgType__until: _TypeAlias = _typing.Literal["_until", b"_until"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__since) -> _WhichOneofReturnType__since | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__until) -> _WhichOneofReturnType__until | None: ...
+
+Global___TimeSpan: _TypeAlias = TimeSpan  # noqa: Y015
+
+@_typing.final
+class SearchFilters(_message.Message):
+    """What a result must fulfil; it is decided before anything is ranked.
+
+    Without times here facts are found that are valid now and not expired. `valid_as_of` asks what was true at
+    another time, by what is known now: superseded facts count, retracted and corrected ones do not.
+    `known_as_of` asks what the service believed at another time: facts that it had by then and had not yet
+    expired, with the ends that it knew of; alone it answers as the same search would have at that time.
+    Together they ask what it believed then of another time. A span of `valid_at` or `invalid_at` takes the place
+    of "valid now", with superseded facts; one of `expired_at` finds expired facts, whyever they are.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RELATION_NAMES_FIELD_NUMBER: _builtins.int
+    VALID_AT_FIELD_NUMBER: _builtins.int
+    INVALID_AT_FIELD_NUMBER: _builtins.int
+    CREATED_AT_FIELD_NUMBER: _builtins.int
+    EXPIRED_AT_FIELD_NUMBER: _builtins.int
+    VALID_AS_OF_FIELD_NUMBER: _builtins.int
+    KNOWN_AS_OF_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def relation_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Relations, such as WORKS_AT, one of which the fact must have; at most 256."""
+
+    @_builtins.property
+    def valid_at(self) -> Global___TimeSpan:
+        """When the fact began to hold: stated, or else the reference time of its statement."""
+
+    @_builtins.property
+    def invalid_at(self) -> Global___TimeSpan:
+        """When it ceased to hold."""
+
+    @_builtins.property
+    def created_at(self) -> Global___TimeSpan:
+        """When the service learned it."""
+
+    @_builtins.property
+    def expired_at(self) -> Global___TimeSpan:
+        """When it was superseded or withdrawn."""
+
+    @_builtins.property
+    def valid_as_of(self) -> _timestamp_pb2.Timestamp:
+        """Fact time: what was true then."""
+
+    @_builtins.property
+    def known_as_of(self) -> _timestamp_pb2.Timestamp:
+        """System time: what was known then."""
+
+    def __init__(
+        self,
+        *,
+        relation_names: _abc.Iterable[_builtins.str] | None = ...,
+        valid_at: Global___TimeSpan | None = ...,
+        invalid_at: Global___TimeSpan | None = ...,
+        created_at: Global___TimeSpan | None = ...,
+        expired_at: Global___TimeSpan | None = ...,
+        valid_as_of: _timestamp_pb2.Timestamp | None = ...,
+        known_as_of: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_created_at", b"_created_at", "_expired_at", b"_expired_at", "_invalid_at", b"_invalid_at", "_known_as_of", b"_known_as_of", "_valid_as_of", b"_valid_as_of", "_valid_at", b"_valid_at", "created_at", b"created_at", "expired_at", b"expired_at", "invalid_at", b"invalid_at", "known_as_of", b"known_as_of", "valid_as_of", b"valid_as_of", "valid_at", b"valid_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created_at", b"_created_at", "_expired_at", b"_expired_at", "_invalid_at", b"_invalid_at", "_known_as_of", b"_known_as_of", "_valid_as_of", b"_valid_as_of", "_valid_at", b"_valid_at", "created_at", b"created_at", "expired_at", b"expired_at", "invalid_at", b"invalid_at", "known_as_of", b"known_as_of", "relation_names", b"relation_names", "valid_as_of", b"valid_as_of", "valid_at", b"valid_at"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__created_at: _TypeAlias = _typing.Literal["created_at"]  # noqa: Y015
+    _WhichOneofArgType__created_at: _TypeAlias = _typing.Literal["_created_at", b"_created_at"]  # noqa: Y015
+    _WhichOneofReturnType__expired_at: _TypeAlias = _typing.Literal["expired_at"]  # noqa: Y015
+    _WhichOneofArgType__expired_at: _TypeAlias = _typing.Literal["_expired_at", b"_expired_at"]  # noqa: Y015
+    _WhichOneofReturnType__invalid_at: _TypeAlias = _typing.Literal["invalid_at"]  # noqa: Y015
+    _WhichOneofArgType__invalid_at: _TypeAlias = _typing.Literal["_invalid_at", b"_invalid_at"]  # noqa: Y015
+    _WhichOneofReturnType__known_as_of: _TypeAlias = _typing.Literal["known_as_of"]  # noqa: Y015
+    _WhichOneofArgType__known_as_of: _TypeAlias = _typing.Literal["_known_as_of", b"_known_as_of"]  # noqa: Y015
+    _WhichOneofReturnType__valid_as_of: _TypeAlias = _typing.Literal["valid_as_of"]  # noqa: Y015
+    _WhichOneofArgType__valid_as_of: _TypeAlias = _typing.Literal["_valid_as_of", b"_valid_as_of"]  # noqa: Y015
+    _WhichOneofReturnType__valid_at: _TypeAlias = _typing.Literal["valid_at"]  # noqa: Y015
+    _WhichOneofArgType__valid_at: _TypeAlias = _typing.Literal["_valid_at", b"_valid_at"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__created_at) -> _WhichOneofReturnType__created_at | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__expired_at) -> _WhichOneofReturnType__expired_at | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__invalid_at) -> _WhichOneofReturnType__invalid_at | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__known_as_of) -> _WhichOneofReturnType__known_as_of | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__valid_as_of) -> _WhichOneofReturnType__valid_as_of | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__valid_at) -> _WhichOneofReturnType__valid_at | None: ...
+
+Global___SearchFilters: _TypeAlias = SearchFilters  # noqa: Y015
+
+@_typing.final
+class SearchGraphRequest(_message.Message):
+    """Request of SearchGraph."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    INPUT_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """Names the call in logs and in the response; generated when absent; at most 128 characters."""
+    idempotency_key: _builtins.str
+    """Has no effect on this operation."""
+    @_builtins.property
+    def input(self) -> Global___SearchGraphInput:
+        """What to do; required."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str | None = ...,
+        idempotency_key: _builtins.str | None = ...,
+        input: Global___SearchGraphInput | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key", "_request_id", b"_request_id", "idempotency_key", b"idempotency_key", "input", b"input", "request_id", b"request_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key", "_request_id", b"_request_id", "idempotency_key", b"idempotency_key", "input", b"input", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__idempotency_key: _TypeAlias = _typing.Literal["idempotency_key"]  # noqa: Y015
+    _WhichOneofArgType__idempotency_key: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key"]  # noqa: Y015
+    _WhichOneofReturnType__request_id: _TypeAlias = _typing.Literal["request_id"]  # noqa: Y015
+    _WhichOneofArgType__request_id: _TypeAlias = _typing.Literal["_request_id", b"_request_id"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__idempotency_key) -> _WhichOneofReturnType__idempotency_key | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__request_id) -> _WhichOneofReturnType__request_id | None: ...
+
+Global___SearchGraphRequest: _TypeAlias = SearchGraphRequest  # noqa: Y015
+
+@_typing.final
+class SearchGraphResponse(_message.Message):
+    """Response of SearchGraph."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
+    OUTPUT_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """The caller's request_id, or the generated one."""
+    status: _envelope_pb2.Status.ValueType
+    """The outcome."""
+    @_builtins.property
+    def output(self) -> Global___SearchGraphOutput:
+        """Set unless the status is ERROR."""
+
+    @_builtins.property
+    def error(self) -> _envelope_pb2.Error:
+        """Set when the status is ERROR."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        status: _envelope_pb2.Status.ValueType = ...,
+        output: Global___SearchGraphOutput | None = ...,
+        error: _envelope_pb2.Error | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "output", b"output"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "output", b"output", "request_id", b"request_id", "status", b"status"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SearchGraphResponse: _TypeAlias = SearchGraphResponse  # noqa: Y015
+
+@_typing.final
+class SearchGraphInput(_message.Message):
+    """Input of SearchGraph. At most one of search_type, recipe and scopes says what is searched and how; without
+    them it is SEARCH_RECIPE_DEFAULT.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUP_IDS_FIELD_NUMBER: _builtins.int
+    QUERY_FIELD_NUMBER: _builtins.int
+    SEARCH_TYPE_FIELD_NUMBER: _builtins.int
+    RECIPE_FIELD_NUMBER: _builtins.int
+    SCOPES_FIELD_NUMBER: _builtins.int
+    MAX_RESULTS_FIELD_NUMBER: _builtins.int
+    CENTER_NODE_UUID_FIELD_NUMBER: _builtins.int
+    BFS_ORIGIN_NODE_UUIDS_FIELD_NUMBER: _builtins.int
+    FILTERS_FIELD_NUMBER: _builtins.int
+    MIN_SCORE_FIELD_NUMBER: _builtins.int
+    INCLUDE_SCORES_FIELD_NUMBER: _builtins.int
+    query: _builtins.str
+    """What to look for; required; at most 32,768 characters."""
+    search_type: Global___SearchScope.ValueType
+    """One scope, searched as the default recipe does."""
+    recipe: Global___SearchRecipe.ValueType
+    """A search by name."""
+    max_results: _builtins.int
+    """Results wanted of each scope, 1 to 100; default 10."""
+    center_node_uuid: _builtins.str
+    """NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does.
+    NOT_FOUND when there is no such entity.
+    """
+    min_score: _builtins.float
+    """Leaves out results with a lower score."""
+    include_scores: _builtins.bool
+    """Adds to each result by which methods it was found."""
+    @_builtins.property
+    def group_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The tenants to search in; 1 to 256; each at most 128 characters."""
+
+    @_builtins.property
+    def scopes(self) -> _containers.RepeatedCompositeFieldContainer[Global___ScopeSearch]:
+        """Scopes with methods and rerankers of one's own."""
+
+    @_builtins.property
+    def bfs_origin_node_uuids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Where BFS begins; at most 64. Without any: at center_node_uuid; without that: at the sources of the facts
+        that the other methods rank among the first max_results. NOT_FOUND when one is unknown.
+        """
+
+    @_builtins.property
+    def filters(self) -> Global___SearchFilters:
+        """What results must fulfil."""
+
+    def __init__(
+        self,
+        *,
+        group_ids: _abc.Iterable[_builtins.str] | None = ...,
+        query: _builtins.str = ...,
+        search_type: Global___SearchScope.ValueType | None = ...,
+        recipe: Global___SearchRecipe.ValueType | None = ...,
+        scopes: _abc.Iterable[Global___ScopeSearch] | None = ...,
+        max_results: _builtins.int | None = ...,
+        center_node_uuid: _builtins.str | None = ...,
+        bfs_origin_node_uuids: _abc.Iterable[_builtins.str] | None = ...,
+        filters: Global___SearchFilters | None = ...,
+        min_score: _builtins.float | None = ...,
+        include_scores: _builtins.bool | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_center_node_uuid", b"_center_node_uuid", "_filters", b"_filters", "_include_scores", b"_include_scores", "_max_results", b"_max_results", "_min_score", b"_min_score", "_recipe", b"_recipe", "_search_type", b"_search_type", "center_node_uuid", b"center_node_uuid", "filters", b"filters", "include_scores", b"include_scores", "max_results", b"max_results", "min_score", b"min_score", "recipe", b"recipe", "search_type", b"search_type"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_center_node_uuid", b"_center_node_uuid", "_filters", b"_filters", "_include_scores", b"_include_scores", "_max_results", b"_max_results", "_min_score", b"_min_score", "_recipe", b"_recipe", "_search_type", b"_search_type", "bfs_origin_node_uuids", b"bfs_origin_node_uuids", "center_node_uuid", b"center_node_uuid", "filters", b"filters", "group_ids", b"group_ids", "include_scores", b"include_scores", "max_results", b"max_results", "min_score", b"min_score", "query", b"query", "recipe", b"recipe", "scopes", b"scopes", "search_type", b"search_type"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__center_node_uuid: _TypeAlias = _typing.Literal["center_node_uuid"]  # noqa: Y015
+    _WhichOneofArgType__center_node_uuid: _TypeAlias = _typing.Literal["_center_node_uuid", b"_center_node_uuid"]  # noqa: Y015
+    _WhichOneofReturnType__filters: _TypeAlias = _typing.Literal["filters"]  # noqa: Y015
+    _WhichOneofArgType__filters: _TypeAlias = _typing.Literal["_filters", b"_filters"]  # noqa: Y015
+    _WhichOneofReturnType__include_scores: _TypeAlias = _typing.Literal["include_scores"]  # noqa: Y015
+    _WhichOneofArgType__include_scores: _TypeAlias = _typing.Literal["_include_scores", b"_include_scores"]  # noqa: Y015
+    _WhichOneofReturnType__max_results: _TypeAlias = _typing.Literal["max_results"]  # noqa: Y015
+    _WhichOneofArgType__max_results: _TypeAlias = _typing.Literal["_max_results", b"_max_results"]  # noqa: Y015
+    _WhichOneofReturnType__min_score: _TypeAlias = _typing.Literal["min_score"]  # noqa: Y015
+    _WhichOneofArgType__min_score: _TypeAlias = _typing.Literal["_min_score", b"_min_score"]  # noqa: Y015
+    _WhichOneofReturnType__recipe: _TypeAlias = _typing.Literal["recipe"]  # noqa: Y015
+    _WhichOneofArgType__recipe: _TypeAlias = _typing.Literal["_recipe", b"_recipe"]  # noqa: Y015
+    _WhichOneofReturnType__search_type: _TypeAlias = _typing.Literal["search_type"]  # noqa: Y015
+    _WhichOneofArgType__search_type: _TypeAlias = _typing.Literal["_search_type", b"_search_type"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__center_node_uuid) -> _WhichOneofReturnType__center_node_uuid | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__filters) -> _WhichOneofReturnType__filters | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__include_scores) -> _WhichOneofReturnType__include_scores | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__max_results) -> _WhichOneofReturnType__max_results | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__min_score) -> _WhichOneofReturnType__min_score | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__recipe) -> _WhichOneofReturnType__recipe | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__search_type) -> _WhichOneofReturnType__search_type | None: ...
+
+Global___SearchGraphInput: _TypeAlias = SearchGraphInput  # noqa: Y015
+
+@_typing.final
+class SearchGraphOutput(_message.Message):
+    """Output of SearchGraph."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FACTS_FIELD_NUMBER: _builtins.int
+    SEARCH_TYPE_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    MESSAGE_FIELD_NUMBER: _builtins.int
+    RAN_FIELD_NUMBER: _builtins.int
+    search_type: Global___SearchScope.ValueType
+    """The scope, where there was only one."""
+    count: _builtins.int
+    """Results of all scopes together."""
+    message: _builtins.str
+    """How many there are, in words."""
+    @_builtins.property
+    def facts(self) -> _containers.RepeatedCompositeFieldContainer[Global___FactHit]:
+        """Facts, best first."""
+
+    @_builtins.property
+    def ran(self) -> _containers.RepeatedCompositeFieldContainer[Global___ScopeRun]:
+        """What was done for each scope."""
+
+    def __init__(
+        self,
+        *,
+        facts: _abc.Iterable[Global___FactHit] | None = ...,
+        search_type: Global___SearchScope.ValueType | None = ...,
+        count: _builtins.int = ...,
+        message: _builtins.str = ...,
+        ran: _abc.Iterable[Global___ScopeRun] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_search_type", b"_search_type", "search_type", b"search_type"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_search_type", b"_search_type", "count", b"count", "facts", b"facts", "message", b"message", "ran", b"ran", "search_type", b"search_type"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__search_type: _TypeAlias = _typing.Literal["search_type"]  # noqa: Y015
+    _WhichOneofArgType__search_type: _TypeAlias = _typing.Literal["_search_type", b"_search_type"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__search_type) -> _WhichOneofReturnType__search_type | None: ...
+
+Global___SearchGraphOutput: _TypeAlias = SearchGraphOutput  # noqa: Y015
+
+@_typing.final
+class ScopeRun(_message.Message):
+    """How a scope was searched in fact."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    METHODS_FIELD_NUMBER: _builtins.int
+    RERANKER_FIELD_NUMBER: _builtins.int
+    scope: Global___SearchScope.ValueType
+    """The scope."""
+    reranker: Global___Reranker.ValueType
+    """What made the order."""
+    @_builtins.property
+    def methods(self) -> _containers.RepeatedScalarFieldContainer[Global___SearchMethod.ValueType]:
+        """The methods that took part: not COSINE where the query could not be embedded."""
+
+    def __init__(
+        self,
+        *,
+        scope: Global___SearchScope.ValueType = ...,
+        methods: _abc.Iterable[Global___SearchMethod.ValueType] | None = ...,
+        reranker: Global___Reranker.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["methods", b"methods", "reranker", b"reranker", "scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ScopeRun: _TypeAlias = ScopeRun  # noqa: Y015
+
+@_typing.final
+class FactHit(_message.Message):
+    """A fact that was found."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FACT_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    FOUND_BY_FIELD_NUMBER: _builtins.int
+    score: _builtins.float
+    """By the reranker; comparable within one answer and scope only."""
+    @_builtins.property
+    def fact(self) -> _types_pb2.FactResult:
+        """The fact, without a score of its own."""
+
+    @_builtins.property
+    def found_by(self) -> _containers.RepeatedCompositeFieldContainer[Global___FoundBy]:
+        """The methods that found it, by include_scores."""
+
+    def __init__(
+        self,
+        *,
+        fact: _types_pb2.FactResult | None = ...,
+        score: _builtins.float = ...,
+        found_by: _abc.Iterable[Global___FoundBy] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["fact", b"fact"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fact", b"fact", "found_by", b"found_by", "score", b"score"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FactHit: _TypeAlias = FactHit  # noqa: Y015
+
+@_typing.final
+class FoundBy(_message.Message):
+    """A method that found a result."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    METHOD_FIELD_NUMBER: _builtins.int
+    RANK_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    method: Global___SearchMethod.ValueType
+    """The method."""
+    rank: _builtins.int
+    """Its place among what the method found, from 1."""
+    score: _builtins.float
+    """Its score by the method."""
+    def __init__(
+        self,
+        *,
+        method: Global___SearchMethod.ValueType = ...,
+        rank: _builtins.int = ...,
+        score: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["method", b"method", "rank", b"rank", "score", b"score"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FoundBy: _TypeAlias = FoundBy  # noqa: Y015

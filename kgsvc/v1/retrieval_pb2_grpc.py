@@ -65,6 +65,11 @@ class RetrievalServiceStub:
                 request_serializer=kgsvc_dot_v1_dot_retrieval__pb2.GetFactHistoryRequest.SerializeToString,
                 response_deserializer=kgsvc_dot_v1_dot_retrieval__pb2.GetFactHistoryResponse.FromString,
                 _registered_method=True)
+        self.SearchGraph = channel.unary_unary(
+                '/kgsvc.v1.RetrievalService/SearchGraph',
+                request_serializer=kgsvc_dot_v1_dot_retrieval__pb2.SearchGraphRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_retrieval__pb2.SearchGraphResponse.FromString,
+                _registered_method=True)
 
 
 class RetrievalServiceServicer:
@@ -114,6 +119,14 @@ class RetrievalServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SearchGraph(self, request, context):
+        """Searches with methods, rerankers, filters and looks into the past of the caller's choice. Status OK, or
+        NOT_FOUND for an unknown center or origin.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_RetrievalServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -146,6 +159,11 @@ def add_RetrievalServiceServicer_to_server(servicer, server):
                     servicer.GetFactHistory,
                     request_deserializer=kgsvc_dot_v1_dot_retrieval__pb2.GetFactHistoryRequest.FromString,
                     response_serializer=kgsvc_dot_v1_dot_retrieval__pb2.GetFactHistoryResponse.SerializeToString,
+            ),
+            'SearchGraph': grpc.unary_unary_rpc_method_handler(
+                    servicer.SearchGraph,
+                    request_deserializer=kgsvc_dot_v1_dot_retrieval__pb2.SearchGraphRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_retrieval__pb2.SearchGraphResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -311,6 +329,33 @@ class RetrievalService:
             '/kgsvc.v1.RetrievalService/GetFactHistory',
             kgsvc_dot_v1_dot_retrieval__pb2.GetFactHistoryRequest.SerializeToString,
             kgsvc_dot_v1_dot_retrieval__pb2.GetFactHistoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SearchGraph(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.RetrievalService/SearchGraph',
+            kgsvc_dot_v1_dot_retrieval__pb2.SearchGraphRequest.SerializeToString,
+            kgsvc_dot_v1_dot_retrieval__pb2.SearchGraphResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -47,6 +47,10 @@ class RetrievalServiceStub:
     """Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
     Status OK or NOT_FOUND.
     """
+    SearchGraph: _grpc.UnaryUnaryMultiCallable[_retrieval_pb2.SearchGraphRequest, _retrieval_pb2.SearchGraphResponse]
+    """Searches with methods, rerankers, filters and looks into the past of the caller's choice. Status OK, or
+    NOT_FOUND for an unknown center or origin.
+    """
 
 @_typing.type_check_only
 class RetrievalServiceAsyncStub(RetrievalServiceStub):
@@ -66,6 +70,10 @@ class RetrievalServiceAsyncStub(RetrievalServiceStub):
     GetFactHistory: _aio.UnaryUnaryMultiCallable[_retrieval_pb2.GetFactHistoryRequest, _retrieval_pb2.GetFactHistoryResponse]  # type: ignore[assignment]
     """Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
     Status OK or NOT_FOUND.
+    """
+    SearchGraph: _aio.UnaryUnaryMultiCallable[_retrieval_pb2.SearchGraphRequest, _retrieval_pb2.SearchGraphResponse]  # type: ignore[assignment]
+    """Searches with methods, rerankers, filters and looks into the past of the caller's choice. Status OK, or
+    NOT_FOUND for an unknown center or origin.
     """
 
 class RetrievalServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -119,6 +127,16 @@ class RetrievalServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_retrieval_pb2.GetFactHistoryResponse, _abc.Awaitable[_retrieval_pb2.GetFactHistoryResponse]]:
         """Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
         Status OK or NOT_FOUND.
+        """
+
+    @_abc_1.abstractmethod
+    def SearchGraph(
+        self,
+        request: _retrieval_pb2.SearchGraphRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_retrieval_pb2.SearchGraphResponse, _abc.Awaitable[_retrieval_pb2.SearchGraphResponse]]:
+        """Searches with methods, rerankers, filters and looks into the past of the caller's choice. Status OK, or
+        NOT_FOUND for an unknown center or origin.
         """
 
 def add_RetrievalServiceServicer_to_server(servicer: RetrievalServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -12,8 +12,9 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from kgsvc.v1 import admin_pb2, ingestion_pb2, retrieval_pb2
+from kgsvc.v1 import retrieval_pb2 as ret
 from kgsvc.v1 import types_pb2 as typ
-from tests.acceptance.saying import JAN
+from tests.acceptance.saying import JAN, MAR
 from tests.support.client import timestamp
 
 UNKNOWN_NUMBER = 2047
@@ -142,6 +143,25 @@ def _search(given: Any, group: str) -> None:
     given.query, given.max_facts = "anything", 5
 
 
+def _search_graph(given: Any, group: str) -> None:
+    given.group_ids.append(group)
+    given.query, given.max_results, given.min_score, given.include_scores = "anything", 5, 0.0, True
+    given.scopes.add(
+        scope=ret.SEARCH_SCOPE_FACTS,
+        methods=[ret.SEARCH_METHOD_BM25, ret.SEARCH_METHOD_COSINE, ret.SEARCH_METHOD_BFS],
+        reranker=ret.RERANKER_WEIGHTED_SUM,
+        max_depth=2,
+        weights=[1, 2, 0.5],
+    )
+    filters = given.filters
+    filters.relation_names.append("KNOWS")
+    for span in (filters.valid_at, filters.invalid_at, filters.created_at, filters.expired_at):
+        span.since.CopyFrom(timestamp(JAN))
+        span.until.CopyFrom(timestamp(MAR))
+    filters.valid_as_of.CopyFrom(timestamp(JAN))
+    filters.known_as_of.CopyFrom(timestamp(JAN))
+
+
 def _named(given: Any, group: str) -> None:
     given.uuid, given.group_id = "nobody", group
 
@@ -212,6 +232,12 @@ OPERATIONS = {
         ),
         Operation("AddEntityNode", _entity, _below("", "uuid", "group_id", "name")),
         Operation("SearchFacts", _search, _below("", "group_ids", "query")),
+        Operation(
+            "SearchGraph",
+            _search_graph,
+            _below("", "group_ids", "query", "scopes[0].scope", "scopes[0].methods"),
+            ("input.scopes[0].scope",),
+        ),
         Operation("GetEntityEdge", _named, _below("", "uuid")),
         Operation("GetEntityNode", _entity_node, _below("", "uuid")),
         Operation("GetFactHistory", _named, _below("", "uuid")),

@@ -20,6 +20,7 @@ from kgsvc.observability.metrics import Metrics
 from kgsvc.queue.activity import ActivityWatch
 from kgsvc.retrieval.memory import GetMemory
 from kgsvc.retrieval.search import SearchFacts
+from kgsvc.retrieval.search_graph import SearchGraph
 from kgsvc.retrieval.settings import SearchSettings
 from kgsvc.stores.embedded import EmbeddedStore
 from kgsvc.stores.protocol import Store
@@ -90,6 +91,7 @@ def _build(store: Store, parts: Mapping[str, Any]) -> Stack:
         store=store,
         search=search,
         memory=GetMemory(search, limits),
+        graph=SearchGraph(store, search, SearchSettings(), clock),
         activity=activity,
         metrics=Metrics(),
         clock=clock,

@@ -10,6 +10,7 @@ import pytest
 
 from kgsvc.domain.delta import GroupHead
 from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.retrieval.fact_columns import FactColumns
 from kgsvc.retrieval.group_index import GroupIndex
 from kgsvc.retrieval.index_cache import IndexCache
 from kgsvc.retrieval.settings import SearchSettings
@@ -213,7 +214,7 @@ async def test_a_change_that_cannot_be_applied_is_not_half_applied(monkeypatch: 
     await size(cache, feed)
     feed.write(fact("a"), fact("b"))
     with monkeypatch.context() as patch:
-        patch.setattr(GroupIndex, "_set_columns", _broken)
+        patch.setattr(FactColumns, "put", _broken)
         with pytest.raises(RuntimeError):
             await size(cache, feed)
     assert await size(cache, feed) == 7

@@ -24,6 +24,15 @@ def _entity() -> ingestion_pb2.AddEntityNodeInput:
     return entity
 
 
+def _graph_search() -> retrieval_pb2.SearchGraphInput:
+    pb = retrieval_pb2
+    methods = [pb.SEARCH_METHOD_BM25, pb.SEARCH_METHOD_COSINE, pb.SEARCH_METHOD_BFS]
+    how = pb.ScopeSearch(scope=pb.SEARCH_SCOPE_FACTS, methods=methods, max_depth=2)
+    span = pb.TimeSpan(since=timestamp(1_000), until=timestamp(5_000))
+    filters = pb.SearchFilters(relation_names=["KNOWS"], created_at=span, known_as_of=timestamp(5_000))
+    return pb.SearchGraphInput(group_ids=["g"], query="tea", scopes=[how], filters=filters, min_score=0.5)
+
+
 def inputs() -> dict[str, Message]:
     """A full and valid input by method name."""
     item = episode("tea", 1_000, uuid="u", name="n")
@@ -38,6 +47,7 @@ def inputs() -> dict[str, Message]:
         "WatchReceipt": ing.WatchReceiptInput(receipt_id="r"),
         "ListItems": ing.ListItemsInput(group_id="g", states=[types_pb2.ITEM_STATE_PARKED], page_size=5),
         "RetryItems": ing.RetryItemsInput(group_id="g", uuids=["u"]),
+        "SearchGraph": _graph_search(),
         "SearchFacts": ret.SearchFactsInput(group_ids=["g"], query="tea", max_facts=3),
         "GetMemory": ret.GetMemoryInput(group_id="g", messages=[_MEMORY]),
         "GetEntityEdge": ret.GetEntityEdgeInput(uuid="f", group_id="g"),

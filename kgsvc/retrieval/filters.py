@@ -1,0 +1,50 @@
+"""What results must fulfil, decided before anything is ranked (design §3 and §6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A span of time in milliseconds, its end not included; None: open."""
+
+    since_ms: int | None = None
+    until_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """All must be fulfilled; what is None or empty asks for nothing.
+
+    `true_at_ms` reads the fact axis: superseded facts count, retracted and corrected ones do not.
+    `known_at_ms` reads the system axis: what was believed then, with the ends believed then; alone it answers
+    as a search at that time would have.
+    """
+
+    relations: frozenset[str] = frozenset()
+    valid: Span | None = None
+    invalid: Span | None = None
+    created: Span | None = None
+    expired: Span | None = None
+    true_at_ms: int | None = None
+    known_at_ms: int | None = None
+
+    @property
+    def on_fact_axis(self) -> bool:
+        """Whether the past of what was true is asked for, so that superseded facts count."""
+        return bool(self.true_at_ms is not None or self.valid or self.invalid)
+
+    @property
+    def needs_holding(self) -> bool:
+        """Whether a fact must hold at one time: a span of its own times takes the place of that."""
+        return self.true_at_ms is not None or not (self.valid or self.invalid or self.expired)
+
+    def at_ms(self, now_ms: int) -> int:
+        """The time at which facts must hold."""
+        if self.true_at_ms is not None:
+            return self.true_at_ms
+        return now_ms if self.known_at_ms is None else self.known_at_ms
+
+
+NONE = Filters()

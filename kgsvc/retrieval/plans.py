@@ -1,0 +1,77 @@
+"""What a search of the graph consists of: scopes, methods, rerankers; named recipes (specs 002 and 003)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+MAX_DEPTH = 3
+MMR_LAMBDA = 0.5
+
+
+class Scope(StrEnum):
+    """What is searched for."""
+
+    FACTS = "facts"
+
+
+class Method(StrEnum):
+    """How candidates are found. BFS comes last: it may begin at what the others found."""
+
+    BM25 = "bm25"
+    COSINE = "cosine"
+    BFS = "bfs"
+
+
+class Reranker(StrEnum):
+    """How candidates become one order."""
+
+    RRF = "rrf"
+    MMR = "mmr"
+    NODE_DISTANCE = "node_distance"
+    EPISODE_MENTIONS = "episode_mentions"
+    WEIGHTED_SUM = "weighted_sum"
+
+
+@dataclass(frozen=True, slots=True)
+class ScopePlan:
+    """How one scope is searched."""
+
+    scope: Scope
+    methods: tuple[Method, ...]
+    reranker: Reranker = Reranker.RRF
+    depth: int = MAX_DEPTH  # steps of BFS
+    mmr_lambda: float = MMR_LAMBDA  # 1: near the query, 0: unlike each other
+    weights: tuple[float, ...] = ()  # of the methods, for WEIGHTED_SUM; none: 1 each
+
+    def weight(self, method: Method) -> float:
+        """What a method counts in a weighted sum."""
+        return self.weights[self.methods.index(method)] if self.weights else 1.0
+
+
+class Recipe(StrEnum):
+    """Searches by name; but for the default the names are those of specs 002 and 003."""
+
+    DEFAULT = "default"
+    EDGE_HYBRID_SEARCH_RRF = "edge_hybrid_search_rrf"
+    EDGE_HYBRID_SEARCH_MMR = "edge_hybrid_search_mmr"
+    EDGE_HYBRID_SEARCH_NODE_DISTANCE = "edge_hybrid_search_node_distance"
+    EDGE_HYBRID_SEARCH_EPISODE_MENTIONS = "edge_hybrid_search_episode_mentions"
+
+
+_HYBRID = (Method.BM25, Method.COSINE)
+_WALKING = (*_HYBRID, Method.BFS)
+
+
+def default_plan(scope: Scope) -> ScopePlan:
+    """How a scope is searched when nobody says how."""
+    return ScopePlan(scope, _HYBRID, Reranker.WEIGHTED_SUM)
+
+
+RECIPES: dict[Recipe, tuple[ScopePlan, ...]] = {
+    Recipe.DEFAULT: (default_plan(Scope.FACTS),),
+    Recipe.EDGE_HYBRID_SEARCH_RRF: (ScopePlan(Scope.FACTS, _HYBRID, Reranker.RRF),),
+    Recipe.EDGE_HYBRID_SEARCH_MMR: (ScopePlan(Scope.FACTS, _HYBRID, Reranker.MMR),),
+    Recipe.EDGE_HYBRID_SEARCH_NODE_DISTANCE: (ScopePlan(Scope.FACTS, _WALKING, Reranker.NODE_DISTANCE),),
+    Recipe.EDGE_HYBRID_SEARCH_EPISODE_MENTIONS: (ScopePlan(Scope.FACTS, _HYBRID, Reranker.EPISODE_MENTIONS),),
+}

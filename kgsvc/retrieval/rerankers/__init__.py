@@ -1,0 +1,24 @@
+"""One file a reranker: from what the methods found to scores (spec 002, design §6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from kgsvc.retrieval.plans import Reranker, ScopePlan
+from kgsvc.retrieval.pool import Asked, Found, Scores
+from kgsvc.retrieval.rerankers import episode_mentions, mmr, node_distance, rrf, weighted_sum
+
+__all__ = ["RERANKERS", "in_force"]
+
+RERANKERS: Mapping[Reranker, Callable[[Found, Asked], Scores]] = {
+    Reranker.RRF: rrf.scores,
+    Reranker.MMR: mmr.scores,
+    Reranker.NODE_DISTANCE: node_distance.scores,
+    Reranker.EPISODE_MENTIONS: episode_mentions.scores,
+    Reranker.WEIGHTED_SUM: weighted_sum.scores,
+}
+
+
+def in_force(plan: ScopePlan, has_vector: bool) -> Reranker:
+    """The reranker that makes the order: MMR compares embeddings, and goes by ranks where there is none."""
+    return Reranker.RRF if plan.reranker is Reranker.MMR and not has_vector else plan.reranker

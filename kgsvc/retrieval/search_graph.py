@@ -1,0 +1,176 @@
+"""SearchGraph: scopes, methods, rerankers and filters of the caller's choice (specs 000, 002 and 003)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsvc.domain.clock import Clock
+from kgsvc.domain.delta import GroupHead
+from kgsvc.domain.errors import NotFound, Violation
+from kgsvc.domain.model import Fact
+from kgsvc.retrieval import fusion
+from kgsvc.retrieval.fact_scope import find_facts
+from kgsvc.retrieval.filters import NONE, Filters
+from kgsvc.retrieval.fusion import Key
+from kgsvc.retrieval.group_index import GroupIndex
+from kgsvc.retrieval.packing import unpack
+from kgsvc.retrieval.plans import Method, Reranker, Scope, ScopePlan
+from kgsvc.retrieval.pool import Asked, Found, Scores, united
+from kgsvc.retrieval.query import Term
+from kgsvc.retrieval.rerankers import RERANKERS, in_force
+from kgsvc.retrieval.search import LONG_QUERY, SearchFacts
+from kgsvc.retrieval.settings import SearchSettings
+from kgsvc.stores.protocol import GraphStore
+
+_LIFTED = frozenset({Reranker.RRF, Reranker.WEIGHTED_SUM})  # by nearness to the center, as in SearchFacts
+
+
+@dataclass(frozen=True, slots=True)
+class GraphQuery:
+    """A search of one or several groups."""
+
+    group_ids: tuple[str, ...]
+    text: str
+    plans: tuple[ScopePlan, ...]
+    max_results: int  # of each scope
+    filters: Filters = NONE
+    center: str | None = None
+    origins: tuple[str, ...] = ()
+    min_score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundBy:
+    """A method that found a result: its rank there, from 1, and its score."""
+
+    method: Method
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class GraphHit:
+    """A result; its score is comparable within its scope and answer only."""
+
+    fact: Fact
+    score: float
+    found_by: tuple[FoundBy, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeAnswer:
+    """The results of one scope, best first, and what was done in fact."""
+
+    scope: Scope
+    methods: tuple[Method, ...]
+    reranker: Reranker
+    hits: tuple[GraphHit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """What is the same for all scopes and groups."""
+
+    terms: tuple[Term, ...]
+    vector: NDArray[np.float32] | None
+    now_ms: int
+    heads: list[GroupHead]
+
+
+class SearchGraph:
+    """Searches the indexes that SearchFacts keeps. Deterministic to the last tie."""
+
+    def __init__(
+        self, store: GraphStore, search: SearchFacts, settings: SearchSettings, clock: Clock
+    ) -> None:
+        self._store = store
+        self._search = search
+        self._settings = settings
+        self._clock = clock
+
+    async def search(self, query: GraphQuery) -> list[ScopeAnswer]:
+        """An answer for each plan, in order. Sees every change committed before the call.
+
+        Raises NotFound (a center or origin that no group has, naming the field), StoreUnavailable.
+        """
+        await self._require_nodes(query)
+        parsed = _Parsed(
+            await self._search.terms(query.text),
+            await self._search.vectors.of(query.text) if _compares(query.plans) else None,
+            self._clock.now_ms(),
+            await self._search.heads(query.group_ids),
+        )
+        return [await self._scope(query, plan, parsed) for plan in query.plans]
+
+    async def _require_nodes(self, query: GraphQuery) -> None:
+        named = dict.fromkeys(query.origins)
+        if query.center is not None:
+            named[query.center] = None
+        if not named:
+            return
+        known: set[str] = set()
+        for group_id in dict.fromkeys(query.group_ids):
+            known.update((await self._store.names(group_id, (), named)).by_uuid)
+        if query.center is not None and query.center not in known:
+            raise NotFound(f"no entity {query.center} in these groups", [_missing("center_node_uuid")])
+        for at, uuid in enumerate(query.origins):
+            if uuid not in known:
+                where = f"bfs_origin_node_uuids[{at}]"
+                raise NotFound(f"no entity {uuid} in these groups", [_missing(where)])
+
+    async def _scope(self, query: GraphQuery, plan: ScopePlan, parsed: _Parsed) -> ScopeAnswer:
+        asked = Asked(
+            plan,
+            parsed.terms,
+            parsed.vector,
+            self._search.min_cosine,
+            query.filters,
+            parsed.now_ms,
+            max(self._settings.candidates, query.max_results),
+            query.max_results,
+            query.center,
+            query.origins,
+        )
+        found = united(await self._found(asked, parsed.heads, len(query.text) > LONG_QUERY), asked.candidates)
+        reranker = in_force(plan, parsed.vector is not None)
+        ranked = _ranked(found, asked, reranker, self._settings.distance_weight)
+        kept = [entry for entry in ranked if query.min_score is None or entry[1] >= query.min_score]
+        return ScopeAnswer(plan.scope, tuple(found.lists), reranker, _hits(found, kept[: query.max_results]))
+
+    async def _found(self, asked: Asked, heads: list[GroupHead], heavy: bool) -> list[Found]:
+        def work(index: GroupIndex) -> Found:
+            return find_facts(index, asked)
+
+        return await asyncio.gather(*(self._search.indexes.use(head, work, heavy) for head in heads))
+
+
+def _compares(plans: Sequence[ScopePlan]) -> bool:
+    """Whether any of them needs the query's embedding."""
+    return any(Method.COSINE in plan.methods or plan.reranker is Reranker.MMR for plan in plans)
+
+
+def _missing(field: str) -> Violation:
+    return Violation(field, "is no entity of these groups")
+
+
+def _ranked(found: Found, asked: Asked, reranker: Reranker, weight: float) -> list[tuple[Key, float]]:
+    """All candidates, best first; ties by the reciprocal ranks, then by uuid."""
+    scores: Scores = RERANKERS[reranker](found, asked)
+    if asked.center is not None and reranker in _LIFTED:
+        scores = fusion.near_center(scores, found.distances, weight)
+    ranks = found.reciprocal_ranks()
+    return sorted(scores.items(), key=lambda entry: (-entry[1], -round(ranks[entry[0]], 12), entry[0]))
+
+
+def _hits(found: Found, ranked: Sequence[tuple[Key, float]]) -> tuple[GraphHit, ...]:
+    finders: dict[Key, list[FoundBy]] = {key: [] for key, _ in ranked}
+    for method, entries in found.lists.items():
+        for rank, (low, key) in enumerate(entries, 1):
+            if key in finders:
+                finders[key].append(FoundBy(method, rank, -low))
+    return tuple(GraphHit(unpack(found.packed[key]), score, tuple(finders[key])) for key, score in ranked)

@@ -1,0 +1,82 @@
+"""SearchGraph: the operation and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kgsvc.domain.clock import Clock
+from kgsvc.observability.metrics import Metrics
+from kgsvc.retrieval.plans import Scope
+from kgsvc.retrieval.search_graph import FoundBy, GraphHit, GraphQuery, ScopeAnswer
+from kgsvc.transport import answers
+from kgsvc.transport.checks import Check
+from kgsvc.transport.ports import GraphSearch
+from kgsvc.transport.searching import METHODS, RERANKERS, SCOPES, read_graph_search
+from kgsvc.transport.unary import Reply, Unary
+from kgsvc.v1 import retrieval_pb2
+
+_SCOPE_NUMBERS = {scope: number for number, scope in SCOPES.items()}
+_METHOD_NUMBERS = {method: number for number, method in METHODS.items()}
+_RERANKER_NUMBERS = {reranker: number for number, reranker in RERANKERS.items()}
+
+
+class Searching:
+    """Searches of the graph."""
+
+    def __init__(self, search: GraphSearch, metrics: Metrics, clock: Clock) -> None:
+        self._search = search
+        self._metrics = metrics
+        self._clock = clock
+
+    def operations(self) -> Mapping[str, Unary[Any]]:
+        """The RPCs by method name."""
+        pb = retrieval_pb2
+        return {"SearchGraph": Unary(pb.SearchGraphRequest, pb.SearchGraphResponse, read, self._graph)}
+
+    async def _graph(self, wanted: tuple[GraphQuery, bool], _key: str | None) -> Reply:
+        query, with_scores = wanted
+        started = self._clock.monotonic()
+        found = await self._search.search(query)
+        self._metrics.search_latency.observe((self._clock.monotonic() - started) * 1_000)
+        return Reply(graph_output(found, with_scores))
+
+
+def read(sent: retrieval_pb2.SearchGraphInput, check: Check) -> tuple[GraphQuery, bool]:
+    """The input of SearchGraph, and whether scores are told by method."""
+    return read_graph_search(sent, check), sent.include_scores
+
+
+def graph_output(found: Sequence[ScopeAnswer], with_scores: bool) -> retrieval_pb2.SearchGraphOutput:
+    """What was found, scope by scope."""
+    output = retrieval_pb2.SearchGraphOutput(ran=map(_run, found))
+    for answer in found:
+        if answer.scope is Scope.FACTS:
+            output.facts.extend(_fact_hit(hit, with_scores) for hit in answer.hits)
+    if len(found) == 1:
+        output.search_type = _SCOPE_NUMBERS[found[0].scope]
+    output.count = sum(len(answer.hits) for answer in found)
+    output.message = "1 result" if output.count == 1 else f"{output.count} results"
+    return output
+
+
+def _run(answer: ScopeAnswer) -> retrieval_pb2.ScopeRun:
+    return retrieval_pb2.ScopeRun(
+        scope=_SCOPE_NUMBERS[answer.scope],
+        methods=[_METHOD_NUMBERS[method] for method in answer.methods],
+        reranker=_RERANKER_NUMBERS[answer.reranker],
+    )
+
+
+def _fact_hit(hit: GraphHit, with_scores: bool) -> retrieval_pb2.FactHit:
+    return retrieval_pb2.FactHit(
+        fact=answers.fact_result(hit.fact), score=hit.score, found_by=_found_by(hit, with_scores)
+    )
+
+
+def _found_by(hit: GraphHit, with_scores: bool) -> list[retrieval_pb2.FoundBy]:
+    return [_method(each) for each in hit.found_by] if with_scores else []
+
+
+def _method(found: FoundBy) -> retrieval_pb2.FoundBy:
+    return retrieval_pb2.FoundBy(method=_METHOD_NUMBERS[found.method], rank=found.rank, score=found.score)

@@ -1,0 +1,109 @@
+"""What is wrong with a SearchGraph is said; half a search is never made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kgsvc.v1 import envelope_pb2
+from tests.support.client import Client
+from tests.unit.transport.samples import call, request
+
+INVALID, LIMIT = "INVALID_ARGUMENT", "LIMIT_EXCEEDED"
+Change = Callable[[Any], object]
+
+
+def _set(**values: Any) -> Change:
+    def change(target: Any) -> None:
+        for name, value in values.items():
+            setattr(target, name, value)
+
+    return change
+
+
+def _clear(*names: str) -> Change:
+    def change(target: Any) -> None:
+        for name in names:
+            target.ClearField(name)
+
+    return change
+
+
+def _alone(**values: Any) -> Change:
+    """Without scopes of its own."""
+
+    def change(target: Any) -> None:
+        target.ClearField("scopes")
+        _set(**values)(target)
+
+    return change
+
+
+def _first(name: str, change: Change) -> Change:
+    return lambda target: change(getattr(target, name)[0])
+
+
+def _weighted(*weights: float) -> Change:
+    def change(target: Any) -> None:
+        target.reranker = 5
+        target.weights.extend(weights)
+
+    return change
+
+
+CASES: list[tuple[Change, str, str]] = [
+    (_clear("group_ids"), "group_ids", INVALID),
+    (_clear("query"), "query", INVALID),
+    (_set(query="q" * 201), "query", LIMIT),
+    (_set(max_results=0), "max_results", INVALID),
+    (_set(max_results=101), "max_results", LIMIT),
+    (_set(min_score=float("nan")), "min_score", INVALID),
+    (_set(recipe=2), "scopes", INVALID),
+    (_set(search_type=1), "scopes", INVALID),
+    (_alone(search_type=99), "search_type", INVALID),
+    (_alone(recipe=99), "recipe", INVALID),
+    (_alone(recipe=0), "recipe", INVALID),
+    (_alone(recipe=4), "center_node_uuid", INVALID),
+    (_alone(search_type=1, recipe=2), "recipe", INVALID),
+    (lambda i: i.scopes.append(i.scopes[0]), "scopes[1].scope", INVALID),
+    (lambda i: i.scopes.extend(8 * [i.scopes[0]]), "scopes", LIMIT),
+    (_first("scopes", _clear("scope")), "scopes[0].scope", INVALID),
+    (_first("scopes", _set(scope=99)), "scopes[0].scope", INVALID),
+    (_first("scopes", _clear("methods", "max_depth")), "scopes[0].methods", INVALID),
+    (_first("scopes", lambda s: s.methods.append(1)), "scopes[0].methods", LIMIT),
+    (_first("scopes", lambda s: s.methods.__setitem__(1, 1)), "scopes[0].methods[1]", INVALID),
+    (_first("scopes", lambda s: s.methods.__setitem__(1, 9)), "scopes[0].methods[1]", INVALID),
+    (_first("scopes", _set(reranker=9)), "scopes[0].reranker", INVALID),
+    (_first("scopes", _set(reranker=3)), "center_node_uuid", INVALID),
+    (_first("scopes", _set(max_depth=0)), "scopes[0].max_depth", INVALID),
+    (_first("scopes", _set(max_depth=4)), "scopes[0].max_depth", LIMIT),
+    (_first("scopes", lambda s: s.methods.pop()), "scopes[0].max_depth", INVALID),
+    (_first("scopes", _set(mmr_lambda=0.5)), "scopes[0].mmr_lambda", INVALID),
+    (_first("scopes", _set(mmr_lambda=1.1, reranker=2)), "scopes[0].mmr_lambda", INVALID),
+    (_first("scopes", lambda s: s.weights.extend([1, 1, 1])), "scopes[0].weights", INVALID),
+    (_first("scopes", _weighted(1, 1)), "scopes[0].weights", INVALID),
+    (_first("scopes", _weighted(0, 0, 0)), "scopes[0].weights", INVALID),
+    (_first("scopes", _weighted(1, -1, 1)), "scopes[0].weights", INVALID),
+    (lambda i: i.bfs_origin_node_uuids.append(""), "bfs_origin_node_uuids[0]", INVALID),
+    (lambda i: i.bfs_origin_node_uuids.extend(65 * "n"), "bfs_origin_node_uuids", LIMIT),
+    (lambda i: i.filters.relation_names.append(""), "filters.relation_names[1]", INVALID),
+    (lambda i: i.filters.valid_at.SetInParent(), "filters.valid_at", INVALID),
+    (lambda i: i.filters.created_at.until.FromSeconds(1), "filters.created_at.until", INVALID),
+]
+
+
+@pytest.mark.parametrize(("change", "field", "code"), CASES)
+async def test_violation_is_named(client: Client, change: Change, field: str, code: str) -> None:
+    response = await call(client.channel, "SearchGraph", request("SearchGraph", change).SerializeToString())
+    assert response.status == envelope_pb2.STATUS_ERROR
+    assert response.error.error_code == code
+    assert [v.field for v in response.error.field_violations] == [f"input.{field}"]
+    assert not response.HasField("output")
+
+
+async def test_what_is_right_is_answered(client: Client) -> None:
+    response = await call(client.channel, "SearchGraph", request("SearchGraph").SerializeToString())
+    assert response.status == envelope_pb2.STATUS_OK
+    assert (response.output.count, response.output.message) == (0, "0 results")
