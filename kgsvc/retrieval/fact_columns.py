@@ -1,0 +1,147 @@
+"""What searches ask of facts beside words and vectors, one row a fact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsvc.domain.model import Fact
+from kgsvc.retrieval.columns import Column
+from kgsvc.retrieval.filters import Filters, Span
+
+NEVER = 2**63 - 1  # the end of an open interval
+_SUPERSEDED = "superseded"
+Mask = NDArray[np.bool_]
+
+
+class FactColumns:
+    """Times, ends and relations of facts by row. A free row fulfils nothing."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, int] = {}
+        self._relations: dict[str, int] = {}
+        self._start = Column(np.int64)
+        self._invalid = Column(np.int64)
+        self._expired = Column(np.int64)
+        self._created = Column(np.int64)
+        self._before = Column(np.int64)  # what `invalid` was before the expiry
+        self._superseded = Column(np.bool_)
+        self._relation = Column(np.int32)
+        self._episodes = Column(np.int32)
+        self._source = Column(np.int32)
+        self._target = Column(np.int32)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held by the columns."""
+        return sum(column.nbytes for column in self._all())
+
+    @property
+    def nodes(self) -> int:
+        """How many entities are numbered."""
+        return len(self._nodes)
+
+    def node(self, uuid: str | None) -> int | None:
+        """The number of an entity that facts name."""
+        return None if uuid is None else self._nodes.get(uuid)
+
+    def reserve(self, rows: int) -> None:
+        """Make room for `rows` rows."""
+        for column in self._all():
+            column.reserve(rows)
+
+    def put(self, row: int, fact: Fact) -> None:
+        """Set a row."""
+        self._start.data[row] = fact.start_ms
+        self._invalid.data[row] = NEVER if fact.invalid_ms is None else fact.invalid_ms
+        self._expired.data[row] = NEVER if fact.expired_ms is None else fact.expired_ms
+        self._created.data[row] = fact.created_ms
+        self._before.data[row] = NEVER if fact.invalid_before_ms is None else fact.invalid_before_ms
+        self._superseded.data[row] = fact.expired_reason == _SUPERSEDED
+        self._relation.data[row] = self._relations.setdefault(fact.name, len(self._relations))
+        self._episodes.data[row] = len(fact.episodes)
+        self._source.data[row] = self._node(fact.source_uuid)
+        self._target.data[row] = self._node(fact.target_uuid)
+
+    def clear(self, row: int) -> None:
+        """Free a row."""
+        self._expired.data[row] = 0
+        self._created.data[row] = NEVER
+        self._superseded.data[row] = False
+
+    def ends(self, rows: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The numbers of the entities at both ends of the first `rows` rows."""
+        return self._source.data[:rows], self._target.data[:rows]
+
+    def episodes(self, rows: Sequence[int]) -> list[int]:
+        """How many episodes tell each of some facts."""
+        counts: list[int] = self._episodes.data[list(rows)].tolist()
+        return counts
+
+    def current(self, rows: int, now_ms: int) -> Mask:
+        """Which of the first `rows` rows are valid at a time and not expired."""
+        start, invalid = self._start.data[:rows], self._invalid.data[:rows]
+        current = self._expired.data[:rows] == NEVER
+        visible: Mask = (start <= now_ms) & (now_ms < invalid) & current
+        return visible
+
+    def fulfilling(self, rows: int, filters: Filters, now_ms: int) -> Mask:
+        """Which of the first `rows` rows fulfil `filters`."""
+        start, invalid, expired, created, before = (
+            column.data[:rows]
+            for column in (self._start, self._invalid, self._expired, self._created, self._before)
+        )
+        kept: Mask = created != NEVER
+        live = expired == NEVER
+        if filters.known_at_ms is not None:
+            live = expired > filters.known_at_ms
+            invalid = np.where(live & (expired != NEVER), before, invalid)
+            kept &= created <= filters.known_at_ms
+        if filters.expired is not None:
+            kept &= _within(expired, filters.expired)
+            if filters.known_at_ms is not None:
+                kept &= ~live
+        elif filters.on_fact_axis:
+            kept &= live | self._superseded.data[:rows]
+        else:
+            kept &= live
+        if filters.needs_holding:
+            at_ms = filters.at_ms(now_ms)
+            kept &= (start <= at_ms) & (at_ms < invalid)
+        for values, span in ((start, filters.valid), (invalid, filters.invalid), (created, filters.created)):
+            if span is not None:
+                kept &= _within(values, span)
+        return kept & self._related(rows, filters.relations) if filters.relations else kept
+
+    def _related(self, rows: int, names: frozenset[str]) -> Mask:
+        wanted = [self._relations[name] for name in names if name in self._relations]
+        return np.isin(self._relation.data[:rows], wanted)
+
+    def _node(self, uuid: str) -> int:
+        return self._nodes.setdefault(uuid, len(self._nodes))
+
+    def _all(self) -> tuple[Column, ...]:
+        return (
+            self._start,
+            self._invalid,
+            self._expired,
+            self._created,
+            self._before,
+            self._superseded,
+            self._relation,
+            self._episodes,
+            self._source,
+            self._target,
+        )
+
+
+def _within(values: NDArray[np.int64], span: Span) -> Mask:
+    """Times in a span; what never comes is in none."""
+    inside: Mask = values != NEVER
+    if span.since_ms is not None:
+        inside &= values >= span.since_ms
+    if span.until_ms is not None:
+        inside &= values < span.until_ms
+    return inside
