@@ -224,8 +224,8 @@ def _write_vectors(
     )
     db.executemany(
         """
-        INSERT INTO entity_vectors (id, space, vector) VALUES (?, ?, ?)
-        ON CONFLICT (id) DO UPDATE SET space = excluded.space, vector = excluded.vector
+        INSERT INTO entity_vectors (id, rev, space, vector) VALUES (?, ?, ?, ?)
+        ON CONFLICT (id) DO UPDATE SET rev = excluded.rev, space = excluded.space, vector = excluded.vector
         """,
         [(entities[u], rev, delta.space, vector) for u, vector in delta.vectors.items() if u in entities],
     )
