@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kgsvc.domain import questions
+from kgsvc.domain.bridging import types_differ
 from kgsvc.domain.candidates import Candidates
 from kgsvc.domain.decisions import (
     Decisions,
     FactDecision,
     KnownRef,
+    Meant,
     NameDecision,
     Place,
     StoredFact,
@@ -21,6 +23,7 @@ from kgsvc.domain.entities import BatchItem
 from kgsvc.domain.extraction import ExtractedEdge
 from kgsvc.domain.identity import name_key, slot_of
 from kgsvc.domain.model import Entity, Fact, FactKind, Polarity
+from kgsvc.domain.ontology import ANY, UNKNOWN
 from kgsvc.domain.plan import relation_of
 from kgsvc.domain.questions import NewName
 from kgsvc.domain.resolution_types import (
@@ -57,6 +60,7 @@ class _Told:
     targets: frozenset[str]
     words: frozenset[str]
     slot: str  # "" where an end is undecided
+    types: frozenset[str]  # of the target
     asserted: bool = False
     valid_ms: int | None = None
     invalid_ms: int | None = None
@@ -65,6 +69,15 @@ class _Told:
     def number(self) -> str:
         """Equal for what is offered once."""
         return repr(self.ref)
+
+
+@dataclass(frozen=True, slots=True)
+class _Same:
+    """What a new name is said to mean, with what it goes by."""
+
+    meant: Meant
+    names: tuple[str, ...]
+    types: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -131,14 +144,15 @@ class Inquiry:
 
     def _facts(self, items: Sequence[BatchItem], known: list[KnownFact]) -> Iterator[FactQuestion]:
         """Questions about facts, those that they are compared with appended to `known`."""
-        before = [_stored(fact) for fact in self.candidates.facts]
+        before = [_stored(fact, self.candidates.labels) for fact in self.candidates.facts]
         numbers: dict[str, int] = {}
         for item in items:
             named = {node.ref: node.name for node in item.extraction.nodes}
+            typed = {node.ref: node.type for node in item.extraction.nodes}
             for index, edge in enumerate(item.extraction.edges):
                 place = (item.episode.uuid, index)
                 source, target = named[edge.source_ref], named[edge.target_ref]
-                said = self._said(edge, source, target)
+                said = self._said(edge, source, target, typed[edge.target_ref])
                 if place not in self.known.facts:
                     repeated, contradicted = self._compared(place, said, before)
                     for told in (*repeated, *contradicted):
@@ -170,7 +184,7 @@ class Inquiry:
         ref = decision.duplicate if decision and decision.duplicate else own
         return _Told(
             ref, said.text, said.relation, said.kind, said.polarity, said.sources, said.targets, said.words,
-            said.slot, said.asserted, said.valid_ms, said.invalid_ms,
+            said.slot, said.types, said.asserted, said.valid_ms, said.invalid_ms,
         )  # fmt: skip
 
     def _compared(
@@ -186,21 +200,26 @@ class Inquiry:
             elif isinstance(exact.ref, ToldFact):
                 self._echoes[place] = exact.ref
             return [], []
-        untrue = [
+        open_to_doubt = [
             told
             for told in before
             if told.sources & said.sources
             and told.kind is not FactKind.EVENT
             and not told.asserted
             and (told.slot != said.slot or not said.slot or told in between)  # else its slot's rules decide
-            and (told in between or told.relation == said.relation or _similar(told, said))
         ]
+        untrue = [
+            told
+            for told in open_to_doubt
+            if told in between or told.relation == said.relation or _similar(told, said)
+        ]
+        untrue += [told for told in open_to_doubt if told not in untrue and _takes_its_place(said, told)]
         if said.polarity is not Polarity.ASSERTS:  # an end may go by another relation than what it ends
             asserted = [told for told in untrue if told in between and told.polarity is Polarity.ASSERTS]
             untrue = [told for told in asserted if told.slot != said.slot or not said.slot]
         return alike[:OFFERED], untrue[:OFFERED]
 
-    def _said(self, edge: ExtractedEdge, source: str, target: str) -> _Told:
+    def _said(self, edge: ExtractedEdge, source: str, target: str, target_type: str) -> _Told:
         sources, targets = self._meanings(source), self._meanings(target)
         decided = len(sources) == len(targets) == 1
         return _Told(
@@ -213,9 +232,15 @@ class Inquiry:
             targets,
             _words(edge.fact, source, target),
             slot_of(edge.kind, min(sources), edge.name, min(targets), edge.qualifiers) if decided else "",
+            _specific([target_type, *self._labels(target)]),
             valid_ms=edge.valid_ms,
             invalid_ms=edge.invalid_ms,
         )
+
+    def _labels(self, name: str) -> Sequence[str]:
+        """The types of a known entity of this name."""
+        entity = self.view.by_key.get(name_key(name))
+        return entity.labels if entity else ()
 
     def _meanings(self, name: str) -> frozenset[str]:
         key = name_key(name)
@@ -255,22 +280,32 @@ class Inquiry:
 
     def _name(self, n: int, new: NewName, answers: Resolutions) -> NameDecision:
         answer = answers.nodes[n]
-        if answer.entity is not None:
-            entity = self.candidates.entities[self._entities[answer.entity]]
-            others = [entity.name, *self.candidates.names.get(entity.uuid, ())]
-            if numerals_differ(new.name, others):
-                return NameDecision(new.name)
-            full = questions.full_name(new.name, answer.full_name, others)
-            return NameDecision(entity.name, entity.uuid, full)
-        if answer.node is not None:
-            peer = self._asked[answer.node].name
-            if numerals_differ(new.name, [peer]):
-                return NameDecision(new.name)
-            return NameDecision(peer, None, questions.full_name(new.name, answer.full_name, [peer]))
-        return NameDecision(new.name, None, questions.full_name(new.name, answer.full_name, ()))
+        known = [n for n in (answer.entity, *answer.also_known) if n is not None]
+        peers = [n for n in (answer.node, *answer.also_new) if n is not None]
+        same = [*map(self._as_known, known), *map(self._as_peer, peers)]
+        if not same or numerals_differ(new.name, same[0].names):
+            own = "" if same else questions.full_name(new.name, answer.full_name, ())
+            return NameDecision(new.name, None, own)
+        first, *others = same
+        also = [
+            each
+            for each in others
+            if not numerals_differ(new.name, each.names) and not types_differ(first.types, each.types)
+        ]
+        full = questions.full_name(new.name, answer.full_name, first.names)
+        return NameDecision(first.meant.name, first.meant.uuid, full, tuple(each.meant for each in also))
+
+    def _as_known(self, idx: int) -> _Same:
+        entity = self.candidates.entities[self._entities[idx]]
+        names = (entity.name, *self.candidates.names.get(entity.uuid, ()))
+        return _Same(Meant(entity.name, entity.uuid), names, entity.labels)
+
+    def _as_peer(self, n: int) -> _Same:
+        peer = self._asked[n]
+        return _Same(Meant(peer.name), (peer.name,), (peer.node.type,))
 
 
-def _stored(fact: Fact) -> _Told:
+def _stored(fact: Fact, labels: Mapping[str, Sequence[str]]) -> _Told:
     return _Told(
         StoredFact(fact.uuid, fact.slot),
         fact.fact,
@@ -281,6 +316,7 @@ def _stored(fact: Fact) -> _Told:
         frozenset({fact.target_uuid}),
         _words(fact.fact, fact.source_name, fact.target_name),
         fact.slot,
+        _specific(labels.get(fact.target_uuid, ())),
         fact.asserted,
         fact.valid_ms,
         fact.invalid_ms,
@@ -298,6 +334,22 @@ def _words(text: str, *names: str) -> frozenset[str]:
 
 def _similar(one: _Told, other: _Told) -> bool:
     return len(one.words & other.words) >= max(1.0, OVERLAP * min(len(one.words), len(other.words)))
+
+
+def _takes_its_place(new: _Told, old: _Told) -> bool:
+    """Whether one of the two has room for one target only and their targets are things of a kind: a new
+    employer under whatever relation may be instead of the old one."""
+    kinds = {new.kind, old.kind}
+    return (
+        FactKind.FUNCTIONAL in kinds
+        and FactKind.EVENT not in kinds
+        and old.polarity is Polarity.ASSERTS
+        and bool(new.types & old.types)
+    )
+
+
+def _specific(types: Iterable[str]) -> frozenset[str]:
+    return frozenset(types) - {ANY, UNKNOWN}
 
 
 def _same_ends(one: _Told, other: _Told) -> bool:

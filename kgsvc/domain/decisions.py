@@ -16,12 +16,29 @@ Place = tuple[str, int]  # an edge of a batch: episode uuid, index among the ext
 
 
 @dataclass(frozen=True, slots=True)
+class Meant:
+    """The entity `uuid`, or whatever bears `name`."""
+
+    name: str
+    uuid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class NameDecision:
-    """What a name stands for: the entity `uuid`, or whatever bears `name`; its own name: something new."""
+    """What a name stands for: the entity `uuid`, or whatever bears `name`; its own name: something new.
+
+    `also` is what turned out to be the same thing too.
+    """
 
     name: str
     uuid: str | None = None
     full_name: str = ""  # the fullest name that was found for it
+    also: tuple[Meant, ...] = ()
+
+    @property
+    def meant(self) -> tuple[Meant, ...]:
+        """All that it stands for."""
+        return (Meant(self.name, self.uuid), *self.also)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +83,22 @@ class Decisions:
     @property
     def uuids(self) -> set[str]:
         """Entities to read before use."""
-        return {decision.uuid for decision in self.names.values() if decision.uuid}
+        return {each.uuid for decision in self.names.values() for each in decision.meant if each.uuid}
 
     @property
     def keys(self) -> set[str]:
         """Name keys to read before use."""
-        names = {name for d in self.names.values() for name in (d.name, d.full_name)}
+        names = {decision.full_name for decision in self.names.values()}
+        names |= {each.name for decision in self.names.values() for each in decision.meant}
         for ref in self._refs():
             if isinstance(ref, ToldFact):
                 names |= {ref.source, ref.target}
         return {key for name in names if (key := name_key(name))}
+
+    @property
+    def stored(self) -> set[str]:
+        """Stored facts that decisions are about."""
+        return {ref.uuid for ref in self._refs() if isinstance(ref, StoredFact)}
 
     @property
     def slots(self) -> set[str]:

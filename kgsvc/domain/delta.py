@@ -65,7 +65,10 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class MergeRecord:
-    """One entity went into another; `data` is what is needed to take that back (domain.merging)."""
+    """One entity went into another; `data` is what is needed to take that back (domain.merging).
+
+    `by_episode` told them to be one; empty: a caller did.
+    """
 
     merge_id: str
     group_id: str
@@ -73,6 +76,7 @@ class MergeRecord:
     kept_uuid: str
     created_ms: int
     data: str
+    by_episode: str = ""
 
 
 @dataclass(frozen=True, slots=True)

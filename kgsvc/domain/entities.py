@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from kgsvc.domain.decisions import NameDecision
+from kgsvc.domain.decisions import Meant, NameDecision
 from kgsvc.domain.delta import NameView
 from kgsvc.domain.errors import StepError
 from kgsvc.domain.extraction import ExtractedNode, Extraction
@@ -19,6 +19,7 @@ _SALTS = 2  # a caller may have given a uuid that a name would get
 _DEFAULT_LABELS = frozenset({"Entity", "UNKNOWN"})
 
 
+Home = Entity | str  # the entity that a name means, or the name key of the new one that it means
 _Told = tuple[str, Episode, ExtractedNode]  # with the stamp of its episode
 
 
@@ -63,14 +64,14 @@ def resolve(
 ) -> Resolved:
     """Match every node by name, or as `decided` by name key; make the missing entities; merge summaries and
     attributes. A decided name becomes an alias; the fullest name decided for an entity becomes its own,
-    unless a caller named it.
+    unless a caller named it. New names that a decision leads together become one entity.
 
     Of several statements the one with the latest (reference time, episode uuid) sets summary and each
     attribute; the earliest sets the display name: arrival order does not matter. Raises StepError when a
     caller has taken every uuid that a new name could get.
     """
-    nodes = _nodes(items)
-    homes = {key: _home(key, view, decided, frozenset()) for key in sorted(nodes)}
+    nodes = told_in(items)
+    homes = homes_of(nodes, view, decided)
     by_key: dict[str, Entity] = {}
     new_names: dict[str, str] = {}
     merged: dict[str, Entity] = {}
@@ -85,7 +86,7 @@ def resolve(
         if key not in view.by_key:
             new_names[key] = found.uuid
         entity = merged.get(found.uuid, found)
-        for stamp, _, node in nodes[key]:
+        for stamp, _, node in nodes.get(key, ()):
             entity = _merge(entity, node, stamp, key)
         merged[found.uuid] = entity
         by_key[key] = entity
@@ -100,8 +101,8 @@ def resolve(
     return Resolved(by_key, changed, new_names)
 
 
-def _nodes(items: Sequence[BatchItem]) -> dict[str, list[_Told]]:
-    """Who said what of each name, earliest first."""
+def told_in(items: Sequence[BatchItem]) -> dict[str, list[_Told]]:
+    """Who said what of each name, by name key, earliest first."""
     nodes: dict[str, list[_Told]] = {}
     for item in items:
         for node in item.extraction.nodes:
@@ -112,10 +113,40 @@ def _nodes(items: Sequence[BatchItem]) -> dict[str, list[_Told]]:
     return nodes
 
 
-def _home(
-    key: str, view: NameView, decided: Mapping[str, NameDecision], passed: frozenset[str]
-) -> Entity | str:
-    """The entity that a name means, or the name key of the new one that it means."""
+def homes_of(
+    nodes: Mapping[str, list[_Told]], view: NameView, decided: Mapping[str, NameDecision]
+) -> dict[str, Home]:
+    """What each name means, also those new ones that others were led together with. Names of two known
+    entities stay apart: those are for a merge to join (domain.bridging)."""
+    homes: dict[str, Home] = {key: _home(key, view, decided, frozenset()) for key in sorted(nodes)}
+    for key in sorted(nodes):
+        for also in decided[key].also if key in decided else ():
+            one, other = homes[key], home_of(also, view, decided)
+            other = homes.get(other, other) if isinstance(other, str) else other
+            if isinstance(other, Entity) and isinstance(one, Entity):
+                continue
+            first, then = sorted((one, other), key=lambda home: _age(home, nodes))
+            if isinstance(then, str) and then != first:
+                homes |= {each: first for each, home in homes.items() if home == then} | {then: first}
+    return homes
+
+
+def home_of(meant: Meant, view: NameView, decided: Mapping[str, NameDecision]) -> Home:
+    """The home of what a decision names."""
+    if meant.uuid is not None and meant.uuid in view.by_uuid:
+        return view.by_uuid[meant.uuid]
+    return _home(name_key(meant.name), view, decided, frozenset())
+
+
+def _age(home: Home, nodes: Mapping[str, list[_Told]]) -> tuple[bool, bool, str, str]:
+    """Sorts what is known first, then what is told first."""
+    if isinstance(home, Entity):
+        return (False, False, "", home.uuid)
+    told = nodes.get(home)
+    return (True, told is None, told[0][0] if told else "", home)
+
+
+def _home(key: str, view: NameView, decided: Mapping[str, NameDecision], passed: frozenset[str]) -> Home:
     found, decision = view.by_key.get(key), decided.get(key)
     if found is not None or decision is None:
         return key if found is None else found
@@ -127,16 +158,17 @@ def _home(
     return key if other in ("", key) else _home(other, view, decided, passed | {key})
 
 
-def _told_of(home: str, homes: Mapping[str, Entity | str], nodes: Mapping[str, list[_Told]]) -> _Told:
+def _told_of(home: str, homes: Mapping[str, Home], nodes: Mapping[str, list[_Told]]) -> _Told:
     """The statement that a new entity begins with: the earliest under its own name, if any."""
-    entries = nodes.get(home) or [e for key, at in homes.items() if at == home for e in nodes[key]]
+    entries = nodes.get(home) or [e for key, at in homes.items() if at == home for e in nodes.get(key, ())]
     return min(entries, key=lambda entry: (entry[0], entry[2].name, entry[2].ref))
 
 
 def _name_of(home: str, nodes: Mapping[str, list[_Told]], decided: Mapping[str, NameDecision]) -> str:
     if home in nodes:
         return nodes[home][0][2].name.strip()
-    return min(d.name.strip() for d in decided.values() if name_key(d.name) == home)
+    named = (each.name.strip() for decision in decided.values() for each in decision.meant)
+    return min(name for name in named if name_key(name) == home)
 
 
 def _name_fully(

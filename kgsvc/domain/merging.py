@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from kgsvc.domain.delta import SlotView
-from kgsvc.domain.identity import fact_key, slot_of
+from kgsvc.domain.identity import fact_key, name_key, slot_of
 from kgsvc.domain.model import Closure, Entity, Evidence, Fact, SummaryPart
 from kgsvc.domain.plan import MERGED, refold, relation_of
 
@@ -115,6 +115,7 @@ def record_of(
     }
     return {
         "entity": asdict(gone),
+        "kept_name": kept.name,
         "names": list(hanging.names),
         "episodes": list(hanging.episodes),
         "mentions": sorted(mentions),
@@ -212,10 +213,18 @@ def unmerged_entity(kept: Entity, gone: Entity, record: Mapping[str, Any]) -> En
     labels = tuple(label for label in kept.labels if label not in record["labels"])
     return replace(
         kept,
+        name=own_name(kept, record),
         attributes={name: value for name, value in kept.attributes.items() if name not in mine},
         stamps={part: stamp for part, stamp in kept.stamps.items() if part.removeprefix("a.") not in mine},
         labels=labels or ("Entity",),
     )
+
+
+def own_name(kept: Entity, record: Mapping[str, Any]) -> str:
+    """What the entity that stayed is called without the other: as before the merge, if no caller but the
+    merge gave it a name of the other since."""
+    borrowed = name_key(kept.name) in record["names"] and bool(kept.stamps.get("name"))
+    return str(record.get("kept_name", kept.name)) if borrowed else kept.name
 
 
 def slots_of(facts: Iterable[Fact]) -> set[str]:

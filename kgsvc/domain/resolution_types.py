@@ -99,11 +99,17 @@ def _once(known: tuple[KnownEntity, ...] | tuple[KnownFact, ...]) -> set[int]:
 
 @dataclass(frozen=True, slots=True)
 class NodeResolution:
-    """What a name turned out to be: a known entity, another question's node, or (both None) something new."""
+    """What a name turned out to be: a known entity, another question's node, or (both None) something new.
+
+    The rest of its candidates and peers that are the same thing too: the name shows that what was taken for
+    several is one.
+    """
 
     entity: int | None = None
     node: int | None = None
     full_name: str | None = None  # the fullest name that the context supports
+    also_known: tuple[int, ...] = ()
+    also_new: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

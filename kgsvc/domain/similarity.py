@@ -82,6 +82,16 @@ def numerals_differ(name: str, others: Collection[str]) -> bool:
     return bool(mine) and bool(theirs) and all(figures and figures != mine for figures in theirs)
 
 
+def figures_differ(names: Collection[str], others: Collection[str]) -> bool:
+    """Whether some of the names have figures and some of the others have, but none the same."""
+    mine, theirs = _figures(names), _figures(others)
+    return bool(mine and theirs) and mine.isdisjoint(theirs)
+
+
+def _figures(names: Collection[str]) -> set[tuple[str, ...]]:
+    return {tuple(sorted(_DIGITS.findall(folded(name)))) for name in names} - {()}
+
+
 def similar(one: str, other: str) -> bool:
     """Whether two names are spellings of one another. Symmetric."""
     first, second = folded(one), folded(other)

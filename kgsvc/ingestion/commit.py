@@ -15,9 +15,12 @@ from kgsvc.domain.entities import BatchItem, Resolved, candidate_uuids, keys_of,
 from kgsvc.domain.errors import LeaseLost, Overloaded, RevisionChanged
 from kgsvc.domain.identity import name_key
 from kgsvc.domain.items import ItemState, Lease, QueuedItem, Transition
+from kgsvc.domain.limits import Limits
 from kgsvc.domain.plan import plan, statements_of
 from kgsvc.domain.settling import settle, slots_of
+from kgsvc.ingestion.bridging import Bridging
 from kgsvc.ingestion.embedding import CachingEmbedder
+from kgsvc.ingestion.joining import Joining
 from kgsvc.ingestion.resolving import Found, Resolving
 from kgsvc.ingestion.stages import Stage, encode
 from kgsvc.ingestion.summarising import SummaryStore, summarised
@@ -26,6 +29,7 @@ from kgsvc.stores.protocol import QueueStore, ResolutionStore
 
 _TRIES = 20  # plans of one batch that a caller's own writes may overtake
 _RETRY_AFTER_MS = 500
+_LIMITS = Limits()
 _INLINE = 200  # nodes, edges and known statements; planning more than this is done off the event loop
 T = TypeVar("T")
 
@@ -42,8 +46,9 @@ class Work:
 class _Batch:
     """What is committed together, and what was decided about it."""
 
-    def __init__(self, works: Sequence[Work]) -> None:
+    def __init__(self, works: Sequence[Work], bridging: Bridging) -> None:
         self.works = works
+        self.bridging = bridging
         self.items = [BatchItem(w.item.episode, w.stage.extraction, w.item.accepted_ms) for w in works]
         self.vectors = {text: v for work in works for text, v in (work.stage.vectors or {}).items()}
         self.decisions = Decisions(
@@ -67,8 +72,10 @@ class Committer:
         embedder: CachingEmbedder | None,
         clock: Clock,
         resolver: Resolver | None = None,
+        limits: Limits = _LIMITS,
     ) -> None:
         self._store = store
+        self._joining = Joining(store, embedder, limits)
         self._embedder = embedder
         self._clock = clock
         self._resolving = Resolving(store, resolver, embedder)
@@ -76,10 +83,10 @@ class Committer:
     async def commit(self, lease: Lease, works: Sequence[Work]) -> None:
         """All of `works` or nothing. Raises StepError, StaleItems, LeaseLost, Overloaded (the group changes
         without a pause), StoreUnavailable."""
-        batch = _Batch(works)
+        batch = _Batch(works, Bridging(self._store, self._joining, self._clock))
         for _ in range(_TRIES):
-            delta, guard = await self._plan(lease, batch)
             try:
+                delta, guard = await self._plan(lease, batch)
                 await self._store.apply(delta, guard)
             except RevisionChanged:
                 continue
@@ -132,6 +139,8 @@ class Committer:
         group_id, now_ms, items = lease.group_id, self._clock.now_ms(), batch.items
         names = await self._decide(lease, batch, await self._read(lease, batch))
         decisions = batch.decisions
+        while await batch.bridging.merged_one(lease, items, names, decisions.names):
+            names = await self._read(lease, batch)
         system_ms = max(now_ms, names.head.last_ms + 1)
         said = sum(len(item.extraction.nodes) + len(item.extraction.edges) for item in items)
 
@@ -141,7 +150,7 @@ class Committer:
 
         resolved, statements = await _computed(said, understand)
         slots = slots_of(items, statements, decisions, resolved)
-        view = await self._store.slots(group_id, slots) if slots else SlotView()
+        view = await self._slots(group_id, slots, decisions)
         known = sum(len(fact.evidence) for fact in view.facts)
 
         def planned() -> GraphDelta:
@@ -160,6 +169,13 @@ class Committer:
         present = {entity.uuid: entity for entity in resolved.by_key.values()}
         delta = await summarised(self._store, delta, present)
         return delta, Guard(names.head.rev, lease.epoch, lease.token)
+
+    async def _slots(self, group_id: str, slots: set[str], decisions: Decisions) -> SlotView:
+        """What the batch touches; facts that a merge has moved since they were decided about included."""
+        view = await self._store.slots(group_id, slots) if slots else SlotView()
+        missing = decisions.stored.difference(fact.uuid for fact in view.facts)
+        moved = {fact.slot for fact in await self._store.facts(group_id, missing)} if missing else set()
+        return await self._store.slots(group_id, slots | moved) if moved else view
 
     async def _vectors(
         self, delta: GraphDelta, names: NameView, view: SlotView, known: Mapping[str, bytes]

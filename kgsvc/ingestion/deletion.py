@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 from kgsvc.domain.cascade import removable, without_episode, without_words
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.delta import FactTombstone, GraphDelta, GroupHead, Guard, SlotView
+from kgsvc.domain.errors import Conflict, NotFound
 from kgsvc.domain.model import Fact
 from kgsvc.domain.plan import text_digest
 from kgsvc.ingestion.contention import Contention
 from kgsvc.ingestion.lookup import the_one
+from kgsvc.ingestion.merging import Merging
 from kgsvc.ingestion.summarising import summarised
 from kgsvc.stores.protocol import AdminStore, ReadStore
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +32,9 @@ class Cascaded:
 class Deletions:
     """Deletes facts and episodes on a caller's behalf, under the group's lock."""
 
-    def __init__(self, store: ReadStore, clock: Clock, contention: Contention) -> None:
+    def __init__(self, store: ReadStore, merging: Merging, clock: Clock, contention: Contention) -> None:
         self._store = store
+        self._merging = merging
         self._clock = clock
         self._contention = contention
 
@@ -64,13 +70,24 @@ class Deletions:
 
     async def cascade(self, uuid: str, group_id: str | None) -> Cascaded | None:
         """Delete an episode with everything that only it supports, and bring back what it alone had ended;
-        None when it was not there. Raises as `episode`."""
+        None when it was not there. Entities that it showed to be one are two again, where a merge can still
+        be taken back. Raises as `episode`, and EmbedderUnavailable."""
+        found = the_one(await self._store.episode(uuid, group_id), "an episode")
+        if found is not None:
+            await self._part(found.group_id, uuid)
 
         async def attempt() -> Cascaded | None:
             found = the_one(await self._store.episode(uuid, group_id), "an episode")
             return None if found is None else await self._cascade(found.group_id, uuid)
 
         return await self._contention.settle(attempt)
+
+    async def _part(self, group_id: str, uuid: str) -> None:
+        for record in await self._store.merges_by(group_id, uuid):
+            try:
+                await self._merging.undo(group_id, record.merge_id)
+            except (Conflict, NotFound) as error:
+                log.info("a merge stays", extra={"group_id": group_id, "item": uuid, "reason": str(error)})
 
     async def _cascade(self, group_id: str, uuid: str) -> Cascaded:
         head, system_ms = await self._head(group_id)

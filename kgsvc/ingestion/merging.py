@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,6 @@ from kgsvc.domain.errors import (
     Conflict,
     EmbedderUnavailable,
     InvalidArgument,
-    LimitExceeded,
     NotFound,
     StepError,
     Violation,
@@ -22,22 +21,19 @@ from kgsvc.domain.errors import (
 from kgsvc.domain.identity import digest, mint, name_key
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.merging import (
-    Hanging,
     entity_in,
     folded_apart,
-    merged_entity,
-    merged_facts,
-    moved,
-    record_of,
+    own_name,
     slots_of,
     teachers_of,
     unmerged_entity,
     unmerged_facts,
 )
-from kgsvc.domain.model import Entity, Mention
+from kgsvc.domain.model import Entity
 from kgsvc.domain.summary import OF_EPISODE
 from kgsvc.ingestion.contention import Contention
 from kgsvc.ingestion.embedding import CachingEmbedder
+from kgsvc.ingestion.joining import Joining, mentions_of
 from kgsvc.ingestion.summarising import summarised
 from kgsvc.stores.protocol import ReadStore
 
@@ -65,7 +61,8 @@ class Merging:
         contention: Contention,
     ) -> None:
         self._store = store
-        self._embedder = embedder
+        self._joining = Joining(store, embedder, limits)
+        self._space = embedder.space if embedder else ""
         self._limits = limits
         self._clock = clock
         self._contention = contention
@@ -95,45 +92,15 @@ class Merging:
         kept, gone = view.by_uuid.get(keep), view.by_uuid.get(gone_uuid)
         if kept is None or gone is None:
             return await self._merged_before(view, keep, gone_uuid, merge_id if key else None)
-        hanging = await self._hanging(gone)
-        arriving = [moved(fact, gone.uuid, kept) for fact in hanging.facts]
-        around = await self._store.slots(group_id, slots_of(arriving) | slots_of(hanging.facts))
-        after = merged_facts(kept, hanging, gone.uuid, around, system_ms)
-        before = {fact.uuid: fact for fact in (*around.facts, *hanging.facts)}
-        named = await self._store.entity_mentions(
-            group_id, kept.uuid, len(hanging.episodes) + 1, hanging.episodes
-        )
-        fresh = set(hanging.episodes).difference(named)
-        data = json.dumps(record_of(kept, gone, hanging, before, after, fresh), ensure_ascii=False)
-        made = {uuid: fact.fact for uuid, fact in after.items() if uuid not in before}
-        delta = GraphDelta(
-            group_id=group_id,
-            system_ms=system_ms,
-            entities=(replace(merged_entity(kept, gone), updated_ms=system_ms),),
-            names=dict.fromkeys(hanging.names, kept.uuid),
-            facts=tuple(after.values()),
-            mentions=_mentions(group_id, fresh, kept.uuid, system_ms),
-            merges=(MergeRecord(merge_id, group_id, gone.uuid, kept.uuid, system_ms, data),),
-            remove_entities=(gone.uuid,),
-            vectors=await self._vectors(made),
-            space=self._embedder.space if self._embedder else "",
-            claim=None if key is None else self._claim(keep, gone_uuid, key, now_ms),
-        )
-        delta = await summarised(self._store, delta, {})
+        try:
+            joined = await self._joining.joined(kept, gone, merge_id, system_ms)
+        except StepError as error:
+            raise _unembedded() from error
+        claim = None if key is None else self._claim(keep, gone_uuid, key, now_ms)
+        delta = replace(joined.delta, claim=claim)
         await self._store.apply(delta, Guard(view.head.rev, view.head.epoch))
         (stays,) = (entity for entity in delta.entities if entity.uuid == kept.uuid)
-        return Merged(stays, merge_id, len(hanging.facts))
-
-    async def _hanging(self, gone: Entity) -> Hanging:
-        bound = self._limits.merge_bound
-        place = (gone.group_id, gone.uuid, bound + 1)
-        facts = await self._store.entity_facts(*place)
-        episodes = await self._store.entity_mentions(*place)
-        names = await self._store.entity_names(*place)
-        if len(facts) + len(episodes) > bound or len(names) > bound:
-            says = f"more than {bound} facts and mentions hang on it; merge the other way round"
-            raise LimitExceeded(says, [Violation("merge_uuid", says)])
-        return Hanging(tuple(facts), tuple(names), tuple(episodes))
+        return Merged(stays, merge_id, joined.facts_moved)
 
     async def _merged_before(self, view: NameView, keep: str, gone: str, merge_id: str | None) -> Merged:
         """The first outcome of a key; NotFound for any other."""
@@ -153,7 +120,7 @@ class Merging:
         data: dict[str, Any] = json.loads(record.data)
         view = await self._store.names(group_id, data["names"], [record.kept_uuid, record.merged_uuid])
         system_ms = max(self._clock.now_ms(), view.head.last_ms + 1)
-        kept = _still_kept(view, record, data["names"])
+        kept = _still_kept(view, record, data)
         gone = await self._returning(entity_in(data), system_ms)
         involved = data["ends"].keys() | data["changed"].keys() | data["made"].keys()
         facts = await self._store.facts(group_id, involved)
@@ -169,23 +136,30 @@ class Merging:
             summary_parts=tuple(part for part in kept.summary_parts if part.key not in data["ends"]),
             updated_ms=system_ms,
         )
+        renamed = {left.uuid: left.name} if left.name != kept.name else {}
         delta = GraphDelta(
             group_id=group_id,
             system_ms=system_ms,
             entities=(left, gone),
             names=dict.fromkeys(data["names"], gone.uuid),
             facts=tuple(after.values()),
-            mentions=_mentions(group_id, data["episodes"], gone.uuid, system_ms),
+            mentions=mentions_of(group_id, data["episodes"], gone.uuid, system_ms),
             remove_mentions=tuple((episode, kept.uuid) for episode in data["mentions"]),
             remove_facts=tuple(FactTombstone(fact.uuid, fact.slot, "", system_ms) for fact in removed),
             remove_merges=(merge_id,),
-            vectors=await self._vectors({**texts, gone.uuid: gone.name}),
-            space=self._embedder.space if self._embedder else "",
+            vectors=await self._vectors(group_id, {**texts, gone.uuid: gone.name, **renamed}),
+            space=self._space,
         )
         delta = await summarised(self._store, delta, {}, removed)
         await self._store.apply(delta, Guard(view.head.rev, view.head.epoch))
         (returned,) = (entity for entity in delta.entities if entity.uuid == gone.uuid)
         return Merged(returned, merge_id, sum(uuid in back for uuid in data["ends"]))
+
+    async def _vectors(self, group_id: str, texts: dict[str, str]) -> dict[str, bytes]:
+        try:
+            return await self._joining.vectors(group_id, texts)
+        except StepError as error:
+            raise _unembedded() from error
 
     async def _returning(self, gone: Entity, system_ms: int) -> Entity:
         """The entity as it went, without the words of episodes that were deleted since."""
@@ -194,20 +168,11 @@ class Merging:
             gone = without_words(gone, episode, system_ms)
         return replace(gone, updated_ms=system_ms)
 
-    async def _vectors(self, texts: dict[str, str]) -> dict[str, bytes]:
-        if self._embedder is None or not texts:
-            return {}
-        try:
-            vectors = await self._embedder.vectors(set(texts.values()))
-        except StepError as error:
-            raise EmbedderUnavailable("a name could not be embedded; nothing was written") from error
-        return {uuid: vectors[text] for uuid, text in texts.items()}
-
     def _claim(self, keep: str, gone: str, key: str, now_ms: int) -> Claim:
         return Claim(MERGE, key, digest(keep, gone), now_ms, self._limits.dedup_window_ms)
 
 
-def _still_kept(view: NameView, record: MergeRecord, names: Iterable[str]) -> Entity:
+def _still_kept(view: NameView, record: MergeRecord, data: Mapping[str, Any]) -> Entity:
     """The entity that stayed. Conflict when the merge cannot be taken back any more."""
     kept = view.by_uuid.get(record.kept_uuid)
     says = None
@@ -215,18 +180,14 @@ def _still_kept(view: NameView, record: MergeRecord, names: Iterable[str]) -> En
         says = "the entity that stayed is gone or was merged itself"
     elif record.merged_uuid in view.by_uuid:
         says = "the uuid of the entity that went was given away since"
-    elif name_key(kept.name) in set(names) or any(owner.uuid != kept.uuid for owner in view.by_key.values()):
+    elif name_key(own_name(kept, data)) in set(data["names"]) or any(
+        owner.uuid != kept.uuid for owner in view.by_key.values()
+    ):
         says = "a name of the entity that went was given away since"
     if kept is None or says is not None:
         raise Conflict(str(says), [Violation("merge_id", str(says))])
     return kept
 
 
-def _mentions(
-    group_id: str, episodes: Iterable[str], entity_uuid: str, system_ms: int
-) -> tuple[Mention, ...]:
-    def mention(episode: str) -> Mention:
-        made = mint("mention", group_id, f"{episode}/{entity_uuid}")
-        return Mention(made, group_id, episode, entity_uuid, system_ms)
-
-    return tuple(map(mention, sorted(episodes)))
+def _unembedded() -> EmbedderUnavailable:
+    return EmbedderUnavailable("a name could not be embedded; nothing was written")

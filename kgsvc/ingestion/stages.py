@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from kgsvc.domain.decisions import FactDecision, KnownRef, NameDecision, StoredFact, ToldFact
+from kgsvc.domain.decisions import FactDecision, KnownRef, Meant, NameDecision, StoredFact, ToldFact
 from kgsvc.domain.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model import FactKind, Polarity
 
@@ -52,9 +52,14 @@ def decode(stored: bytes | None) -> Stage | None:
         _extraction(document["extraction"]),
         None if vectors is None else {t: base64.b64decode(v) for t, v in vectors.items()},
         document["space"],
-        {key: NameDecision(**decision) for key, decision in document.get("names", {}).items()},
+        {key: _name_decision(decision) for key, decision in document.get("names", {}).items()},
         {int(index): _fact_decision(decision) for index, decision in document.get("facts", {}).items()},
     )
+
+
+def _name_decision(document: dict[str, Any]) -> NameDecision:
+    also = tuple(Meant(**each) for each in document.get("also", ()))
+    return NameDecision(**{**document, "also": also})
 
 
 def _fact_decision(document: dict[str, Any]) -> FactDecision:

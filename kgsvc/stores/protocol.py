@@ -320,6 +320,9 @@ class HistoryStore(Protocol):
         """The latest merges by which entities with this uuid went: in the group, or (None) of two groups at
         most, the first by group_id."""
 
+    async def merges_by(self, group_id: str, episode_uuid: str) -> list[MergeRecord]:
+        """The merges that an episode told and that were not taken back, the latest first."""
+
     async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
         """By its list of facts, those among them that were removed too, and the closures that name it."""
 

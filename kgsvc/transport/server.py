@@ -114,6 +114,7 @@ def _handlers(deps: Deps, coalescer: AcceptCoalescer, stopping: asyncio.Event) -
     """A handler for each method of the contract."""
     store, limits, clock, activity = deps.store, deps.limits, deps.clock, deps.activity
     contention = Contention(deps.rng)
+    merging = Merging(store, deps.embedder, limits, clock, contention)
     intake = Intake(coalescer, limits, clock, deps.new_id)
     accepting = Accepting(intake, EntityNodes(store, limits, clock, contention), activity, deps.metrics)
     families = (
@@ -122,13 +123,9 @@ def _handlers(deps: Deps, coalescer: AcceptCoalescer, stopping: asyncio.Event) -
         Retrieving(store, deps.search, deps.memory, deps.metrics, clock, limits),
         Searching(deps.graph, deps.metrics, clock),
         Exploring(store, clock, limits),
-        Correcting(
-            store,
-            Corrections(store, deps.embedder, limits, clock, contention),
-            Merging(store, deps.embedder, limits, clock, contention),
-        ),
+        Correcting(store, Corrections(store, deps.embedder, limits, clock, contention), merging),
         Clustering(Communities(store, limits, clock, deps.new_id), activity),
-        Administering(store, Deletions(store, clock, contention), activity, clock, deps.info),
+        Administering(store, Deletions(store, merging, clock, contention), activity, clock, deps.info),
         OntologyOperations(store, deps.ontology),
     )
     streaming = Streaming(intake, accepting, deps.metrics, limits, deps.new_id, stopping)

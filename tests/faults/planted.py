@@ -134,6 +134,8 @@ class Knowing:
             nodes[question["id"]] = {
                 "same_as_known": same[0] if same else None,
                 "same_as_new": peer[0] if peer and not same else None,
+                "also_known": same[1:],
+                "also_new": peer if same else peer[1:],
                 "full_name": who,
             }
         told = {fact["idx"]: self._meant[fact["fact"]] for fact in asked.get("known_facts", [])}

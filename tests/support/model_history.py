@@ -78,6 +78,10 @@ class ModelHistory(ModelQueue):
                 found += sorted(records, key=lambda record: record.created_ms)[-1:]
         return found[:2]
 
+    async def merges_by(self, group_id: str, episode_uuid: str) -> list[MergeRecord]:
+        found = [m for m in self._peek(group_id).merges.values() if m.by_episode == episode_uuid != ""]
+        return sorted(sorted(found, key=lambda m: m.merge_id), key=lambda m: m.created_ms, reverse=True)
+
     async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
         group = self._peek(group_id)
         told = set(group.episode_edges.get(episode_uuid, ()))

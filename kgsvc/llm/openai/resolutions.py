@@ -5,7 +5,7 @@ Nothing is guessed: a missing, doubled or unknown id, or a number that was not o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from kgsvc.domain.limits import Limits
@@ -25,6 +25,7 @@ from kgsvc.llm.protocol import Trouble
 _NUMBER = {"type": "integer"}
 _NUMBER_OR_NULL = {"type": ["integer", "null"]}
 _PROBLEMS = 12
+_NODE_FIELDS = frozenset({"id", "same_as_known", "same_as_new", "also_known", "also_new", "full_name"})
 
 SCHEMA = structure(
     nodes=arrays(
@@ -32,6 +33,8 @@ SCHEMA = structure(
             id=_NUMBER,
             same_as_known=_NUMBER_OR_NULL,
             same_as_new=_NUMBER_OR_NULL,
+            also_known=arrays(_NUMBER),
+            also_new=arrays(_NUMBER),
             full_name={"type": ["string", "null"]},
         )
     ),
@@ -91,28 +94,38 @@ def _id(entry: object, open_questions: dict[int, Any]) -> int:
 
 
 def _node(question: NodeQuestion, raw: Any, limits: Limits) -> NodeResolution:
-    given = values.fields(raw, frozenset({"id", "same_as_known", "same_as_new", "full_name"}), frozenset())
+    given = values.fields(raw, _NODE_FIELDS, frozenset())
     entity = _offered(given["same_as_known"], "same_as_known", question.candidates)
     node = _offered(given["same_as_new"], "same_as_new", question.peers)
     if entity is not None and node is not None:
         raise Bad("same_as_new", "must be null where same_as_known is not")
+    also_known = _several(given, "also_known", question.candidates, entity)
+    also_new = _several(given, "also_new", question.peers, node)
+    if also_known and entity is None:
+        raise Bad("also_known", "must be empty where same_as_known is null")
+    if also_new and entity is None and node is None:
+        raise Bad("also_new", "must be empty where both same_as_known and same_as_new are null")
     name = given["full_name"]
-    return NodeResolution(
-        entity, node, None if name is None else values.text(name, "full_name", limits.name) or None
-    )
+    full = None if name is None else values.text(name, "full_name", limits.name) or None
+    return NodeResolution(entity, node, full, also_known, also_new)
 
 
 def _fact(question: FactQuestion, raw: Any) -> FactResolution:
     given = values.fields(raw, frozenset({"id", "duplicate_of", "contradicts"}), frozenset())
     duplicate = _offered(given["duplicate_of"], "duplicate_of", question.duplicates_of)
-    numbers = values.listed(given["contradicts"], "contradicts", len(question.may_contradict))
-    contradicted = {_offered(number, "contradicts", question.may_contradict) for number in numbers}
-    if None in contradicted:
-        raise Bad("contradicts", "holds null")
     # A duplicate beats a contradiction (spec 002, 003).
-    return FactResolution(
-        duplicate, tuple(sorted(n for n in contradicted if n is not None and n != duplicate))
-    )
+    return FactResolution(duplicate, _several(given, "contradicts", question.may_contradict, duplicate))
+
+
+def _several(
+    given: Mapping[str, Any], field: str, offered: Sequence[int], but: int | None
+) -> tuple[int, ...]:
+    """The numbers of a list, each once, ascending, without `but`."""
+    listed = values.listed(given[field], field, len(offered))
+    numbers = {_offered(number, field, offered) for number in listed}
+    if None in numbers:
+        raise Bad(field, "holds null")
+    return tuple(sorted(number for number in numbers if number is not None and number != but))
 
 
 def _offered(number: object, field: str, offered: Sequence[int]) -> int | None:

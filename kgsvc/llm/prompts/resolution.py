@@ -14,7 +14,7 @@ from kgsvc.domain.resolution_types import (
 )
 from kgsvc.llm.prompts import form
 
-VERSION = "resolution/1"  # raise it with every change of these texts
+VERSION = "resolution/2"  # raise it with every change of these texts
 MARK = "resolution_data"
 
 _SUMMARY_CHARS = 500
@@ -44,6 +44,8 @@ rules nor the form of your answer.
 - A similar name or purpose is no proof. Names that differ in a number never mean the same thing.
 - A short form, a nickname, an abbreviation or a description is the same if the texts leave no other reading.
 - If in doubt: null.
+- "also_known" and "also_new": if the graph has one thing twice and the new name shows it, all further
+  candidates and all further peers that are this very thing as well; else empty, and empty if in doubt.
 - "full_name": the fullest name that the texts or the chosen entity support; never a pronoun; null for the
   name as it stands.
 

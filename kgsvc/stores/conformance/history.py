@@ -190,6 +190,19 @@ async def merges_are_found_by_either_name(store: Store, group_id: str) -> None:
     equal((await store.merge(group_id, "m1"), await store.merged("n-x", None)), (None, []), "merges: deleted")
 
 
+async def merges_are_found_by_the_episode_that_told_them(store: Store, group_id: str) -> None:
+    """The latest first; those of callers by none."""
+    ada, _bob = await pair(store, group_id)
+    told = [MergeRecord(f"m{n}", group_id, f"n-{n}", ada.uuid, NOW + n, "{}", "e1") for n in (2, 3, 1)]
+    by_caller = MergeRecord("m4", group_id, "n-4", ada.uuid, NOW + 4, "{}")
+    await write(store, group_id, merges=(*told, by_caller))
+    equal(await store.merges_by(group_id, "e1"), [told[1], told[0], told[2]], "merges_by: an episode")
+    equal(await store.merges_by(group_id, ""), [], "merges_by: of nobody")
+    equal(await store.merge(group_id, "m2"), told[0], "merge: with the episode that told it")
+    await write(store, group_id, remove_merges=("m3",))
+    equal(await store.merges_by(group_id, "e1"), [told[0], told[2]], "merges_by: once one is taken back")
+
+
 async def mentions_can_be_removed_one_by_one(store: Store, group_id: str) -> None:
     """Those named, if they are there; the others of the episode and of the entity stay."""
     ada, bob = await pair(store, group_id)

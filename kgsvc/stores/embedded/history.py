@@ -12,7 +12,7 @@ from kgsvc.domain.delta import MergeRecord
 from kgsvc.domain.model import Episode, Fact, Mention, Source
 from kgsvc.stores.embedded.base import Base
 from kgsvc.stores.embedded.groups import find_group
-from kgsvc.stores.embedded.merges import entity_mentions, find_mentions, find_merge, merges_of
+from kgsvc.stores.embedded.merges import entity_mentions, find_mentions, find_merge, merges_by, merges_of
 from kgsvc.stores.embedded.removal import episode_traces, unheld_entities
 from kgsvc.stores.embedded.rows import episode_of, fact_of, json_ids, json_list
 from kgsvc.stores.embedded.sql import Row, all_rows, first_row
@@ -73,6 +73,10 @@ class History(Base):
     async def merged(self, uuid: str, group_id: str | None) -> list[MergeRecord]:
         """See HistoryStore."""
         return await self._read(merges_of, uuid, group_id)
+
+    async def merges_by(self, group_id: str, episode_uuid: str) -> list[MergeRecord]:
+        """See HistoryStore."""
+        return await self._read(merges_by, group_id, episode_uuid)
 
     async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
         """See HistoryStore."""

@@ -19,10 +19,13 @@ def write_merges(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
     )
     db.executemany(
         """
-        INSERT INTO merges (gid, merge_id, merged_uuid, kept_uuid, created_ms, data)
-        VALUES (?, ?, ?, ?, ?, ?)
+        INSERT INTO merges (gid, merge_id, merged_uuid, kept_uuid, created_ms, data, by_episode)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
         """,
-        [(gid, m.merge_id, m.merged_uuid, m.kept_uuid, m.created_ms, m.data) for m in delta.merges],
+        [
+            (gid, m.merge_id, m.merged_uuid, m.kept_uuid, m.created_ms, m.data, m.by_episode)
+            for m in delta.merges
+        ],
     )
     db.executemany(
         """
@@ -39,7 +42,7 @@ def find_merge(db: apsw.Connection, group_id: str, merge_id: str) -> MergeRecord
     row = first_row(
         db,
         """
-        SELECT m.merge_id, g.group_id, m.merged_uuid, m.kept_uuid, m.created_ms, m.data
+        SELECT m.merge_id, g.group_id, m.merged_uuid, m.kept_uuid, m.created_ms, m.data, m.by_episode
         FROM groups g JOIN merges m ON m.gid = g.gid WHERE g.group_id = ? AND m.merge_id = ?
         """,
         (group_id, merge_id),
@@ -52,12 +55,26 @@ def merges_of(db: apsw.Connection, uuid: str, group_id: str | None) -> list[Merg
     rows = all_rows(
         db,
         """
-        SELECT m.merge_id, g.group_id, m.merged_uuid, m.kept_uuid, max(m.created_ms), m.data
+        SELECT m.merge_id, g.group_id, m.merged_uuid, m.kept_uuid, max(m.created_ms), m.data, m.by_episode
         FROM merges m JOIN groups g ON g.gid = m.gid
         WHERE m.merged_uuid = ?1 AND (?2 IS NULL OR g.group_id = ?2)
         GROUP BY g.group_id ORDER BY g.group_id LIMIT 2
         """,
         (uuid, group_id),
+    )
+    return [MergeRecord(*row) for row in rows]
+
+
+def merges_by(db: apsw.Connection, group_id: str, episode_uuid: str) -> list[MergeRecord]:
+    """See HistoryStore."""
+    rows = all_rows(
+        db,
+        """
+        SELECT m.merge_id, g.group_id, m.merged_uuid, m.kept_uuid, m.created_ms, m.data, m.by_episode
+        FROM groups g JOIN merges m ON m.gid = g.gid AND m.by_episode = ?2 AND m.by_episode <> ''
+        WHERE g.group_id = ?1 ORDER BY m.created_ms DESC, m.merge_id
+        """,
+        (group_id, episode_uuid),
     )
     return [MergeRecord(*row) for row in rows]
 

@@ -185,7 +185,7 @@ _WRITE: LiteralString = (
     CALL () {
         UNWIND $p.merges AS row
         CREATE (:KgMerge {group_id: $p.group_id, epoch: $p.epoch, merge_id: row[0], merged_uuid: row[1],
-            kept_uuid: row[2], created_ms: row[3], data: row[4]})
+            kept_uuid: row[2], created_ms: row[3], data: row[4], by_episode: row[5]})
     }
     CALL () {
         UNWIND $p.removed_mentions AS row
@@ -345,7 +345,10 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         ],
         "removed_episodes": list(delta.remove_episodes),
         "removed_merges": list(delta.remove_merges),
-        "merges": [[m.merge_id, m.merged_uuid, m.kept_uuid, m.created_ms, m.data] for m in delta.merges],
+        "merges": [
+            [m.merge_id, m.merged_uuid, m.kept_uuid, m.created_ms, m.data, m.by_episode or None]
+            for m in delta.merges
+        ],
         "removed_mentions": [list(pair) for pair in delta.remove_mentions],
         "removed_entities": list(delta.remove_entities),
         "closures": [[c.by_episode, fact.uuid] for fact in delta.facts for c in fact.closures],

@@ -168,23 +168,42 @@ _NAMING: LiteralString = """
     RETURN coalesce(m.uuid, ''), $p.group_id, e.uuid, n.uuid, m.created_ms
     """
 
-_MERGE: LiteralString = """
+_MERGE_ROW: LiteralString = (
+    "m.merge_id, m.group_id, m.merged_uuid, m.kept_uuid, m.created_ms, m.data, coalesce(m.by_episode, '')"
+)
+
+_MERGE: LiteralString = (
+    """
     MATCH (g:KgGroup {group_id: $p.group_id})
     WITH g.epoch AS epoch
     MATCH (m:KgMerge) USING INDEX SEEK m:KgMerge(group_id, epoch, merge_id)
     WHERE m.group_id = $p.group_id AND m.epoch = epoch AND m.merge_id = $p.merge_id
-    RETURN m.merge_id, m.group_id, m.merged_uuid, m.kept_uuid, m.created_ms, m.data
-    """
+    RETURN """
+    + _MERGE_ROW
+)
 
-_MERGED: LiteralString = """
+_MERGED: LiteralString = (
+    """
     MATCH (m:KgMerge) USING INDEX SEEK m:KgMerge(merged_uuid, group_id, epoch)
     WHERE m.merged_uuid = $p.uuid AND m.group_id IS NOT NULL AND m.epoch IS NOT NULL
     MATCH (g:KgGroup {group_id: m.group_id}) USING INDEX SEEK g:KgGroup(group_id)
     WHERE g.epoch = m.epoch AND ($p.group_id IS NULL OR m.group_id = $p.group_id)
     WITH m ORDER BY m.group_id, m.created_ms DESC
     WITH m.group_id AS group_id, collect(m)[0] AS m ORDER BY group_id LIMIT 2
-    RETURN m.merge_id, m.group_id, m.merged_uuid, m.kept_uuid, m.created_ms, m.data
+    RETURN """
+    + _MERGE_ROW
+)
+
+_MERGES_BY: LiteralString = (
     """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    WITH g.epoch AS epoch
+    MATCH (m:KgMerge) USING INDEX SEEK m:KgMerge(group_id, epoch, by_episode)
+    WHERE m.group_id = $p.group_id AND m.epoch = epoch AND m.by_episode = $p.uuid
+    WITH m ORDER BY m.created_ms DESC, m.merge_id
+    RETURN """
+    + _MERGE_ROW
+)
 
 _UNHELD: LiteralString = """
     MATCH (g:KgGroup {group_id: $p.group_id})
@@ -280,6 +299,11 @@ class History(Base):
     async def merged(self, uuid: str, group_id: str | None) -> list[MergeRecord]:
         """See HistoryStore."""
         return [MergeRecord(*row) for row in await self._run(_MERGED, uuid=uuid, group_id=group_id)]
+
+    async def merges_by(self, group_id: str, episode_uuid: str) -> list[MergeRecord]:
+        """See HistoryStore."""
+        rows = await self._run(_MERGES_BY, group_id=group_id, uuid=episode_uuid)
+        return [MergeRecord(*row) for row in rows]
 
     async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
         """See HistoryStore."""

@@ -43,7 +43,13 @@ def resolutions(
     nodes: Mapping[int, Mapping[str, Any]] | None = None, facts: Mapping[int, Mapping[str, Any]] | None = None
 ) -> dict[str, Any]:
     """The answer to a resolution, by id; members may leave out what means "something new"."""
-    new_node = {"same_as_known": None, "same_as_new": None, "full_name": None}
+    new_node: dict[str, Any] = {
+        "same_as_known": None,
+        "same_as_new": None,
+        "also_known": [],
+        "also_new": [],
+        "full_name": None,
+    }
     new_fact: dict[str, Any] = {"duplicate_of": None, "contradicts": []}
     return {
         "nodes": [{"id": id, **new_node, **given} for id, given in (nodes or {}).items()],

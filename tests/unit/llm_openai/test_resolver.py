@@ -49,7 +49,7 @@ REQUEST = ResolutionRequest(
     context=("Bob(user): I moved to Oslo.",),
 )
 GOOD = resolutions(
-    {4: {"same_as_known": 0, "full_name": " Robert  Smith "}, 7: {"same_as_new": 4}},
+    {4: {"same_as_known": 0, "also_known": [2, 0], "full_name": " Robert  Smith "}, 7: {"same_as_new": 4}},
     {0: {"duplicate_of": 5, "contradicts": [6, 5]}},
 )
 
@@ -65,7 +65,7 @@ async def test_names_and_facts_are_resolved_in_one_call(rig: Rig) -> None:
     resolver: Resolver = rig.resolver()
     result = await resolver.resolve(REQUEST)
     assert result.resolutions.nodes == {
-        4: NodeResolution(0, None, "Robert Smith"),
+        4: NodeResolution(0, None, "Robert Smith", (2,)),
         7: NodeResolution(None, 4),
     }
     assert result.resolutions.facts == {0: FactResolution(5, (6,))}  # a duplicate beats a contradiction
@@ -98,6 +98,11 @@ async def test_nothing_to_decide_asks_nobody(rig: Rig) -> None:
         (_without(GOOD, "nodes", same_as_known=-1), "nodes[0].same_as_known"),
         (_without(GOOD, "nodes", same_as_known=False), "nodes[0].same_as_known"),
         (_without(GOOD, "nodes", same_as_known=None, same_as_new=7), "nodes[0].same_as_new"),
+        (_without(GOOD, "nodes", also_known=[1]), "nodes[0].also_known"),
+        (_without(GOOD, "nodes", also_known=[None]), "nodes[0].also_known"),
+        (_without(GOOD, "nodes", also_known=[2], same_as_known=None), "nodes[0].also_known"),
+        (_without(GOOD, "nodes", also_new=[7]), "nodes[0].also_new"),
+        (_without(GOOD, "nodes", also_known=[], same_as_known=None, also_new=[4]), "nodes[0].also_new"),
         (_without(GOOD, "facts", duplicate_of=6), "facts[0].duplicate_of"),
         (_without(GOOD, "facts", contradicts=[8]), "facts[0].contradicts"),
         ("[]", "is not an object"),

@@ -1,0 +1,94 @@
+"""Two entities become one: what is read for it, and the change. For callers' merges and those of the
+pipeline alike."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from kgsvc.domain.delta import GraphDelta, MergeRecord
+from kgsvc.domain.errors import LimitExceeded, Violation
+from kgsvc.domain.identity import mint
+from kgsvc.domain.limits import Limits
+from kgsvc.domain.merging import Hanging, merged_entity, merged_facts, moved, record_of, slots_of
+from kgsvc.domain.model import Entity, Mention
+from kgsvc.ingestion.embedding import CachingEmbedder
+from kgsvc.ingestion.summarising import SummaryStore, summarised
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The change, and how many facts it moves."""
+
+    delta: GraphDelta
+    facts_moved: int
+
+
+class Joining:
+    """Plans merges; writing them is for whoever holds the guard."""
+
+    def __init__(self, store: SummaryStore, embedder: CachingEmbedder | None, limits: Limits) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._bound = limits.merge_bound
+
+    async def joined(
+        self, kept: Entity, gone: Entity, merge_id: str, system_ms: int, by_episode: str = ""
+    ) -> Joined:
+        """Facts, mentions, names and summary of `gone` go over to `kept`. `by_episode` shows them to be one,
+        if no caller does. Raises LimitExceeded (too much hangs on the one that goes), StepError (what it
+        says anew cannot be embedded), StoreUnavailable."""
+        group_id, store = kept.group_id, self._store
+        hanging = await self._hanging(gone)
+        arriving = [moved(fact, gone.uuid, kept) for fact in hanging.facts]
+        around = await store.slots(group_id, slots_of(arriving) | slots_of(hanging.facts))
+        after = merged_facts(kept, hanging, gone.uuid, around, system_ms)
+        before = {fact.uuid: fact for fact in (*around.facts, *hanging.facts)}
+        named = await store.entity_mentions(group_id, kept.uuid, len(hanging.episodes) + 1, hanging.episodes)
+        fresh = set(hanging.episodes).difference(named)
+        data = json.dumps(record_of(kept, gone, hanging, before, after, fresh), ensure_ascii=False)
+        made = {uuid: fact.fact for uuid, fact in after.items() if uuid not in before}
+        delta = GraphDelta(
+            group_id=group_id,
+            system_ms=system_ms,
+            entities=(replace(merged_entity(kept, gone), updated_ms=system_ms),),
+            names=dict.fromkeys(hanging.names, kept.uuid),
+            facts=tuple(after.values()),
+            mentions=mentions_of(group_id, fresh, kept.uuid, system_ms),
+            merges=(MergeRecord(merge_id, group_id, gone.uuid, kept.uuid, system_ms, data, by_episode),),
+            remove_entities=(gone.uuid,),
+            vectors=await self.vectors(group_id, made),
+            space=self._embedder.space if self._embedder else "",
+        )
+        return Joined(await summarised(store, delta, {}), len(hanging.facts))
+
+    async def vectors(self, group_id: str, texts: Mapping[str, str]) -> dict[str, bytes]:
+        """Of texts by uuid; none without an embedder. Raises StepError."""
+        if self._embedder is None or not texts:
+            return {}
+        vectors = await self._embedder.vectors(set(texts.values()), group_id)
+        return {uuid: vectors[text] for uuid, text in texts.items()}
+
+    async def _hanging(self, gone: Entity) -> Hanging:
+        bound = self._bound
+        place = (gone.group_id, gone.uuid, bound + 1)
+        facts = await self._store.entity_facts(*place)
+        episodes = await self._store.entity_mentions(*place)
+        names = await self._store.entity_names(*place)
+        if len(facts) + len(episodes) > bound or len(names) > bound:
+            says = f"more than {bound} facts and mentions hang on it; merge the other way round"
+            raise LimitExceeded(says, [Violation("merge_uuid", says)])
+        return Hanging(tuple(facts), tuple(names), tuple(episodes))
+
+
+def mentions_of(
+    group_id: str, episodes: Iterable[str], entity_uuid: str, system_ms: int
+) -> tuple[Mention, ...]:
+    """MENTIONS of an entity by these episodes."""
+
+    def mention(episode: str) -> Mention:
+        made = mint("mention", group_id, f"{episode}/{entity_uuid}")
+        return Mention(made, group_id, episode, entity_uuid, system_ms)
+
+    return tuple(map(mention, sorted(episodes)))
