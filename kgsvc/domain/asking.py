@@ -200,7 +200,7 @@ class Inquiry:
             elif isinstance(exact.ref, ToldFact):
                 self._echoes[place] = exact.ref
             return [], []
-        open_to_doubt = [
+        doubtful = [
             told
             for told in before
             if told.sources & said.sources
@@ -208,12 +208,14 @@ class Inquiry:
             and not told.asserted
             and (told.slot != said.slot or not said.slot or told in between)  # else its slot's rules decide
         ]
-        untrue = [
-            told
-            for told in open_to_doubt
-            if told in between or told.relation == said.relation or _similar(told, said)
-        ]
-        untrue += [told for told in open_to_doubt if told not in untrue and _takes_its_place(said, told)]
+        untrue: list[_Told] = []
+        kin: list[_Told] = []  # less likely: offered last
+        for told in doubtful:
+            if told in between or told.relation == said.relation or _similar(told, said):
+                untrue.append(told)
+            elif _takes_its_place(said, told):
+                kin.append(told)
+        untrue += kin
         if said.polarity is not Polarity.ASSERTS:  # an end may go by another relation than what it ends
             asserted = [told for told in untrue if told in between and told.polarity is Polarity.ASSERTS]
             untrue = [told for told in asserted if told.slot != said.slot or not said.slot]

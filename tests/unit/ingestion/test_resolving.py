@@ -304,6 +304,55 @@ async def test_two_that_exclude_each_other_take_turns() -> None:
     assert (await bench.fact("Ada lives in Rome")).expired_by_fact == last
 
 
+def works_at(relation: str, company: str, kind: FactKind = FactKind.FUNCTIONAL) -> Extraction:
+    """A fact about a company, in words that no other relation uses."""
+    nodes = (ExtractedNode("Ada", "Ada", "Person"), ExtractedNode(company, company, "Organization"))
+    edge = ExtractedEdge(relation, f"Ada {relation.lower()} {company}", "Ada", company, kind=kind)
+    return Extraction(nodes, (edge,))
+
+
+async def test_a_functional_fact_is_compared_with_those_about_things_of_its_kind() -> None:
+    """Neither the relation nor a word is shared; a home is no employer."""
+    model = Model()
+    bench = Bench(model)
+    await bench.commit(works_at("WORKS_AT", "Acme"))
+    await bench.commit(works_at("KNOWS", "Globex", FactKind.STATE))
+    await bench.commit(says("LIVES_IN", "Ada lives in Oslo", target="Oslo", kind=FactKind.FUNCTIONAL))
+    model.requests.clear()
+    model.answer = contradicting
+    await bench.commit(works_at("EMPLOYED_BY", "Initech"), at=9)
+    (request,) = model.requests
+    assert [fact.relation for fact in request.known_facts] == ["KNOWS", "WORKS_AT"]
+    closed = {name: end for name, _, _, end in await bench.facts()}
+    assert closed == {"WORKS_AT": 9, "KNOWS": 9, "LIVES_IN": None, "EMPLOYED_BY": None}
+
+
+async def test_what_only_states_or_happened_is_not_compared_for_its_kind_alone() -> None:
+    model = Model()
+    bench = Bench(model)
+    await bench.commit(works_at("KNOWS", "Acme", FactKind.STATE))
+    await bench.commit(works_at("TRUSTS", "Globex", FactKind.STATE))
+    await bench.commit(works_at("VISITED", "Initech", FactKind.EVENT))
+    await bench.commit(works_at("WORKS_AT", "Hooli"))
+    await bench.commit(works_at("TOURED", "Umbrella", FactKind.EVENT))
+    compared = [{known.relation for known in request.known_facts} for request in model.requests]
+    assert compared == [{"KNOWS", "TRUSTS"}]
+
+
+async def test_better_matches_are_offered_before_those_of_the_kind() -> None:
+    model = Model()
+    bench = Bench(model)
+    for n in range(8):
+        await bench.commit(works_at(f"WORKS{n}_AT", f"Company {n}"))
+    await bench.commit(works_at("EMPLOYED_BY", "Acme", FactKind.STATE), at=-5)
+    model.requests.clear()
+    await bench.commit(works_at("EMPLOYED_BY", "Initech", FactKind.STATE))
+    (request,) = model.requests
+    (question,) = request.facts
+    first = next(k for k in request.known_facts if k.idx == question.may_contradict[0])
+    assert (first.relation, len(question.may_contradict)) == ("EMPLOYED_BY", 8)
+
+
 async def test_what_ended_before_is_left_alone() -> None:
     bench = Bench(Model(contradicting))
     await bench.commit(says("LIVES_IN", "Ada lives in Oslo", target="Oslo", invalid_ms=NOW + 3), at=1)
