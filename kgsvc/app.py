@@ -270,7 +270,7 @@ async def _start_worker(
     queue = replace(settings.queue, attempts_per_step=settings.limits.attempts_per_step)
     owner_id = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4()}"
     embedder = CachingEmbedder(models.embedder) if models.embedder else None
-    committer = Committer(store, embedder, clock, models.resolver, settings.limits)
+    committer = Committer(store, embedder, clock, models.resolver, settings.limits, ontologies)
     pipeline = Pipeline(
         store, models.extractor, embedder, committer, clock, PipelineSettings(), pressure, ontologies
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from kgsvc.domain import questions
 from kgsvc.domain.bridging import types_differ
 from kgsvc.domain.candidates import Candidates
+from kgsvc.domain.classifying import fitting, specific
+from kgsvc.domain.conforming import of_type
 from kgsvc.domain.decisions import (
     Decisions,
     FactDecision,
@@ -23,13 +25,14 @@ from kgsvc.domain.entities import BatchItem
 from kgsvc.domain.extraction import ExtractedEdge
 from kgsvc.domain.identity import name_key, slot_of
 from kgsvc.domain.model import Entity, Fact, FactKind, Polarity
-from kgsvc.domain.ontology import ANY, UNKNOWN
+from kgsvc.domain.ontology import Ontology
 from kgsvc.domain.plan import relation_of
 from kgsvc.domain.questions import NewName
 from kgsvc.domain.resolution_types import (
     FactQuestion,
     KnownEntity,
     KnownFact,
+    KnownType,
     NodeQuestion,
     ResolutionRequest,
     Resolutions,
@@ -89,8 +92,10 @@ class Inquiry:
     candidates: Candidates
     names: Sequence[NewName]  # undecided ones
     known: Decisions
+    ontology: Ontology = field(default_factory=Ontology)
     decided: dict[Place, FactDecision] = field(default_factory=dict)
     _places: list[Place] = field(default_factory=list)
+    _edges: list[ExtractedEdge] = field(default_factory=list)  # at `_places`
     _refs: list[KnownRef] = field(default_factory=list)
     _entities: list[str] = field(default_factory=list)
     _asked: list[NewName] = field(default_factory=list)
@@ -108,7 +113,17 @@ class Inquiry:
         if not nodes and not asked:
             return None
         bodies = tuple(item.episode.body for item in ordered)
-        return ResolutionRequest(self.group_id, nodes, entities, tuple(asked), tuple(known), bodies)
+        return ResolutionRequest(
+            self.group_id, nodes, entities, tuple(asked), tuple(known), bodies, self._offered_types(asked)
+        )
+
+    def _offered_types(self, asked: Sequence[FactQuestion]) -> tuple[KnownType, ...]:
+        offered = {name for question in asked for name in question.fact_types}
+        return tuple(
+            KnownType(each.name, each.description)
+            for each in self.ontology.fact_types
+            if each.name in offered
+        )
 
     def _nodes(self) -> tuple[tuple[NodeQuestion, ...], tuple[KnownEntity, ...]]:
         near = self._near = {new.key: questions.ranked(new.name, self.candidates) for new in self.names}
@@ -162,6 +177,10 @@ class Inquiry:
                             known.append(_known(numbers[told.number], told))
                     if repeated or contradicted:
                         self._places.append(place)
+                        self._edges.append(edge)
+                        types = fitting(
+                            self.ontology, edge.name, self._types(source, typed[edge.source_ref]), said.types
+                        )
                         yield FactQuestion(
                             len(self._places) - 1,
                             edge.fact,
@@ -173,6 +192,7 @@ class Inquiry:
                             edge.invalid_ms,
                             tuple(dict.fromkeys(numbers[told.number] for told in repeated)),
                             tuple(dict.fromkeys(numbers[told.number] for told in contradicted)),
+                            tuple(each.name for each in types),
                         )
                 before.insert(0, self._as_told(place, edge, source, target, said))
 
@@ -234,15 +254,15 @@ class Inquiry:
             targets,
             _words(edge.fact, source, target),
             slot_of(edge.kind, min(sources), edge.name, min(targets), edge.qualifiers) if decided else "",
-            _specific([target_type, *self._labels(target)]),
+            self._types(target, target_type),
             valid_ms=edge.valid_ms,
             invalid_ms=edge.invalid_ms,
         )
 
-    def _labels(self, name: str) -> Sequence[str]:
-        """The types of a known entity of this name."""
+    def _types(self, name: str, told: str) -> frozenset[str]:
+        """What it was told to be, and what an entity of this name is known to be."""
         entity = self.view.by_key.get(name_key(name))
-        return entity.labels if entity else ()
+        return specific([told, *(entity.labels if entity else ())])
 
     def _meanings(self, name: str) -> frozenset[str]:
         key = name_key(name)
@@ -267,7 +287,8 @@ class Inquiry:
             same = (
                 None if answer.duplicate_of is None else self._first(self._refs[answer.duplicate_of], facts)
             )
-            facts[place] = FactDecision(same, tuple(ref for ref in refs if ref != same))
+            told_as = self._told_as(n, answer.fact_type) if same is None else None
+            facts[place] = FactDecision(same, tuple(ref for ref in refs if ref != same), told_as)
         for place, told in self._echoes.items():
             same = self._first(told, facts)
             if same != told:
@@ -275,10 +296,20 @@ class Inquiry:
         return Decisions(names, facts)
 
     def _first(self, ref: KnownRef, facts: Mapping[Place, FactDecision]) -> KnownRef:
-        """What a fact of the batch repeats, if it is decided to repeat something; else itself."""
+        """What a fact of the batch repeats, if it is decided to repeat something; else itself, as what it was
+        decided to state."""
         place = self._told_at.get(repr(ref)) if isinstance(ref, ToldFact) else None
         decision = facts.get(place) if place else None
-        return decision.duplicate if decision and decision.duplicate else ref
+        if decision is None or isinstance(ref, StoredFact):
+            return ref
+        if decision.duplicate is not None:
+            return decision.duplicate
+        return ref if decision.told_as is None else replace(ref, edge=decision.told_as)
+
+    def _told_as(self, n: int, name: str | None) -> ExtractedEdge | None:
+        found = None if name is None else self.ontology.fact_type(name)
+        edge = self._edges[n]
+        return None if found is None or edge.name == name else of_type(edge, found)
 
     def _name(self, n: int, new: NewName, answers: Resolutions) -> NameDecision:
         answer = answers.nodes[n]
@@ -318,7 +349,7 @@ def _stored(fact: Fact, labels: Mapping[str, Sequence[str]]) -> _Told:
         frozenset({fact.target_uuid}),
         _words(fact.fact, fact.source_name, fact.target_name),
         fact.slot,
-        _specific(labels.get(fact.target_uuid, ())),
+        specific(labels.get(fact.target_uuid, ())),
         fact.asserted,
         fact.valid_ms,
         fact.invalid_ms,
@@ -348,10 +379,6 @@ def _takes_its_place(new: _Told, old: _Told) -> bool:
         and old.polarity is Polarity.ASSERTS
         and bool(new.types & old.types)
     )
-
-
-def _specific(types: Iterable[str]) -> frozenset[str]:
-    return frozenset(types) - {ANY, UNKNOWN}
 
 
 def _same_ends(one: _Told, other: _Told) -> bool:

@@ -19,8 +19,9 @@ from typing import Any
 
 from kgsvc.domain.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model import FactKind
-from kgsvc.domain.ontology import ANY, UNKNOWN, UNTYPED, Attribute, Ontology, ValueKind
+from kgsvc.domain.ontology import ANY, UNKNOWN, UNTYPED, Attribute, FactType, Ontology, ValueKind
 
+_RELATION = "relation"  # the qualifier that names it
 _INT64 = 2**63
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?")
@@ -56,10 +57,18 @@ def _edge(edge: ExtractedEdge, source: str, target: str, ontology: Ontology) -> 
     if known is None:
         return replace(edge, attributes={}) if edge.attributes else edge
     if known.connects(source, target):
-        values = _typed(edge.attributes, known.attributes, others=False)
-        return replace(edge, kind=known.kind, attributes=values)
-    qualifiers = {**edge.qualifiers, "relation": edge.name}
+        return of_type(edge, known)
+    qualifiers = {**edge.qualifiers, _RELATION: edge.name}
     return replace(edge, name=UNTYPED, kind=FactKind.STATE, qualifiers=qualifiers, attributes={})
+
+
+def of_type(edge: ExtractedEdge, fact_type: FactType) -> ExtractedEdge:
+    """The edge as one of this type."""
+    qualifiers = dict(edge.qualifiers)
+    if edge.name == UNTYPED:
+        qualifiers.pop(_RELATION, None)
+    values = _typed(edge.attributes, fact_type.attributes, others=False)
+    return replace(edge, name=fact_type.name, kind=fact_type.kind, qualifiers=qualifiers, attributes=values)
 
 
 def _typed(

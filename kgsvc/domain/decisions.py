@@ -63,10 +63,11 @@ KnownRef = StoredFact | ToldFact
 
 @dataclass(frozen=True, slots=True)
 class FactDecision:
-    """What a fact repeats, and what it makes untrue."""
+    """What a fact repeats, and what it makes untrue. `told_as`: the fact as one of a type of the ontology."""
 
     duplicate: KnownRef | None = None
     contradicts: tuple[KnownRef, ...] = ()
+    told_as: ExtractedEdge | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,10 +45,19 @@ class KnownFact:
 
 
 @dataclass(frozen=True, slots=True)
-class FactQuestion:
-    """A new fact: which of `duplicates_of` says the same, which of `may_contradict` does it make untrue?
+class KnownType:
+    """A fact type of the ontology."""
 
-    Both hold KnownFact.idx and may overlap. `valid_ms` is the stated start, else None.
+    name: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FactQuestion:
+    """A new fact: which of `duplicates_of` says the same, which of `may_contradict` does it make untrue, and
+    which of `fact_types` (KnownType.name) is it of?
+
+    The first two hold KnownFact.idx and may overlap. `valid_ms` is the stated start, else None.
     """
 
     id: int
@@ -61,6 +70,7 @@ class FactQuestion:
     invalid_ms: int | None = None
     duplicates_of: tuple[int, ...] = ()
     may_contradict: tuple[int, ...] = ()
+    fact_types: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +83,13 @@ class ResolutionRequest:
     facts: tuple[FactQuestion, ...] = ()
     known_facts: tuple[KnownFact, ...] = ()
     context: tuple[str, ...] = ()  # bodies of the episodes, by reference time
+    fact_types: tuple[KnownType, ...] = ()
 
     def __post_init__(self) -> None:
         """Every number offered exists, every id and idx is given once, peers have smaller ids."""
         entities, known = _once(self.entities), _once(self.known_facts)
         ids = {node.id for node in self.nodes}
+        types = {each.name for each in self.fact_types}
         fits = (
             len(ids) == len(self.nodes)
             and len({fact.id for fact in self.facts}) == len(self.facts)
@@ -85,6 +97,7 @@ class ResolutionRequest:
             and all(ids.issuperset(node.peers) for node in self.nodes)
             and all(peer < node.id for node in self.nodes for peer in node.peers)
             and all(known.issuperset(fact.duplicates_of + fact.may_contradict) for fact in self.facts)
+            and all(types.issuperset(fact.fact_types) for fact in self.facts)
         )
         if not fits:
             raise ValueError("the numbers of a resolution request do not fit together")
@@ -114,10 +127,12 @@ class NodeResolution:
 
 @dataclass(frozen=True, slots=True)
 class FactResolution:
-    """What a fact turned out to be. `contradicts` never holds `duplicate_of`: a duplicate wins."""
+    """What a fact turned out to be. `contradicts` never holds `duplicate_of`: a duplicate wins. Without a
+    `fact_type` it keeps its relation."""
 
     duplicate_of: int | None = None
     contradicts: tuple[int, ...] = ()
+    fact_type: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
+from kgsvc.domain.classifying import as_decided
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.contradictions import SlotStatement
 from kgsvc.domain.decisions import Decisions
@@ -16,11 +17,13 @@ from kgsvc.domain.errors import LeaseLost, Overloaded, RevisionChanged
 from kgsvc.domain.identity import name_key
 from kgsvc.domain.items import ItemState, Lease, QueuedItem, Transition
 from kgsvc.domain.limits import Limits
+from kgsvc.domain.ontology import Ontology
 from kgsvc.domain.plan import plan, statements_of
 from kgsvc.domain.settling import settle, slots_of
 from kgsvc.ingestion.bridging import Bridging
 from kgsvc.ingestion.embedding import CachingEmbedder
 from kgsvc.ingestion.joining import Joining
+from kgsvc.ingestion.ontologies import Ontologies
 from kgsvc.ingestion.resolving import Found, Resolving
 from kgsvc.ingestion.stages import Stage, encode
 from kgsvc.ingestion.summarising import SummaryStore, summarised
@@ -73,12 +76,14 @@ class Committer:
         clock: Clock,
         resolver: Resolver | None = None,
         limits: Limits = _LIMITS,
+        ontologies: Ontologies | None = None,
     ) -> None:
         self._store = store
         self._joining = Joining(store, embedder, limits)
         self._embedder = embedder
         self._clock = clock
         self._resolving = Resolving(store, resolver, embedder)
+        self._ontologies = ontologies if resolver is not None else None
 
     async def commit(self, lease: Lease, works: Sequence[Work]) -> None:
         """All of `works` or nothing. Raises StepError, StaleItems, LeaseLost, Overloaded (the group changes
@@ -106,6 +111,7 @@ class Committer:
         """Decide about what is new, once a batch; what a model decided is stored before it is used."""
         if batch.is_decided:
             return names
+        items = as_decided(batch.items, batch.decisions)
         found = await self._resolving.decide(
             lease.group_id, batch.items, names, batch.decisions, batch.vectors
         )
@@ -119,6 +125,11 @@ class Committer:
         # The guard holds what was read later to the same revision.
         meant = {uuid: found.entities[uuid] for uuid in batch.decisions.uuids & found.entities.keys()}
         return replace(names, by_uuid={**meant, **names.by_uuid})
+
+    async def _types(self, lease: Lease, batch: _Batch) -> Ontology:
+        if self._ontologies is None:
+            return Ontology()
+        return await self._ontologies.of(lease.group_id, max(work.item.ontology for work in batch.works))
 
     async def _keep(self, lease: Lease, works: Sequence[Work], found: Found) -> None:
         now_ms, asked, share = self._clock.now_ms(), found.asked, found.usage.share(len(works))
@@ -136,9 +147,10 @@ class Committer:
         await self._store.save_transitions(lease, transitions)
 
     async def _plan(self, lease: Lease, batch: _Batch) -> tuple[GraphDelta, Guard]:
-        group_id, now_ms, items = lease.group_id, self._clock.now_ms(), batch.items
+        group_id, now_ms = lease.group_id, self._clock.now_ms()
         names = await self._decide(lease, batch, await self._read(lease, batch))
         decisions = batch.decisions
+        items = as_decided(batch.items, decisions)
         while await batch.bridging.merged_one(lease, items, names, decisions.names):
             names = await self._read(lease, batch)
         system_ms = max(now_ms, names.head.last_ms + 1)

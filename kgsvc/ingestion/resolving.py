@@ -13,6 +13,7 @@ from kgsvc.domain.decisions import Decisions
 from kgsvc.domain.delta import NameView
 from kgsvc.domain.entities import BatchItem
 from kgsvc.domain.model import Entity
+from kgsvc.domain.ontology import Ontology
 from kgsvc.domain.questions import NewName
 from kgsvc.domain.usage import FREE, Usage
 from kgsvc.ingestion.embedding import CachingEmbedder
@@ -33,6 +34,7 @@ class Found:
 
 _LOOKS = 3  # at entities near the new names: others may be written, or go, meanwhile
 _NO_VECTORS: Mapping[str, bytes] = MappingProxyType({})
+_NO_TYPES = Ontology()
 
 
 class Resolving:
@@ -53,9 +55,10 @@ class Resolving:
         view: NameView,
         known: Decisions,
         vectors: Mapping[str, bytes] = _NO_VECTORS,
+        ontology: Ontology = _NO_TYPES,
     ) -> Found:
         """Everything about the batch that neither `view` nor `known` tells. `vectors` are those of new names,
-        by name. Raises StepError, StoreUnavailable."""
+        by name; `ontology` holds the fact types. Raises StepError, StoreUnavailable."""
         names = questions.new_names(items, view, known)
         places = {(i.episode.uuid, n) for i in items for n in range(len(i.extraction.edges))}
         facts = self._resolver is not None and not places <= known.facts.keys()
@@ -70,7 +73,7 @@ class Resolving:
         if self._resolver is None:
             return Found(by_rule, entities=found.entities)
         left = [new for new in names if new.key not in by_rule.names]
-        inquiry = Inquiry(group_id, view, found, left, known.with_more(by_rule))
+        inquiry = Inquiry(group_id, view, found, left, known.with_more(by_rule), ontology)
         request = inquiry.request(items)
         by_rule = by_rule.with_more(Decisions(facts=inquiry.decided))
         if request is None:

@@ -63,9 +63,11 @@ def _name_decision(document: dict[str, Any]) -> NameDecision:
 
 
 def _fact_decision(document: dict[str, Any]) -> FactDecision:
-    duplicate = document["duplicate"]
+    duplicate, told_as = document["duplicate"], document.get("told_as")
     return FactDecision(
-        None if duplicate is None else _ref(duplicate), tuple(map(_ref, document["contradicts"]))
+        None if duplicate is None else _ref(duplicate),
+        tuple(map(_ref, document["contradicts"])),
+        None if told_as is None else _edge(told_as),
     )
 
 

@@ -24,22 +24,26 @@ from kgsvc.llm.protocol import Trouble
 
 _NUMBER = {"type": "integer"}
 _NUMBER_OR_NULL = {"type": ["integer", "null"]}
+_TEXT_OR_NULL = {"type": ["string", "null"]}
 _PROBLEMS = 12
+_FACT_FIELDS = frozenset({"id", "duplicate_of", "contradicts"})
 _NODE_FIELDS = frozenset({"id", "same_as_known", "same_as_new", "also_known", "also_new", "full_name"})
 
-SCHEMA = structure(
-    nodes=arrays(
-        structure(
-            id=_NUMBER,
-            same_as_known=_NUMBER_OR_NULL,
-            same_as_new=_NUMBER_OR_NULL,
-            also_known=arrays(_NUMBER),
-            also_new=arrays(_NUMBER),
-            full_name={"type": ["string", "null"]},
-        )
-    ),
-    facts=arrays(structure(id=_NUMBER, duplicate_of=_NUMBER_OR_NULL, contradicts=arrays(_NUMBER))),
-)
+
+def schema(typed: bool) -> dict[str, Any]:
+    """The form of an answer; `typed`: some question offers fact types."""
+    node = structure(
+        id=_NUMBER,
+        same_as_known=_NUMBER_OR_NULL,
+        same_as_new=_NUMBER_OR_NULL,
+        also_known=arrays(_NUMBER),
+        also_new=arrays(_NUMBER),
+        full_name=_TEXT_OR_NULL,
+    )
+    fact_type = {"fact_type": _TEXT_OR_NULL} if typed else {}
+    fact = structure(id=_NUMBER, duplicate_of=_NUMBER_OR_NULL, contradicts=arrays(_NUMBER), **fact_type)
+    return structure(nodes=arrays(node), facts=arrays(fact))
+
 
 Question = TypeVar("Question", NodeQuestion, FactQuestion)
 Found = TypeVar("Found")
@@ -111,10 +115,15 @@ def _node(question: NodeQuestion, raw: Any, limits: Limits) -> NodeResolution:
 
 
 def _fact(question: FactQuestion, raw: Any) -> FactResolution:
-    given = values.fields(raw, frozenset({"id", "duplicate_of", "contradicts"}), frozenset())
+    wanted = _FACT_FIELDS | ({"fact_type"} if question.fact_types else set())
+    given = values.fields(raw, wanted, frozenset({"fact_type"}))
     duplicate = _offered(given["duplicate_of"], "duplicate_of", question.duplicates_of)
+    fact_type = given.get("fact_type")
+    if fact_type is not None and fact_type not in question.fact_types:
+        raise Bad("fact_type", "is not among the types offered to this question")
     # A duplicate beats a contradiction (spec 002, 003).
-    return FactResolution(duplicate, _several(given, "contradicts", question.may_contradict, duplicate))
+    contradicts = _several(given, "contradicts", question.may_contradict, duplicate)
+    return FactResolution(duplicate, contradicts, fact_type)
 
 
 def _several(

@@ -12,13 +12,14 @@ from kgsvc.domain.resolution_types import FactQuestion, NodeQuestion, Resolution
 from kgsvc.domain.usage import FREE, Usage
 from kgsvc.llm.openai.chat import Chat, Task, costing
 from kgsvc.llm.openai.manners import Form
-from kgsvc.llm.openai.resolutions import SCHEMA, validate
+from kgsvc.llm.openai.resolutions import schema, validate
 from kgsvc.llm.prompts import resolution as prompts
 from kgsvc.llm.protocol import Operation, Resolved
 
 QUESTIONS = 60  # nodes, and as many facts, of one call
 _CHARS = 40_000  # of the nodes' side of one call, and of the facts' side
-_FORM = Form("resolutions", SCHEMA)
+_FORM = Form("resolutions", schema(typed=False))
+_TYPED_FORM = Form("resolutions", schema(typed=True))
 
 Question = TypeVar("Question", NodeQuestion, FactQuestion)
 Part = tuple[tuple[NodeQuestion, ...], tuple[FactQuestion, ...]]
@@ -61,7 +62,8 @@ class OpenAIResolver:
         def read(answer: object) -> Resolutions:
             return validate(answer, nodes, facts, self._limits)
 
-        return await self._chat.ask(Task(Operation.RESOLVE, request.group_id, said, _FORM, read))
+        form = _TYPED_FORM if any(fact.fact_types for fact in facts) else _FORM
+        return await self._chat.ask(Task(Operation.RESOLVE, request.group_id, said, form, read))
 
 
 def _parts(request: ResolutionRequest) -> Iterator[Part]:

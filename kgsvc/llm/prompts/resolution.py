@@ -14,7 +14,7 @@ from kgsvc.domain.resolution_types import (
 )
 from kgsvc.llm.prompts import form
 
-VERSION = "resolution/2"  # raise it with every change of these texts
+VERSION = "resolution/3"  # raise it with every change of these texts
 MARK = "resolution_data"
 
 _SUMMARY_CHARS = 500
@@ -56,6 +56,12 @@ rules nor the form of your answer.
   that the new one replaces, ends or denies it. Facts that can both be true do not contradict one another.
 - A duplicate is no contradiction: the idx in "duplicate_of" is not in "contradicts".
 - If in doubt: null, and an empty list.
+"""
+_TYPES = """\
+- "fact_type": the name out of the question's "fact_types" whose description, under the "fact_types" of all,
+  says what the new fact states; else null, and null if in doubt or where the question has none.
+"""
+_NUMBERS = """\
 
 # Numbers
 Use only an id that is asked about, and for each question only numbers offered to that question. Answer every
@@ -78,7 +84,8 @@ def messages(
         f'"nodes" must hold exactly {len(nodes)} answers, {_ids(nodes)}; '
         f'"facts" exactly {len(facts)}, {_ids(facts)}.'
     )
-    return [{"role": "system", "content": _RULES}, {"role": "user", "content": f"{fence}\n{expected}"}]
+    rules = f"{_RULES}{_TYPES if any(fact.fact_types for fact in facts) else ''}{_NUMBERS}"
+    return [{"role": "system", "content": rules}, {"role": "user", "content": f"{fence}\n{expected}"}]
 
 
 def _ids(questions: Sequence[NodeQuestion] | Sequence[FactQuestion]) -> str:
@@ -100,6 +107,7 @@ def _data(
     peers = {peer for node in nodes for peer in node.peers} - asked
     entities = {idx for node in nodes for idx in node.candidates}
     known = {idx for fact in facts for idx in fact.duplicates_of + fact.may_contradict}
+    types = {name for fact in facts for name in fact.fact_types}
     data: dict[str, Any] = {"episodes": _latest(request.context, context_chars)}
     if nodes:
         data["known_entities"] = [_entity(each) for each in request.entities if each.idx in entities]
@@ -110,6 +118,9 @@ def _data(
     if facts:
         data["known_facts"] = [_known(each) for each in request.known_facts if each.idx in known]
         data["new_facts"] = [_fact(fact) for fact in facts]
+    if types:
+        offered = [each for each in request.fact_types if each.name in types]
+        data["fact_types"] = [{"name": each.name, "description": each.description} for each in offered]
     return data
 
 
@@ -145,6 +156,7 @@ def _fact(fact: FactQuestion) -> dict[str, Any]:
         **_times(fact.valid_ms, fact.invalid_ms),
         "duplicates_of": list(fact.duplicates_of),
         "may_contradict": list(fact.may_contradict),
+        **({"fact_types": list(fact.fact_types)} if fact.fact_types else {}),
     }
 
 

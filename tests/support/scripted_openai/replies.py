@@ -61,7 +61,10 @@ def all_new(questions: Mapping[str, Any]) -> dict[str, Any]:
     """The answer to a resolution in which nothing is known yet."""
     return resolutions(
         {node["id"]: {} for node in questions.get("new_entities", [])},
-        {fact["id"]: {} for fact in questions.get("new_facts", [])},
+        {
+            fact["id"]: {"fact_type": None} if "fact_types" in fact else {}
+            for fact in questions.get("new_facts", [])
+        },
     )
 
 

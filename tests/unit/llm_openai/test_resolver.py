@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,14 @@ from kgsvc.domain.resolution_types import (
     FactResolution,
     KnownEntity,
     KnownFact,
+    KnownType,
     NodeQuestion,
     NodeResolution,
     ResolutionRequest,
 )
 from kgsvc.llm.prompts import resolution as prompts
 from kgsvc.llm.protocol import Resolver
-from tests.support.scripted_openai import rate_limited, resolutions, says
+from tests.support.scripted_openai import rate_limited, resolutions, says, status
 from tests.unit.llm_openai.conftest import Rig
 
 PINS = Path(__file__).parent / "pins"
@@ -78,6 +80,73 @@ async def test_the_request_is_the_pinned_one(rig: Rig) -> None:
     await rig.resolver().resolve(REQUEST)
     pinned = (PINS / f"{prompts.VERSION}.json").read_text(encoding="utf-8")
     assert json.dumps(rig.model.chats[0].body, ensure_ascii=False, indent=1) + "\n" == pinned
+
+
+TYPED = replace(
+    REQUEST,
+    facts=(
+        replace(REQUEST.facts[0], fact_types=("LIVES_IN", "BORN_IN")),
+        FactQuestion(1, "Bob hums.", "HUMS", "Bob", "Oslo", NOW, may_contradict=(6,)),
+    ),
+    fact_types=(
+        KnownType("LIVES_IN", "Somebody's home."),
+        KnownType("BORN_IN", "Where somebody was born."),
+        KnownType("WORKS_AT", "Offered to nobody."),
+    ),
+)
+
+
+def _typed(**first: Any) -> dict[str, Any]:
+    """An answer to TYPED that says this of its first fact."""
+    return resolutions({4: {}, 7: {}}, {0: first, 1: {"fact_type": None}})
+
+
+async def test_the_request_with_fact_types_is_the_pinned_one(rig: Rig) -> None:
+    """Types are asked about only where there are any."""
+    await rig.resolver().resolve(TYPED)
+    pinned = (PINS / f"{prompts.VERSION}-typed.json").read_text(encoding="utf-8")
+    assert json.dumps(rig.model.chats[0].body, ensure_ascii=False, indent=1) + "\n" == pinned
+
+
+async def test_a_fact_is_of_an_offered_type_or_keeps_its_relation(rig: Rig) -> None:
+    rig.model.plan.script = lambda _: _typed(fact_type="LIVES_IN")
+    result = await rig.resolver().resolve(TYPED)
+    assert result.resolutions.facts == {0: FactResolution(fact_type="LIVES_IN"), 1: FactResolution()}
+
+
+@pytest.mark.parametrize("wrong", ["WORKS_AT", "HUMS", "lives_in", "", 3, ["LIVES_IN"]])
+async def test_a_type_that_was_not_offered_is_repaired_never_guessed(rig: Rig, wrong: Any) -> None:
+    rig.model.plan.script = lambda _: _typed(fact_type="BORN_IN")
+    rig.model.fail(says(json.dumps(_typed(fact_type=wrong))))
+    result = await rig.resolver().resolve(TYPED)
+    assert result.resolutions.facts[0].fact_type == "BORN_IN"
+    assert "facts[0].fact_type" in rig.model.chats[1].body["messages"][-1]["content"]
+    assert rig.meter.troubles == [("resolve", "wrong_ids")]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        resolutions({4: {}, 7: {}}, {0: {}, 1: {}}),  # asked for and not answered
+        resolutions({4: {}, 7: {}}, {0: {"fact_type": None}, 1: {"fact_type": "LIVES_IN"}}),  # not offered
+    ],
+)
+async def test_a_type_is_answered_where_it_is_offered_and_only_there(rig: Rig, wrong: Any) -> None:
+    rig.model.plan.script = lambda _: _typed(fact_type=None)
+    rig.model.fail(says(json.dumps(wrong)))
+    result = await rig.resolver().resolve(TYPED)
+    assert [found.fact_type for found in result.resolutions.facts.values()] == [None, None]
+    assert rig.meter.operations == ["resolve", "repair"]
+
+
+async def test_servers_without_schemas_are_told_the_form_with_types(rig: Rig) -> None:
+    rig.model.fail(status(400, None, "'response_format' of this type is not supported."), times=2)
+    rig.model.plan.script = lambda _: _typed(fact_type="LIVES_IN")
+    result = await rig.resolver().resolve(TYPED)
+    assert result.resolutions.facts[0].fact_type == "LIVES_IN"
+    asked = rig.model.chats[-1].body
+    assert "response_format" not in asked
+    assert '"fact_type":{"type":["string","null"]}' in asked["messages"][0]["content"]
 
 
 async def test_nothing_to_decide_asks_nobody(rig: Rig) -> None:
@@ -153,6 +222,7 @@ async def test_many_questions_take_several_bounded_calls(rig: Rig) -> None:
         {"nodes": (NodeQuestion(0, "A"), NodeQuestion(0, "B"))},
         {"entities": (KnownEntity(0, "A"), KnownEntity(0, "B"))},
         {"facts": (FactQuestion(0, "f", "R", "a", "b", NOW, may_contradict=(0,)),)},
+        {"facts": (FactQuestion(0, "f", "R", "a", "b", NOW, fact_types=("LIVES_IN",)),)},
     ],
 )
 def test_questions_whose_numbers_do_not_fit_are_no_request(parts: dict[str, Any]) -> None:
