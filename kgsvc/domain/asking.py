@@ -25,6 +25,7 @@ from kgsvc.domain.entities import BatchItem
 from kgsvc.domain.extraction import ExtractedEdge
 from kgsvc.domain.identity import name_key, slot_of
 from kgsvc.domain.model import Entity, Fact, FactKind, Polarity
+from kgsvc.domain.naming import Compared
 from kgsvc.domain.ontology import Ontology
 from kgsvc.domain.plan import relation_of
 from kgsvc.domain.questions import NewName
@@ -275,6 +276,11 @@ class Inquiry:
             return frozenset({decision.uuid or (found.uuid if found else name_key(decision.name))})
         near = {entity.uuid for entity in self._near.get(key, ())}
         return frozenset({key, *near, *self._peers.get(key, ())})
+
+    @property
+    def compared(self) -> Compared:
+        """What the new names were compared with."""
+        return Compared({key: {e.uuid for e in near} for key, near in self._near.items()}, self._peers)
 
     def decisions(self, answers: Resolutions) -> Decisions:
         """What the answers mean, also where they say that something is new. Those about facts that repeat one

@@ -121,19 +121,20 @@ def peers(names: Sequence[NewName], near: Mapping[str, tuple[str, ...]] = _NOTHI
     found: dict[str, list[str]] = {}
     for n, new in enumerate(names):
         before = [other.key for other in names[:n]]
-        sharing = [other.key for other in names[:n] if _share(new.name, other.name)]
+        sharing = [other.key for other in names[:n] if share(new.name, other.name)]
         found[new.key] = _with_near(sharing, [key for key in near.get(new.key, ()) if key in before])
     return found
 
 
-def _share(one: str, other: str) -> bool:
+def share(one: str, other: str) -> bool:
+    """Whether a question would be asked about the two."""
     return bool(asked_tokens(one) & name_tokens(other) or asked_tokens(other) & name_tokens(one))
 
 
 def full_name(asked: str, proposed: str | None, others: Collection[str]) -> str:
     """The fullest name that may stand for it: only one that shares words with names known for it."""
     named = [asked, *others]
-    fits = bool(proposed) and any(_share(proposed or "", name) for name in named)
+    fits = bool(proposed) and any(share(proposed or "", name) for name in named)
     return (proposed or "").strip() if fits else ""
 
 

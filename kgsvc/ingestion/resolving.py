@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from kgsvc.domain import questions
+from kgsvc.domain import naming, questions
 from kgsvc.domain.asking import Inquiry
 from kgsvc.domain.candidates import CandidateQuery, Candidates
 from kgsvc.domain.decisions import Decisions
@@ -79,7 +79,12 @@ class Resolving:
         if request is None:
             return Found(by_rule, entities=found.entities)
         answer = await self._resolver.resolve(request)
-        return Found(by_rule, inquiry.decisions(answer.resolutions), found.entities, answer.usage)
+        asked = inquiry.decisions(answer.resolutions)
+        full = naming.unheard(asked.names, names, found)
+        if full:
+            others = await self._store.candidates(group_id, naming.query(full.values()))
+            asked = replace(asked, names=naming.named(asked.names, full, names, inquiry.compared, others))
+        return Found(by_rule, asked, found.entities, answer.usage)
 
     async def _candidates(
         self,

@@ -259,3 +259,28 @@ async def test_a_batch_merges_a_bounded_number(monkeypatch: pytest.MonkeyPatch) 
     bench.committer = Committer(bench.store, None, Clock(), Model(knowing))
     await bench.commit(names("Ada"))
     assert len(await bench.entities()) == 3
+
+
+@pytest.mark.parametrize("together", [False, True])
+async def test_a_full_name_that_fits_others_waits_until_it_is_said(together: bool) -> None:
+    """Else "Alejandro Ruiz", once said, would be one of two without a question."""
+    bench = Bench(Model(knowing))
+    await bench.commit(names("Alejandro R."))
+    if together:
+        await bench.commit(names("Mr. Ruiz"), names("Alejandro"))
+    else:
+        await bench.commit(names("Mr. Ruiz"))
+        await bench.commit(names("Alejandro"))
+    assert await bench.entities() == {
+        "Alejandro R.": {"alejandro", "alejandro r."},
+        "Mr. Ruiz": {"mr. ruiz"},
+    }
+    await bench.commit(names("Alejandro Ruiz"))
+    assert await bench.entities() == {"Alejandro Ruiz": {*KEYS, "alejandro r."}}
+
+
+async def test_a_full_name_that_fits_nobody_else_is_given_at_once() -> None:
+    bench = Bench(Model(knowing))
+    await bench.commit(names("Alejandro R."))
+    await bench.commit(names("Alejandro"))
+    assert await bench.entities() == {"Alejandro Ruiz": {"alejandro", "alejandro r.", "alejandro ruiz"}}

@@ -1,0 +1,72 @@
+"""Full names that nobody has said: given only where none but the entity they are given to could bear them.
+
+An entity that took such a name would be found by it without a question, and whoever else it fits would stay
+another for ever. Once somebody says the name, who bears it is asked. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kgsvc.domain.candidates import CandidateQuery, Candidates
+from kgsvc.domain.decisions import NameDecision
+from kgsvc.domain.identity import name_key
+from kgsvc.domain.questions import NewName, ranked, share
+from kgsvc.domain.similarity import asked_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What new names were compared with, by name key: entity uuids, and keys of other new names."""
+
+    entities: Mapping[str, Collection[str]]
+    peers: Mapping[str, Collection[str]]
+
+
+def unheard(
+    decided: Mapping[str, NameDecision], names: Sequence[NewName], candidates: Candidates
+) -> dict[str, str]:
+    """The full names, by the key of the name they were found for, that neither the batch says nor the entity
+    goes by."""
+    said = {new.key for new in names}
+    found: dict[str, str] = {}
+    for key, decision in decided.items():
+        entity = candidates.entities.get(decision.uuid or "")
+        own = {name_key(entity.name), *candidates.names.get(entity.uuid, ())} if entity else set()
+        full = name_key(decision.full_name)
+        if full and full not in said | own:
+            found[key] = decision.full_name
+    return found
+
+
+def query(full_names: Collection[str]) -> CandidateQuery:
+    """What to read to see whom they fit."""
+    return CandidateQuery({token for name in full_names for token in asked_tokens(name)})
+
+
+def named(
+    decided: Mapping[str, NameDecision],
+    full_names: Mapping[str, str],
+    names: Sequence[NewName],
+    compared: Compared,
+    found: Candidates,
+) -> dict[str, NameDecision]:
+    """The decisions without those of `full_names` that fit something else, known or new, with which their
+    name was not compared."""
+    kept = dict(decided)
+    for key, full in full_names.items():
+        seen = {*compared.entities.get(key, ()), decided[key].uuid}
+        others = [new for new in names if new.key != key and not _met(key, new.key, compared, decided)]
+        if any(entity.uuid not in seen for entity in ranked(full, found)) or any(
+            share(full, other.name) for other in others
+        ):
+            kept[key] = replace(decided[key], full_name="")
+    return kept
+
+
+def _met(one: str, other: str, compared: Compared, decided: Mapping[str, NameDecision]) -> bool:
+    """Whether two new names were compared, or one is decided to be the other."""
+    alike = {name_key(decided[key].name) for key in (one, other) if key in decided}
+    peers = compared.peers
+    return other in peers.get(one, ()) or one in peers.get(other, ()) or not alike.isdisjoint({one, other})
