@@ -104,6 +104,7 @@ class GraphDelta:
     space: str = ""  # of `vectors`
     transitions: tuple[Transition, ...] = ()
     requires_items: tuple[str, ...] = ()  # must be unfinished, under a token started by its lease: StaleItems
+    found: tuple[str, ...] = ()  # episodes that searches find from here on, however little they said
     bumps_rev: bool = True  # False: only transitions (an extraction that said nothing)
     claim: Claim | None = None  # known with the same input: nothing is written; with another: Conflict
 

@@ -177,6 +177,8 @@ class Committer:
             space=self._embedder.space if self._embedder else "",
             transitions=tuple(Transition(uuid, ItemState.COMPLETED, now_ms) for uuid in uuids),
             requires_items=uuids,
+            found=uuids,
+            bumps_rev=True,
         )
         present = {entity.uuid: entity for entity in resolved.by_key.values()}
         delta = await summarised(self._store, delta, present)

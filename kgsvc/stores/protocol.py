@@ -88,6 +88,43 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexedEntity:
+    """An entity as the search index needs it: all name keys that lead to it, and the vector of its name."""
+
+    entity: Entity
+    names: tuple[str, ...] = ()  # sorted
+    space: str = ""
+    vector: bytes | None = None  # float32 little-endian
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedEpisode:
+    """An episode as the search index needs it."""
+
+    episode: Episode
+    entities: tuple[str, ...] = ()  # that it names, by uuid
+
+
+@dataclass(frozen=True, slots=True)
+class TextChanges:
+    """Entities and episodes of a group changed after a revision; otherwise as `Changes`. An episode comes
+    once its item is in the graph (`GraphDelta.found`), and again when it names others."""
+
+    head: GroupHead
+    entities: tuple[IndexedEntity, ...]
+    episodes: tuple[IndexedEpisode, ...]
+    removed_entities: tuple[str, ...]
+    removed_episodes: tuple[str, ...]
+    upto_rev: int
+    more: bool = False
+
+
+def no_texts(group_id: str) -> TextChanges:
+    """Of a group that does not exist."""
+    return TextChanges(GroupHead(group_id), (), (), (), (), 0)
+
+
+@dataclass(frozen=True, slots=True)
 class StoreInfo:
     """What `doctor`, Healthcheck and metrics tell about a store."""
 
@@ -345,6 +382,9 @@ class SearchStore(Protocol):
     async def changes(self, group_id: str, after_rev: int, limit: int) -> Changes:
         """Facts written after `after_rev` by ascending rev, about `limit` of them (all of one rev
         together), and facts removed after it. Consistent: one snapshot."""
+
+    async def text_changes(self, group_id: str, after_rev: int, limit: int) -> TextChanges:
+        """The same of entities and episodes: about `limit` of each."""
 
 
 class AdminStore(Protocol):

@@ -146,6 +146,8 @@ class Group:
     merges: dict[str, MergeRecord] = field(default_factory=dict)
     vectors: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     vector_rev: dict[str, int] = field(default_factory=dict)
+    text_rev: dict[tuple[str, str], int] = field(default_factory=dict)  # by kind and uuid, removed ones too
+    found: set[str] = field(default_factory=set)  # episodes that searches find
     builds: dict[str, Any] = field(default_factory=dict)  # see model_communities.py
     current_build: str | None = None
     followed_rev: int = 0

@@ -11,10 +11,11 @@ from kgsvc.domain.items import ItemState
 from kgsvc.domain.model import Entity, Episode, Fact
 from kgsvc.domain.similarity import name_tokens
 from kgsvc.domain.usage import FREE
-from kgsvc.stores.protocol import WHOLE, Changes, EpisodeCut, GroupDump, IndexedFact, StoreInfo
+from kgsvc.stores.protocol import WHOLE, Changes, EpisodeCut, GroupDump, IndexedFact, StoreInfo, TextChanges
 from tests.support.model_candidates import ModelCandidates
 from tests.support.model_communities import ModelFollowing
 from tests.support.model_rows import GROUP_DELETED, Answer, Group
+from tests.support.model_texts import text_changes, touch_texts
 
 
 class ModelGraph(ModelFollowing, ModelCandidates):
@@ -49,6 +50,7 @@ class ModelGraph(ModelFollowing, ModelCandidates):
             group.answers[claim.operation, claim.key] = Answer(claim.input_hash, until_ms)
         group.rev += delta.bumps_rev
         group.last_ms = delta.system_ms
+        touch_texts(group, delta)
         _write(group, delta)
         group.move(delta.transitions, leased=guard.token is not None)
         for uuid in delta.remove_episodes:
@@ -97,6 +99,9 @@ class ModelStore(ModelGraph):
         shown = [_indexed(group, uuid) for rev, uuid in later if rev <= upto_rev]
         removed = sorted(uuid for uuid, rev in group.removed_rev.items() if after_rev < rev <= upto_rev)
         return Changes(group.head, tuple(shown), tuple(removed), upto_rev, more=upto_rev < group.rev)
+
+    async def text_changes(self, group_id: str, after_rev: int, limit: int) -> TextChanges:
+        return text_changes(self._peek(group_id), after_rev, limit)
 
     async def migrate(self) -> int:
         return 1

@@ -27,6 +27,7 @@ from kgsvc.stores.conformance import (
     ontologies,
     receipts,
     starting,
+    texts,
     transitions,
     values,
     writes,
@@ -42,7 +43,7 @@ SIBLINGS = ("", "-2", "-3")  # group ids that a check may use beside its own
 
 _AREAS = (
     accept, idempotency, receipts, listing, leases, starting, transitions, context,
-    writes, guards, facts, changes, history, candidates,
+    writes, guards, facts, changes, texts, history, candidates,
     communities, ontologies, delete, values,
 )  # fmt: skip
 

@@ -16,6 +16,7 @@ from kgsvc.stores.embedded.merges import write_merges
 from kgsvc.stores.embedded.removal import remove_entities, write_closures
 from kgsvc.stores.embedded.rows import entity_row, fact_row, json_list
 from kgsvc.stores.embedded.sql import Row, all_rows
+from kgsvc.stores.embedded.texts import touch_texts
 from kgsvc.stores.embedded.transitions import write_transitions
 
 Ids = dict[str, int]
@@ -32,6 +33,7 @@ def apply_delta(db: apsw.Connection, delta: GraphDelta, guard: Guard) -> GroupHe
     rev = group.rev + int(delta.bumps_rev)
     _remove_facts(db, group.gid, rev, delta)
     entities = _write_entities(db, group.gid, rev, delta)
+    touch_texts(db, group.gid, rev, delta)
     _write_names(db, group.gid, delta.names, entities)
     facts = _write_facts(db, group.gid, rev, delta, entities)
     _write_vectors(db, group.gid, rev, delta, facts, entities)

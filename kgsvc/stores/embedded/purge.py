@@ -55,6 +55,10 @@ _BY_GID = (
         (SELECT uuid FROM fact_tombstones WHERE gid = ?1 LIMIT 500)
     """,
     """
+    DELETE FROM text_tombstones WHERE gid = ?1 AND (kind, uuid) IN
+        (SELECT kind, uuid FROM text_tombstones WHERE gid = ?1 LIMIT 500)
+    """,
+    """
     DELETE FROM merges WHERE gid = ?1 AND merge_id IN (SELECT merge_id FROM merges WHERE gid = ?1 LIMIT 20)
     """,
     """

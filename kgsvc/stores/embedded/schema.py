@@ -191,9 +191,27 @@ ALTER TABLE mentions ADD COLUMN names TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE mentions ADD COLUMN types TEXT NOT NULL DEFAULT '[]';
 """
 
+# Entities and episodes by the revision that changed them; episodes not in the graph yet have none. Older rows
+# are spread over the revisions that the group has had, so that no page holds them all.
+_TEXTS = f"""
+ALTER TABLE entities ADD COLUMN rev INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE episodes ADD COLUMN rev INTEGER NOT NULL DEFAULT 0;
+UPDATE groups SET rev = 1 WHERE rev = 0;
+UPDATE entities SET rev = 1 + (id & {(1 << ID_BITS) - 1}) % g.rev FROM groups g WHERE g.gid = entities.gid;
+UPDATE episodes SET rev = 1 + (episodes.id & {(1 << ID_BITS) - 1}) % g.rev FROM groups g, items i
+    WHERE g.gid = episodes.gid AND i.id = episodes.id AND i.state IN ('upserted', 'completed');
+CREATE INDEX entities_rev ON entities (gid, rev);
+CREATE INDEX episodes_rev ON episodes (gid, rev) WHERE rev > 0;
+CREATE TABLE text_tombstones (
+    gid INTEGER NOT NULL, kind TEXT NOT NULL, uuid TEXT NOT NULL, rev INTEGER NOT NULL,
+    PRIMARY KEY (gid, kind, uuid)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX text_tombstones_rev ON text_tombstones (gid, rev);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES, _NAME_TOKENS, _SPENT, _CLOSURES,
-    _MERGES, _NAME_VECTORS, _TOLD,
+    _MERGES, _NAME_VECTORS, _TOLD, _TEXTS,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older stores have none yet

@@ -11,7 +11,8 @@ from kgsvc.stores.embedded.base import Base
 from kgsvc.stores.embedded.groups import find_group
 from kgsvc.stores.embedded.rows import fact_of, json_list
 from kgsvc.stores.embedded.sql import Row, all_rows, first_row
-from kgsvc.stores.protocol import Changes, IndexedFact
+from kgsvc.stores.embedded.texts import text_changes
+from kgsvc.stores.protocol import Changes, IndexedFact, TextChanges
 
 
 class Search(Base):
@@ -24,6 +25,10 @@ class Search(Base):
     async def changes(self, group_id: str, after_rev: int, limit: int) -> Changes:
         """See SearchStore."""
         return await self._read(_changes, group_id, after_rev, limit)
+
+    async def text_changes(self, group_id: str, after_rev: int, limit: int) -> TextChanges:
+        """See SearchStore."""
+        return await self._read(text_changes, group_id, after_rev, limit)
 
 
 def _heads(db: apsw.Connection, group_ids: Collection[str]) -> dict[str, GroupHead]:

@@ -112,6 +112,12 @@ _PURGE: tuple[LiteralString, ...] = (
     RETURN count(*)
     """,
     """
+    MATCH (k:KgGone) WHERE k.group_id = $p.group_id AND k.epoch < $p.epoch AND k.rev IS NOT NULL
+    WITH k LIMIT $p.batch
+    DELETE k
+    RETURN count(*)
+    """,
+    """
     MATCH (m:KgMerge)
     WHERE m.group_id = $p.group_id AND m.epoch < $p.epoch AND m.merge_id IS NOT NULL
     WITH m LIMIT $p.batch

@@ -29,11 +29,14 @@ _EPISODES: LiteralString = """
 # The item says that the episode is done, so that sending it again is a duplicate.
 _TAKE_EPISODES: LiteralString = """
     MATCH (g:KgGroup {group_id: $p.group_id})
+    SET g.lock = 0
+    SET g.rev = g.rev + 1
+    WITH g, g.rev AS rev
     UNWIND $p.rows AS row
     MATCH (e:Episodic {uuid: row.uuid}) WHERE e.group_id = $p.group_id AND e.reference_ms IS NULL
     SET e.epoch = g.epoch, e.reference_ms = row.reference_ms, e.created_ms = row.created_ms,
         e.content = row.body, e.source = row.source, e.content_hash = row.hash, e.bytes = row.bytes,
-        e.entity_edges = coalesce(e.entity_edges, [])
+        e.entity_edges = coalesce(e.entity_edges, []), e.rev = rev
     CREATE (:KgItem {
         group_id: $p.group_id, uuid: row.uuid, epoch: g.epoch, seq: row.seq, receipt_id: '',
         accepted_ms: row.created_ms, updated_ms: $p.now_ms, reference_ms: row.reference_ms,

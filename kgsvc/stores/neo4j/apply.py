@@ -10,6 +10,7 @@ from kgsvc.domain.identity import digest
 from kgsvc.stores.neo4j.base import Base, Row, Tx
 from kgsvc.stores.neo4j.candidates import WRITE_NAME_TOKENS, name_token_rows
 from kgsvc.stores.neo4j.rows import SET_ENTITY, SET_FACT, calendar, entity_row, fact_row
+from kgsvc.stores.neo4j.texts import TOUCH_TEXTS, touched
 from kgsvc.stores.neo4j.transitions import WRITE_TRANSITIONS, transition_rows
 
 # Returns the group's record under its lock, and what must be known of the rows before they are written.
@@ -102,6 +103,9 @@ _WRITE: LiteralString = (
             MATCH (n)<-[r:RELATES_TO]-() SET r.target_name = row.name, r.rev = $p.rev
         }
     }
+    """
+    + TOUCH_TEXTS
+    + """
     CALL () {
         UNWIND $p.names AS row
         MERGE (k:KgName {group_id: $p.group_id, epoch: $p.epoch, key: row.key})
@@ -343,6 +347,7 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
             {"uuid": t.uuid, "slot": t.slot, "fact": t.fact, "deleted_ms": t.deleted_ms}
             for t in delta.remove_facts
         ],
+        **touched(delta),
         "removed_episodes": list(delta.remove_episodes),
         "removed_merges": list(delta.remove_merges),
         "merges": [

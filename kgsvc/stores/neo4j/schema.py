@@ -11,7 +11,7 @@ KgItem         an item; KgPending too while it is unfinished, KgParked too while
 KgReceipt      a part of a receipt: the items of one call (a stream's receipt grows by parts)
 KgIdempotency  the answer to an (operation, key)
 KgName         the owner of a name; KgNameToken: an entity by a token of its names
-KgTombstone    what is left of a removed fact
+KgTombstone    what is left of a removed fact; KgGone: of a removed entity or episode
 KgClosure      an episode that closed a fact of another slot; KgMerge: an entity that went into another
 KgActivity     a counter in pieces, so that writers do not queue up for it
 KgSchema       the version of all this, and the lock of whoever migrates
@@ -125,6 +125,24 @@ _TOLD: tuple[LiteralString, ...] = (
     "CREATE INDEX kgsvc_merge_told IF NOT EXISTS FOR (m:KgMerge) ON (m.group_id, m.epoch, m.by_episode)",
 )
 
+# Entities and episodes by the revision that changed them; episodes not in the graph yet have none. Older
+# nodes are spread over the revisions that the group has had, so that no page holds them all.
+_TEXTS: tuple[LiteralString, ...] = (
+    "MATCH (g:KgGroup) WHERE g.rev = 0 SET g.rev = 1",
+    "MATCH (n:Entity) WHERE n.epoch IS NOT NULL AND n.rev IS NULL"
+    " CALL (n) { MATCH (g:KgGroup {group_id: n.group_id})"
+    " SET n.rev = 1 + toInteger(rand() * g.rev) } IN TRANSACTIONS OF 1000 ROWS",
+    "MATCH (e:Episodic) WHERE e.epoch IS NOT NULL AND e.rev IS NULL"
+    " CALL (e) { MATCH (i:KgItem {group_id: e.group_id, epoch: e.epoch, uuid: e.uuid})"
+    " WHERE i.state IN ['upserted', 'completed'] MATCH (g:KgGroup {group_id: e.group_id})"
+    " SET e.rev = 1 + toInteger(rand() * g.rev) } IN TRANSACTIONS OF 1000 ROWS",
+    "CREATE INDEX kgsvc_entity_rev IF NOT EXISTS FOR (n:Entity) ON (n.group_id, n.epoch, n.rev)",
+    "CREATE INDEX kgsvc_episode_rev IF NOT EXISTS FOR (e:Episodic) ON (e.group_id, e.epoch, e.rev)",
+    "CREATE CONSTRAINT kgsvc_gone IF NOT EXISTS FOR (k:KgGone)"
+    " REQUIRE (k.group_id, k.epoch, k.kind, k.uuid) IS UNIQUE",
+    "CREATE INDEX kgsvc_gone_rev IF NOT EXISTS FOR (k:KgGone) ON (k.group_id, k.epoch, k.rev)",
+)
+
 MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _FIRST,
     _NAMES,
@@ -135,6 +153,7 @@ MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _MERGES,
     _NAME_VECTORS,
     _TOLD,
+    _TEXTS,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older databases have none yet

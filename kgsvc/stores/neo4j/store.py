@@ -19,12 +19,13 @@ from kgsvc.stores.neo4j.intake import Intake
 from kgsvc.stores.neo4j.queue import Queue
 from kgsvc.stores.neo4j.receipts import Receipts
 from kgsvc.stores.neo4j.search import Search
+from kgsvc.stores.neo4j.texts import Texts
 
 _OLDEST = (5, 26)
 _SCHEMES = ("bolt://", "bolt+s://", "bolt+ssc://", "neo4j://", "neo4j+s://", "neo4j+ssc://")
 
 
-class Neo4jStore(Intake, Receipts, Queue, Graph, History, Communities, Apply, Search, Admin, Adoption):
+class Neo4jStore(Intake, Receipts, Queue, Graph, History, Communities, Apply, Search, Texts, Admin, Adoption):
     """Every protocol of stores/protocol.py on a Neo4j server from 5.26 on, Community or Enterprise.
 
     Several processes may use one database. In a cluster every statement goes to the leader.

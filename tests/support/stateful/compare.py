@@ -6,7 +6,7 @@ from functools import partial
 
 from kgsvc.domain.items import ItemState, ItemStatus
 from kgsvc.retrieval.search import SearchFacts
-from kgsvc.stores.protocol import Anchor, Changes, EpisodeCut
+from kgsvc.stores.protocol import Anchor, Changes, EpisodeCut, TextChanges
 from tests.support.stateful.twins import Comparable, Side, receipt
 from tests.support.stateful.words import QUERIES
 from tests.support.stateful.world import START, World
@@ -21,6 +21,7 @@ async def compare_group(world: World, group_id: str) -> None:
     await agree("dump", lambda side: _dump(side, group_id))
     await agree("list_items", lambda side: _items(side, group_id, states, page))
     await agree("changes", lambda side: _changes(world, side, group_id, place, limit))
+    await agree("text_changes", lambda side: _text_changes(world, side, group_id, place, limit))
     if rng.random() < 0.25:
         await agree("recent_episodes", lambda side: _recent(side, group_id, latest))
         await agree("previous_episodes", lambda side: _previous(side, group_id, latest))
@@ -96,6 +97,29 @@ async def _changes(world: World, side: Side, group_id: str, place: int, limit: i
         side.relative(page.head),
         page.upto_rev == page.head.rev,
     )
+
+
+async def _text_changes(world: World, side: Side, group_id: str, place: int, limit: int) -> Comparable:
+    """All entities and episodes after a revision seen before, page by page, and what is gone."""
+    marks = side.marks[group_id]
+    after = marks[place % len(marks)]
+    held: dict[tuple[str, str], Comparable] = {}
+    page: TextChanges | None = None
+    while page is None or page.more:
+        page = await side.store.text_changes(group_id, after, limit)
+        held |= {("entity", uuid): None for uuid in page.removed_entities}
+        held |= {("episode", uuid): None for uuid in page.removed_episodes}
+        for one in page.entities:
+            held["entity", one.entity.uuid] = (
+                one.entity,
+                one.names,
+                one.space if one.vector else "",
+                one.vector,
+            )
+        held |= {("episode", one.episode.uuid): (one.episode, one.entities) for one in page.episodes}
+        assert page.upto_rev > after or not page.more, "a page that leads nowhere"
+        after = page.upto_rev
+    return tuple(sorted(held.items(), key=lambda item: item[0]))
 
 
 async def _recent(side: Side, group_id: str, latest: int) -> Comparable:

@@ -1,0 +1,131 @@
+"""What indexes of entities and episodes are fed from (SearchStore.text_changes), and keeping track of it."""
+
+from __future__ import annotations
+
+import json
+
+import apsw
+
+from kgsvc.domain.delta import GraphDelta
+from kgsvc.stores.embedded.groups import Group, find_group
+from kgsvc.stores.embedded.rows import entity_of, episode_of, json_list
+from kgsvc.stores.embedded.sql import Row, all_rows, first_row
+from kgsvc.stores.protocol import IndexedEntity, IndexedEpisode, TextChanges, no_texts
+
+_ENTITY, _EPISODE = "entity", "episode"
+
+
+def touch_texts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta) -> None:
+    """Give the delta's revision to entities and episodes whose entries in an index it changes, before what
+    it removes is gone. Who loses a name to another is among those written or removed."""
+    entities = delta.vectors.keys() - {fact.uuid for fact in delta.facts}
+    entities |= {entity.uuid for entity in delta.entities} | set(delta.names.values())
+    if entities:
+        db.execute(
+            "UPDATE entities SET rev = ? WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))",
+            (rev, gid, json_list(entities)),
+        )
+    if delta.remove_entities:
+        db.execute(
+            """
+            UPDATE episodes SET rev = ? WHERE id IN (
+                SELECT m.episode_id FROM entities n JOIN mentions m ON m.entity_id = n.id
+                WHERE n.gid = ? AND n.uuid IN (SELECT value FROM json_each(?)))
+            """,
+            (rev, gid, json_list(delta.remove_entities)),
+        )
+    episodes = {mention.episode_uuid for mention in delta.mentions} | set(delta.found)
+    episodes |= {episode for episode, _entity in delta.remove_mentions}
+    if episodes:
+        db.execute(
+            "UPDATE episodes SET rev = ? WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))",
+            (rev, gid, json_list(episodes)),
+        )
+    gone = [(gid, _ENTITY, uuid, rev) for uuid in delta.remove_entities]
+    gone += [(gid, _EPISODE, uuid, rev) for uuid in delta.remove_episodes]
+    db.executemany(
+        """
+        INSERT INTO text_tombstones (gid, kind, uuid, rev) VALUES (?, ?, ?, ?)
+        ON CONFLICT (gid, kind, uuid) DO UPDATE SET rev = excluded.rev
+        """,
+        gone,
+    )
+
+
+def text_changes(db: apsw.Connection, group_id: str, after_rev: int, limit: int) -> TextChanges:
+    """See SearchStore."""
+    group = find_group(db, group_id)
+    if group is None:
+        return no_texts(group_id)
+    upto_rev = _last_rev(db, group, after_rev, limit)
+    span = (group.gid, after_rev, upto_rev)
+    entities = all_rows(
+        db,
+        """
+        SELECT n.*, v.space, v.vector,
+            (SELECT json_group_array(name_key) FROM names k WHERE k.entity_id = n.id)
+        FROM entities r JOIN live_entities n ON n.id = r.id LEFT JOIN entity_vectors v ON v.id = n.id
+        WHERE r.gid = ? AND r.rev > ? AND r.rev <= ? ORDER BY r.rev, n.uuid
+        """,
+        span,
+    )
+    episodes = all_rows(
+        db,
+        """
+        SELECT e.*,
+            (SELECT json_group_array(n.uuid) FROM mentions m JOIN entities n ON n.id = m.entity_id
+             WHERE m.episode_id = e.id)
+        FROM episodes r JOIN live_episodes e ON e.id = r.id
+        WHERE r.gid = ? AND r.rev > ? AND r.rev <= ? AND r.rev > 0 ORDER BY r.rev, e.uuid
+        """,
+        span,
+    )
+    return TextChanges(
+        group.head,
+        tuple(map(_entity, entities)),
+        tuple(map(_episode, episodes)),
+        _removed(db, _ENTITY, span),
+        _removed(db, _EPISODE, span),
+        upto_rev,
+        more=upto_rev < group.rev,
+    )
+
+
+def _last_rev(db: apsw.Connection, group: Group, after_rev: int, limit: int) -> int:
+    """Up to which revision a page goes: that of the `limit`-th of a kind, the group's if there are fewer."""
+    bounds = (group.gid, after_rev, max(limit, 1) - 1)
+    entity = first_row(
+        db, "SELECT rev FROM entities WHERE gid = ? AND rev > ? ORDER BY rev LIMIT 1 OFFSET ?", bounds
+    )
+    episode = first_row(
+        db,
+        "SELECT rev FROM episodes WHERE gid = ? AND rev > ? AND rev > 0 ORDER BY rev LIMIT 1 OFFSET ?",
+        bounds,
+    )
+    return min([int(row[0]) for row in (entity, episode) if row is not None], default=group.rev)
+
+
+def _removed(db: apsw.Connection, kind: str, span: tuple[int, int, int]) -> tuple[str, ...]:
+    """What was removed and has not come again."""
+    rows = all_rows(
+        db,
+        """
+        SELECT t.uuid FROM text_tombstones t WHERE t.gid = ?1 AND t.rev > ?2 AND t.rev <= ?3 AND t.kind = ?4
+            AND NOT EXISTS (SELECT 1 FROM entities n WHERE ?4 = 'entity' AND n.uuid = t.uuid
+                            AND n.gid = t.gid)
+            AND NOT EXISTS (SELECT 1 FROM episodes e WHERE ?4 = 'episode' AND e.uuid = t.uuid
+                            AND e.gid = t.gid AND e.rev > 0)
+        ORDER BY t.uuid
+        """,
+        (*span, kind),
+    )
+    return tuple(row[0] for row in rows)
+
+
+def _entity(row: Row) -> IndexedEntity:
+    space, vector, names = row[-3:]
+    return IndexedEntity(entity_of(row[:-3]), tuple(sorted(json.loads(names))), space or "", vector)
+
+
+def _episode(row: Row) -> IndexedEpisode:
+    return IndexedEpisode(episode_of(row[:-1]), tuple(sorted(json.loads(row[-1]))))

@@ -1,0 +1,145 @@
+"""What indexes of entities and episodes are fed from (SearchStore.text_changes), and keeping track of it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, LiteralString
+
+from kgsvc.domain.delta import GraphDelta, GroupHead
+from kgsvc.stores.neo4j.base import Base, Row
+from kgsvc.stores.neo4j.rows import ENTITY, EPISODE, entity_of, episode_of
+from kgsvc.stores.protocol import IndexedEntity, IndexedEpisode, TextChanges, no_texts
+
+# The delta's revision for entities and episodes whose entries in an index it changes, before what it removes
+# is gone. Who loses a name to another is among those written or removed.
+TOUCH_TEXTS: LiteralString = """
+    CALL () {
+        UNWIND $p.touched_entities AS uuid
+        MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
+        SET n.rev = $p.rev
+    }
+    CALL () {
+        UNWIND $p.removed_entities AS uuid
+        MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
+        MATCH (n)<-[:MENTIONS]-(e:Episodic)
+        SET e.rev = $p.rev
+    }
+    CALL () {
+        UNWIND $p.touched_episodes AS uuid
+        MATCH (e:Episodic {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
+        SET e.rev = $p.rev
+    }
+    CALL () {
+        UNWIND $p.gone AS row
+        MERGE (k:KgGone {group_id: $p.group_id, epoch: $p.epoch, kind: row[0], uuid: row[1]})
+        SET k.rev = $p.rev
+    }
+    """
+
+# Under the group's lock, as `changes`, and in slices like them.
+_TEXT_CHANGES: LiteralString = (
+    """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    SET g.lock = 0
+    WITH g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
+    CALL (epoch) {
+        MATCH (n:Entity) USING INDEX SEEK n:Entity(group_id, epoch, rev)
+        WHERE n.group_id = $p.group_id AND n.epoch = epoch AND n.rev > $p.after_rev
+        WITH n.rev AS rev ORDER BY n.group_id, n.epoch, n.rev SKIP $p.limit - 1 LIMIT 1
+        RETURN max(rev) AS full_entities
+    }
+    CALL (epoch) {
+        MATCH (e:Episodic) USING INDEX SEEK e:Episodic(group_id, epoch, rev)
+        WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.rev > $p.after_rev
+        WITH e.rev AS rev ORDER BY e.group_id, e.epoch, e.rev SKIP $p.limit - 1 LIMIT 1
+        RETURN max(rev) AS full_episodes
+    }
+    WITH epoch, head, coalesce(full_entities, head[0]) AS one, coalesce(full_episodes, head[0]) AS two
+    WITH epoch, head, CASE WHEN one < two THEN one ELSE two END AS upto_rev
+    CALL (epoch, upto_rev) {
+        MATCH (n:Entity) USING INDEX SEEK n:Entity(group_id, epoch, rev)
+        WHERE n.group_id = $p.group_id AND n.epoch = epoch AND n.rev > $p.after_rev AND n.rev <= upto_rev
+        WITH n ORDER BY n.group_id, n.epoch, n.rev
+        CALL (n) {
+            OPTIONAL MATCH (k:KgName) USING INDEX SEEK k:KgName(group_id, epoch, entity_uuid)
+            WHERE k.group_id = n.group_id AND k.epoch = n.epoch AND k.entity_uuid = n.uuid
+            RETURN collect(k.name_key) AS keys
+        }
+        RETURN collect([keys, n.space, n.vector, """
+    + ENTITY
+    + """]) AS entities
+    }
+    CALL (epoch, upto_rev) {
+        MATCH (e:Episodic) USING INDEX SEEK e:Episodic(group_id, epoch, rev)
+        WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.rev > $p.after_rev AND e.rev <= upto_rev
+        WITH e ORDER BY e.group_id, e.epoch, e.rev
+        RETURN collect([[(e)-[:MENTIONS]->(n:Entity) | n.uuid], """
+    + EPISODE
+    + """]) AS episodes
+    }
+    CALL (epoch, upto_rev) {
+        MATCH (k:KgGone) USING INDEX SEEK k:KgGone(group_id, epoch, rev)
+        WHERE k.group_id = $p.group_id AND k.epoch = epoch AND k.rev > $p.after_rev AND k.rev <= upto_rev
+        OPTIONAL MATCH (n:Entity {uuid: k.uuid, group_id: $p.group_id, epoch: epoch}) WHERE k.kind = 'entity'
+        OPTIONAL MATCH (e:Episodic {uuid: k.uuid, group_id: $p.group_id, epoch: epoch})
+            WHERE k.kind = 'episode' AND e.rev IS NOT NULL
+        WITH k, n, e WHERE n IS NULL AND e IS NULL
+        RETURN collect([k.kind, k.uuid]) AS removed
+    }
+    WITH head, upto_rev, removed, entities, episodes,
+        CASE WHEN size(entities) > size(episodes) THEN size(entities) ELSE size(episodes) END AS longest
+    UNWIND CASE WHEN longest = 0 THEN [0] ELSE range(0, longest - 1, 250) END AS first
+    RETURN head, upto_rev, removed, entities[first..first + 250], episodes[first..first + 250]
+    """
+)
+
+
+def touched(delta: GraphDelta) -> dict[str, Any]:
+    """Parameters of TOUCH_TEXTS beside those of the write."""
+    entities = delta.vectors.keys() - {fact.uuid for fact in delta.facts}
+    entities |= {entity.uuid for entity in delta.entities} | set(delta.names.values())
+    episodes = {mention.episode_uuid for mention in delta.mentions} | set(delta.found)
+    episodes |= {episode for episode, _entity in delta.remove_mentions}
+    gone = [["entity", uuid] for uuid in delta.remove_entities]
+    gone += [["episode", uuid] for uuid in delta.remove_episodes]
+    return {"touched_entities": sorted(entities), "touched_episodes": sorted(episodes), "gone": gone}
+
+
+class Texts(Base):
+    """SearchStore.text_changes."""
+
+    async def text_changes(self, group_id: str, after_rev: int, limit: int) -> TextChanges:
+        """See SearchStore."""
+        rows = await self._run(_TEXT_CHANGES, group_id=group_id, after_rev=after_rev, limit=max(limit, 1))
+        if not rows:
+            return no_texts(group_id)
+        record, upto_rev, removed = rows[0][:3]
+        entities: list[IndexedEntity] = []
+        episodes: list[IndexedEpisode] = []
+        for row in rows:
+            entities += map(_entity, row[3])
+            episodes += map(_episode, row[4])
+            await asyncio.sleep(0)
+        head = GroupHead(group_id, *record)
+        return TextChanges(
+            head,
+            tuple(entities),
+            tuple(episodes),
+            _of_kind("entity", removed),
+            _of_kind("episode", removed),
+            upto_rev,
+            more=upto_rev < head.rev,
+        )
+
+
+def _of_kind(kind: str, removed: list[Row]) -> tuple[str, ...]:
+    return tuple(sorted(uuid for each, uuid in removed if each == kind))
+
+
+def _entity(row: Row) -> IndexedEntity:
+    names, space, vector = row[:3]
+    return IndexedEntity(entity_of(row[3:]), tuple(sorted(names)), space or "", vector)
+
+
+def _episode(row: Row) -> IndexedEpisode:
+    return IndexedEpisode(episode_of(row[1:]), tuple(sorted(row[0])))
