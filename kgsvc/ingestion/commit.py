@@ -113,7 +113,7 @@ class Committer:
             return names
         items = as_decided(batch.items, batch.decisions)
         found = await self._resolving.decide(
-            lease.group_id, batch.items, names, batch.decisions, batch.vectors
+            lease.group_id, items, names, batch.decisions, batch.vectors, await self._types(lease, batch)
         )
         if found.asked.names or found.asked.facts or found.usage:
             await self._keep(lease, batch.works, found)
