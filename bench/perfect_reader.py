@@ -15,8 +15,11 @@ from typing import Any
 
 from bench.planted import Corpus, Line, PlantedFact, Telling, Thing
 from bench.planted_names import RELATIONS
+from kgsvc.domain import rewriting
+from kgsvc.llm.prompts import summaries
 from tests.support.scripted_openai import Outcome, Request, answer, edge, node, resolutions, status
 from tests.support.scripted_openai.replies import as_content
+from tests.support.scripted_openai.script import fenced_data
 
 _CHARS_A_TOKEN = 4
 _SUMMARY_CHARS = 500
@@ -57,6 +60,7 @@ class PerfectReader:
             "SummarizedEntities": ("summarise entities", self._graphiti_summaries),
             "episode_extraction": ("extract", self._extraction),
             "resolutions": ("resolve a batch", self._resolutions),
+            "entity_summaries": ("rewrite summaries", self._summaries),
         }
 
     def __call__(self, request: Request) -> Answer | Outcome | None:
@@ -156,6 +160,14 @@ class PerfectReader:
         same = [idx for idx in asked["duplicates_of"] if known[idx].id == fact.id]
         against = [idx for idx in asked["may_contradict"] if self._corpus.conflict(fact, known[idx])]
         return {"duplicate_of": same[0] if same else None, "contradicts": against}
+
+    def _summaries(self, request: Request) -> Answer:
+        """The latest facts, as many as there is room for."""
+        asked = fenced_data(request.body, summaries.MARK)
+        if asked is None:
+            raise Unread("summaries of nothing")
+        told = [(each["id"], " ".join(each["facts"])[-rewriting.TEXT :]) for each in asked["entities"]]
+        return {"summaries": [{"id": id, "summary": text} for id, text in told]}
 
     # Graphiti 0.30
 

@@ -40,9 +40,10 @@ from kgsvc.ingestion.embedding import CachingEmbedder
 from kgsvc.ingestion.ontologies import Ontologies
 from kgsvc.ingestion.pipeline import Pipeline, PipelineSettings
 from kgsvc.ingestion.pressure import IntakePressure
+from kgsvc.ingestion.rewriting import Rewriter
 from kgsvc.llm.offline.embedder import HashingEmbedder
 from kgsvc.llm.offline.extractor import OfflineExtractor
-from kgsvc.llm.protocol import Embedder, Extractor, Meter, Resolver, Summariser
+from kgsvc.llm.protocol import Embedder, Extractor, Meter, Resolver, Summariser, SummaryWriter
 from kgsvc.observability.counting import counted
 from kgsvc.observability.endpoint import MetricsEndpoint
 from kgsvc.observability.logs import LogWriter
@@ -78,12 +79,13 @@ class Running:
 class Models:
     """The configured models. `resolver` is None where nobody is asked: names and facts are told apart by rule
     alone. `embedder` is None where search goes by keywords alone. `summariser` is None where summaries of
-    communities are composed."""
+    communities are composed; `writer` is None where those of entities are."""
 
     extractor: Extractor
     resolver: Resolver | None
     embedder: Embedder | None
     summariser: Summariser | None = None
+    writer: SummaryWriter | None = None
 
 
 class _Counting:
@@ -140,6 +142,7 @@ def make_models(settings: Settings, meter: Meter | None = None) -> Models:
     from kgsvc.llm.openai.chat import Chat
     from kgsvc.llm.openai.extractor import OpenAIExtractor
     from kgsvc.llm.openai.resolver import OpenAIResolver
+    from kgsvc.llm.openai.retelling import OpenAISummaryWriter
     from kgsvc.llm.openai.summariser import OpenAISummariser
     from kgsvc.llm.openai.transport import Transport
 
@@ -149,6 +152,7 @@ def make_models(settings: Settings, meter: Meter | None = None) -> Models:
         OpenAIResolver(chat, settings.limits),
         embedder,
         OpenAISummariser(chat),
+        OpenAISummaryWriter(chat),
     )
 
 
@@ -270,7 +274,10 @@ async def _start_worker(
     queue = replace(settings.queue, attempts_per_step=settings.limits.attempts_per_step)
     owner_id = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4()}"
     embedder = CachingEmbedder(models.embedder) if models.embedder else None
-    committer = Committer(store, embedder, clock, models.resolver, settings.limits, ontologies)
+    rewriter = Rewriter(store, models.writer, clock, rng) if models.writer else None
+    if rewriter is not None:
+        _background(stack, rewriter.run(), "summaries")
+    committer = Committer(store, embedder, clock, models.resolver, settings.limits, ontologies, rewriter)
     pipeline = Pipeline(
         store, models.extractor, embedder, committer, clock, PipelineSettings(), pressure, ontologies
     )

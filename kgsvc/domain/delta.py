@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from kgsvc.domain.items import Transition
 from kgsvc.domain.model import Entity, Fact, Mention
+from kgsvc.domain.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,9 @@ class GraphDelta:
     requires_items: tuple[str, ...] = ()  # must be unfinished, under a token started by its lease: StaleItems
     found: tuple[str, ...] = ()  # episodes that searches find from here on, however little they said
     bumps_rev: bool = True  # False: only transitions (an extraction that said nothing)
+    spent: Mapping[str, Usage] = field(
+        default_factory=dict
+    )  # item -> model work to count for it, in any state
     claim: Claim | None = None  # known with the same input: nothing is written; with another: Conflict
 
 

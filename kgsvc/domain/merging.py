@@ -15,6 +15,7 @@ from kgsvc.domain.delta import SlotView
 from kgsvc.domain.identity import fact_key, name_key, slot_of
 from kgsvc.domain.model import Closure, Entity, Evidence, Fact, SummaryPart
 from kgsvc.domain.plan import MERGED, refold, relation_of
+from kgsvc.domain.summary import with_parts
 
 _EXPIRY = ("invalid_ms", "expired_ms", "expired_reason", "expired_by_fact", "expired_by_episode")
 
@@ -114,7 +115,7 @@ def record_of(
         if uuid in after and _state(was) != _state(after[uuid])
     }
     return {
-        "entity": asdict(gone),
+        "entity": asdict(with_parts(gone, gone.summary_parts)),
         "kept_name": kept.name,
         "names": list(hanging.names),
         "episodes": list(hanging.episodes),

@@ -72,6 +72,15 @@ class SummaryPart:
 
 
 @dataclass(frozen=True, slots=True)
+class Rewriting:
+    """What a model made of the parts of a summary; no text where they ceased to hold or it made nothing."""
+
+    text: str
+    sources: tuple[tuple[str, str], ...]  # keys of the parts that still hold, each with a digest of its words
+    made_of: int  # how many parts they were
+
+
+@dataclass(frozen=True, slots=True)
 class Entity:
     """A node (spec 004 §2.3).
 
@@ -90,6 +99,7 @@ class Entity:
     updated_ms: int = 0
     stamps: Mapping[str, str] = field(default_factory=dict)
     summary_parts: tuple[SummaryPart, ...] = ()  # what the summary is composed of, and some more; sorted
+    rewriting: Rewriting | None = None
 
 
 @dataclass(frozen=True, slots=True, order=True)

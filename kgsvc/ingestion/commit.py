@@ -25,6 +25,7 @@ from kgsvc.ingestion.embedding import CachingEmbedder
 from kgsvc.ingestion.joining import Joining
 from kgsvc.ingestion.ontologies import Ontologies
 from kgsvc.ingestion.resolving import Found, Resolving
+from kgsvc.ingestion.rewriting import Rewriter
 from kgsvc.ingestion.stages import Stage, encode
 from kgsvc.ingestion.summarising import SummaryStore, summarised
 from kgsvc.llm.protocol import Resolver
@@ -77,6 +78,7 @@ class Committer:
         resolver: Resolver | None = None,
         limits: Limits = _LIMITS,
         ontologies: Ontologies | None = None,
+        rewriter: Rewriter | None = None,
     ) -> None:
         self._store = store
         self._joining = Joining(store, embedder, limits)
@@ -84,6 +86,7 @@ class Committer:
         self._clock = clock
         self._resolving = Resolving(store, resolver, embedder)
         self._ontologies = ontologies if resolver is not None else None
+        self._rewriter = rewriter
 
     async def commit(self, lease: Lease, works: Sequence[Work]) -> None:
         """All of `works` or nothing. Raises StepError, StaleItems, LeaseLost, Overloaded (the group changes
@@ -95,6 +98,8 @@ class Committer:
                 await self._store.apply(delta, guard)
             except RevisionChanged:
                 continue
+            if self._rewriter is not None:
+                self._rewriter.offer(delta, lease.epoch)
             return
         # Nothing is wrong with the items: no attempt is counted against them.
         raise Overloaded(f"the group changed under {_TRIES} plans in a row", _RETRY_AFTER_MS)

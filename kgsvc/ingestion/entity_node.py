@@ -97,14 +97,16 @@ def _new(wanted: EntityInput, system_ms: int) -> Entity:
 
 def _merged(entity: Entity, wanted: EntityInput) -> Entity:
     stamps = dict(entity.stamps) | {"name": _ASSERTED_NAME}
-    summary, attributes = entity.summary, entity.attributes
+    summary, attributes, rewriting = entity.summary, entity.attributes, entity.rewriting
     if wanted.summary is not None:
-        summary, stamps["summary"] = wanted.summary, _ASSERTED
+        summary, stamps["summary"], rewriting = wanted.summary, _ASSERTED, None
     if wanted.attributes is not None:
         attributes = dict(wanted.attributes)
         stamps = {part: stamp for part, stamp in stamps.items() if not part.startswith("a.")}
         stamps |= {f"a.{attribute}": _ASSERTED for attribute in attributes}
-    return replace(entity, name=wanted.name, summary=summary, attributes=attributes, stamps=stamps)
+    return replace(
+        entity, name=wanted.name, summary=summary, attributes=attributes, stamps=stamps, rewriting=rewriting
+    )
 
 
 def _present(entity: Entity | None) -> Entity:

@@ -30,7 +30,7 @@ from kgsvc.domain.merging import (
     unmerged_facts,
 )
 from kgsvc.domain.model import Entity
-from kgsvc.domain.summary import OF_EPISODE
+from kgsvc.domain.summary import OF_EPISODE, with_parts
 from kgsvc.ingestion.contention import Contention
 from kgsvc.ingestion.embedding import CachingEmbedder
 from kgsvc.ingestion.joining import Joining, mentions_of
@@ -126,16 +126,13 @@ class Merging:
         facts = await self._store.facts(group_id, involved)
         back, removed = unmerged_facts(data, kept, gone, facts, system_ms)
         parts = tuple(p for p in gone.summary_parts if p.key in back or p.key.startswith(OF_EPISODE))
-        gone = replace(gone, summary_parts=parts)
+        gone = with_parts(gone, parts)
         around = await self._store.slots(group_id, slots_of(facts) | slots_of(back.values()))
         after = folded_apart(group_id, around, back, removed, system_ms)
         known = {fact.uuid for fact in (*around.facts, *facts)}
         texts = {uuid: fact.fact for uuid, fact in after.items() if uuid not in known}
-        left = replace(
-            unmerged_entity(kept, gone, data),
-            summary_parts=tuple(part for part in kept.summary_parts if part.key not in data["ends"]),
-            updated_ms=system_ms,
-        )
+        own = [part for part in kept.summary_parts if part.key not in data["ends"]]
+        left = replace(with_parts(unmerged_entity(kept, gone, data), own), updated_ms=system_ms)
         renamed = {left.uuid: left.name} if left.name != kept.name else {}
         delta = GraphDelta(
             group_id=group_id,

@@ -23,7 +23,10 @@ __all__ = [
     "Operation",
     "Resolved",
     "Resolver",
+    "Retold",
+    "Subject",
     "Summariser",
+    "SummaryWriter",
     "Trouble",
     "Unmetered",
     "Usage",
@@ -42,6 +45,7 @@ class Operation(StrEnum):
     REPAIR = "repair"  # of a rejected answer, whatever it was for
     EMBED = "embed"
     SUMMARISE = "summarise"  # of communities
+    REWRITE = "rewrite"  # of summaries of entities
 
 
 class Meter(Protocol):
@@ -146,6 +150,33 @@ class Summariser(Protocol):
 
     async def combine(self, group_id: str, first: str, second: str) -> Gist:
         """Both in one, by one call of a model. Raises StepError (ModelUnavailable, ModelOutputInvalid)."""
+
+    async def close(self) -> None:
+        """Release connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """An entity and what is to be told of it, a sentence each, the oldest first."""
+
+    name: str
+    types: tuple[str, ...]
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Retold:
+    """A text for each subject, in their order, "" where there is none, and their cost."""
+
+    texts: tuple[str, ...]
+    usage: Usage = FREE
+
+
+class SummaryWriter(Protocol):
+    """Tells in few sentences what many say of an entity (spec 002)."""
+
+    async def retell(self, group_id: str, subjects: Sequence[Subject]) -> Retold:
+        """All in one call of a model. Raises StepError (ModelUnavailable, ModelOutputInvalid)."""
 
     async def close(self) -> None:
         """Release connections."""

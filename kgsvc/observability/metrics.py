@@ -86,7 +86,7 @@ class Metrics:
         self.store_failures = Counter("store_failures", "Store steps that raised", ["step"], registry=r)
 
     def used(self, operation: str, group_id: str, usage: Usage) -> None:
-        """Count model work; `operation` is extract, repair, reflexion, resolve or embed.
+        """Count model work; `operation` is one of llm.protocol.Operation.
 
         The first groups that spend something have the label of their own, all others share OTHER_GROUPS: the
         number of series stays bounded. What belongs to no group, such as a query's embedding, has "".

@@ -24,6 +24,7 @@ DIMENSION = 512
 JAN, FEB, MAR, APR, MAY, JUN = (1_704_067_200_000 + 30 * 86_400_000 * month for month in range(6))  # of 2024
 # Words of one meaning: their vectors are equal, their letters are not.
 SYNONYMS = {"physician": "doctor", "automobile": "car", "residence": "home"}
+RETOLD = "Rhea"  # of her alone the model rewrites the summary
 _WORD = re.compile(r"\w+")
 
 
@@ -60,6 +61,8 @@ def reads_bodies(request: Request) -> Outcome | Mapping[str, Any]:
         return says(json.dumps(gist(pair["first"], pair["second"])))
     if request.resolution is not None:
         return replies.all_new(request.resolution)
+    if request.retelling is not None:
+        return retold(request.retelling)
     _, brace, said = request.text.partition("{")
     if not brace:
         return answer()
@@ -71,6 +74,12 @@ def gist(first: str, second: str) -> dict[str, str]:
     """What the model makes of two summaries: a name that tells whose it is, and both texts."""
     both = f"{first} {second}"
     return {"name": f"model: {both}"[:80].strip(), "summary": both[:500].strip()}
+
+
+def retold(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What the model makes of long summaries: words for RETOLD alone."""
+    told = [each for each in asked["entities"] if each["name"] == RETOLD]
+    return {"summaries": [{"id": e["id"], "summary": f"In short: {e['facts'][-1]}"} for e in told]}
 
 
 def vector(text: str) -> NDArray[np.float64]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 
 from kgsvc.v1 import admin_pb2 as adm
@@ -9,7 +12,7 @@ from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import retrieval_pb2 as ret
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.refusals import refused
-from tests.acceptance.saying import APR, FEB, JAN, MAR, body, fact, telling
+from tests.acceptance.saying import APR, FEB, JAN, MAR, RETOLD, body, fact, telling
 from tests.support.client import CALL_S, Client, granted, message
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -255,3 +258,57 @@ async def test_a_summary_is_rebuilt_from_current_facts(client: Client, group: st
     left = await client.get_entity(group, uuid)
     assert set(left.node.summary_facts) == {each.uuid for each in left.facts}
     assert len(left.facts) == 5
+
+
+async def test_a_long_summary_is_told_in_a_models_words(client: Client, group: str) -> None:
+    uuid = await much_told(client, group, 16)
+    summary = await until_retold(client, group, uuid)
+    node = (await client.get_entity(group, uuid)).node
+    assert summary == f"In short: {long_fact(15)['fact']}."
+    assert len(node.summary_facts) == 16
+    await client.ingest(group, [telling(APR, fact("LIKES", RETOLD, "jazz"))])
+    assert (await client.get_entity(group, uuid)).node.summary == f"{summary} {RETOLD} likes jazz."
+
+
+async def test_a_models_words_go_with_the_first_fact_they_are_made_from(client: Client, group: str) -> None:
+    uuid = await much_told(client, group, 16)
+    await until_retold(client, group, uuid)
+    ended = {**long_fact(3), "polarity": "ends", "fact": f"{RETOLD} is done with thing 03"}
+    await client.ingest(group, [telling(APR, ended)])
+    node = (await client.get_entity(group, uuid)).node
+    assert "In short" not in node.summary
+    assert long_fact(15)["fact"] in node.summary
+
+
+async def test_no_poisoned_word_survives_in_a_models_summary(client: Client, group: str) -> None:
+    lie = {**long_fact(15), "fact": f"{RETOLD} steals " + "y" * 60}
+    await client.ingest(group, [telling(APR, lie, uuid="evil")])
+    uuid = await much_told(client, group, 15)
+    assert "steals" in await until_retold(client, group, uuid)
+    given = adm.DeleteEpisodeInput(uuid="evil", group_id=group, cascade=True)
+    granted(await client.admin.DeleteEpisode(adm.DeleteEpisodeRequest(input=given), timeout=CALL_S))
+    node = (await client.get_entity(group, uuid)).node
+    assert node.summary.startswith(RETOLD)
+    assert "steals" not in str(node)
+
+
+def long_fact(number: int) -> dict[str, Any]:
+    """A fact that fills a ninth of a summary."""
+    thing = f"thing {number:02}"
+    return fact("LIKES", RETOLD, thing, f"{RETOLD} likes {thing} " + "x" * 40)
+
+
+async def much_told(client: Client, group: str, count: int) -> str:
+    """Whom so many facts are told of, in one episode; her model's words follow soon."""
+    await client.ingest(group, [telling(JAN, *map(long_fact, range(count)), uuid="much")])
+    return await entity_of(client, group, RETOLD)
+
+
+async def until_retold(client: Client, group: str, uuid: str) -> str:
+    """The summary once it is in a model's words."""
+    summary = ""
+    async with asyncio.timeout(CALL_S):
+        while not summary.startswith("In short"):
+            await asyncio.sleep(0.02)
+            summary = (await client.get_entity(group, uuid)).node.summary
+    return summary

@@ -53,6 +53,8 @@ class ModelGraph(ModelFollowing, ModelCandidates):
         touch_texts(group, delta)
         _write(group, delta)
         group.move(delta.transitions, leased=guard.token is not None)
+        for uuid in delta.spent.keys() & group.items.keys():
+            group.items[uuid].usage += delta.spent[uuid]
         for uuid in delta.remove_episodes:
             _remove_episode(group, uuid)
         self._activity += 1

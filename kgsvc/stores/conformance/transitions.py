@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.items import ItemState, ItemStatus, QueuedItem, Step, Transition
 from kgsvc.domain.usage import FREE, Usage
@@ -180,6 +182,22 @@ async def transitions_leave_the_revision(store: Store, group_id: str) -> None:
     await move(store, lease, ItemState.PARKED, "e1", reason="unreadable")
     await store.retry_items(group_id, None, NOW)
     equal((await head(store, group_id)).rev, before.rev, "heads: rev after transitions and a retry")
+
+
+async def work_is_counted_for_items_in_any_state(store: Store, group_id: str) -> None:
+    """Beside a change of the graph or alone; nothing else of the items changes."""
+    await accepted(store, *[episode(group_id, f"e{n}") for n in range(3)])
+    lease = await leased(store, group_id)
+    await started(store, lease)
+    await move(store, lease, ItemState.COMPLETED, "e0")
+    await store.release(lease)
+    before = await _rows(store, group_id)
+    spent = {"e0": Usage(1, 20, 3), "e1": Usage(0, 5, 0), "nobody": Usage(1, 1, 1)}
+    for _ in range(2):
+        await write(store, group_id, spent=spent, bumps_rev=False)
+    wanted = {"e0": Usage(2, 40, 6), "e1": Usage(0, 10, 0)}
+    after = tuple(replace(row, usage=row.usage + wanted.get(row.uuid, FREE)) for row in before)
+    equal(await _rows(store, group_id), after, "list_items: with what was spent")
 
 
 async def _rows(store: Store, group_id: str) -> tuple[ItemStatus, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kgsvc.domain.items import ItemState, Transition
-from kgsvc.domain.model import Closure, SummaryPart
+from kgsvc.domain.model import Closure, Rewriting, SummaryPart
 from kgsvc.stores.conformance.expect import equal
 from kgsvc.stores.conformance.samples import (
     NOW,
@@ -29,6 +29,7 @@ async def entities_are_inserted_and_replaced(store: Store, group_id: str) -> Non
         group_id, "n1", "Ada", summary="old", attributes={"a": 1}, labels=("Person",),
         source_episode_uuid="e1", updated_ms=NOW, stamps={"a": "1/e1"},
         summary_parts=(SummaryPart(NOW, "f1", "“old”."), SummaryPart(NOW + 1, "episode:e1", "\n")),
+        rewriting=Rewriting("“In short”.", (("f1", "d1"), ("f2", "d2")), 3),
     )  # fmt: skip
     bob = entity(group_id, "n2", "Bob")
     await write(store, group_id, entities=(first, bob))

@@ -17,7 +17,7 @@ from kgsvc.stores.embedded.removal import remove_entities, write_closures
 from kgsvc.stores.embedded.rows import entity_row, fact_row, json_list
 from kgsvc.stores.embedded.sql import Row, all_rows
 from kgsvc.stores.embedded.texts import touch_texts
-from kgsvc.stores.embedded.transitions import write_transitions
+from kgsvc.stores.embedded.transitions import write_spent, write_transitions
 
 Ids = dict[str, int]
 
@@ -42,6 +42,7 @@ def apply_delta(db: apsw.Connection, delta: GraphDelta, guard: Guard) -> GroupHe
     write_merges(db, group.gid, delta)
     remove_entities(db, group.gid, delta)
     write_transitions(db, group.gid, delta.transitions, guard.token)
+    write_spent(db, group.gid, delta.spent)
     _remove_episodes(db, group.gid, delta)
     db.execute("UPDATE groups SET rev = ?, last_ms = ? WHERE gid = ?", (rev, delta.system_ms, group.gid))
     return GroupHead(delta.group_id, rev, group.epoch, delta.system_ms)

@@ -15,6 +15,7 @@ from kgsvc.domain.model import (
     Fact,
     FactKind,
     Polarity,
+    Rewriting,
     RoleType,
     Source,
     SummaryPart,
@@ -109,8 +110,16 @@ def entity_of(row: Row) -> Entity:
         episode,
         updated,
         _map(stamps),
-        tuple(SummaryPart(*part) for part in _map(more).get("parts", ())),
+        *_summary_of(_map(more)),
     )
+
+
+def _summary_of(more: Mapping[str, Any]) -> tuple[tuple[SummaryPart, ...], Rewriting | None]:
+    parts = tuple(SummaryPart(*part) for part in more.get("parts", ()))
+    if "rewriting" not in more:
+        return parts, None
+    text, sources, made_of = more["rewriting"]
+    return parts, Rewriting(text, tuple((key, words) for key, words in sources), made_of)
 
 
 def entity_row(row_id: int, gid: int, entity: Entity) -> Row:
@@ -127,10 +136,18 @@ def entity_row(row_id: int, gid: int, entity: Entity) -> Row:
         entity.source_episode_uuid,
         entity.updated_ms,
         _map_text(entity.stamps),
-        _map_text({"parts": [[p.start_ms, p.key, p.text] for p in entity.summary_parts]})
-        if entity.summary_parts
-        else "{}",
+        _map_text(_summary_values(entity)),
     )
+
+
+def _summary_values(entity: Entity) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    if entity.summary_parts:
+        values["parts"] = [[p.start_ms, p.key, p.text] for p in entity.summary_parts]
+    if entity.rewriting is not None:
+        made = entity.rewriting
+        values["rewriting"] = [made.text, made.sources, made.made_of]
+    return values
 
 
 def fact_of(row: Row) -> Fact:

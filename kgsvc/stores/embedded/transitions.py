@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import apsw
 
 from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.items import TERMINAL, ItemState, Lease, Step, Transition
+from kgsvc.domain.usage import Usage
 from kgsvc.stores.embedded.groups import Group, find_group
 from kgsvc.stores.embedded.sql import all_rows
 
@@ -42,6 +43,17 @@ def write_transitions(
         )
         if rows:
             _write(db, rows[0][0], transition)
+
+
+def write_spent(db: apsw.Connection, gid: int, spent: Mapping[str, Usage]) -> None:
+    """Count model work for items, in whatever state they are."""
+    db.executemany(
+        """
+        UPDATE items SET calls = calls + ?, prompt_tokens = prompt_tokens + ?,
+            completion_tokens = completion_tokens + ? WHERE gid = ? AND uuid = ?
+        """,
+        [(u.calls, u.prompt_tokens, u.completion_tokens, gid, uuid) for uuid, u in spent.items()],
+    )
 
 
 def _write(db: apsw.Connection, row_id: int, to: Transition) -> None:

@@ -172,6 +172,13 @@ _WRITE: LiteralString = (
     + WRITE_TRANSITIONS
     + """
     CALL () {
+        UNWIND $p.spent AS row
+        MATCH (i:KgItem {group_id: $p.group_id, epoch: $p.epoch, uuid: row[0]})
+        SET i.model_calls = coalesce(i.model_calls, 0) + row[1],
+            i.prompt_tokens = coalesce(i.prompt_tokens, 0) + row[2],
+            i.completion_tokens = coalesce(i.completion_tokens, 0) + row[3]
+    }
+    CALL () {
         UNWIND $p.removed_episodes AS uuid
         MATCH (i:KgItem {group_id: $p.group_id, epoch: $p.epoch, uuid: uuid})
         DELETE i
@@ -358,6 +365,7 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "removed_entities": list(delta.remove_entities),
         "closures": [[c.by_episode, fact.uuid] for fact in delta.facts for c in fact.closures],
         "transitions": transition_rows(delta.transitions, guard.token),
+        "spent": [[uuid, u.calls, u.prompt_tokens, u.completion_tokens] for uuid, u in delta.spent.items()],
     }
 
 

@@ -19,6 +19,7 @@ from kgsvc.domain.model import (
     Fact,
     FactKind,
     Polarity,
+    Rewriting,
     RoleType,
     Source,
     SummaryPart,
@@ -40,7 +41,7 @@ EPISODE = (
 EPISODE_OPTIONAL = frozenset({6, 7, 8, 9})
 ENTITY = (
     "n.uuid, n.group_id, n.name, n.created_ms, n.summary, n.attributes, n.labels, n.source_episode_uuid,"
-    " n.updated_ms, n.stamps, coalesce(n.summary_parts, '[]')"
+    " n.updated_ms, n.stamps, coalesce(n.summary_parts, '[]'), coalesce(n.summary_rewriting, '')"
 )
 FACT = (
     "r.uuid, r.group_id, r.name, r.fact, r.source_uuid, r.target_uuid, r.source_name, r.target_name, r.slot,"
@@ -54,7 +55,8 @@ SET_ENTITY = """
     SET n.name = row[1], n.summary = row[2], n.attributes = row[3], n.labels = row[4][0],
         n.source_episode_uuid = row[5], n.created_ms = row[6],
         n.created_at = CASE WHEN row[7] IS NOT NULL THEN datetime({epochMillis: row[7]}) END,
-        n.updated_ms = row[8], n.stamps = row[9], n.summary_parts = row[10]
+        n.updated_ms = row[8], n.stamps = row[9], n.summary_parts = row[10],
+        n.summary_rewriting = row[11]
     """
 SET_FACT = """
     SET r.source_uuid = row[1], r.target_uuid = row[2], r.name = row[3], r.fact = row[4],
@@ -123,7 +125,19 @@ def entity_of(row: Row) -> Entity:
         updated_ms=updated_ms,
         stamps=_mapping(row[9]),
         summary_parts=() if row[10] == "[]" else tuple(SummaryPart(*part) for part in json.loads(row[10])),
+        rewriting=_rewriting(row[11], updated_ms),
     )
+
+
+def _rewriting(text: str, updated_ms: int) -> Rewriting | None:
+    """What a model made of the summary. One that came with another version of the entity is none: a server
+    that knows nothing of it wrote the entity since."""
+    if not text:
+        return None
+    written_ms, words, sources, made_of = json.loads(text)
+    if written_ms != updated_ms:
+        return None
+    return Rewriting(words, tuple((key, digest) for key, digest in sources), made_of)
 
 
 def entity_row(entity: Entity) -> list[Any]:
@@ -142,7 +156,15 @@ def entity_row(entity: Entity) -> list[Any]:
         json.dumps(
             [[part.start_ms, part.key, part.text] for part in entity.summary_parts], ensure_ascii=False
         ),
+        _rewriting_text(entity),
     ]
+
+
+def _rewriting_text(entity: Entity) -> str | None:
+    made = entity.rewriting
+    if made is None:
+        return None
+    return json.dumps([entity.updated_ms, made.text, made.sources, made.made_of], ensure_ascii=False)
 
 
 def fact_of(row: Row) -> Fact:

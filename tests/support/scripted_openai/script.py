@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kgsvc.llm.prompts import extraction, resolution
+from kgsvc.llm.prompts import extraction, resolution, summaries
 from tests.support.scripted_openai.replies import all_new, answer
 
 Kind = Literal["answer", "says", "body", "truncated", "refused", "status", "hang", "drop"]
@@ -37,6 +37,11 @@ class Request:
     def resolution(self) -> Mapping[str, Any] | None:
         """The questions of a resolution, None where something else is asked."""
         return fenced_data(self.body, resolution.MARK)
+
+    @property
+    def retelling(self) -> Mapping[str, Any] | None:
+        """The entities whose summaries are asked for, None where something else is."""
+        return fenced_data(self.body, summaries.MARK)
 
     @property
     def _last(self) -> str:
@@ -141,6 +146,8 @@ class Plan:
             return scripted
         if scripted is None and request.resolution is not None:
             scripted = all_new(request.resolution)
+        if scripted is None and request.retelling is not None:
+            scripted = {"summaries": []}
         if scripted is None:
             found = (value for key, value in self.table.items() if key in request.text)
             scripted = next(found, answer())

@@ -1,0 +1,176 @@
+"""Summaries in a model's words, beside the pipeline: after the commit, outside of the group's lock.
+
+Nothing waits for them and nothing fails with them. What is asked for lives in this process alone: a crash
+loses it, and the next commit that touches the entity asks again. A text is written only if every fact it was
+made from still says the same; what ceases to hold later takes it out of the summary (domain/summary.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from kgsvc.domain.clock import Clock
+from kgsvc.domain.delta import GraphDelta, Guard, NameView
+from kgsvc.domain.errors import LeaseLost, ModelUnavailable, RevisionChanged, ServiceError, StepError
+from kgsvc.domain.model import Entity, SummaryPart
+from kgsvc.domain.rewriting import SOURCES, is_due, rewritten, sources_of, still_hold
+from kgsvc.domain.usage import FREE, Usage
+from kgsvc.ingestion.summarising import SummaryStore
+from kgsvc.llm.protocol import Retold, Subject, SummaryWriter
+
+log = logging.getLogger(__name__)
+AT_ONCE = 2  # calls of one process: the pipeline's own have the rest of the model's time
+ENTITIES = 8  # of one call
+_GROUPS, _WAITING = (
+    1_000,
+    64,
+)  # that wait, and entities and items of each; what is more is asked for again later
+_DEADLINE_S = 120.0
+_AFTER_OUTAGE_S = 10.0
+_TRIES = 6  # writes that the pipeline's may overtake
+_PAUSE_S = 0.05
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """Entities of a group, by uuid, and the items that the cost is counted for."""
+
+    epoch: int
+    entities: dict[str, None] = field(default_factory=dict)
+    items: dict[str, None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """An entity, what the model is shown of it, and what it made of that."""
+
+    entity: Entity
+    sources: tuple[SummaryPart, ...]
+    text: str = ""
+
+
+class Rewriter:
+    """Has summaries rewritten that are due."""
+
+    def __init__(self, store: SummaryStore, writer: SummaryWriter, clock: Clock, rng: random.Random) -> None:
+        self._store = store
+        self._writer = writer
+        self._clock = clock
+        self._rng = rng
+        self._waiting: dict[str, _Waiting] = {}
+        self._something = asyncio.Event()
+
+    def offer(self, written: GraphDelta, epoch: int) -> None:
+        """Take up what is due among the entities of a delta that was applied. Never waits."""
+        due = [entity.uuid for entity in written.entities if is_due(entity)]
+        if not due or (written.group_id not in self._waiting and len(self._waiting) >= _GROUPS):
+            return
+        waiting = self._waiting.get(written.group_id)
+        if waiting is None or waiting.epoch != epoch:
+            waiting = self._waiting[written.group_id] = _Waiting(epoch)
+        _add(waiting.entities, due)
+        _add(waiting.items, written.requires_items)
+        self._something.set()
+
+    async def run(self) -> None:
+        """Rewrite until cancelled."""
+        async with asyncio.TaskGroup() as workers:
+            for _ in range(AT_ONCE):
+                workers.create_task(self._work())
+
+    async def _work(self) -> None:
+        while True:
+            await self._something.wait()
+            if not self._waiting:
+                self._something.clear()
+                continue
+            group_id = next(iter(self._waiting))
+            waiting = self._waiting.pop(group_id)
+            try:
+                async with asyncio.timeout(_DEADLINE_S):
+                    await self.rewrite(group_id, waiting.epoch, list(waiting.entities), list(waiting.items))
+            except (StepError, ServiceError, TimeoutError) as error:
+                log.warning("summaries stay: %s", type(error).__name__, extra={"group_id": group_id})
+                await asyncio.sleep(_AFTER_OUTAGE_S)
+
+    async def rewrite(self, group_id: str, epoch: int, uuids: Sequence[str], items: Sequence[str]) -> None:
+        """Rewrite the summaries of those of these entities that are due, some a call; count the cost for the
+        items. Raises ModelUnavailable, StoreUnavailable."""
+        for start in range(0, len(uuids), ENTITIES):
+            drafts = await self._due(group_id, epoch, uuids[start : start + ENTITIES])
+            if drafts:
+                retold = await self._retold(group_id, drafts)
+                done = [
+                    _Draft(draft.entity, draft.sources, text)
+                    for draft, text in zip(drafts, retold.texts, strict=True)
+                ]
+                await self._write(group_id, epoch, done, retold.usage, items)
+
+    async def _due(self, group_id: str, epoch: int, uuids: Sequence[str]) -> list[_Draft]:
+        view = await self._store.names(group_id, (), uuids)
+        if view.head.epoch != epoch:
+            return []
+        now_ms = self._clock.now_ms()
+        drafts: list[_Draft] = []
+        for _, entity in sorted(view.by_uuid.items()):
+            if is_due(entity):
+                facts = await self._store.entity_facts(group_id, entity.uuid, 2 * SOURCES, now_ms)
+                drafts.append(_Draft(entity, sources_of(facts, now_ms)))
+        return [draft for draft in drafts if draft.sources]
+
+    async def _retold(self, group_id: str, drafts: Sequence[_Draft]) -> Retold:
+        """What the model says; nothing where it says nothing usable, which is kept too: see `rewritten`."""
+        subjects = [
+            Subject(draft.entity.name, draft.entity.labels, tuple(part.text for part in draft.sources))
+            for draft in drafts
+        ]
+        try:
+            return await self._writer.retell(group_id, subjects)
+        except ModelUnavailable:
+            raise
+        except StepError as error:
+            log.warning("summaries keep their own words: %s", error, extra={"group_id": group_id})
+            return Retold(("",) * len(drafts), error.usage)
+
+    async def _write(
+        self, group_id: str, epoch: int, drafts: Sequence[_Draft], usage: Usage, items: Sequence[str]
+    ) -> None:
+        share = usage.share(len(items)) if items else FREE
+        spent = dict.fromkeys(items, share) if share else {}
+        for _ in range(_TRIES):
+            view = await self._store.names(group_id, (), [draft.entity.uuid for draft in drafts])
+            system_ms = max(self._clock.now_ms(), view.head.last_ms + 1)
+            entities = await self._as_drafted(view, drafts, system_ms)
+            delta = GraphDelta(group_id, system_ms, entities=entities, spent=spent)
+            if not entities:
+                delta = replace(delta, system_ms=view.head.last_ms, bumps_rev=False)
+            try:
+                await self._store.apply(delta, Guard(view.head.rev, epoch))
+            except RevisionChanged:
+                await asyncio.sleep(self._rng.uniform(0, _PAUSE_S))
+                continue
+            except LeaseLost:  # the group was deleted
+                pass
+            return
+
+    async def _as_drafted(
+        self, view: NameView, drafts: Sequence[_Draft], system_ms: int
+    ) -> tuple[Entity, ...]:
+        """The entities with their texts, but for those of which something else holds now."""
+        wanted = {part.key for draft in drafts for part in draft.sources}
+        facts = {fact.uuid: fact for fact in await self._store.facts(view.head.group_id, wanted)}
+        present = [(view.by_uuid.get(draft.entity.uuid), draft) for draft in drafts]
+        return tuple(
+            rewritten(entity, draft.sources, draft.text, system_ms)
+            for entity, draft in present
+            if entity is not None and still_hold(entity, draft.sources, facts, system_ms)
+        )
+
+
+def _add(known: dict[str, None], more: Sequence[str]) -> None:
+    for each in more[: _WAITING - len(known)]:
+        known[each] = None

@@ -1,0 +1,56 @@
+"""Summaries of entities by a model behind the OpenAI API: one structured call for several entities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgsvc.llm.openai import values
+from kgsvc.llm.openai.chat import Chat, Task
+from kgsvc.llm.openai.manners import Form
+from kgsvc.llm.openai.schema import arrays, structure
+from kgsvc.llm.openai.validation import Rejected
+from kgsvc.llm.openai.values import Bad
+from kgsvc.llm.prompts import summaries as prompts
+from kgsvc.llm.protocol import Operation, Retold, Subject, Trouble
+
+_READ_CHARS = 4_000  # of one text, before it is cut
+_MEMBER = structure(id={"type": "integer"}, summary={"type": "string"})
+_FORM = Form("entity_summaries", structure(summaries=arrays(_MEMBER)))
+
+
+class OpenAISummaryWriter:
+    """A SummaryWriter (llm/protocol.py) on an OpenAI-compatible server."""
+
+    def __init__(self, chat: Chat) -> None:
+        self._chat = chat
+
+    async def retell(self, group_id: str, subjects: Sequence[Subject]) -> Retold:
+        """See SummaryWriter. A rejected answer is not asked for again: there are the entities' own words."""
+
+        def read(answer: object) -> tuple[str, ...]:
+            return read_texts(answer, len(subjects))
+
+        said = prompts.messages(subjects)
+        task = Task(Operation.REWRITE, group_id, said, _FORM, read, repaired=False)
+        texts, usage = await self._chat.ask(task)
+        return Retold(texts, usage)
+
+    async def close(self) -> None:
+        """Close the chat's connections."""
+        await self._chat.close()
+
+
+def read_texts(answer: object, count: int) -> tuple[str, ...]:
+    """The texts by their ids, "" for those left out. Raises Rejected: ids not asked for, or given twice."""
+    try:
+        given = values.fields(answer, frozenset({"summaries"}), frozenset())
+        found: dict[int, str] = {}
+        for member in values.listed(given["summaries"], "summaries", count):
+            each = values.fields(member, frozenset({"id", "summary"}), frozenset())
+            id = each["id"]
+            if isinstance(id, bool) or not isinstance(id, int) or id not in range(count) or id in found:
+                raise Rejected("an id was not asked for, or is given twice", kind=Trouble.WRONG_IDS)
+            found[id] = values.text(each["summary"], "summary", _READ_CHARS)
+    except Bad as bad:
+        raise Rejected(f"{bad.field} {bad.problem}") from None
+    return tuple(found.get(id, "") for id in range(count))

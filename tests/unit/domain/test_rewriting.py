@@ -1,0 +1,172 @@
+"""Summaries in a model's words: when they are due, what they are made of, when they go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kgsvc.domain.cascade import without_words
+from kgsvc.domain.model import Entity, Fact
+from kgsvc.domain.rewriting import SOURCES, TEXT, is_due, rewritten, sources_of, still_hold
+from kgsvc.domain.summary import SHOWN, recomposed, summary_facts, with_parts
+
+ANN = Entity("a", "g", "Ann", 1, stamps={"name": "1/e"})
+NOW = 1_000
+WIDE = "x" * 47  # a sentence of 60 characters with it
+
+
+def fact(n: int, text: str | None = None, **fields: Any) -> Fact:
+    """A fact of Ann that began at `n`."""
+    said = text or f"Ann said {n:02} {WIDE}"
+    return replace(Fact(f"f{n:02}", "g", "R", said, "a", "b", "Ann", "B", 1, n, "slot", "key"), **fields)
+
+
+def knowing(*numbers: int) -> Entity:
+    """Ann with these facts."""
+    return recomposed(ANN, map(fact, numbers), (), NOW)
+
+
+def retold(numbers: Iterable[int], text: str = "Ann talks a lot.") -> Entity:
+    """Ann with these facts in a model's words."""
+    facts = list(map(fact, numbers))
+    return rewritten(recomposed(ANN, facts, (), NOW), sources_of(facts, NOW), text, NOW)
+
+
+def test_only_what_exceeds_a_summary_is_due() -> None:
+    assert len(knowing(*range(8)).summary) == 8 * 60 + 7 <= SHOWN
+    assert not is_due(knowing(*range(8)))
+    assert is_due(knowing(*range(9)))
+
+
+def test_a_callers_own_summary_is_never_due() -> None:
+    own = replace(knowing(*range(9)), stamps={"summary": "99999999999999999/"}, summary="by hand")
+    assert not is_due(own)
+    assert not still_hold(own, sources_of([fact(1)], NOW), {"f01": fact(1)}, NOW)
+    left = recomposed(replace(own, rewriting=retold(range(9)).rewriting), [fact(9)], (), NOW)
+    assert (left.summary, left.rewriting) == ("by hand", None)
+
+
+def test_the_text_stands_before_what_is_told_later() -> None:
+    ann = recomposed(retold(range(12)), [fact(12), fact(13)], (), NOW)
+    assert ann.summary == f"Ann talks a lot. {fact(12).fact}. {fact(13).fact}."
+    assert summary_facts(ann) == tuple(f"f{n:02}" for n in range(14))
+
+
+def test_it_is_due_again_when_a_quarter_changed_and_has_no_room() -> None:
+    ann = retold(range(40), "x" * (TEXT - 1) + ".")
+    assert ann.rewriting is not None
+    assert ann.rewriting.made_of == SOURCES == 32
+    for n in range(40, 47):
+        ann = recomposed(ann, [fact(n)], (), NOW)
+        assert not is_due(ann), "seven of 32 are less than a quarter"
+        assert len(ann.summary) <= SHOWN
+    assert is_due(recomposed(ann, [fact(47)], (), NOW))
+    short = retold(range(12))
+    assert not is_due(recomposed(short, map(fact, range(12, 16)), (), NOW)), "there is room for four more"
+
+
+def test_few_long_sentences_are_due_too() -> None:
+    ann = retold(range(40))
+    long = [fact(40 + n, f"Ann wrote {n} " + "y" * 230) for n in range(3)]
+    assert is_due(recomposed(ann, long, (), NOW))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"expired_ms": 9},
+        {"invalid_ms": 9},
+        {"invalid_ms": NOW + 9},
+        {"reference_ms": NOW + 9},
+        {"fact": "Ann said something else"},
+    ],
+    ids=["expired", "ended", "ends some day", "not yet", "says something else"],
+)
+def test_the_text_goes_with_the_first_fact_that_does(change: dict[str, Any]) -> None:
+    before = retold(range(12))
+    after = recomposed(before, [replace(fact(3), **change)], (), NOW)
+    assert "talks" not in after.summary
+    assert after.rewriting is not None
+    assert after.rewriting.text == ""
+    assert fact(11).fact in after.summary, "its own words again"
+    assert "f03" not in summary_facts(after)
+    assert not is_due(after), "one of twelve"
+    assert is_due(recomposed(after, [], {"f05", "f06"}, NOW)), "three of twelve"
+
+
+def test_the_text_goes_with_a_fact_that_is_removed() -> None:
+    assert "talks" not in recomposed(retold(range(12)), [], {"f00"}, NOW).summary
+
+
+def test_another_episode_that_says_the_same_changes_nothing() -> None:
+    before = retold(range(12))
+    assert recomposed(before, [replace(fact(3), episodes=("e1", "e2"))], (), NOW) is before
+
+
+def test_what_a_text_is_made_of() -> None:
+    facts = [fact(1), fact(2, invalid_ms=NOW + 9), fact(3, expired_ms=5), fact(4), fact(5, fact(4).fact)]
+    assert [part.key for part in sources_of(facts, NOW)] == ["f01", "f05"], "what lasts, each sentence once"
+    many = sources_of([fact(n, f"{n:02} " + "z" * 300) for n in range(40)], NOW)
+    assert [part.key for part in many] == [f"f{n}" for n in range(31, 40)], "the latest that have room"
+
+
+def test_a_text_may_be_told_while_its_facts_are_as_they_were() -> None:
+    facts = {each.uuid: each for each in map(fact, range(12))}
+    sources = sources_of(facts.values(), NOW)
+    assert still_hold(ANN, sources, facts, NOW)
+    assert not still_hold(ANN, (), facts, NOW)
+    others = [
+        replace(fact(3), expired_ms=5),
+        replace(fact(3), invalid_ms=NOW + 5),
+        replace(fact(3), fact="Ann said more"),
+        replace(fact(3), source_uuid="c"),
+    ]
+    for other in others:
+        assert not still_hold(ANN, sources, facts | {"f03": other}, NOW)
+    assert not still_hold(ANN, sources, {uuid: facts[uuid] for uuid in list(facts)[1:]}, NOW)
+
+
+def test_a_text_is_cut_at_a_sentence_and_leaves_room() -> None:
+    ann = retold(range(12), "One. " * 200)
+    assert ann.rewriting is not None
+    assert ann.rewriting.text == ("One. " * 80).strip()
+    assert retold(range(12), "Ann  talks\n a lot").summary == "Ann talks a lot."
+
+
+def test_a_model_that_says_nothing_is_not_asked_again_at_once() -> None:
+    ann = retold(range(12), "")
+    assert ann.summary == knowing(*range(12)).summary
+    assert not is_due(recomposed(ann, [fact(12), fact(13)], (), NOW))
+    assert is_due(recomposed(ann, map(fact, range(12, 15)), (), NOW))
+
+
+def test_what_an_episode_said_of_the_entity_is_no_source_and_goes_with_it() -> None:
+    facts = list(map(fact, range(12)))
+    told = replace(ANN, summary="A liar", stamps={"summary": f"{10**15 + 99:017d}/e1"})
+    told = recomposed(told, facts, (), NOW)
+    assert told.summary.endswith("A liar.")
+    ann = rewritten(told, sources_of(facts, NOW), "Ann talks a lot.", NOW)
+    assert ann.summary == "Ann talks a lot. A liar."
+    left = recomposed(without_words(ann, "e1", NOW), [], (), NOW)
+    assert left.summary == "Ann talks a lot."
+    newer = replace(ann, summary="A poet", stamps={"summary": f"{10**15 + 100:017d}/e2"})
+    assert recomposed(newer, [], (), NOW).summary == "Ann talks a lot. A poet."
+
+
+def test_no_composed_sentence_is_taken_for_what_an_episode_said() -> None:
+    told = replace(ANN, summary="A singer", stamps={"summary": f"{10**15:017d}/e1"})
+    ann = recomposed(told, map(fact, range(20)), (), NOW)
+    assert not [part for part in ann.summary_parts if part.key == "episode:e1"], "there is no room for it"
+    left = recomposed(ann, [], {f"f{n:02}" for n in range(20)}, NOW)
+    assert (left.summary, left.summary_parts) == ("", ())
+
+
+def test_an_entity_that_is_taken_apart_keeps_none_of_the_models_words() -> None:
+    ann = retold(range(12))
+    left = with_parts(ann, ann.summary_parts[-2:])
+    assert (left.summary, left.rewriting) == (f"{fact(10).fact}. {fact(11).fact}.", None)
+    own = replace(ANN, summary="by hand", stamps={"summary": "99999999999999999/"})
+    assert with_parts(own, ()).summary == "by hand"
