@@ -119,7 +119,7 @@ async def test_acknowledged_items_survive_a_kill(own_server: Neo4jServer) -> Non
 
 async def test_calls_ride_over_a_restart(own_server: Neo4jServer) -> None:
     """With patience enough a call made while the server restarts is answered."""
-    store = await _connect(own_server, patience_s=25.0)
+    store = await _connect(own_server, patience_s=150.0)
     await store.migrate()
     ada, _bob = await pair(store, "restart")
     await asyncio.to_thread(own_server.stop)
