@@ -1,0 +1,112 @@
+"""Spec 002, resolution: what new names and facts are compared with, over gRPC with a scripted model.
+
+The model takes whatever it is offered for the same thing, so that what it is not offered stays apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from kgsvc.v1 import admin_pb2 as adm
+from tests.acceptance.saying import FEB, JAN, MAR, fact, reads_bodies, telling
+from tests.support.client import CALL_S, Client, episode, granted
+from tests.support.graphs import assert_sound
+from tests.support.scripted_openai import Outcome, Request, ScriptedOpenAI, answer, edge, node, resolutions
+from tests.support.scripted_openai.replies import as_content
+from tests.support.store_spec import StoreSpec, dumped
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ONTOLOGY = """\
+entity_types:
+  - {name: Person, description: A human being.}
+  - {name: Company, description: A business.}
+fact_types:
+  - {name: WORKS_AT, description: Employment., kind: functional}
+  - {name: OWNS, description: Possession.}
+fact_type_map:
+  - {source: Person, target: Company, fact_types: [WORKS_AT, OWNS]}
+"""
+
+
+def agreeing(request: Request) -> Outcome | Mapping[str, Any] | None:
+    """Says yes: to the first candidate, to every contradiction, and that all is employment."""
+    if request.endpoint == "embeddings":
+        given = request.body["input"]
+        texts = [given] if isinstance(given, str) else given
+        known = [text.replace("Lisboa", "Lisbon") for text in texts]  # one meaning to the embedder
+        return reads_bodies(Request("embeddings", request.headers, {**request.body, "input": known}, ""))
+    asked = request.resolution
+    if asked is None:
+        return reads_bodies(request)
+    facts: dict[int, dict[str, Any]] = {}
+    for question in asked.get("new_facts", []):
+        facts[question["id"]] = {"contradicts": question["may_contradict"]}
+        if "WORKS_AT" in question.get("fact_types", []):
+            facts[question["id"]]["fact_type"] = "WORKS_AT"
+    nodes = {
+        each["id"]: {"same_as_known": next(iter(each["candidates"]), None)}
+        for each in asked.get("new_entities", [])
+    }
+    return resolutions(nodes, facts)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def model() -> AsyncIterator[ScriptedOpenAI]:
+    """The model that agrees."""
+    async with ScriptedOpenAI(agreeing) as server:
+        yield server
+
+
+async def test_names_that_share_no_word_become_one_where_the_embedder_finds_them_near(
+    spec: StoreSpec, client: Client, model: ScriptedOpenAI, group: str
+) -> None:
+    before = len(model.chats)
+    await client.ingest(group, [telling(JAN, fact("LIVES_IN", "Ann", "Lisbon"))])
+    await client.ingest(group, [telling(FEB, fact("WORKS_IN", "Bea", "Lisboa"))])
+    await client.ingest(group, [telling(MAR, fact("DRIVES_TO", "Cid", "Faro"))])
+    dump = await dumped(spec, group)
+    assert_sound(dump)
+    assert {e.name for e in dump.entities} == {"Ann", "Bea", "Cid", "Lisbon", "Faro"}
+    assert dump.names["lisboa"] == dump.names["lisbon"]
+    asked = [call.resolution for call in model.chats[before:] if call.resolution is not None]
+    assert [[each["name"] for each in questions["new_entities"]] for questions in asked] == [["Lisboa"]]
+
+
+def hired(relation: str, company: str, text: str, kind: str) -> str:
+    """What an episode says of Ann's employer."""
+    people = [node("a", "Ann", type="Person"), node("c", company, type="Company")]
+    return as_content(answer(people, [edge(relation, text, "a", "c", kind=kind)]))
+
+
+async def test_one_employer_ends_another_told_in_other_words_and_the_fact_takes_its_type(
+    spec: StoreSpec, client: Client, group: str
+) -> None:
+    put = adm.PutOntologyRequest(input=adm.PutOntologyInput(group_id=group, yaml=ONTOLOGY))
+    granted(await client.admin.PutOntology(put, timeout=CALL_S))
+    first = hired("WORKS_AT", "Acme", "Ann works at Acme", "functional")
+    await client.ingest(group, [episode(first, JAN)])
+    second = hired("EMPLOYED_BY", "Initech", "Initech employs Ann", "functional")
+    await client.ingest(group, [episode(second, FEB)])
+    dump = await dumped(spec, group)
+    assert_sound(dump)
+    facts = {f.fact: (f.name, f.invalid_ms) for f in dump.facts}
+    assert facts == {
+        "Ann works at Acme": ("WORKS_AT", FEB),
+        "Initech employs Ann": ("WORKS_AT", None),
+    }
+
+
+async def test_without_fact_types_an_employer_told_in_other_words_is_ended_too(
+    spec: StoreSpec, client: Client, group: str
+) -> None:
+    for company, relation, at in (("Acme", "WORKS_AT", JAN), ("Initech", "EMPLOYED_BY", FEB)):
+        told = hired(relation, company, f"Ann {relation.lower()} {company}", "functional")
+        told = told.replace('"Company"', '"Organization"')
+        await client.ingest(group, [episode(told, at)])
+    facts = {f.name: f.invalid_ms for f in (await dumped(spec, group)).facts}
+    assert facts == {"WORKS_AT": FEB, "EMPLOYED_BY": None}
