@@ -70,7 +70,7 @@ async def test_every_field_of_an_entity(client: Client, group: str) -> None:
     before = (await client.get_entity(group, uuid)).node
     assert (before.summary, list(before.summary_facts)) == ("Alice works at Acme.", [told.uuid])
     wanted = ing.AddEntityNodeInput(uuid=uuid, group_id=group, name="Alice Chen", summary="An engineer.")
-    wanted.attributes.update({"age": 46, "embedding": "is a word like any other"})
+    wanted.attributes.update({"age": 46, "role": {"title": "engineer"}})
     request = ing.AddEntityNodeRequest(input=wanted)
     granted(await client.ingestion.AddEntityNode(request, timeout=CALL_S))
     found = (await client.get_entity(group, uuid)).node
@@ -81,7 +81,7 @@ async def test_every_field_of_an_entity(client: Client, group: str) -> None:
         ["Entity"],
         ["alice"],
     )
-    assert found.attributes == wanted.attributes
+    assert found.attributes == wanted.attributes, "and no embedding"
     assert found.created_at == before.created_at
     assert found.updated_at.ToMilliseconds() > found.created_at.ToMilliseconds()
 

@@ -13,7 +13,10 @@ from tests.support.service import REPOSITORY
 
 TESTS = REPOSITORY / "tests"
 STEPS = [f"002.{n}" for n in range(1, 12)]
-_ROW = re.compile(r"\| (002\.\d+) \| [^|]+ \| ([^|]+) \|")
+RULES = [
+    f"000.{part}{n}" for part, count in (("C", 4), ("E", 6), ("T", 3), ("U", 5)) for n in range(1, count + 1)
+]
+_ROW = re.compile(r"\| ((?:002\.|000\.[CETU])\d+) \| [^|]+ \| ([^|]+) \|")
 _TEST = re.compile(r"`([\w/]+\.py)::(test_\w+)`")
 _FIELD = re.compile(
     r"^\| `(\w+)\.(\w+)` \| (\w+) \| `(\w+)\.(\w+)` \| `(\w+\.py)::(test_\w+)` \|$", re.MULTILINE
@@ -34,9 +37,9 @@ FIELDS = {
 }
 
 
-def test_every_step_of_ingestion_is_held_by_tests() -> None:
+def test_every_rule_of_metadata_and_step_of_ingestion_is_held_by_tests() -> None:
     rows = dict(_ROW.findall(_readme()))
-    assert list(rows) == STEPS
+    assert list(rows) == [*RULES, *STEPS]
     for step, tests in rows.items():
         named = _TEST.findall(tests)
         assert named, step
