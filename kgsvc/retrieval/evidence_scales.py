@@ -1,0 +1,25 @@
+"""Scores of different kinds on one scale, 0 to 1."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def by_best(scores: Floats) -> Floats:
+    """Each score as a share of the best: for BM25, where 0 means no common word."""
+    top = scores.max(initial=0.0)
+    return scores / top if top > 0 else np.zeros(len(scores))
+
+
+def by_spread(cosines: Floats, floor: float, most: int) -> Floats:
+    """The nearest ones between `floor` (0) and the nearest (1).
+
+    Where there are `most` of them, a list was cut: the last one is 0 then, not `floor`. What every text of a
+    language shares lifts all cosines of a model, and takes no part in the comparison this way.
+    """
+    top = cosines.max(initial=floor)
+    base = max(floor, float(cosines.min())) if len(cosines) >= most else floor
+    return np.maximum(cosines - base, 0.0) / (top - base) if top > base else np.zeros(len(cosines))

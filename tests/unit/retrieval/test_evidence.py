@@ -1,0 +1,169 @@
+"""The ranking of episodes and facts behind the default recipe, by hand-computed cases."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kgsvc.retrieval.evidence import Fit, in_context
+from kgsvc.retrieval.evidence_facts import fact_scores
+from kgsvc.retrieval.evidence_hops import with_hops
+from kgsvc.retrieval.evidence_scales import by_best, by_spread
+from kgsvc.retrieval.evidence_times import DAY_MS, Named, from_times, named_times
+from kgsvc.retrieval.evidence_turns import PAUSE_MS, Turns, turns_of
+
+
+def floats(*values: float) -> NDArray[np.float64]:
+    return np.array(values, np.float64)
+
+
+def day(text: str) -> int:
+    return int(np.datetime64(text, "ms").astype(np.int64))
+
+
+NOBODY_TALKS = turns_of(np.empty(0, np.intp), np.empty(0, np.int64))
+
+
+def talk(rows: list[int], times_ms: list[int]) -> Turns:
+    return turns_of(np.array(rows, np.intp), np.array(times_ms, np.int64))
+
+
+class Names:
+    """A Naming of a few episodes."""
+
+    def __init__(self, *named: set[str]) -> None:
+        self.named = named
+
+    def entities(self, row: int) -> Iterable[str]:
+        return sorted(self.named[row])
+
+    def naming(self, entity: str) -> Collection[int]:
+        return {row for row, entities in enumerate(self.named) if entity in entities}
+
+
+def test_words_are_shares_of_the_best() -> None:
+    assert by_best(floats(4.0, 1.0, 0.0)).tolist() == [1.0, 0.25, 0.0]
+    assert by_best(floats(0.0, 0.0)).tolist() == [0.0, 0.0]
+    assert by_best(floats()).tolist() == []
+
+
+def test_meaning_counts_from_the_floor_or_from_where_the_list_was_cut() -> None:
+    cosines = floats(0.75, 0.5, 0.25)
+    assert by_spread(cosines, 0.0, most=4).tolist() == pytest.approx([1.0, 2 / 3, 1 / 3])
+    assert by_spread(cosines, 0.0, most=3).tolist() == [1.0, 0.5, 0.0]
+    assert by_spread(cosines, 0.5, most=3).tolist() == [1.0, 0.0, 0.0]
+    assert by_spread(floats(0.5), 0.0, most=200).tolist() == [1.0]
+    assert by_spread(floats(0.5, 0.5), 0.0, most=2).tolist() == [0.0, 0.0]
+    assert by_spread(floats(), 0.0, most=2).tolist() == []
+
+
+def test_words_facts_and_meaning_are_added() -> None:
+    fit = Fit(floats(1.0, 0.0, 0.2), floats(0.0, 1.0, 0.2), floats(0.0, 0.25, 1.0))
+    assert in_context(fit, NOBODY_TALKS).tolist() == [1.0, 0.75, 1.3]
+
+
+def test_neighbours_in_a_conversation_lend_a_share() -> None:
+    spread = talk([0, 1, 2, 3], [0, 1, 2, 3]).spread(floats(0.0, 1.0, 0.0, 0.0))
+    assert spread.tolist() == pytest.approx([0.3, 1.0, 0.3, 0.09])
+
+
+def test_a_pause_ends_a_conversation_and_documents_have_none() -> None:
+    later = PAUSE_MS + 1
+    spread = talk([3, 0, 2], [0, PAUSE_MS, PAUSE_MS + later]).spread(floats(1.0, 1.0, 1.0, 1.0))
+    assert spread.tolist() == pytest.approx([1.3, 1.0, 1.0, 1.3])
+
+
+@pytest.mark.parametrize("messages", [0, 1, 2])
+def test_a_few_messages_are_a_conversation_too(messages: int) -> None:
+    rows = list(range(messages))
+    assert talk(rows, rows).spread(np.ones(messages)).tolist() == [[], [1.0], [1.3, 1.3]][messages]
+
+
+def test_order_is_by_time_whatever_the_rows() -> None:
+    scores = floats(0.5, 0.25, 1.0)
+    there = talk([2, 0, 1], [1, 2, 3]).spread(scores)
+    back = talk([0, 1, 2], [1, 2, 3]).spread(scores[[2, 0, 1]])
+    assert there[[2, 0, 1]].tolist() == back.tolist()
+
+
+def test_episodes_from_a_named_time_count_half_as_much_again() -> None:
+    fit = Fit(floats(1.0, 1.0, 0.0), np.zeros(3), np.zeros(3), np.array([True, False, True]))
+    assert in_context(fit, NOBODY_TALKS).tolist() == [1.5, 1.0, 0.0]
+
+
+def test_a_seed_lends_by_how_few_share_the_name() -> None:
+    names = Names({"Ada", "film"}, {"Ada"}, {"film"}, {"film"}, {"Bo"})
+    raised = with_hops(floats(1.0, 0.0, 0.25, 0.0, 0.5), [0], names)
+    assert raised.tolist() == [1.0, 0.5, 0.5, 0.25, 0.5]
+
+
+def test_of_several_loans_the_largest_counts_and_seeds_lend_one_another() -> None:
+    names = Names({"Ada", "Bo"}, {"Bo"}, {"Ada", "Bo"})
+    raised = with_hops(floats(1.0, 0.5, 0.0), [0, 1], names)
+    assert raised.tolist() == [1.0 + 0.125, 0.5 + 0.25, 0.5]
+    assert with_hops(floats(1.0, 0.5, 0.0), [1, 0], names).tolist() == raised.tolist()
+
+
+def test_a_name_that_is_everywhere_leads_nowhere() -> None:
+    assert with_hops(np.ones(101), [0], Names(*[{"all"}] * 101)).max() == 1.0
+    assert with_hops(np.ones(100), [0], Names(*[{"all"}] * 100)).max() == pytest.approx(1 + 0.5 / 99)
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("What happened on 2023-05-07?", [Named(2023, 5, 7)]),
+        ("What did she paint on October 13, 2023?", [Named(2023, 10, 13)]),
+        ("Who came on the 3rd of June, 2023?", [Named(2023, 6, 3)]),
+        ("Where was he between August 11 and August 15 2023?", [Named(None, 8, 11), Named(2023, 8, 15)]),
+        ("What did they do in July 2023?", [Named(2023, 7, None)]),
+        ("When did she go camping in June?", [Named(None, 6, None)]),
+        ("before August 3", [Named(None, 8, 3)]),
+        ("How often in 2022?", [Named(2022, None, None)]),
+        ("since 2023-02", [Named(2023, 2, None)]),
+        ("Who may march in an order of 12345?", []),
+        ("February 30, 2023 and 2023-13-01", []),
+    ],
+)
+def test_times_are_read_from_questions(question: str, named: list[Named]) -> None:
+    assert named_times(question) == named
+
+
+def test_no_more_times_than_a_question_can_mean() -> None:
+    assert len(named_times("in 2020 " * 100)) == 8
+
+
+@pytest.mark.parametrize(
+    ("named", "inside"),
+    [
+        (Named(2023, 6, 3), [False, True, True, False, False]),
+        (Named(2023, 6, None), [False, True, True, True, False]),
+        (Named(None, 6, None), [True, True, True, True, False]),
+        (Named(2022, None, None), [True, False, False, False, False]),
+        (Named(2023, None, None), [False, True, True, True, True]),
+    ],
+)
+def test_a_time_reaches_a_week_further(named: Named, inside: list[bool]) -> None:
+    days = ["2022-06-20", "2023-06-03", "2023-06-10", "2023-06-30", "2023-12-01"]
+    assert from_times([named], np.array([day(each) for each in days])).tolist() == inside
+
+
+def test_times_of_any_year_end_somewhere() -> None:
+    ancient = np.array([-62_135_596_800_000, day("2023-06-03") + DAY_MS - 1])
+    assert from_times(named_times("in June"), ancient).tolist() == [False, True]
+    assert from_times(named_times("in June"), np.empty(0, np.int64)).tolist() == []
+
+
+def test_facts_follow_their_best_episode_and_share_it() -> None:
+    own = {"a": 1.0, "b": 0.5, "c": 0.0, "d": 0.0}
+    told_in = {"a": ["e1"], "b": ["e2", "e1"], "c": ["e1"], "d": []}
+    scores = fact_scores(own, told_in, {"e1": 2.0, "e2": 1.0})
+    assert scores == {"a": 1.0 + 3.0, "b": 0.5 + 3.0 / 2, "c": 3.0 / 3, "d": 0.0}
+
+
+def test_facts_alone_or_nothing_at_all() -> None:
+    assert fact_scores({"a": 0.0, "b": 2.0}, {"a": [], "b": ["e"]}, {}) == {"a": 0.0, "b": 1.0}
+    assert fact_scores({}, {}, {"e": 1.0}) == {}
