@@ -1,0 +1,62 @@
+"""Which episodes bear on a question: the ranking behind the default recipe.
+
+Three ways in which an episode fits are put on one scale and added: the words of its body (BM25; a message's
+body begins with its speaker), the words of its best fact, and the meaning of its best fact (cosine). Then
+
+- a message takes a share of what was said just before and after it in its conversation: an answer seldom
+  repeats the words of its question (evidence_turns);
+- an episode from a time that the question names counts more (evidence_times);
+- an episode that shares a rarely named entity with one of the best takes a share of that one's score: the
+  second half of a question in two hops shares no word with it (evidence_hops).
+
+Facts follow their episodes (evidence_facts). Scores are summed after scaling, not fused by rank: how much
+better the best is than the rest says something. No language model is asked.
+
+One configuration for conversations and documents. Recall@10 over episodes, conversations / documents in two
+hops, on the development sets, with the rules' extraction:
+
+    without embeddings        72.7 / 95.1        with all-MiniLM-L6-v2     77.2 / 97.0
+      no facts                72.0 / 94.2          no facts' words         77.1 / 96.6
+      no neighbours           66.8 / 95.1          no neighbours           71.6 / 97.0
+      no times                71.8 / 95.1          no times                76.2 / 97.0
+      no shared entities      73.6 / 82.0          no shared entities      78.6 / 82.0
+
+None of the weights is at its best for one of the sets: all were chosen where both are flat.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsvc.retrieval.evidence_turns import Turns
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+FACT_WORDS = 0.5  # beside 1 for the words of the body
+MEANING = 1.0
+TIMES = 0.5  # share by which an episode counts more that lies in a time the question names
+DIGITS = 9  # to which scores are rounded, so that what is equal on paper is a tie
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How episodes fit a question, by row; 0: not at all. All on scales of their own (evidence_scales)."""
+
+    words: Floats  # of the body
+    fact_words: Floats  # of the best fact
+    meaning: Floats  # of the best fact; all 0: no embeddings
+    in_time: Mask | None = None  # from a time that the question names; None: it names none
+
+
+def in_context(fit: Fit, turns: Turns) -> Floats:
+    """Scores of episodes by themselves and by what lies around them in conversation and time."""
+    own = fit.words + FACT_WORDS * fit.fact_words + MEANING * fit.meaning
+    scores = turns.spread(own)
+    if fit.in_time is not None:
+        scores = scores * (1.0 + TIMES * fit.in_time)
+    rounded: Floats = np.round(scores, DIGITS)
+    return rounded
