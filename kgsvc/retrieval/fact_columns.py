@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ class FactColumns:
 
     def __init__(self) -> None:
         self._nodes: dict[str, int] = {}
+        self._uuids: list[str] = []  # of nodes, by number
         self._relations: dict[str, int] = {}
         self._start = Column(np.int64)
         self._invalid = Column(np.int64)
@@ -46,6 +47,10 @@ class FactColumns:
     def node(self, uuid: str | None) -> int | None:
         """The number of an entity that facts name."""
         return None if uuid is None else self._nodes.get(uuid)
+
+    def uuid(self, number: int) -> str:
+        """The entity of a number."""
+        return self._uuids[number]
 
     def reserve(self, rows: int) -> None:
         """Make room for `rows` rows."""
@@ -100,7 +105,7 @@ class FactColumns:
             invalid = np.where(live & (expired != NEVER), before, invalid)
             kept &= created <= filters.known_at_ms
         if filters.expired is not None:
-            kept &= _within(expired, filters.expired)
+            kept &= within(expired, filters.expired)
             if filters.known_at_ms is not None:
                 kept &= ~live
         elif filters.on_fact_axis:
@@ -112,15 +117,28 @@ class FactColumns:
             kept &= (start <= at_ms) & (at_ms < invalid)
         for values, span in ((start, filters.valid), (invalid, filters.invalid), (created, filters.created)):
             if span is not None:
-                kept &= _within(values, span)
-        return kept & self._related(rows, filters.relations) if filters.relations else kept
+                kept &= within(values, span)
+        if filters.relations:
+            kept &= self._related(rows, filters.relations)
+        return kept
+
+    def touching(self, rows: int, entities: Collection[str]) -> Mask:
+        """Which of the first `rows` rows have one of these entities at an end."""
+        chosen = np.zeros(self.nodes, np.bool_)
+        chosen[[self._nodes[uuid] for uuid in entities if uuid in self._nodes]] = True
+        touched: Mask = chosen[self._source.data[:rows]] | chosen[self._target.data[:rows]]
+        return touched
 
     def _related(self, rows: int, names: frozenset[str]) -> Mask:
         wanted = [self._relations[name] for name in names if name in self._relations]
         return np.isin(self._relation.data[:rows], wanted)
 
     def _node(self, uuid: str) -> int:
-        return self._nodes.setdefault(uuid, len(self._nodes))
+        number = self._nodes.get(uuid)
+        if number is None:
+            number = self._nodes[uuid] = len(self._uuids)
+            self._uuids.append(uuid)
+        return number
 
     def _all(self) -> tuple[Column, ...]:
         return (
@@ -137,7 +155,7 @@ class FactColumns:
         )
 
 
-def _within(values: NDArray[np.int64], span: Span) -> Mask:
+def within(values: NDArray[np.int64], span: Span) -> Mask:
     """Times in a span; what never comes is in none."""
     inside: Mask = values != NEVER
     if span.since_ms is not None:

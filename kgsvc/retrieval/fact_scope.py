@@ -1,50 +1,95 @@
-"""Facts by every method, in one group (design §6)."""
+"""Facts by every method, in one group, and distances over them (design §6)."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.retrieval.fact_columns import Mask
-from kgsvc.retrieval.fusion import Key
 from kgsvc.retrieval.group_index import GroupIndex
 from kgsvc.retrieval.plans import Method, Reranker
-from kgsvc.retrieval.pool import Asked, Found
+from kgsvc.retrieval.pool import Asked, Found, assembled
 from kgsvc.retrieval.topk import Ranked
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """Entities by their steps over facts: from the origins of BFS, and from the center."""
+
+    reached: dict[str, int]
+    from_center: dict[str, int]
+
+
+NOWHERE = Walk({}, {})
 
 
 def find_facts(index: GroupIndex, asked: Asked) -> Found:
     """The candidates of one group."""
-    columns, rows = index.columns, index.rows
-    seen = columns.fulfilling(rows, asked.filters, asked.now_ms)
-    walkable = seen
-    if asked.filters.relations:  # what is found is filtered by relation, not the way there
-        walkable = columns.fulfilling(rows, replace(asked.filters, relations=frozenset()), asked.now_ms)
+    walkable = _walkable(index, asked)
+    seen = index.columns.fulfilling(index.rows, asked.filters, asked.now_ms)
+    if asked.typed is not None:
+        seen &= index.columns.touching(index.rows, asked.typed)
     lists: dict[Method, list[Ranked]] = {}
     if Method.BM25 in asked.plan.methods:
         lists[Method.BM25] = index.by_keyword(asked.terms, seen, asked.candidates)
     if Method.COSINE in asked.plan.methods and asked.vector is not None:
         lists[Method.COSINE] = index.by_vector(asked.vector, seen, asked.candidates, asked.min_cosine)
     if Method.BFS in asked.plan.methods:
-        lists[Method.BFS] = _walk(index, asked, seen, walkable, _origins(index, asked, lists))
-    return _found(index, asked, walkable, lists)
+        lists[Method.BFS] = _reached_facts(index, asked, seen, walkable, _origins(index, asked, lists))
+    found, rows = assembled(index, asked, lists)
+    center = index.columns.node(asked.center)
+    if center is not None and rows:
+        far = index.nearest_end(index.walked([center], walkable, asked.reach), rows)
+        near = zip(found.candidates(), far, strict=True)
+        found.distances.update((key, hops) for key, hops in near if hops <= asked.reach)
+    if asked.plan.reranker is Reranker.EPISODE_MENTIONS:
+        found.mentions.update(zip(found.candidates(), index.columns.episodes(rows), strict=True))
+    return found
+
+
+def walk(index: GroupIndex, asked: Asked, origins: Collection[str]) -> Walk:
+    """Entities within the steps of BFS, and within those that count from the center; these too."""
+    walkable = _walkable(index, asked)
+    center = () if asked.center is None else (asked.center,)
+    return Walk(
+        _reached(index, walkable, origins, asked.plan.depth), _reached(index, walkable, center, asked.reach)
+    )
+
+
+def _reached(index: GroupIndex, walkable: Mask, origins: Collection[str], most: int) -> dict[str, int]:
+    columns = index.columns
+    reached = dict.fromkeys(origins, 0)  # one may have no facts
+    numbers = [number for uuid in origins if (number := columns.node(uuid)) is not None]
+    if numbers:
+        hops = index.walked(numbers, walkable, most)
+        near: NDArray[np.intp] = np.flatnonzero(hops <= most)
+        reached |= {columns.uuid(n): h for n, h in zip(near.tolist(), hops[near].tolist(), strict=True)}
+    return reached
+
+
+def _walkable(index: GroupIndex, asked: Asked) -> Mask:
+    """Facts that lead on: what is found is filtered by relation, not the way there."""
+    filters = replace(asked.filters, relations=frozenset())
+    return index.columns.fulfilling(index.rows, filters, asked.now_ms)
 
 
 def _origins(index: GroupIndex, asked: Asked, lists: dict[Method, list[Ranked]]) -> list[int]:
-    """Where BFS begins: where it was said, else at the center, else at the sources of what was found."""
+    """Where BFS begins: where it was said, else at the sources of what was found."""
     columns = index.columns
-    named = asked.origins or ((asked.center,) if asked.center is not None else ())
-    if named:
-        numbers = (columns.node(uuid) for uuid in named)
+    if asked.named_origins:
+        numbers = (columns.node(uuid) for uuid in asked.named_origins)
         return [number for number in numbers if number is not None]
     rows = [row for found in lists.values() for _, _, row in found[: asked.top]]
     sources, _ = columns.ends(index.rows)
     return sorted(set(sources[rows].tolist()))
 
 
-def _walk(index: GroupIndex, asked: Asked, seen: Mask, walkable: Mask, origins: list[int]) -> list[Ranked]:
+def _reached_facts(
+    index: GroupIndex, asked: Asked, seen: Mask, walkable: Mask, origins: list[int]
+) -> list[Ranked]:
     if not origins:
         return []
     reached = index.walked(origins, walkable, asked.plan.depth - 1)
@@ -52,32 +97,3 @@ def _walk(index: GroupIndex, asked: Asked, seen: Mask, walkable: Mask, origins: 
     before = np.minimum(reached[sources], reached[targets])  # steps to its nearer end; one more to itself
     rows = np.flatnonzero(seen & (before < asked.plan.depth))
     return index.best(rows, np.round(1.0 / (2.0 + before[rows]), 9), asked.candidates)
-
-
-def _found(index: GroupIndex, asked: Asked, walkable: Mask, lists: dict[Method, list[Ranked]]) -> Found:
-    rows = list(dict.fromkeys(row for found in lists.values() for _, _, row in found))
-    keys = _keys(index, lists)
-    found = Found(
-        {method: index.rank_list(ranked) for method, ranked in lists.items()},
-        dict(zip(keys, index.packed(rows), strict=True)),
-    )
-    if not rows:
-        return found
-    center = index.columns.node(asked.center)
-    if center is not None:
-        far = index.nearest_end(index.walked([center], walkable, asked.reach), rows)
-        found.distances.update((k, d) for k, d in zip(keys, far, strict=True) if d <= asked.reach)
-    if asked.plan.reranker is Reranker.EPISODE_MENTIONS:
-        found.mentions.update(zip(keys, index.columns.episodes(rows), strict=True))
-    if asked.plan.reranker is Reranker.MMR:
-        found.vectors.update(_vectors(index, rows, keys))
-    return found
-
-
-def _keys(index: GroupIndex, lists: dict[Method, list[Ranked]]) -> list[Key]:
-    return list(dict.fromkeys((uuid, index.group_id) for found in lists.values() for _, uuid, _ in found))
-
-
-def _vectors(index: GroupIndex, rows: list[int], keys: list[Key]) -> dict[Key, NDArray[np.float32]]:
-    vectors = index.vectors(rows)
-    return {} if vectors is None else dict(zip(keys, vectors, strict=True))

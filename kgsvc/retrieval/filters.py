@@ -22,7 +22,10 @@ class Filters:
     as a search at that time would have.
     """
 
-    relations: frozenset[str] = frozenset()
+    entity_types: frozenset[str] = (
+        frozenset()
+    )  # of an entity, of one at an end of a fact or named in an episode
+    relations: frozenset[str] = frozenset()  # of facts
     valid: Span | None = None
     invalid: Span | None = None
     created: Span | None = None

@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Any, TypeVar
 
 from kgsvc.domain.delta import GroupHead
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.retrieval.group_index import GroupIndex
+from kgsvc.retrieval.group_texts import GroupTexts
 from kgsvc.retrieval.settings import SearchSettings
-from kgsvc.stores.protocol import Changes, SearchStore
+from kgsvc.stores.protocol import Changes, SearchStore, TextChanges
 
 T = TypeVar("T")
+Index = GroupIndex | GroupTexts
+Page = Changes | TextChanges
 
 # A hop to a thread costs about 0.1 ms here; below these sizes the work itself is under a millisecond or so.
 _INLINE_ROWS = 1_200
@@ -21,11 +25,17 @@ _INLINE_CHANGES = 16
 _ENTRY_BYTES = 8 * 1024  # of an index without facts: many empty groups are bounded too
 
 
-class _Entry:
-    """A group's place in the cache. Holding `lock` is the right to change or read `index`."""
+class _Kind(StrEnum):
+    FACTS = "facts"
+    TEXTS = "texts"  # entities and episodes
 
-    def __init__(self, index: GroupIndex) -> None:
-        self.index = index
+
+class _Entry:
+    """An index's place in the cache. Holding `lock` is the right to change or read `index`."""
+
+    def __init__(self, kind: _Kind, index: Index) -> None:
+        self.kind = kind
+        self.index: Any = index
         self.lock = asyncio.Lock()
         self.nbytes = _ENTRY_BYTES
 
@@ -37,7 +47,8 @@ class _Entry:
 class IndexCache:
     """LRU of group indexes in the embedding space given (dimension 0: no vectors).
 
-    Bounded by `settings.index_bytes`; the group used last stays even if it exceeds the bound alone.
+    A group's facts are one index, its entities and episodes another: they come and go by themselves.
+    Bounded together by `settings.index_bytes`; the group used last stays even if it exceeds the bound alone.
     """
 
     def __init__(self, store: SearchStore, settings: SearchSettings, space: str, dimension: int) -> None:
@@ -45,7 +56,7 @@ class IndexCache:
         self._settings = settings
         self._space = space
         self._dimension = dimension
-        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._entries: OrderedDict[tuple[_Kind, str], _Entry] = OrderedDict()
         self._nbytes = 0
         self._running: set[asyncio.Task[Any]] = set()
 
@@ -56,16 +67,23 @@ class IndexCache:
 
     @property
     def group_ids(self) -> tuple[str, ...]:
-        """The groups in memory, least recently used first."""
-        return tuple(self._entries)
+        """The groups whose facts are in memory, least recently used first."""
+        return tuple(group_id for kind, group_id in self._entries if kind is _Kind.FACTS)
 
     async def use(self, head: GroupHead, work: Callable[[GroupIndex], T], heavy: bool = False) -> T:
-        """Run `work` on the group's index, brought up to `head` first; in a thread if big or `heavy`.
+        """Run `work` on the group's facts, brought up to `head` first; in a thread if big or `heavy`.
 
         Raises StoreUnavailable, also when it takes longer than settings.search_timeout_s. A caller who goes
         away leaves loading and ranking to finish behind it: nobody else may touch the index before.
         """
-        entry = self._entry(head.group_id)
+        return await self._use(_Kind.FACTS, head, work, heavy)
+
+    async def use_texts(self, head: GroupHead, work: Callable[[GroupTexts], T], heavy: bool = False) -> T:
+        """The same for the group's entities and episodes."""
+        return await self._use(_Kind.TEXTS, head, work, heavy)
+
+    async def _use(self, kind: _Kind, head: GroupHead, work: Callable[[Any], T], heavy: bool) -> T:
+        entry = self._entry(kind, head.group_id)
         small = not heavy and len(entry.index) <= _INLINE_ROWS
         if small and not entry.lock.locked() and entry.covers(head):
             return work(entry.index)
@@ -80,9 +98,10 @@ class IndexCache:
 
     def forget(self, group_id: str) -> None:
         """Drop a group that the store no longer knows, unless it is in use."""
-        entry = self._entries.get(group_id)
-        if entry is not None and not entry.lock.locked():
-            self._drop(group_id)
+        for kind in _Kind:
+            entry = self._entries.get((kind, group_id))
+            if entry is not None and not entry.lock.locked():
+                self._drop((kind, group_id))
 
     async def close(self) -> None:
         """Wait for work that was left behind, then let go of everything."""
@@ -96,19 +115,21 @@ class IndexCache:
         if not task.cancelled():
             task.exception()  # seen, also when the caller has gone
 
-    def _entry(self, group_id: str) -> _Entry:
-        entry = self._entries.get(group_id)
+    def _entry(self, kind: _Kind, group_id: str) -> _Entry:
+        place = kind, group_id
+        entry = self._entries.get(place)
         if entry is None:
-            entry = self._entries[group_id] = _Entry(self._empty(group_id))
+            entry = self._entries[place] = _Entry(kind, self._empty(kind, group_id))
             self._nbytes += entry.nbytes
-            self._make_room(group_id)
-        self._entries.move_to_end(group_id)
+            self._make_room(place)
+        self._entries.move_to_end(place)
         return entry
 
-    def _empty(self, group_id: str) -> GroupIndex:
-        return GroupIndex(group_id, self._space, self._dimension)
+    def _empty(self, kind: _Kind, group_id: str) -> Index:
+        made = GroupIndex if kind is _Kind.FACTS else GroupTexts
+        return made(group_id, self._space, self._dimension)
 
-    async def _run(self, entry: _Entry, head: GroupHead, work: Callable[[GroupIndex], T], heavy: bool) -> T:
+    async def _run(self, entry: _Entry, head: GroupHead, work: Callable[[Any], T], heavy: bool) -> T:
         async with entry.lock:
             if not entry.covers(head):
                 await self._refresh(entry, head)
@@ -121,44 +142,52 @@ class IndexCache:
         """Read changes until the index covers `head`. A failure leaves what was applied, page by page."""
         more = True
         while more and not entry.covers(head):
-            changes = await self._changes(head.group_id, entry.index.rev)
+            changes = await self._changes(entry.kind, head.group_id, entry.index.rev)
             if entry.index.rev and changes.head.epoch != entry.index.epoch:
-                entry.index = self._empty(head.group_id)
+                entry.index = self._empty(entry.kind, head.group_id)
                 continue
             await self._apply(entry, changes)
             more = changes.more
 
-    async def _apply(self, entry: _Entry, changes: Changes) -> None:
-        index, entry.index = entry.index, self._empty(changes.head.group_id)  # never half a page
-        if len(changes.facts) + len(changes.removed) <= _INLINE_CHANGES:
+    async def _apply(self, entry: _Entry, changes: Page) -> None:
+        index, entry.index = entry.index, self._empty(entry.kind, changes.head.group_id)  # never half a page
+        if _size(changes) <= _INLINE_CHANGES:
             index.apply(changes)
         else:
             await asyncio.to_thread(index.apply, changes)
         entry.index = index
 
-    async def _changes(self, group_id: str, after_rev: int) -> Changes:
+    async def _changes(self, kind: _Kind, group_id: str, after_rev: int) -> Page:
+        read = self._store.changes if kind is _Kind.FACTS else self._store.text_changes
         try:
             async with asyncio.timeout(self._settings.store_timeout_s):
-                return await self._store.changes(group_id, after_rev, self._settings.load_page)
+                return await read(group_id, after_rev, self._settings.load_page)
         except TimeoutError as error:
             raise StoreUnavailable("the store did not answer in time") from error
 
     def _account(self, entry: _Entry) -> None:
-        group_id, nbytes = entry.index.group_id, _ENTRY_BYTES + entry.index.nbytes
-        if self._entries.get(group_id) is not entry:
+        place, nbytes = (entry.kind, entry.index.group_id), _ENTRY_BYTES + entry.index.nbytes
+        if self._entries.get(place) is not entry:
             return
         self._nbytes += nbytes - entry.nbytes
         entry.nbytes = nbytes
-        self._make_room(group_id)
+        self._make_room(place)
 
-    def _make_room(self, group_id: str) -> None:
+    def _make_room(self, place: tuple[_Kind, str]) -> None:
         """Drop others, least recently used first, until the bound holds."""
         while self._nbytes > self._settings.index_bytes:
-            idle = (g for g, other in self._entries.items() if g != group_id and not other.lock.locked())
+            idle = (p for p, other in self._entries.items() if p != place and not other.lock.locked())
             oldest = next(idle, None)
             if oldest is None:
                 return
             self._drop(oldest)
 
-    def _drop(self, group_id: str) -> None:
-        self._nbytes -= self._entries.pop(group_id).nbytes
+    def _drop(self, place: tuple[_Kind, str]) -> None:
+        self._nbytes -= self._entries.pop(place).nbytes
+
+
+def _size(page: Page) -> int:
+    if isinstance(page, Changes):
+        return len(page.facts) + len(page.removed)
+    written = len(page.entities) + len(page.episodes)
+    return written + len(page.removed_entities) + len(page.removed_episodes)

@@ -13,6 +13,8 @@ class Scope(StrEnum):
     """What is searched for."""
 
     FACTS = "facts"
+    NODES = "nodes"
+    EPISODES = "episodes"
 
 
 class Method(StrEnum):
@@ -49,6 +51,20 @@ class ScopePlan:
         return self.weights[self.methods.index(method)] if self.weights else 1.0
 
 
+_NO_VECTORS = frozenset({Reranker.MMR, Reranker.EPISODE_MENTIONS})
+# What cannot be: episodes have no vectors and are not mentioned themselves.
+METHODS: dict[Scope, frozenset[Method]] = {
+    Scope.FACTS: frozenset(Method),
+    Scope.NODES: frozenset(Method),
+    Scope.EPISODES: frozenset({Method.BM25, Method.BFS}),
+}
+RERANKERS: dict[Scope, frozenset[Reranker]] = {
+    Scope.FACTS: frozenset(Reranker),
+    Scope.NODES: frozenset(Reranker),
+    Scope.EPISODES: frozenset(Reranker) - _NO_VECTORS,
+}
+
+
 class Recipe(StrEnum):
     """Searches by name; but for the default the names are those of specs 002 and 003."""
 
@@ -57,6 +73,10 @@ class Recipe(StrEnum):
     EDGE_HYBRID_SEARCH_MMR = "edge_hybrid_search_mmr"
     EDGE_HYBRID_SEARCH_NODE_DISTANCE = "edge_hybrid_search_node_distance"
     EDGE_HYBRID_SEARCH_EPISODE_MENTIONS = "edge_hybrid_search_episode_mentions"
+    NODE_HYBRID_SEARCH_RRF = "node_hybrid_search_rrf"
+    NODE_HYBRID_SEARCH_MMR = "node_hybrid_search_mmr"
+    NODE_HYBRID_SEARCH_NODE_DISTANCE = "node_hybrid_search_node_distance"
+    NODE_HYBRID_SEARCH_EPISODE_MENTIONS = "node_hybrid_search_episode_mentions"
 
 
 _HYBRID = (Method.BM25, Method.COSINE)
@@ -65,7 +85,8 @@ _WALKING = (*_HYBRID, Method.BFS)
 
 def default_plan(scope: Scope) -> ScopePlan:
     """How a scope is searched when nobody says how."""
-    return ScopePlan(scope, _HYBRID, Reranker.WEIGHTED_SUM)
+    methods = tuple(method for method in _HYBRID if method in METHODS[scope])
+    return ScopePlan(scope, methods, Reranker.WEIGHTED_SUM)
 
 
 RECIPES: dict[Recipe, tuple[ScopePlan, ...]] = {
@@ -74,4 +95,8 @@ RECIPES: dict[Recipe, tuple[ScopePlan, ...]] = {
     Recipe.EDGE_HYBRID_SEARCH_MMR: (ScopePlan(Scope.FACTS, _HYBRID, Reranker.MMR),),
     Recipe.EDGE_HYBRID_SEARCH_NODE_DISTANCE: (ScopePlan(Scope.FACTS, _WALKING, Reranker.NODE_DISTANCE),),
     Recipe.EDGE_HYBRID_SEARCH_EPISODE_MENTIONS: (ScopePlan(Scope.FACTS, _HYBRID, Reranker.EPISODE_MENTIONS),),
+    Recipe.NODE_HYBRID_SEARCH_RRF: (ScopePlan(Scope.NODES, _HYBRID, Reranker.RRF),),
+    Recipe.NODE_HYBRID_SEARCH_MMR: (ScopePlan(Scope.NODES, _HYBRID, Reranker.MMR),),
+    Recipe.NODE_HYBRID_SEARCH_NODE_DISTANCE: (ScopePlan(Scope.NODES, _HYBRID, Reranker.NODE_DISTANCE),),
+    Recipe.NODE_HYBRID_SEARCH_EPISODE_MENTIONS: (ScopePlan(Scope.NODES, _HYBRID, Reranker.EPISODE_MENTIONS),),
 }

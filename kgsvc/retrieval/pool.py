@@ -14,6 +14,8 @@ from kgsvc.retrieval.filters import Filters
 from kgsvc.retrieval.fusion import Key, RankList
 from kgsvc.retrieval.plans import Method, Reranker, ScopePlan
 from kgsvc.retrieval.query import Term
+from kgsvc.retrieval.text_index import TextIndex
+from kgsvc.retrieval.topk import Ranked
 
 V = TypeVar("V")
 Scores = dict[Key, float]
@@ -35,6 +37,12 @@ class Asked:
     top: int  # results wanted: as many of each list are where BFS begins when nobody says where
     center: str | None = None
     origins: tuple[str, ...] = ()
+    typed: frozenset[str] | None = None  # entities of the types that are asked for; None: whichever
+
+    @property
+    def named_origins(self) -> tuple[str, ...]:
+        """Where BFS begins if that was said: else it begins at what the other methods found."""
+        return self.origins or (() if self.center is None else (self.center,))
 
     @property
     def reach(self) -> int:
@@ -59,6 +67,18 @@ class Found:
     def reciprocal_ranks(self) -> Scores:
         """Fused by rank."""
         return fusion.reciprocal_ranks([key for _, key in found] for found in self.lists.values())
+
+
+def assembled(index: TextIndex, asked: Asked, lists: dict[Method, list[Ranked]]) -> tuple[Found, list[int]]:
+    """Candidates of one index with what every scope has, and the rows that they are."""
+    rows = list(dict.fromkeys(row for ranked in lists.values() for _, _, row in ranked))
+    found = Found({method: index.rank_list(ranked) for method, ranked in lists.items()})
+    keys = found.candidates()
+    found.packed.update(zip(keys, index.packed(rows), strict=True))
+    vectors = index.vectors(rows) if asked.plan.reranker is Reranker.MMR else None
+    if vectors is not None:
+        found.vectors.update(zip(keys, vectors, strict=True))
+    return found, rows
 
 
 def united(parts: Iterable[Found], count: int) -> Found:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,11 @@ from kgsvc.domain.delta import GroupHead
 from kgsvc.domain.errors import NotFound, Violation
 from kgsvc.domain.model import Fact
 from kgsvc.retrieval import fusion
-from kgsvc.retrieval.fact_scope import find_facts
+from kgsvc.retrieval.episode_index import FoundEpisode, unpack_episode
+from kgsvc.retrieval.fact_scope import NOWHERE, find_facts, walk
 from kgsvc.retrieval.filters import NONE, Filters
 from kgsvc.retrieval.fusion import Key
-from kgsvc.retrieval.group_index import GroupIndex
+from kgsvc.retrieval.node_index import FoundEntity, unpack_entity
 from kgsvc.retrieval.packing import unpack
 from kgsvc.retrieval.plans import Method, Reranker, Scope, ScopePlan
 from kgsvc.retrieval.pool import Asked, Found, Scores, united
@@ -25,8 +26,15 @@ from kgsvc.retrieval.query import Term
 from kgsvc.retrieval.rerankers import RERANKERS, in_force
 from kgsvc.retrieval.search import LONG_QUERY, SearchFacts
 from kgsvc.retrieval.settings import SearchSettings
+from kgsvc.retrieval.text_scopes import find_texts, origins_found
 from kgsvc.stores.protocol import GraphStore
 
+Item = Fact | FoundEntity | FoundEpisode
+_UNPACK: dict[Scope, Callable[[bytes], Item]] = {
+    Scope.FACTS: unpack,
+    Scope.NODES: unpack_entity,
+    Scope.EPISODES: unpack_episode,
+}
 _LIFTED = frozenset({Reranker.RRF, Reranker.WEIGHTED_SUM})  # by nearness to the center, as in SearchFacts
 
 
@@ -57,7 +65,7 @@ class FoundBy:
 class GraphHit:
     """A result; its score is comparable within its scope and answer only."""
 
-    fact: Fact
+    item: Item
     score: float
     found_by: tuple[FoundBy, ...]
 
@@ -140,13 +148,29 @@ class SearchGraph:
         reranker = in_force(plan, parsed.vector is not None)
         ranked = _ranked(found, asked, reranker, self._settings.distance_weight)
         kept = [entry for entry in ranked if query.min_score is None or entry[1] >= query.min_score]
-        return ScopeAnswer(plan.scope, tuple(found.lists), reranker, _hits(found, kept[: query.max_results]))
+        hits = _hits(found, kept[: query.max_results], _UNPACK[plan.scope])
+        return ScopeAnswer(plan.scope, tuple(found.lists), reranker, hits)
 
     async def _found(self, asked: Asked, heads: list[GroupHead], heavy: bool) -> list[Found]:
-        def work(index: GroupIndex) -> Found:
-            return find_facts(index, asked)
+        one = self._facts if asked.plan.scope is Scope.FACTS else self._texts
+        return await asyncio.gather(*(one(asked, head, heavy) for head in heads))
 
-        return await asyncio.gather(*(self._search.indexes.use(head, work, heavy) for head in heads))
+    async def _facts(self, asked: Asked, head: GroupHead, heavy: bool) -> Found:
+        indexes, types = self._search.indexes, asked.filters.entity_types
+        if types:
+            typed = await indexes.use_texts(head, lambda texts: texts.nodes.of_types(types))
+            asked = replace(asked, typed=typed)
+        return await indexes.use(head, lambda index: find_facts(index, asked), heavy)
+
+    async def _texts(self, asked: Asked, head: GroupHead, heavy: bool) -> Found:
+        indexes, walked = self._search.indexes, NOWHERE
+        origins = asked.named_origins
+        if Method.BFS in asked.plan.methods and not origins:
+            found = await indexes.use_texts(head, lambda texts: origins_found(texts, asked), heavy)
+            origins = tuple(found)
+        if origins:
+            walked = await indexes.use(head, lambda index: walk(index, asked, origins))
+        return await indexes.use_texts(head, lambda texts: find_texts(texts, asked, walked), heavy)
 
 
 def _compares(plans: Sequence[ScopePlan]) -> bool:
@@ -167,10 +191,12 @@ def _ranked(found: Found, asked: Asked, reranker: Reranker, weight: float) -> li
     return sorted(scores.items(), key=lambda entry: (-entry[1], -round(ranks[entry[0]], 12), entry[0]))
 
 
-def _hits(found: Found, ranked: Sequence[tuple[Key, float]]) -> tuple[GraphHit, ...]:
+def _hits(
+    found: Found, ranked: Sequence[tuple[Key, float]], shown: Callable[[bytes], Item]
+) -> tuple[GraphHit, ...]:
     finders: dict[Key, list[FoundBy]] = {key: [] for key, _ in ranked}
     for method, entries in found.lists.items():
         for rank, (low, key) in enumerate(entries, 1):
             if key in finders:
                 finders[key].append(FoundBy(method, rank, -low))
-    return tuple(GraphHit(unpack(found.packed[key]), score, tuple(finders[key])) for key, score in ranked)
+    return tuple(GraphHit(shown(found.packed[key]), score, tuple(finders[key])) for key, score in ranked)

@@ -7,14 +7,15 @@ from typing import Any
 
 from kgsvc.domain.clock import Clock
 from kgsvc.observability.metrics import Metrics
-from kgsvc.retrieval.plans import Scope
+from kgsvc.retrieval.episode_index import FoundEpisode
+from kgsvc.retrieval.node_index import FoundEntity
 from kgsvc.retrieval.search_graph import FoundBy, GraphHit, GraphQuery, ScopeAnswer
 from kgsvc.transport import answers
 from kgsvc.transport.checks import Check
 from kgsvc.transport.ports import GraphSearch
 from kgsvc.transport.searching import METHODS, RERANKERS, SCOPES, read_graph_search
 from kgsvc.transport.unary import Reply, Unary
-from kgsvc.v1 import retrieval_pb2
+from kgsvc.v1 import retrieval_pb2, types_pb2
 
 _SCOPE_NUMBERS = {scope: number for number, scope in SCOPES.items()}
 _METHOD_NUMBERS = {method: number for number, method in METHODS.items()}
@@ -51,8 +52,8 @@ def graph_output(found: Sequence[ScopeAnswer], with_scores: bool) -> retrieval_p
     """What was found, scope by scope."""
     output = retrieval_pb2.SearchGraphOutput(ran=map(_run, found))
     for answer in found:
-        if answer.scope is Scope.FACTS:
-            output.facts.extend(_fact_hit(hit, with_scores) for hit in answer.hits)
+        for hit in answer.hits:
+            _add(output, hit, with_scores)
     if len(found) == 1:
         output.search_type = _SCOPE_NUMBERS[found[0].scope]
     output.count = sum(len(answer.hits) for answer in found)
@@ -68,10 +69,20 @@ def _run(answer: ScopeAnswer) -> retrieval_pb2.ScopeRun:
     )
 
 
-def _fact_hit(hit: GraphHit, with_scores: bool) -> retrieval_pb2.FactHit:
-    return retrieval_pb2.FactHit(
-        fact=answers.fact_result(hit.fact), score=hit.score, found_by=_found_by(hit, with_scores)
-    )
+def _add(output: retrieval_pb2.SearchGraphOutput, hit: GraphHit, with_scores: bool) -> None:
+    by = _found_by(hit, with_scores)
+    if isinstance(hit.item, FoundEntity):
+        output.nodes.add(node=_node(hit.item), score=hit.score, found_by=by)
+    elif isinstance(hit.item, FoundEpisode):
+        output.episodes.add(episode=answers.episode(hit.item.episode), score=hit.score, found_by=by)
+    else:
+        output.facts.add(fact=answers.fact_result(hit.item), score=hit.score, found_by=by)
+
+
+def _node(found: FoundEntity) -> types_pb2.EntityNode:
+    node = answers.entity_node(found.entity, found.aliases)
+    node.summary_facts[:] = found.summary_facts
+    return node
 
 
 def _found_by(hit: GraphHit, with_scores: bool) -> list[retrieval_pb2.FoundBy]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from google.protobuf.message import Message
 
+from kgsvc.retrieval import plans
 from kgsvc.retrieval.filters import NONE, Filters, Span
 from kgsvc.retrieval.plans import MAX_DEPTH, RECIPES, Method, Recipe, Reranker, Scope, ScopePlan, default_plan
 from kgsvc.retrieval.search_graph import GraphQuery
@@ -14,7 +15,11 @@ from kgsvc.transport.checks import Check
 from kgsvc.v1 import retrieval_pb2
 
 _pb = retrieval_pb2
-SCOPES = {_pb.SEARCH_SCOPE_FACTS: Scope.FACTS}
+SCOPES = {
+    _pb.SEARCH_SCOPE_FACTS: Scope.FACTS,
+    _pb.SEARCH_SCOPE_NODES: Scope.NODES,
+    _pb.SEARCH_SCOPE_EPISODES: Scope.EPISODES,
+}
 METHODS = {
     _pb.SEARCH_METHOD_BM25: Method.BM25,
     _pb.SEARCH_METHOD_COSINE: Method.COSINE,
@@ -68,33 +73,33 @@ def _plans(sent: retrieval_pb2.SearchGraphInput, check: Check) -> tuple[ScopePla
     )
     for name in ways[1:]:
         check.invalid(f"input.{name}", f"cannot go with {ways[0]}")
-    plans: tuple[ScopePlan, ...] = RECIPES[Recipe.DEFAULT]
+    chosen: tuple[ScopePlan, ...] = RECIPES[Recipe.DEFAULT]
     if sent.HasField("search_type"):
-        plans = (default_plan(check.enum("input.search_type", sent.search_type, SCOPES, Scope.FACTS)),)
+        chosen = (default_plan(check.enum("input.search_type", sent.search_type, SCOPES, Scope.FACTS)),)
     if sent.HasField("recipe"):
-        plans = RECIPES[check.enum("input.recipe", sent.recipe, RECIPE_NAMES, Recipe.DEFAULT)]
+        chosen = RECIPES[check.enum("input.recipe", sent.recipe, RECIPE_NAMES, Recipe.DEFAULT)]
     if sent.scopes:
-        plans = _own_plans(sent.scopes, check)
+        chosen = _own_plans(sent.scopes, check)
     if not sent.HasField("center_node_uuid"):
-        for plan in plans:
+        for plan in chosen:
             if plan.reranker is Reranker.NODE_DISTANCE:
                 check.invalid("input.center_node_uuid", "is required by NODE_DISTANCE")
                 break
-    return plans
+    return chosen
 
 
 def _own_plans(sent: Sequence[retrieval_pb2.ScopeSearch], check: Check) -> tuple[ScopePlan, ...]:
     if len(sent) > _SCOPE_ENTRIES:
         check.over("input.scopes", f"has {len(sent)} entries, at most {_SCOPE_ENTRIES} are allowed")
         return ()
-    plans: dict[Scope, ScopePlan] = {}
+    own: dict[Scope, ScopePlan] = {}
     for at, each in enumerate(sent):
         path = f"input.scopes[{at}]."
         scope = check.enum(f"{path}scope", each.scope, SCOPES, Scope.FACTS)
-        if scope in plans and each.scope in SCOPES:
+        if scope in own and each.scope in SCOPES:
             check.invalid(f"{path}scope", "is named twice")
-        plans[scope] = _own_plan(each, scope, path, check)
-    return tuple(plans.values())
+        own[scope] = _own_plan(each, scope, path, check)
+    return tuple(own.values())
 
 
 def _own_plan(sent: retrieval_pb2.ScopeSearch, scope: Scope, path: str, check: Check) -> ScopePlan:
@@ -102,6 +107,11 @@ def _own_plan(sent: retrieval_pb2.ScopeSearch, scope: Scope, path: str, check: C
     if sent.HasField("reranker"):
         reranker = check.enum(f"{path}reranker", sent.reranker, RERANKERS, Reranker.RRF)
     methods = _methods(sent, path, check)
+    for at, method in enumerate(methods):
+        if method not in plans.METHODS[scope]:
+            check.invalid(f"{path}methods[{at}]", f"is not of {scope.value}")
+    if reranker not in plans.RERANKERS[scope]:
+        check.invalid(f"{path}reranker", f"is not of {scope.value}")
     plan = ScopePlan(scope, methods, reranker)
     depth, share = plan.depth, plan.mmr_lambda
     if sent.HasField("max_depth"):
@@ -145,8 +155,10 @@ def _weights(
 def _filters(sent: retrieval_pb2.SearchFilters, check: Check) -> Filters:
     path = "input.filters."
     names = check.identifiers(f"{path}relation_names", sent.relation_names, _NAMES, check.limits.name)
+    types = check.identifiers(f"{path}entity_types", sent.entity_types, _NAMES, check.limits.name)
 
     return Filters(
+        entity_types=frozenset(types),
         relations=frozenset(names),
         valid=_optional_span(sent, path, "valid_at", check),
         invalid=_optional_span(sent, path, "invalid_at", check),

@@ -32,6 +32,10 @@ class _SearchScopeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SearchSco
     """Not acceptable in a request."""
     SEARCH_SCOPE_FACTS: _SearchScope.ValueType  # 1
     """Facts, by their text, the names of both ends, relation, keywords, qualifiers and plain attributes."""
+    SEARCH_SCOPE_NODES: _SearchScope.ValueType  # 2
+    """Entities, by their names, aliases and summary; by meaning by their name."""
+    SEARCH_SCOPE_EPISODES: _SearchScope.ValueType  # 3
+    """Episodes that are in the graph, by their whole bodies; not by COSINE, MMR or EPISODE_MENTIONS."""
 
 class SearchScope(_SearchScope, metaclass=_SearchScopeEnumTypeWrapper):
     """What is searched for."""
@@ -40,6 +44,10 @@ SEARCH_SCOPE_UNSPECIFIED: SearchScope.ValueType  # 0
 """Not acceptable in a request."""
 SEARCH_SCOPE_FACTS: SearchScope.ValueType  # 1
 """Facts, by their text, the names of both ends, relation, keywords, qualifiers and plain attributes."""
+SEARCH_SCOPE_NODES: SearchScope.ValueType  # 2
+"""Entities, by their names, aliases and summary; by meaning by their name."""
+SEARCH_SCOPE_EPISODES: SearchScope.ValueType  # 3
+"""Episodes that are in the graph, by their whole bodies; not by COSINE, MMR or EPISODE_MENTIONS."""
 Global___SearchScope: _TypeAlias = SearchScope  # noqa: Y015
 
 class _SearchMethod:
@@ -55,7 +63,9 @@ class _SearchMethodEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SearchMe
     SEARCH_METHOD_COSINE: _SearchMethod.ValueType  # 2
     """By meaning: embeddings. Score: the cosine. Takes no part where no embedder is configured or answers."""
     SEARCH_METHOD_BFS: _SearchMethod.ValueType  # 3
-    """By walking over facts, whichever way they point. Score: 1 / (1 + steps)."""
+    """By walking over facts, whichever way they point: one step to the facts of an entity, to its neighbours, to
+    the episodes that name it. Score: 1 / (1 + steps).
+    """
 
 class SearchMethod(_SearchMethod, metaclass=_SearchMethodEnumTypeWrapper):
     """How candidates are found."""
@@ -67,7 +77,9 @@ SEARCH_METHOD_BM25: SearchMethod.ValueType  # 1
 SEARCH_METHOD_COSINE: SearchMethod.ValueType  # 2
 """By meaning: embeddings. Score: the cosine. Takes no part where no embedder is configured or answers."""
 SEARCH_METHOD_BFS: SearchMethod.ValueType  # 3
-"""By walking over facts, whichever way they point. Score: 1 / (1 + steps)."""
+"""By walking over facts, whichever way they point: one step to the facts of an entity, to its neighbours, to
+the episodes that name it. Score: 1 / (1 + steps).
+"""
 Global___SearchMethod: _TypeAlias = SearchMethod  # noqa: Y015
 
 class _Reranker:
@@ -87,7 +99,7 @@ class _RerankerEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reranker.Val
     RERANKER_NODE_DISTANCE: _Reranker.ValueType  # 3
     """By steps from center_node_uuid, which it needs. Score: 1 / (1 + steps), 0 beyond five."""
     RERANKER_EPISODE_MENTIONS: _Reranker.ValueType  # 4
-    """By the number of episodes that tell it. Score: that number."""
+    """By the number of episodes that tell it or name it. Score: that number."""
     RERANKER_WEIGHTED_SUM: _Reranker.ValueType  # 5
     """Scaled scores added up. Score: sum of weight * score / best score over the methods."""
 
@@ -105,7 +117,7 @@ query - (1 - lambda) * largest cosine to what was taken. Without an embedder: RR
 RERANKER_NODE_DISTANCE: Reranker.ValueType  # 3
 """By steps from center_node_uuid, which it needs. Score: 1 / (1 + steps), 0 beyond five."""
 RERANKER_EPISODE_MENTIONS: Reranker.ValueType  # 4
-"""By the number of episodes that tell it. Score: that number."""
+"""By the number of episodes that tell it or name it. Score: that number."""
 RERANKER_WEIGHTED_SUM: Reranker.ValueType  # 5
 """Scaled scores added up. Score: sum of weight * score / best score over the methods."""
 Global___Reranker: _TypeAlias = Reranker  # noqa: Y015
@@ -128,6 +140,14 @@ class _SearchRecipeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SearchRe
     """Facts by BM25, COSINE and BFS, NODE_DISTANCE."""
     SEARCH_RECIPE_EDGE_HYBRID_SEARCH_EPISODE_MENTIONS: _SearchRecipe.ValueType  # 5
     """Facts by BM25 and COSINE, EPISODE_MENTIONS."""
+    SEARCH_RECIPE_NODE_HYBRID_SEARCH_RRF: _SearchRecipe.ValueType  # 6
+    """Entities by BM25 and COSINE, RRF."""
+    SEARCH_RECIPE_NODE_HYBRID_SEARCH_MMR: _SearchRecipe.ValueType  # 7
+    """Entities by BM25 and COSINE, MMR."""
+    SEARCH_RECIPE_NODE_HYBRID_SEARCH_NODE_DISTANCE: _SearchRecipe.ValueType  # 8
+    """Entities by BM25 and COSINE, NODE_DISTANCE."""
+    SEARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_MENTIONS: _SearchRecipe.ValueType  # 9
+    """Entities by BM25 and COSINE, EPISODE_MENTIONS."""
 
 class SearchRecipe(_SearchRecipe, metaclass=_SearchRecipeEnumTypeWrapper):
     """Searches by name."""
@@ -144,6 +164,14 @@ SEARCH_RECIPE_EDGE_HYBRID_SEARCH_NODE_DISTANCE: SearchRecipe.ValueType  # 4
 """Facts by BM25, COSINE and BFS, NODE_DISTANCE."""
 SEARCH_RECIPE_EDGE_HYBRID_SEARCH_EPISODE_MENTIONS: SearchRecipe.ValueType  # 5
 """Facts by BM25 and COSINE, EPISODE_MENTIONS."""
+SEARCH_RECIPE_NODE_HYBRID_SEARCH_RRF: SearchRecipe.ValueType  # 6
+"""Entities by BM25 and COSINE, RRF."""
+SEARCH_RECIPE_NODE_HYBRID_SEARCH_MMR: SearchRecipe.ValueType  # 7
+"""Entities by BM25 and COSINE, MMR."""
+SEARCH_RECIPE_NODE_HYBRID_SEARCH_NODE_DISTANCE: SearchRecipe.ValueType  # 8
+"""Entities by BM25 and COSINE, NODE_DISTANCE."""
+SEARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_MENTIONS: SearchRecipe.ValueType  # 9
+"""Entities by BM25 and COSINE, EPISODE_MENTIONS."""
 Global___SearchRecipe: _TypeAlias = SearchRecipe  # noqa: Y015
 
 @_typing.final
@@ -1113,17 +1141,20 @@ class SearchFilters(_message.Message):
     EXPIRED_AT_FIELD_NUMBER: _builtins.int
     VALID_AS_OF_FIELD_NUMBER: _builtins.int
     KNOWN_AS_OF_FIELD_NUMBER: _builtins.int
+    ENTITY_TYPES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def relation_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Relations, such as WORKS_AT, one of which the fact must have; at most 256."""
+        """Of facts: relations, such as WORKS_AT, one of which it must have; at most 256."""
 
     @_builtins.property
     def valid_at(self) -> Global___TimeSpan:
-        """When the fact began to hold: stated, or else the reference time of its statement."""
+        """When the fact began to hold: stated, or else the reference time of its statement. Of an episode: its
+        reference time.
+        """
 
     @_builtins.property
     def invalid_at(self) -> Global___TimeSpan:
-        """When it ceased to hold."""
+        """Of facts: when it ceased to hold."""
 
     @_builtins.property
     def created_at(self) -> Global___TimeSpan:
@@ -1131,15 +1162,21 @@ class SearchFilters(_message.Message):
 
     @_builtins.property
     def expired_at(self) -> Global___TimeSpan:
-        """When it was superseded or withdrawn."""
+        """Of facts: when it was superseded or withdrawn."""
 
     @_builtins.property
     def valid_as_of(self) -> _timestamp_pb2.Timestamp:
-        """Fact time: what was true then."""
+        """Of facts, and of the ways that BFS takes: fact time, what was true then."""
 
     @_builtins.property
     def known_as_of(self) -> _timestamp_pb2.Timestamp:
         """System time: what was known then."""
+
+    @_builtins.property
+    def entity_types(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Types, such as Person, one of which an entity must have: what is found, an end of a fact, or what an episode
+        names; at most 256.
+        """
 
     def __init__(
         self,
@@ -1151,10 +1188,11 @@ class SearchFilters(_message.Message):
         expired_at: Global___TimeSpan | None = ...,
         valid_as_of: _timestamp_pb2.Timestamp | None = ...,
         known_as_of: _timestamp_pb2.Timestamp | None = ...,
+        entity_types: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_created_at", b"_created_at", "_expired_at", b"_expired_at", "_invalid_at", b"_invalid_at", "_known_as_of", b"_known_as_of", "_valid_as_of", b"_valid_as_of", "_valid_at", b"_valid_at", "created_at", b"created_at", "expired_at", b"expired_at", "invalid_at", b"invalid_at", "known_as_of", b"known_as_of", "valid_as_of", b"valid_as_of", "valid_at", b"valid_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created_at", b"_created_at", "_expired_at", b"_expired_at", "_invalid_at", b"_invalid_at", "_known_as_of", b"_known_as_of", "_valid_as_of", b"_valid_as_of", "_valid_at", b"_valid_at", "created_at", b"created_at", "expired_at", b"expired_at", "invalid_at", b"invalid_at", "known_as_of", b"known_as_of", "relation_names", b"relation_names", "valid_as_of", b"valid_as_of", "valid_at", b"valid_at"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created_at", b"_created_at", "_expired_at", b"_expired_at", "_invalid_at", b"_invalid_at", "_known_as_of", b"_known_as_of", "_valid_as_of", b"_valid_as_of", "_valid_at", b"_valid_at", "created_at", b"created_at", "entity_types", b"entity_types", "expired_at", b"expired_at", "invalid_at", b"invalid_at", "known_as_of", b"known_as_of", "relation_names", b"relation_names", "valid_as_of", b"valid_as_of", "valid_at", b"valid_at"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__created_at: _TypeAlias = _typing.Literal["created_at"]  # noqa: Y015
     _WhichOneofArgType__created_at: _TypeAlias = _typing.Literal["_created_at", b"_created_at"]  # noqa: Y015
@@ -1305,8 +1343,9 @@ class SearchGraphInput(_message.Message):
 
     @_builtins.property
     def bfs_origin_node_uuids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Where BFS begins; at most 64. Without any: at center_node_uuid; without that: at the sources of the facts
-        that the other methods rank among the first max_results. NOT_FOUND when one is unknown.
+        """Where BFS begins; at most 64. Without any: at center_node_uuid; without that: at what the other methods rank
+        among the first max_results: sources of facts, entities, entities that episodes name. NOT_FOUND when one is
+        unknown.
         """
 
     @_builtins.property
@@ -1374,6 +1413,8 @@ class SearchGraphOutput(_message.Message):
     COUNT_FIELD_NUMBER: _builtins.int
     MESSAGE_FIELD_NUMBER: _builtins.int
     RAN_FIELD_NUMBER: _builtins.int
+    NODES_FIELD_NUMBER: _builtins.int
+    EPISODES_FIELD_NUMBER: _builtins.int
     search_type: Global___SearchScope.ValueType
     """The scope, where there was only one."""
     count: _builtins.int
@@ -1388,6 +1429,14 @@ class SearchGraphOutput(_message.Message):
     def ran(self) -> _containers.RepeatedCompositeFieldContainer[Global___ScopeRun]:
         """What was done for each scope."""
 
+    @_builtins.property
+    def nodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___NodeHit]:
+        """Entities, best first."""
+
+    @_builtins.property
+    def episodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___EpisodeHit]:
+        """Episodes, best first."""
+
     def __init__(
         self,
         *,
@@ -1396,10 +1445,12 @@ class SearchGraphOutput(_message.Message):
         count: _builtins.int = ...,
         message: _builtins.str = ...,
         ran: _abc.Iterable[Global___ScopeRun] | None = ...,
+        nodes: _abc.Iterable[Global___NodeHit] | None = ...,
+        episodes: _abc.Iterable[Global___EpisodeHit] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_search_type", b"_search_type", "search_type", b"search_type"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_search_type", b"_search_type", "count", b"count", "facts", b"facts", "message", b"message", "ran", b"ran", "search_type", b"search_type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_search_type", b"_search_type", "count", b"count", "episodes", b"episodes", "facts", b"facts", "message", b"message", "nodes", b"nodes", "ran", b"ran", "search_type", b"search_type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__search_type: _TypeAlias = _typing.Literal["search_type"]  # noqa: Y015
     _WhichOneofArgType__search_type: _TypeAlias = _typing.Literal["_search_type", b"_search_type"]  # noqa: Y015
@@ -1472,6 +1523,74 @@ class FactHit(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___FactHit: _TypeAlias = FactHit  # noqa: Y015
+
+@_typing.final
+class NodeHit(_message.Message):
+    """An entity that was found."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODE_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    FOUND_BY_FIELD_NUMBER: _builtins.int
+    score: _builtins.float
+    """As that of a FactHit."""
+    @_builtins.property
+    def node(self) -> _types_pb2.EntityNode:
+        """The entity."""
+
+    @_builtins.property
+    def found_by(self) -> _containers.RepeatedCompositeFieldContainer[Global___FoundBy]:
+        """The methods that found it, by include_scores."""
+
+    def __init__(
+        self,
+        *,
+        node: _types_pb2.EntityNode | None = ...,
+        score: _builtins.float = ...,
+        found_by: _abc.Iterable[Global___FoundBy] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["node", b"node"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["found_by", b"found_by", "node", b"node", "score", b"score"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NodeHit: _TypeAlias = NodeHit  # noqa: Y015
+
+@_typing.final
+class EpisodeHit(_message.Message):
+    """An episode that was found."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EPISODE_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    FOUND_BY_FIELD_NUMBER: _builtins.int
+    score: _builtins.float
+    """As that of a FactHit."""
+    @_builtins.property
+    def episode(self) -> _types_pb2.Episode:
+        """The episode, without the facts that it tells."""
+
+    @_builtins.property
+    def found_by(self) -> _containers.RepeatedCompositeFieldContainer[Global___FoundBy]:
+        """The methods that found it, by include_scores."""
+
+    def __init__(
+        self,
+        *,
+        episode: _types_pb2.Episode | None = ...,
+        score: _builtins.float = ...,
+        found_by: _abc.Iterable[Global___FoundBy] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["episode", b"episode"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["episode", b"episode", "found_by", b"found_by", "score", b"score"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EpisodeHit: _TypeAlias = EpisodeHit  # noqa: Y015
 
 @_typing.final
 class FoundBy(_message.Message):

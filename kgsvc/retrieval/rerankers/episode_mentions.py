@@ -6,5 +6,5 @@ from kgsvc.retrieval.pool import Asked, Found, Scores
 
 
 def scores(found: Found, _asked: Asked) -> Scores:
-    """How many episodes tell a fact."""
+    """How many episodes tell a fact or name an entity."""
     return {key: float(found.mentions.get(key, 0)) for key in found.candidates()}

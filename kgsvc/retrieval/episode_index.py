@@ -1,0 +1,124 @@
+"""The index of one group's episodes (scope EPISODES), and of who is named in which."""
+
+from __future__ import annotations
+
+import pickle
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgsvc.domain.model import Episode, RoleType, Source
+from kgsvc.retrieval.columns import Column
+from kgsvc.retrieval.fact_columns import within
+from kgsvc.retrieval.filters import Filters
+from kgsvc.retrieval.text_index import Mask, TextIndex, mask_of
+from kgsvc.stores.protocol import IndexedEpisode
+
+_MENTION_BYTES = 120  # of one entity named in one episode: its place in a set, its share of the rest
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEpisode:
+    """An episode as searches show it, and which entities it names."""
+
+    episode: Episode
+    entities: tuple[str, ...]
+
+
+class EpisodeIndex(TextIndex):
+    """Episodes by row: found by their bodies, whole."""
+
+    def __init__(self, group_id: str) -> None:
+        super().__init__(group_id)
+        self._created = Column(np.int64)
+        self._reference = Column(np.int64)
+        self._alive = Column(np.bool_)
+        self._naming: dict[str, set[int]] = {}  # entity -> rows
+        self._mentions = 0
+
+    @property
+    def nbytes(self) -> int:
+        """About the memory held, in bytes."""
+        columns = self._created.nbytes + self._reference.nbytes + self._alive.nbytes
+        return super().nbytes + columns + self._mentions * _MENTION_BYTES
+
+    def put(self, indexed: IndexedEpisode) -> None:
+        """Write an episode."""
+        episode = indexed.episode
+        self._unname(episode.uuid)
+        row = self._set(episode.uuid, episode.body, pack_episode(indexed), "", None)
+        self._created.data[row] = episode.created_ms
+        self._reference.data[row] = episode.reference_ms
+        self._alive.data[row] = True
+        for entity in indexed.entities:
+            self._naming.setdefault(entity, set()).add(row)
+        self._mentions += len(indexed.entities)
+
+    def remove(self, uuid: str) -> None:
+        """Forget an episode, if it is there."""
+        if uuid in self:
+            self._unname(uuid)
+            self._remove(uuid)
+
+    def _unname(self, uuid: str) -> None:
+        row = self.row(uuid)
+        if row is None:
+            return
+        for entity in unpack_episode(self._packed[row]).entities:
+            rows = self._naming[entity]
+            rows.discard(row)
+            self._mentions -= 1
+            if not rows:
+                del self._naming[entity]
+
+    def _text(self, packed: bytes) -> str:
+        return unpack_episode(packed).episode.body
+
+    def _make_room(self, rows: int) -> None:
+        for column in (self._created, self._reference, self._alive):
+            column.reserve(rows)
+
+    def _clear(self, row: int) -> None:
+        self._alive.data[row] = False
+
+    def fulfilling(self, filters: Filters, typed: Iterable[str] | None) -> Mask:
+        """Which rows fulfil `filters`: when they were accepted, what they are about in time, what was known
+        then; and name one of `typed` (None: whoever)."""
+        kept: Mask = self._alive.data[: self.rows].copy()
+        created = self._created.data[: self.rows]
+        if filters.known_at_ms is not None:
+            kept &= created <= filters.known_at_ms
+        if filters.created is not None:
+            kept &= within(created, filters.created)
+        if filters.valid is not None:
+            kept &= within(self._reference.data[: self.rows], filters.valid)
+        if typed is not None:
+            kept &= mask_of(self.rows, *(self.naming(entity) for entity in typed))
+        return kept
+
+    def naming(self, entity: str) -> set[int]:
+        """The rows of episodes that name an entity; not to be changed."""
+        return self._naming.get(entity, set())
+
+
+def pack_episode(indexed: IndexedEpisode) -> bytes:
+    """An episode's display fields as bytes, compressed: bodies may be long."""
+    e = indexed.episode
+    role = None if e.role_type is None else e.role_type.value
+    values = (e.uuid, e.group_id, e.body, e.source.value, e.reference_ms, e.created_ms, e.name)
+    return zlib.compress(
+        pickle.dumps((values, e.source_description, role, e.role, indexed.entities), protocol=5), 1
+    )
+
+
+def unpack_episode(packed: bytes) -> FoundEpisode:
+    """What was packed, without its hash."""
+    values, description, role_type, role, entities = pickle.loads(zlib.decompress(packed))
+    uuid, group_id, body, source, reference_ms, created_ms, name = values
+    said_by = None if role_type is None else RoleType(role_type)
+    episode = Episode(
+        uuid, group_id, body, Source(source), reference_ms, created_ms, name, description, said_by, role
+    )
+    return FoundEpisode(episode, entities)

@@ -1,0 +1,39 @@
+"""One group's entities and episodes, indexed together: they are fed together."""
+
+from __future__ import annotations
+
+from kgsvc.retrieval.episode_index import EpisodeIndex
+from kgsvc.retrieval.node_index import NodeIndex
+from kgsvc.stores.protocol import TextChanges
+
+
+class GroupTexts:
+    """Current as of (`epoch`, `rev`). Not safe for concurrent use."""
+
+    def __init__(self, group_id: str, space: str = "", dimension: int = 0) -> None:
+        self.group_id = group_id
+        self.epoch = 0
+        self.rev = 0
+        self.nodes = NodeIndex(group_id, space, dimension)
+        self.episodes = EpisodeIndex(group_id)
+
+    def __len__(self) -> int:
+        return len(self.nodes) + len(self.episodes)
+
+    @property
+    def nbytes(self) -> int:
+        """About the memory held, in bytes."""
+        return self.nodes.nbytes + self.episodes.nbytes
+
+    def apply(self, changes: TextChanges) -> None:
+        """Advance to a page of changes; its epoch must be this index's own, or the index empty."""
+        for uuid in changes.removed_entities:
+            self.nodes.remove(uuid)
+        for uuid in changes.removed_episodes:
+            self.episodes.remove(uuid)
+        for entity in changes.entities:
+            self.nodes.put(entity)
+        for episode in changes.episodes:
+            self.episodes.put(episode)
+        self.epoch = changes.head.epoch
+        self.rev = changes.upto_rev if changes.more else changes.head.rev
