@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
+from kgsvc.domain import attributes
 from kgsvc.domain.decisions import Meant, NameDecision
 from kgsvc.domain.delta import NameView
 from kgsvc.domain.errors import StepError
@@ -61,14 +62,16 @@ def resolve(
     items: Sequence[BatchItem],
     system_ms: int,
     decided: Mapping[str, NameDecision] = MappingProxyType({}),
+    attributes_bytes: int = attributes.BYTES,
 ) -> Resolved:
     """Match every node by name, or as `decided` by name key; make the missing entities; merge summaries and
     attributes. A decided name becomes an alias; the fullest name decided for an entity becomes its own,
     unless a caller named it. New names that a decision leads together become one entity.
 
     Of several statements the one with the latest (reference time, episode uuid) sets summary and each
-    attribute; the earliest sets the display name: arrival order does not matter. Raises StepError when a
-    caller has taken every uuid that a new name could get.
+    attribute; the earliest sets the display name: arrival order does not matter. Attributes beyond
+    `attributes_bytes` are left out, the earliest first. Raises StepError when a caller has taken every uuid
+    that a new name could get.
     """
     nodes = told_in(items)
     homes = homes_of(nodes, view, decided)
@@ -88,7 +91,7 @@ def resolve(
         entity = merged.get(found.uuid, found)
         for stamp, _, node in nodes.get(key, ()):
             entity = _merge(entity, node, stamp, key)
-        merged[found.uuid] = entity
+        merged[found.uuid] = attributes.bounded(entity, attributes_bytes)
         by_key[key] = entity
     _name_fully(view, merged, by_key, new_names, decided)
     by_key = dict(view.by_key) | {key: merged[entity.uuid] for key, entity in by_key.items()}

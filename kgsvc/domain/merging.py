@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from kgsvc.domain.attributes import BYTES, bounded
 from kgsvc.domain.delta import SlotView
 from kgsvc.domain.identity import fact_key, name_key, slot_of
 from kgsvc.domain.model import Closure, Entity, Evidence, Fact, SummaryPart
@@ -79,17 +80,18 @@ def _refolded(group_id: str, view: SlotView, written: Mapping[str, Fact], system
     return found
 
 
-def merged_entity(kept: Entity, gone: Entity) -> Entity:
-    """The entity that stays, with what only the other one had."""
+def merged_entity(kept: Entity, gone: Entity, attributes_bytes: int = BYTES) -> Entity:
+    """The entity that stays, with what only the other one had; of its attributes those that fit."""
     new = {name: value for name, value in gone.attributes.items() if name not in kept.attributes}
     stamps = {f"a.{name}": gone.stamps[f"a.{name}"] for name in new if f"a.{name}" in gone.stamps}
     labels = ({*kept.labels, *gone.labels} - {"Entity"}) or {"Entity"}
-    return replace(
+    both = replace(
         kept,
         attributes={**kept.attributes, **new},
         labels=tuple(sorted(labels)),
         stamps={**kept.stamps, **stamps},
     )
+    return bounded(both, attributes_bytes, kept.attributes.keys())
 
 
 def record_of(

@@ -82,6 +82,7 @@ class Committer:
     ) -> None:
         self._store = store
         self._joining = Joining(store, embedder, limits)
+        self._limits = limits
         self._embedder = embedder
         self._clock = clock
         self._resolving = Resolving(store, resolver, embedder)
@@ -162,7 +163,9 @@ class Committer:
         said = sum(len(item.extraction.nodes) + len(item.extraction.edges) for item in items)
 
         def understand() -> tuple[Resolved, list[SlotStatement]]:
-            resolved = resolve(names, group_id, items, system_ms, decisions.names)
+            resolved = resolve(
+                names, group_id, items, system_ms, decisions.names, self._limits.attributes_bytes
+            )
             return resolved, statements_of(resolved, items)
 
         resolved, statements = await _computed(said, understand)

@@ -32,6 +32,7 @@ class Joining:
         self._store = store
         self._embedder = embedder
         self._bound = limits.merge_bound
+        self._attributes_bytes = limits.attributes_bytes
 
     async def joined(
         self, kept: Entity, gone: Entity, merge_id: str, system_ms: int, by_episode: str = ""
@@ -52,7 +53,7 @@ class Joining:
         delta = GraphDelta(
             group_id=group_id,
             system_ms=system_ms,
-            entities=(replace(merged_entity(kept, gone), updated_ms=system_ms),),
+            entities=(replace(merged_entity(kept, gone, self._attributes_bytes), updated_ms=system_ms),),
             names=dict.fromkeys(hanging.names, kept.uuid),
             facts=tuple(after.values()),
             mentions=mentions_of(group_id, fresh, kept.uuid, system_ms),
