@@ -8,13 +8,13 @@ import apsw
 import pytest
 from blockbuster import blockbuster_ctx
 
-from kgsvc.domain.candidates import CandidateQuery
+from kgsvc.domain.candidates import CandidateQuery, VectorsAfter
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.similarity import name_tokens
 from kgsvc.stores.conformance import checks
 from kgsvc.stores.conformance.samples import accepted, episode
 from kgsvc.stores.embedded import EmbeddedStore
-from kgsvc.stores.embedded.schema import MIGRATIONS, NAME_TOKENS_SINCE
+from kgsvc.stores.embedded.schema import ID_BITS, MIGRATIONS, NAME_TOKENS_SINCE
 
 
 async def test_a_lock_held_for_too_long_is_unavailable(tmp_path: Path, beside: apsw.Connection) -> None:
@@ -124,3 +124,26 @@ async def test_the_event_loop_is_never_blocked(tmp_path: Path) -> None:
         for check in checks()[::9]:
             await check.run(store, "scratch")
         await store.close()
+
+
+async def test_vectors_of_names_of_an_older_store_come_first(tmp_path: Path) -> None:
+    """They are of revision 0; those of other groups are not theirs."""
+    db = apsw.Connection(str(tmp_path / "kgsvc.db"))
+    for migration in MIGRATIONS[: NAME_TOKENS_SINCE + 3]:
+        db.execute(migration)
+    for gid in (1, 2):
+        row_id = (gid << ID_BITS) + 7
+        db.execute("INSERT INTO groups (group_id, gid, rev) VALUES (?, ?, 5)", (f"g{gid}", gid))
+        db.execute(
+            "INSERT INTO entities VALUES (?, ?, ?, 'Ada', 0, '', '{}', '[]', '', 0, '{}', '{}')",
+            (row_id, gid, f"n{gid}"),
+        )
+        db.execute("INSERT INTO entity_vectors VALUES (?, 's', ?)", (row_id, b"old"))
+    db.pragma("user_version", NAME_TOKENS_SINCE + 3)
+    db.close()
+    store = await EmbeddedStore.open(tmp_path)
+    await store.migrate()
+    page = (await store.candidates("g1", CandidateQuery(vectors=VectorsAfter("s")))).vectors
+    assert page is not None
+    assert (page.place, page.rows) == ((0, "n1"), (("n1", b"old"),))
+    await store.close()

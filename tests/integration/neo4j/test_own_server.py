@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 from neo4j import AsyncGraphDatabase
 
-from kgsvc.domain.candidates import CandidateQuery
+from kgsvc.domain.candidates import CandidateQuery, VectorsAfter
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.items import Accepted
 from kgsvc.domain.similarity import name_tokens
@@ -64,7 +64,7 @@ async def test_a_newer_schema_is_refused(clients: list[Neo4jStore]) -> None:
     assert await client.migrate() == SCHEMA_VERSION
 
 
-async def test_names_of_an_older_database_are_found_by_their_tokens(
+async def test_names_of_an_older_database_are_found_by_their_tokens_and_vectors(
     clients: list[Neo4jStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgsvc.stores.neo4j.candidates._PAGE", 2)
@@ -72,14 +72,18 @@ async def test_names_of_an_older_database_are_found_by_their_tokens(
     await client.migrate()
     names = {group: [f"Person {group} {n}" for n in range(5)] for group in ("one", "two", "zero")}
     for group, given in names.items():
-        await write(client, group, entities=[entity(group, f"n{n}", name) for n, name in enumerate(given)])
+        entities = [entity(group, f"n{n}", name) for n, name in enumerate(given)]
+        await write(client, group, entities=entities, vectors={"n0": b"old"}, space="s")
     await client._run("MATCH (k:KgNameToken) DELETE k")
+    await client._run("MATCH (n:Entity) REMOVE n.vector_rev")
     await client._run("MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = 1")
     assert await client.migrate() == SCHEMA_VERSION
     for group, given in names.items():
-        query = CandidateQuery(tokens=name_tokens("Person"))
+        query = CandidateQuery(tokens=name_tokens("Person"), vectors=VectorsAfter("s"))
         found = await client.candidates(group, query)
         assert sorted(e.name for e in found.entities.values()) == given
+        assert found.vectors is not None
+        assert (found.vectors.place, found.vectors.rows) == ((0, "n0"), (("n0", b"old"),))
 
 
 async def test_acknowledged_items_survive_a_kill(own_server: Neo4jServer) -> None:
