@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from kgsvc.domain.decisions import NameDecision
 from kgsvc.domain.delta import NameView
-from kgsvc.domain.entities import BatchItem, home_of, homes_of, told_in
+from kgsvc.domain.entities import UNSPECIFIC, BatchItem, home_of, homes_of, told_in
 from kgsvc.domain.model import Entity
 from kgsvc.domain.similarity import figures_differ
 
 MOST = 8  # entities that one micro-batch may take away by merges
 
-_UNSPECIFIC = frozenset({"Entity", "UNKNOWN"})
 _CALLERS = ""  # in the stamp of a name: a caller gave it
 
 
@@ -66,7 +65,7 @@ def names_allow(names: Collection[str], others: Collection[str]) -> bool:
 
 def types_differ(one: Collection[str], other: Collection[str]) -> bool:
     """Whether both have types that say something, and none in common."""
-    first, second = set(one) - _UNSPECIFIC, set(other) - _UNSPECIFIC
+    first, second = set(one) - UNSPECIFIC, set(other) - UNSPECIFIC
     return bool(first and second) and first.isdisjoint(second)
 
 

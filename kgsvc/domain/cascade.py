@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from kgsvc.domain.delta import FactTombstone, SlotView
 from kgsvc.domain.model import Closure, Entity, Fact
@@ -21,7 +21,7 @@ class Without:
     facts: tuple[Fact, ...]
     removed: tuple[FactTombstone, ...]
     restored: int
-    reworded: tuple[str, ...] = ()
+    reworded: Mapping[str, str] = field(default_factory=dict)  # facts with other words now, by uuid
 
 
 def without_episode(view: SlotView, episode_uuid: str, system_ms: int) -> Without:
@@ -56,7 +56,7 @@ def without_episode(view: SlotView, episode_uuid: str, system_ms: int) -> Withou
         for uuid, fact in written.items()
         if uuid in before
     )
-    reworded = tuple(uuid for uuid, f in written.items() if uuid in before and before[uuid].fact != f.fact)
+    reworded = {u: f.fact for u, f in written.items() if u in before and before[u].fact != f.fact}
     stones = tuple(_stone(fact, system_ms) for fact in gone)
     return Without(tuple(written.values()), stones, restored, reworded)
 

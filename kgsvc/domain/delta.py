@@ -93,11 +93,13 @@ class GraphDelta:
     entities: tuple[Entity, ...] = ()  # insert or replace, by uuid
     names: Mapping[str, str] = field(default_factory=dict)  # name_key -> entity uuid: put
     facts: tuple[Fact, ...] = ()  # insert or replace, by uuid
-    mentions: tuple[Mention, ...] = ()  # insert unless the pair (episode, entity) is there
+    mentions: tuple[Mention, ...] = ()  # insert; a pair (episode, entity) that is there gets names and types
     episode_edges: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # episode -> fact uuids: set
     remove_facts: tuple[FactTombstone, ...] = ()  # delete if there, leave the tombstone
     remove_episodes: tuple[str, ...] = ()  # delete with its MENTIONS, its item and its receipt's claim
     remove_mentions: tuple[tuple[str, str], ...] = ()  # (episode, entity): delete if there
+    remove_names: tuple[str, ...] = ()  # name_keys: delete if there; their entity is written too
+    remove_name_tokens: tuple[tuple[str, str], ...] = ()  # (token, entity): it is not found by that any more
     merges: tuple[MergeRecord, ...] = ()  # insert
     remove_merges: tuple[str, ...] = ()  # by merge_id: delete if there
     remove_entities: tuple[str, ...] = ()  # delete with names, MENTIONS, vector; no fact may be left on them

@@ -4,7 +4,7 @@ decided, else a new one."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -17,7 +17,7 @@ from kgsvc.domain.identity import minted, name_key
 from kgsvc.domain.model import Entity, Episode
 
 _SALTS = 2  # a caller may have given a uuid that a name would get
-_DEFAULT_LABELS = frozenset({"Entity", "UNKNOWN"})
+UNSPECIFIC = frozenset({"Entity", "UNKNOWN"})  # types that say nothing
 
 
 Home = Entity | str  # the entity that a name means, or the name key of the new one that it means
@@ -40,6 +40,7 @@ class Resolved:
     by_key: Mapping[str, Entity]  # as they shall be
     changed: tuple[Entity, ...]
     new_names: Mapping[str, str]
+    brought: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # other names that came with a name
 
     def entity(self, name: str) -> Entity:
         """The entity that a name of the batch stands for."""
@@ -101,7 +102,26 @@ def resolve(
         for uuid, entity in sorted(merged.items())
         if before.get(uuid) != entity
     )
-    return Resolved(by_key, changed, new_names)
+    return Resolved(by_key, changed, new_names, _brought(nodes, by_key, new_names, decided))
+
+
+def _brought(
+    nodes: Mapping[str, list[_Told]],
+    by_key: Mapping[str, Entity],
+    new_names: Mapping[str, str],
+    decided: Mapping[str, NameDecision],
+) -> dict[str, tuple[str, ...]]:
+    """By the key of a name told here the others that lead to its entity because of what was decided about it,
+    and that nobody tells here."""
+    found: dict[str, tuple[str, ...]] = {}
+    for key in nodes.keys() & decided.keys():
+        decision, uuid = decided[key], by_key[key].uuid
+        keys = {name_key(each.name): each.name.strip() for each in decision.meant}
+        names = {name for each, name in keys.items() if new_names.get(each) == uuid and each not in nodes}
+        if name_key(decision.full_name) == name_key(by_key[key].name):
+            names.add(decision.full_name.strip())
+        found[key] = tuple(sorted(names - {""}))
+    return found
 
 
 def told_in(items: Sequence[BatchItem]) -> dict[str, list[_Told]]:
@@ -109,7 +129,7 @@ def told_in(items: Sequence[BatchItem]) -> dict[str, list[_Told]]:
     nodes: dict[str, list[_Told]] = {}
     for item in items:
         for node in item.extraction.nodes:
-            entry = (_stamp(item.episode), item.episode, node)
+            entry = (stamp_of(item.episode.reference_ms, item.episode.uuid), item.episode, node)
             nodes.setdefault(name_key(node.name), []).append(entry)
     for entries in nodes.values():
         entries.sort(key=lambda entry: (entry[0], entry[2].name, entry[2].ref))
@@ -236,10 +256,10 @@ def _merge(entity: Entity, node: ExtractedNode, stamp: str, key: str) -> Entity:
 
 
 def _labels(labels: tuple[str, ...], added: str) -> tuple[str, ...]:
-    specific = ({*labels, added}) - _DEFAULT_LABELS
+    specific = ({*labels, added}) - UNSPECIFIC
     return tuple(sorted(specific)) or ("Entity",)
 
 
-def _stamp(episode: Episode) -> str:
+def stamp_of(reference_ms: int, episode_uuid: str) -> str:
     """Sorts as (reference time, episode uuid); shifted so that times before 1970 sort too."""
-    return f"{episode.reference_ms + 10**15:017d}/{episode.uuid}"
+    return f"{reference_ms + 10**15:017d}/{episode_uuid}"

@@ -13,8 +13,9 @@ from typing import Any
 
 from kgsvc.domain.attributes import BYTES, bounded
 from kgsvc.domain.delta import SlotView
+from kgsvc.domain.forgetting import Said, names_given
 from kgsvc.domain.identity import fact_key, name_key, slot_of
-from kgsvc.domain.model import Closure, Entity, Evidence, Fact, SummaryPart
+from kgsvc.domain.model import Closure, Entity, Evidence, Fact, Mention, SummaryPart
 from kgsvc.domain.plan import MERGED, refold, relation_of
 from kgsvc.domain.summary import with_parts
 
@@ -37,6 +38,17 @@ def moved(fact: Fact, old: str, new: Entity) -> Fact:
     if fact.target_uuid == old:
         fact = replace(fact, target_uuid=new.uuid, target_name=new.name)
     return rekeyed(fact)
+
+
+def called(fact: Fact, names: Mapping[str, str]) -> Fact:
+    """The fact with the present names of its ends; `names` are those that changed, by uuid."""
+    if names.keys().isdisjoint((fact.source_uuid, fact.target_uuid)):
+        return fact
+    return replace(
+        fact,
+        source_name=names.get(fact.source_uuid, fact.source_name),
+        target_name=names.get(fact.target_uuid, fact.target_name),
+    )
 
 
 def rekeyed(fact: Fact) -> Fact:
@@ -84,6 +96,7 @@ def merged_entity(kept: Entity, gone: Entity, attributes_bytes: int = BYTES) -> 
     """The entity that stays, with what only the other one had; of its attributes those that fit."""
     new = {name: value for name, value in gone.attributes.items() if name not in kept.attributes}
     stamps = {f"a.{name}": gone.stamps[f"a.{name}"] for name in new if f"a.{name}" in gone.stamps}
+    stamps |= names_given(gone)
     labels = ({*kept.labels, *gone.labels} - {"Entity"}) or {"Entity"}
     both = replace(
         kept,
@@ -100,10 +113,11 @@ def record_of(
     hanging: Hanging,
     before: Mapping[str, Fact],
     after: Mapping[str, Fact],
-    mentions: Collection[str],
+    said: Mapping[str, Mention],
+    kept_said: Mapping[str, Mention],
 ) -> dict[str, Any]:
     """What UndoMerge needs, as JSON values. `before` are all facts of the slots and of the entity as they
-    were; `mentions` the episodes that name `kept` from now on and did not before."""
+    were; `said` and `kept_said` the MENTIONS of either by the episodes that name the one that goes."""
     ends = {f.uuid: [f.source_uuid == gone.uuid, f.target_uuid == gone.uuid] for f in hanging.facts}
     changed = {
         uuid: {
@@ -121,7 +135,9 @@ def record_of(
         "kept_name": kept.name,
         "names": list(hanging.names),
         "episodes": list(hanging.episodes),
-        "mentions": sorted(mentions),
+        "mentions": sorted(set(hanging.episodes).difference(kept_said)),
+        "said": saying(said),
+        "kept_said": saying(kept_said),
         "ends": ends,
         "changed": changed,
         "made": {
@@ -130,6 +146,25 @@ def record_of(
         "attributes": [name for name in gone.attributes if name not in kept.attributes],
         "labels": [label for label in gone.labels if label not in kept.labels],
     }
+
+
+def saying(mentions: Mapping[str, Mention]) -> dict[str, Said]:
+    """By episode what these call the entity."""
+    return {episode: (mention.names, mention.types) for episode, mention in mentions.items()}
+
+
+def both(mention: Mention, other: Mention | None) -> Mention:
+    """A mention that says what two do. Where one does not tell, none does."""
+    if other is None:
+        return mention
+    names = {*mention.names, *other.names} if mention.names and other.names else set()
+    return replace(mention, names=tuple(sorted(names)), types=tuple(sorted({*mention.types, *other.types})))
+
+
+def said_in(record: Mapping[str, Any], part: str) -> dict[str, Said]:
+    """What episodes called the entity that went ("said") or the one that stayed ("kept_said")."""
+    told = record.get(part, {})
+    return {episode: (tuple(names), tuple(types)) for episode, (names, types) in told.items()}
 
 
 def _state(fact: Fact) -> tuple[Any, ...]:

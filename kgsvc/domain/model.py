@@ -188,10 +188,16 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """An episode names an entity (MENTIONS)."""
+    """An episode names an entity (MENTIONS): as what, in its own spelling, and of which types.
+
+    Names that came with those are among them, as the full name that was found for one. No names at all: it is
+    not known which.
+    """
 
     uuid: str
     group_id: str
     episode_uuid: str
     entity_uuid: str
     created_ms: int
+    names: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()  # those that say something

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from kgsvc.domain.contradictions import Contradiction, SlotStatement, endings_of
 from kgsvc.domain.delta import FactTombstone, GraphDelta, SlotView
-from kgsvc.domain.entities import BatchItem, Resolved
+from kgsvc.domain.entities import UNSPECIFIC, BatchItem, Resolved
 from kgsvc.domain.extraction import ExtractedEdge
-from kgsvc.domain.identity import digest, event_qualifiers, fact_key, mint, slot_of
+from kgsvc.domain.identity import digest, event_qualifiers, fact_key, mint, name_key, slot_of
 from kgsvc.domain.model import Closure, Entity, Evidence, Fact, FactKind, Mention, Polarity
 from kgsvc.domain.text import normalise
 from kgsvc.domain.timeline import Ending, Row, Statement, Wording, fold, thinned
@@ -365,10 +365,16 @@ def _mentions(
     group_id: str, items: Sequence[BatchItem], resolved: Resolved, system_ms: int
 ) -> Iterable[Mention]:
     for item in items:
-        uuids = {resolved.entity(node.name).uuid for node in item.extraction.nodes}
-        for uuid in sorted(uuids):
+        names: defaultdict[str, set[str]] = defaultdict(set)
+        types: defaultdict[str, set[str]] = defaultdict(set)
+        for node in item.extraction.nodes:
+            uuid = resolved.entity(node.name).uuid
+            names[uuid] |= {node.name.strip(), *resolved.brought.get(name_key(node.name), ())}
+            types[uuid].add(node.type)
+        for uuid in sorted(names):
             made = mint("mention", group_id, f"{item.episode.uuid}/{uuid}")
-            yield Mention(made, group_id, item.episode.uuid, uuid, system_ms)
+            said = tuple(sorted(names[uuid])), tuple(sorted(types[uuid] - UNSPECIFIC))
+            yield Mention(made, group_id, item.episode.uuid, uuid, system_ms, *said)
 
 
 def _episode_edges(

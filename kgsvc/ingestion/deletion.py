@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kgsvc.domain.cascade import removable, without_episode, without_words
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.delta import FactTombstone, GraphDelta, GroupHead, Guard, SlotView
-from kgsvc.domain.errors import Conflict, NotFound
-from kgsvc.domain.model import Fact
+from kgsvc.domain.errors import Conflict, EmbedderUnavailable, NotFound
+from kgsvc.domain.forgetting import Forgotten, Saying, doubtful, forgotten
+from kgsvc.domain.merging import called
+from kgsvc.domain.model import Entity, Fact
 from kgsvc.domain.plan import text_digest
 from kgsvc.ingestion.contention import Contention
 from kgsvc.ingestion.lookup import the_one
@@ -18,6 +21,8 @@ from kgsvc.ingestion.summarising import summarised
 from kgsvc.stores.protocol import AdminStore, ReadStore
 
 log = logging.getLogger(__name__)
+
+_NAMES = 100_000  # of one entity
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,26 +98,58 @@ class Deletions:
         head, system_ms = await self._head(group_id)
         traces = await self._store.traces(group_id, uuid)
         view = await self._store.slots(group_id, traces.slots) if traces.slots else SlotView()
+        sayings = await self._store.sayings(group_id, uuid)
         without = without_episode(view, uuid, system_ms)
         gone = {stone.uuid for stone in without.removed}
         loose = await self._store.unheld(group_id, [e.uuid for e in removable(traces.entities)], uuid, gone)
         kept = [entity for entity in traces.entities if entity.uuid not in loose]
-        changed = [without_words(entity, uuid, system_ms) for entity in kept]
+        left = [
+            await self._forgotten(without_words(entity, uuid, system_ms), uuid, sayings, system_ms)
+            for entity in kept
+        ]
+        renamed = {
+            each.entity.uuid: each.entity.name
+            for each, entity in zip(left, kept, strict=True)
+            if each.entity.name != entity.name
+        }
+        vectors, space = await self._vectors(group_id, {**renamed, **without.reworded})
         delta = GraphDelta(
             group_id=group_id,
             system_ms=system_ms,
-            entities=tuple(entity for entity in changed if entity not in kept),
-            facts=without.facts,
+            entities=tuple(each.entity for each in left if each.entity not in kept),
+            facts=tuple(called(fact, renamed) for fact in without.facts),
+            remove_names=tuple(key for each in left for key in each.names),
+            remove_name_tokens=tuple((token, each.entity.uuid) for each in left for token in each.tokens),
             remove_facts=without.removed,
             remove_entities=tuple(sorted(loose)),
             remove_episodes=(uuid,),
-            # A vector tells of the words that are gone: without one the fact is found by its new words.
-            vectors=dict.fromkeys(without.reworded, b""),
+            vectors=vectors,
+            space=space,
         )
         removed = [fact for fact in view.facts if fact.uuid in gone]
         delta = await summarised(self._store, delta, {entity.uuid: entity for entity in kept}, removed)
         await self._store.apply(delta, Guard(head.rev, head.epoch))
         return Cascaded(len(gone), without.restored, len(loose))
+
+    async def _forgotten(
+        self, entity: Entity, uuid: str, sayings: Mapping[str, Saying], system_ms: int
+    ) -> Forgotten:
+        saying = sayings.get(entity.uuid)
+        if saying is None:
+            return Forgotten(entity)
+        owned: list[str] = []
+        if doubtful(entity, saying):
+            owned = await self._store.entity_names(entity.group_id, entity.uuid, _NAMES)
+        return forgotten(entity, saying, owned, uuid, system_ms)
+
+    async def _vectors(self, group_id: str, texts: Mapping[str, str]) -> tuple[dict[str, bytes], str]:
+        """A vector tells of the words that are gone: where it cannot be made anew there is none, and what it
+        was of is found by its words."""
+        none = dict.fromkeys(texts, b"")
+        try:
+            return none | await self._merging.vectors(group_id, texts), self._merging.space
+        except EmbedderUnavailable:
+            return none, ""
 
     async def _head(self, group_id: str) -> tuple[GroupHead, int]:
         """The group's record, and the system time of its next change."""

@@ -9,6 +9,7 @@ from typing import Any
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.delta import Claim, GraphDelta, Guard, NameView
 from kgsvc.domain.errors import Conflict, Violation
+from kgsvc.domain.forgetting import given_names, names_given
 from kgsvc.domain.identity import digest, name_key
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model import Entity
@@ -96,7 +97,7 @@ def _new(wanted: EntityInput, system_ms: int) -> Entity:
 
 
 def _merged(entity: Entity, wanted: EntityInput) -> Entity:
-    stamps = dict(entity.stamps) | {"name": _ASSERTED_NAME}
+    stamps = {**entity.stamps, **names_given(entity), **given_names([wanted.name]), "name": _ASSERTED_NAME}
     summary, attributes, rewriting = entity.summary, entity.attributes, entity.rewriting
     if wanted.summary is not None:
         summary, stamps["summary"], rewriting = wanted.summary, _ASSERTED, None

@@ -4,14 +4,24 @@ pipeline alike."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kgsvc.domain.delta import GraphDelta, MergeRecord
 from kgsvc.domain.errors import LimitExceeded, Violation
+from kgsvc.domain.forgetting import Said
 from kgsvc.domain.identity import mint
 from kgsvc.domain.limits import Limits
-from kgsvc.domain.merging import Hanging, merged_entity, merged_facts, moved, record_of, slots_of
+from kgsvc.domain.merging import (
+    Hanging,
+    both,
+    merged_entity,
+    merged_facts,
+    moved,
+    record_of,
+    saying,
+    slots_of,
+)
 from kgsvc.domain.model import Entity, Mention
 from kgsvc.ingestion.embedding import CachingEmbedder
 from kgsvc.ingestion.summarising import SummaryStore, summarised
@@ -46,9 +56,10 @@ class Joining:
         around = await store.slots(group_id, slots_of(arriving) | slots_of(hanging.facts))
         after = merged_facts(kept, hanging, gone.uuid, around, system_ms)
         before = {fact.uuid: fact for fact in (*around.facts, *hanging.facts)}
-        named = await store.entity_mentions(group_id, kept.uuid, len(hanging.episodes) + 1, hanging.episodes)
-        fresh = set(hanging.episodes).difference(named)
-        data = json.dumps(record_of(kept, gone, hanging, before, after, fresh), ensure_ascii=False)
+        said = await store.mentions(group_id, gone.uuid, hanging.episodes)
+        before_said = await store.mentions(group_id, kept.uuid, hanging.episodes)
+        record = record_of(kept, gone, hanging, before, after, said, before_said)
+        data = json.dumps(record, ensure_ascii=False)
         made = {uuid: fact.fact for uuid, fact in after.items() if uuid not in before}
         delta = GraphDelta(
             group_id=group_id,
@@ -56,7 +67,10 @@ class Joining:
             entities=(replace(merged_entity(kept, gone, self._attributes_bytes), updated_ms=system_ms),),
             names=dict.fromkeys(hanging.names, kept.uuid),
             facts=tuple(after.values()),
-            mentions=mentions_of(group_id, fresh, kept.uuid, system_ms),
+            mentions=tuple(
+                both(each, before_said.get(each.episode_uuid))
+                for each in mentions_of(group_id, saying(said), kept.uuid, system_ms)
+            ),
             merges=(MergeRecord(merge_id, group_id, gone.uuid, kept.uuid, system_ms, data, by_episode),),
             remove_entities=(gone.uuid,),
             vectors=await self.vectors(group_id, made),
@@ -84,12 +98,12 @@ class Joining:
 
 
 def mentions_of(
-    group_id: str, episodes: Iterable[str], entity_uuid: str, system_ms: int
+    group_id: str, said: Mapping[str, Said], entity_uuid: str, system_ms: int
 ) -> tuple[Mention, ...]:
-    """MENTIONS of an entity by these episodes."""
+    """MENTIONS of an entity by episodes, with what these call it."""
 
     def mention(episode: str) -> Mention:
         made = mint("mention", group_id, f"{episode}/{entity_uuid}")
-        return Mention(made, group_id, episode, entity_uuid, system_ms)
+        return Mention(made, group_id, episode, entity_uuid, system_ms, *said[episode])
 
-    return tuple(map(mention, sorted(episodes)))
+    return tuple(map(mention, sorted(said)))

@@ -18,12 +18,15 @@ from kgsvc.domain.errors import (
     StepError,
     Violation,
 )
+from kgsvc.domain.forgetting import Said
 from kgsvc.domain.identity import digest, mint, name_key
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.merging import (
+    called,
     entity_in,
     folded_apart,
     own_name,
+    said_in,
     slots_of,
     teachers_of,
     unmerged_entity,
@@ -38,6 +41,7 @@ from kgsvc.ingestion.summarising import summarised
 from kgsvc.stores.protocol import ReadStore
 
 MERGE = "MergeEntityNodes"
+_UNKNOWN: Said = ((), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ class Merging:
     ) -> None:
         self._store = store
         self._joining = Joining(store, embedder, limits)
-        self._space = embedder.space if embedder else ""
+        self.space = embedder.space if embedder else ""  # of `vectors`
         self._limits = limits
         self._clock = clock
         self._contention = contention
@@ -134,25 +138,30 @@ class Merging:
         own = [part for part in kept.summary_parts if part.key not in data["ends"]]
         left = replace(with_parts(unmerged_entity(kept, gone, data), own), updated_ms=system_ms)
         renamed = {left.uuid: left.name} if left.name != kept.name else {}
+        returning = dict.fromkeys(data["episodes"], _UNKNOWN) | said_in(data, "said")
         delta = GraphDelta(
             group_id=group_id,
             system_ms=system_ms,
             entities=(left, gone),
             names=dict.fromkeys(data["names"], gone.uuid),
-            facts=tuple(after.values()),
-            mentions=mentions_of(group_id, data["episodes"], gone.uuid, system_ms),
+            facts=tuple(called(fact, renamed) for fact in after.values()),
+            mentions=(
+                *mentions_of(group_id, returning, gone.uuid, system_ms),
+                *mentions_of(group_id, said_in(data, "kept_said"), kept.uuid, system_ms),
+            ),
             remove_mentions=tuple((episode, kept.uuid) for episode in data["mentions"]),
             remove_facts=tuple(FactTombstone(fact.uuid, fact.slot, "", system_ms) for fact in removed),
             remove_merges=(merge_id,),
-            vectors=await self._vectors(group_id, {**texts, gone.uuid: gone.name, **renamed}),
-            space=self._space,
+            vectors=await self.vectors(group_id, {**texts, gone.uuid: gone.name, **renamed}),
+            space=self.space,
         )
         delta = await summarised(self._store, delta, {}, removed)
         await self._store.apply(delta, Guard(view.head.rev, view.head.epoch))
         (returned,) = (entity for entity in delta.entities if entity.uuid == gone.uuid)
         return Merged(returned, merge_id, sum(uuid in back for uuid in data["ends"]))
 
-    async def _vectors(self, group_id: str, texts: dict[str, str]) -> dict[str, bytes]:
+    async def vectors(self, group_id: str, texts: Mapping[str, str]) -> dict[str, bytes]:
+        """Of texts by uuid; none without an embedder. Raises EmbedderUnavailable."""
         try:
             return await self._joining.vectors(group_id, texts)
         except StepError as error:

@@ -17,6 +17,7 @@ from typing import Generic, Protocol, TypeVar
 from kgsvc.domain.candidates import CandidateQuery, Candidates
 from kgsvc.domain.citation import Citation
 from kgsvc.domain.delta import GraphDelta, GroupHead, Guard, MergeRecord, NameView, SlotView
+from kgsvc.domain.forgetting import Saying
 from kgsvc.domain.items import (
     AcceptBatch,
     Accepted,
@@ -349,6 +350,9 @@ class HistoryStore(Protocol):
         self, group_id: str, entity_uuid: str, episode_uuids: Collection[str]
     ) -> dict[str, Mention]:
         """By which MENTIONS these episodes name it; those that do not are absent."""
+
+    async def sayings(self, group_id: str, episode_uuid: str) -> dict[str, Saying]:
+        """Of all entities that an episode names, by uuid."""
 
     async def merge(self, group_id: str, merge_id: str) -> MergeRecord | None:
         """A merge that was not taken back."""

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from kgsvc.domain.citation import Citation
 from kgsvc.domain.delta import MergeRecord
+from kgsvc.domain.forgetting import Saying
 from kgsvc.domain.model import Episode, Fact, Mention
 from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces
 from tests.support.model_intake import ModelQueue
@@ -67,6 +68,14 @@ class ModelHistory(ModelQueue):
         known = self._peek(group_id).mentions
         return {uuid: known[uuid, entity_uuid] for uuid in episode_uuids if (uuid, entity_uuid) in known}
 
+    async def sayings(self, group_id: str, episode_uuid: str) -> dict[str, Saying]:
+        mentions = self._peek(group_id).mentions
+        return {
+            entity: _saying(self._peek(group_id), episode_uuid, entity)
+            for episode, entity in mentions
+            if episode == episode_uuid
+        }
+
     async def merge(self, group_id: str, merge_id: str) -> MergeRecord | None:
         return self._peek(group_id).merges.get(merge_id)
 
@@ -98,6 +107,20 @@ class ModelHistory(ModelQueue):
         held = {end for f in others for end in (f.source_uuid, f.target_uuid)}
         held |= {entity for episode, entity in group.mentions if episode != episode_uuid}
         return {uuid for uuid in entity_uuids if uuid in group.entities} - held
+
+
+def _saying(group: Group, episode: str, entity: str) -> Saying:
+    own = group.mentions[episode, entity]
+    others = [m for pair, m in group.mentions.items() if pair[1] == entity and pair[0] != episode]
+    naming = [e for e in _naming(group, entity) if e.uuid != episode]
+    return Saying(
+        own.names,
+        own.types,
+        tuple(sorted({name for m in others for name in m.names})),
+        tuple(sorted({each for m in others for each in m.types})),
+        all(m.names for m in others),
+        (naming[0].reference_ms, naming[0].uuid) if naming else None,
+    )
 
 
 def _closed(fact: Fact, episode_uuid: str) -> bool:

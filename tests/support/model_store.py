@@ -173,6 +173,9 @@ def _write(group: Group, delta: GraphDelta) -> None:
         group.entities[entity.uuid] = entity
         if old is not None and old.name != entity.name:
             _rename(group, entity)
+    for key in delta.remove_names:
+        group.names.pop(key, None)
+    group.name_tokens -= set(delta.remove_name_tokens)
     group.names.update(delta.names)
     group.name_tokens |= {(token, uuid) for key, uuid in delta.names.items() for token in name_tokens(key)}
     for fact in delta.facts:
@@ -180,7 +183,9 @@ def _write(group: Group, delta: GraphDelta) -> None:
         group.fact_rev[fact.uuid] = group.rev
         group.removed_rev.pop(fact.uuid, None)
     for mention in delta.mentions:
-        group.mentions.setdefault((mention.episode_uuid, mention.entity_uuid), mention)
+        pair = (mention.episode_uuid, mention.entity_uuid)
+        there = group.mentions.setdefault(pair, mention)
+        group.mentions[pair] = replace(there, names=mention.names, types=mention.types)
     group.episode_edges.update(delta.episode_edges)
     for uuid, vector in delta.vectors.items():
         group.vectors[uuid] = (delta.space, vector)

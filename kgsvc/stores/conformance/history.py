@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kgsvc.domain.candidates import CandidateQuery
 from kgsvc.domain.citation import Citation
 from kgsvc.domain.delta import MergeRecord
+from kgsvc.domain.forgetting import Saying
 from kgsvc.domain.model import Closure, Entity, Source
 from kgsvc.stores.conformance.expect import equal, expect
 from kgsvc.stores.conformance.samples import (
@@ -230,6 +232,46 @@ async def mentions_have_fields_of_their_own(store: Store, group_id: str) -> None
     equal(await store.mentions(group_id, ada.uuid, []), {}, "mentions: of none")
     await write(store, group_id, remove_episodes=("e0",))
     equal(await store.mentions(group_id, ada.uuid, ["e0", "e1"]), {"e1": spoken[1]}, "mentions: left")
+
+
+async def mentions_tell_names_and_types(store: Store, group_id: str) -> None:
+    """Written again they tell what they are given then; `sayings` tells them beside those of others."""
+    ada, bob = await pair(store, group_id)
+    await accepted(store, *(episode(group_id, f"e{n}", at=9 - n) for n in range(4)))
+    told = [
+        replace(mention(group_id, uuid, ada.uuid), names=names, types=types)
+        for uuid, names, types in (
+            ("e0", ("Ada", "Åda"), ("Person",)),
+            ("e1", ("Ada", "Countess"), ("Person", "Noble")),
+            ("e2", ("Ada", "Countess"), ("Person", "Noble")),
+        )
+    ]
+    await write(store, group_id, mentions=(*told, mention(group_id, "e3", bob.uuid)))
+    others = (("Ada", "Countess"), ("Noble", "Person"), True, (NOW + 7, "e2"))
+    wanted = Saying(told[0].names, told[0].types, *others)
+    equal(await store.sayings(group_id, "e0"), {ada.uuid: wanted}, "sayings")
+    equal(await store.sayings(group_id, "e3"), {bob.uuid: Saying((), ())}, "sayings: alone")
+    equal(await store.sayings(group_id, "e9"), {}, "sayings: of nobody")
+    again = replace(told[1], uuid="m-again", created_ms=NOW + 7, names=("Ada",), types=())
+    await write(store, group_id, mentions=(again, mention(group_id, "e2", ada.uuid)))
+    found = await store.mentions(group_id, ada.uuid, ["e1"])
+    equal(found, {"e1": replace(told[1], names=("Ada",), types=())}, "mentions: told anew")
+    wanted = replace(wanted, other_names=("Ada",), other_types=(), known=False)
+    equal((await store.sayings(group_id, "e0")).get(ada.uuid), wanted, "sayings: one does not tell")
+
+
+async def names_can_be_removed_with_their_tokens(store: Store, group_id: str) -> None:
+    """They lead nowhere, are found by nothing, and may be given to others."""
+    ada, bob = await pair(store, group_id)
+    await write(store, group_id, names={"countess": ada.uuid, "ada lovelace": ada.uuid})
+    gone = {"remove_names": ("countess", "nobody"), "remove_name_tokens": (("countess", ada.uuid),)}
+    await write(store, group_id, entities=(ada,), names={}, **gone)
+    equal(await store.entity_names(group_id, ada.uuid, 9), ["ada", "ada lovelace"], "entity_names: left")
+    found = await store.candidates(group_id, CandidateQuery(tokens={"countess", "ada", "lovelac"}))
+    equal(found.by_token, {"ada": (ada.uuid,), "lovelac": (ada.uuid,)}, "candidates: by what is left")
+    await write(store, group_id, entities=(bob,), names={"countess": bob.uuid})
+    found = await store.candidates(group_id, CandidateQuery(tokens={"countess"}))
+    equal(found.by_token, {"countess": (bob.uuid,)}, "candidates: given anew")
 
 
 async def names_may_leave_an_entity_that_goes(store: Store, group_id: str) -> None:

@@ -13,7 +13,7 @@ from kgsvc.stores.embedded.answers import Key, keep_answer, known_answer
 from kgsvc.stores.embedded.candidates import write_name_tokens
 from kgsvc.stores.embedded.groups import Group, find_group, make_group, take_ids
 from kgsvc.stores.embedded.merges import write_merges
-from kgsvc.stores.embedded.removal import remove_entities, write_closures
+from kgsvc.stores.embedded.removal import remove_entities, remove_names, write_closures
 from kgsvc.stores.embedded.rows import entity_row, fact_row, json_list
 from kgsvc.stores.embedded.sql import Row, all_rows
 from kgsvc.stores.embedded.texts import touch_texts
@@ -34,6 +34,7 @@ def apply_delta(db: apsw.Connection, delta: GraphDelta, guard: Guard) -> GroupHe
     _remove_facts(db, group.gid, rev, delta)
     entities = _write_entities(db, group.gid, rev, delta)
     touch_texts(db, group.gid, rev, delta)
+    remove_names(db, group.gid, delta)
     _write_names(db, group.gid, delta.names, entities)
     facts = _write_facts(db, group.gid, rev, delta, entities)
     _write_vectors(db, group.gid, rev, delta, facts, entities)
@@ -239,14 +240,21 @@ def _write_links(db: apsw.Connection, gid: int, delta: GraphDelta, entities: Ids
     spoken = {mention.episode_uuid for mention in delta.mentions} | set(delta.episode_edges)
     episodes = _ids_of_episodes(db, gid, spoken) if spoken else {}
     mentions: list[Row] = [
-        (episodes[m.episode_uuid], entities[m.entity_uuid], m.uuid, m.created_ms)
+        (
+            episodes[m.episode_uuid],
+            entities[m.entity_uuid],
+            m.uuid,
+            m.created_ms,
+            json_list(m.names),
+            json_list(m.types),
+        )
         for m in delta.mentions
         if m.episode_uuid in episodes and m.entity_uuid in entities
     ]
     db.executemany(
         """
-        INSERT INTO mentions (episode_id, entity_id, uuid, created_ms) VALUES (?, ?, ?, ?)
-        ON CONFLICT (episode_id, entity_id) DO NOTHING
+        INSERT INTO mentions (episode_id, entity_id, uuid, created_ms, names, types) VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT (episode_id, entity_id) DO UPDATE SET names = excluded.names, types = excluded.types
         """,
         mentions,
     )

@@ -9,11 +9,12 @@ import apsw
 
 from kgsvc.domain.citation import Citation
 from kgsvc.domain.delta import MergeRecord
+from kgsvc.domain.forgetting import Saying
 from kgsvc.domain.model import Episode, Fact, Mention, Source
 from kgsvc.stores.embedded.base import Base
 from kgsvc.stores.embedded.groups import find_group
 from kgsvc.stores.embedded.merges import entity_mentions, find_mentions, find_merge, merges_by, merges_of
-from kgsvc.stores.embedded.removal import episode_traces, unheld_entities
+from kgsvc.stores.embedded.removal import episode_sayings, episode_traces, unheld_entities
 from kgsvc.stores.embedded.rows import episode_of, fact_of, json_ids, json_list
 from kgsvc.stores.embedded.sql import Row, all_rows, first_row
 from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces
@@ -65,6 +66,10 @@ class History(Base):
     ) -> dict[str, Mention]:
         """See HistoryStore."""
         return await self._read(find_mentions, group_id, entity_uuid, episode_uuids)
+
+    async def sayings(self, group_id: str, episode_uuid: str) -> dict[str, Saying]:
+        """See HistoryStore."""
+        return await self._read(episode_sayings, group_id, episode_uuid)
 
     async def merge(self, group_id: str, merge_id: str) -> MergeRecord | None:
         """See HistoryStore."""

@@ -8,7 +8,7 @@ import apsw
 
 from kgsvc.domain.delta import GraphDelta, MergeRecord
 from kgsvc.domain.model import Mention
-from kgsvc.stores.embedded.rows import json_list
+from kgsvc.stores.embedded.rows import json_list, strings
 from kgsvc.stores.embedded.sql import all_rows, first_row
 
 
@@ -103,7 +103,7 @@ def find_mentions(
     rows = all_rows(
         db,
         """
-        SELECT m.uuid, g.group_id, e.uuid, n.uuid, m.created_ms
+        SELECT m.uuid, g.group_id, e.uuid, n.uuid, m.created_ms, m.names, m.types
         FROM groups g JOIN entities n ON n.gid = g.gid AND n.uuid = ?2
         JOIN episodes e ON e.gid = g.gid AND e.uuid IN (SELECT value FROM json_each(?3))
         JOIN mentions m ON m.episode_id = e.id AND m.entity_id = n.id
@@ -111,4 +111,4 @@ def find_mentions(
         """,
         (group_id, uuid, json_list(episodes)),
     )
-    return {row[2]: Mention(*row) for row in rows}
+    return {row[2]: Mention(*row[:5], *map(strings, row[5:])) for row in rows}

@@ -7,8 +7,9 @@ from collections.abc import Collection
 import apsw
 
 from kgsvc.domain.delta import GraphDelta
+from kgsvc.domain.forgetting import Said, Saying, saying_of
 from kgsvc.stores.embedded.groups import find_group
-from kgsvc.stores.embedded.rows import entity_of, json_list
+from kgsvc.stores.embedded.rows import entity_of, json_list, strings
 from kgsvc.stores.embedded.sql import all_rows
 from kgsvc.stores.protocol import EpisodeTraces
 
@@ -41,6 +42,55 @@ def episode_traces(db: apsw.Connection, group_id: str, uuid: str) -> EpisodeTrac
         (group.gid, uuid),
     )
     return EpisodeTraces(tuple(sorted(row[0] for row in slots)), tuple(map(entity_of, named)))
+
+
+def episode_sayings(db: apsw.Connection, group_id: str, uuid: str) -> dict[str, Saying]:
+    """See HistoryStore."""
+    group = find_group(db, group_id)
+    if group is None:
+        return {}
+    rows = all_rows(
+        db,
+        """
+        SELECT DISTINCT n.uuid, o.episode_id = e.id, o.names, o.types
+        FROM episodes e JOIN mentions m ON m.episode_id = e.id JOIN entities n ON n.id = m.entity_id
+        JOIN mentions o ON o.entity_id = n.id WHERE e.gid = ? AND e.uuid = ?
+        """,
+        (group.gid, uuid),
+    )
+    firsts = all_rows(
+        db,
+        """
+        SELECT n.uuid, min(x.reference_ms), x.uuid
+        FROM episodes e JOIN mentions m ON m.episode_id = e.id JOIN entities n ON n.id = m.entity_id
+        JOIN mentions o ON o.entity_id = n.id AND o.episode_id <> e.id
+        JOIN episodes x ON x.id = o.episode_id AND (x.reference_ms, x.uuid) = (
+            SELECT y.reference_ms, y.uuid FROM mentions p JOIN episodes y ON y.id = p.episode_id
+            WHERE p.entity_id = n.id AND y.id <> e.id ORDER BY y.reference_ms, y.uuid LIMIT 1)
+        WHERE e.gid = ? AND e.uuid = ? GROUP BY n.uuid
+        """,
+        (group.gid, uuid),
+    )
+    first = {entity: (ms, episode) for entity, ms, episode in firsts}
+    told: dict[tuple[str, bool], list[Said]] = {(row[0], bool(row[1])): [] for row in rows}
+    for entity, is_own, names, types in rows:
+        told[entity, bool(is_own)].append((strings(names), strings(types)))
+    return {
+        entity: saying_of(told[entity, True][0], told.get((entity, False), []), first.get(entity))
+        for entity, is_own in told
+        if is_own
+    }
+
+
+def remove_names(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
+    """Names that lead to nothing any more, and what they were found by."""
+    db.executemany(
+        "DELETE FROM names WHERE gid = ? AND name_key = ?", [(gid, key) for key in delta.remove_names]
+    )
+    db.executemany(
+        "DELETE FROM name_tokens WHERE gid = ? AND token = ? AND uuid = ?",
+        [(gid, token, uuid) for token, uuid in delta.remove_name_tokens],
+    )
 
 
 def unheld_entities(

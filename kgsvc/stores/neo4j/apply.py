@@ -7,6 +7,7 @@ from typing import Any, LiteralString
 from kgsvc.domain.delta import GraphDelta, GroupHead, Guard, StaleItems
 from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged, Violation
 from kgsvc.domain.identity import digest
+from kgsvc.domain.model import Mention
 from kgsvc.stores.neo4j.base import Base, Row, Tx
 from kgsvc.stores.neo4j.candidates import WRITE_NAME_TOKENS, name_token_rows
 from kgsvc.stores.neo4j.rows import SET_ENTITY, SET_FACT, calendar, entity_row, fact_row
@@ -107,6 +108,16 @@ _WRITE: LiteralString = (
     + TOUCH_TEXTS
     + """
     CALL () {
+        UNWIND $p.removed_names AS key
+        MATCH (k:KgName {group_id: $p.group_id, epoch: $p.epoch, key: key})
+        DELETE k
+    }
+    CALL () {
+        UNWIND $p.removed_name_tokens AS row
+        MATCH (k:KgNameToken {group_id: $p.group_id, epoch: $p.epoch, token: row[0], entity_uuid: row[1]})
+        DELETE k
+    }
+    CALL () {
         UNWIND $p.names AS row
         MERGE (k:KgName {group_id: $p.group_id, epoch: $p.epoch, key: row.key})
         SET k.name_key = row.name_key, k.entity_uuid = row.entity_uuid
@@ -162,6 +173,7 @@ _WRITE: LiteralString = (
         MERGE (e)-[m:MENTIONS]->(n)
         ON CREATE SET m.uuid = row[0], m.group_id = $p.group_id, m.created_ms = row[3],
             m.created_at = CASE WHEN row[4] IS NOT NULL THEN datetime({epochMillis: row[4]}) END
+        SET m.names = row[5], m.types = row[6]
     }
     CALL () {
         UNWIND $p.edges AS row
@@ -346,9 +358,11 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "moved": [fact[:3] for fact in facts if ends.get(fact[0], fact[1:3]) != fact[1:3]],
         **_vectors(delta),
         "mentions": [
-            [m.uuid, m.episode_uuid, m.entity_uuid, m.created_ms, calendar(m.created_ms)]
+            [*_ids(m), m.created_ms, calendar(m.created_ms), list(m.names), list(m.types)]
             for m in delta.mentions
         ],
+        "removed_names": [digest(key) for key in delta.remove_names],
+        "removed_name_tokens": [list(pair) for pair in delta.remove_name_tokens],
         "edges": [{"uuid": uuid, "facts": list(facts)} for uuid, facts in delta.episode_edges.items()],
         "removed": [
             {"uuid": t.uuid, "slot": t.slot, "fact": t.fact, "deleted_ms": t.deleted_ms}
@@ -367,6 +381,10 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "transitions": transition_rows(delta.transitions, guard.token),
         "spent": [[uuid, u.calls, u.prompt_tokens, u.completion_tokens] for uuid, u in delta.spent.items()],
     }
+
+
+def _ids(mention: Mention) -> tuple[str, str, str]:
+    return (mention.uuid, mention.episode_uuid, mention.entity_uuid)
 
 
 def _vectors(delta: GraphDelta) -> dict[str, Any]:

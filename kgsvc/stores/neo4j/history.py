@@ -7,6 +7,7 @@ from typing import LiteralString
 
 from kgsvc.domain.citation import Citation
 from kgsvc.domain.delta import MergeRecord
+from kgsvc.domain.forgetting import Saying, saying_of
 from kgsvc.domain.model import Fact, Mention, Source
 from kgsvc.stores.neo4j.base import Base
 from kgsvc.stores.neo4j.rows import (
@@ -165,7 +166,23 @@ _NAMING: LiteralString = """
     MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
     WHERE e.uuid = uuid AND e.group_id = $p.group_id AND e.epoch = epoch
     MATCH (e)-[m:MENTIONS]->(n:Entity) WHERE n.uuid = $p.uuid
-    RETURN coalesce(m.uuid, ''), $p.group_id, e.uuid, n.uuid, m.created_ms
+    RETURN coalesce(m.uuid, ''), $p.group_id, e.uuid, n.uuid, m.created_ms,
+        coalesce(m.names, []), coalesce(m.types, [])
+    """
+
+_SAYINGS: LiteralString = """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    WITH g.epoch AS epoch
+    MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+    WHERE e.uuid = $p.uuid AND e.group_id = $p.group_id AND e.epoch = epoch
+    MATCH (e)-[m:MENTIONS]->(n:Entity)
+    CALL (e, n) {
+        MATCH (n)<-[o:MENTIONS]-(x:Episodic) WHERE x <> e
+        WITH o, x ORDER BY x.reference_ms, x.uuid
+        RETURN collect(DISTINCT [coalesce(o.names, []), coalesce(o.types, [])]) AS others,
+            collect([x.reference_ms, x.uuid])[..1] AS first
+    }
+    RETURN n.uuid, coalesce(m.names, []), coalesce(m.types, []), others, first
     """
 
 _MERGE_ROW: LiteralString = (
@@ -289,7 +306,19 @@ class History(Base):
         rows = await self._run(
             _NAMING, group_id=group_id, uuid=entity_uuid, episodes=sorted(set(episode_uuids))
         )
-        return {row[2]: Mention(*row) for row in whole(rows)}
+        return {row[2]: Mention(*row[:5], *map(tuple, row[5:])) for row in whole(rows)}
+
+    async def sayings(self, group_id: str, episode_uuid: str) -> dict[str, Saying]:
+        """See HistoryStore."""
+        rows = await self._run(_SAYINGS, group_id=group_id, uuid=episode_uuid)
+        return {
+            uuid: saying_of(
+                (tuple(names), tuple(types)),
+                [(tuple(said), tuple(typed)) for said, typed in others],
+                (first[0][0], first[0][1]) if first else None,
+            )
+            for uuid, names, types, others, first in rows
+        }
 
     async def merge(self, group_id: str, merge_id: str) -> MergeRecord | None:
         """See HistoryStore."""

@@ -145,6 +145,7 @@ async def _history(side: Side, group_id: str, entity: str, episode: str, limit: 
         (naming.first_uuid, naming.latest, tuple(await store.entity_names(group_id, entity, limit))),
         tuple(await store.entity_mentions(group_id, entity, limit, episodes)),
         await store.mentions(group_id, entity, episodes),
+        await store.sayings(group_id, episode),
         await store.citations(group_id, episodes),
         await store.episode_edges(group_id, episodes),
         (traces.entities, tuple(sorted(await store.unheld(group_id, [entity, "nobody"], episode, ["f"])))),

@@ -180,6 +180,8 @@ async def remove_entity(world: World) -> None:
         remove_mentions=tuple(sorted(world.some(sorted(group.mentions), 2))),
         merges=() if heir is None else (record,),
         remove_merges=tuple(world.some(sorted(group.merges), 1)),
+        remove_names=tuple(keys[:1]) if heir is None else (),
+        remove_name_tokens=tuple(sorted(world.some(sorted(group.name_tokens), 2))),
         remove_entities=(uuid,),
     )
     await world.write("a removed entity", delta)
@@ -272,7 +274,8 @@ def _replaced(world: World, fact: Fact, entities: dict[str, Entity]) -> Fact:
 
 
 def _mention(world: World, group_id: str, episode_uuid: str, entity_uuid: str) -> Mention:
-    return Mention(world.fresh(f"{group_id}-m"), group_id, episode_uuid, entity_uuid, world.now_ms)
+    made = (world.fresh(f"{group_id}-m"), group_id, episode_uuid, entity_uuid, world.now_ms)
+    return Mention(*made, *(tuple(sorted(world.some(["Ada", "ada", "Åda"], 2))) for _ in range(2)))
 
 
 def _stone(world: World, fact: Fact) -> FactTombstone:

@@ -72,7 +72,7 @@ def test_what_others_said_in_other_words_is_told_in_theirs() -> None:
     (left,) = rows.values()
     assert (left.fact, left.keywords, left.attributes) == ("Ann runs Acme", (), {})
     assert [e.said for e in left.evidence] == ["", "Ann heads Acme"]
-    assert (left.episodes, done.reworded) == (("e2", "e3"), ("f",))
+    assert (left.episodes, done.reworded) == (("e2", "e3"), {"f": "Ann runs Acme"})
 
 
 def test_words_that_another_used_too_stay() -> None:
@@ -80,7 +80,7 @@ def test_words_that_another_used_too_stay() -> None:
     told = Evidence(2, 2, "e2", said="Ann heads Acme")
     before = replace(before, episodes=("bad", "e2", "e3"), evidence=tuple(sorted((*before.evidence, told))))
     rows, done = after([before])
-    assert (rows["f"].fact, done.reworded) == ("Ann runs Acme", ())
+    assert (rows["f"].fact, done.reworded) == ("Ann runs Acme", {})
 
 
 def test_a_tombstone_keeps_nobody_from_saying_it() -> None:

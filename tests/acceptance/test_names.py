@@ -1,0 +1,146 @@
+"""Names over their life: one that shows two entities to be one; names that go with their episode."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from kgsvc.stores.protocol import GroupDump
+from kgsvc.v1 import admin_pb2 as adm
+from kgsvc.v1 import ingestion_pb2 as ing
+from kgsvc.v1 import types_pb2 as typ
+from tests.acceptance.saying import APR, FEB, JAN, MAR, fact, reads_bodies, telling
+from tests.support.client import CALL_S, Client, episode, granted
+from tests.support.graphs import assert_sound
+from tests.support.scripted_openai import Outcome, Request, ScriptedOpenAI, answer, edge, node, resolutions
+from tests.support.scripted_openai.replies import as_content
+from tests.support.store_spec import StoreSpec, dumped
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+FULL = {"Alejandro Ruiz": "Alejandro Ruiz", "Bob": "Robert the Crook", "Robert Smith": "Robert Smith"}
+
+
+def agreeing(request: Request) -> Outcome | Mapping[str, Any] | None:
+    """All that a name may be it is, whatever else that joins."""
+    asked = request.resolution
+    if asked is None:
+        return reads_bodies(request)
+    nodes: dict[int, dict[str, Any]] = {}
+    for each in asked.get("new_entities", []):
+        known, peers = each["candidates"], each["peers"]
+        nodes[each["id"]] = {
+            "same_as_known": known[0] if known else None,
+            "same_as_new": peers[0] if peers and not known else None,
+            "also_known": known[1:],
+            "also_new": peers if known else peers[1:],
+            "full_name": FULL.get(each["name"]),
+        }
+    return resolutions(nodes, {each["id"]: {} for each in asked.get("new_facts", [])})
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def model() -> AsyncIterator[ScriptedOpenAI]:
+    """The model that agrees."""
+    async with ScriptedOpenAI(agreeing) as server:
+        yield server
+
+
+def said(name: str, at_ms: int, uuid: str, **more: Any) -> typ.EpisodeItem:
+    """An episode that says of somebody what nobody else says."""
+    people = [node("a", name, **more), node("b", f"{uuid}ville")]
+    told = as_content(answer(people, [edge("IS_IN", f"{name} is in {uuid}ville", "a", "b")]))
+    return episode(told, at_ms, uuid=uuid)
+
+
+async def cascade(client: Client, group: str, uuid: str) -> None:
+    """DeleteEpisode with cascade."""
+    given = adm.DeleteEpisodeInput(uuid=uuid, group_id=group, cascade=True)
+    granted(await client.admin.DeleteEpisode(adm.DeleteEpisodeRequest(input=given), timeout=CALL_S))
+
+
+def people(dump: GroupDump) -> dict[str, set[str]]:
+    """Their names by the one they show."""
+    shown = {each.uuid: each.name for each in dump.entities if not each.name.endswith("ville")}
+    return {name: {k for k, owner in dump.names.items() if owner == uuid} for uuid, name in shown.items()}
+
+
+def words(dump: GroupDump) -> str:
+    """Every word of entities, names and facts, and what they are from."""
+    return str((dump.entities, dump.names, dump.facts, dump.mentions)).casefold()
+
+
+async def test_a_name_that_shows_two_to_be_one_merges_them_and_going_parts_them(
+    client: Client, group: str, spec: StoreSpec
+) -> None:
+    await client.ingest(group, [said("Alejandro", JAN, "a")])
+    await client.ingest(group, [said("Mr. Ruiz", FEB, "b")])
+    before = await dumped(spec, group)
+    assert people(before) == {"Alejandro": {"alejandro"}, "Mr. Ruiz": {"mr. ruiz"}}
+    await client.ingest(group, [said("Alejandro Ruiz", MAR, "c")])
+    merged = await dumped(spec, group)
+    assert_sound(merged)
+    assert people(merged) == {"Alejandro Ruiz": {"alejandro", "mr. ruiz", "alejandro ruiz"}}
+    assert {f.source_name for f in merged.facts} == {"Alejandro Ruiz"}
+    gone = {each.uuid for each in before.entities} - {each.uuid for each in merged.entities}
+    (uuid,) = gone
+    assert (await client.get_entity(group, uuid)).node.name == "Alejandro Ruiz"
+    await cascade(client, group, "c")
+    after = await dumped(spec, group)
+    assert_sound(after)
+    assert people(after) == people(before)
+    assert "alejandro ruiz" not in words(after)
+    assert {(f.source_name, f.fact) for f in after.facts} == {(f.source_name, f.fact) for f in before.facts}
+
+
+async def test_names_and_types_go_with_the_episode_that_alone_used_them(
+    client: Client, group: str, spec: StoreSpec
+) -> None:
+    """The first episode names it, brings a full name that nobody says, and a type."""
+    await client.ingest(group, [said("Robert Smith", JAN, "good", type="Person")])
+    await client.ingest(group, [said("Bob", FEB, "evil", type="Organization")])
+    await client.ingest(group, [said("robert  smith", MAR, "other")])
+    poisoned = await dumped(spec, group)
+    assert people(poisoned) == {"Robert the Crook": {"robert smith", "bob", "robert the crook"}}
+    assert {"Organization", "Person"} in [set(each.labels) for each in poisoned.entities]
+    await cascade(client, group, "evil")
+    after = await dumped(spec, group)
+    assert_sound(after)
+    assert people(after) == {"Robert Smith": {"robert smith"}}
+    assert {each.labels for each in after.entities} == {("Person",), ("Entity",)}
+    for word in ("crook", "bob", "evil", "organization"):
+        assert word not in words(after)
+    assert {f.source_name for f in after.facts} == {"Robert Smith"}
+    assert [each.source_name for each in await client.search(group, "Robert")] == ["Robert Smith"] * 2
+    assert await client.search(group, "crook bob") == []
+    await client.ingest(group, [said("The Crook", APR, "later")])
+    found = people(await dumped(spec, group))
+    assert found == {"Robert Smith": {"robert smith"}, "The Crook": {"the crook"}}, "nothing leads there"
+
+
+async def test_of_the_first_episode_others_take_the_name_over(
+    client: Client, group: str, spec: StoreSpec
+) -> None:
+    await client.ingest(group, [said("ACME-Robotics", JAN, "evil")])
+    await client.ingest(group, [said("Acme Robotics", FEB, "good")])
+    assert people(await dumped(spec, group)) == {"ACME-Robotics": {"acme-robotics", "acme robotics"}}
+    await cascade(client, group, "evil")
+    after = await dumped(spec, group)
+    assert people(after) == {"Acme Robotics": {"acme robotics"}}
+    assert "evil" not in words(after)
+    (fact_left,) = await client.search(group, "Acme")
+    assert fact_left.source_name == "Acme Robotics"
+
+
+async def test_a_callers_names_stay(client: Client, group: str, spec: StoreSpec) -> None:
+    for name in ("Al", "Alice"):
+        given = ing.AddEntityNodeInput(uuid="own", group_id=group, name=name)
+        granted(await client.ingestion.AddEntityNode(ing.AddEntityNodeRequest(input=given), timeout=CALL_S))
+    await client.ingest(group, [said("Al", JAN, "a"), said("ALICE", FEB, "b")])
+    await client.ingest(group, [telling(MAR, fact("LIKES", "Alice", "jazz"), uuid="c")])
+    for uuid in "abc":
+        await cascade(client, group, uuid)
+    assert people(await dumped(spec, group)) == {"Alice": {"al", "alice"}}
