@@ -489,7 +489,9 @@ type AddEpisodesOutput struct {
 	// Episodes in this call, duplicates included.
 	Accepted int32 `protobuf:"varint,2,opt,name=accepted,proto3" json:"accepted,omitempty"`
 	// The items, in the order sent.
-	Items         []*AcceptedItem `protobuf:"bytes,3,rep,name=items,proto3" json:"items,omitempty"`
+	Items []*AcceptedItem `protobuf:"bytes,3,rep,name=items,proto3" json:"items,omitempty"`
+	// One sentence for people.
+	Message       string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -543,6 +545,13 @@ func (x *AddEpisodesOutput) GetItems() []*AcceptedItem {
 		return x.Items
 	}
 	return nil
+}
+
+func (x *AddEpisodesOutput) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
 }
 
 // Request of AddEntityNode.
@@ -1998,12 +2007,13 @@ const file_kgsvc_v1_ingestion_proto_rawDesc = "" +
 	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"Z\n" +
 	"\x10AddEpisodesInput\x12\x19\n" +
 	"\bgroup_id\x18\x01 \x01(\tR\agroupId\x12+\n" +
-	"\x05items\x18\x02 \x03(\v2\x15.kgsvc.v1.EpisodeItemR\x05items\"|\n" +
+	"\x05items\x18\x02 \x03(\v2\x15.kgsvc.v1.EpisodeItemR\x05items\"\x96\x01\n" +
 	"\x11AddEpisodesOutput\x12\x1d\n" +
 	"\n" +
 	"receipt_id\x18\x01 \x01(\tR\treceiptId\x12\x1a\n" +
 	"\baccepted\x18\x02 \x01(\x05R\baccepted\x12,\n" +
-	"\x05items\x18\x03 \x03(\v2\x16.kgsvc.v1.AcceptedItemR\x05items\"\xbf\x01\n" +
+	"\x05items\x18\x03 \x03(\v2\x16.kgsvc.v1.AcceptedItemR\x05items\x12\x18\n" +
+	"\amessage\x18\x04 \x01(\tR\amessage\"\xbf\x01\n" +
 	"\x14AddEntityNodeRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +

@@ -11,6 +11,7 @@ package kgsvcv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -22,6 +23,268 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+// What is searched for.
+type SearchScope int32
+
+const (
+	// Not acceptable in a request.
+	SearchScope_SEARCH_SCOPE_UNSPECIFIED SearchScope = 0
+	// Facts, by their text, the names of both ends, relation, keywords, qualifiers and plain attributes.
+	SearchScope_SEARCH_SCOPE_FACTS SearchScope = 1
+	// Entities, by their names, aliases and summary; by meaning by their name.
+	SearchScope_SEARCH_SCOPE_NODES SearchScope = 2
+	// Episodes that are in the graph, by their whole bodies; not by COSINE, MMR or EPISODE_MENTIONS.
+	SearchScope_SEARCH_SCOPE_EPISODES SearchScope = 3
+)
+
+// Enum value maps for SearchScope.
+var (
+	SearchScope_name = map[int32]string{
+		0: "SEARCH_SCOPE_UNSPECIFIED",
+		1: "SEARCH_SCOPE_FACTS",
+		2: "SEARCH_SCOPE_NODES",
+		3: "SEARCH_SCOPE_EPISODES",
+	}
+	SearchScope_value = map[string]int32{
+		"SEARCH_SCOPE_UNSPECIFIED": 0,
+		"SEARCH_SCOPE_FACTS":       1,
+		"SEARCH_SCOPE_NODES":       2,
+		"SEARCH_SCOPE_EPISODES":    3,
+	}
+)
+
+func (x SearchScope) Enum() *SearchScope {
+	p := new(SearchScope)
+	*p = x
+	return p
+}
+
+func (x SearchScope) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SearchScope) Descriptor() protoreflect.EnumDescriptor {
+	return file_kgsvc_v1_retrieval_proto_enumTypes[0].Descriptor()
+}
+
+func (SearchScope) Type() protoreflect.EnumType {
+	return &file_kgsvc_v1_retrieval_proto_enumTypes[0]
+}
+
+func (x SearchScope) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SearchScope.Descriptor instead.
+func (SearchScope) EnumDescriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{0}
+}
+
+// How candidates are found.
+type SearchMethod int32
+
+const (
+	// Not acceptable in a request.
+	SearchMethod_SEARCH_METHOD_UNSPECIFIED SearchMethod = 0
+	// By words: BM25 with the statistics of the group alone. Score: BM25.
+	SearchMethod_SEARCH_METHOD_BM25 SearchMethod = 1
+	// By meaning: embeddings. Score: the cosine. Takes no part where no embedder is configured or answers.
+	SearchMethod_SEARCH_METHOD_COSINE SearchMethod = 2
+	// By walking over facts, whichever way they point: one step to the facts of an entity, to its neighbours, to
+	// the episodes that name it. Score: 1 / (1 + steps).
+	SearchMethod_SEARCH_METHOD_BFS SearchMethod = 3
+)
+
+// Enum value maps for SearchMethod.
+var (
+	SearchMethod_name = map[int32]string{
+		0: "SEARCH_METHOD_UNSPECIFIED",
+		1: "SEARCH_METHOD_BM25",
+		2: "SEARCH_METHOD_COSINE",
+		3: "SEARCH_METHOD_BFS",
+	}
+	SearchMethod_value = map[string]int32{
+		"SEARCH_METHOD_UNSPECIFIED": 0,
+		"SEARCH_METHOD_BM25":        1,
+		"SEARCH_METHOD_COSINE":      2,
+		"SEARCH_METHOD_BFS":         3,
+	}
+)
+
+func (x SearchMethod) Enum() *SearchMethod {
+	p := new(SearchMethod)
+	*p = x
+	return p
+}
+
+func (x SearchMethod) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SearchMethod) Descriptor() protoreflect.EnumDescriptor {
+	return file_kgsvc_v1_retrieval_proto_enumTypes[1].Descriptor()
+}
+
+func (SearchMethod) Type() protoreflect.EnumType {
+	return &file_kgsvc_v1_retrieval_proto_enumTypes[1]
+}
+
+func (x SearchMethod) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SearchMethod.Descriptor instead.
+func (SearchMethod) EnumDescriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{1}
+}
+
+// How the candidates of all methods become one order. Ties go by the reciprocal ranks, then by uuid.
+type Reranker int32
+
+const (
+	// Not acceptable in a request.
+	Reranker_RERANKER_UNSPECIFIED Reranker = 0
+	// Reciprocal rank fusion. Score: sum of 1 / (60 + rank) over the methods.
+	Reranker_RERANKER_RRF Reranker = 1
+	// Maximal marginal relevance: near the query, unlike what was taken before. Score: lambda * cosine to the
+	// query - (1 - lambda) * largest cosine to what was taken. Without an embedder: RRF, and `ran` says so.
+	Reranker_RERANKER_MMR Reranker = 2
+	// By steps from center_node_uuid, which it needs. Score: 1 / (1 + steps), 0 beyond five.
+	Reranker_RERANKER_NODE_DISTANCE Reranker = 3
+	// By the number of episodes that tell it or name it. Score: that number.
+	Reranker_RERANKER_EPISODE_MENTIONS Reranker = 4
+	// Scaled scores added up. Score: sum of weight * score / best score over the methods.
+	Reranker_RERANKER_WEIGHTED_SUM Reranker = 5
+)
+
+// Enum value maps for Reranker.
+var (
+	Reranker_name = map[int32]string{
+		0: "RERANKER_UNSPECIFIED",
+		1: "RERANKER_RRF",
+		2: "RERANKER_MMR",
+		3: "RERANKER_NODE_DISTANCE",
+		4: "RERANKER_EPISODE_MENTIONS",
+		5: "RERANKER_WEIGHTED_SUM",
+	}
+	Reranker_value = map[string]int32{
+		"RERANKER_UNSPECIFIED":      0,
+		"RERANKER_RRF":              1,
+		"RERANKER_MMR":              2,
+		"RERANKER_NODE_DISTANCE":    3,
+		"RERANKER_EPISODE_MENTIONS": 4,
+		"RERANKER_WEIGHTED_SUM":     5,
+	}
+)
+
+func (x Reranker) Enum() *Reranker {
+	p := new(Reranker)
+	*p = x
+	return p
+}
+
+func (x Reranker) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Reranker) Descriptor() protoreflect.EnumDescriptor {
+	return file_kgsvc_v1_retrieval_proto_enumTypes[2].Descriptor()
+}
+
+func (Reranker) Type() protoreflect.EnumType {
+	return &file_kgsvc_v1_retrieval_proto_enumTypes[2]
+}
+
+func (x Reranker) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Reranker.Descriptor instead.
+func (Reranker) EnumDescriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{2}
+}
+
+// Searches by name.
+type SearchRecipe int32
+
+const (
+	// Not acceptable in a request.
+	SearchRecipe_SEARCH_RECIPE_UNSPECIFIED SearchRecipe = 0
+	// Facts by BM25 and COSINE, WEIGHTED_SUM.
+	SearchRecipe_SEARCH_RECIPE_DEFAULT SearchRecipe = 1
+	// Facts by BM25 and COSINE, RRF.
+	SearchRecipe_SEARCH_RECIPE_EDGE_HYBRID_SEARCH_RRF SearchRecipe = 2
+	// Facts by BM25 and COSINE, MMR.
+	SearchRecipe_SEARCH_RECIPE_EDGE_HYBRID_SEARCH_MMR SearchRecipe = 3
+	// Facts by BM25, COSINE and BFS, NODE_DISTANCE.
+	SearchRecipe_SEARCH_RECIPE_EDGE_HYBRID_SEARCH_NODE_DISTANCE SearchRecipe = 4
+	// Facts by BM25 and COSINE, EPISODE_MENTIONS.
+	SearchRecipe_SEARCH_RECIPE_EDGE_HYBRID_SEARCH_EPISODE_MENTIONS SearchRecipe = 5
+	// Entities by BM25 and COSINE, RRF.
+	SearchRecipe_SEARCH_RECIPE_NODE_HYBRID_SEARCH_RRF SearchRecipe = 6
+	// Entities by BM25 and COSINE, MMR.
+	SearchRecipe_SEARCH_RECIPE_NODE_HYBRID_SEARCH_MMR SearchRecipe = 7
+	// Entities by BM25 and COSINE, NODE_DISTANCE.
+	SearchRecipe_SEARCH_RECIPE_NODE_HYBRID_SEARCH_NODE_DISTANCE SearchRecipe = 8
+	// Entities by BM25 and COSINE, EPISODE_MENTIONS.
+	SearchRecipe_SEARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_MENTIONS SearchRecipe = 9
+)
+
+// Enum value maps for SearchRecipe.
+var (
+	SearchRecipe_name = map[int32]string{
+		0: "SEARCH_RECIPE_UNSPECIFIED",
+		1: "SEARCH_RECIPE_DEFAULT",
+		2: "SEARCH_RECIPE_EDGE_HYBRID_SEARCH_RRF",
+		3: "SEARCH_RECIPE_EDGE_HYBRID_SEARCH_MMR",
+		4: "SEARCH_RECIPE_EDGE_HYBRID_SEARCH_NODE_DISTANCE",
+		5: "SEARCH_RECIPE_EDGE_HYBRID_SEARCH_EPISODE_MENTIONS",
+		6: "SEARCH_RECIPE_NODE_HYBRID_SEARCH_RRF",
+		7: "SEARCH_RECIPE_NODE_HYBRID_SEARCH_MMR",
+		8: "SEARCH_RECIPE_NODE_HYBRID_SEARCH_NODE_DISTANCE",
+		9: "SEARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_MENTIONS",
+	}
+	SearchRecipe_value = map[string]int32{
+		"SEARCH_RECIPE_UNSPECIFIED":                         0,
+		"SEARCH_RECIPE_DEFAULT":                             1,
+		"SEARCH_RECIPE_EDGE_HYBRID_SEARCH_RRF":              2,
+		"SEARCH_RECIPE_EDGE_HYBRID_SEARCH_MMR":              3,
+		"SEARCH_RECIPE_EDGE_HYBRID_SEARCH_NODE_DISTANCE":    4,
+		"SEARCH_RECIPE_EDGE_HYBRID_SEARCH_EPISODE_MENTIONS": 5,
+		"SEARCH_RECIPE_NODE_HYBRID_SEARCH_RRF":              6,
+		"SEARCH_RECIPE_NODE_HYBRID_SEARCH_MMR":              7,
+		"SEARCH_RECIPE_NODE_HYBRID_SEARCH_NODE_DISTANCE":    8,
+		"SEARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_MENTIONS": 9,
+	}
+)
+
+func (x SearchRecipe) Enum() *SearchRecipe {
+	p := new(SearchRecipe)
+	*p = x
+	return p
+}
+
+func (x SearchRecipe) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SearchRecipe) Descriptor() protoreflect.EnumDescriptor {
+	return file_kgsvc_v1_retrieval_proto_enumTypes[3].Descriptor()
+}
+
+func (SearchRecipe) Type() protoreflect.EnumType {
+	return &file_kgsvc_v1_retrieval_proto_enumTypes[3]
+}
+
+func (x SearchRecipe) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SearchRecipe.Descriptor instead.
+func (SearchRecipe) EnumDescriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{3}
+}
 
 // Request of SearchFacts.
 type SearchFactsRequest struct {
@@ -1223,6 +1486,8 @@ type GetEntityNodeOutput struct {
 	Episodes []*Episode `protobuf:"bytes,3,rep,name=episodes,proto3" json:"episodes,omitempty"`
 	// What these episodes did to it, oldest first.
 	CitationChain []*CitationChainEntry `protobuf:"bytes,4,rep,name=citation_chain,json=citationChain,proto3" json:"citation_chain,omitempty"`
+	// The mentions of it by these episodes, oldest episode first.
+	Mentions      []*Mention `protobuf:"bytes,5,rep,name=mentions,proto3" json:"mentions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1281,6 +1546,13 @@ func (x *GetEntityNodeOutput) GetEpisodes() []*Episode {
 func (x *GetEntityNodeOutput) GetCitationChain() []*CitationChainEntry {
 	if x != nil {
 		return x.CitationChain
+	}
+	return nil
+}
+
+func (x *GetEntityNodeOutput) GetMentions() []*Mention {
+	if x != nil {
+		return x.Mentions
 	}
 	return nil
 }
@@ -1523,11 +1795,972 @@ func (x *GetFactHistoryOutput) GetFacts() []*FactResult {
 	return nil
 }
 
+// One scope of a search and how it is searched.
+type ScopeSearch struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is searched for; required; each scope once.
+	Scope SearchScope `protobuf:"varint,1,opt,name=scope,proto3,enum=kgsvc.v1.SearchScope" json:"scope,omitempty"`
+	// How; 1 to 3, each once.
+	Methods []SearchMethod `protobuf:"varint,2,rep,packed,name=methods,proto3,enum=kgsvc.v1.SearchMethod" json:"methods,omitempty"`
+	// How they become one order; default RERANKER_RRF.
+	Reranker *Reranker `protobuf:"varint,3,opt,name=reranker,proto3,enum=kgsvc.v1.Reranker,oneof" json:"reranker,omitempty"`
+	// Steps of BFS, 1 to 3; default 3.
+	MaxDepth *int32 `protobuf:"varint,4,opt,name=max_depth,json=maxDepth,proto3,oneof" json:"max_depth,omitempty"`
+	// Of MMR, 0 (unlike each other) to 1 (near the query); default 0.5.
+	MmrLambda *float64 `protobuf:"fixed64,5,opt,name=mmr_lambda,json=mmrLambda,proto3,oneof" json:"mmr_lambda,omitempty"`
+	// Of WEIGHTED_SUM: a weight from 0 on for each of `methods`, in their order; default 1 each.
+	Weights       []float64 `protobuf:"fixed64,6,rep,packed,name=weights,proto3" json:"weights,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ScopeSearch) Reset() {
+	*x = ScopeSearch{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ScopeSearch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ScopeSearch) ProtoMessage() {}
+
+func (x *ScopeSearch) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ScopeSearch.ProtoReflect.Descriptor instead.
+func (*ScopeSearch) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ScopeSearch) GetScope() SearchScope {
+	if x != nil {
+		return x.Scope
+	}
+	return SearchScope_SEARCH_SCOPE_UNSPECIFIED
+}
+
+func (x *ScopeSearch) GetMethods() []SearchMethod {
+	if x != nil {
+		return x.Methods
+	}
+	return nil
+}
+
+func (x *ScopeSearch) GetReranker() Reranker {
+	if x != nil && x.Reranker != nil {
+		return *x.Reranker
+	}
+	return Reranker_RERANKER_UNSPECIFIED
+}
+
+func (x *ScopeSearch) GetMaxDepth() int32 {
+	if x != nil && x.MaxDepth != nil {
+		return *x.MaxDepth
+	}
+	return 0
+}
+
+func (x *ScopeSearch) GetMmrLambda() float64 {
+	if x != nil && x.MmrLambda != nil {
+		return *x.MmrLambda
+	}
+	return 0
+}
+
+func (x *ScopeSearch) GetWeights() []float64 {
+	if x != nil {
+		return x.Weights
+	}
+	return nil
+}
+
+// A span of time: from `since` on, before `until`; one of them at least.
+type TimeSpan struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The first time in it.
+	Since *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=since,proto3,oneof" json:"since,omitempty"`
+	// The first time behind it.
+	Until         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=until,proto3,oneof" json:"until,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TimeSpan) Reset() {
+	*x = TimeSpan{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TimeSpan) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TimeSpan) ProtoMessage() {}
+
+func (x *TimeSpan) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TimeSpan.ProtoReflect.Descriptor instead.
+func (*TimeSpan) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *TimeSpan) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *TimeSpan) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+// What a result must fulfil; it is decided before anything is ranked.
+//
+// Without times here facts are found that are valid now and not expired. `valid_as_of` asks what was true at
+// another time, by what is known now: superseded facts count, retracted and corrected ones do not.
+// `known_as_of` asks what the service believed at another time: facts that it had by then and had not yet
+// expired, with the ends that it knew of; alone it answers as the same search would have at that time.
+// Together they ask what it believed then of another time. A span of `valid_at` or `invalid_at` takes the place
+// of "valid now", with superseded facts; one of `expired_at` finds expired facts, whyever they are.
+type SearchFilters struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of facts: relations, such as WORKS_AT, one of which it must have; at most 256.
+	RelationNames []string `protobuf:"bytes,1,rep,name=relation_names,json=relationNames,proto3" json:"relation_names,omitempty"`
+	// When the fact began to hold: stated, or else the reference time of its statement. Of an episode: its
+	// reference time.
+	ValidAt *TimeSpan `protobuf:"bytes,2,opt,name=valid_at,json=validAt,proto3,oneof" json:"valid_at,omitempty"`
+	// Of facts: when it ceased to hold.
+	InvalidAt *TimeSpan `protobuf:"bytes,3,opt,name=invalid_at,json=invalidAt,proto3,oneof" json:"invalid_at,omitempty"`
+	// When the service learned it.
+	CreatedAt *TimeSpan `protobuf:"bytes,4,opt,name=created_at,json=createdAt,proto3,oneof" json:"created_at,omitempty"`
+	// Of facts: when it was superseded or withdrawn.
+	ExpiredAt *TimeSpan `protobuf:"bytes,5,opt,name=expired_at,json=expiredAt,proto3,oneof" json:"expired_at,omitempty"`
+	// Of facts, and of the ways that BFS takes: fact time, what was true then.
+	ValidAsOf *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=valid_as_of,json=validAsOf,proto3,oneof" json:"valid_as_of,omitempty"`
+	// System time: what was known then.
+	KnownAsOf *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=known_as_of,json=knownAsOf,proto3,oneof" json:"known_as_of,omitempty"`
+	// Types, such as Person, one of which an entity must have: what is found, an end of a fact, or what an episode
+	// names; at most 256.
+	EntityTypes   []string `protobuf:"bytes,8,rep,name=entity_types,json=entityTypes,proto3" json:"entity_types,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchFilters) Reset() {
+	*x = SearchFilters{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchFilters) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchFilters) ProtoMessage() {}
+
+func (x *SearchFilters) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchFilters.ProtoReflect.Descriptor instead.
+func (*SearchFilters) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *SearchFilters) GetRelationNames() []string {
+	if x != nil {
+		return x.RelationNames
+	}
+	return nil
+}
+
+func (x *SearchFilters) GetValidAt() *TimeSpan {
+	if x != nil {
+		return x.ValidAt
+	}
+	return nil
+}
+
+func (x *SearchFilters) GetInvalidAt() *TimeSpan {
+	if x != nil {
+		return x.InvalidAt
+	}
+	return nil
+}
+
+func (x *SearchFilters) GetCreatedAt() *TimeSpan {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *SearchFilters) GetExpiredAt() *TimeSpan {
+	if x != nil {
+		return x.ExpiredAt
+	}
+	return nil
+}
+
+func (x *SearchFilters) GetValidAsOf() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ValidAsOf
+	}
+	return nil
+}
+
+func (x *SearchFilters) GetKnownAsOf() *timestamppb.Timestamp {
+	if x != nil {
+		return x.KnownAsOf
+	}
+	return nil
+}
+
+func (x *SearchFilters) GetEntityTypes() []string {
+	if x != nil {
+		return x.EntityTypes
+	}
+	return nil
+}
+
+// Request of SearchGraph.
+type SearchGraphRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the call in logs and in the response; generated when absent; at most 128 characters.
+	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	// Has no effect on this operation.
+	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
+	// What to do; required.
+	Input         *SearchGraphInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchGraphRequest) Reset() {
+	*x = SearchGraphRequest{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchGraphRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchGraphRequest) ProtoMessage() {}
+
+func (x *SearchGraphRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchGraphRequest.ProtoReflect.Descriptor instead.
+func (*SearchGraphRequest) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *SearchGraphRequest) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+func (x *SearchGraphRequest) GetIdempotencyKey() string {
+	if x != nil && x.IdempotencyKey != nil {
+		return *x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *SearchGraphRequest) GetInput() *SearchGraphInput {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// Response of SearchGraph.
+type SearchGraphResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's request_id, or the generated one.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The outcome.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=kgsvc.v1.Status" json:"status,omitempty"`
+	// Set unless the status is ERROR.
+	Output *SearchGraphOutput `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Set when the status is ERROR.
+	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchGraphResponse) Reset() {
+	*x = SearchGraphResponse{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchGraphResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchGraphResponse) ProtoMessage() {}
+
+func (x *SearchGraphResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchGraphResponse.ProtoReflect.Descriptor instead.
+func (*SearchGraphResponse) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *SearchGraphResponse) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *SearchGraphResponse) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *SearchGraphResponse) GetOutput() *SearchGraphOutput {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *SearchGraphResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Input of SearchGraph. At most one of search_type, recipe and scopes says what is searched and how; without
+// them it is SEARCH_RECIPE_DEFAULT.
+type SearchGraphInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenants to search in; 1 to 256; each at most 128 characters.
+	GroupIds []string `protobuf:"bytes,1,rep,name=group_ids,json=groupIds,proto3" json:"group_ids,omitempty"`
+	// What to look for; required; at most 32,768 characters.
+	Query string `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
+	// One scope, searched as the default recipe does.
+	SearchType *SearchScope `protobuf:"varint,3,opt,name=search_type,json=searchType,proto3,enum=kgsvc.v1.SearchScope,oneof" json:"search_type,omitempty"`
+	// A search by name.
+	Recipe *SearchRecipe `protobuf:"varint,4,opt,name=recipe,proto3,enum=kgsvc.v1.SearchRecipe,oneof" json:"recipe,omitempty"`
+	// Scopes with methods and rerankers of one's own.
+	Scopes []*ScopeSearch `protobuf:"bytes,5,rep,name=scopes,proto3" json:"scopes,omitempty"`
+	// Results wanted of each scope, 1 to 100; default 10.
+	MaxResults *int32 `protobuf:"varint,6,opt,name=max_results,json=maxResults,proto3,oneof" json:"max_results,omitempty"`
+	// NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does.
+	// NOT_FOUND when there is no such entity.
+	CenterNodeUuid *string `protobuf:"bytes,7,opt,name=center_node_uuid,json=centerNodeUuid,proto3,oneof" json:"center_node_uuid,omitempty"`
+	// Where BFS begins; at most 64. Without any: at center_node_uuid; without that: at what the other methods rank
+	// among the first max_results: sources of facts, entities, entities that episodes name. NOT_FOUND when one is
+	// unknown.
+	BfsOriginNodeUuids []string `protobuf:"bytes,8,rep,name=bfs_origin_node_uuids,json=bfsOriginNodeUuids,proto3" json:"bfs_origin_node_uuids,omitempty"`
+	// What results must fulfil.
+	Filters *SearchFilters `protobuf:"bytes,9,opt,name=filters,proto3,oneof" json:"filters,omitempty"`
+	// Leaves out results with a lower score.
+	MinScore *float64 `protobuf:"fixed64,10,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
+	// Adds to each result by which methods it was found.
+	IncludeScores *bool `protobuf:"varint,11,opt,name=include_scores,json=includeScores,proto3,oneof" json:"include_scores,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchGraphInput) Reset() {
+	*x = SearchGraphInput{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchGraphInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchGraphInput) ProtoMessage() {}
+
+func (x *SearchGraphInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchGraphInput.ProtoReflect.Descriptor instead.
+func (*SearchGraphInput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *SearchGraphInput) GetGroupIds() []string {
+	if x != nil {
+		return x.GroupIds
+	}
+	return nil
+}
+
+func (x *SearchGraphInput) GetQuery() string {
+	if x != nil {
+		return x.Query
+	}
+	return ""
+}
+
+func (x *SearchGraphInput) GetSearchType() SearchScope {
+	if x != nil && x.SearchType != nil {
+		return *x.SearchType
+	}
+	return SearchScope_SEARCH_SCOPE_UNSPECIFIED
+}
+
+func (x *SearchGraphInput) GetRecipe() SearchRecipe {
+	if x != nil && x.Recipe != nil {
+		return *x.Recipe
+	}
+	return SearchRecipe_SEARCH_RECIPE_UNSPECIFIED
+}
+
+func (x *SearchGraphInput) GetScopes() []*ScopeSearch {
+	if x != nil {
+		return x.Scopes
+	}
+	return nil
+}
+
+func (x *SearchGraphInput) GetMaxResults() int32 {
+	if x != nil && x.MaxResults != nil {
+		return *x.MaxResults
+	}
+	return 0
+}
+
+func (x *SearchGraphInput) GetCenterNodeUuid() string {
+	if x != nil && x.CenterNodeUuid != nil {
+		return *x.CenterNodeUuid
+	}
+	return ""
+}
+
+func (x *SearchGraphInput) GetBfsOriginNodeUuids() []string {
+	if x != nil {
+		return x.BfsOriginNodeUuids
+	}
+	return nil
+}
+
+func (x *SearchGraphInput) GetFilters() *SearchFilters {
+	if x != nil {
+		return x.Filters
+	}
+	return nil
+}
+
+func (x *SearchGraphInput) GetMinScore() float64 {
+	if x != nil && x.MinScore != nil {
+		return *x.MinScore
+	}
+	return 0
+}
+
+func (x *SearchGraphInput) GetIncludeScores() bool {
+	if x != nil && x.IncludeScores != nil {
+		return *x.IncludeScores
+	}
+	return false
+}
+
+// Output of SearchGraph.
+type SearchGraphOutput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Facts, best first.
+	Facts []*FactHit `protobuf:"bytes,1,rep,name=facts,proto3" json:"facts,omitempty"`
+	// The scope, where there was only one.
+	SearchType *SearchScope `protobuf:"varint,2,opt,name=search_type,json=searchType,proto3,enum=kgsvc.v1.SearchScope,oneof" json:"search_type,omitempty"`
+	// Results of all scopes together.
+	Count int32 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	// How many there are, in words.
+	Message string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
+	// What was done for each scope.
+	Ran []*ScopeRun `protobuf:"bytes,5,rep,name=ran,proto3" json:"ran,omitempty"`
+	// Entities, best first.
+	Nodes []*NodeHit `protobuf:"bytes,6,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// Episodes, best first.
+	Episodes      []*EpisodeHit `protobuf:"bytes,7,rep,name=episodes,proto3" json:"episodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchGraphOutput) Reset() {
+	*x = SearchGraphOutput{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchGraphOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchGraphOutput) ProtoMessage() {}
+
+func (x *SearchGraphOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchGraphOutput.ProtoReflect.Descriptor instead.
+func (*SearchGraphOutput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *SearchGraphOutput) GetFacts() []*FactHit {
+	if x != nil {
+		return x.Facts
+	}
+	return nil
+}
+
+func (x *SearchGraphOutput) GetSearchType() SearchScope {
+	if x != nil && x.SearchType != nil {
+		return *x.SearchType
+	}
+	return SearchScope_SEARCH_SCOPE_UNSPECIFIED
+}
+
+func (x *SearchGraphOutput) GetCount() int32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *SearchGraphOutput) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *SearchGraphOutput) GetRan() []*ScopeRun {
+	if x != nil {
+		return x.Ran
+	}
+	return nil
+}
+
+func (x *SearchGraphOutput) GetNodes() []*NodeHit {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *SearchGraphOutput) GetEpisodes() []*EpisodeHit {
+	if x != nil {
+		return x.Episodes
+	}
+	return nil
+}
+
+// How a scope was searched in fact.
+type ScopeRun struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The scope.
+	Scope SearchScope `protobuf:"varint,1,opt,name=scope,proto3,enum=kgsvc.v1.SearchScope" json:"scope,omitempty"`
+	// The methods that took part: not COSINE where the query could not be embedded.
+	Methods []SearchMethod `protobuf:"varint,2,rep,packed,name=methods,proto3,enum=kgsvc.v1.SearchMethod" json:"methods,omitempty"`
+	// What made the order.
+	Reranker      Reranker `protobuf:"varint,3,opt,name=reranker,proto3,enum=kgsvc.v1.Reranker" json:"reranker,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ScopeRun) Reset() {
+	*x = ScopeRun{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ScopeRun) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ScopeRun) ProtoMessage() {}
+
+func (x *ScopeRun) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ScopeRun.ProtoReflect.Descriptor instead.
+func (*ScopeRun) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *ScopeRun) GetScope() SearchScope {
+	if x != nil {
+		return x.Scope
+	}
+	return SearchScope_SEARCH_SCOPE_UNSPECIFIED
+}
+
+func (x *ScopeRun) GetMethods() []SearchMethod {
+	if x != nil {
+		return x.Methods
+	}
+	return nil
+}
+
+func (x *ScopeRun) GetReranker() Reranker {
+	if x != nil {
+		return x.Reranker
+	}
+	return Reranker_RERANKER_UNSPECIFIED
+}
+
+// A fact that was found.
+type FactHit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The fact, without a score of its own.
+	Fact *FactResult `protobuf:"bytes,1,opt,name=fact,proto3" json:"fact,omitempty"`
+	// By the reranker; comparable within one answer and scope only.
+	Score float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
+	// The methods that found it, by include_scores.
+	FoundBy       []*FoundBy `protobuf:"bytes,3,rep,name=found_by,json=foundBy,proto3" json:"found_by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FactHit) Reset() {
+	*x = FactHit{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FactHit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FactHit) ProtoMessage() {}
+
+func (x *FactHit) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FactHit.ProtoReflect.Descriptor instead.
+func (*FactHit) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *FactHit) GetFact() *FactResult {
+	if x != nil {
+		return x.Fact
+	}
+	return nil
+}
+
+func (x *FactHit) GetScore() float64 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
+func (x *FactHit) GetFoundBy() []*FoundBy {
+	if x != nil {
+		return x.FoundBy
+	}
+	return nil
+}
+
+// An entity that was found.
+type NodeHit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entity.
+	Node *EntityNode `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// As that of a FactHit.
+	Score float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
+	// The methods that found it, by include_scores.
+	FoundBy       []*FoundBy `protobuf:"bytes,3,rep,name=found_by,json=foundBy,proto3" json:"found_by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeHit) Reset() {
+	*x = NodeHit{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeHit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeHit) ProtoMessage() {}
+
+func (x *NodeHit) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeHit.ProtoReflect.Descriptor instead.
+func (*NodeHit) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *NodeHit) GetNode() *EntityNode {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+func (x *NodeHit) GetScore() float64 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
+func (x *NodeHit) GetFoundBy() []*FoundBy {
+	if x != nil {
+		return x.FoundBy
+	}
+	return nil
+}
+
+// An episode that was found.
+type EpisodeHit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The episode, without the facts that it tells.
+	Episode *Episode `protobuf:"bytes,1,opt,name=episode,proto3" json:"episode,omitempty"`
+	// As that of a FactHit.
+	Score float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
+	// The methods that found it, by include_scores.
+	FoundBy       []*FoundBy `protobuf:"bytes,3,rep,name=found_by,json=foundBy,proto3" json:"found_by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EpisodeHit) Reset() {
+	*x = EpisodeHit{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EpisodeHit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EpisodeHit) ProtoMessage() {}
+
+func (x *EpisodeHit) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EpisodeHit.ProtoReflect.Descriptor instead.
+func (*EpisodeHit) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *EpisodeHit) GetEpisode() *Episode {
+	if x != nil {
+		return x.Episode
+	}
+	return nil
+}
+
+func (x *EpisodeHit) GetScore() float64 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
+func (x *EpisodeHit) GetFoundBy() []*FoundBy {
+	if x != nil {
+		return x.FoundBy
+	}
+	return nil
+}
+
+// A method that found a result.
+type FoundBy struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The method.
+	Method SearchMethod `protobuf:"varint,1,opt,name=method,proto3,enum=kgsvc.v1.SearchMethod" json:"method,omitempty"`
+	// Its place among what the method found, from 1.
+	Rank int32 `protobuf:"varint,2,opt,name=rank,proto3" json:"rank,omitempty"`
+	// Its score by the method.
+	Score         float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FoundBy) Reset() {
+	*x = FoundBy{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FoundBy) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FoundBy) ProtoMessage() {}
+
+func (x *FoundBy) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FoundBy.ProtoReflect.Descriptor instead.
+func (*FoundBy) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *FoundBy) GetMethod() SearchMethod {
+	if x != nil {
+		return x.Method
+	}
+	return SearchMethod_SEARCH_METHOD_UNSPECIFIED
+}
+
+func (x *FoundBy) GetRank() int32 {
+	if x != nil {
+		return x.Rank
+	}
+	return 0
+}
+
+func (x *FoundBy) GetScore() float64 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
 var File_kgsvc_v1_retrieval_proto protoreflect.FileDescriptor
 
 const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\n" +
-	"\x18kgsvc/v1/retrieval.proto\x12\bkgsvc.v1\x1a\x17kgsvc/v1/envelope.proto\x1a\x14kgsvc/v1/types.proto\"\xbb\x01\n" +
+	"\x18kgsvc/v1/retrieval.proto\x12\bkgsvc.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kgsvc/v1/envelope.proto\x1a\x14kgsvc/v1/types.proto\"\xbb\x01\n" +
 	"\x12SearchFactsRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
@@ -1640,12 +2873,13 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\n" +
 	"_max_factsB\x0f\n" +
 	"\r_max_episodesB\x12\n" +
-	"\x10_include_expired\"\xdf\x01\n" +
+	"\x10_include_expired\"\x8e\x02\n" +
 	"\x13GetEntityNodeOutput\x12(\n" +
 	"\x04node\x18\x01 \x01(\v2\x14.kgsvc.v1.EntityNodeR\x04node\x12*\n" +
 	"\x05facts\x18\x02 \x03(\v2\x14.kgsvc.v1.FactResultR\x05facts\x12-\n" +
 	"\bepisodes\x18\x03 \x03(\v2\x11.kgsvc.v1.EpisodeR\bepisodes\x12C\n" +
-	"\x0ecitation_chain\x18\x04 \x03(\v2\x1c.kgsvc.v1.CitationChainEntryR\rcitationChain\"\xc1\x01\n" +
+	"\x0ecitation_chain\x18\x04 \x03(\v2\x1c.kgsvc.v1.CitationChainEntryR\rcitationChain\x12-\n" +
+	"\bmentions\x18\x05 \x03(\v2\x11.kgsvc.v1.MentionR\bmentions\"\xc1\x01\n" +
 	"\x15GetFactHistoryRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
@@ -1664,14 +2898,146 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\bgroup_id\x18\x02 \x01(\tH\x00R\agroupId\x88\x01\x01B\v\n" +
 	"\t_group_id\"B\n" +
 	"\x14GetFactHistoryOutput\x12*\n" +
-	"\x05facts\x18\x01 \x03(\v2\x14.kgsvc.v1.FactResultR\x05facts2\xe9\x03\n" +
+	"\x05facts\x18\x01 \x03(\v2\x14.kgsvc.v1.FactResultR\x05facts\"\xab\x02\n" +
+	"\vScopeSearch\x12+\n" +
+	"\x05scope\x18\x01 \x01(\x0e2\x15.kgsvc.v1.SearchScopeR\x05scope\x120\n" +
+	"\amethods\x18\x02 \x03(\x0e2\x16.kgsvc.v1.SearchMethodR\amethods\x123\n" +
+	"\breranker\x18\x03 \x01(\x0e2\x12.kgsvc.v1.RerankerH\x00R\breranker\x88\x01\x01\x12 \n" +
+	"\tmax_depth\x18\x04 \x01(\x05H\x01R\bmaxDepth\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"mmr_lambda\x18\x05 \x01(\x01H\x02R\tmmrLambda\x88\x01\x01\x12\x18\n" +
+	"\aweights\x18\x06 \x03(\x01R\aweightsB\v\n" +
+	"\t_rerankerB\f\n" +
+	"\n" +
+	"_max_depthB\r\n" +
+	"\v_mmr_lambda\"\x8c\x01\n" +
+	"\bTimeSpan\x125\n" +
+	"\x05since\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x05since\x88\x01\x01\x125\n" +
+	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampH\x01R\x05until\x88\x01\x01B\b\n" +
+	"\x06_sinceB\b\n" +
+	"\x06_until\"\x91\x04\n" +
+	"\rSearchFilters\x12%\n" +
+	"\x0erelation_names\x18\x01 \x03(\tR\rrelationNames\x122\n" +
+	"\bvalid_at\x18\x02 \x01(\v2\x12.kgsvc.v1.TimeSpanH\x00R\avalidAt\x88\x01\x01\x126\n" +
+	"\n" +
+	"invalid_at\x18\x03 \x01(\v2\x12.kgsvc.v1.TimeSpanH\x01R\tinvalidAt\x88\x01\x01\x126\n" +
+	"\n" +
+	"created_at\x18\x04 \x01(\v2\x12.kgsvc.v1.TimeSpanH\x02R\tcreatedAt\x88\x01\x01\x126\n" +
+	"\n" +
+	"expired_at\x18\x05 \x01(\v2\x12.kgsvc.v1.TimeSpanH\x03R\texpiredAt\x88\x01\x01\x12?\n" +
+	"\vvalid_as_of\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampH\x04R\tvalidAsOf\x88\x01\x01\x12?\n" +
+	"\vknown_as_of\x18\a \x01(\v2\x1a.google.protobuf.TimestampH\x05R\tknownAsOf\x88\x01\x01\x12!\n" +
+	"\fentity_types\x18\b \x03(\tR\ventityTypesB\v\n" +
+	"\t_valid_atB\r\n" +
+	"\v_invalid_atB\r\n" +
+	"\v_created_atB\r\n" +
+	"\v_expired_atB\x0e\n" +
+	"\f_valid_as_ofB\x0e\n" +
+	"\f_known_as_of\"\xbb\x01\n" +
+	"\x12SearchGraphRequest\x12\"\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x120\n" +
+	"\x05input\x18\x03 \x01(\v2\x1a.kgsvc.v1.SearchGraphInputR\x05inputB\r\n" +
+	"\v_request_idB\x12\n" +
+	"\x10_idempotency_key\"\xba\x01\n" +
+	"\x13SearchGraphResponse\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x123\n" +
+	"\x06output\x18\x03 \x01(\v2\x1b.kgsvc.v1.SearchGraphOutputR\x06output\x12%\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\xe1\x04\n" +
+	"\x10SearchGraphInput\x12\x1b\n" +
+	"\tgroup_ids\x18\x01 \x03(\tR\bgroupIds\x12\x14\n" +
+	"\x05query\x18\x02 \x01(\tR\x05query\x12;\n" +
+	"\vsearch_type\x18\x03 \x01(\x0e2\x15.kgsvc.v1.SearchScopeH\x00R\n" +
+	"searchType\x88\x01\x01\x123\n" +
+	"\x06recipe\x18\x04 \x01(\x0e2\x16.kgsvc.v1.SearchRecipeH\x01R\x06recipe\x88\x01\x01\x12-\n" +
+	"\x06scopes\x18\x05 \x03(\v2\x15.kgsvc.v1.ScopeSearchR\x06scopes\x12$\n" +
+	"\vmax_results\x18\x06 \x01(\x05H\x02R\n" +
+	"maxResults\x88\x01\x01\x12-\n" +
+	"\x10center_node_uuid\x18\a \x01(\tH\x03R\x0ecenterNodeUuid\x88\x01\x01\x121\n" +
+	"\x15bfs_origin_node_uuids\x18\b \x03(\tR\x12bfsOriginNodeUuids\x126\n" +
+	"\afilters\x18\t \x01(\v2\x17.kgsvc.v1.SearchFiltersH\x04R\afilters\x88\x01\x01\x12 \n" +
+	"\tmin_score\x18\n" +
+	" \x01(\x01H\x05R\bminScore\x88\x01\x01\x12*\n" +
+	"\x0einclude_scores\x18\v \x01(\bH\x06R\rincludeScores\x88\x01\x01B\x0e\n" +
+	"\f_search_typeB\t\n" +
+	"\a_recipeB\x0e\n" +
+	"\f_max_resultsB\x13\n" +
+	"\x11_center_node_uuidB\n" +
+	"\n" +
+	"\b_filtersB\f\n" +
+	"\n" +
+	"_min_scoreB\x11\n" +
+	"\x0f_include_scores\"\xba\x02\n" +
+	"\x11SearchGraphOutput\x12'\n" +
+	"\x05facts\x18\x01 \x03(\v2\x11.kgsvc.v1.FactHitR\x05facts\x12;\n" +
+	"\vsearch_type\x18\x02 \x01(\x0e2\x15.kgsvc.v1.SearchScopeH\x00R\n" +
+	"searchType\x88\x01\x01\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x05R\x05count\x12\x18\n" +
+	"\amessage\x18\x04 \x01(\tR\amessage\x12$\n" +
+	"\x03ran\x18\x05 \x03(\v2\x12.kgsvc.v1.ScopeRunR\x03ran\x12'\n" +
+	"\x05nodes\x18\x06 \x03(\v2\x11.kgsvc.v1.NodeHitR\x05nodes\x120\n" +
+	"\bepisodes\x18\a \x03(\v2\x14.kgsvc.v1.EpisodeHitR\bepisodesB\x0e\n" +
+	"\f_search_type\"\x99\x01\n" +
+	"\bScopeRun\x12+\n" +
+	"\x05scope\x18\x01 \x01(\x0e2\x15.kgsvc.v1.SearchScopeR\x05scope\x120\n" +
+	"\amethods\x18\x02 \x03(\x0e2\x16.kgsvc.v1.SearchMethodR\amethods\x12.\n" +
+	"\breranker\x18\x03 \x01(\x0e2\x12.kgsvc.v1.RerankerR\breranker\"w\n" +
+	"\aFactHit\x12(\n" +
+	"\x04fact\x18\x01 \x01(\v2\x14.kgsvc.v1.FactResultR\x04fact\x12\x14\n" +
+	"\x05score\x18\x02 \x01(\x01R\x05score\x12,\n" +
+	"\bfound_by\x18\x03 \x03(\v2\x11.kgsvc.v1.FoundByR\afoundBy\"w\n" +
+	"\aNodeHit\x12(\n" +
+	"\x04node\x18\x01 \x01(\v2\x14.kgsvc.v1.EntityNodeR\x04node\x12\x14\n" +
+	"\x05score\x18\x02 \x01(\x01R\x05score\x12,\n" +
+	"\bfound_by\x18\x03 \x03(\v2\x11.kgsvc.v1.FoundByR\afoundBy\"}\n" +
+	"\n" +
+	"EpisodeHit\x12+\n" +
+	"\aepisode\x18\x01 \x01(\v2\x11.kgsvc.v1.EpisodeR\aepisode\x12\x14\n" +
+	"\x05score\x18\x02 \x01(\x01R\x05score\x12,\n" +
+	"\bfound_by\x18\x03 \x03(\v2\x11.kgsvc.v1.FoundByR\afoundBy\"c\n" +
+	"\aFoundBy\x12.\n" +
+	"\x06method\x18\x01 \x01(\x0e2\x16.kgsvc.v1.SearchMethodR\x06method\x12\x12\n" +
+	"\x04rank\x18\x02 \x01(\x05R\x04rank\x12\x14\n" +
+	"\x05score\x18\x03 \x01(\x01R\x05score*v\n" +
+	"\vSearchScope\x12\x1c\n" +
+	"\x18SEARCH_SCOPE_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12SEARCH_SCOPE_FACTS\x10\x01\x12\x16\n" +
+	"\x12SEARCH_SCOPE_NODES\x10\x02\x12\x19\n" +
+	"\x15SEARCH_SCOPE_EPISODES\x10\x03*v\n" +
+	"\fSearchMethod\x12\x1d\n" +
+	"\x19SEARCH_METHOD_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12SEARCH_METHOD_BM25\x10\x01\x12\x18\n" +
+	"\x14SEARCH_METHOD_COSINE\x10\x02\x12\x15\n" +
+	"\x11SEARCH_METHOD_BFS\x10\x03*\x9e\x01\n" +
+	"\bReranker\x12\x18\n" +
+	"\x14RERANKER_UNSPECIFIED\x10\x00\x12\x10\n" +
+	"\fRERANKER_RRF\x10\x01\x12\x10\n" +
+	"\fRERANKER_MMR\x10\x02\x12\x1a\n" +
+	"\x16RERANKER_NODE_DISTANCE\x10\x03\x12\x1d\n" +
+	"\x19RERANKER_EPISODE_MENTIONS\x10\x04\x12\x19\n" +
+	"\x15RERANKER_WEIGHTED_SUM\x10\x05*\xc6\x03\n" +
+	"\fSearchRecipe\x12\x1d\n" +
+	"\x19SEARCH_RECIPE_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15SEARCH_RECIPE_DEFAULT\x10\x01\x12(\n" +
+	"$SEARCH_RECIPE_EDGE_HYBRID_SEARCH_RRF\x10\x02\x12(\n" +
+	"$SEARCH_RECIPE_EDGE_HYBRID_SEARCH_MMR\x10\x03\x122\n" +
+	".SEARCH_RECIPE_EDGE_HYBRID_SEARCH_NODE_DISTANCE\x10\x04\x125\n" +
+	"1SEARCH_RECIPE_EDGE_HYBRID_SEARCH_EPISODE_MENTIONS\x10\x05\x12(\n" +
+	"$SEARCH_RECIPE_NODE_HYBRID_SEARCH_RRF\x10\x06\x12(\n" +
+	"$SEARCH_RECIPE_NODE_HYBRID_SEARCH_MMR\x10\a\x122\n" +
+	".SEARCH_RECIPE_NODE_HYBRID_SEARCH_NODE_DISTANCE\x10\b\x125\n" +
+	"1SEARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_MENTIONS\x10\t2\xb5\x04\n" +
 	"\x10RetrievalService\x12J\n" +
 	"\vSearchFacts\x12\x1c.kgsvc.v1.SearchFactsRequest\x1a\x1d.kgsvc.v1.SearchFactsResponse\x12P\n" +
 	"\rGetEntityEdge\x12\x1e.kgsvc.v1.GetEntityEdgeRequest\x1a\x1f.kgsvc.v1.GetEntityEdgeResponse\x12J\n" +
 	"\vGetEpisodes\x12\x1c.kgsvc.v1.GetEpisodesRequest\x1a\x1d.kgsvc.v1.GetEpisodesResponse\x12D\n" +
 	"\tGetMemory\x12\x1a.kgsvc.v1.GetMemoryRequest\x1a\x1b.kgsvc.v1.GetMemoryResponse\x12P\n" +
 	"\rGetEntityNode\x12\x1e.kgsvc.v1.GetEntityNodeRequest\x1a\x1f.kgsvc.v1.GetEntityNodeResponse\x12S\n" +
-	"\x0eGetFactHistory\x12\x1f.kgsvc.v1.GetFactHistoryRequest\x1a .kgsvc.v1.GetFactHistoryResponseB5B\x0eRetrievalProtoP\x01Z!kgsvc/clients/go/kgsvc/v1;kgsvcv1b\x06proto3"
+	"\x0eGetFactHistory\x12\x1f.kgsvc.v1.GetFactHistoryRequest\x1a .kgsvc.v1.GetFactHistoryResponse\x12J\n" +
+	"\vSearchGraph\x12\x1c.kgsvc.v1.SearchGraphRequest\x1a\x1d.kgsvc.v1.SearchGraphResponseB5B\x0eRetrievalProtoP\x01Z!kgsvc/clients/go/kgsvc/v1;kgsvcv1b\x06proto3"
 
 var (
 	file_kgsvc_v1_retrieval_proto_rawDescOnce sync.Once
@@ -1685,90 +3051,146 @@ func file_kgsvc_v1_retrieval_proto_rawDescGZIP() []byte {
 	return file_kgsvc_v1_retrieval_proto_rawDescData
 }
 
-var file_kgsvc_v1_retrieval_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_kgsvc_v1_retrieval_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_kgsvc_v1_retrieval_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_kgsvc_v1_retrieval_proto_goTypes = []any{
-	(*SearchFactsRequest)(nil),     // 0: kgsvc.v1.SearchFactsRequest
-	(*SearchFactsResponse)(nil),    // 1: kgsvc.v1.SearchFactsResponse
-	(*SearchFactsInput)(nil),       // 2: kgsvc.v1.SearchFactsInput
-	(*SearchFactsOutput)(nil),      // 3: kgsvc.v1.SearchFactsOutput
-	(*GetEntityEdgeRequest)(nil),   // 4: kgsvc.v1.GetEntityEdgeRequest
-	(*GetEntityEdgeResponse)(nil),  // 5: kgsvc.v1.GetEntityEdgeResponse
-	(*GetEntityEdgeInput)(nil),     // 6: kgsvc.v1.GetEntityEdgeInput
-	(*GetEpisodesRequest)(nil),     // 7: kgsvc.v1.GetEpisodesRequest
-	(*GetEpisodesResponse)(nil),    // 8: kgsvc.v1.GetEpisodesResponse
-	(*GetEpisodesInput)(nil),       // 9: kgsvc.v1.GetEpisodesInput
-	(*GetEpisodesOutput)(nil),      // 10: kgsvc.v1.GetEpisodesOutput
-	(*GetMemoryRequest)(nil),       // 11: kgsvc.v1.GetMemoryRequest
-	(*GetMemoryResponse)(nil),      // 12: kgsvc.v1.GetMemoryResponse
-	(*GetMemoryInput)(nil),         // 13: kgsvc.v1.GetMemoryInput
-	(*GetMemoryOutput)(nil),        // 14: kgsvc.v1.GetMemoryOutput
-	(*GetEntityNodeRequest)(nil),   // 15: kgsvc.v1.GetEntityNodeRequest
-	(*GetEntityNodeResponse)(nil),  // 16: kgsvc.v1.GetEntityNodeResponse
-	(*GetEntityNodeInput)(nil),     // 17: kgsvc.v1.GetEntityNodeInput
-	(*GetEntityNodeOutput)(nil),    // 18: kgsvc.v1.GetEntityNodeOutput
-	(*GetFactHistoryRequest)(nil),  // 19: kgsvc.v1.GetFactHistoryRequest
-	(*GetFactHistoryResponse)(nil), // 20: kgsvc.v1.GetFactHistoryResponse
-	(*GetFactHistoryInput)(nil),    // 21: kgsvc.v1.GetFactHistoryInput
-	(*GetFactHistoryOutput)(nil),   // 22: kgsvc.v1.GetFactHistoryOutput
-	(Status)(0),                    // 23: kgsvc.v1.Status
-	(*Error)(nil),                  // 24: kgsvc.v1.Error
-	(*FactResult)(nil),             // 25: kgsvc.v1.FactResult
-	(*Episode)(nil),                // 26: kgsvc.v1.Episode
-	(*MemoryMessage)(nil),          // 27: kgsvc.v1.MemoryMessage
-	(*EntityNode)(nil),             // 28: kgsvc.v1.EntityNode
-	(*CitationChainEntry)(nil),     // 29: kgsvc.v1.CitationChainEntry
+	(SearchScope)(0),               // 0: kgsvc.v1.SearchScope
+	(SearchMethod)(0),              // 1: kgsvc.v1.SearchMethod
+	(Reranker)(0),                  // 2: kgsvc.v1.Reranker
+	(SearchRecipe)(0),              // 3: kgsvc.v1.SearchRecipe
+	(*SearchFactsRequest)(nil),     // 4: kgsvc.v1.SearchFactsRequest
+	(*SearchFactsResponse)(nil),    // 5: kgsvc.v1.SearchFactsResponse
+	(*SearchFactsInput)(nil),       // 6: kgsvc.v1.SearchFactsInput
+	(*SearchFactsOutput)(nil),      // 7: kgsvc.v1.SearchFactsOutput
+	(*GetEntityEdgeRequest)(nil),   // 8: kgsvc.v1.GetEntityEdgeRequest
+	(*GetEntityEdgeResponse)(nil),  // 9: kgsvc.v1.GetEntityEdgeResponse
+	(*GetEntityEdgeInput)(nil),     // 10: kgsvc.v1.GetEntityEdgeInput
+	(*GetEpisodesRequest)(nil),     // 11: kgsvc.v1.GetEpisodesRequest
+	(*GetEpisodesResponse)(nil),    // 12: kgsvc.v1.GetEpisodesResponse
+	(*GetEpisodesInput)(nil),       // 13: kgsvc.v1.GetEpisodesInput
+	(*GetEpisodesOutput)(nil),      // 14: kgsvc.v1.GetEpisodesOutput
+	(*GetMemoryRequest)(nil),       // 15: kgsvc.v1.GetMemoryRequest
+	(*GetMemoryResponse)(nil),      // 16: kgsvc.v1.GetMemoryResponse
+	(*GetMemoryInput)(nil),         // 17: kgsvc.v1.GetMemoryInput
+	(*GetMemoryOutput)(nil),        // 18: kgsvc.v1.GetMemoryOutput
+	(*GetEntityNodeRequest)(nil),   // 19: kgsvc.v1.GetEntityNodeRequest
+	(*GetEntityNodeResponse)(nil),  // 20: kgsvc.v1.GetEntityNodeResponse
+	(*GetEntityNodeInput)(nil),     // 21: kgsvc.v1.GetEntityNodeInput
+	(*GetEntityNodeOutput)(nil),    // 22: kgsvc.v1.GetEntityNodeOutput
+	(*GetFactHistoryRequest)(nil),  // 23: kgsvc.v1.GetFactHistoryRequest
+	(*GetFactHistoryResponse)(nil), // 24: kgsvc.v1.GetFactHistoryResponse
+	(*GetFactHistoryInput)(nil),    // 25: kgsvc.v1.GetFactHistoryInput
+	(*GetFactHistoryOutput)(nil),   // 26: kgsvc.v1.GetFactHistoryOutput
+	(*ScopeSearch)(nil),            // 27: kgsvc.v1.ScopeSearch
+	(*TimeSpan)(nil),               // 28: kgsvc.v1.TimeSpan
+	(*SearchFilters)(nil),          // 29: kgsvc.v1.SearchFilters
+	(*SearchGraphRequest)(nil),     // 30: kgsvc.v1.SearchGraphRequest
+	(*SearchGraphResponse)(nil),    // 31: kgsvc.v1.SearchGraphResponse
+	(*SearchGraphInput)(nil),       // 32: kgsvc.v1.SearchGraphInput
+	(*SearchGraphOutput)(nil),      // 33: kgsvc.v1.SearchGraphOutput
+	(*ScopeRun)(nil),               // 34: kgsvc.v1.ScopeRun
+	(*FactHit)(nil),                // 35: kgsvc.v1.FactHit
+	(*NodeHit)(nil),                // 36: kgsvc.v1.NodeHit
+	(*EpisodeHit)(nil),             // 37: kgsvc.v1.EpisodeHit
+	(*FoundBy)(nil),                // 38: kgsvc.v1.FoundBy
+	(Status)(0),                    // 39: kgsvc.v1.Status
+	(*Error)(nil),                  // 40: kgsvc.v1.Error
+	(*FactResult)(nil),             // 41: kgsvc.v1.FactResult
+	(*Episode)(nil),                // 42: kgsvc.v1.Episode
+	(*MemoryMessage)(nil),          // 43: kgsvc.v1.MemoryMessage
+	(*EntityNode)(nil),             // 44: kgsvc.v1.EntityNode
+	(*CitationChainEntry)(nil),     // 45: kgsvc.v1.CitationChainEntry
+	(*Mention)(nil),                // 46: kgsvc.v1.Mention
+	(*timestamppb.Timestamp)(nil),  // 47: google.protobuf.Timestamp
 }
 var file_kgsvc_v1_retrieval_proto_depIdxs = []int32{
-	2,  // 0: kgsvc.v1.SearchFactsRequest.input:type_name -> kgsvc.v1.SearchFactsInput
-	23, // 1: kgsvc.v1.SearchFactsResponse.status:type_name -> kgsvc.v1.Status
-	3,  // 2: kgsvc.v1.SearchFactsResponse.output:type_name -> kgsvc.v1.SearchFactsOutput
-	24, // 3: kgsvc.v1.SearchFactsResponse.error:type_name -> kgsvc.v1.Error
-	25, // 4: kgsvc.v1.SearchFactsOutput.facts:type_name -> kgsvc.v1.FactResult
-	6,  // 5: kgsvc.v1.GetEntityEdgeRequest.input:type_name -> kgsvc.v1.GetEntityEdgeInput
-	23, // 6: kgsvc.v1.GetEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
-	25, // 7: kgsvc.v1.GetEntityEdgeResponse.output:type_name -> kgsvc.v1.FactResult
-	24, // 8: kgsvc.v1.GetEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
-	9,  // 9: kgsvc.v1.GetEpisodesRequest.input:type_name -> kgsvc.v1.GetEpisodesInput
-	23, // 10: kgsvc.v1.GetEpisodesResponse.status:type_name -> kgsvc.v1.Status
-	10, // 11: kgsvc.v1.GetEpisodesResponse.output:type_name -> kgsvc.v1.GetEpisodesOutput
-	24, // 12: kgsvc.v1.GetEpisodesResponse.error:type_name -> kgsvc.v1.Error
-	26, // 13: kgsvc.v1.GetEpisodesOutput.episodes:type_name -> kgsvc.v1.Episode
-	13, // 14: kgsvc.v1.GetMemoryRequest.input:type_name -> kgsvc.v1.GetMemoryInput
-	23, // 15: kgsvc.v1.GetMemoryResponse.status:type_name -> kgsvc.v1.Status
-	14, // 16: kgsvc.v1.GetMemoryResponse.output:type_name -> kgsvc.v1.GetMemoryOutput
-	24, // 17: kgsvc.v1.GetMemoryResponse.error:type_name -> kgsvc.v1.Error
-	27, // 18: kgsvc.v1.GetMemoryInput.messages:type_name -> kgsvc.v1.MemoryMessage
-	25, // 19: kgsvc.v1.GetMemoryOutput.facts:type_name -> kgsvc.v1.FactResult
-	17, // 20: kgsvc.v1.GetEntityNodeRequest.input:type_name -> kgsvc.v1.GetEntityNodeInput
-	23, // 21: kgsvc.v1.GetEntityNodeResponse.status:type_name -> kgsvc.v1.Status
-	18, // 22: kgsvc.v1.GetEntityNodeResponse.output:type_name -> kgsvc.v1.GetEntityNodeOutput
-	24, // 23: kgsvc.v1.GetEntityNodeResponse.error:type_name -> kgsvc.v1.Error
-	28, // 24: kgsvc.v1.GetEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
-	25, // 25: kgsvc.v1.GetEntityNodeOutput.facts:type_name -> kgsvc.v1.FactResult
-	26, // 26: kgsvc.v1.GetEntityNodeOutput.episodes:type_name -> kgsvc.v1.Episode
-	29, // 27: kgsvc.v1.GetEntityNodeOutput.citation_chain:type_name -> kgsvc.v1.CitationChainEntry
-	21, // 28: kgsvc.v1.GetFactHistoryRequest.input:type_name -> kgsvc.v1.GetFactHistoryInput
-	23, // 29: kgsvc.v1.GetFactHistoryResponse.status:type_name -> kgsvc.v1.Status
-	22, // 30: kgsvc.v1.GetFactHistoryResponse.output:type_name -> kgsvc.v1.GetFactHistoryOutput
-	24, // 31: kgsvc.v1.GetFactHistoryResponse.error:type_name -> kgsvc.v1.Error
-	25, // 32: kgsvc.v1.GetFactHistoryOutput.facts:type_name -> kgsvc.v1.FactResult
-	0,  // 33: kgsvc.v1.RetrievalService.SearchFacts:input_type -> kgsvc.v1.SearchFactsRequest
-	4,  // 34: kgsvc.v1.RetrievalService.GetEntityEdge:input_type -> kgsvc.v1.GetEntityEdgeRequest
-	7,  // 35: kgsvc.v1.RetrievalService.GetEpisodes:input_type -> kgsvc.v1.GetEpisodesRequest
-	11, // 36: kgsvc.v1.RetrievalService.GetMemory:input_type -> kgsvc.v1.GetMemoryRequest
-	15, // 37: kgsvc.v1.RetrievalService.GetEntityNode:input_type -> kgsvc.v1.GetEntityNodeRequest
-	19, // 38: kgsvc.v1.RetrievalService.GetFactHistory:input_type -> kgsvc.v1.GetFactHistoryRequest
-	1,  // 39: kgsvc.v1.RetrievalService.SearchFacts:output_type -> kgsvc.v1.SearchFactsResponse
-	5,  // 40: kgsvc.v1.RetrievalService.GetEntityEdge:output_type -> kgsvc.v1.GetEntityEdgeResponse
-	8,  // 41: kgsvc.v1.RetrievalService.GetEpisodes:output_type -> kgsvc.v1.GetEpisodesResponse
-	12, // 42: kgsvc.v1.RetrievalService.GetMemory:output_type -> kgsvc.v1.GetMemoryResponse
-	16, // 43: kgsvc.v1.RetrievalService.GetEntityNode:output_type -> kgsvc.v1.GetEntityNodeResponse
-	20, // 44: kgsvc.v1.RetrievalService.GetFactHistory:output_type -> kgsvc.v1.GetFactHistoryResponse
-	39, // [39:45] is the sub-list for method output_type
-	33, // [33:39] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	6,  // 0: kgsvc.v1.SearchFactsRequest.input:type_name -> kgsvc.v1.SearchFactsInput
+	39, // 1: kgsvc.v1.SearchFactsResponse.status:type_name -> kgsvc.v1.Status
+	7,  // 2: kgsvc.v1.SearchFactsResponse.output:type_name -> kgsvc.v1.SearchFactsOutput
+	40, // 3: kgsvc.v1.SearchFactsResponse.error:type_name -> kgsvc.v1.Error
+	41, // 4: kgsvc.v1.SearchFactsOutput.facts:type_name -> kgsvc.v1.FactResult
+	10, // 5: kgsvc.v1.GetEntityEdgeRequest.input:type_name -> kgsvc.v1.GetEntityEdgeInput
+	39, // 6: kgsvc.v1.GetEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
+	41, // 7: kgsvc.v1.GetEntityEdgeResponse.output:type_name -> kgsvc.v1.FactResult
+	40, // 8: kgsvc.v1.GetEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
+	13, // 9: kgsvc.v1.GetEpisodesRequest.input:type_name -> kgsvc.v1.GetEpisodesInput
+	39, // 10: kgsvc.v1.GetEpisodesResponse.status:type_name -> kgsvc.v1.Status
+	14, // 11: kgsvc.v1.GetEpisodesResponse.output:type_name -> kgsvc.v1.GetEpisodesOutput
+	40, // 12: kgsvc.v1.GetEpisodesResponse.error:type_name -> kgsvc.v1.Error
+	42, // 13: kgsvc.v1.GetEpisodesOutput.episodes:type_name -> kgsvc.v1.Episode
+	17, // 14: kgsvc.v1.GetMemoryRequest.input:type_name -> kgsvc.v1.GetMemoryInput
+	39, // 15: kgsvc.v1.GetMemoryResponse.status:type_name -> kgsvc.v1.Status
+	18, // 16: kgsvc.v1.GetMemoryResponse.output:type_name -> kgsvc.v1.GetMemoryOutput
+	40, // 17: kgsvc.v1.GetMemoryResponse.error:type_name -> kgsvc.v1.Error
+	43, // 18: kgsvc.v1.GetMemoryInput.messages:type_name -> kgsvc.v1.MemoryMessage
+	41, // 19: kgsvc.v1.GetMemoryOutput.facts:type_name -> kgsvc.v1.FactResult
+	21, // 20: kgsvc.v1.GetEntityNodeRequest.input:type_name -> kgsvc.v1.GetEntityNodeInput
+	39, // 21: kgsvc.v1.GetEntityNodeResponse.status:type_name -> kgsvc.v1.Status
+	22, // 22: kgsvc.v1.GetEntityNodeResponse.output:type_name -> kgsvc.v1.GetEntityNodeOutput
+	40, // 23: kgsvc.v1.GetEntityNodeResponse.error:type_name -> kgsvc.v1.Error
+	44, // 24: kgsvc.v1.GetEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
+	41, // 25: kgsvc.v1.GetEntityNodeOutput.facts:type_name -> kgsvc.v1.FactResult
+	42, // 26: kgsvc.v1.GetEntityNodeOutput.episodes:type_name -> kgsvc.v1.Episode
+	45, // 27: kgsvc.v1.GetEntityNodeOutput.citation_chain:type_name -> kgsvc.v1.CitationChainEntry
+	46, // 28: kgsvc.v1.GetEntityNodeOutput.mentions:type_name -> kgsvc.v1.Mention
+	25, // 29: kgsvc.v1.GetFactHistoryRequest.input:type_name -> kgsvc.v1.GetFactHistoryInput
+	39, // 30: kgsvc.v1.GetFactHistoryResponse.status:type_name -> kgsvc.v1.Status
+	26, // 31: kgsvc.v1.GetFactHistoryResponse.output:type_name -> kgsvc.v1.GetFactHistoryOutput
+	40, // 32: kgsvc.v1.GetFactHistoryResponse.error:type_name -> kgsvc.v1.Error
+	41, // 33: kgsvc.v1.GetFactHistoryOutput.facts:type_name -> kgsvc.v1.FactResult
+	0,  // 34: kgsvc.v1.ScopeSearch.scope:type_name -> kgsvc.v1.SearchScope
+	1,  // 35: kgsvc.v1.ScopeSearch.methods:type_name -> kgsvc.v1.SearchMethod
+	2,  // 36: kgsvc.v1.ScopeSearch.reranker:type_name -> kgsvc.v1.Reranker
+	47, // 37: kgsvc.v1.TimeSpan.since:type_name -> google.protobuf.Timestamp
+	47, // 38: kgsvc.v1.TimeSpan.until:type_name -> google.protobuf.Timestamp
+	28, // 39: kgsvc.v1.SearchFilters.valid_at:type_name -> kgsvc.v1.TimeSpan
+	28, // 40: kgsvc.v1.SearchFilters.invalid_at:type_name -> kgsvc.v1.TimeSpan
+	28, // 41: kgsvc.v1.SearchFilters.created_at:type_name -> kgsvc.v1.TimeSpan
+	28, // 42: kgsvc.v1.SearchFilters.expired_at:type_name -> kgsvc.v1.TimeSpan
+	47, // 43: kgsvc.v1.SearchFilters.valid_as_of:type_name -> google.protobuf.Timestamp
+	47, // 44: kgsvc.v1.SearchFilters.known_as_of:type_name -> google.protobuf.Timestamp
+	32, // 45: kgsvc.v1.SearchGraphRequest.input:type_name -> kgsvc.v1.SearchGraphInput
+	39, // 46: kgsvc.v1.SearchGraphResponse.status:type_name -> kgsvc.v1.Status
+	33, // 47: kgsvc.v1.SearchGraphResponse.output:type_name -> kgsvc.v1.SearchGraphOutput
+	40, // 48: kgsvc.v1.SearchGraphResponse.error:type_name -> kgsvc.v1.Error
+	0,  // 49: kgsvc.v1.SearchGraphInput.search_type:type_name -> kgsvc.v1.SearchScope
+	3,  // 50: kgsvc.v1.SearchGraphInput.recipe:type_name -> kgsvc.v1.SearchRecipe
+	27, // 51: kgsvc.v1.SearchGraphInput.scopes:type_name -> kgsvc.v1.ScopeSearch
+	29, // 52: kgsvc.v1.SearchGraphInput.filters:type_name -> kgsvc.v1.SearchFilters
+	35, // 53: kgsvc.v1.SearchGraphOutput.facts:type_name -> kgsvc.v1.FactHit
+	0,  // 54: kgsvc.v1.SearchGraphOutput.search_type:type_name -> kgsvc.v1.SearchScope
+	34, // 55: kgsvc.v1.SearchGraphOutput.ran:type_name -> kgsvc.v1.ScopeRun
+	36, // 56: kgsvc.v1.SearchGraphOutput.nodes:type_name -> kgsvc.v1.NodeHit
+	37, // 57: kgsvc.v1.SearchGraphOutput.episodes:type_name -> kgsvc.v1.EpisodeHit
+	0,  // 58: kgsvc.v1.ScopeRun.scope:type_name -> kgsvc.v1.SearchScope
+	1,  // 59: kgsvc.v1.ScopeRun.methods:type_name -> kgsvc.v1.SearchMethod
+	2,  // 60: kgsvc.v1.ScopeRun.reranker:type_name -> kgsvc.v1.Reranker
+	41, // 61: kgsvc.v1.FactHit.fact:type_name -> kgsvc.v1.FactResult
+	38, // 62: kgsvc.v1.FactHit.found_by:type_name -> kgsvc.v1.FoundBy
+	44, // 63: kgsvc.v1.NodeHit.node:type_name -> kgsvc.v1.EntityNode
+	38, // 64: kgsvc.v1.NodeHit.found_by:type_name -> kgsvc.v1.FoundBy
+	42, // 65: kgsvc.v1.EpisodeHit.episode:type_name -> kgsvc.v1.Episode
+	38, // 66: kgsvc.v1.EpisodeHit.found_by:type_name -> kgsvc.v1.FoundBy
+	1,  // 67: kgsvc.v1.FoundBy.method:type_name -> kgsvc.v1.SearchMethod
+	4,  // 68: kgsvc.v1.RetrievalService.SearchFacts:input_type -> kgsvc.v1.SearchFactsRequest
+	8,  // 69: kgsvc.v1.RetrievalService.GetEntityEdge:input_type -> kgsvc.v1.GetEntityEdgeRequest
+	11, // 70: kgsvc.v1.RetrievalService.GetEpisodes:input_type -> kgsvc.v1.GetEpisodesRequest
+	15, // 71: kgsvc.v1.RetrievalService.GetMemory:input_type -> kgsvc.v1.GetMemoryRequest
+	19, // 72: kgsvc.v1.RetrievalService.GetEntityNode:input_type -> kgsvc.v1.GetEntityNodeRequest
+	23, // 73: kgsvc.v1.RetrievalService.GetFactHistory:input_type -> kgsvc.v1.GetFactHistoryRequest
+	30, // 74: kgsvc.v1.RetrievalService.SearchGraph:input_type -> kgsvc.v1.SearchGraphRequest
+	5,  // 75: kgsvc.v1.RetrievalService.SearchFacts:output_type -> kgsvc.v1.SearchFactsResponse
+	9,  // 76: kgsvc.v1.RetrievalService.GetEntityEdge:output_type -> kgsvc.v1.GetEntityEdgeResponse
+	12, // 77: kgsvc.v1.RetrievalService.GetEpisodes:output_type -> kgsvc.v1.GetEpisodesResponse
+	16, // 78: kgsvc.v1.RetrievalService.GetMemory:output_type -> kgsvc.v1.GetMemoryResponse
+	20, // 79: kgsvc.v1.RetrievalService.GetEntityNode:output_type -> kgsvc.v1.GetEntityNodeResponse
+	24, // 80: kgsvc.v1.RetrievalService.GetFactHistory:output_type -> kgsvc.v1.GetFactHistoryResponse
+	31, // 81: kgsvc.v1.RetrievalService.SearchGraph:output_type -> kgsvc.v1.SearchGraphResponse
+	75, // [75:82] is the sub-list for method output_type
+	68, // [68:75] is the sub-list for method input_type
+	68, // [68:68] is the sub-list for extension type_name
+	68, // [68:68] is the sub-list for extension extendee
+	0,  // [0:68] is the sub-list for field type_name
 }
 
 func init() { file_kgsvc_v1_retrieval_proto_init() }
@@ -1790,18 +3212,25 @@ func file_kgsvc_v1_retrieval_proto_init() {
 	file_kgsvc_v1_retrieval_proto_msgTypes[17].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[19].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[21].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[23].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[24].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[25].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[26].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[28].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[29].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kgsvc_v1_retrieval_proto_rawDesc), len(file_kgsvc_v1_retrieval_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   23,
+			NumEnums:      4,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_kgsvc_v1_retrieval_proto_goTypes,
 		DependencyIndexes: file_kgsvc_v1_retrieval_proto_depIdxs,
+		EnumInfos:         file_kgsvc_v1_retrieval_proto_enumTypes,
 		MessageInfos:      file_kgsvc_v1_retrieval_proto_msgTypes,
 	}.Build()
 	File_kgsvc_v1_retrieval_proto = out.File

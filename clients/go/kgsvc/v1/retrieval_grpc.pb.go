@@ -27,6 +27,7 @@ const (
 	RetrievalService_GetMemory_FullMethodName      = "/kgsvc.v1.RetrievalService/GetMemory"
 	RetrievalService_GetEntityNode_FullMethodName  = "/kgsvc.v1.RetrievalService/GetEntityNode"
 	RetrievalService_GetFactHistory_FullMethodName = "/kgsvc.v1.RetrievalService/GetFactHistory"
+	RetrievalService_SearchGraph_FullMethodName    = "/kgsvc.v1.RetrievalService/SearchGraph"
 )
 
 // RetrievalServiceClient is the client API for RetrievalService service.
@@ -48,6 +49,9 @@ type RetrievalServiceClient interface {
 	// Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
 	// Status OK or NOT_FOUND.
 	GetFactHistory(ctx context.Context, in *GetFactHistoryRequest, opts ...grpc.CallOption) (*GetFactHistoryResponse, error)
+	// Searches with methods, rerankers, filters and looks into the past of the caller's choice. Status OK, or
+	// NOT_FOUND for an unknown center or origin.
+	SearchGraph(ctx context.Context, in *SearchGraphRequest, opts ...grpc.CallOption) (*SearchGraphResponse, error)
 }
 
 type retrievalServiceClient struct {
@@ -118,6 +122,16 @@ func (c *retrievalServiceClient) GetFactHistory(ctx context.Context, in *GetFact
 	return out, nil
 }
 
+func (c *retrievalServiceClient) SearchGraph(ctx context.Context, in *SearchGraphRequest, opts ...grpc.CallOption) (*SearchGraphResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SearchGraphResponse)
+	err := c.cc.Invoke(ctx, RetrievalService_SearchGraph_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // RetrievalServiceServer is the server API for RetrievalService service.
 // All implementations must embed UnimplementedRetrievalServiceServer
 // for forward compatibility.
@@ -137,6 +151,9 @@ type RetrievalServiceServer interface {
 	// Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
 	// Status OK or NOT_FOUND.
 	GetFactHistory(context.Context, *GetFactHistoryRequest) (*GetFactHistoryResponse, error)
+	// Searches with methods, rerankers, filters and looks into the past of the caller's choice. Status OK, or
+	// NOT_FOUND for an unknown center or origin.
+	SearchGraph(context.Context, *SearchGraphRequest) (*SearchGraphResponse, error)
 	mustEmbedUnimplementedRetrievalServiceServer()
 }
 
@@ -164,6 +181,9 @@ func (UnimplementedRetrievalServiceServer) GetEntityNode(context.Context, *GetEn
 }
 func (UnimplementedRetrievalServiceServer) GetFactHistory(context.Context, *GetFactHistoryRequest) (*GetFactHistoryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetFactHistory not implemented")
+}
+func (UnimplementedRetrievalServiceServer) SearchGraph(context.Context, *SearchGraphRequest) (*SearchGraphResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SearchGraph not implemented")
 }
 func (UnimplementedRetrievalServiceServer) mustEmbedUnimplementedRetrievalServiceServer() {}
 func (UnimplementedRetrievalServiceServer) testEmbeddedByValue()                          {}
@@ -294,6 +314,24 @@ func _RetrievalService_GetFactHistory_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _RetrievalService_SearchGraph_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SearchGraphRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RetrievalServiceServer).SearchGraph(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RetrievalService_SearchGraph_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RetrievalServiceServer).SearchGraph(ctx, req.(*SearchGraphRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // RetrievalService_ServiceDesc is the grpc.ServiceDesc for RetrievalService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -324,6 +362,10 @@ var RetrievalService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetFactHistory",
 			Handler:    _RetrievalService_GetFactHistory_Handler,
+		},
+		{
+			MethodName: "SearchGraph",
+			Handler:    _RetrievalService_SearchGraph_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

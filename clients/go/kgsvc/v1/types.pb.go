@@ -1236,6 +1236,88 @@ func (x *CitationChainEntry) GetOperation() CitationOperation {
 	return CitationOperation_CITATION_OPERATION_UNSPECIFIED
 }
 
+// That an episode names an entity: an edge from the one to the other.
+type Mention struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identity within the group.
+	Uuid string `protobuf:"bytes,1,opt,name=uuid,proto3" json:"uuid,omitempty"`
+	// The tenant it belongs to.
+	GroupId string `protobuf:"bytes,2,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	// The episode that names the entity.
+	EpisodeUuid string `protobuf:"bytes,3,opt,name=episode_uuid,json=episodeUuid,proto3" json:"episode_uuid,omitempty"`
+	// The entity that it names.
+	EntityUuid string `protobuf:"bytes,4,opt,name=entity_uuid,json=entityUuid,proto3" json:"entity_uuid,omitempty"`
+	// When it was written.
+	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Mention) Reset() {
+	*x = Mention{}
+	mi := &file_kgsvc_v1_types_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Mention) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Mention) ProtoMessage() {}
+
+func (x *Mention) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_types_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Mention.ProtoReflect.Descriptor instead.
+func (*Mention) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Mention) GetUuid() string {
+	if x != nil {
+		return x.Uuid
+	}
+	return ""
+}
+
+func (x *Mention) GetGroupId() string {
+	if x != nil {
+		return x.GroupId
+	}
+	return ""
+}
+
+func (x *Mention) GetEpisodeUuid() string {
+	if x != nil {
+		return x.EpisodeUuid
+	}
+	return ""
+}
+
+func (x *Mention) GetEntityUuid() string {
+	if x != nil {
+		return x.EntityUuid
+	}
+	return ""
+}
+
+func (x *Mention) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
 // What model work cost.
 type ModelUsage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1251,7 +1333,7 @@ type ModelUsage struct {
 
 func (x *ModelUsage) Reset() {
 	*x = ModelUsage{}
-	mi := &file_kgsvc_v1_types_proto_msgTypes[8]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1263,7 +1345,7 @@ func (x *ModelUsage) String() string {
 func (*ModelUsage) ProtoMessage() {}
 
 func (x *ModelUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_types_proto_msgTypes[8]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1276,7 +1358,7 @@ func (x *ModelUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelUsage.ProtoReflect.Descriptor instead.
 func (*ModelUsage) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{8}
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ModelUsage) GetCalls() int32 {
@@ -1315,7 +1397,7 @@ type AcceptedItem struct {
 
 func (x *AcceptedItem) Reset() {
 	*x = AcceptedItem{}
-	mi := &file_kgsvc_v1_types_proto_msgTypes[9]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1327,7 +1409,7 @@ func (x *AcceptedItem) String() string {
 func (*AcceptedItem) ProtoMessage() {}
 
 func (x *AcceptedItem) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_types_proto_msgTypes[9]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1340,7 +1422,7 @@ func (x *AcceptedItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptedItem.ProtoReflect.Descriptor instead.
 func (*AcceptedItem) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{9}
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *AcceptedItem) GetUuid() string {
@@ -1389,7 +1471,7 @@ type ReceiptItem struct {
 
 func (x *ReceiptItem) Reset() {
 	*x = ReceiptItem{}
-	mi := &file_kgsvc_v1_types_proto_msgTypes[10]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1401,7 +1483,7 @@ func (x *ReceiptItem) String() string {
 func (*ReceiptItem) ProtoMessage() {}
 
 func (x *ReceiptItem) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_types_proto_msgTypes[10]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1414,7 +1496,7 @@ func (x *ReceiptItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReceiptItem.ProtoReflect.Descriptor instead.
 func (*ReceiptItem) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{10}
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ReceiptItem) GetUuid() string {
@@ -1486,7 +1568,7 @@ type StateCount struct {
 
 func (x *StateCount) Reset() {
 	*x = StateCount{}
-	mi := &file_kgsvc_v1_types_proto_msgTypes[11]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1498,7 +1580,7 @@ func (x *StateCount) String() string {
 func (*StateCount) ProtoMessage() {}
 
 func (x *StateCount) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_types_proto_msgTypes[11]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1511,7 +1593,7 @@ func (x *StateCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateCount.ProtoReflect.Descriptor instead.
 func (*StateCount) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{11}
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *StateCount) GetState() ItemState {
@@ -1551,7 +1633,7 @@ type Receipt struct {
 
 func (x *Receipt) Reset() {
 	*x = Receipt{}
-	mi := &file_kgsvc_v1_types_proto_msgTypes[12]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1563,7 +1645,7 @@ func (x *Receipt) String() string {
 func (*Receipt) ProtoMessage() {}
 
 func (x *Receipt) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_types_proto_msgTypes[12]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1576,7 +1658,7 @@ func (x *Receipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
 func (*Receipt) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{12}
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Receipt) GetReceiptId() string {
@@ -1655,7 +1737,7 @@ type ListedItem struct {
 
 func (x *ListedItem) Reset() {
 	*x = ListedItem{}
-	mi := &file_kgsvc_v1_types_proto_msgTypes[13]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1667,7 +1749,7 @@ func (x *ListedItem) String() string {
 func (*ListedItem) ProtoMessage() {}
 
 func (x *ListedItem) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_types_proto_msgTypes[13]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1680,7 +1762,7 @@ func (x *ListedItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListedItem.ProtoReflect.Descriptor instead.
 func (*ListedItem) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{13}
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListedItem) GetUuid() string {
@@ -1769,7 +1851,7 @@ type Community struct {
 
 func (x *Community) Reset() {
 	*x = Community{}
-	mi := &file_kgsvc_v1_types_proto_msgTypes[14]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1781,7 +1863,7 @@ func (x *Community) String() string {
 func (*Community) ProtoMessage() {}
 
 func (x *Community) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_types_proto_msgTypes[14]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1794,7 +1876,7 @@ func (x *Community) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Community.ProtoReflect.Descriptor instead.
 func (*Community) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{14}
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Community) GetUuid() string {
@@ -1977,7 +2059,15 @@ const file_kgsvc_v1_types_proto_rawDesc = "" +
 	"\v_source_url\"\x83\x01\n" +
 	"\x12CitationChainEntry\x122\n" +
 	"\bcitation\x18\x01 \x01(\v2\x16.kgsvc.v1.CitationInfoR\bcitation\x129\n" +
-	"\toperation\x18\x02 \x01(\x0e2\x1b.kgsvc.v1.CitationOperationR\toperation\"t\n" +
+	"\toperation\x18\x02 \x01(\x0e2\x1b.kgsvc.v1.CitationOperationR\toperation\"\xb7\x01\n" +
+	"\aMention\x12\x12\n" +
+	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x19\n" +
+	"\bgroup_id\x18\x02 \x01(\tR\agroupId\x12!\n" +
+	"\fepisode_uuid\x18\x03 \x01(\tR\vepisodeUuid\x12\x1f\n" +
+	"\ventity_uuid\x18\x04 \x01(\tR\n" +
+	"entityUuid\x129\n" +
+	"\n" +
+	"created_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"t\n" +
 	"\n" +
 	"ModelUsage\x12\x14\n" +
 	"\x05calls\x18\x01 \x01(\x05R\x05calls\x12#\n" +
@@ -2081,7 +2171,7 @@ func file_kgsvc_v1_types_proto_rawDescGZIP() []byte {
 }
 
 var file_kgsvc_v1_types_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_kgsvc_v1_types_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_kgsvc_v1_types_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_kgsvc_v1_types_proto_goTypes = []any{
 	(Source)(0),                   // 0: kgsvc.v1.Source
 	(RoleType)(0),                 // 1: kgsvc.v1.RoleType
@@ -2095,58 +2185,60 @@ var file_kgsvc_v1_types_proto_goTypes = []any{
 	(*FactResult)(nil),            // 9: kgsvc.v1.FactResult
 	(*CitationInfo)(nil),          // 10: kgsvc.v1.CitationInfo
 	(*CitationChainEntry)(nil),    // 11: kgsvc.v1.CitationChainEntry
-	(*ModelUsage)(nil),            // 12: kgsvc.v1.ModelUsage
-	(*AcceptedItem)(nil),          // 13: kgsvc.v1.AcceptedItem
-	(*ReceiptItem)(nil),           // 14: kgsvc.v1.ReceiptItem
-	(*StateCount)(nil),            // 15: kgsvc.v1.StateCount
-	(*Receipt)(nil),               // 16: kgsvc.v1.Receipt
-	(*ListedItem)(nil),            // 17: kgsvc.v1.ListedItem
-	(*Community)(nil),             // 18: kgsvc.v1.Community
-	(*timestamppb.Timestamp)(nil), // 19: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),       // 20: google.protobuf.Struct
+	(*Mention)(nil),               // 12: kgsvc.v1.Mention
+	(*ModelUsage)(nil),            // 13: kgsvc.v1.ModelUsage
+	(*AcceptedItem)(nil),          // 14: kgsvc.v1.AcceptedItem
+	(*ReceiptItem)(nil),           // 15: kgsvc.v1.ReceiptItem
+	(*StateCount)(nil),            // 16: kgsvc.v1.StateCount
+	(*Receipt)(nil),               // 17: kgsvc.v1.Receipt
+	(*ListedItem)(nil),            // 18: kgsvc.v1.ListedItem
+	(*Community)(nil),             // 19: kgsvc.v1.Community
+	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),       // 21: google.protobuf.Struct
 }
 var file_kgsvc_v1_types_proto_depIdxs = []int32{
 	1,  // 0: kgsvc.v1.Message.role_type:type_name -> kgsvc.v1.RoleType
-	19, // 1: kgsvc.v1.Message.timestamp:type_name -> google.protobuf.Timestamp
+	20, // 1: kgsvc.v1.Message.timestamp:type_name -> google.protobuf.Timestamp
 	0,  // 2: kgsvc.v1.EpisodeItem.source:type_name -> kgsvc.v1.Source
-	19, // 3: kgsvc.v1.EpisodeItem.reference_time:type_name -> google.protobuf.Timestamp
+	20, // 3: kgsvc.v1.EpisodeItem.reference_time:type_name -> google.protobuf.Timestamp
 	1,  // 4: kgsvc.v1.MemoryMessage.role_type:type_name -> kgsvc.v1.RoleType
-	19, // 5: kgsvc.v1.MemoryMessage.timestamp:type_name -> google.protobuf.Timestamp
+	20, // 5: kgsvc.v1.MemoryMessage.timestamp:type_name -> google.protobuf.Timestamp
 	0,  // 6: kgsvc.v1.Episode.source:type_name -> kgsvc.v1.Source
-	19, // 7: kgsvc.v1.Episode.reference_time:type_name -> google.protobuf.Timestamp
-	19, // 8: kgsvc.v1.Episode.created_at:type_name -> google.protobuf.Timestamp
-	20, // 9: kgsvc.v1.EntityNode.attributes:type_name -> google.protobuf.Struct
-	19, // 10: kgsvc.v1.EntityNode.created_at:type_name -> google.protobuf.Timestamp
-	19, // 11: kgsvc.v1.EntityNode.updated_at:type_name -> google.protobuf.Timestamp
-	19, // 12: kgsvc.v1.FactResult.valid_at:type_name -> google.protobuf.Timestamp
-	19, // 13: kgsvc.v1.FactResult.invalid_at:type_name -> google.protobuf.Timestamp
-	19, // 14: kgsvc.v1.FactResult.created_at:type_name -> google.protobuf.Timestamp
-	19, // 15: kgsvc.v1.FactResult.expired_at:type_name -> google.protobuf.Timestamp
-	19, // 16: kgsvc.v1.FactResult.reference_time:type_name -> google.protobuf.Timestamp
+	20, // 7: kgsvc.v1.Episode.reference_time:type_name -> google.protobuf.Timestamp
+	20, // 8: kgsvc.v1.Episode.created_at:type_name -> google.protobuf.Timestamp
+	21, // 9: kgsvc.v1.EntityNode.attributes:type_name -> google.protobuf.Struct
+	20, // 10: kgsvc.v1.EntityNode.created_at:type_name -> google.protobuf.Timestamp
+	20, // 11: kgsvc.v1.EntityNode.updated_at:type_name -> google.protobuf.Timestamp
+	20, // 12: kgsvc.v1.FactResult.valid_at:type_name -> google.protobuf.Timestamp
+	20, // 13: kgsvc.v1.FactResult.invalid_at:type_name -> google.protobuf.Timestamp
+	20, // 14: kgsvc.v1.FactResult.created_at:type_name -> google.protobuf.Timestamp
+	20, // 15: kgsvc.v1.FactResult.expired_at:type_name -> google.protobuf.Timestamp
+	20, // 16: kgsvc.v1.FactResult.reference_time:type_name -> google.protobuf.Timestamp
 	10, // 17: kgsvc.v1.FactResult.citations:type_name -> kgsvc.v1.CitationInfo
-	19, // 18: kgsvc.v1.FactResult.updated_at:type_name -> google.protobuf.Timestamp
-	20, // 19: kgsvc.v1.FactResult.attributes:type_name -> google.protobuf.Struct
+	20, // 18: kgsvc.v1.FactResult.updated_at:type_name -> google.protobuf.Timestamp
+	21, // 19: kgsvc.v1.FactResult.attributes:type_name -> google.protobuf.Struct
 	0,  // 20: kgsvc.v1.CitationInfo.source:type_name -> kgsvc.v1.Source
-	19, // 21: kgsvc.v1.CitationInfo.created_at:type_name -> google.protobuf.Timestamp
+	20, // 21: kgsvc.v1.CitationInfo.created_at:type_name -> google.protobuf.Timestamp
 	10, // 22: kgsvc.v1.CitationChainEntry.citation:type_name -> kgsvc.v1.CitationInfo
 	3,  // 23: kgsvc.v1.CitationChainEntry.operation:type_name -> kgsvc.v1.CitationOperation
-	2,  // 24: kgsvc.v1.AcceptedItem.state:type_name -> kgsvc.v1.ItemState
-	2,  // 25: kgsvc.v1.ReceiptItem.state:type_name -> kgsvc.v1.ItemState
-	19, // 26: kgsvc.v1.ReceiptItem.updated_at:type_name -> google.protobuf.Timestamp
-	12, // 27: kgsvc.v1.ReceiptItem.usage:type_name -> kgsvc.v1.ModelUsage
-	2,  // 28: kgsvc.v1.StateCount.state:type_name -> kgsvc.v1.ItemState
-	19, // 29: kgsvc.v1.Receipt.created_at:type_name -> google.protobuf.Timestamp
-	14, // 30: kgsvc.v1.Receipt.items:type_name -> kgsvc.v1.ReceiptItem
-	15, // 31: kgsvc.v1.Receipt.counts:type_name -> kgsvc.v1.StateCount
-	12, // 32: kgsvc.v1.Receipt.usage:type_name -> kgsvc.v1.ModelUsage
-	2,  // 33: kgsvc.v1.ListedItem.state:type_name -> kgsvc.v1.ItemState
-	19, // 34: kgsvc.v1.ListedItem.updated_at:type_name -> google.protobuf.Timestamp
-	19, // 35: kgsvc.v1.Community.created_at:type_name -> google.protobuf.Timestamp
-	36, // [36:36] is the sub-list for method output_type
-	36, // [36:36] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	20, // 24: kgsvc.v1.Mention.created_at:type_name -> google.protobuf.Timestamp
+	2,  // 25: kgsvc.v1.AcceptedItem.state:type_name -> kgsvc.v1.ItemState
+	2,  // 26: kgsvc.v1.ReceiptItem.state:type_name -> kgsvc.v1.ItemState
+	20, // 27: kgsvc.v1.ReceiptItem.updated_at:type_name -> google.protobuf.Timestamp
+	13, // 28: kgsvc.v1.ReceiptItem.usage:type_name -> kgsvc.v1.ModelUsage
+	2,  // 29: kgsvc.v1.StateCount.state:type_name -> kgsvc.v1.ItemState
+	20, // 30: kgsvc.v1.Receipt.created_at:type_name -> google.protobuf.Timestamp
+	15, // 31: kgsvc.v1.Receipt.items:type_name -> kgsvc.v1.ReceiptItem
+	16, // 32: kgsvc.v1.Receipt.counts:type_name -> kgsvc.v1.StateCount
+	13, // 33: kgsvc.v1.Receipt.usage:type_name -> kgsvc.v1.ModelUsage
+	2,  // 34: kgsvc.v1.ListedItem.state:type_name -> kgsvc.v1.ItemState
+	20, // 35: kgsvc.v1.ListedItem.updated_at:type_name -> google.protobuf.Timestamp
+	20, // 36: kgsvc.v1.Community.created_at:type_name -> google.protobuf.Timestamp
+	37, // [37:37] is the sub-list for method output_type
+	37, // [37:37] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_kgsvc_v1_types_proto_init() }
@@ -2161,15 +2253,15 @@ func file_kgsvc_v1_types_proto_init() {
 	file_kgsvc_v1_types_proto_msgTypes[4].OneofWrappers = []any{}
 	file_kgsvc_v1_types_proto_msgTypes[5].OneofWrappers = []any{}
 	file_kgsvc_v1_types_proto_msgTypes[6].OneofWrappers = []any{}
-	file_kgsvc_v1_types_proto_msgTypes[10].OneofWrappers = []any{}
-	file_kgsvc_v1_types_proto_msgTypes[13].OneofWrappers = []any{}
+	file_kgsvc_v1_types_proto_msgTypes[11].OneofWrappers = []any{}
+	file_kgsvc_v1_types_proto_msgTypes[14].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kgsvc_v1_types_proto_rawDesc), len(file_kgsvc_v1_types_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   15,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -4,11 +4,13 @@
 // @generated from file kgsvc/v1/retrieval.proto (package kgsvc.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Error, Status } from "./envelope_pb.js";
 import { file_kgsvc_v1_envelope } from "./envelope_pb.js";
-import type { CitationChainEntry, EntityNode, Episode, FactResult, MemoryMessage } from "./types_pb.js";
+import type { CitationChainEntry, EntityNode, Episode, FactResult, MemoryMessage, Mention } from "./types_pb.js";
 import { file_kgsvc_v1_types } from "./types_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -16,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file kgsvc/v1/retrieval.proto.
  */
 export const file_kgsvc_v1_retrieval: GenFile = /*@__PURE__*/
-  fileDesc("ChhrZ3N2Yy92MS9yZXRyaWV2YWwucHJvdG8SCGtnc3ZjLnYxIpkBChJTZWFyY2hGYWN0c1JlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEikKBWlucHV0GAMgASgLMhoua2dzdmMudjEuU2VhcmNoRmFjdHNJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpgBChNTZWFyY2hGYWN0c1Jlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEisKBm91dHB1dBgDIAEoCzIbLmtnc3ZjLnYxLlNlYXJjaEZhY3RzT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IijgEKEFNlYXJjaEZhY3RzSW5wdXQSEQoJZ3JvdXBfaWRzGAEgAygJEg0KBXF1ZXJ5GAIgASgJEhYKCW1heF9mYWN0cxgDIAEoBUgAiAEBEh0KEGNlbnRlcl9ub2RlX3V1aWQYBCABKAlIAYgBAUIMCgpfbWF4X2ZhY3RzQhMKEV9jZW50ZXJfbm9kZV91dWlkIjgKEVNlYXJjaEZhY3RzT3V0cHV0EiMKBWZhY3RzGAEgAygLMhQua2dzdmMudjEuRmFjdFJlc3VsdCKdAQoUR2V0RW50aXR5RWRnZVJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEisKBWlucHV0GAMgASgLMhwua2dzdmMudjEuR2V0RW50aXR5RWRnZUlucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkikwEKFUdldEVudGl0eUVkZ2VSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIkCgZvdXRwdXQYAyABKAsyFC5rZ3N2Yy52MS5GYWN0UmVzdWx0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiRgoSR2V0RW50aXR5RWRnZUlucHV0EgwKBHV1aWQYASABKAkSFQoIZ3JvdXBfaWQYAiABKAlIAIgBAUILCglfZ3JvdXBfaWQimQEKEkdldEVwaXNvZGVzUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKQoFaW5wdXQYAyABKAsyGi5rZ3N2Yy52MS5HZXRFcGlzb2Rlc0lucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkimAEKE0dldEVwaXNvZGVzUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKwoGb3V0cHV0GAMgASgLMhsua2dzdmMudjEuR2V0RXBpc29kZXNPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciKSAQoQR2V0RXBpc29kZXNJbnB1dBIQCghncm91cF9pZBgBIAEoCRITCgZsYXN0X24YAiABKAVIAIgBARIWCglwYWdlX3NpemUYAyABKAVIAYgBARIXCgpwYWdlX3Rva2VuGAQgASgJSAKIAQFCCQoHX2xhc3RfbkIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuIlEKEUdldEVwaXNvZGVzT3V0cHV0EiMKCGVwaXNvZGVzGAEgAygLMhEua2dzdmMudjEuRXBpc29kZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkilQEKEEdldE1lbW9yeVJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEicKBWlucHV0GAMgASgLMhgua2dzdmMudjEuR2V0TWVtb3J5SW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKUAQoRR2V0TWVtb3J5UmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKQoGb3V0cHV0GAMgASgLMhkua2dzdmMudjEuR2V0TWVtb3J5T3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IipwEKDkdldE1lbW9yeUlucHV0EhAKCGdyb3VwX2lkGAEgASgJEikKCG1lc3NhZ2VzGAIgAygLMhcua2dzdmMudjEuTWVtb3J5TWVzc2FnZRIWCgltYXhfZmFjdHMYAyABKAVIAIgBARIdChBjZW50ZXJfbm9kZV91dWlkGAQgASgJSAGIAQFCDAoKX21heF9mYWN0c0ITChFfY2VudGVyX25vZGVfdXVpZCI2Cg9HZXRNZW1vcnlPdXRwdXQSIwoFZmFjdHMYASADKAsyFC5rZ3N2Yy52MS5GYWN0UmVzdWx0Ip0BChRHZXRFbnRpdHlOb2RlUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKwoFaW5wdXQYAyABKAsyHC5rZ3N2Yy52MS5HZXRFbnRpdHlOb2RlSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKcAQoVR2V0RW50aXR5Tm9kZVJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEi0KBm91dHB1dBgDIAEoCzIdLmtnc3ZjLnYxLkdldEVudGl0eU5vZGVPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciLKAQoSR2V0RW50aXR5Tm9kZUlucHV0EgwKBHV1aWQYASABKAkSFQoIZ3JvdXBfaWQYAiABKAlIAIgBARIWCgltYXhfZmFjdHMYAyABKAVIAYgBARIZCgxtYXhfZXBpc29kZXMYBCABKAVIAogBARIcCg9pbmNsdWRlX2V4cGlyZWQYBSABKAhIA4gBAUILCglfZ3JvdXBfaWRCDAoKX21heF9mYWN0c0IPCg1fbWF4X2VwaXNvZGVzQhIKEF9pbmNsdWRlX2V4cGlyZWQiuQEKE0dldEVudGl0eU5vZGVPdXRwdXQSIgoEbm9kZRgBIAEoCzIULmtnc3ZjLnYxLkVudGl0eU5vZGUSIwoFZmFjdHMYAiADKAsyFC5rZ3N2Yy52MS5GYWN0UmVzdWx0EiMKCGVwaXNvZGVzGAMgAygLMhEua2dzdmMudjEuRXBpc29kZRI0Cg5jaXRhdGlvbl9jaGFpbhgEIAMoCzIcLmtnc3ZjLnYxLkNpdGF0aW9uQ2hhaW5FbnRyeSKfAQoVR2V0RmFjdEhpc3RvcnlSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIsCgVpbnB1dBgDIAEoCzIdLmtnc3ZjLnYxLkdldEZhY3RIaXN0b3J5SW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKeAQoWR2V0RmFjdEhpc3RvcnlSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIuCgZvdXRwdXQYAyABKAsyHi5rZ3N2Yy52MS5HZXRGYWN0SGlzdG9yeU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIkcKE0dldEZhY3RIaXN0b3J5SW5wdXQSDAoEdXVpZBgBIAEoCRIVCghncm91cF9pZBgCIAEoCUgAiAEBQgsKCV9ncm91cF9pZCI7ChRHZXRGYWN0SGlzdG9yeU91dHB1dBIjCgVmYWN0cxgBIAMoCzIULmtnc3ZjLnYxLkZhY3RSZXN1bHQy6QMKEFJldHJpZXZhbFNlcnZpY2USSgoLU2VhcmNoRmFjdHMSHC5rZ3N2Yy52MS5TZWFyY2hGYWN0c1JlcXVlc3QaHS5rZ3N2Yy52MS5TZWFyY2hGYWN0c1Jlc3BvbnNlElAKDUdldEVudGl0eUVkZ2USHi5rZ3N2Yy52MS5HZXRFbnRpdHlFZGdlUmVxdWVzdBofLmtnc3ZjLnYxLkdldEVudGl0eUVkZ2VSZXNwb25zZRJKCgtHZXRFcGlzb2RlcxIcLmtnc3ZjLnYxLkdldEVwaXNvZGVzUmVxdWVzdBodLmtnc3ZjLnYxLkdldEVwaXNvZGVzUmVzcG9uc2USRAoJR2V0TWVtb3J5Ehoua2dzdmMudjEuR2V0TWVtb3J5UmVxdWVzdBobLmtnc3ZjLnYxLkdldE1lbW9yeVJlc3BvbnNlElAKDUdldEVudGl0eU5vZGUSHi5rZ3N2Yy52MS5HZXRFbnRpdHlOb2RlUmVxdWVzdBofLmtnc3ZjLnYxLkdldEVudGl0eU5vZGVSZXNwb25zZRJTCg5HZXRGYWN0SGlzdG9yeRIfLmtnc3ZjLnYxLkdldEZhY3RIaXN0b3J5UmVxdWVzdBogLmtnc3ZjLnYxLkdldEZhY3RIaXN0b3J5UmVzcG9uc2VCNUIOUmV0cmlldmFsUHJvdG9QAVoha2dzdmMvY2xpZW50cy9nby9rZ3N2Yy92MTtrZ3N2Y3YxYgZwcm90bzM", [file_kgsvc_v1_envelope, file_kgsvc_v1_types]);
+  fileDesc("ChhrZ3N2Yy92MS9yZXRyaWV2YWwucHJvdG8SCGtnc3ZjLnYxIpkBChJTZWFyY2hGYWN0c1JlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEikKBWlucHV0GAMgASgLMhoua2dzdmMudjEuU2VhcmNoRmFjdHNJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpgBChNTZWFyY2hGYWN0c1Jlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEisKBm91dHB1dBgDIAEoCzIbLmtnc3ZjLnYxLlNlYXJjaEZhY3RzT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IijgEKEFNlYXJjaEZhY3RzSW5wdXQSEQoJZ3JvdXBfaWRzGAEgAygJEg0KBXF1ZXJ5GAIgASgJEhYKCW1heF9mYWN0cxgDIAEoBUgAiAEBEh0KEGNlbnRlcl9ub2RlX3V1aWQYBCABKAlIAYgBAUIMCgpfbWF4X2ZhY3RzQhMKEV9jZW50ZXJfbm9kZV91dWlkIjgKEVNlYXJjaEZhY3RzT3V0cHV0EiMKBWZhY3RzGAEgAygLMhQua2dzdmMudjEuRmFjdFJlc3VsdCKdAQoUR2V0RW50aXR5RWRnZVJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEisKBWlucHV0GAMgASgLMhwua2dzdmMudjEuR2V0RW50aXR5RWRnZUlucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkikwEKFUdldEVudGl0eUVkZ2VSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIkCgZvdXRwdXQYAyABKAsyFC5rZ3N2Yy52MS5GYWN0UmVzdWx0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiRgoSR2V0RW50aXR5RWRnZUlucHV0EgwKBHV1aWQYASABKAkSFQoIZ3JvdXBfaWQYAiABKAlIAIgBAUILCglfZ3JvdXBfaWQimQEKEkdldEVwaXNvZGVzUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKQoFaW5wdXQYAyABKAsyGi5rZ3N2Yy52MS5HZXRFcGlzb2Rlc0lucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkimAEKE0dldEVwaXNvZGVzUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKwoGb3V0cHV0GAMgASgLMhsua2dzdmMudjEuR2V0RXBpc29kZXNPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciKSAQoQR2V0RXBpc29kZXNJbnB1dBIQCghncm91cF9pZBgBIAEoCRITCgZsYXN0X24YAiABKAVIAIgBARIWCglwYWdlX3NpemUYAyABKAVIAYgBARIXCgpwYWdlX3Rva2VuGAQgASgJSAKIAQFCCQoHX2xhc3RfbkIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuIlEKEUdldEVwaXNvZGVzT3V0cHV0EiMKCGVwaXNvZGVzGAEgAygLMhEua2dzdmMudjEuRXBpc29kZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkilQEKEEdldE1lbW9yeVJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEicKBWlucHV0GAMgASgLMhgua2dzdmMudjEuR2V0TWVtb3J5SW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKUAQoRR2V0TWVtb3J5UmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKQoGb3V0cHV0GAMgASgLMhkua2dzdmMudjEuR2V0TWVtb3J5T3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IipwEKDkdldE1lbW9yeUlucHV0EhAKCGdyb3VwX2lkGAEgASgJEikKCG1lc3NhZ2VzGAIgAygLMhcua2dzdmMudjEuTWVtb3J5TWVzc2FnZRIWCgltYXhfZmFjdHMYAyABKAVIAIgBARIdChBjZW50ZXJfbm9kZV91dWlkGAQgASgJSAGIAQFCDAoKX21heF9mYWN0c0ITChFfY2VudGVyX25vZGVfdXVpZCI2Cg9HZXRNZW1vcnlPdXRwdXQSIwoFZmFjdHMYASADKAsyFC5rZ3N2Yy52MS5GYWN0UmVzdWx0Ip0BChRHZXRFbnRpdHlOb2RlUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKwoFaW5wdXQYAyABKAsyHC5rZ3N2Yy52MS5HZXRFbnRpdHlOb2RlSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKcAQoVR2V0RW50aXR5Tm9kZVJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEi0KBm91dHB1dBgDIAEoCzIdLmtnc3ZjLnYxLkdldEVudGl0eU5vZGVPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciLKAQoSR2V0RW50aXR5Tm9kZUlucHV0EgwKBHV1aWQYASABKAkSFQoIZ3JvdXBfaWQYAiABKAlIAIgBARIWCgltYXhfZmFjdHMYAyABKAVIAYgBARIZCgxtYXhfZXBpc29kZXMYBCABKAVIAogBARIcCg9pbmNsdWRlX2V4cGlyZWQYBSABKAhIA4gBAUILCglfZ3JvdXBfaWRCDAoKX21heF9mYWN0c0IPCg1fbWF4X2VwaXNvZGVzQhIKEF9pbmNsdWRlX2V4cGlyZWQi3gEKE0dldEVudGl0eU5vZGVPdXRwdXQSIgoEbm9kZRgBIAEoCzIULmtnc3ZjLnYxLkVudGl0eU5vZGUSIwoFZmFjdHMYAiADKAsyFC5rZ3N2Yy52MS5GYWN0UmVzdWx0EiMKCGVwaXNvZGVzGAMgAygLMhEua2dzdmMudjEuRXBpc29kZRI0Cg5jaXRhdGlvbl9jaGFpbhgEIAMoCzIcLmtnc3ZjLnYxLkNpdGF0aW9uQ2hhaW5FbnRyeRIjCghtZW50aW9ucxgFIAMoCzIRLmtnc3ZjLnYxLk1lbnRpb24inwEKFUdldEZhY3RIaXN0b3J5UmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESLAoFaW5wdXQYAyABKAsyHS5rZ3N2Yy52MS5HZXRGYWN0SGlzdG9yeUlucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkingEKFkdldEZhY3RIaXN0b3J5UmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSLgoGb3V0cHV0GAMgASgLMh4ua2dzdmMudjEuR2V0RmFjdEhpc3RvcnlPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciJHChNHZXRGYWN0SGlzdG9yeUlucHV0EgwKBHV1aWQYASABKAkSFQoIZ3JvdXBfaWQYAiABKAlIAIgBAUILCglfZ3JvdXBfaWQiOwoUR2V0RmFjdEhpc3RvcnlPdXRwdXQSIwoFZmFjdHMYASADKAsyFC5rZ3N2Yy52MS5GYWN0UmVzdWx0IvMBCgtTY29wZVNlYXJjaBIkCgVzY29wZRgBIAEoDjIVLmtnc3ZjLnYxLlNlYXJjaFNjb3BlEicKB21ldGhvZHMYAiADKA4yFi5rZ3N2Yy52MS5TZWFyY2hNZXRob2QSKQoIcmVyYW5rZXIYAyABKA4yEi5rZ3N2Yy52MS5SZXJhbmtlckgAiAEBEhYKCW1heF9kZXB0aBgEIAEoBUgBiAEBEhcKCm1tcl9sYW1iZGEYBSABKAFIAogBARIPCgd3ZWlnaHRzGAYgAygBQgsKCV9yZXJhbmtlckIMCgpfbWF4X2RlcHRoQg0KC19tbXJfbGFtYmRhIn4KCFRpbWVTcGFuEi4KBXNpbmNlGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAiAEBEi4KBXVudGlsGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBQggKBl9zaW5jZUIICgZfdW50aWwitQMKDVNlYXJjaEZpbHRlcnMSFgoOcmVsYXRpb25fbmFtZXMYASADKAkSKQoIdmFsaWRfYXQYAiABKAsyEi5rZ3N2Yy52MS5UaW1lU3BhbkgAiAEBEisKCmludmFsaWRfYXQYAyABKAsyEi5rZ3N2Yy52MS5UaW1lU3BhbkgBiAEBEisKCmNyZWF0ZWRfYXQYBCABKAsyEi5rZ3N2Yy52MS5UaW1lU3BhbkgCiAEBEisKCmV4cGlyZWRfYXQYBSABKAsyEi5rZ3N2Yy52MS5UaW1lU3BhbkgDiAEBEjQKC3ZhbGlkX2FzX29mGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgEiAEBEjQKC2tub3duX2FzX29mGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgFiAEBEhQKDGVudGl0eV90eXBlcxgIIAMoCUILCglfdmFsaWRfYXRCDQoLX2ludmFsaWRfYXRCDQoLX2NyZWF0ZWRfYXRCDQoLX2V4cGlyZWRfYXRCDgoMX3ZhbGlkX2FzX29mQg4KDF9rbm93bl9hc19vZiKZAQoSU2VhcmNoR3JhcGhSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIpCgVpbnB1dBgDIAEoCzIaLmtnc3ZjLnYxLlNlYXJjaEdyYXBoSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKYAQoTU2VhcmNoR3JhcGhSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIrCgZvdXRwdXQYAyABKAsyGy5rZ3N2Yy52MS5TZWFyY2hHcmFwaE91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIuIDChBTZWFyY2hHcmFwaElucHV0EhEKCWdyb3VwX2lkcxgBIAMoCRINCgVxdWVyeRgCIAEoCRIvCgtzZWFyY2hfdHlwZRgDIAEoDjIVLmtnc3ZjLnYxLlNlYXJjaFNjb3BlSACIAQESKwoGcmVjaXBlGAQgASgOMhYua2dzdmMudjEuU2VhcmNoUmVjaXBlSAGIAQESJQoGc2NvcGVzGAUgAygLMhUua2dzdmMudjEuU2NvcGVTZWFyY2gSGAoLbWF4X3Jlc3VsdHMYBiABKAVIAogBARIdChBjZW50ZXJfbm9kZV91dWlkGAcgASgJSAOIAQESHQoVYmZzX29yaWdpbl9ub2RlX3V1aWRzGAggAygJEi0KB2ZpbHRlcnMYCSABKAsyFy5rZ3N2Yy52MS5TZWFyY2hGaWx0ZXJzSASIAQESFgoJbWluX3Njb3JlGAogASgBSAWIAQESGwoOaW5jbHVkZV9zY29yZXMYCyABKAhIBogBAUIOCgxfc2VhcmNoX3R5cGVCCQoHX3JlY2lwZUIOCgxfbWF4X3Jlc3VsdHNCEwoRX2NlbnRlcl9ub2RlX3V1aWRCCgoIX2ZpbHRlcnNCDAoKX21pbl9zY29yZUIRCg9faW5jbHVkZV9zY29yZXMigQIKEVNlYXJjaEdyYXBoT3V0cHV0EiAKBWZhY3RzGAEgAygLMhEua2dzdmMudjEuRmFjdEhpdBIvCgtzZWFyY2hfdHlwZRgCIAEoDjIVLmtnc3ZjLnYxLlNlYXJjaFNjb3BlSACIAQESDQoFY291bnQYAyABKAUSDwoHbWVzc2FnZRgEIAEoCRIfCgNyYW4YBSADKAsyEi5rZ3N2Yy52MS5TY29wZVJ1bhIgCgVub2RlcxgGIAMoCzIRLmtnc3ZjLnYxLk5vZGVIaXQSJgoIZXBpc29kZXMYByADKAsyFC5rZ3N2Yy52MS5FcGlzb2RlSGl0Qg4KDF9zZWFyY2hfdHlwZSJ/CghTY29wZVJ1bhIkCgVzY29wZRgBIAEoDjIVLmtnc3ZjLnYxLlNlYXJjaFNjb3BlEicKB21ldGhvZHMYAiADKA4yFi5rZ3N2Yy52MS5TZWFyY2hNZXRob2QSJAoIcmVyYW5rZXIYAyABKA4yEi5rZ3N2Yy52MS5SZXJhbmtlciJhCgdGYWN0SGl0EiIKBGZhY3QYASABKAsyFC5rZ3N2Yy52MS5GYWN0UmVzdWx0Eg0KBXNjb3JlGAIgASgBEiMKCGZvdW5kX2J5GAMgAygLMhEua2dzdmMudjEuRm91bmRCeSJhCgdOb2RlSGl0EiIKBG5vZGUYASABKAsyFC5rZ3N2Yy52MS5FbnRpdHlOb2RlEg0KBXNjb3JlGAIgASgBEiMKCGZvdW5kX2J5GAMgAygLMhEua2dzdmMudjEuRm91bmRCeSJkCgpFcGlzb2RlSGl0EiIKB2VwaXNvZGUYASABKAsyES5rZ3N2Yy52MS5FcGlzb2RlEg0KBXNjb3JlGAIgASgBEiMKCGZvdW5kX2J5GAMgAygLMhEua2dzdmMudjEuRm91bmRCeSJOCgdGb3VuZEJ5EiYKBm1ldGhvZBgBIAEoDjIWLmtnc3ZjLnYxLlNlYXJjaE1ldGhvZBIMCgRyYW5rGAIgASgFEg0KBXNjb3JlGAMgASgBKnYKC1NlYXJjaFNjb3BlEhwKGFNFQVJDSF9TQ09QRV9VTlNQRUNJRklFRBAAEhYKElNFQVJDSF9TQ09QRV9GQUNUUxABEhYKElNFQVJDSF9TQ09QRV9OT0RFUxACEhkKFVNFQVJDSF9TQ09QRV9FUElTT0RFUxADKnYKDFNlYXJjaE1ldGhvZBIdChlTRUFSQ0hfTUVUSE9EX1VOU1BFQ0lGSUVEEAASFgoSU0VBUkNIX01FVEhPRF9CTTI1EAESGAoUU0VBUkNIX01FVEhPRF9DT1NJTkUQAhIVChFTRUFSQ0hfTUVUSE9EX0JGUxADKp4BCghSZXJhbmtlchIYChRSRVJBTktFUl9VTlNQRUNJRklFRBAAEhAKDFJFUkFOS0VSX1JSRhABEhAKDFJFUkFOS0VSX01NUhACEhoKFlJFUkFOS0VSX05PREVfRElTVEFOQ0UQAxIdChlSRVJBTktFUl9FUElTT0RFX01FTlRJT05TEAQSGQoVUkVSQU5LRVJfV0VJR0hURURfU1VNEAUqxgMKDFNlYXJjaFJlY2lwZRIdChlTRUFSQ0hfUkVDSVBFX1VOU1BFQ0lGSUVEEAASGQoVU0VBUkNIX1JFQ0lQRV9ERUZBVUxUEAESKAokU0VBUkNIX1JFQ0lQRV9FREdFX0hZQlJJRF9TRUFSQ0hfUlJGEAISKAokU0VBUkNIX1JFQ0lQRV9FREdFX0hZQlJJRF9TRUFSQ0hfTU1SEAMSMgouU0VBUkNIX1JFQ0lQRV9FREdFX0hZQlJJRF9TRUFSQ0hfTk9ERV9ESVNUQU5DRRAEEjUKMVNFQVJDSF9SRUNJUEVfRURHRV9IWUJSSURfU0VBUkNIX0VQSVNPREVfTUVOVElPTlMQBRIoCiRTRUFSQ0hfUkVDSVBFX05PREVfSFlCUklEX1NFQVJDSF9SUkYQBhIoCiRTRUFSQ0hfUkVDSVBFX05PREVfSFlCUklEX1NFQVJDSF9NTVIQBxIyCi5TRUFSQ0hfUkVDSVBFX05PREVfSFlCUklEX1NFQVJDSF9OT0RFX0RJU1RBTkNFEAgSNQoxU0VBUkNIX1JFQ0lQRV9OT0RFX0hZQlJJRF9TRUFSQ0hfRVBJU09ERV9NRU5USU9OUxAJMrUEChBSZXRyaWV2YWxTZXJ2aWNlEkoKC1NlYXJjaEZhY3RzEhwua2dzdmMudjEuU2VhcmNoRmFjdHNSZXF1ZXN0Gh0ua2dzdmMudjEuU2VhcmNoRmFjdHNSZXNwb25zZRJQCg1HZXRFbnRpdHlFZGdlEh4ua2dzdmMudjEuR2V0RW50aXR5RWRnZVJlcXVlc3QaHy5rZ3N2Yy52MS5HZXRFbnRpdHlFZGdlUmVzcG9uc2USSgoLR2V0RXBpc29kZXMSHC5rZ3N2Yy52MS5HZXRFcGlzb2Rlc1JlcXVlc3QaHS5rZ3N2Yy52MS5HZXRFcGlzb2Rlc1Jlc3BvbnNlEkQKCUdldE1lbW9yeRIaLmtnc3ZjLnYxLkdldE1lbW9yeVJlcXVlc3QaGy5rZ3N2Yy52MS5HZXRNZW1vcnlSZXNwb25zZRJQCg1HZXRFbnRpdHlOb2RlEh4ua2dzdmMudjEuR2V0RW50aXR5Tm9kZVJlcXVlc3QaHy5rZ3N2Yy52MS5HZXRFbnRpdHlOb2RlUmVzcG9uc2USUwoOR2V0RmFjdEhpc3RvcnkSHy5rZ3N2Yy52MS5HZXRGYWN0SGlzdG9yeVJlcXVlc3QaIC5rZ3N2Yy52MS5HZXRGYWN0SGlzdG9yeVJlc3BvbnNlEkoKC1NlYXJjaEdyYXBoEhwua2dzdmMudjEuU2VhcmNoR3JhcGhSZXF1ZXN0Gh0ua2dzdmMudjEuU2VhcmNoR3JhcGhSZXNwb25zZUI1Qg5SZXRyaWV2YWxQcm90b1ABWiFrZ3N2Yy9jbGllbnRzL2dvL2tnc3ZjL3YxO2tnc3ZjdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_kgsvc_v1_envelope, file_kgsvc_v1_types]);
 
 /**
  * Request of SearchFacts.
@@ -710,6 +712,13 @@ export type GetEntityNodeOutput = Message<"kgsvc.v1.GetEntityNodeOutput"> & {
    * @generated from field: repeated kgsvc.v1.CitationChainEntry citation_chain = 4;
    */
   citationChain: CitationChainEntry[];
+
+  /**
+   * The mentions of it by these episodes, oldest episode first.
+   *
+   * @generated from field: repeated kgsvc.v1.Mention mentions = 5;
+   */
+  mentions: Mention[];
 };
 
 /**
@@ -846,6 +855,801 @@ export const GetFactHistoryOutputSchema: GenMessage<GetFactHistoryOutput> = /*@_
   messageDesc(file_kgsvc_v1_retrieval, 22);
 
 /**
+ * One scope of a search and how it is searched.
+ *
+ * @generated from message kgsvc.v1.ScopeSearch
+ */
+export type ScopeSearch = Message<"kgsvc.v1.ScopeSearch"> & {
+  /**
+   * What is searched for; required; each scope once.
+   *
+   * @generated from field: kgsvc.v1.SearchScope scope = 1;
+   */
+  scope: SearchScope;
+
+  /**
+   * How; 1 to 3, each once.
+   *
+   * @generated from field: repeated kgsvc.v1.SearchMethod methods = 2;
+   */
+  methods: SearchMethod[];
+
+  /**
+   * How they become one order; default RERANKER_RRF.
+   *
+   * @generated from field: optional kgsvc.v1.Reranker reranker = 3;
+   */
+  reranker?: Reranker | undefined;
+
+  /**
+   * Steps of BFS, 1 to 3; default 3.
+   *
+   * @generated from field: optional int32 max_depth = 4;
+   */
+  maxDepth?: number | undefined;
+
+  /**
+   * Of MMR, 0 (unlike each other) to 1 (near the query); default 0.5.
+   *
+   * @generated from field: optional double mmr_lambda = 5;
+   */
+  mmrLambda?: number | undefined;
+
+  /**
+   * Of WEIGHTED_SUM: a weight from 0 on for each of `methods`, in their order; default 1 each.
+   *
+   * @generated from field: repeated double weights = 6;
+   */
+  weights: number[];
+};
+
+/**
+ * Describes the message kgsvc.v1.ScopeSearch.
+ * Use `create(ScopeSearchSchema)` to create a new message.
+ */
+export const ScopeSearchSchema: GenMessage<ScopeSearch> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 23);
+
+/**
+ * A span of time: from `since` on, before `until`; one of them at least.
+ *
+ * @generated from message kgsvc.v1.TimeSpan
+ */
+export type TimeSpan = Message<"kgsvc.v1.TimeSpan"> & {
+  /**
+   * The first time in it.
+   *
+   * @generated from field: optional google.protobuf.Timestamp since = 1;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * The first time behind it.
+   *
+   * @generated from field: optional google.protobuf.Timestamp until = 2;
+   */
+  until?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.TimeSpan.
+ * Use `create(TimeSpanSchema)` to create a new message.
+ */
+export const TimeSpanSchema: GenMessage<TimeSpan> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 24);
+
+/**
+ * What a result must fulfil; it is decided before anything is ranked.
+ *
+ * Without times here facts are found that are valid now and not expired. `valid_as_of` asks what was true at
+ * another time, by what is known now: superseded facts count, retracted and corrected ones do not.
+ * `known_as_of` asks what the service believed at another time: facts that it had by then and had not yet
+ * expired, with the ends that it knew of; alone it answers as the same search would have at that time.
+ * Together they ask what it believed then of another time. A span of `valid_at` or `invalid_at` takes the place
+ * of "valid now", with superseded facts; one of `expired_at` finds expired facts, whyever they are.
+ *
+ * @generated from message kgsvc.v1.SearchFilters
+ */
+export type SearchFilters = Message<"kgsvc.v1.SearchFilters"> & {
+  /**
+   * Of facts: relations, such as WORKS_AT, one of which it must have; at most 256.
+   *
+   * @generated from field: repeated string relation_names = 1;
+   */
+  relationNames: string[];
+
+  /**
+   * When the fact began to hold: stated, or else the reference time of its statement. Of an episode: its
+   * reference time.
+   *
+   * @generated from field: optional kgsvc.v1.TimeSpan valid_at = 2;
+   */
+  validAt?: TimeSpan | undefined;
+
+  /**
+   * Of facts: when it ceased to hold.
+   *
+   * @generated from field: optional kgsvc.v1.TimeSpan invalid_at = 3;
+   */
+  invalidAt?: TimeSpan | undefined;
+
+  /**
+   * When the service learned it.
+   *
+   * @generated from field: optional kgsvc.v1.TimeSpan created_at = 4;
+   */
+  createdAt?: TimeSpan | undefined;
+
+  /**
+   * Of facts: when it was superseded or withdrawn.
+   *
+   * @generated from field: optional kgsvc.v1.TimeSpan expired_at = 5;
+   */
+  expiredAt?: TimeSpan | undefined;
+
+  /**
+   * Of facts, and of the ways that BFS takes: fact time, what was true then.
+   *
+   * @generated from field: optional google.protobuf.Timestamp valid_as_of = 6;
+   */
+  validAsOf?: Timestamp | undefined;
+
+  /**
+   * System time: what was known then.
+   *
+   * @generated from field: optional google.protobuf.Timestamp known_as_of = 7;
+   */
+  knownAsOf?: Timestamp | undefined;
+
+  /**
+   * Types, such as Person, one of which an entity must have: what is found, an end of a fact, or what an episode
+   * names; at most 256.
+   *
+   * @generated from field: repeated string entity_types = 8;
+   */
+  entityTypes: string[];
+};
+
+/**
+ * Describes the message kgsvc.v1.SearchFilters.
+ * Use `create(SearchFiltersSchema)` to create a new message.
+ */
+export const SearchFiltersSchema: GenMessage<SearchFilters> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 25);
+
+/**
+ * Request of SearchGraph.
+ *
+ * @generated from message kgsvc.v1.SearchGraphRequest
+ */
+export type SearchGraphRequest = Message<"kgsvc.v1.SearchGraphRequest"> & {
+  /**
+   * Names the call in logs and in the response; generated when absent; at most 128 characters.
+   *
+   * @generated from field: optional string request_id = 1;
+   */
+  requestId?: string | undefined;
+
+  /**
+   * Has no effect on this operation.
+   *
+   * @generated from field: optional string idempotency_key = 2;
+   */
+  idempotencyKey?: string | undefined;
+
+  /**
+   * What to do; required.
+   *
+   * @generated from field: kgsvc.v1.SearchGraphInput input = 3;
+   */
+  input?: SearchGraphInput | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.SearchGraphRequest.
+ * Use `create(SearchGraphRequestSchema)` to create a new message.
+ */
+export const SearchGraphRequestSchema: GenMessage<SearchGraphRequest> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 26);
+
+/**
+ * Response of SearchGraph.
+ *
+ * @generated from message kgsvc.v1.SearchGraphResponse
+ */
+export type SearchGraphResponse = Message<"kgsvc.v1.SearchGraphResponse"> & {
+  /**
+   * The caller's request_id, or the generated one.
+   *
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+
+  /**
+   * The outcome.
+   *
+   * @generated from field: kgsvc.v1.Status status = 2;
+   */
+  status: Status;
+
+  /**
+   * Set unless the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.SearchGraphOutput output = 3;
+   */
+  output?: SearchGraphOutput | undefined;
+
+  /**
+   * Set when the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.Error error = 4;
+   */
+  error?: Error | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.SearchGraphResponse.
+ * Use `create(SearchGraphResponseSchema)` to create a new message.
+ */
+export const SearchGraphResponseSchema: GenMessage<SearchGraphResponse> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 27);
+
+/**
+ * Input of SearchGraph. At most one of search_type, recipe and scopes says what is searched and how; without
+ * them it is SEARCH_RECIPE_DEFAULT.
+ *
+ * @generated from message kgsvc.v1.SearchGraphInput
+ */
+export type SearchGraphInput = Message<"kgsvc.v1.SearchGraphInput"> & {
+  /**
+   * The tenants to search in; 1 to 256; each at most 128 characters.
+   *
+   * @generated from field: repeated string group_ids = 1;
+   */
+  groupIds: string[];
+
+  /**
+   * What to look for; required; at most 32,768 characters.
+   *
+   * @generated from field: string query = 2;
+   */
+  query: string;
+
+  /**
+   * One scope, searched as the default recipe does.
+   *
+   * @generated from field: optional kgsvc.v1.SearchScope search_type = 3;
+   */
+  searchType?: SearchScope | undefined;
+
+  /**
+   * A search by name.
+   *
+   * @generated from field: optional kgsvc.v1.SearchRecipe recipe = 4;
+   */
+  recipe?: SearchRecipe | undefined;
+
+  /**
+   * Scopes with methods and rerankers of one's own.
+   *
+   * @generated from field: repeated kgsvc.v1.ScopeSearch scopes = 5;
+   */
+  scopes: ScopeSearch[];
+
+  /**
+   * Results wanted of each scope, 1 to 100; default 10.
+   *
+   * @generated from field: optional int32 max_results = 6;
+   */
+  maxResults?: number | undefined;
+
+  /**
+   * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does.
+   * NOT_FOUND when there is no such entity.
+   *
+   * @generated from field: optional string center_node_uuid = 7;
+   */
+  centerNodeUuid?: string | undefined;
+
+  /**
+   * Where BFS begins; at most 64. Without any: at center_node_uuid; without that: at what the other methods rank
+   * among the first max_results: sources of facts, entities, entities that episodes name. NOT_FOUND when one is
+   * unknown.
+   *
+   * @generated from field: repeated string bfs_origin_node_uuids = 8;
+   */
+  bfsOriginNodeUuids: string[];
+
+  /**
+   * What results must fulfil.
+   *
+   * @generated from field: optional kgsvc.v1.SearchFilters filters = 9;
+   */
+  filters?: SearchFilters | undefined;
+
+  /**
+   * Leaves out results with a lower score.
+   *
+   * @generated from field: optional double min_score = 10;
+   */
+  minScore?: number | undefined;
+
+  /**
+   * Adds to each result by which methods it was found.
+   *
+   * @generated from field: optional bool include_scores = 11;
+   */
+  includeScores?: boolean | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.SearchGraphInput.
+ * Use `create(SearchGraphInputSchema)` to create a new message.
+ */
+export const SearchGraphInputSchema: GenMessage<SearchGraphInput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 28);
+
+/**
+ * Output of SearchGraph.
+ *
+ * @generated from message kgsvc.v1.SearchGraphOutput
+ */
+export type SearchGraphOutput = Message<"kgsvc.v1.SearchGraphOutput"> & {
+  /**
+   * Facts, best first.
+   *
+   * @generated from field: repeated kgsvc.v1.FactHit facts = 1;
+   */
+  facts: FactHit[];
+
+  /**
+   * The scope, where there was only one.
+   *
+   * @generated from field: optional kgsvc.v1.SearchScope search_type = 2;
+   */
+  searchType?: SearchScope | undefined;
+
+  /**
+   * Results of all scopes together.
+   *
+   * @generated from field: int32 count = 3;
+   */
+  count: number;
+
+  /**
+   * How many there are, in words.
+   *
+   * @generated from field: string message = 4;
+   */
+  message: string;
+
+  /**
+   * What was done for each scope.
+   *
+   * @generated from field: repeated kgsvc.v1.ScopeRun ran = 5;
+   */
+  ran: ScopeRun[];
+
+  /**
+   * Entities, best first.
+   *
+   * @generated from field: repeated kgsvc.v1.NodeHit nodes = 6;
+   */
+  nodes: NodeHit[];
+
+  /**
+   * Episodes, best first.
+   *
+   * @generated from field: repeated kgsvc.v1.EpisodeHit episodes = 7;
+   */
+  episodes: EpisodeHit[];
+};
+
+/**
+ * Describes the message kgsvc.v1.SearchGraphOutput.
+ * Use `create(SearchGraphOutputSchema)` to create a new message.
+ */
+export const SearchGraphOutputSchema: GenMessage<SearchGraphOutput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 29);
+
+/**
+ * How a scope was searched in fact.
+ *
+ * @generated from message kgsvc.v1.ScopeRun
+ */
+export type ScopeRun = Message<"kgsvc.v1.ScopeRun"> & {
+  /**
+   * The scope.
+   *
+   * @generated from field: kgsvc.v1.SearchScope scope = 1;
+   */
+  scope: SearchScope;
+
+  /**
+   * The methods that took part: not COSINE where the query could not be embedded.
+   *
+   * @generated from field: repeated kgsvc.v1.SearchMethod methods = 2;
+   */
+  methods: SearchMethod[];
+
+  /**
+   * What made the order.
+   *
+   * @generated from field: kgsvc.v1.Reranker reranker = 3;
+   */
+  reranker: Reranker;
+};
+
+/**
+ * Describes the message kgsvc.v1.ScopeRun.
+ * Use `create(ScopeRunSchema)` to create a new message.
+ */
+export const ScopeRunSchema: GenMessage<ScopeRun> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 30);
+
+/**
+ * A fact that was found.
+ *
+ * @generated from message kgsvc.v1.FactHit
+ */
+export type FactHit = Message<"kgsvc.v1.FactHit"> & {
+  /**
+   * The fact, without a score of its own.
+   *
+   * @generated from field: kgsvc.v1.FactResult fact = 1;
+   */
+  fact?: FactResult | undefined;
+
+  /**
+   * By the reranker; comparable within one answer and scope only.
+   *
+   * @generated from field: double score = 2;
+   */
+  score: number;
+
+  /**
+   * The methods that found it, by include_scores.
+   *
+   * @generated from field: repeated kgsvc.v1.FoundBy found_by = 3;
+   */
+  foundBy: FoundBy[];
+};
+
+/**
+ * Describes the message kgsvc.v1.FactHit.
+ * Use `create(FactHitSchema)` to create a new message.
+ */
+export const FactHitSchema: GenMessage<FactHit> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 31);
+
+/**
+ * An entity that was found.
+ *
+ * @generated from message kgsvc.v1.NodeHit
+ */
+export type NodeHit = Message<"kgsvc.v1.NodeHit"> & {
+  /**
+   * The entity.
+   *
+   * @generated from field: kgsvc.v1.EntityNode node = 1;
+   */
+  node?: EntityNode | undefined;
+
+  /**
+   * As that of a FactHit.
+   *
+   * @generated from field: double score = 2;
+   */
+  score: number;
+
+  /**
+   * The methods that found it, by include_scores.
+   *
+   * @generated from field: repeated kgsvc.v1.FoundBy found_by = 3;
+   */
+  foundBy: FoundBy[];
+};
+
+/**
+ * Describes the message kgsvc.v1.NodeHit.
+ * Use `create(NodeHitSchema)` to create a new message.
+ */
+export const NodeHitSchema: GenMessage<NodeHit> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 32);
+
+/**
+ * An episode that was found.
+ *
+ * @generated from message kgsvc.v1.EpisodeHit
+ */
+export type EpisodeHit = Message<"kgsvc.v1.EpisodeHit"> & {
+  /**
+   * The episode, without the facts that it tells.
+   *
+   * @generated from field: kgsvc.v1.Episode episode = 1;
+   */
+  episode?: Episode | undefined;
+
+  /**
+   * As that of a FactHit.
+   *
+   * @generated from field: double score = 2;
+   */
+  score: number;
+
+  /**
+   * The methods that found it, by include_scores.
+   *
+   * @generated from field: repeated kgsvc.v1.FoundBy found_by = 3;
+   */
+  foundBy: FoundBy[];
+};
+
+/**
+ * Describes the message kgsvc.v1.EpisodeHit.
+ * Use `create(EpisodeHitSchema)` to create a new message.
+ */
+export const EpisodeHitSchema: GenMessage<EpisodeHit> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 33);
+
+/**
+ * A method that found a result.
+ *
+ * @generated from message kgsvc.v1.FoundBy
+ */
+export type FoundBy = Message<"kgsvc.v1.FoundBy"> & {
+  /**
+   * The method.
+   *
+   * @generated from field: kgsvc.v1.SearchMethod method = 1;
+   */
+  method: SearchMethod;
+
+  /**
+   * Its place among what the method found, from 1.
+   *
+   * @generated from field: int32 rank = 2;
+   */
+  rank: number;
+
+  /**
+   * Its score by the method.
+   *
+   * @generated from field: double score = 3;
+   */
+  score: number;
+};
+
+/**
+ * Describes the message kgsvc.v1.FoundBy.
+ * Use `create(FoundBySchema)` to create a new message.
+ */
+export const FoundBySchema: GenMessage<FoundBy> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 34);
+
+/**
+ * What is searched for.
+ *
+ * @generated from enum kgsvc.v1.SearchScope
+ */
+export enum SearchScope {
+  /**
+   * Not acceptable in a request.
+   *
+   * @generated from enum value: SEARCH_SCOPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Facts, by their text, the names of both ends, relation, keywords, qualifiers and plain attributes.
+   *
+   * @generated from enum value: SEARCH_SCOPE_FACTS = 1;
+   */
+  FACTS = 1,
+
+  /**
+   * Entities, by their names, aliases and summary; by meaning by their name.
+   *
+   * @generated from enum value: SEARCH_SCOPE_NODES = 2;
+   */
+  NODES = 2,
+
+  /**
+   * Episodes that are in the graph, by their whole bodies; not by COSINE, MMR or EPISODE_MENTIONS.
+   *
+   * @generated from enum value: SEARCH_SCOPE_EPISODES = 3;
+   */
+  EPISODES = 3,
+}
+
+/**
+ * Describes the enum kgsvc.v1.SearchScope.
+ */
+export const SearchScopeSchema: GenEnum<SearchScope> = /*@__PURE__*/
+  enumDesc(file_kgsvc_v1_retrieval, 0);
+
+/**
+ * How candidates are found.
+ *
+ * @generated from enum kgsvc.v1.SearchMethod
+ */
+export enum SearchMethod {
+  /**
+   * Not acceptable in a request.
+   *
+   * @generated from enum value: SEARCH_METHOD_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * By words: BM25 with the statistics of the group alone. Score: BM25.
+   *
+   * @generated from enum value: SEARCH_METHOD_BM25 = 1;
+   */
+  BM25 = 1,
+
+  /**
+   * By meaning: embeddings. Score: the cosine. Takes no part where no embedder is configured or answers.
+   *
+   * @generated from enum value: SEARCH_METHOD_COSINE = 2;
+   */
+  COSINE = 2,
+
+  /**
+   * By walking over facts, whichever way they point: one step to the facts of an entity, to its neighbours, to
+   * the episodes that name it. Score: 1 / (1 + steps).
+   *
+   * @generated from enum value: SEARCH_METHOD_BFS = 3;
+   */
+  BFS = 3,
+}
+
+/**
+ * Describes the enum kgsvc.v1.SearchMethod.
+ */
+export const SearchMethodSchema: GenEnum<SearchMethod> = /*@__PURE__*/
+  enumDesc(file_kgsvc_v1_retrieval, 1);
+
+/**
+ * How the candidates of all methods become one order. Ties go by the reciprocal ranks, then by uuid.
+ *
+ * @generated from enum kgsvc.v1.Reranker
+ */
+export enum Reranker {
+  /**
+   * Not acceptable in a request.
+   *
+   * @generated from enum value: RERANKER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Reciprocal rank fusion. Score: sum of 1 / (60 + rank) over the methods.
+   *
+   * @generated from enum value: RERANKER_RRF = 1;
+   */
+  RRF = 1,
+
+  /**
+   * Maximal marginal relevance: near the query, unlike what was taken before. Score: lambda * cosine to the
+   * query - (1 - lambda) * largest cosine to what was taken. Without an embedder: RRF, and `ran` says so.
+   *
+   * @generated from enum value: RERANKER_MMR = 2;
+   */
+  MMR = 2,
+
+  /**
+   * By steps from center_node_uuid, which it needs. Score: 1 / (1 + steps), 0 beyond five.
+   *
+   * @generated from enum value: RERANKER_NODE_DISTANCE = 3;
+   */
+  NODE_DISTANCE = 3,
+
+  /**
+   * By the number of episodes that tell it or name it. Score: that number.
+   *
+   * @generated from enum value: RERANKER_EPISODE_MENTIONS = 4;
+   */
+  EPISODE_MENTIONS = 4,
+
+  /**
+   * Scaled scores added up. Score: sum of weight * score / best score over the methods.
+   *
+   * @generated from enum value: RERANKER_WEIGHTED_SUM = 5;
+   */
+  WEIGHTED_SUM = 5,
+}
+
+/**
+ * Describes the enum kgsvc.v1.Reranker.
+ */
+export const RerankerSchema: GenEnum<Reranker> = /*@__PURE__*/
+  enumDesc(file_kgsvc_v1_retrieval, 2);
+
+/**
+ * Searches by name.
+ *
+ * @generated from enum kgsvc.v1.SearchRecipe
+ */
+export enum SearchRecipe {
+  /**
+   * Not acceptable in a request.
+   *
+   * @generated from enum value: SEARCH_RECIPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Facts by BM25 and COSINE, WEIGHTED_SUM.
+   *
+   * @generated from enum value: SEARCH_RECIPE_DEFAULT = 1;
+   */
+  DEFAULT = 1,
+
+  /**
+   * Facts by BM25 and COSINE, RRF.
+   *
+   * @generated from enum value: SEARCH_RECIPE_EDGE_HYBRID_SEARCH_RRF = 2;
+   */
+  EDGE_HYBRID_SEARCH_RRF = 2,
+
+  /**
+   * Facts by BM25 and COSINE, MMR.
+   *
+   * @generated from enum value: SEARCH_RECIPE_EDGE_HYBRID_SEARCH_MMR = 3;
+   */
+  EDGE_HYBRID_SEARCH_MMR = 3,
+
+  /**
+   * Facts by BM25, COSINE and BFS, NODE_DISTANCE.
+   *
+   * @generated from enum value: SEARCH_RECIPE_EDGE_HYBRID_SEARCH_NODE_DISTANCE = 4;
+   */
+  EDGE_HYBRID_SEARCH_NODE_DISTANCE = 4,
+
+  /**
+   * Facts by BM25 and COSINE, EPISODE_MENTIONS.
+   *
+   * @generated from enum value: SEARCH_RECIPE_EDGE_HYBRID_SEARCH_EPISODE_MENTIONS = 5;
+   */
+  EDGE_HYBRID_SEARCH_EPISODE_MENTIONS = 5,
+
+  /**
+   * Entities by BM25 and COSINE, RRF.
+   *
+   * @generated from enum value: SEARCH_RECIPE_NODE_HYBRID_SEARCH_RRF = 6;
+   */
+  NODE_HYBRID_SEARCH_RRF = 6,
+
+  /**
+   * Entities by BM25 and COSINE, MMR.
+   *
+   * @generated from enum value: SEARCH_RECIPE_NODE_HYBRID_SEARCH_MMR = 7;
+   */
+  NODE_HYBRID_SEARCH_MMR = 7,
+
+  /**
+   * Entities by BM25 and COSINE, NODE_DISTANCE.
+   *
+   * @generated from enum value: SEARCH_RECIPE_NODE_HYBRID_SEARCH_NODE_DISTANCE = 8;
+   */
+  NODE_HYBRID_SEARCH_NODE_DISTANCE = 8,
+
+  /**
+   * Entities by BM25 and COSINE, EPISODE_MENTIONS.
+   *
+   * @generated from enum value: SEARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_MENTIONS = 9;
+   */
+  NODE_HYBRID_SEARCH_EPISODE_MENTIONS = 9,
+}
+
+/**
+ * Describes the enum kgsvc.v1.SearchRecipe.
+ */
+export const SearchRecipeSchema: GenEnum<SearchRecipe> = /*@__PURE__*/
+  enumDesc(file_kgsvc_v1_retrieval, 3);
+
+/**
  * Answers from the graph, deterministically. Searches see facts that are valid now and not expired.
  *
  * @generated from service kgsvc.v1.RetrievalService
@@ -911,6 +1715,17 @@ export const RetrievalService: GenService<{
     methodKind: "unary";
     input: typeof GetFactHistoryRequestSchema;
     output: typeof GetFactHistoryResponseSchema;
+  },
+  /**
+   * Searches with methods, rerankers, filters and looks into the past of the caller's choice. Status OK, or
+   * NOT_FOUND for an unknown center or origin.
+   *
+   * @generated from rpc kgsvc.v1.RetrievalService.SearchGraph
+   */
+  searchGraph: {
+    methodKind: "unary";
+    input: typeof SearchGraphRequestSchema;
+    output: typeof SearchGraphResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_kgsvc_v1_retrieval, 0);

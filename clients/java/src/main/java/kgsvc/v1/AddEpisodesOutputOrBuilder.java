@@ -83,4 +83,24 @@ public interface AddEpisodesOutputOrBuilder extends
    */
   kgsvc.v1.AcceptedItemOrBuilder getItemsOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * One sentence for people.
+   * </pre>
+   *
+   * <code>string message = 4 [json_name = "message"];</code>
+   * @return The message.
+   */
+  java.lang.String getMessage();
+  /**
+   * <pre>
+   * One sentence for people.
+   * </pre>
+   *
+   * <code>string message = 4 [json_name = "message"];</code>
+   * @return The bytes for message.
+   */
+  com.google.protobuf.ByteString
+      getMessageBytes();
 }

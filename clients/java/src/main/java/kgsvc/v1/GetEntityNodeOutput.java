@@ -35,6 +35,7 @@ private static final long serialVersionUID = 0L;
     facts_ = java.util.Collections.emptyList();
     episodes_ = java.util.Collections.emptyList();
     citationChain_ = java.util.Collections.emptyList();
+    mentions_ = java.util.Collections.emptyList();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -277,6 +278,67 @@ private static final long serialVersionUID = 0L;
     return citationChain_.get(index);
   }
 
+  public static final int MENTIONS_FIELD_NUMBER = 5;
+  @SuppressWarnings("serial")
+  private java.util.List<kgsvc.v1.Mention> mentions_;
+  /**
+   * <pre>
+   * The mentions of it by these episodes, oldest episode first.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<kgsvc.v1.Mention> getMentionsList() {
+    return mentions_;
+  }
+  /**
+   * <pre>
+   * The mentions of it by these episodes, oldest episode first.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends kgsvc.v1.MentionOrBuilder> 
+      getMentionsOrBuilderList() {
+    return mentions_;
+  }
+  /**
+   * <pre>
+   * The mentions of it by these episodes, oldest episode first.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+   */
+  @java.lang.Override
+  public int getMentionsCount() {
+    return mentions_.size();
+  }
+  /**
+   * <pre>
+   * The mentions of it by these episodes, oldest episode first.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+   */
+  @java.lang.Override
+  public kgsvc.v1.Mention getMentions(int index) {
+    return mentions_.get(index);
+  }
+  /**
+   * <pre>
+   * The mentions of it by these episodes, oldest episode first.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+   */
+  @java.lang.Override
+  public kgsvc.v1.MentionOrBuilder getMentionsOrBuilder(
+      int index) {
+    return mentions_.get(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -302,6 +364,9 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < citationChain_.size(); i++) {
       output.writeMessage(4, citationChain_.get(i));
+    }
+    for (int i = 0; i < mentions_.size(); i++) {
+      output.writeMessage(5, mentions_.get(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -335,6 +400,15 @@ private static final long serialVersionUID = 0L;
           for (int i = 0; i < count; i++) {
             size += com.google.protobuf.CodedOutputStream
               .computeMessageSizeNoTag(citationChain_.get(i));
+          }
+          size += 1 * count;
+        }
+
+        {
+          final int count = mentions_.size();
+          for (int i = 0; i < count; i++) {
+            size += com.google.protobuf.CodedOutputStream
+              .computeMessageSizeNoTag(mentions_.get(i));
           }
           size += 1 * count;
         }
@@ -373,6 +447,8 @@ private static final long serialVersionUID = 0L;
         .equals(other.getEpisodesList())) return false;
     if (!getCitationChainList()
         .equals(other.getCitationChainList())) return false;
+    if (!getMentionsList()
+        .equals(other.getMentionsList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -399,6 +475,10 @@ private static final long serialVersionUID = 0L;
     if (getCitationChainCount() > 0) {
       hash = (37 * hash) + CITATION_CHAIN_FIELD_NUMBER;
       hash = (53 * hash) + getCitationChainList().hashCode();
+    }
+    if (getMentionsCount() > 0) {
+      hash = (37 * hash) + MENTIONS_FIELD_NUMBER;
+      hash = (53 * hash) + getMentionsList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -538,6 +618,7 @@ private static final long serialVersionUID = 0L;
         internalGetFactsFieldBuilder();
         internalGetEpisodesFieldBuilder();
         internalGetCitationChainFieldBuilder();
+        internalGetMentionsFieldBuilder();
       }
     }
     @java.lang.Override
@@ -570,6 +651,13 @@ private static final long serialVersionUID = 0L;
         citationChainBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000008);
+      if (mentionsBuilder_ == null) {
+        mentions_ = java.util.Collections.emptyList();
+      } else {
+        mentions_ = null;
+        mentionsBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000010);
       return this;
     }
 
@@ -629,6 +717,15 @@ private static final long serialVersionUID = 0L;
         result.citationChain_ = citationChain_;
       } else {
         result.citationChain_ = citationChainBuilder_.build();
+      }
+      if (mentionsBuilder_ == null) {
+        if (((bitField0_ & 0x00000010) != 0)) {
+          mentions_ = java.util.Collections.unmodifiableList(mentions_);
+          bitField0_ = (bitField0_ & ~0x00000010);
+        }
+        result.mentions_ = mentions_;
+      } else {
+        result.mentions_ = mentionsBuilder_.build();
       }
     }
 
@@ -737,6 +834,32 @@ private static final long serialVersionUID = 0L;
           }
         }
       }
+      if (mentionsBuilder_ == null) {
+        if (!other.mentions_.isEmpty()) {
+          if (mentions_.isEmpty()) {
+            mentions_ = other.mentions_;
+            bitField0_ = (bitField0_ & ~0x00000010);
+          } else {
+            ensureMentionsIsMutable();
+            mentions_.addAll(other.mentions_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.mentions_.isEmpty()) {
+          if (mentionsBuilder_.isEmpty()) {
+            mentionsBuilder_.dispose();
+            mentionsBuilder_ = null;
+            mentions_ = other.mentions_;
+            bitField0_ = (bitField0_ & ~0x00000010);
+            mentionsBuilder_ = 
+              com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
+                 internalGetMentionsFieldBuilder() : null;
+          } else {
+            mentionsBuilder_.addAllMessages(other.mentions_);
+          }
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -807,6 +930,19 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 34
+            case 42: {
+              kgsvc.v1.Mention m =
+                  input.readMessage(
+                      kgsvc.v1.Mention.parser(),
+                      extensionRegistry);
+              if (mentionsBuilder_ == null) {
+                ensureMentionsIsMutable();
+                mentions_.add(m);
+              } else {
+                mentionsBuilder_.addMessage(m);
+              }
+              break;
+            } // case 42
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1895,6 +2031,312 @@ private static final long serialVersionUID = 0L;
         citationChain_ = null;
       }
       return citationChainBuilder_;
+    }
+
+    private java.util.List<kgsvc.v1.Mention> mentions_ =
+      java.util.Collections.emptyList();
+    private void ensureMentionsIsMutable() {
+      if (!((bitField0_ & 0x00000010) != 0)) {
+        mentions_ = new java.util.ArrayList<kgsvc.v1.Mention>(mentions_);
+        bitField0_ |= 0x00000010;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilder<
+        kgsvc.v1.Mention, kgsvc.v1.Mention.Builder, kgsvc.v1.MentionOrBuilder> mentionsBuilder_;
+
+    /**
+     * <pre>
+     * The mentions of it by these episodes, oldest episode first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+     */
+    public java.util.List<kgsvc.v1.Mention> getMentionsList() {
+      if (mentionsBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(mentions_);
+      } else {
+        return mentionsBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * The mentions of it by these episodes, oldest episode first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+     */
+    public int getMentionsCount() {
+      if (mentionsBuilder_ == null) {
+        return mentions_.size();
+      } else {
+        return mentionsBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * The mentions of it by these episodes, oldest episode first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+     */
+    public kgsvc.v1.Mention getMentions(int index) {
+      if (mentionsBuilder_ == null) {
+        return mentions_.get(index);
+      } else {
+        return mentionsBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * The mentions of it by these episodes, oldest episode first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+     */
+    public Builder setMentions(
+        int index, kgsvc.v1.Mention value) {
+      if (mentionsBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        ensureMentionsIsMutable();
+        mentions_.set(index, value);
+        onChanged();
+      } else {
+        mentionsBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The mentions of it by these episodes, oldest episode first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+     */
+    public Builder setMentions(
+        int index, kgsvc.v1.Mention.Builder builderForValue) {
+      if (mentionsBuilder_ == null) {
+        ensureMentionsIsMutable();
+        mentions_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        mentionsBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The mentions of it by these episodes, oldest episode first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+     */
+    public Builder addMentions(kgsvc.v1.Mention value) {
+      if (mentionsBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        ensureMentionsIsMutable();
+        mentions_.add(value);
+        onChanged();
+      } else {
+        mentionsBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The mentions of it by these episodes, oldest episode first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+     */
+    public Builder addMentions(
+        int index, kgsvc.v1.Mention value) {
+      if (mentionsBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        ensureMentionsIsMutable();
+        mentions_.add(index, value);
+        onChanged();
+      } else {
+        mentionsBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The mentions of it by these episodes, oldest episode first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+     */
+    public Builder addMentions(
+        kgsvc.v1.Mention.Builder builderForValue) {
+      if (mentionsBuilder_ == null) {
+        ensureMentionsIsMutable();
+        mentions_.add(builderForValue.build());
+        onChanged();
+      } else {
+        mentionsBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The mentions of it by these episodes, oldest episode first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+     */
+    public Builder addMentions(
+        int index, kgsvc.v1.Mention.Builder builderForValue) {
+      if (mentionsBuilder_ == null) {
+        ensureMentionsIsMutable();
+        mentions_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        mentionsBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The mentions of it by these episodes, oldest episode first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+     */
+    public Builder addAllMentions(
+        java.lang.Iterable<? extends kgsvc.v1.Mention> values) {
+      if (mentionsBuilder_ == null) {
+        ensureMentionsIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, mentions_);
+        onChanged();
+      } else {
+        mentionsBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The mentions of it by these episodes, oldest episode first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+     */
+    public Builder clearMentions() {
+      if (mentionsBuilder_ == null) {
+        mentions_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000010);
+        onChanged();
+      } else {
+        mentionsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The mentions of it by these episodes, oldest episode first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+     */
+    public Builder removeMentions(int index) {
+      if (mentionsBuilder_ == null) {
+        ensureMentionsIsMutable();
+        mentions_.remove(index);
+        onChanged();
+      } else {
+        mentionsBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The mentions of it by these episodes, oldest episode first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+     */
+    public kgsvc.v1.Mention.Builder getMentionsBuilder(
+        int index) {
+      return internalGetMentionsFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * The mentions of it by these episodes, oldest episode first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+     */
+    public kgsvc.v1.MentionOrBuilder getMentionsOrBuilder(
+        int index) {
+      if (mentionsBuilder_ == null) {
+        return mentions_.get(index);  } else {
+        return mentionsBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * The mentions of it by these episodes, oldest episode first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+     */
+    public java.util.List<? extends kgsvc.v1.MentionOrBuilder> 
+         getMentionsOrBuilderList() {
+      if (mentionsBuilder_ != null) {
+        return mentionsBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(mentions_);
+      }
+    }
+    /**
+     * <pre>
+     * The mentions of it by these episodes, oldest episode first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+     */
+    public kgsvc.v1.Mention.Builder addMentionsBuilder() {
+      return internalGetMentionsFieldBuilder().addBuilder(
+          kgsvc.v1.Mention.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * The mentions of it by these episodes, oldest episode first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+     */
+    public kgsvc.v1.Mention.Builder addMentionsBuilder(
+        int index) {
+      return internalGetMentionsFieldBuilder().addBuilder(
+          index, kgsvc.v1.Mention.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * The mentions of it by these episodes, oldest episode first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+     */
+    public java.util.List<kgsvc.v1.Mention.Builder> 
+         getMentionsBuilderList() {
+      return internalGetMentionsFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilder<
+        kgsvc.v1.Mention, kgsvc.v1.Mention.Builder, kgsvc.v1.MentionOrBuilder> 
+        internalGetMentionsFieldBuilder() {
+      if (mentionsBuilder_ == null) {
+        mentionsBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
+            kgsvc.v1.Mention, kgsvc.v1.Mention.Builder, kgsvc.v1.MentionOrBuilder>(
+                mentions_,
+                ((bitField0_ & 0x00000010) != 0),
+                getParentForChildren(),
+                isClean());
+        mentions_ = null;
+      }
+      return mentionsBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:kgsvc.v1.GetEntityNodeOutput)

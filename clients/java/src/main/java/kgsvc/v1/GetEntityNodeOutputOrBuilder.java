@@ -168,4 +168,48 @@ public interface GetEntityNodeOutputOrBuilder extends
    */
   kgsvc.v1.CitationChainEntryOrBuilder getCitationChainOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * The mentions of it by these episodes, oldest episode first.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+   */
+  java.util.List<kgsvc.v1.Mention> 
+      getMentionsList();
+  /**
+   * <pre>
+   * The mentions of it by these episodes, oldest episode first.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+   */
+  kgsvc.v1.Mention getMentions(int index);
+  /**
+   * <pre>
+   * The mentions of it by these episodes, oldest episode first.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+   */
+  int getMentionsCount();
+  /**
+   * <pre>
+   * The mentions of it by these episodes, oldest episode first.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+   */
+  java.util.List<? extends kgsvc.v1.MentionOrBuilder> 
+      getMentionsOrBuilderList();
+  /**
+   * <pre>
+   * The mentions of it by these episodes, oldest episode first.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.Mention mentions = 5 [json_name = "mentions"];</code>
+   */
+  kgsvc.v1.MentionOrBuilder getMentionsOrBuilder(
+      int index);
 }

@@ -205,111 +205,112 @@ public final class IngestionProto extends com.google.protobuf.GeneratedFile {
       "%\n\005error\030\004 \001(\0132\017.kgsvc.v1.ErrorR\005error\"Z" +
       "\n\020AddEpisodesInput\022\031\n\010group_id\030\001 \001(\tR\007gr" +
       "oupId\022+\n\005items\030\002 \003(\0132\025.kgsvc.v1.EpisodeI" +
-      "temR\005items\"|\n\021AddEpisodesOutput\022\035\n\nrecei" +
-      "pt_id\030\001 \001(\tR\treceiptId\022\032\n\010accepted\030\002 \001(\005" +
-      "R\010accepted\022,\n\005items\030\003 \003(\0132\026.kgsvc.v1.Acc" +
-      "eptedItemR\005items\"\277\001\n\024AddEntityNodeReques" +
-      "t\022\"\n\nrequest_id\030\001 \001(\tH\000R\trequestId\210\001\001\022,\n" +
-      "\017idempotency_key\030\002 \001(\tH\001R\016idempotencyKey" +
-      "\210\001\001\0222\n\005input\030\003 \001(\0132\034.kgsvc.v1.AddEntityN" +
-      "odeInputR\005inputB\r\n\013_request_idB\022\n\020_idemp" +
-      "otency_key\"\265\001\n\025AddEntityNodeResponse\022\035\n\n" +
-      "request_id\030\001 \001(\tR\trequestId\022(\n\006status\030\002 " +
-      "\001(\0162\020.kgsvc.v1.StatusR\006status\022,\n\006output\030" +
-      "\003 \001(\0132\024.kgsvc.v1.EntityNodeR\006output\022%\n\005e" +
-      "rror\030\004 \001(\0132\017.kgsvc.v1.ErrorR\005error\"\273\001\n\022A" +
-      "ddEntityNodeInput\022\022\n\004uuid\030\001 \001(\tR\004uuid\022\031\n" +
-      "\010group_id\030\002 \001(\tR\007groupId\022\022\n\004name\030\003 \001(\tR\004" +
-      "name\022\035\n\007summary\030\004 \001(\tH\000R\007summary\210\001\001\0227\n\na" +
-      "ttributes\030\005 \001(\0132\027.google.protobuf.Struct" +
-      "R\nattributesB\n\n\010_summary\"\356\001\n\025StreamEpiso" +
-      "desRequest\022\"\n\nrequest_id\030\001 \001(\tH\001R\treques" +
-      "tId\210\001\001\022\031\n\010group_id\030\002 \001(\tR\007groupId\022\035\n\ncli" +
-      "ent_ref\030\003 \001(\tR\tclientRef\0221\n\007episode\030\004 \001(" +
-      "\0132\025.kgsvc.v1.EpisodeItemH\000R\007episode\022-\n\007m" +
-      "essage\030\005 \001(\0132\021.kgsvc.v1.MessageH\000R\007messa" +
-      "geB\006\n\004itemB\r\n\013_request_id\"\277\002\n\026StreamEpis" +
-      "odesResponse\022\035\n\nclient_ref\030\001 \001(\tR\tclient" +
-      "Ref\022\032\n\010sequence\030\002 \001(\003R\010sequence\022(\n\006statu" +
-      "s\030\003 \001(\0162\020.kgsvc.v1.StatusR\006status\022\022\n\004uui" +
-      "d\030\004 \001(\tR\004uuid\022\034\n\tduplicate\030\005 \001(\010R\tduplic" +
-      "ate\022)\n\005state\030\006 \001(\0162\023.kgsvc.v1.ItemStateR" +
-      "\005state\022\035\n\nreceipt_id\030\007 \001(\tR\treceiptId\022%\n" +
-      "\005error\030\010 \001(\0132\017.kgsvc.v1.ErrorR\005error\022\035\n\n" +
-      "request_id\030\t \001(\tR\trequestId\"\271\001\n\021GetRecei" +
-      "ptRequest\022\"\n\nrequest_id\030\001 \001(\tH\000R\trequest" +
-      "Id\210\001\001\022,\n\017idempotency_key\030\002 \001(\tH\001R\016idempo" +
-      "tencyKey\210\001\001\022/\n\005input\030\003 \001(\0132\031.kgsvc.v1.Ge" +
-      "tReceiptInputR\005inputB\r\n\013_request_idB\022\n\020_" +
-      "idempotency_key\"\257\001\n\022GetReceiptResponse\022\035" +
-      "\n\nrequest_id\030\001 \001(\tR\trequestId\022(\n\006status\030" +
-      "\002 \001(\0162\020.kgsvc.v1.StatusR\006status\022)\n\006outpu" +
-      "t\030\003 \001(\0132\021.kgsvc.v1.ReceiptR\006output\022%\n\005er" +
-      "ror\030\004 \001(\0132\017.kgsvc.v1.ErrorR\005error\"0\n\017Get" +
-      "ReceiptInput\022\035\n\nreceipt_id\030\001 \001(\tR\treceip" +
-      "tId\"\275\001\n\023WatchReceiptRequest\022\"\n\nrequest_i" +
-      "d\030\001 \001(\tH\000R\trequestId\210\001\001\022,\n\017idempotency_k" +
-      "ey\030\002 \001(\tH\001R\016idempotencyKey\210\001\001\0221\n\005input\030\003" +
-      " \001(\0132\033.kgsvc.v1.WatchReceiptInputR\005input" +
-      "B\r\n\013_request_idB\022\n\020_idempotency_key\"\274\001\n\024" +
-      "WatchReceiptResponse\022\035\n\nrequest_id\030\001 \001(\t" +
-      "R\trequestId\022(\n\006status\030\002 \001(\0162\020.kgsvc.v1.S" +
-      "tatusR\006status\0224\n\006output\030\003 \001(\0132\034.kgsvc.v1" +
-      ".WatchReceiptOutputR\006output\022%\n\005error\030\004 \001" +
-      "(\0132\017.kgsvc.v1.ErrorR\005error\"2\n\021WatchRecei" +
-      "ptInput\022\035\n\nreceipt_id\030\001 \001(\tR\treceiptId\"\217" +
-      "\001\n\022WatchReceiptOutput\022\035\n\nreceipt_id\030\001 \001(" +
-      "\tR\treceiptId\022\031\n\010group_id\030\002 \001(\tR\007groupId\022" +
-      "+\n\005items\030\003 \003(\0132\025.kgsvc.v1.ReceiptItemR\005i" +
-      "tems\022\022\n\004done\030\004 \001(\010R\004done\"\267\001\n\020ListItemsRe" +
-      "quest\022\"\n\nrequest_id\030\001 \001(\tH\000R\trequestId\210\001" +
-      "\001\022,\n\017idempotency_key\030\002 \001(\tH\001R\016idempotenc" +
-      "yKey\210\001\001\022.\n\005input\030\003 \001(\0132\030.kgsvc.v1.ListIt" +
-      "emsInputR\005inputB\r\n\013_request_idB\022\n\020_idemp" +
-      "otency_key\"\266\001\n\021ListItemsResponse\022\035\n\nrequ" +
-      "est_id\030\001 \001(\tR\trequestId\022(\n\006status\030\002 \001(\0162" +
-      "\020.kgsvc.v1.StatusR\006status\0221\n\006output\030\003 \001(" +
-      "\0132\031.kgsvc.v1.ListItemsOutputR\006output\022%\n\005" +
-      "error\030\004 \001(\0132\017.kgsvc.v1.ErrorR\005error\"\273\001\n\016" +
-      "ListItemsInput\022\031\n\010group_id\030\001 \001(\tR\007groupI" +
-      "d\022+\n\006states\030\002 \003(\0162\023.kgsvc.v1.ItemStateR\006" +
-      "states\022 \n\tpage_size\030\003 \001(\005H\000R\010pageSize\210\001\001" +
-      "\022\"\n\npage_token\030\004 \001(\tH\001R\tpageToken\210\001\001B\014\n\n" +
-      "_page_sizeB\r\n\013_page_token\"e\n\017ListItemsOu" +
-      "tput\022*\n\005items\030\001 \003(\0132\024.kgsvc.v1.ListedIte" +
-      "mR\005items\022&\n\017next_page_token\030\002 \001(\tR\rnextP" +
-      "ageToken\"\271\001\n\021RetryItemsRequest\022\"\n\nreques" +
-      "t_id\030\001 \001(\tH\000R\trequestId\210\001\001\022,\n\017idempotenc" +
-      "y_key\030\002 \001(\tH\001R\016idempotencyKey\210\001\001\022/\n\005inpu" +
-      "t\030\003 \001(\0132\031.kgsvc.v1.RetryItemsInputR\005inpu" +
-      "tB\r\n\013_request_idB\022\n\020_idempotency_key\"\270\001\n" +
-      "\022RetryItemsResponse\022\035\n\nrequest_id\030\001 \001(\tR" +
+      "temR\005items\"\226\001\n\021AddEpisodesOutput\022\035\n\nrece" +
+      "ipt_id\030\001 \001(\tR\treceiptId\022\032\n\010accepted\030\002 \001(" +
+      "\005R\010accepted\022,\n\005items\030\003 \003(\0132\026.kgsvc.v1.Ac" +
+      "ceptedItemR\005items\022\030\n\007message\030\004 \001(\tR\007mess" +
+      "age\"\277\001\n\024AddEntityNodeRequest\022\"\n\nrequest_" +
+      "id\030\001 \001(\tH\000R\trequestId\210\001\001\022,\n\017idempotency_" +
+      "key\030\002 \001(\tH\001R\016idempotencyKey\210\001\001\0222\n\005input\030" +
+      "\003 \001(\0132\034.kgsvc.v1.AddEntityNodeInputR\005inp" +
+      "utB\r\n\013_request_idB\022\n\020_idempotency_key\"\265\001" +
+      "\n\025AddEntityNodeResponse\022\035\n\nrequest_id\030\001 " +
+      "\001(\tR\trequestId\022(\n\006status\030\002 \001(\0162\020.kgsvc.v" +
+      "1.StatusR\006status\022,\n\006output\030\003 \001(\0132\024.kgsvc" +
+      ".v1.EntityNodeR\006output\022%\n\005error\030\004 \001(\0132\017." +
+      "kgsvc.v1.ErrorR\005error\"\273\001\n\022AddEntityNodeI" +
+      "nput\022\022\n\004uuid\030\001 \001(\tR\004uuid\022\031\n\010group_id\030\002 \001" +
+      "(\tR\007groupId\022\022\n\004name\030\003 \001(\tR\004name\022\035\n\007summa" +
+      "ry\030\004 \001(\tH\000R\007summary\210\001\001\0227\n\nattributes\030\005 \001" +
+      "(\0132\027.google.protobuf.StructR\nattributesB" +
+      "\n\n\010_summary\"\356\001\n\025StreamEpisodesRequest\022\"\n" +
+      "\nrequest_id\030\001 \001(\tH\001R\trequestId\210\001\001\022\031\n\010gro" +
+      "up_id\030\002 \001(\tR\007groupId\022\035\n\nclient_ref\030\003 \001(\t" +
+      "R\tclientRef\0221\n\007episode\030\004 \001(\0132\025.kgsvc.v1." +
+      "EpisodeItemH\000R\007episode\022-\n\007message\030\005 \001(\0132" +
+      "\021.kgsvc.v1.MessageH\000R\007messageB\006\n\004itemB\r\n" +
+      "\013_request_id\"\277\002\n\026StreamEpisodesResponse\022" +
+      "\035\n\nclient_ref\030\001 \001(\tR\tclientRef\022\032\n\010sequen" +
+      "ce\030\002 \001(\003R\010sequence\022(\n\006status\030\003 \001(\0162\020.kgs" +
+      "vc.v1.StatusR\006status\022\022\n\004uuid\030\004 \001(\tR\004uuid" +
+      "\022\034\n\tduplicate\030\005 \001(\010R\tduplicate\022)\n\005state\030" +
+      "\006 \001(\0162\023.kgsvc.v1.ItemStateR\005state\022\035\n\nrec" +
+      "eipt_id\030\007 \001(\tR\treceiptId\022%\n\005error\030\010 \001(\0132" +
+      "\017.kgsvc.v1.ErrorR\005error\022\035\n\nrequest_id\030\t " +
+      "\001(\tR\trequestId\"\271\001\n\021GetReceiptRequest\022\"\n\n" +
+      "request_id\030\001 \001(\tH\000R\trequestId\210\001\001\022,\n\017idem" +
+      "potency_key\030\002 \001(\tH\001R\016idempotencyKey\210\001\001\022/" +
+      "\n\005input\030\003 \001(\0132\031.kgsvc.v1.GetReceiptInput" +
+      "R\005inputB\r\n\013_request_idB\022\n\020_idempotency_k" +
+      "ey\"\257\001\n\022GetReceiptResponse\022\035\n\nrequest_id\030" +
+      "\001 \001(\tR\trequestId\022(\n\006status\030\002 \001(\0162\020.kgsvc" +
+      ".v1.StatusR\006status\022)\n\006output\030\003 \001(\0132\021.kgs" +
+      "vc.v1.ReceiptR\006output\022%\n\005error\030\004 \001(\0132\017.k" +
+      "gsvc.v1.ErrorR\005error\"0\n\017GetReceiptInput\022" +
+      "\035\n\nreceipt_id\030\001 \001(\tR\treceiptId\"\275\001\n\023Watch" +
+      "ReceiptRequest\022\"\n\nrequest_id\030\001 \001(\tH\000R\tre" +
+      "questId\210\001\001\022,\n\017idempotency_key\030\002 \001(\tH\001R\016i" +
+      "dempotencyKey\210\001\001\0221\n\005input\030\003 \001(\0132\033.kgsvc." +
+      "v1.WatchReceiptInputR\005inputB\r\n\013_request_" +
+      "idB\022\n\020_idempotency_key\"\274\001\n\024WatchReceiptR" +
+      "esponse\022\035\n\nrequest_id\030\001 \001(\tR\trequestId\022(" +
+      "\n\006status\030\002 \001(\0162\020.kgsvc.v1.StatusR\006status" +
+      "\0224\n\006output\030\003 \001(\0132\034.kgsvc.v1.WatchReceipt" +
+      "OutputR\006output\022%\n\005error\030\004 \001(\0132\017.kgsvc.v1" +
+      ".ErrorR\005error\"2\n\021WatchReceiptInput\022\035\n\nre" +
+      "ceipt_id\030\001 \001(\tR\treceiptId\"\217\001\n\022WatchRecei" +
+      "ptOutput\022\035\n\nreceipt_id\030\001 \001(\tR\treceiptId\022" +
+      "\031\n\010group_id\030\002 \001(\tR\007groupId\022+\n\005items\030\003 \003(" +
+      "\0132\025.kgsvc.v1.ReceiptItemR\005items\022\022\n\004done\030" +
+      "\004 \001(\010R\004done\"\267\001\n\020ListItemsRequest\022\"\n\nrequ" +
+      "est_id\030\001 \001(\tH\000R\trequestId\210\001\001\022,\n\017idempote" +
+      "ncy_key\030\002 \001(\tH\001R\016idempotencyKey\210\001\001\022.\n\005in" +
+      "put\030\003 \001(\0132\030.kgsvc.v1.ListItemsInputR\005inp" +
+      "utB\r\n\013_request_idB\022\n\020_idempotency_key\"\266\001" +
+      "\n\021ListItemsResponse\022\035\n\nrequest_id\030\001 \001(\tR" +
       "\trequestId\022(\n\006status\030\002 \001(\0162\020.kgsvc.v1.St" +
-      "atusR\006status\0222\n\006output\030\003 \001(\0132\032.kgsvc.v1." +
-      "RetryItemsOutputR\006output\022%\n\005error\030\004 \001(\0132" +
-      "\017.kgsvc.v1.ErrorR\005error\"a\n\017RetryItemsInp" +
-      "ut\022\031\n\010group_id\030\001 \001(\tR\007groupId\022\024\n\005uuids\030\002" +
-      " \003(\tR\005uuids\022\035\n\nall_parked\030\003 \001(\010R\tallPark" +
-      "ed\"B\n\020RetryItemsOutput\022\030\n\007retried\030\001 \001(\005R" +
-      "\007retried\022\024\n\005uuids\030\002 \003(\tR\005uuids2\376\004\n\020Inges" +
-      "tionService\022J\n\013AddMessages\022\034.kgsvc.v1.Ad" +
-      "dMessagesRequest\032\035.kgsvc.v1.AddMessagesR" +
-      "esponse\022J\n\013AddEpisodes\022\034.kgsvc.v1.AddEpi" +
-      "sodesRequest\032\035.kgsvc.v1.AddEpisodesRespo" +
-      "nse\022P\n\rAddEntityNode\022\036.kgsvc.v1.AddEntit" +
-      "yNodeRequest\032\037.kgsvc.v1.AddEntityNodeRes" +
-      "ponse\022W\n\016StreamEpisodes\022\037.kgsvc.v1.Strea" +
-      "mEpisodesRequest\032 .kgsvc.v1.StreamEpisod" +
-      "esResponse(\0010\001\022G\n\nGetReceipt\022\033.kgsvc.v1." +
-      "GetReceiptRequest\032\034.kgsvc.v1.GetReceiptR" +
-      "esponse\022O\n\014WatchReceipt\022\035.kgsvc.v1.Watch" +
-      "ReceiptRequest\032\036.kgsvc.v1.WatchReceiptRe" +
-      "sponse0\001\022D\n\tListItems\022\032.kgsvc.v1.ListIte" +
-      "msRequest\032\033.kgsvc.v1.ListItemsResponse\022G" +
-      "\n\nRetryItems\022\033.kgsvc.v1.RetryItemsReques" +
-      "t\032\034.kgsvc.v1.RetryItemsResponseB5B\016Inges" +
-      "tionProtoP\001Z!kgsvc/clients/go/kgsvc/v1;k" +
-      "gsvcv1b\006proto3"
+      "atusR\006status\0221\n\006output\030\003 \001(\0132\031.kgsvc.v1." +
+      "ListItemsOutputR\006output\022%\n\005error\030\004 \001(\0132\017" +
+      ".kgsvc.v1.ErrorR\005error\"\273\001\n\016ListItemsInpu" +
+      "t\022\031\n\010group_id\030\001 \001(\tR\007groupId\022+\n\006states\030\002" +
+      " \003(\0162\023.kgsvc.v1.ItemStateR\006states\022 \n\tpag" +
+      "e_size\030\003 \001(\005H\000R\010pageSize\210\001\001\022\"\n\npage_toke" +
+      "n\030\004 \001(\tH\001R\tpageToken\210\001\001B\014\n\n_page_sizeB\r\n" +
+      "\013_page_token\"e\n\017ListItemsOutput\022*\n\005items" +
+      "\030\001 \003(\0132\024.kgsvc.v1.ListedItemR\005items\022&\n\017n" +
+      "ext_page_token\030\002 \001(\tR\rnextPageToken\"\271\001\n\021" +
+      "RetryItemsRequest\022\"\n\nrequest_id\030\001 \001(\tH\000R" +
+      "\trequestId\210\001\001\022,\n\017idempotency_key\030\002 \001(\tH\001" +
+      "R\016idempotencyKey\210\001\001\022/\n\005input\030\003 \001(\0132\031.kgs" +
+      "vc.v1.RetryItemsInputR\005inputB\r\n\013_request" +
+      "_idB\022\n\020_idempotency_key\"\270\001\n\022RetryItemsRe" +
+      "sponse\022\035\n\nrequest_id\030\001 \001(\tR\trequestId\022(\n" +
+      "\006status\030\002 \001(\0162\020.kgsvc.v1.StatusR\006status\022" +
+      "2\n\006output\030\003 \001(\0132\032.kgsvc.v1.RetryItemsOut" +
+      "putR\006output\022%\n\005error\030\004 \001(\0132\017.kgsvc.v1.Er" +
+      "rorR\005error\"a\n\017RetryItemsInput\022\031\n\010group_i" +
+      "d\030\001 \001(\tR\007groupId\022\024\n\005uuids\030\002 \003(\tR\005uuids\022\035" +
+      "\n\nall_parked\030\003 \001(\010R\tallParked\"B\n\020RetryIt" +
+      "emsOutput\022\030\n\007retried\030\001 \001(\005R\007retried\022\024\n\005u" +
+      "uids\030\002 \003(\tR\005uuids2\376\004\n\020IngestionService\022J" +
+      "\n\013AddMessages\022\034.kgsvc.v1.AddMessagesRequ" +
+      "est\032\035.kgsvc.v1.AddMessagesResponse\022J\n\013Ad" +
+      "dEpisodes\022\034.kgsvc.v1.AddEpisodesRequest\032" +
+      "\035.kgsvc.v1.AddEpisodesResponse\022P\n\rAddEnt" +
+      "ityNode\022\036.kgsvc.v1.AddEntityNodeRequest\032" +
+      "\037.kgsvc.v1.AddEntityNodeResponse\022W\n\016Stre" +
+      "amEpisodes\022\037.kgsvc.v1.StreamEpisodesRequ" +
+      "est\032 .kgsvc.v1.StreamEpisodesResponse(\0010" +
+      "\001\022G\n\nGetReceipt\022\033.kgsvc.v1.GetReceiptReq" +
+      "uest\032\034.kgsvc.v1.GetReceiptResponse\022O\n\014Wa" +
+      "tchReceipt\022\035.kgsvc.v1.WatchReceiptReques" +
+      "t\032\036.kgsvc.v1.WatchReceiptResponse0\001\022D\n\tL" +
+      "istItems\022\032.kgsvc.v1.ListItemsRequest\032\033.k" +
+      "gsvc.v1.ListItemsResponse\022G\n\nRetryItems\022" +
+      "\033.kgsvc.v1.RetryItemsRequest\032\034.kgsvc.v1." +
+      "RetryItemsResponseB5B\016IngestionProtoP\001Z!" +
+      "kgsvc/clients/go/kgsvc/v1;kgsvcv1b\006proto" +
+      "3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -365,7 +366,7 @@ public final class IngestionProto extends com.google.protobuf.GeneratedFile {
     internal_static_kgsvc_v1_AddEpisodesOutput_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_AddEpisodesOutput_descriptor,
-        new java.lang.String[] { "ReceiptId", "Accepted", "Items", });
+        new java.lang.String[] { "ReceiptId", "Accepted", "Items", "Message", });
     internal_static_kgsvc_v1_AddEntityNodeRequest_descriptor =
       getDescriptor().getMessageType(8);
     internal_static_kgsvc_v1_AddEntityNodeRequest_fieldAccessorTable = new

@@ -141,6 +141,66 @@ public final class RetrievalProto extends com.google.protobuf.GeneratedFile {
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_kgsvc_v1_GetFactHistoryOutput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_ScopeSearch_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_ScopeSearch_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_TimeSpan_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_TimeSpan_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_SearchFilters_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_SearchFilters_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_SearchGraphRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_SearchGraphRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_SearchGraphResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_SearchGraphResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_SearchGraphInput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_SearchGraphInput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_SearchGraphOutput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_SearchGraphOutput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_ScopeRun_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_ScopeRun_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_FactHit_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_FactHit_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_NodeHit_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_NodeHit_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_EpisodeHit_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_EpisodeHit_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_FoundBy_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_FoundBy_fieldAccessorTable;
 
   public static com.google.protobuf.Descriptors.FileDescriptor
       getDescriptor() {
@@ -150,91 +210,93 @@ public final class RetrievalProto extends com.google.protobuf.GeneratedFile {
       descriptor;
   static {
     java.lang.String[] descriptorData = {
-      "\n\030kgsvc/v1/retrieval.proto\022\010kgsvc.v1\032\027kg" +
-      "svc/v1/envelope.proto\032\024kgsvc/v1/types.pr" +
-      "oto\"\273\001\n\022SearchFactsRequest\022\"\n\nrequest_id" +
-      "\030\001 \001(\tH\000R\trequestId\210\001\001\022,\n\017idempotency_ke" +
-      "y\030\002 \001(\tH\001R\016idempotencyKey\210\001\001\0220\n\005input\030\003 " +
-      "\001(\0132\032.kgsvc.v1.SearchFactsInputR\005inputB\r" +
-      "\n\013_request_idB\022\n\020_idempotency_key\"\272\001\n\023Se" +
-      "archFactsResponse\022\035\n\nrequest_id\030\001 \001(\tR\tr" +
-      "equestId\022(\n\006status\030\002 \001(\0162\020.kgsvc.v1.Stat" +
-      "usR\006status\0223\n\006output\030\003 \001(\0132\033.kgsvc.v1.Se" +
-      "archFactsOutputR\006output\022%\n\005error\030\004 \001(\0132\017" +
-      ".kgsvc.v1.ErrorR\005error\"\271\001\n\020SearchFactsIn" +
-      "put\022\033\n\tgroup_ids\030\001 \003(\tR\010groupIds\022\024\n\005quer" +
-      "y\030\002 \001(\tR\005query\022 \n\tmax_facts\030\003 \001(\005H\000R\010max" +
-      "Facts\210\001\001\022-\n\020center_node_uuid\030\004 \001(\tH\001R\016ce" +
-      "nterNodeUuid\210\001\001B\014\n\n_max_factsB\023\n\021_center" +
-      "_node_uuid\"?\n\021SearchFactsOutput\022*\n\005facts" +
-      "\030\001 \003(\0132\024.kgsvc.v1.FactResultR\005facts\"\277\001\n\024" +
-      "GetEntityEdgeRequest\022\"\n\nrequest_id\030\001 \001(\t" +
-      "H\000R\trequestId\210\001\001\022,\n\017idempotency_key\030\002 \001(" +
-      "\tH\001R\016idempotencyKey\210\001\001\0222\n\005input\030\003 \001(\0132\034." +
-      "kgsvc.v1.GetEntityEdgeInputR\005inputB\r\n\013_r" +
-      "equest_idB\022\n\020_idempotency_key\"\265\001\n\025GetEnt" +
-      "ityEdgeResponse\022\035\n\nrequest_id\030\001 \001(\tR\treq" +
-      "uestId\022(\n\006status\030\002 \001(\0162\020.kgsvc.v1.Status" +
-      "R\006status\022,\n\006output\030\003 \001(\0132\024.kgsvc.v1.Fact" +
-      "ResultR\006output\022%\n\005error\030\004 \001(\0132\017.kgsvc.v1" +
-      ".ErrorR\005error\"U\n\022GetEntityEdgeInput\022\022\n\004u" +
-      "uid\030\001 \001(\tR\004uuid\022\036\n\010group_id\030\002 \001(\tH\000R\007gro" +
-      "upId\210\001\001B\013\n\t_group_id\"\273\001\n\022GetEpisodesRequ" +
-      "est\022\"\n\nrequest_id\030\001 \001(\tH\000R\trequestId\210\001\001\022" +
-      ",\n\017idempotency_key\030\002 \001(\tH\001R\016idempotencyK" +
-      "ey\210\001\001\0220\n\005input\030\003 \001(\0132\032.kgsvc.v1.GetEpiso" +
-      "desInputR\005inputB\r\n\013_request_idB\022\n\020_idemp" +
-      "otency_key\"\272\001\n\023GetEpisodesResponse\022\035\n\nre" +
-      "quest_id\030\001 \001(\tR\trequestId\022(\n\006status\030\002 \001(" +
-      "\0162\020.kgsvc.v1.StatusR\006status\0223\n\006output\030\003 " +
-      "\001(\0132\033.kgsvc.v1.GetEpisodesOutputR\006output" +
-      "\022%\n\005error\030\004 \001(\0132\017.kgsvc.v1.ErrorR\005error\"" +
-      "\267\001\n\020GetEpisodesInput\022\031\n\010group_id\030\001 \001(\tR\007" +
-      "groupId\022\032\n\006last_n\030\002 \001(\005H\000R\005lastN\210\001\001\022 \n\tp" +
-      "age_size\030\003 \001(\005H\001R\010pageSize\210\001\001\022\"\n\npage_to" +
-      "ken\030\004 \001(\tH\002R\tpageToken\210\001\001B\t\n\007_last_nB\014\n\n" +
-      "_page_sizeB\r\n\013_page_token\"j\n\021GetEpisodes" +
-      "Output\022-\n\010episodes\030\001 \003(\0132\021.kgsvc.v1.Epis" +
-      "odeR\010episodes\022&\n\017next_page_token\030\002 \001(\tR\r" +
-      "nextPageToken\"\267\001\n\020GetMemoryRequest\022\"\n\nre" +
-      "quest_id\030\001 \001(\tH\000R\trequestId\210\001\001\022,\n\017idempo" +
-      "tency_key\030\002 \001(\tH\001R\016idempotencyKey\210\001\001\022.\n\005" +
-      "input\030\003 \001(\0132\030.kgsvc.v1.GetMemoryInputR\005i" +
-      "nputB\r\n\013_request_idB\022\n\020_idempotency_key\"" +
-      "\266\001\n\021GetMemoryResponse\022\035\n\nrequest_id\030\001 \001(" +
-      "\tR\trequestId\022(\n\006status\030\002 \001(\0162\020.kgsvc.v1." +
-      "StatusR\006status\0221\n\006output\030\003 \001(\0132\031.kgsvc.v" +
-      "1.GetMemoryOutputR\006output\022%\n\005error\030\004 \001(\013" +
-      "2\017.kgsvc.v1.ErrorR\005error\"\324\001\n\016GetMemoryIn" +
-      "put\022\031\n\010group_id\030\001 \001(\tR\007groupId\0223\n\010messag" +
-      "es\030\002 \003(\0132\027.kgsvc.v1.MemoryMessageR\010messa" +
-      "ges\022 \n\tmax_facts\030\003 \001(\005H\000R\010maxFacts\210\001\001\022-\n" +
-      "\020center_node_uuid\030\004 \001(\tH\001R\016centerNodeUui" +
-      "d\210\001\001B\014\n\n_max_factsB\023\n\021_center_node_uuid\"" +
-      "=\n\017GetMemoryOutput\022*\n\005facts\030\001 \003(\0132\024.kgsv" +
-      "c.v1.FactResultR\005facts\"\277\001\n\024GetEntityNode" +
-      "Request\022\"\n\nrequest_id\030\001 \001(\tH\000R\trequestId" +
-      "\210\001\001\022,\n\017idempotency_key\030\002 \001(\tH\001R\016idempote" +
-      "ncyKey\210\001\001\0222\n\005input\030\003 \001(\0132\034.kgsvc.v1.GetE" +
-      "ntityNodeInputR\005inputB\r\n\013_request_idB\022\n\020" +
-      "_idempotency_key\"\276\001\n\025GetEntityNodeRespon" +
-      "se\022\035\n\nrequest_id\030\001 \001(\tR\trequestId\022(\n\006sta" +
-      "tus\030\002 \001(\0162\020.kgsvc.v1.StatusR\006status\0225\n\006o" +
-      "utput\030\003 \001(\0132\035.kgsvc.v1.GetEntityNodeOutp" +
-      "utR\006output\022%\n\005error\030\004 \001(\0132\017.kgsvc.v1.Err" +
-      "orR\005error\"\200\002\n\022GetEntityNodeInput\022\022\n\004uuid" +
-      "\030\001 \001(\tR\004uuid\022\036\n\010group_id\030\002 \001(\tH\000R\007groupI" +
-      "d\210\001\001\022 \n\tmax_facts\030\003 \001(\005H\001R\010maxFacts\210\001\001\022&" +
-      "\n\014max_episodes\030\004 \001(\005H\002R\013maxEpisodes\210\001\001\022," +
-      "\n\017include_expired\030\005 \001(\010H\003R\016includeExpire" +
-      "d\210\001\001B\013\n\t_group_idB\014\n\n_max_factsB\017\n\r_max_" +
-      "episodesB\022\n\020_include_expired\"\337\001\n\023GetEnti" +
-      "tyNodeOutput\022(\n\004node\030\001 \001(\0132\024.kgsvc.v1.En" +
-      "tityNodeR\004node\022*\n\005facts\030\002 \003(\0132\024.kgsvc.v1" +
-      ".FactResultR\005facts\022-\n\010episodes\030\003 \003(\0132\021.k" +
-      "gsvc.v1.EpisodeR\010episodes\022C\n\016citation_ch" +
-      "ain\030\004 \003(\0132\034.kgsvc.v1.CitationChainEntryR" +
-      "\rcitationChain\"\301\001\n\025GetFactHistoryRequest" +
+      "\n\030kgsvc/v1/retrieval.proto\022\010kgsvc.v1\032\037go" +
+      "ogle/protobuf/timestamp.proto\032\027kgsvc/v1/" +
+      "envelope.proto\032\024kgsvc/v1/types.proto\"\273\001\n" +
+      "\022SearchFactsRequest\022\"\n\nrequest_id\030\001 \001(\tH" +
+      "\000R\trequestId\210\001\001\022,\n\017idempotency_key\030\002 \001(\t" +
+      "H\001R\016idempotencyKey\210\001\001\0220\n\005input\030\003 \001(\0132\032.k" +
+      "gsvc.v1.SearchFactsInputR\005inputB\r\n\013_requ" +
+      "est_idB\022\n\020_idempotency_key\"\272\001\n\023SearchFac" +
+      "tsResponse\022\035\n\nrequest_id\030\001 \001(\tR\trequestI" +
+      "d\022(\n\006status\030\002 \001(\0162\020.kgsvc.v1.StatusR\006sta" +
+      "tus\0223\n\006output\030\003 \001(\0132\033.kgsvc.v1.SearchFac" +
+      "tsOutputR\006output\022%\n\005error\030\004 \001(\0132\017.kgsvc." +
+      "v1.ErrorR\005error\"\271\001\n\020SearchFactsInput\022\033\n\t" +
+      "group_ids\030\001 \003(\tR\010groupIds\022\024\n\005query\030\002 \001(\t" +
+      "R\005query\022 \n\tmax_facts\030\003 \001(\005H\000R\010maxFacts\210\001" +
+      "\001\022-\n\020center_node_uuid\030\004 \001(\tH\001R\016centerNod" +
+      "eUuid\210\001\001B\014\n\n_max_factsB\023\n\021_center_node_u" +
+      "uid\"?\n\021SearchFactsOutput\022*\n\005facts\030\001 \003(\0132" +
+      "\024.kgsvc.v1.FactResultR\005facts\"\277\001\n\024GetEnti" +
+      "tyEdgeRequest\022\"\n\nrequest_id\030\001 \001(\tH\000R\treq" +
+      "uestId\210\001\001\022,\n\017idempotency_key\030\002 \001(\tH\001R\016id" +
+      "empotencyKey\210\001\001\0222\n\005input\030\003 \001(\0132\034.kgsvc.v" +
+      "1.GetEntityEdgeInputR\005inputB\r\n\013_request_" +
+      "idB\022\n\020_idempotency_key\"\265\001\n\025GetEntityEdge" +
+      "Response\022\035\n\nrequest_id\030\001 \001(\tR\trequestId\022" +
+      "(\n\006status\030\002 \001(\0162\020.kgsvc.v1.StatusR\006statu" +
+      "s\022,\n\006output\030\003 \001(\0132\024.kgsvc.v1.FactResultR" +
+      "\006output\022%\n\005error\030\004 \001(\0132\017.kgsvc.v1.ErrorR" +
+      "\005error\"U\n\022GetEntityEdgeInput\022\022\n\004uuid\030\001 \001" +
+      "(\tR\004uuid\022\036\n\010group_id\030\002 \001(\tH\000R\007groupId\210\001\001" +
+      "B\013\n\t_group_id\"\273\001\n\022GetEpisodesRequest\022\"\n\n" +
+      "request_id\030\001 \001(\tH\000R\trequestId\210\001\001\022,\n\017idem" +
+      "potency_key\030\002 \001(\tH\001R\016idempotencyKey\210\001\001\0220" +
+      "\n\005input\030\003 \001(\0132\032.kgsvc.v1.GetEpisodesInpu" +
+      "tR\005inputB\r\n\013_request_idB\022\n\020_idempotency_" +
+      "key\"\272\001\n\023GetEpisodesResponse\022\035\n\nrequest_i" +
+      "d\030\001 \001(\tR\trequestId\022(\n\006status\030\002 \001(\0162\020.kgs" +
+      "vc.v1.StatusR\006status\0223\n\006output\030\003 \001(\0132\033.k" +
+      "gsvc.v1.GetEpisodesOutputR\006output\022%\n\005err" +
+      "or\030\004 \001(\0132\017.kgsvc.v1.ErrorR\005error\"\267\001\n\020Get" +
+      "EpisodesInput\022\031\n\010group_id\030\001 \001(\tR\007groupId" +
+      "\022\032\n\006last_n\030\002 \001(\005H\000R\005lastN\210\001\001\022 \n\tpage_siz" +
+      "e\030\003 \001(\005H\001R\010pageSize\210\001\001\022\"\n\npage_token\030\004 \001" +
+      "(\tH\002R\tpageToken\210\001\001B\t\n\007_last_nB\014\n\n_page_s" +
+      "izeB\r\n\013_page_token\"j\n\021GetEpisodesOutput\022" +
+      "-\n\010episodes\030\001 \003(\0132\021.kgsvc.v1.EpisodeR\010ep" +
+      "isodes\022&\n\017next_page_token\030\002 \001(\tR\rnextPag" +
+      "eToken\"\267\001\n\020GetMemoryRequest\022\"\n\nrequest_i" +
+      "d\030\001 \001(\tH\000R\trequestId\210\001\001\022,\n\017idempotency_k" +
+      "ey\030\002 \001(\tH\001R\016idempotencyKey\210\001\001\022.\n\005input\030\003" +
+      " \001(\0132\030.kgsvc.v1.GetMemoryInputR\005inputB\r\n" +
+      "\013_request_idB\022\n\020_idempotency_key\"\266\001\n\021Get" +
+      "MemoryResponse\022\035\n\nrequest_id\030\001 \001(\tR\trequ" +
+      "estId\022(\n\006status\030\002 \001(\0162\020.kgsvc.v1.StatusR" +
+      "\006status\0221\n\006output\030\003 \001(\0132\031.kgsvc.v1.GetMe" +
+      "moryOutputR\006output\022%\n\005error\030\004 \001(\0132\017.kgsv" +
+      "c.v1.ErrorR\005error\"\324\001\n\016GetMemoryInput\022\031\n\010" +
+      "group_id\030\001 \001(\tR\007groupId\0223\n\010messages\030\002 \003(" +
+      "\0132\027.kgsvc.v1.MemoryMessageR\010messages\022 \n\t" +
+      "max_facts\030\003 \001(\005H\000R\010maxFacts\210\001\001\022-\n\020center" +
+      "_node_uuid\030\004 \001(\tH\001R\016centerNodeUuid\210\001\001B\014\n" +
+      "\n_max_factsB\023\n\021_center_node_uuid\"=\n\017GetM" +
+      "emoryOutput\022*\n\005facts\030\001 \003(\0132\024.kgsvc.v1.Fa" +
+      "ctResultR\005facts\"\277\001\n\024GetEntityNodeRequest" +
+      "\022\"\n\nrequest_id\030\001 \001(\tH\000R\trequestId\210\001\001\022,\n\017" +
+      "idempotency_key\030\002 \001(\tH\001R\016idempotencyKey\210" +
+      "\001\001\0222\n\005input\030\003 \001(\0132\034.kgsvc.v1.GetEntityNo" +
+      "deInputR\005inputB\r\n\013_request_idB\022\n\020_idempo" +
+      "tency_key\"\276\001\n\025GetEntityNodeResponse\022\035\n\nr" +
+      "equest_id\030\001 \001(\tR\trequestId\022(\n\006status\030\002 \001" +
+      "(\0162\020.kgsvc.v1.StatusR\006status\0225\n\006output\030\003" +
+      " \001(\0132\035.kgsvc.v1.GetEntityNodeOutputR\006out" +
+      "put\022%\n\005error\030\004 \001(\0132\017.kgsvc.v1.ErrorR\005err" +
+      "or\"\200\002\n\022GetEntityNodeInput\022\022\n\004uuid\030\001 \001(\tR" +
+      "\004uuid\022\036\n\010group_id\030\002 \001(\tH\000R\007groupId\210\001\001\022 \n" +
+      "\tmax_facts\030\003 \001(\005H\001R\010maxFacts\210\001\001\022&\n\014max_e" +
+      "pisodes\030\004 \001(\005H\002R\013maxEpisodes\210\001\001\022,\n\017inclu" +
+      "de_expired\030\005 \001(\010H\003R\016includeExpired\210\001\001B\013\n" +
+      "\t_group_idB\014\n\n_max_factsB\017\n\r_max_episode" +
+      "sB\022\n\020_include_expired\"\216\002\n\023GetEntityNodeO" +
+      "utput\022(\n\004node\030\001 \001(\0132\024.kgsvc.v1.EntityNod" +
+      "eR\004node\022*\n\005facts\030\002 \003(\0132\024.kgsvc.v1.FactRe" +
+      "sultR\005facts\022-\n\010episodes\030\003 \003(\0132\021.kgsvc.v1" +
+      ".EpisodeR\010episodes\022C\n\016citation_chain\030\004 \003" +
+      "(\0132\034.kgsvc.v1.CitationChainEntryR\rcitati" +
+      "onChain\022-\n\010mentions\030\005 \003(\0132\021.kgsvc.v1.Men" +
+      "tionR\010mentions\"\301\001\n\025GetFactHistoryRequest" +
       "\022\"\n\nrequest_id\030\001 \001(\tH\000R\trequestId\210\001\001\022,\n\017" +
       "idempotency_key\030\002 \001(\tH\001R\016idempotencyKey\210" +
       "\001\001\0223\n\005input\030\003 \001(\0132\035.kgsvc.v1.GetFactHist" +
@@ -248,24 +310,122 @@ public final class RetrievalProto extends com.google.protobuf.GeneratedFile {
       "(\tR\004uuid\022\036\n\010group_id\030\002 \001(\tH\000R\007groupId\210\001\001" +
       "B\013\n\t_group_id\"B\n\024GetFactHistoryOutput\022*\n" +
       "\005facts\030\001 \003(\0132\024.kgsvc.v1.FactResultR\005fact" +
-      "s2\351\003\n\020RetrievalService\022J\n\013SearchFacts\022\034." +
-      "kgsvc.v1.SearchFactsRequest\032\035.kgsvc.v1.S" +
-      "earchFactsResponse\022P\n\rGetEntityEdge\022\036.kg" +
-      "svc.v1.GetEntityEdgeRequest\032\037.kgsvc.v1.G" +
-      "etEntityEdgeResponse\022J\n\013GetEpisodes\022\034.kg" +
-      "svc.v1.GetEpisodesRequest\032\035.kgsvc.v1.Get" +
-      "EpisodesResponse\022D\n\tGetMemory\022\032.kgsvc.v1" +
-      ".GetMemoryRequest\032\033.kgsvc.v1.GetMemoryRe" +
-      "sponse\022P\n\rGetEntityNode\022\036.kgsvc.v1.GetEn" +
-      "tityNodeRequest\032\037.kgsvc.v1.GetEntityNode" +
-      "Response\022S\n\016GetFactHistory\022\037.kgsvc.v1.Ge" +
-      "tFactHistoryRequest\032 .kgsvc.v1.GetFactHi" +
-      "storyResponseB5B\016RetrievalProtoP\001Z!kgsvc" +
-      "/clients/go/kgsvc/v1;kgsvcv1b\006proto3"
+      "s\"\253\002\n\013ScopeSearch\022+\n\005scope\030\001 \001(\0162\025.kgsvc" +
+      ".v1.SearchScopeR\005scope\0220\n\007methods\030\002 \003(\0162" +
+      "\026.kgsvc.v1.SearchMethodR\007methods\0223\n\010rera" +
+      "nker\030\003 \001(\0162\022.kgsvc.v1.RerankerH\000R\010rerank" +
+      "er\210\001\001\022 \n\tmax_depth\030\004 \001(\005H\001R\010maxDepth\210\001\001\022" +
+      "\"\n\nmmr_lambda\030\005 \001(\001H\002R\tmmrLambda\210\001\001\022\030\n\007w" +
+      "eights\030\006 \003(\001R\007weightsB\013\n\t_rerankerB\014\n\n_m" +
+      "ax_depthB\r\n\013_mmr_lambda\"\214\001\n\010TimeSpan\0225\n\005" +
+      "since\030\001 \001(\0132\032.google.protobuf.TimestampH" +
+      "\000R\005since\210\001\001\0225\n\005until\030\002 \001(\0132\032.google.prot" +
+      "obuf.TimestampH\001R\005until\210\001\001B\010\n\006_sinceB\010\n\006" +
+      "_until\"\221\004\n\rSearchFilters\022%\n\016relation_nam" +
+      "es\030\001 \003(\tR\rrelationNames\0222\n\010valid_at\030\002 \001(" +
+      "\0132\022.kgsvc.v1.TimeSpanH\000R\007validAt\210\001\001\0226\n\ni" +
+      "nvalid_at\030\003 \001(\0132\022.kgsvc.v1.TimeSpanH\001R\ti" +
+      "nvalidAt\210\001\001\0226\n\ncreated_at\030\004 \001(\0132\022.kgsvc." +
+      "v1.TimeSpanH\002R\tcreatedAt\210\001\001\0226\n\nexpired_a" +
+      "t\030\005 \001(\0132\022.kgsvc.v1.TimeSpanH\003R\texpiredAt" +
+      "\210\001\001\022?\n\013valid_as_of\030\006 \001(\0132\032.google.protob" +
+      "uf.TimestampH\004R\tvalidAsOf\210\001\001\022?\n\013known_as" +
+      "_of\030\007 \001(\0132\032.google.protobuf.TimestampH\005R" +
+      "\tknownAsOf\210\001\001\022!\n\014entity_types\030\010 \003(\tR\013ent" +
+      "ityTypesB\013\n\t_valid_atB\r\n\013_invalid_atB\r\n\013" +
+      "_created_atB\r\n\013_expired_atB\016\n\014_valid_as_" +
+      "ofB\016\n\014_known_as_of\"\273\001\n\022SearchGraphReques" +
+      "t\022\"\n\nrequest_id\030\001 \001(\tH\000R\trequestId\210\001\001\022,\n" +
+      "\017idempotency_key\030\002 \001(\tH\001R\016idempotencyKey" +
+      "\210\001\001\0220\n\005input\030\003 \001(\0132\032.kgsvc.v1.SearchGrap" +
+      "hInputR\005inputB\r\n\013_request_idB\022\n\020_idempot" +
+      "ency_key\"\272\001\n\023SearchGraphResponse\022\035\n\nrequ" +
+      "est_id\030\001 \001(\tR\trequestId\022(\n\006status\030\002 \001(\0162" +
+      "\020.kgsvc.v1.StatusR\006status\0223\n\006output\030\003 \001(" +
+      "\0132\033.kgsvc.v1.SearchGraphOutputR\006output\022%" +
+      "\n\005error\030\004 \001(\0132\017.kgsvc.v1.ErrorR\005error\"\341\004" +
+      "\n\020SearchGraphInput\022\033\n\tgroup_ids\030\001 \003(\tR\010g" +
+      "roupIds\022\024\n\005query\030\002 \001(\tR\005query\022;\n\013search_" +
+      "type\030\003 \001(\0162\025.kgsvc.v1.SearchScopeH\000R\nsea" +
+      "rchType\210\001\001\0223\n\006recipe\030\004 \001(\0162\026.kgsvc.v1.Se" +
+      "archRecipeH\001R\006recipe\210\001\001\022-\n\006scopes\030\005 \003(\0132" +
+      "\025.kgsvc.v1.ScopeSearchR\006scopes\022$\n\013max_re" +
+      "sults\030\006 \001(\005H\002R\nmaxResults\210\001\001\022-\n\020center_n" +
+      "ode_uuid\030\007 \001(\tH\003R\016centerNodeUuid\210\001\001\0221\n\025b" +
+      "fs_origin_node_uuids\030\010 \003(\tR\022bfsOriginNod" +
+      "eUuids\0226\n\007filters\030\t \001(\0132\027.kgsvc.v1.Searc" +
+      "hFiltersH\004R\007filters\210\001\001\022 \n\tmin_score\030\n \001(" +
+      "\001H\005R\010minScore\210\001\001\022*\n\016include_scores\030\013 \001(\010" +
+      "H\006R\rincludeScores\210\001\001B\016\n\014_search_typeB\t\n\007" +
+      "_recipeB\016\n\014_max_resultsB\023\n\021_center_node_" +
+      "uuidB\n\n\010_filtersB\014\n\n_min_scoreB\021\n\017_inclu" +
+      "de_scores\"\272\002\n\021SearchGraphOutput\022\'\n\005facts" +
+      "\030\001 \003(\0132\021.kgsvc.v1.FactHitR\005facts\022;\n\013sear" +
+      "ch_type\030\002 \001(\0162\025.kgsvc.v1.SearchScopeH\000R\n" +
+      "searchType\210\001\001\022\024\n\005count\030\003 \001(\005R\005count\022\030\n\007m" +
+      "essage\030\004 \001(\tR\007message\022$\n\003ran\030\005 \003(\0132\022.kgs" +
+      "vc.v1.ScopeRunR\003ran\022\'\n\005nodes\030\006 \003(\0132\021.kgs" +
+      "vc.v1.NodeHitR\005nodes\0220\n\010episodes\030\007 \003(\0132\024" +
+      ".kgsvc.v1.EpisodeHitR\010episodesB\016\n\014_searc" +
+      "h_type\"\231\001\n\010ScopeRun\022+\n\005scope\030\001 \001(\0162\025.kgs" +
+      "vc.v1.SearchScopeR\005scope\0220\n\007methods\030\002 \003(" +
+      "\0162\026.kgsvc.v1.SearchMethodR\007methods\022.\n\010re" +
+      "ranker\030\003 \001(\0162\022.kgsvc.v1.RerankerR\010rerank" +
+      "er\"w\n\007FactHit\022(\n\004fact\030\001 \001(\0132\024.kgsvc.v1.F" +
+      "actResultR\004fact\022\024\n\005score\030\002 \001(\001R\005score\022,\n" +
+      "\010found_by\030\003 \003(\0132\021.kgsvc.v1.FoundByR\007foun" +
+      "dBy\"w\n\007NodeHit\022(\n\004node\030\001 \001(\0132\024.kgsvc.v1." +
+      "EntityNodeR\004node\022\024\n\005score\030\002 \001(\001R\005score\022," +
+      "\n\010found_by\030\003 \003(\0132\021.kgsvc.v1.FoundByR\007fou" +
+      "ndBy\"}\n\nEpisodeHit\022+\n\007episode\030\001 \001(\0132\021.kg" +
+      "svc.v1.EpisodeR\007episode\022\024\n\005score\030\002 \001(\001R\005" +
+      "score\022,\n\010found_by\030\003 \003(\0132\021.kgsvc.v1.Found" +
+      "ByR\007foundBy\"c\n\007FoundBy\022.\n\006method\030\001 \001(\0162\026" +
+      ".kgsvc.v1.SearchMethodR\006method\022\022\n\004rank\030\002" +
+      " \001(\005R\004rank\022\024\n\005score\030\003 \001(\001R\005score*v\n\013Sear" +
+      "chScope\022\034\n\030SEARCH_SCOPE_UNSPECIFIED\020\000\022\026\n" +
+      "\022SEARCH_SCOPE_FACTS\020\001\022\026\n\022SEARCH_SCOPE_NO" +
+      "DES\020\002\022\031\n\025SEARCH_SCOPE_EPISODES\020\003*v\n\014Sear" +
+      "chMethod\022\035\n\031SEARCH_METHOD_UNSPECIFIED\020\000\022" +
+      "\026\n\022SEARCH_METHOD_BM25\020\001\022\030\n\024SEARCH_METHOD" +
+      "_COSINE\020\002\022\025\n\021SEARCH_METHOD_BFS\020\003*\236\001\n\010Rer" +
+      "anker\022\030\n\024RERANKER_UNSPECIFIED\020\000\022\020\n\014RERAN" +
+      "KER_RRF\020\001\022\020\n\014RERANKER_MMR\020\002\022\032\n\026RERANKER_" +
+      "NODE_DISTANCE\020\003\022\035\n\031RERANKER_EPISODE_MENT" +
+      "IONS\020\004\022\031\n\025RERANKER_WEIGHTED_SUM\020\005*\306\003\n\014Se" +
+      "archRecipe\022\035\n\031SEARCH_RECIPE_UNSPECIFIED\020" +
+      "\000\022\031\n\025SEARCH_RECIPE_DEFAULT\020\001\022(\n$SEARCH_R" +
+      "ECIPE_EDGE_HYBRID_SEARCH_RRF\020\002\022(\n$SEARCH" +
+      "_RECIPE_EDGE_HYBRID_SEARCH_MMR\020\003\0222\n.SEAR" +
+      "CH_RECIPE_EDGE_HYBRID_SEARCH_NODE_DISTAN" +
+      "CE\020\004\0225\n1SEARCH_RECIPE_EDGE_HYBRID_SEARCH" +
+      "_EPISODE_MENTIONS\020\005\022(\n$SEARCH_RECIPE_NOD" +
+      "E_HYBRID_SEARCH_RRF\020\006\022(\n$SEARCH_RECIPE_N" +
+      "ODE_HYBRID_SEARCH_MMR\020\007\0222\n.SEARCH_RECIPE" +
+      "_NODE_HYBRID_SEARCH_NODE_DISTANCE\020\010\0225\n1S" +
+      "EARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_" +
+      "MENTIONS\020\t2\265\004\n\020RetrievalService\022J\n\013Searc" +
+      "hFacts\022\034.kgsvc.v1.SearchFactsRequest\032\035.k" +
+      "gsvc.v1.SearchFactsResponse\022P\n\rGetEntity" +
+      "Edge\022\036.kgsvc.v1.GetEntityEdgeRequest\032\037.k" +
+      "gsvc.v1.GetEntityEdgeResponse\022J\n\013GetEpis" +
+      "odes\022\034.kgsvc.v1.GetEpisodesRequest\032\035.kgs" +
+      "vc.v1.GetEpisodesResponse\022D\n\tGetMemory\022\032" +
+      ".kgsvc.v1.GetMemoryRequest\032\033.kgsvc.v1.Ge" +
+      "tMemoryResponse\022P\n\rGetEntityNode\022\036.kgsvc" +
+      ".v1.GetEntityNodeRequest\032\037.kgsvc.v1.GetE" +
+      "ntityNodeResponse\022S\n\016GetFactHistory\022\037.kg" +
+      "svc.v1.GetFactHistoryRequest\032 .kgsvc.v1." +
+      "GetFactHistoryResponse\022J\n\013SearchGraph\022\034." +
+      "kgsvc.v1.SearchGraphRequest\032\035.kgsvc.v1.S" +
+      "earchGraphResponseB5B\016RetrievalProtoP\001Z!" +
+      "kgsvc/clients/go/kgsvc/v1;kgsvcv1b\006proto" +
+      "3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
+          com.google.protobuf.TimestampProto.getDescriptor(),
           kgsvc.v1.EnvelopeProto.getDescriptor(),
           kgsvc.v1.TypesProto.getDescriptor(),
         });
@@ -382,7 +542,7 @@ public final class RetrievalProto extends com.google.protobuf.GeneratedFile {
     internal_static_kgsvc_v1_GetEntityNodeOutput_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_GetEntityNodeOutput_descriptor,
-        new java.lang.String[] { "Node", "Facts", "Episodes", "CitationChain", });
+        new java.lang.String[] { "Node", "Facts", "Episodes", "CitationChain", "Mentions", });
     internal_static_kgsvc_v1_GetFactHistoryRequest_descriptor =
       getDescriptor().getMessageType(19);
     internal_static_kgsvc_v1_GetFactHistoryRequest_fieldAccessorTable = new
@@ -407,7 +567,80 @@ public final class RetrievalProto extends com.google.protobuf.GeneratedFile {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_GetFactHistoryOutput_descriptor,
         new java.lang.String[] { "Facts", });
+    internal_static_kgsvc_v1_ScopeSearch_descriptor =
+      getDescriptor().getMessageType(23);
+    internal_static_kgsvc_v1_ScopeSearch_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_ScopeSearch_descriptor,
+        new java.lang.String[] { "Scope", "Methods", "Reranker", "MaxDepth", "MmrLambda", "Weights", });
+    internal_static_kgsvc_v1_TimeSpan_descriptor =
+      getDescriptor().getMessageType(24);
+    internal_static_kgsvc_v1_TimeSpan_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_TimeSpan_descriptor,
+        new java.lang.String[] { "Since", "Until", });
+    internal_static_kgsvc_v1_SearchFilters_descriptor =
+      getDescriptor().getMessageType(25);
+    internal_static_kgsvc_v1_SearchFilters_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_SearchFilters_descriptor,
+        new java.lang.String[] { "RelationNames", "ValidAt", "InvalidAt", "CreatedAt", "ExpiredAt", "ValidAsOf", "KnownAsOf", "EntityTypes", });
+    internal_static_kgsvc_v1_SearchGraphRequest_descriptor =
+      getDescriptor().getMessageType(26);
+    internal_static_kgsvc_v1_SearchGraphRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_SearchGraphRequest_descriptor,
+        new java.lang.String[] { "RequestId", "IdempotencyKey", "Input", });
+    internal_static_kgsvc_v1_SearchGraphResponse_descriptor =
+      getDescriptor().getMessageType(27);
+    internal_static_kgsvc_v1_SearchGraphResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_SearchGraphResponse_descriptor,
+        new java.lang.String[] { "RequestId", "Status", "Output", "Error", });
+    internal_static_kgsvc_v1_SearchGraphInput_descriptor =
+      getDescriptor().getMessageType(28);
+    internal_static_kgsvc_v1_SearchGraphInput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_SearchGraphInput_descriptor,
+        new java.lang.String[] { "GroupIds", "Query", "SearchType", "Recipe", "Scopes", "MaxResults", "CenterNodeUuid", "BfsOriginNodeUuids", "Filters", "MinScore", "IncludeScores", });
+    internal_static_kgsvc_v1_SearchGraphOutput_descriptor =
+      getDescriptor().getMessageType(29);
+    internal_static_kgsvc_v1_SearchGraphOutput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_SearchGraphOutput_descriptor,
+        new java.lang.String[] { "Facts", "SearchType", "Count", "Message", "Ran", "Nodes", "Episodes", });
+    internal_static_kgsvc_v1_ScopeRun_descriptor =
+      getDescriptor().getMessageType(30);
+    internal_static_kgsvc_v1_ScopeRun_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_ScopeRun_descriptor,
+        new java.lang.String[] { "Scope", "Methods", "Reranker", });
+    internal_static_kgsvc_v1_FactHit_descriptor =
+      getDescriptor().getMessageType(31);
+    internal_static_kgsvc_v1_FactHit_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_FactHit_descriptor,
+        new java.lang.String[] { "Fact", "Score", "FoundBy", });
+    internal_static_kgsvc_v1_NodeHit_descriptor =
+      getDescriptor().getMessageType(32);
+    internal_static_kgsvc_v1_NodeHit_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_NodeHit_descriptor,
+        new java.lang.String[] { "Node", "Score", "FoundBy", });
+    internal_static_kgsvc_v1_EpisodeHit_descriptor =
+      getDescriptor().getMessageType(33);
+    internal_static_kgsvc_v1_EpisodeHit_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_EpisodeHit_descriptor,
+        new java.lang.String[] { "Episode", "Score", "FoundBy", });
+    internal_static_kgsvc_v1_FoundBy_descriptor =
+      getDescriptor().getMessageType(34);
+    internal_static_kgsvc_v1_FoundBy_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_FoundBy_descriptor,
+        new java.lang.String[] { "Method", "Rank", "Score", });
     descriptor.resolveAllFeaturesImmutable();
+    com.google.protobuf.TimestampProto.getDescriptor();
     kgsvc.v1.EnvelopeProto.getDescriptor();
     kgsvc.v1.TypesProto.getDescriptor();
   }

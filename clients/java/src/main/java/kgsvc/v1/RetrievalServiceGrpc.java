@@ -201,6 +201,37 @@ public final class RetrievalServiceGrpc {
     return getGetFactHistoryMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<kgsvc.v1.SearchGraphRequest,
+      kgsvc.v1.SearchGraphResponse> getSearchGraphMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "SearchGraph",
+      requestType = kgsvc.v1.SearchGraphRequest.class,
+      responseType = kgsvc.v1.SearchGraphResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<kgsvc.v1.SearchGraphRequest,
+      kgsvc.v1.SearchGraphResponse> getSearchGraphMethod() {
+    io.grpc.MethodDescriptor<kgsvc.v1.SearchGraphRequest, kgsvc.v1.SearchGraphResponse> getSearchGraphMethod;
+    if ((getSearchGraphMethod = RetrievalServiceGrpc.getSearchGraphMethod) == null) {
+      synchronized (RetrievalServiceGrpc.class) {
+        if ((getSearchGraphMethod = RetrievalServiceGrpc.getSearchGraphMethod) == null) {
+          RetrievalServiceGrpc.getSearchGraphMethod = getSearchGraphMethod =
+              io.grpc.MethodDescriptor.<kgsvc.v1.SearchGraphRequest, kgsvc.v1.SearchGraphResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "SearchGraph"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  kgsvc.v1.SearchGraphRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  kgsvc.v1.SearchGraphResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new RetrievalServiceMethodDescriptorSupplier("SearchGraph"))
+              .build();
+        }
+      }
+    }
+    return getSearchGraphMethod;
+  }
+
   /**
    * Creates a new async stub that supports all call types for the service
    */
@@ -327,6 +358,17 @@ public final class RetrievalServiceGrpc {
         io.grpc.stub.StreamObserver<kgsvc.v1.GetFactHistoryResponse> responseObserver) {
       io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGetFactHistoryMethod(), responseObserver);
     }
+
+    /**
+     * <pre>
+     * Searches with methods, rerankers, filters and looks into the past of the caller's choice. Status OK, or
+     * NOT_FOUND for an unknown center or origin.
+     * </pre>
+     */
+    default void searchGraph(kgsvc.v1.SearchGraphRequest request,
+        io.grpc.stub.StreamObserver<kgsvc.v1.SearchGraphResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getSearchGraphMethod(), responseObserver);
+    }
   }
 
   /**
@@ -428,6 +470,18 @@ public final class RetrievalServiceGrpc {
       io.grpc.stub.ClientCalls.asyncUnaryCall(
           getChannel().newCall(getGetFactHistoryMethod(), getCallOptions()), request, responseObserver);
     }
+
+    /**
+     * <pre>
+     * Searches with methods, rerankers, filters and looks into the past of the caller's choice. Status OK, or
+     * NOT_FOUND for an unknown center or origin.
+     * </pre>
+     */
+    public void searchGraph(kgsvc.v1.SearchGraphRequest request,
+        io.grpc.stub.StreamObserver<kgsvc.v1.SearchGraphResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getSearchGraphMethod(), getCallOptions()), request, responseObserver);
+    }
   }
 
   /**
@@ -509,6 +563,17 @@ public final class RetrievalServiceGrpc {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
           getChannel(), getGetFactHistoryMethod(), getCallOptions(), request);
     }
+
+    /**
+     * <pre>
+     * Searches with methods, rerankers, filters and looks into the past of the caller's choice. Status OK, or
+     * NOT_FOUND for an unknown center or origin.
+     * </pre>
+     */
+    public kgsvc.v1.SearchGraphResponse searchGraph(kgsvc.v1.SearchGraphRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getSearchGraphMethod(), getCallOptions(), request);
+    }
   }
 
   /**
@@ -589,6 +654,17 @@ public final class RetrievalServiceGrpc {
     public kgsvc.v1.GetFactHistoryResponse getFactHistory(kgsvc.v1.GetFactHistoryRequest request) {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getGetFactHistoryMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Searches with methods, rerankers, filters and looks into the past of the caller's choice. Status OK, or
+     * NOT_FOUND for an unknown center or origin.
+     * </pre>
+     */
+    public kgsvc.v1.SearchGraphResponse searchGraph(kgsvc.v1.SearchGraphRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getSearchGraphMethod(), getCallOptions(), request);
     }
   }
 
@@ -677,6 +753,18 @@ public final class RetrievalServiceGrpc {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getGetFactHistoryMethod(), getCallOptions()), request);
     }
+
+    /**
+     * <pre>
+     * Searches with methods, rerankers, filters and looks into the past of the caller's choice. Status OK, or
+     * NOT_FOUND for an unknown center or origin.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<kgsvc.v1.SearchGraphResponse> searchGraph(
+        kgsvc.v1.SearchGraphRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getSearchGraphMethod(), getCallOptions()), request);
+    }
   }
 
   private static final int METHODID_SEARCH_FACTS = 0;
@@ -685,6 +773,7 @@ public final class RetrievalServiceGrpc {
   private static final int METHODID_GET_MEMORY = 3;
   private static final int METHODID_GET_ENTITY_NODE = 4;
   private static final int METHODID_GET_FACT_HISTORY = 5;
+  private static final int METHODID_SEARCH_GRAPH = 6;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -726,6 +815,10 @@ public final class RetrievalServiceGrpc {
         case METHODID_GET_FACT_HISTORY:
           serviceImpl.getFactHistory((kgsvc.v1.GetFactHistoryRequest) request,
               (io.grpc.stub.StreamObserver<kgsvc.v1.GetFactHistoryResponse>) responseObserver);
+          break;
+        case METHODID_SEARCH_GRAPH:
+          serviceImpl.searchGraph((kgsvc.v1.SearchGraphRequest) request,
+              (io.grpc.stub.StreamObserver<kgsvc.v1.SearchGraphResponse>) responseObserver);
           break;
         default:
           throw new AssertionError();
@@ -787,6 +880,13 @@ public final class RetrievalServiceGrpc {
               kgsvc.v1.GetFactHistoryRequest,
               kgsvc.v1.GetFactHistoryResponse>(
                 service, METHODID_GET_FACT_HISTORY)))
+        .addMethod(
+          getSearchGraphMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              kgsvc.v1.SearchGraphRequest,
+              kgsvc.v1.SearchGraphResponse>(
+                service, METHODID_SEARCH_GRAPH)))
         .build();
   }
 
@@ -841,6 +941,7 @@ public final class RetrievalServiceGrpc {
               .addMethod(getGetMemoryMethod())
               .addMethod(getGetEntityNodeMethod())
               .addMethod(getGetFactHistoryMethod())
+              .addMethod(getSearchGraphMethod())
               .build();
         }
       }

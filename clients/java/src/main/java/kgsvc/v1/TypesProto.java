@@ -67,6 +67,11 @@ public final class TypesProto extends com.google.protobuf.GeneratedFile {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_kgsvc_v1_CitationChainEntry_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_Mention_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_Mention_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_kgsvc_v1_ModelUsage_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -197,62 +202,67 @@ public final class TypesProto extends com.google.protobuf.GeneratedFile {
       "ceUrl\210\001\001B\r\n\013_source_url\"\203\001\n\022CitationChai" +
       "nEntry\0222\n\010citation\030\001 \001(\0132\026.kgsvc.v1.Cita" +
       "tionInfoR\010citation\0229\n\toperation\030\002 \001(\0162\033." +
-      "kgsvc.v1.CitationOperationR\toperation\"t\n" +
-      "\nModelUsage\022\024\n\005calls\030\001 \001(\005R\005calls\022#\n\rpro" +
-      "mpt_tokens\030\002 \001(\003R\014promptTokens\022+\n\021comple" +
-      "tion_tokens\030\003 \001(\003R\020completionTokens\"k\n\014A" +
-      "cceptedItem\022\022\n\004uuid\030\001 \001(\tR\004uuid\022\034\n\tdupli" +
-      "cate\030\002 \001(\010R\tduplicate\022)\n\005state\030\003 \001(\0162\023.k" +
-      "gsvc.v1.ItemStateR\005state\"\267\002\n\013ReceiptItem" +
-      "\022\022\n\004uuid\030\001 \001(\tR\004uuid\022\027\n\004name\030\002 \001(\tH\000R\004na" +
-      "me\210\001\001\022)\n\005state\030\003 \001(\0162\023.kgsvc.v1.ItemStat" +
-      "eR\005state\022\034\n\tduplicate\030\004 \001(\010R\tduplicate\022\032" +
-      "\n\010attempts\030\005 \001(\005R\010attempts\022\033\n\006reason\030\006 \001" +
-      "(\tH\001R\006reason\210\001\001\0229\n\nupdated_at\030\007 \001(\0132\032.go" +
-      "ogle.protobuf.TimestampR\tupdatedAt\022*\n\005us" +
-      "age\030\010 \001(\0132\024.kgsvc.v1.ModelUsageR\005usageB\007" +
-      "\n\005_nameB\t\n\007_reason\"M\n\nStateCount\022)\n\005stat" +
-      "e\030\001 \001(\0162\023.kgsvc.v1.ItemStateR\005state\022\024\n\005c" +
-      "ount\030\002 \001(\005R\005count\"\231\002\n\007Receipt\022\035\n\nreceipt" +
-      "_id\030\001 \001(\tR\treceiptId\022\031\n\010group_id\030\002 \001(\tR\007" +
-      "groupId\0229\n\ncreated_at\030\003 \001(\0132\032.google.pro" +
-      "tobuf.TimestampR\tcreatedAt\022+\n\005items\030\004 \003(" +
-      "\0132\025.kgsvc.v1.ReceiptItemR\005items\022,\n\006count" +
-      "s\030\005 \003(\0132\024.kgsvc.v1.StateCountR\006counts\022\022\n" +
-      "\004done\030\006 \001(\010R\004done\022*\n\005usage\030\007 \001(\0132\024.kgsvc" +
-      ".v1.ModelUsageR\005usage\"\310\002\n\nListedItem\022\022\n\004" +
-      "uuid\030\001 \001(\tR\004uuid\022\031\n\010group_id\030\002 \001(\tR\007grou" +
-      "pId\022\027\n\004name\030\003 \001(\tH\000R\004name\210\001\001\022)\n\005state\030\004 " +
-      "\001(\0162\023.kgsvc.v1.ItemStateR\005state\022\032\n\010attem" +
-      "pts\030\005 \001(\005R\010attempts\022\033\n\006reason\030\006 \001(\tH\001R\006r" +
-      "eason\210\001\001\022\027\n\004step\030\007 \001(\tH\002R\004step\210\001\001\0229\n\nupd" +
-      "ated_at\030\010 \001(\0132\032.google.protobuf.Timestam" +
-      "pR\tupdatedAt\022\035\n\nreceipt_id\030\t \001(\tR\treceip" +
-      "tIdB\007\n\005_nameB\t\n\007_reasonB\007\n\005_step\"\351\001\n\tCom" +
-      "munity\022\022\n\004uuid\030\001 \001(\tR\004uuid\022\031\n\010group_id\030\002" +
-      " \001(\tR\007groupId\022\022\n\004name\030\003 \001(\tR\004name\022\030\n\007sum" +
-      "mary\030\004 \001(\tR\007summary\022!\n\014member_count\030\005 \001(" +
-      "\005R\013memberCount\022!\n\014member_uuids\030\006 \003(\tR\013me" +
-      "mberUuids\0229\n\ncreated_at\030\007 \001(\0132\032.google.p" +
-      "rotobuf.TimestampR\tcreatedAt*V\n\006Source\022\026" +
-      "\n\022SOURCE_UNSPECIFIED\020\000\022\017\n\013SOURCE_TEXT\020\001\022" +
-      "\017\n\013SOURCE_JSON\020\002\022\022\n\016SOURCE_MESSAGE\020\003*h\n\010" +
-      "RoleType\022\031\n\025ROLE_TYPE_UNSPECIFIED\020\000\022\022\n\016R" +
-      "OLE_TYPE_USER\020\001\022\027\n\023ROLE_TYPE_ASSISTANT\020\002" +
-      "\022\024\n\020ROLE_TYPE_SYSTEM\020\003*\257\002\n\tItemState\022\032\n\026" +
-      "ITEM_STATE_UNSPECIFIED\020\000\022\027\n\023ITEM_STATE_A" +
-      "CCEPTED\020\001\022\030\n\024ITEM_STATE_EXTRACTED\020\002\022\027\n\023I" +
-      "TEM_STATE_EMBEDDED\020\003\022\027\n\023ITEM_STATE_UPSER" +
-      "TED\020\004\022\030\n\024ITEM_STATE_COMPLETED\020\005\022\035\n\031ITEM_" +
-      "STATE_EXTRACT_FAILED\020\006\022\033\n\027ITEM_STATE_EMB" +
-      "ED_FAILED\020\007\022\034\n\030ITEM_STATE_UPSERT_FAILED\020" +
-      "\010\022\025\n\021ITEM_STATE_PARKED\020\t\022\026\n\022ITEM_STATE_D" +
-      "ELETED\020\n*\232\001\n\021CitationOperation\022\"\n\036CITATI" +
-      "ON_OPERATION_UNSPECIFIED\020\000\022\036\n\032CITATION_O" +
-      "PERATION_CREATED\020\001\022\036\n\032CITATION_OPERATION" +
-      "_UPDATED\020\002\022!\n\035CITATION_OPERATION_REFEREN" +
-      "CED\020\003B1B\nTypesProtoP\001Z!kgsvc/clients/go/" +
-      "kgsvc/v1;kgsvcv1b\006proto3"
+      "kgsvc.v1.CitationOperationR\toperation\"\267\001" +
+      "\n\007Mention\022\022\n\004uuid\030\001 \001(\tR\004uuid\022\031\n\010group_i" +
+      "d\030\002 \001(\tR\007groupId\022!\n\014episode_uuid\030\003 \001(\tR\013" +
+      "episodeUuid\022\037\n\013entity_uuid\030\004 \001(\tR\nentity" +
+      "Uuid\0229\n\ncreated_at\030\005 \001(\0132\032.google.protob" +
+      "uf.TimestampR\tcreatedAt\"t\n\nModelUsage\022\024\n" +
+      "\005calls\030\001 \001(\005R\005calls\022#\n\rprompt_tokens\030\002 \001" +
+      "(\003R\014promptTokens\022+\n\021completion_tokens\030\003 " +
+      "\001(\003R\020completionTokens\"k\n\014AcceptedItem\022\022\n" +
+      "\004uuid\030\001 \001(\tR\004uuid\022\034\n\tduplicate\030\002 \001(\010R\tdu" +
+      "plicate\022)\n\005state\030\003 \001(\0162\023.kgsvc.v1.ItemSt" +
+      "ateR\005state\"\267\002\n\013ReceiptItem\022\022\n\004uuid\030\001 \001(\t" +
+      "R\004uuid\022\027\n\004name\030\002 \001(\tH\000R\004name\210\001\001\022)\n\005state" +
+      "\030\003 \001(\0162\023.kgsvc.v1.ItemStateR\005state\022\034\n\tdu" +
+      "plicate\030\004 \001(\010R\tduplicate\022\032\n\010attempts\030\005 \001" +
+      "(\005R\010attempts\022\033\n\006reason\030\006 \001(\tH\001R\006reason\210\001" +
+      "\001\0229\n\nupdated_at\030\007 \001(\0132\032.google.protobuf." +
+      "TimestampR\tupdatedAt\022*\n\005usage\030\010 \001(\0132\024.kg" +
+      "svc.v1.ModelUsageR\005usageB\007\n\005_nameB\t\n\007_re" +
+      "ason\"M\n\nStateCount\022)\n\005state\030\001 \001(\0162\023.kgsv" +
+      "c.v1.ItemStateR\005state\022\024\n\005count\030\002 \001(\005R\005co" +
+      "unt\"\231\002\n\007Receipt\022\035\n\nreceipt_id\030\001 \001(\tR\trec" +
+      "eiptId\022\031\n\010group_id\030\002 \001(\tR\007groupId\0229\n\ncre" +
+      "ated_at\030\003 \001(\0132\032.google.protobuf.Timestam" +
+      "pR\tcreatedAt\022+\n\005items\030\004 \003(\0132\025.kgsvc.v1.R" +
+      "eceiptItemR\005items\022,\n\006counts\030\005 \003(\0132\024.kgsv" +
+      "c.v1.StateCountR\006counts\022\022\n\004done\030\006 \001(\010R\004d" +
+      "one\022*\n\005usage\030\007 \001(\0132\024.kgsvc.v1.ModelUsage" +
+      "R\005usage\"\310\002\n\nListedItem\022\022\n\004uuid\030\001 \001(\tR\004uu" +
+      "id\022\031\n\010group_id\030\002 \001(\tR\007groupId\022\027\n\004name\030\003 " +
+      "\001(\tH\000R\004name\210\001\001\022)\n\005state\030\004 \001(\0162\023.kgsvc.v1" +
+      ".ItemStateR\005state\022\032\n\010attempts\030\005 \001(\005R\010att" +
+      "empts\022\033\n\006reason\030\006 \001(\tH\001R\006reason\210\001\001\022\027\n\004st" +
+      "ep\030\007 \001(\tH\002R\004step\210\001\001\0229\n\nupdated_at\030\010 \001(\0132" +
+      "\032.google.protobuf.TimestampR\tupdatedAt\022\035" +
+      "\n\nreceipt_id\030\t \001(\tR\treceiptIdB\007\n\005_nameB\t" +
+      "\n\007_reasonB\007\n\005_step\"\351\001\n\tCommunity\022\022\n\004uuid" +
+      "\030\001 \001(\tR\004uuid\022\031\n\010group_id\030\002 \001(\tR\007groupId\022" +
+      "\022\n\004name\030\003 \001(\tR\004name\022\030\n\007summary\030\004 \001(\tR\007su" +
+      "mmary\022!\n\014member_count\030\005 \001(\005R\013memberCount" +
+      "\022!\n\014member_uuids\030\006 \003(\tR\013memberUuids\0229\n\nc" +
+      "reated_at\030\007 \001(\0132\032.google.protobuf.Timest" +
+      "ampR\tcreatedAt*V\n\006Source\022\026\n\022SOURCE_UNSPE" +
+      "CIFIED\020\000\022\017\n\013SOURCE_TEXT\020\001\022\017\n\013SOURCE_JSON" +
+      "\020\002\022\022\n\016SOURCE_MESSAGE\020\003*h\n\010RoleType\022\031\n\025RO" +
+      "LE_TYPE_UNSPECIFIED\020\000\022\022\n\016ROLE_TYPE_USER\020" +
+      "\001\022\027\n\023ROLE_TYPE_ASSISTANT\020\002\022\024\n\020ROLE_TYPE_" +
+      "SYSTEM\020\003*\257\002\n\tItemState\022\032\n\026ITEM_STATE_UNS" +
+      "PECIFIED\020\000\022\027\n\023ITEM_STATE_ACCEPTED\020\001\022\030\n\024I" +
+      "TEM_STATE_EXTRACTED\020\002\022\027\n\023ITEM_STATE_EMBE" +
+      "DDED\020\003\022\027\n\023ITEM_STATE_UPSERTED\020\004\022\030\n\024ITEM_" +
+      "STATE_COMPLETED\020\005\022\035\n\031ITEM_STATE_EXTRACT_" +
+      "FAILED\020\006\022\033\n\027ITEM_STATE_EMBED_FAILED\020\007\022\034\n" +
+      "\030ITEM_STATE_UPSERT_FAILED\020\010\022\025\n\021ITEM_STAT" +
+      "E_PARKED\020\t\022\026\n\022ITEM_STATE_DELETED\020\n*\232\001\n\021C" +
+      "itationOperation\022\"\n\036CITATION_OPERATION_U" +
+      "NSPECIFIED\020\000\022\036\n\032CITATION_OPERATION_CREAT" +
+      "ED\020\001\022\036\n\032CITATION_OPERATION_UPDATED\020\002\022!\n\035" +
+      "CITATION_OPERATION_REFERENCED\020\003B1B\nTypes" +
+      "ProtoP\001Z!kgsvc/clients/go/kgsvc/v1;kgsvc" +
+      "v1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -308,44 +318,50 @@ public final class TypesProto extends com.google.protobuf.GeneratedFile {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_CitationChainEntry_descriptor,
         new java.lang.String[] { "Citation", "Operation", });
-    internal_static_kgsvc_v1_ModelUsage_descriptor =
+    internal_static_kgsvc_v1_Mention_descriptor =
       getDescriptor().getMessageType(8);
+    internal_static_kgsvc_v1_Mention_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_Mention_descriptor,
+        new java.lang.String[] { "Uuid", "GroupId", "EpisodeUuid", "EntityUuid", "CreatedAt", });
+    internal_static_kgsvc_v1_ModelUsage_descriptor =
+      getDescriptor().getMessageType(9);
     internal_static_kgsvc_v1_ModelUsage_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_ModelUsage_descriptor,
         new java.lang.String[] { "Calls", "PromptTokens", "CompletionTokens", });
     internal_static_kgsvc_v1_AcceptedItem_descriptor =
-      getDescriptor().getMessageType(9);
+      getDescriptor().getMessageType(10);
     internal_static_kgsvc_v1_AcceptedItem_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_AcceptedItem_descriptor,
         new java.lang.String[] { "Uuid", "Duplicate", "State", });
     internal_static_kgsvc_v1_ReceiptItem_descriptor =
-      getDescriptor().getMessageType(10);
+      getDescriptor().getMessageType(11);
     internal_static_kgsvc_v1_ReceiptItem_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_ReceiptItem_descriptor,
         new java.lang.String[] { "Uuid", "Name", "State", "Duplicate", "Attempts", "Reason", "UpdatedAt", "Usage", });
     internal_static_kgsvc_v1_StateCount_descriptor =
-      getDescriptor().getMessageType(11);
+      getDescriptor().getMessageType(12);
     internal_static_kgsvc_v1_StateCount_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_StateCount_descriptor,
         new java.lang.String[] { "State", "Count", });
     internal_static_kgsvc_v1_Receipt_descriptor =
-      getDescriptor().getMessageType(12);
+      getDescriptor().getMessageType(13);
     internal_static_kgsvc_v1_Receipt_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_Receipt_descriptor,
         new java.lang.String[] { "ReceiptId", "GroupId", "CreatedAt", "Items", "Counts", "Done", "Usage", });
     internal_static_kgsvc_v1_ListedItem_descriptor =
-      getDescriptor().getMessageType(13);
+      getDescriptor().getMessageType(14);
     internal_static_kgsvc_v1_ListedItem_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_ListedItem_descriptor,
         new java.lang.String[] { "Uuid", "GroupId", "Name", "State", "Attempts", "Reason", "Step", "UpdatedAt", "ReceiptId", });
     internal_static_kgsvc_v1_Community_descriptor =
-      getDescriptor().getMessageType(14);
+      getDescriptor().getMessageType(15);
     internal_static_kgsvc_v1_Community_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_Community_descriptor,
