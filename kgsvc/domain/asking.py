@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kgsvc.domain import questions
+from kgsvc.domain import comparing, questions
 from kgsvc.domain.bridging import types_differ
 from kgsvc.domain.candidates import Candidates
 from kgsvc.domain.classifying import fitting, specific
+from kgsvc.domain.comparing import Told
 from kgsvc.domain.conforming import of_type
 from kgsvc.domain.decisions import (
     Decisions,
@@ -24,10 +25,9 @@ from kgsvc.domain.delta import NameView
 from kgsvc.domain.entities import BatchItem
 from kgsvc.domain.extraction import ExtractedEdge
 from kgsvc.domain.identity import name_key, slot_of
-from kgsvc.domain.model import Entity, Fact, FactKind, Polarity
+from kgsvc.domain.model import Entity
 from kgsvc.domain.naming import Compared
 from kgsvc.domain.ontology import Ontology
-from kgsvc.domain.plan import relation_of
 from kgsvc.domain.questions import NewName
 from kgsvc.domain.resolution_types import (
     FactQuestion,
@@ -39,40 +39,6 @@ from kgsvc.domain.resolution_types import (
     Resolutions,
 )
 from kgsvc.domain.similarity import numerals_differ
-from kgsvc.domain.text import normalise, tokens
-
-OFFERED = 8  # facts that one fact is compared with: as many to repeat and as many to contradict
-OVERLAP = 0.34  # of the telling words of the shorter of two facts, for them to be similar
-_PLAIN = frozenset(
-    tokens(
-        "a an and are as at be been by for from had has have he her his i in is it its of on or our she that"
-        " the their they this to was we were which who will with now currently"
-    )
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """A fact on either side of a comparison. An end is whatever its name may mean: uuids and name keys."""
-
-    ref: KnownRef | None  # None: the fact that is asked about
-    text: str
-    relation: str
-    kind: FactKind
-    polarity: Polarity
-    sources: frozenset[str]
-    targets: frozenset[str]
-    words: frozenset[str]
-    slot: str  # "" where an end is undecided
-    types: frozenset[str]  # of the target
-    asserted: bool = False
-    valid_ms: int | None = None
-    invalid_ms: int | None = None
-
-    @property
-    def number(self) -> str:
-        """Equal for what is offered once."""
-        return repr(self.ref)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +126,7 @@ class Inquiry:
 
     def _facts(self, items: Sequence[BatchItem], known: list[KnownFact]) -> Iterator[FactQuestion]:
         """Questions about facts, those that they are compared with appended to `known`."""
-        before = [_stored(fact, self.candidates.labels) for fact in self.candidates.facts]
+        before = [comparing.stored(fact, self.candidates.labels) for fact in self.candidates.facts]
         numbers: dict[str, int] = {}
         for item in items:
             named = {node.ref: node.name for node in item.extraction.nodes}
@@ -175,7 +141,7 @@ class Inquiry:
                         if told.ref is not None and told.number not in numbers:
                             numbers[told.number] = len(known)
                             self._refs.append(told.ref)
-                            known.append(_known(numbers[told.number], told))
+                            known.append(told.known(numbers[told.number]))
                     if repeated or contradicted:
                         self._places.append(place)
                         self._edges.append(edge)
@@ -197,55 +163,30 @@ class Inquiry:
                         )
                 before.insert(0, self._as_told(place, edge, source, target, said))
 
-    def _as_told(self, place: Place, edge: ExtractedEdge, source: str, target: str, said: _Told) -> _Told:
+    def _as_told(self, place: Place, edge: ExtractedEdge, source: str, target: str, said: Told) -> Told:
         """What later facts of the batch are compared with; a repeated one stands for what it repeats."""
         decision = self.decided.get(place) or self.known.facts.get(place)
         own = ToldFact(edge, source, target)
         self._told_at.setdefault(repr(own), place)
         ref = decision.duplicate if decision and decision.duplicate else own
-        return _Told(
-            ref, said.text, said.relation, said.kind, said.polarity, said.sources, said.targets, said.words,
-            said.slot, said.types, said.asserted, said.valid_ms, said.invalid_ms,
-        )  # fmt: skip
+        return replace(said, ref=ref)
 
-    def _compared(
-        self, place: Place, said: _Told, before: Sequence[_Told]
-    ) -> tuple[list[_Told], list[_Told]]:
+    def _compared(self, place: Place, said: Told, before: Sequence[Told]) -> tuple[list[Told], list[Told]]:
         """What the fact may repeat and what it may contradict; nothing where its very words are known."""
-        between = [told for told in before if _same_ends(told, said)]
-        alike = [told for told in between if told.polarity is said.polarity]
-        exact = next((told for told in alike if normalise(told.text) == normalise(said.text)), None)
-        if exact is not None:
-            if exact.ref is not None and exact.slot != said.slot:
-                self.decided[place] = FactDecision(exact.ref)
-            elif isinstance(exact.ref, ToldFact):
-                self._echoes[place] = exact.ref
-            return [], []
-        doubtful = [
-            told
-            for told in before
-            if told.sources & said.sources
-            and told.kind is not FactKind.EVENT
-            and not told.asserted
-            and (told.slot != said.slot or not said.slot or told in between)  # else its slot's rules decide
-        ]
-        untrue: list[_Told] = []
-        kin: list[_Told] = []  # less likely: offered last
-        for told in doubtful:
-            if told in between or told.relation == said.relation or _similar(told, said):
-                untrue.append(told)
-            elif _takes_its_place(said, told):
-                kin.append(told)
-        untrue += kin
-        if said.polarity is not Polarity.ASSERTS:  # an end may go by another relation than what it ends
-            asserted = [told for told in untrue if told in between and told.polarity is Polarity.ASSERTS]
-            untrue = [told for told in asserted if told.slot != said.slot or not said.slot]
-        return alike[:OFFERED], untrue[:OFFERED]
+        compared = comparing.compared(said, before)
+        if compared.exact is None:
+            return compared.repeated, compared.contradicted
+        ref = compared.exact.ref
+        if ref is not None and compared.exact.slot != said.slot:
+            self.decided[place] = FactDecision(ref)
+        elif isinstance(ref, ToldFact):
+            self._echoes[place] = ref
+        return [], []
 
-    def _said(self, edge: ExtractedEdge, source: str, target: str, target_type: str) -> _Told:
+    def _said(self, edge: ExtractedEdge, source: str, target: str, target_type: str) -> Told:
         sources, targets = self._meanings(source), self._meanings(target)
         decided = len(sources) == len(targets) == 1
-        return _Told(
+        return Told(
             None,
             edge.fact,
             edge.name,
@@ -253,7 +194,7 @@ class Inquiry:
             edge.polarity,
             sources,
             targets,
-            _words(edge.fact, source, target),
+            comparing.telling_words(edge.fact, source, target),
             slot_of(edge.kind, min(sources), edge.name, min(targets), edge.qualifiers) if decided else "",
             self._types(target, target_type),
             valid_ms=edge.valid_ms,
@@ -261,8 +202,11 @@ class Inquiry:
         )
 
     def _types(self, name: str, told: str) -> frozenset[str]:
-        """What it was told to be, and what an entity of this name is known to be."""
-        entity = self.view.by_key.get(name_key(name))
+        """What it was told to be, and what the entity that it is known to mean is."""
+        key = name_key(name)
+        decision = self.known.names.get(key)
+        meant = self.candidates.entities.get(decision.uuid) if decision and decision.uuid else None
+        entity = self.view.by_key.get(key, meant)
         return specific([told, *(entity.labels if entity else ())])
 
     def _meanings(self, name: str) -> frozenset[str]:
@@ -342,53 +286,3 @@ class Inquiry:
     def _as_peer(self, n: int) -> _Same:
         peer = self._asked[n]
         return _Same(Meant(peer.name), (peer.name,), (peer.node.type,))
-
-
-def _stored(fact: Fact, labels: Mapping[str, Sequence[str]]) -> _Told:
-    return _Told(
-        StoredFact(fact.uuid, fact.slot),
-        fact.fact,
-        relation_of(fact),
-        fact.kind,
-        fact.polarity,
-        frozenset({fact.source_uuid}),
-        frozenset({fact.target_uuid}),
-        _words(fact.fact, fact.source_name, fact.target_name),
-        fact.slot,
-        specific(labels.get(fact.target_uuid, ())),
-        fact.asserted,
-        fact.valid_ms,
-        fact.invalid_ms,
-    )
-
-
-def _known(idx: int, told: _Told) -> KnownFact:
-    return KnownFact(idx, told.text, told.relation, told.valid_ms, told.invalid_ms)
-
-
-def _words(text: str, *names: str) -> frozenset[str]:
-    """The telling words of a fact: without its ends' names and plain words."""
-    return frozenset(tokens(text)).difference(_PLAIN, *(tokens(name) for name in names))
-
-
-def _similar(one: _Told, other: _Told) -> bool:
-    return len(one.words & other.words) >= max(1.0, OVERLAP * min(len(one.words), len(other.words)))
-
-
-def _takes_its_place(new: _Told, old: _Told) -> bool:
-    """Whether one of the two has room for one target only and their targets are things of a kind: a new
-    employer under whatever relation may be instead of the old one."""
-    kinds = {new.kind, old.kind}
-    return (
-        FactKind.FUNCTIONAL in kinds
-        and FactKind.EVENT not in kinds
-        and old.polarity is Polarity.ASSERTS
-        and bool(new.types & old.types)
-    )
-
-
-def _same_ends(one: _Told, other: _Told) -> bool:
-    return bool(
-        (one.sources & other.sources and one.targets & other.targets)
-        or (one.sources & other.targets and one.targets & other.sources)
-    )
