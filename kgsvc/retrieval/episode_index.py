@@ -11,9 +11,10 @@ import numpy as np
 
 from kgsvc.domain.model import Episode, RoleType, Source
 from kgsvc.retrieval.columns import Column
+from kgsvc.retrieval.dated_index import DatedIndex
 from kgsvc.retrieval.fact_columns import within
 from kgsvc.retrieval.filters import Filters
-from kgsvc.retrieval.text_index import Mask, TextIndex, mask_of
+from kgsvc.retrieval.text_index import Mask, mask_of
 from kgsvc.stores.protocol import IndexedEpisode
 
 _MENTION_BYTES = 120  # of one entity named in one episode: its place in a set, its share of the rest
@@ -27,31 +28,27 @@ class FoundEpisode:
     entities: tuple[str, ...]
 
 
-class EpisodeIndex(TextIndex):
+class EpisodeIndex(DatedIndex):
     """Episodes by row: found by their bodies, whole."""
 
     def __init__(self, group_id: str) -> None:
         super().__init__(group_id)
-        self._created = Column(np.int64)
         self._reference = Column(np.int64)
-        self._alive = Column(np.bool_)
         self._naming: dict[str, set[int]] = {}  # entity -> rows
         self._mentions = 0
 
     @property
     def nbytes(self) -> int:
         """About the memory held, in bytes."""
-        columns = self._created.nbytes + self._reference.nbytes + self._alive.nbytes
-        return super().nbytes + columns + self._mentions * _MENTION_BYTES
+        return super().nbytes + self._reference.nbytes + self._mentions * _MENTION_BYTES
 
     def put(self, indexed: IndexedEpisode) -> None:
         """Write an episode."""
         episode = indexed.episode
         self._unname(episode.uuid)
         row = self._set(episode.uuid, episode.body, pack_episode(indexed), "", None)
-        self._created.data[row] = episode.created_ms
+        self._date(row, episode.created_ms)
         self._reference.data[row] = episode.reference_ms
-        self._alive.data[row] = True
         for entity in indexed.entities:
             self._naming.setdefault(entity, set()).add(row)
         self._mentions += len(indexed.entities)
@@ -77,21 +74,13 @@ class EpisodeIndex(TextIndex):
         return unpack_episode(packed).episode.body
 
     def _make_room(self, rows: int) -> None:
-        for column in (self._created, self._reference, self._alive):
-            column.reserve(rows)
-
-    def _clear(self, row: int) -> None:
-        self._alive.data[row] = False
+        super()._make_room(rows)
+        self._reference.reserve(rows)
 
     def fulfilling(self, filters: Filters, typed: Iterable[str] | None) -> Mask:
         """Which rows fulfil `filters`: when they were accepted, what they are about in time, what was known
         then; and name one of `typed` (None: whoever)."""
-        kept: Mask = self._alive.data[: self.rows].copy()
-        created = self._created.data[: self.rows]
-        if filters.known_at_ms is not None:
-            kept &= created <= filters.known_at_ms
-        if filters.created is not None:
-            kept &= within(created, filters.created)
+        kept = self.dated(filters)
         if filters.valid is not None:
             kept &= within(self._reference.data[: self.rows], filters.valid)
         if typed is not None:

@@ -1,7 +1,8 @@
-"""One group's entities and episodes, indexed together: they are fed together."""
+"""One group's entities, episodes and communities, indexed together: they are fed together."""
 
 from __future__ import annotations
 
+from kgsvc.retrieval.community_index import CommunityIndex
 from kgsvc.retrieval.episode_index import EpisodeIndex
 from kgsvc.retrieval.node_index import NodeIndex
 from kgsvc.stores.protocol import TextChanges
@@ -16,14 +17,15 @@ class GroupTexts:
         self.rev = 0
         self.nodes = NodeIndex(group_id, space, dimension)
         self.episodes = EpisodeIndex(group_id)
+        self.communities = CommunityIndex(group_id, space, dimension)
 
     def __len__(self) -> int:
-        return len(self.nodes) + len(self.episodes)
+        return len(self.nodes) + len(self.episodes) + len(self.communities)
 
     @property
     def nbytes(self) -> int:
         """About the memory held, in bytes."""
-        return self.nodes.nbytes + self.episodes.nbytes
+        return self.nodes.nbytes + self.episodes.nbytes + self.communities.nbytes
 
     def apply(self, changes: TextChanges) -> None:
         """Advance to a page of changes; its epoch must be this index's own, or the index empty."""
@@ -35,5 +37,7 @@ class GroupTexts:
             self.nodes.put(entity)
         for episode in changes.episodes:
             self.episodes.put(episode)
+        if changes.communities is not None:
+            self.communities.replace(changes.communities)
         self.epoch = changes.head.epoch
         self.rev = changes.upto_rev if changes.more else changes.head.rev

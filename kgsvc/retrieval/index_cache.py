@@ -190,4 +190,4 @@ def _size(page: Page) -> int:
     if isinstance(page, Changes):
         return len(page.facts) + len(page.removed)
     written = len(page.entities) + len(page.episodes)
-    return written + len(page.removed_entities) + len(page.removed_episodes)
+    return written + len(page.removed_entities) + len(page.removed_episodes) + len(page.communities or ())

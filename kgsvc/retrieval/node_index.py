@@ -6,15 +6,12 @@ import pickle
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-import numpy as np
-
 from kgsvc.domain.identity import name_key
 from kgsvc.domain.model import Entity
 from kgsvc.domain.summary import summary_facts
-from kgsvc.retrieval.columns import Column
-from kgsvc.retrieval.fact_columns import within
+from kgsvc.retrieval.dated_index import DatedIndex
 from kgsvc.retrieval.filters import Filters
-from kgsvc.retrieval.text_index import Mask, TextIndex, mask_of
+from kgsvc.retrieval.text_index import Mask, mask_of
 from kgsvc.stores.protocol import IndexedEntity
 
 _ALIASES = 1_000  # shown of one entity, as GetEntityNode
@@ -29,28 +26,25 @@ class FoundEntity:
     summary_facts: tuple[str, ...] = ()
 
 
-class NodeIndex(TextIndex):
+class NodeIndex(DatedIndex):
     """Entities by row: found by name, aliases and summary; the vector is that of the name."""
 
     def __init__(self, group_id: str, space: str = "", dimension: int = 0) -> None:
         super().__init__(group_id, space, dimension)
-        self._created = Column(np.int64)
-        self._alive = Column(np.bool_)
         self._labelled: dict[str, set[int]] = {}
         self._labels: list[tuple[str, ...]] = []
 
     @property
     def nbytes(self) -> int:
         """About the memory held, in bytes."""
-        return super().nbytes + self._created.nbytes + self._alive.nbytes + 64 * len(self._labels)
+        return super().nbytes + 64 * len(self._labels)
 
     def put(self, indexed: IndexedEntity) -> None:
         """Write an entity."""
         entity = indexed.entity
         packed = pack_entity(indexed)
         row = self._set(entity.uuid, self._text(packed), packed, indexed.space, indexed.vector)
-        self._created.data[row] = entity.created_ms
-        self._alive.data[row] = True
+        self._date(row, entity.created_ms)
         self._unlabel(row)
         self._labels[row] = entity.labels
         for label in entity.labels:
@@ -66,12 +60,11 @@ class NodeIndex(TextIndex):
         return "\n".join((found.entity.name, *found.aliases, found.entity.summary))
 
     def _make_room(self, rows: int) -> None:
-        self._created.reserve(rows)
-        self._alive.reserve(rows)
+        super()._make_room(rows)
         self._labels.extend(() for _ in range(rows - len(self._labels)))
 
     def _clear(self, row: int) -> None:
-        self._alive.data[row] = False
+        super()._clear(row)
         self._unlabel(row)
 
     def _unlabel(self, row: int) -> None:
@@ -81,12 +74,7 @@ class NodeIndex(TextIndex):
 
     def fulfilling(self, filters: Filters) -> Mask:
         """Which rows fulfil `filters`: types, when they were created, what was known then."""
-        kept: Mask = self._alive.data[: self.rows].copy()
-        created = self._created.data[: self.rows]
-        if filters.known_at_ms is not None:
-            kept &= created <= filters.known_at_ms
-        if filters.created is not None:
-            kept &= within(created, filters.created)
+        kept = self.dated(filters)
         if filters.entity_types:
             kept &= mask_of(self.rows, *(self._labelled.get(label, ()) for label in filters.entity_types))
         return kept

@@ -15,6 +15,7 @@ class Scope(StrEnum):
     FACTS = "facts"
     NODES = "nodes"
     EPISODES = "episodes"
+    COMMUNITIES = "communities"
 
 
 class Method(StrEnum):
@@ -52,16 +53,18 @@ class ScopePlan:
 
 
 _NO_VECTORS = frozenset({Reranker.MMR, Reranker.EPISODE_MENTIONS})
-# What cannot be: episodes have no vectors and are not mentioned themselves.
+# Episodes have no vectors; communities lie nowhere in the graph; neither is mentioned by episodes.
 METHODS: dict[Scope, frozenset[Method]] = {
     Scope.FACTS: frozenset(Method),
     Scope.NODES: frozenset(Method),
     Scope.EPISODES: frozenset({Method.BM25, Method.BFS}),
+    Scope.COMMUNITIES: frozenset({Method.BM25, Method.COSINE}),
 }
 RERANKERS: dict[Scope, frozenset[Reranker]] = {
     Scope.FACTS: frozenset(Reranker),
     Scope.NODES: frozenset(Reranker),
     Scope.EPISODES: frozenset(Reranker) - _NO_VECTORS,
+    Scope.COMMUNITIES: frozenset({Reranker.RRF, Reranker.MMR, Reranker.WEIGHTED_SUM}),
 }
 
 
@@ -77,6 +80,10 @@ class Recipe(StrEnum):
     NODE_HYBRID_SEARCH_MMR = "node_hybrid_search_mmr"
     NODE_HYBRID_SEARCH_NODE_DISTANCE = "node_hybrid_search_node_distance"
     NODE_HYBRID_SEARCH_EPISODE_MENTIONS = "node_hybrid_search_episode_mentions"
+    COMMUNITY_HYBRID_SEARCH_RRF = "community_hybrid_search_rrf"
+    COMMUNITY_HYBRID_SEARCH_MMR = "community_hybrid_search_mmr"
+    COMBINED_HYBRID_SEARCH_RRF = "combined_hybrid_search_rrf"
+    COMBINED_HYBRID_SEARCH_MMR = "combined_hybrid_search_mmr"
 
 
 _HYBRID = (Method.BM25, Method.COSINE)
@@ -89,6 +96,13 @@ def default_plan(scope: Scope) -> ScopePlan:
     return ScopePlan(scope, methods, Reranker.WEIGHTED_SUM)
 
 
+def _combined(reranker: Reranker) -> tuple[ScopePlan, ...]:
+    """All scopes; episodes, which have no vectors, by words and RRF."""
+    hybrid = (Scope.FACTS, Scope.NODES, Scope.COMMUNITIES)
+    facts, nodes, communities = (ScopePlan(scope, _HYBRID, reranker) for scope in hybrid)
+    return facts, nodes, ScopePlan(Scope.EPISODES, (Method.BM25,), Reranker.RRF), communities
+
+
 RECIPES: dict[Recipe, tuple[ScopePlan, ...]] = {
     Recipe.DEFAULT: (default_plan(Scope.FACTS),),
     Recipe.EDGE_HYBRID_SEARCH_RRF: (ScopePlan(Scope.FACTS, _HYBRID, Reranker.RRF),),
@@ -99,4 +113,8 @@ RECIPES: dict[Recipe, tuple[ScopePlan, ...]] = {
     Recipe.NODE_HYBRID_SEARCH_MMR: (ScopePlan(Scope.NODES, _HYBRID, Reranker.MMR),),
     Recipe.NODE_HYBRID_SEARCH_NODE_DISTANCE: (ScopePlan(Scope.NODES, _HYBRID, Reranker.NODE_DISTANCE),),
     Recipe.NODE_HYBRID_SEARCH_EPISODE_MENTIONS: (ScopePlan(Scope.NODES, _HYBRID, Reranker.EPISODE_MENTIONS),),
+    Recipe.COMMUNITY_HYBRID_SEARCH_RRF: (ScopePlan(Scope.COMMUNITIES, _HYBRID, Reranker.RRF),),
+    Recipe.COMMUNITY_HYBRID_SEARCH_MMR: (ScopePlan(Scope.COMMUNITIES, _HYBRID, Reranker.MMR),),
+    Recipe.COMBINED_HYBRID_SEARCH_RRF: _combined(Reranker.RRF),
+    Recipe.COMBINED_HYBRID_SEARCH_MMR: _combined(Reranker.MMR),
 }

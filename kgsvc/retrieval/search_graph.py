@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.clock import Clock
+from kgsvc.domain.communities import Community
 from kgsvc.domain.delta import GroupHead
 from kgsvc.domain.errors import NotFound, Violation
 from kgsvc.domain.model import Fact
@@ -27,9 +29,11 @@ from kgsvc.retrieval.rerankers import RERANKERS, in_force
 from kgsvc.retrieval.search import LONG_QUERY, SearchFacts
 from kgsvc.retrieval.settings import SearchSettings
 from kgsvc.retrieval.text_scopes import find_texts, origins_found
+from kgsvc.stores.community_protocol import CommunityStore
 from kgsvc.stores.protocol import GraphStore
 
-Item = Fact | FoundEntity | FoundEpisode
+Item = Fact | FoundEntity | FoundEpisode | Community
+Shown = Callable[[Key], Item | None]
 _UNPACK: dict[Scope, Callable[[bytes], Item]] = {
     Scope.FACTS: unpack,
     Scope.NODES: unpack_entity,
@@ -90,11 +94,15 @@ class _Parsed:
     heads: list[GroupHead]
 
 
+class NamingStore(GraphStore, CommunityStore, Protocol):
+    """Where the names of a search are looked up, and communities."""
+
+
 class SearchGraph:
     """Searches the indexes that SearchFacts keeps. Deterministic to the last tie."""
 
     def __init__(
-        self, store: GraphStore, search: SearchFacts, settings: SearchSettings, clock: Clock
+        self, store: NamingStore, search: SearchFacts, settings: SearchSettings, clock: Clock
     ) -> None:
         self._store = store
         self._search = search
@@ -148,8 +156,20 @@ class SearchGraph:
         reranker = in_force(plan, parsed.vector is not None)
         ranked = _ranked(found, asked, reranker, self._settings.distance_weight)
         kept = [entry for entry in ranked if query.min_score is None or entry[1] >= query.min_score]
-        hits = _hits(found, kept[: query.max_results], _UNPACK[plan.scope])
+        kept = kept[: query.max_results]
+        hits = _hits(found, kept, await self._shown(plan.scope, found, [key for key, _ in kept]))
         return ScopeAnswer(plan.scope, tuple(found.lists), reranker, hits)
+
+    async def _shown(self, scope: Scope, found: Found, keys: Sequence[Key]) -> Shown:
+        """How results become what is shown. Communities are read anew: their members come and go."""
+        if scope is not Scope.COMMUNITIES:
+            return lambda key: _UNPACK[scope](found.packed[key])
+        present: dict[Key, Community] = {}
+        for group_id in dict.fromkeys(group_id for _, group_id in keys):
+            uuids = [uuid for uuid, home in keys if home == group_id]
+            rows = await self._store.communities_of(group_id, uuids)
+            present |= {(row.uuid, group_id): row for row in rows}
+        return present.get
 
     async def _found(self, asked: Asked, heads: list[GroupHead], heavy: bool) -> list[Found]:
         one = self._facts if asked.plan.scope is Scope.FACTS else self._texts
@@ -191,12 +211,13 @@ def _ranked(found: Found, asked: Asked, reranker: Reranker, weight: float) -> li
     return sorted(scores.items(), key=lambda entry: (-entry[1], -round(ranks[entry[0]], 12), entry[0]))
 
 
-def _hits(
-    found: Found, ranked: Sequence[tuple[Key, float]], shown: Callable[[bytes], Item]
-) -> tuple[GraphHit, ...]:
+def _hits(found: Found, ranked: Sequence[tuple[Key, float]], shown: Shown) -> tuple[GraphHit, ...]:
     finders: dict[Key, list[FoundBy]] = {key: [] for key, _ in ranked}
     for method, entries in found.lists.items():
         for rank, (low, key) in enumerate(entries, 1):
             if key in finders:
                 finders[key].append(FoundBy(method, rank, -low))
-    return tuple(GraphHit(shown(found.packed[key]), score, tuple(finders[key])) for key, score in ranked)
+    items = ((key, score, shown(key)) for key, score in ranked)
+    return tuple(
+        GraphHit(item, score, tuple(finders[key])) for key, score, item in items if item is not None
+    )

@@ -1,8 +1,8 @@
-"""Entities and episodes by every method, in one group (specs 002 and 003)."""
+"""Entities, episodes and communities by every method, in one group (specs 002 and 003)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -19,7 +19,7 @@ Lists = dict[Method, list[Ranked]]
 
 def find_texts(texts: GroupTexts, asked: Asked, walk: Walk) -> Found:
     """The candidates of one group."""
-    return (_find_nodes if asked.plan.scope is Scope.NODES else _find_episodes)(texts, asked, walk)
+    return _FINDERS[asked.plan.scope](texts, asked, walk)
 
 
 def origins_found(texts: GroupTexts, asked: Asked) -> list[str]:
@@ -35,6 +35,8 @@ def origins_found(texts: GroupTexts, asked: Asked) -> list[str]:
 def _searched(texts: GroupTexts, asked: Asked) -> tuple[TextIndex, Mask]:
     if asked.plan.scope is Scope.NODES:
         return texts.nodes, texts.nodes.fulfilling(asked.filters)
+    if asked.plan.scope is Scope.COMMUNITIES:
+        return texts.communities, texts.communities.dated(asked.filters)
     types = asked.filters.entity_types
     typed = texts.nodes.of_types(types) if types else None
     return texts.episodes, texts.episodes.fulfilling(asked.filters, typed)
@@ -77,6 +79,18 @@ def _find_episodes(texts: GroupTexts, asked: Asked, walk: Walk) -> Found:
             if hops:
                 found.distances[key] = min(hops)
     return found
+
+
+def _find_communities(texts: GroupTexts, asked: Asked, _walk: Walk) -> Found:
+    index, seen = _searched(texts, asked)
+    return assembled(index, asked, _lists(index, asked, seen))[0]
+
+
+_FINDERS: Mapping[Scope, Callable[[GroupTexts, Asked, Walk], Found]] = {
+    Scope.NODES: _find_nodes,
+    Scope.EPISODES: _find_episodes,
+    Scope.COMMUNITIES: _find_communities,
+}
 
 
 def _steps_to_episodes(index: EpisodeIndex, near: Mapping[str, int]) -> dict[int, int]:

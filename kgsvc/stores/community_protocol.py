@@ -15,6 +15,7 @@ from kgsvc.domain.communities import (
     BuildLease,
     BuildRequest,
     BuildWork,
+    Community,
     CommunityBuild,
     CommunityPage,
     Described,
@@ -80,7 +81,8 @@ class DraftStore(Protocol):
         from here. LeaseLost."""
 
     async def publish(self, lease: BuildLease, now_ms: int) -> None:
-        """The drafts become the group's communities and the build COMPLETED, in one commit; what was there
+        """The drafts become the group's communities and the build COMPLETED, in one commit, which takes a
+        revision; what was there
         before is removed afterwards, which the next `publish` of the group catches up on. LeaseLost."""
 
 
@@ -104,3 +106,6 @@ class CommunityStore(BuildStore, DraftStore, FollowStore, Protocol):
     async def communities(self, group_id: str, limit: int, after: str, build_id: str | None) -> CommunityPage:
         """Up to `limit` communities by uuid behind `after`, of the build that was published last. When that
         is not `build_id` (None: any), the page names it and is empty."""
+
+    async def communities_of(self, group_id: str, uuids: Collection[str]) -> list[Community]:
+        """Those of these that were published last, by uuid."""

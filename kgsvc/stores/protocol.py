@@ -107,9 +107,22 @@ class IndexedEpisode:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexedCommunity:
+    """A community as the search index needs it."""
+
+    uuid: str
+    name: str
+    summary: str
+    created_ms: int
+    space: str = ""
+    vector: bytes | None = None  # of the name: float32 little-endian
+
+
+@dataclass(frozen=True, slots=True)
 class TextChanges:
     """Entities and episodes of a group changed after a revision; otherwise as `Changes`. An episode comes
-    once its item is in the graph (`GraphDelta.found`), and again when it names others."""
+    once its item is in the graph (`GraphDelta.found`), and again when it names others. Communities come all
+    at once: those published last, when they were, or when something was removed from the graph."""
 
     head: GroupHead
     entities: tuple[IndexedEntity, ...]
@@ -118,6 +131,7 @@ class TextChanges:
     removed_episodes: tuple[str, ...]
     upto_rev: int
     more: bool = False
+    communities: tuple[IndexedCommunity, ...] | None = None  # None: as before
 
 
 def no_texts(group_id: str) -> TextChanges:

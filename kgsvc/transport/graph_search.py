@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kgsvc.domain.clock import Clock
+from kgsvc.domain.communities import Community
 from kgsvc.observability.metrics import Metrics
 from kgsvc.retrieval.episode_index import FoundEpisode
 from kgsvc.retrieval.node_index import FoundEntity
 from kgsvc.retrieval.search_graph import FoundBy, GraphHit, GraphQuery, ScopeAnswer
 from kgsvc.transport import answers
 from kgsvc.transport.checks import Check
+from kgsvc.transport.communities import community_out
 from kgsvc.transport.ports import GraphSearch
 from kgsvc.transport.searching import METHODS, RERANKERS, SCOPES, read_graph_search
 from kgsvc.transport.unary import Reply, Unary
@@ -75,6 +77,8 @@ def _add(output: retrieval_pb2.SearchGraphOutput, hit: GraphHit, with_scores: bo
         output.nodes.add(node=_node(hit.item), score=hit.score, found_by=by)
     elif isinstance(hit.item, FoundEpisode):
         output.episodes.add(episode=answers.episode(hit.item.episode), score=hit.score, found_by=by)
+    elif isinstance(hit.item, Community):
+        output.communities.add(community=community_out(hit.item), score=hit.score, found_by=by)
     else:
         output.facts.add(fact=answers.fact_result(hit.item), score=hit.score, found_by=by)
 

@@ -36,6 +36,10 @@ class _SearchScopeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SearchSco
     """Entities, by their names, aliases and summary; by meaning by their name."""
     SEARCH_SCOPE_EPISODES: _SearchScope.ValueType  # 3
     """Episodes that are in the graph, by their whole bodies; not by COSINE, MMR or EPISODE_MENTIONS."""
+    SEARCH_SCOPE_COMMUNITIES: _SearchScope.ValueType  # 4
+    """Communities of the latest build, by name and summary; by meaning by their name; not by BFS, NODE_DISTANCE or
+    EPISODE_MENTIONS.
+    """
 
 class SearchScope(_SearchScope, metaclass=_SearchScopeEnumTypeWrapper):
     """What is searched for."""
@@ -48,6 +52,10 @@ SEARCH_SCOPE_NODES: SearchScope.ValueType  # 2
 """Entities, by their names, aliases and summary; by meaning by their name."""
 SEARCH_SCOPE_EPISODES: SearchScope.ValueType  # 3
 """Episodes that are in the graph, by their whole bodies; not by COSINE, MMR or EPISODE_MENTIONS."""
+SEARCH_SCOPE_COMMUNITIES: SearchScope.ValueType  # 4
+"""Communities of the latest build, by name and summary; by meaning by their name; not by BFS, NODE_DISTANCE or
+EPISODE_MENTIONS.
+"""
 Global___SearchScope: _TypeAlias = SearchScope  # noqa: Y015
 
 class _SearchMethod:
@@ -148,6 +156,14 @@ class _SearchRecipeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SearchRe
     """Entities by BM25 and COSINE, NODE_DISTANCE."""
     SEARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_MENTIONS: _SearchRecipe.ValueType  # 9
     """Entities by BM25 and COSINE, EPISODE_MENTIONS."""
+    SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_RRF: _SearchRecipe.ValueType  # 10
+    """Communities by BM25 and COSINE, RRF."""
+    SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_MMR: _SearchRecipe.ValueType  # 11
+    """Communities by BM25 and COSINE, MMR."""
+    SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_RRF: _SearchRecipe.ValueType  # 12
+    """Facts, entities and communities by BM25 and COSINE, RRF; episodes by BM25."""
+    SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR: _SearchRecipe.ValueType  # 13
+    """Facts, entities and communities by BM25 and COSINE, MMR; episodes by BM25, RRF."""
 
 class SearchRecipe(_SearchRecipe, metaclass=_SearchRecipeEnumTypeWrapper):
     """Searches by name."""
@@ -172,6 +188,14 @@ SEARCH_RECIPE_NODE_HYBRID_SEARCH_NODE_DISTANCE: SearchRecipe.ValueType  # 8
 """Entities by BM25 and COSINE, NODE_DISTANCE."""
 SEARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_MENTIONS: SearchRecipe.ValueType  # 9
 """Entities by BM25 and COSINE, EPISODE_MENTIONS."""
+SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_RRF: SearchRecipe.ValueType  # 10
+"""Communities by BM25 and COSINE, RRF."""
+SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_MMR: SearchRecipe.ValueType  # 11
+"""Communities by BM25 and COSINE, MMR."""
+SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_RRF: SearchRecipe.ValueType  # 12
+"""Facts, entities and communities by BM25 and COSINE, RRF; episodes by BM25."""
+SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR: SearchRecipe.ValueType  # 13
+"""Facts, entities and communities by BM25 and COSINE, MMR; episodes by BM25, RRF."""
 Global___SearchRecipe: _TypeAlias = SearchRecipe  # noqa: Y015
 
 @_typing.final
@@ -1415,6 +1439,7 @@ class SearchGraphOutput(_message.Message):
     RAN_FIELD_NUMBER: _builtins.int
     NODES_FIELD_NUMBER: _builtins.int
     EPISODES_FIELD_NUMBER: _builtins.int
+    COMMUNITIES_FIELD_NUMBER: _builtins.int
     search_type: Global___SearchScope.ValueType
     """The scope, where there was only one."""
     count: _builtins.int
@@ -1437,6 +1462,10 @@ class SearchGraphOutput(_message.Message):
     def episodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___EpisodeHit]:
         """Episodes, best first."""
 
+    @_builtins.property
+    def communities(self) -> _containers.RepeatedCompositeFieldContainer[Global___CommunityHit]:
+        """Communities, best first."""
+
     def __init__(
         self,
         *,
@@ -1447,10 +1476,11 @@ class SearchGraphOutput(_message.Message):
         ran: _abc.Iterable[Global___ScopeRun] | None = ...,
         nodes: _abc.Iterable[Global___NodeHit] | None = ...,
         episodes: _abc.Iterable[Global___EpisodeHit] | None = ...,
+        communities: _abc.Iterable[Global___CommunityHit] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_search_type", b"_search_type", "search_type", b"search_type"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_search_type", b"_search_type", "count", b"count", "episodes", b"episodes", "facts", b"facts", "message", b"message", "nodes", b"nodes", "ran", b"ran", "search_type", b"search_type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_search_type", b"_search_type", "communities", b"communities", "count", b"count", "episodes", b"episodes", "facts", b"facts", "message", b"message", "nodes", b"nodes", "ran", b"ran", "search_type", b"search_type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__search_type: _TypeAlias = _typing.Literal["search_type"]  # noqa: Y015
     _WhichOneofArgType__search_type: _TypeAlias = _typing.Literal["_search_type", b"_search_type"]  # noqa: Y015
@@ -1591,6 +1621,40 @@ class EpisodeHit(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___EpisodeHit: _TypeAlias = EpisodeHit  # noqa: Y015
+
+@_typing.final
+class CommunityHit(_message.Message):
+    """A community that was found."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COMMUNITY_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    FOUND_BY_FIELD_NUMBER: _builtins.int
+    score: _builtins.float
+    """As that of a FactHit."""
+    @_builtins.property
+    def community(self) -> _types_pb2.Community:
+        """The community."""
+
+    @_builtins.property
+    def found_by(self) -> _containers.RepeatedCompositeFieldContainer[Global___FoundBy]:
+        """The methods that found it, by include_scores."""
+
+    def __init__(
+        self,
+        *,
+        community: _types_pb2.Community | None = ...,
+        score: _builtins.float = ...,
+        found_by: _abc.Iterable[Global___FoundBy] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["community", b"community"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["community", b"community", "found_by", b"found_by", "score", b"score"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CommunityHit: _TypeAlias = CommunityHit  # noqa: Y015
 
 @_typing.final
 class FoundBy(_message.Message):

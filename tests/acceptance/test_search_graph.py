@@ -9,7 +9,7 @@ import pytest
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import retrieval_pb2 as ret
 from kgsvc.v1 import types_pb2 as typ
-from tests.acceptance import test_search_texts
+from tests.acceptance import test_search_communities, test_search_texts
 from tests.acceptance.graph_searches import (
     BFS,
     BM25,
@@ -245,7 +245,7 @@ RECIPES: dict[str, list[ret.ScopeSearch]] = {
 
 
 async def test_every_recipe_is_held() -> None:
-    held = {*RECIPES, *test_search_texts.RECIPES}
+    held = {*RECIPES, *test_search_texts.RECIPES, *test_search_communities.RECIPES}
     named = {name.removeprefix("SEARCH_RECIPE_") for name, _ in ret.SearchRecipe.items()}
     assert named - {"UNSPECIFIED"} == held
 

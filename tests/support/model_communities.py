@@ -22,6 +22,7 @@ from kgsvc.domain.communities import (
 from kgsvc.domain.delta import Claim
 from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model import Fact
+from kgsvc.stores.protocol import IndexedCommunity
 from tests.support.model_history import ModelHistory
 from tests.support.model_rows import Answer, Group
 
@@ -177,7 +178,8 @@ class ModelCommunities(ModelHistory):
     async def publish(self, lease: BuildLease, now_ms: int) -> None:
         self._building(lease).become(BuildState.COMPLETED, now_ms)
         group = self._peek(lease.group_id)
-        group.current_build, group.followed_rev = lease.build_id, 0
+        group.rev += 1
+        group.current_build, group.followed_rev, group.communities_rev = lease.build_id, 0, group.rev
 
     async def communities(self, group_id: str, limit: int, after: str, build_id: str | None) -> CommunityPage:
         group = self._peek(group_id)
@@ -186,6 +188,16 @@ class ModelCommunities(ModelHistory):
         build = self._builds(group)[group.current_build]
         rows = [_community(group, build, uuid) for uuid in sorted(build.drafts) if uuid > after]
         return CommunityPage(group.current_build, tuple(rows[:limit]), len(rows) > limit)
+
+    async def communities_of(self, group_id: str, uuids: Collection[str]) -> list[Community]:
+        page = await self.communities(group_id, 1_000_000, "", None)
+        return [row for row in page.rows if row.uuid in uuids]
+
+    def _grouped(self, group: Group, after_rev: int, upto_rev: int) -> tuple[IndexedCommunity, ...] | None:
+        if group.current_build is None or not after_rev < group.communities_rev <= upto_rev:
+            return None
+        build = self._builds(group)[group.current_build]
+        return tuple(_indexed(group, build, uuid) for uuid in sorted(build.drafts))
 
 
 class ModelFollowing(ModelCommunities):
@@ -228,6 +240,12 @@ def _work(build: Build) -> BuildWork:
 def _current(fact: Fact, at_ms: int) -> bool:
     ended = fact.invalid_ms is not None and fact.invalid_ms <= at_ms
     return fact.expired_ms is None and fact.start_ms <= at_ms and not ended
+
+
+def _indexed(group: Group, build: Build, uuid: str) -> IndexedCommunity:
+    shown, told = _community(group, build, uuid), build.described.get(uuid)
+    known = (told.space, told.vector) if told and told.vector and shown.name else ("", None)
+    return IndexedCommunity(uuid, shown.name, shown.summary, shown.created_ms, *known)
 
 
 def _community(group: Group, build: Build, uuid: str) -> Community:

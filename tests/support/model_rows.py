@@ -150,6 +150,7 @@ class Group:
     found: set[str] = field(default_factory=set)  # episodes that searches find
     builds: dict[str, Any] = field(default_factory=dict)  # see model_communities.py
     current_build: str | None = None
+    communities_rev: int = 0
     followed_rev: int = 0
 
     @property

@@ -103,7 +103,9 @@ class ModelStore(ModelGraph):
         return Changes(group.head, tuple(shown), tuple(removed), upto_rev, more=upto_rev < group.rev)
 
     async def text_changes(self, group_id: str, after_rev: int, limit: int) -> TextChanges:
-        return text_changes(self._peek(group_id), after_rev, limit)
+        group = self._peek(group_id)
+        page = text_changes(group, after_rev, limit)
+        return replace(page, communities=self._grouped(group, after_rev, page.upto_rev))
 
     async def migrate(self) -> int:
         return 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid as uuids
+from dataclasses import replace
 
 from kgsvc.domain.communities import (
     Behind,
@@ -19,7 +20,7 @@ from kgsvc.domain.delta import Claim
 from kgsvc.domain.errors import Conflict, LeaseLost
 from kgsvc.stores.conformance.expect import equal, expect, present, refused
 from kgsvc.stores.conformance.samples import MANY, NOW, entity, fact, pair, tombstone, write
-from kgsvc.stores.protocol import Store
+from kgsvc.stores.protocol import IndexedCommunity, Store
 
 LATER = NOW + 1_000
 
@@ -202,6 +203,34 @@ async def the_last_publication_is_listed(store: Store, group_id: str) -> None:
     await _drafted(store, lease, (bob.uuid,))
     await store.fail_build(lease, "no luck", LATER, None)
     equal(await _names(store, group_id), before, "communities: after a failed build")
+
+
+async def searches_are_fed_all_at_once(store: Store, group_id: str) -> None:
+    """Communities come with the revision that publishing takes, and again, without the words of what went,
+    when something is removed from the graph."""
+    ada, bob = await pair(store, group_id)
+    told = fact("f1", ada, bob)
+    before = await write(store, group_id, facts=(told,))
+    await _requested(store, group_id)
+    lease = await _leased(store, group_id)
+    await _drafted(store, lease, (ada.uuid,), facts=(told.uuid,))
+    (draft,) = await store.drafts(lease, MANY)
+    await store.describe(lease, [Described(draft.uuid, "Club", "Ada met Bob", b"1234", "s:1")], LATER)
+    equal((await store.text_changes(group_id, 0, MANY)).communities, None, "text_changes: drafts")
+    await store.publish(lease, LATER)
+    after = (await store.heads([group_id]))[group_id]
+    expect(after.rev > before.rev, "publish: takes a revision")
+    found = await store.text_changes(group_id, before.rev, MANY)
+    wanted = IndexedCommunity(draft.uuid, "Club", "Ada met Bob", lease.created_ms, "s:1", b"1234")
+    equal(found.communities, (wanted,), "text_changes: communities")
+    (shown,) = await store.communities_of(group_id, [draft.uuid, "nobody"])
+    equal((shown.uuid, shown.name, shown.member_uuids), (draft.uuid, "Club", (ada.uuid,)), "communities_of")
+    await write(store, group_id, entities=(replace(ada, summary="x"),))
+    equal((await store.text_changes(group_id, after.rev, MANY)).communities, None, "text_changes: a write")
+    await write(store, group_id, remove_facts=(tombstone(told),))
+    found = await store.text_changes(group_id, after.rev, MANY)
+    equal(found.communities, (replace(wanted, summary=""),), "text_changes: after a removal")
+    equal(await store.communities_of(group_id + "-2", [draft.uuid]), [], "communities_of: another group")
 
 
 async def newcomers_join_once(store: Store, group_id: str) -> None:

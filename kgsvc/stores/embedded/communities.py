@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import apsw
 
@@ -21,7 +21,7 @@ from kgsvc.stores.embedded.builds import held
 from kgsvc.stores.embedded.following import Following
 from kgsvc.stores.embedded.groups import find_group, take_ids
 from kgsvc.stores.embedded.rows import json_list
-from kgsvc.stores.embedded.sql import all_rows, first_row, one_row
+from kgsvc.stores.embedded.sql import Row, all_rows, first_row, one_row
 
 
 class Communities(Following):
@@ -61,6 +61,10 @@ class Communities(Following):
     async def communities(self, group_id: str, limit: int, after: str, build_id: str | None) -> CommunityPage:
         """See CommunityStore."""
         return await self._read(_communities, group_id, limit, after, build_id)
+
+    async def communities_of(self, group_id: str, uuids: Collection[str]) -> list[Community]:
+        """See CommunityStore."""
+        return await self._read(_communities_of, group_id, uuids)
 
 
 def _links(db: apsw.Connection, group_id: str, at_ms: int, after_rev: int, limit: int) -> Links:
@@ -194,12 +198,13 @@ def _describe(db: apsw.Connection, lease: BuildLease, described: Sequence[Descri
 
 def _publish(db: apsw.Connection, lease: BuildLease, now_ms: int) -> int:
     gid = held(db, lease)
+    (row,) = all_rows(db, "UPDATE groups SET rev = rev + 1 WHERE gid = ? RETURNING rev", (gid,))
     db.execute(
         """
-        INSERT INTO community_current (gid, build_id) VALUES (?, ?)
-        ON CONFLICT (gid) DO UPDATE SET build_id = excluded.build_id, followed_rev = 0
+        INSERT INTO community_current (gid, build_id, rev) VALUES (?, ?, ?)
+        ON CONFLICT (gid) DO UPDATE SET build_id = excluded.build_id, rev = excluded.rev, followed_rev = 0
         """,
-        (gid, lease.build_id),
+        (gid, lease.build_id, row[0]),
     )
     db.execute(
         """
@@ -251,12 +256,28 @@ def _communities(
         """,
         (gid, present, after, limit + 1),
     )
-    found = []
-    for row_id, uuid, name, summary, created_ms in rows[:limit]:
-        (count,) = one_row(db, "SELECT count(*) FROM community_members WHERE community_id = ?", (row_id,))
-        members = _members(db, row_id)
-        found.append(Community(uuid, group_id, name, summary, created_ms, count, members))
-    return CommunityPage(present, tuple(found), len(rows) > limit)
+    found = tuple(_community(db, group_id, row) for row in rows[:limit])
+    return CommunityPage(present, found, len(rows) > limit)
+
+
+def _communities_of(db: apsw.Connection, group_id: str, uuids: Collection[str]) -> list[Community]:
+    rows = all_rows(
+        db,
+        """
+        SELECT c.id, c.uuid, c.name, c.summary, c.created_ms
+        FROM groups g JOIN community_current u ON u.gid = g.gid
+        JOIN communities c ON c.gid = g.gid AND c.build_id = u.build_id
+        WHERE g.group_id = ? AND c.uuid IN (SELECT value FROM json_each(?)) ORDER BY c.uuid
+        """,
+        (group_id, json_list(uuids)),
+    )
+    return [_community(db, group_id, row) for row in rows]
+
+
+def _community(db: apsw.Connection, group_id: str, row: Row) -> Community:
+    row_id, uuid, name, summary, created_ms = row
+    (count,) = one_row(db, "SELECT count(*) FROM community_members WHERE community_id = ?", (row_id,))
+    return Community(uuid, group_id, name, summary, created_ms, count, _members(db, row_id))
 
 
 def _members(db: apsw.Connection, row_id: int) -> tuple[str, ...]:

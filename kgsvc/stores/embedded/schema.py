@@ -209,9 +209,15 @@ CREATE TABLE text_tombstones (
 CREATE INDEX text_tombstones_rev ON text_tombstones (gid, rev);
 """
 
+# The revision at which the communities in force last changed in what they are found by.
+_COMMUNITY_TEXTS = """
+ALTER TABLE community_current ADD COLUMN rev INTEGER NOT NULL DEFAULT 0;
+UPDATE community_current SET rev = g.rev FROM groups g WHERE g.gid = community_current.gid;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES, _NAME_TOKENS, _SPENT, _CLOSURES,
-    _MERGES, _NAME_VECTORS, _TOLD, _TEXTS,
+    _MERGES, _NAME_VECTORS, _TOLD, _TEXTS, _COMMUNITY_TEXTS,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older stores have none yet

@@ -10,7 +10,7 @@ from kgsvc.domain.delta import GraphDelta
 from kgsvc.stores.embedded.groups import Group, find_group
 from kgsvc.stores.embedded.rows import entity_of, episode_of, json_list
 from kgsvc.stores.embedded.sql import Row, all_rows, first_row
-from kgsvc.stores.protocol import IndexedEntity, IndexedEpisode, TextChanges, no_texts
+from kgsvc.stores.protocol import IndexedCommunity, IndexedEntity, IndexedEpisode, TextChanges, no_texts
 
 _ENTITY, _EPISODE = "entity", "episode"
 
@@ -41,6 +41,8 @@ def touch_texts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta) -> N
             "UPDATE episodes SET rev = ? WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))",
             (rev, gid, json_list(episodes)),
         )
+    if delta.remove_facts or delta.remove_entities:  # communities may have lost their words
+        db.execute("UPDATE community_current SET rev = ? WHERE gid = ?", (rev, gid))
     gone = [(gid, _ENTITY, uuid, rev) for uuid in delta.remove_entities]
     gone += [(gid, _EPISODE, uuid, rev) for uuid in delta.remove_episodes]
     db.executemany(
@@ -88,7 +90,26 @@ def text_changes(db: apsw.Connection, group_id: str, after_rev: int, limit: int)
         _removed(db, _EPISODE, span),
         upto_rev,
         more=upto_rev < group.rev,
+        communities=_communities(db, *span),
     )
+
+
+def _communities(
+    db: apsw.Connection, gid: int, after_rev: int, upto_rev: int
+) -> tuple[IndexedCommunity, ...] | None:
+    current = first_row(db, "SELECT build_id, rev FROM community_current WHERE gid = ?", (gid,))
+    if current is None or not after_rev < current[1] <= upto_rev:
+        return None
+    rows = all_rows(
+        db,
+        """
+        SELECT c.uuid, c.name, c.summary, c.created_ms, coalesce(v.space, ''), v.vector
+        FROM communities c LEFT JOIN community_vectors v ON v.id = c.id
+        WHERE c.gid = ? AND c.build_id = ? ORDER BY c.uuid
+        """,
+        (gid, current[0]),
+    )
+    return tuple(IndexedCommunity(*row) for row in rows)
 
 
 def _last_rev(db: apsw.Connection, group: Group, after_rev: int, limit: int) -> int:

@@ -6,7 +6,7 @@ Graphiti names them, sees the communities of one build. `build` tells which.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, LiteralString
 
 from kgsvc.domain.communities import (
@@ -20,6 +20,7 @@ from kgsvc.domain.communities import (
     Links,
     membership_uuid,
 )
+from kgsvc.stores.neo4j.base import Row
 from kgsvc.stores.neo4j.builds import HELD_BUILD
 from kgsvc.stores.neo4j.following import Following
 from kgsvc.stores.neo4j.rows import NEVER, calendar
@@ -132,7 +133,8 @@ _PUBLISH: LiteralString = (
         SET d:Community
         REMOVE d:KgDraft
     }
-    SET g.communities = $p.build_id, g.followed_rev = 0
+    SET g.communities = $p.build_id, g.followed_rev = 0, g.rev = g.rev + 1
+    SET g.communities_rev = g.rev
     SET b.state = 'completed', b.owner_id = null, b.next_ms = null, b.reason = null, b.updated_ms = $p.now_ms
     RETURN b.build_id
     """
@@ -174,6 +176,22 @@ _LIST: LiteralString = """
         RETURN collect([c.uuid, c.name, c.summary, c.created_ms, size, members]) AS found
     }
     RETURN build, found
+    """
+
+
+_OF: LiteralString = """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    SET g.lock = 0
+    WITH g.epoch AS epoch, g.communities AS build
+    UNWIND $p.uuids AS uuid
+    MATCH (c:Community) USING INDEX SEEK c:Community(group_id, epoch, build, uuid)
+    WHERE c.group_id = $p.group_id AND c.epoch = epoch AND c.build = build AND c.uuid = uuid
+    CALL (c) {
+        OPTIONAL MATCH (c)-[:HAS_MEMBER]->(n:Entity)
+        WITH n.uuid AS member ORDER BY member
+        RETURN count(member) AS size, collect(member)[..$p.shown] AS members
+    }
+    RETURN c.uuid, c.name, c.summary, c.created_ms, size, members ORDER BY c.uuid
     """
 
 
@@ -242,11 +260,18 @@ class Communities(Following):
         if not rows:
             return CommunityPage(None, ())
         present, found = rows[0]
-        shown = tuple(
-            Community(uuid, group_id, name, summary, created_ms, size, tuple(members))
-            for uuid, name, summary, created_ms, size, members in found[:limit]
-        )
+        shown = tuple(_community(group_id, row) for row in found[:limit])
         return CommunityPage(present, shown, len(found) > limit)
+
+    async def communities_of(self, group_id: str, uuids: Collection[str]) -> list[Community]:
+        """See CommunityStore."""
+        rows = await self._run(_OF, group_id=group_id, uuids=sorted(set(uuids)), shown=MEMBERS_SHOWN)
+        return [_community(group_id, row) for row in rows]
+
+
+def _community(group_id: str, row: Row) -> Community:
+    uuid, name, summary, created_ms, size, members = row
+    return Community(uuid, group_id, name, summary, created_ms, size, tuple(members))
 
 
 def _draft_row(group_id: str, draft: Draft) -> dict[str, Any]:

@@ -143,6 +143,12 @@ _TEXTS: tuple[LiteralString, ...] = (
     "CREATE INDEX kgsvc_gone_rev IF NOT EXISTS FOR (k:KgGone) ON (k.group_id, k.epoch, k.rev)",
 )
 
+# The revision at which the communities in force last changed in what they are found by.
+_COMMUNITY_TEXTS: tuple[LiteralString, ...] = (
+    "MATCH (g:KgGroup) WHERE g.communities IS NOT NULL AND g.communities_rev IS NULL"
+    " SET g.communities_rev = g.rev",
+)
+
 MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _FIRST,
     _NAMES,
@@ -154,6 +160,7 @@ MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _NAME_VECTORS,
     _TOLD,
     _TEXTS,
+    _COMMUNITY_TEXTS,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older databases have none yet

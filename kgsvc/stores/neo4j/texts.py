@@ -8,7 +8,7 @@ from typing import Any, LiteralString
 from kgsvc.domain.delta import GraphDelta, GroupHead
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import ENTITY, EPISODE, entity_of, episode_of
-from kgsvc.stores.protocol import IndexedEntity, IndexedEpisode, TextChanges, no_texts
+from kgsvc.stores.protocol import IndexedCommunity, IndexedEntity, IndexedEpisode, TextChanges, no_texts
 
 # The delta's revision for entities and episodes whose entries in an index it changes, before what it removes
 # is gone. Who loses a name to another is among those written or removed.
@@ -29,6 +29,8 @@ TOUCH_TEXTS: LiteralString = """
         MATCH (e:Episodic {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
         SET e.rev = $p.rev
     }
+    FOREACH (_ IN CASE WHEN $p.forgets THEN [1] ELSE [] END | SET g.communities_rev = $p.rev)
+    WITH g
     CALL () {
         UNWIND $p.gone AS row
         MERGE (k:KgGone {group_id: $p.group_id, epoch: $p.epoch, kind: row[0], uuid: row[1]})
@@ -41,7 +43,7 @@ _TEXT_CHANGES: LiteralString = (
     """
     MATCH (g:KgGroup {group_id: $p.group_id})
     SET g.lock = 0
-    WITH g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
+    WITH g, g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
     CALL (epoch) {
         MATCH (n:Entity) USING INDEX SEEK n:Entity(group_id, epoch, rev)
         WHERE n.group_id = $p.group_id AND n.epoch = epoch AND n.rev > $p.after_rev
@@ -54,8 +56,8 @@ _TEXT_CHANGES: LiteralString = (
         WITH e.rev AS rev ORDER BY e.group_id, e.epoch, e.rev SKIP $p.limit - 1 LIMIT 1
         RETURN max(rev) AS full_episodes
     }
-    WITH epoch, head, coalesce(full_entities, head[0]) AS one, coalesce(full_episodes, head[0]) AS two
-    WITH epoch, head, CASE WHEN one < two THEN one ELSE two END AS upto_rev
+    WITH g, epoch, head, coalesce(full_entities, head[0]) AS one, coalesce(full_episodes, head[0]) AS two
+    WITH g, epoch, head, CASE WHEN one < two THEN one ELSE two END AS upto_rev
     CALL (epoch, upto_rev) {
         MATCH (n:Entity) USING INDEX SEEK n:Entity(group_id, epoch, rev)
         WHERE n.group_id = $p.group_id AND n.epoch = epoch AND n.rev > $p.after_rev AND n.rev <= upto_rev
@@ -86,10 +88,20 @@ _TEXT_CHANGES: LiteralString = (
         WITH k, n, e WHERE n IS NULL AND e IS NULL
         RETURN collect([k.kind, k.uuid]) AS removed
     }
-    WITH head, upto_rev, removed, entities, episodes,
+    WITH g, epoch, head, upto_rev, removed, entities, episodes,
+        coalesce(g.communities_rev > $p.after_rev AND g.communities_rev <= upto_rev, false) AS renewed
+    CALL (g, epoch, renewed) {
+        MATCH (c:Community) USING INDEX SEEK c:Community(group_id, epoch, build, uuid)
+        WHERE renewed AND c.group_id = $p.group_id AND c.epoch = epoch AND c.build = g.communities
+            AND c.uuid IS NOT NULL
+        WITH c ORDER BY c.uuid
+        RETURN collect([c.uuid, c.name, c.summary, c.created_ms, coalesce(c.space, ''), c.vector]) AS grouped
+    }
+    WITH head, upto_rev, removed, entities, episodes, renewed, grouped,
         CASE WHEN size(entities) > size(episodes) THEN size(entities) ELSE size(episodes) END AS longest
     UNWIND CASE WHEN longest = 0 THEN [0] ELSE range(0, longest - 1, 250) END AS first
-    RETURN head, upto_rev, removed, entities[first..first + 250], episodes[first..first + 250]
+    RETURN head, upto_rev, removed, entities[first..first + 250], episodes[first..first + 250], renewed,
+        CASE WHEN first = 0 THEN grouped ELSE [] END
     """
 )
 
@@ -102,7 +114,12 @@ def touched(delta: GraphDelta) -> dict[str, Any]:
     episodes |= {episode for episode, _entity in delta.remove_mentions}
     gone = [["entity", uuid] for uuid in delta.remove_entities]
     gone += [["episode", uuid] for uuid in delta.remove_episodes]
-    return {"touched_entities": sorted(entities), "touched_episodes": sorted(episodes), "gone": gone}
+    return {
+        "touched_entities": sorted(entities),
+        "touched_episodes": sorted(episodes),
+        "forgets": bool(delta.remove_facts or delta.remove_entities),  # communities may lose their words
+        "gone": gone,
+    }
 
 
 class Texts(Base):
@@ -129,6 +146,7 @@ class Texts(Base):
             _of_kind("episode", removed),
             upto_rev,
             more=upto_rev < head.rev,
+            communities=tuple(IndexedCommunity(*row) for row in rows[0][6]) if rows[0][5] else None,
         )
 
 
