@@ -8,6 +8,7 @@ leaves room for what is told next.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -25,11 +26,13 @@ from kgsvc.domain.summary import (
     told,
     words_of,
 )
+from kgsvc.domain.text import normalise
 
 TEXT = 400  # characters of a model's text
 SOURCES = 32  # facts that it is made from, the latest
 _SOURCE_CHARS = 3_000
 _SHARE = 4  # one of so many must have changed
+_FIGURES = re.compile(r"\d+")
 
 
 def is_due(entity: Entity) -> bool:
@@ -72,9 +75,14 @@ def still_hold(
 
 
 def rewritten(entity: Entity, sources: Sequence[SummaryPart], text: str, system_ms: int) -> Entity:
-    """The entity with the text of a model, cut at a sentence; without one it keeps its own words, and the
-    model is not asked again before others would be made from."""
+    """The entity with the text of a model, cut at a sentence; without one, or where it names figures that
+    nobody told, it keeps its own words, and the model is not asked again before others would be made from."""
     kept = tuple((part.key, words_of(part)) for part in sources)
-    made = Rewriting(sentences(text, TEXT), kept, len(kept))
+    told_of = _figures(entity.name).union(*(_figures(part.text) for part in sources))
+    made = Rewriting(sentences(text, TEXT) if _figures(text) <= told_of else "", kept, len(kept))
     summary = told(entity.summary_parts, made)
     return replace(entity, rewriting=made, summary=summary, updated_ms=system_ms)
+
+
+def _figures(text: str) -> set[str]:
+    return set(_FIGURES.findall(normalise(text)))

@@ -218,6 +218,4 @@ def _hits(found: Found, ranked: Sequence[tuple[Key, float]], shown: Shown) -> tu
             if key in finders:
                 finders[key].append(FoundBy(method, rank, -low))
     items = ((key, score, shown(key)) for key, score in ranked)
-    return tuple(
-        GraphHit(item, score, tuple(finders[key])) for key, score, item in items if item is not None
-    )
+    return tuple(GraphHit(item, score, tuple(finders[key])) for key, score, item in items if item is not None)

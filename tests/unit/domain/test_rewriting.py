@@ -136,6 +136,12 @@ def test_a_text_is_cut_at_a_sentence_and_leaves_room() -> None:
     assert retold(range(12), "Ann  talks\n a lot").summary == "Ann talks a lot."
 
 
+@pytest.mark.parametrize("text", ["Ann talks since 1999.", "Ann said 03 and 4."])
+def test_a_text_with_figures_that_nobody_told_is_none(text: str) -> None:
+    assert retold(range(12), text).summary == knowing(*range(12)).summary
+    assert retold(range(12), "Ann said 03 and ０４.").summary == "Ann said 03 and ０４."
+
+
 def test_a_model_that_says_nothing_is_not_asked_again_at_once() -> None:
     ann = retold(range(12), "")
     assert ann.summary == knowing(*range(12)).summary
