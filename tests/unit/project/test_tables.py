@@ -16,7 +16,8 @@ STEPS = [f"002.{n}" for n in range(1, 12)]
 RULES = [
     f"000.{part}{n}" for part, count in (("C", 4), ("E", 6), ("T", 3), ("U", 5)) for n in range(1, count + 1)
 ]
-_ROW = re.compile(r"\| ((?:002\.|000\.[CETU])\d+) \| [^|]+ \| ([^|]+) \|")
+SEARCHES = [f"003.{n}" for n in range(1, 13)]
+_ROW = re.compile(r"\| ((?:00[23]\.|000\.[CETU])\d+) \| [^|]+ \| ([^|]+) \|")
 _TEST = re.compile(r"`([\w/]+\.py)::(test_\w+)`")
 _FIELD = re.compile(
     r"^\| `(\w+)\.(\w+)` \| (\w+) \| `(\w+)\.(\w+)` \| `(\w+\.py)::(test_\w+)` \|$", re.MULTILINE
@@ -39,7 +40,7 @@ FIELDS = {
 
 def test_every_rule_of_metadata_and_step_of_ingestion_is_held_by_tests() -> None:
     rows = dict(_ROW.findall(_readme()))
-    assert list(rows) == [*RULES, *STEPS]
+    assert list(rows) == [*RULES, *STEPS, *SEARCHES]
     for step, tests in rows.items():
         named = _TEST.findall(tests)
         assert named, step
