@@ -25,9 +25,16 @@ class Usage:
         """Whether anything was spent."""
         return bool(self.calls or self.prompt_tokens or self.completion_tokens)
 
-    def share(self, parts: int) -> Usage:
-        """An equal part of the cost, rounded down."""
-        return Usage(self.calls // parts, self.prompt_tokens // parts, self.completion_tokens // parts)
+    def split(self, parts: int) -> list[Usage]:
+        """The cost in parts that are as equal as whole numbers can be, the greater ones first; together they
+        are all of it."""
+        columns = (_split(whole, parts) for whole in (self.calls, self.prompt_tokens, self.completion_tokens))
+        return [Usage(*values) for values in zip(*columns, strict=True)]
+
+
+def _split(whole: int, parts: int) -> list[int]:
+    least, more = divmod(whole, parts)
+    return [least + (n < more) for n in range(parts)]
 
 
 FREE = Usage()

@@ -7,6 +7,7 @@ from typing import Any
 
 from kgsvc.domain.errors import StepError
 from kgsvc.domain.items import QueuedItem, Step
+from kgsvc.domain.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +20,16 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An item that failed in a step; `stage` is the output of the last step that succeeded, to be kept."""
+    """An item that failed in a step; `stage` is the output of the last step that succeeded, to be kept.
+
+    `usage` is its part of what the failed work cost; None: all that the error tells.
+    """
 
     item: QueuedItem
     step: Step
     error: StepError
     stage: bytes | None = None
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)

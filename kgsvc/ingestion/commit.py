@@ -13,13 +13,14 @@ from kgsvc.domain.contradictions import SlotStatement
 from kgsvc.domain.decisions import Decisions
 from kgsvc.domain.delta import GraphDelta, Guard, NameView, SlotView
 from kgsvc.domain.entities import BatchItem, Resolved, candidate_uuids, keys_of, resolve
-from kgsvc.domain.errors import LeaseLost, Overloaded, RevisionChanged
+from kgsvc.domain.errors import LeaseLost, Overloaded, RevisionChanged, StepError
 from kgsvc.domain.identity import name_key
 from kgsvc.domain.items import ItemState, Lease, QueuedItem, Transition
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.ontology import Ontology
 from kgsvc.domain.plan import plan, statements_of
 from kgsvc.domain.settling import settle, slots_of
+from kgsvc.domain.usage import FREE, Usage
 from kgsvc.ingestion.bridging import Bridging
 from kgsvc.ingestion.embedding import CachingEmbedder
 from kgsvc.ingestion.joining import Joining
@@ -117,10 +118,7 @@ class Committer:
         """Decide about what is new, once a batch; what a model decided is stored before it is used."""
         if batch.is_decided:
             return names
-        items = as_decided(batch.items, batch.decisions)
-        found = await self._resolving.decide(
-            lease.group_id, items, names, batch.decisions, batch.vectors, await self._types(lease, batch)
-        )
+        found = await self._found(lease, batch, names)
         if found.asked.names or found.asked.facts or found.usage:
             await self._keep(lease, batch.works, found)
         before = keys_of(batch.items) | batch.decisions.keys
@@ -132,25 +130,50 @@ class Committer:
         meant = {uuid: found.entities[uuid] for uuid in batch.decisions.uuids & found.entities.keys()}
         return replace(names, by_uuid={**meant, **names.by_uuid})
 
+    async def _found(self, lease: Lease, batch: _Batch, names: NameView) -> Found:
+        items, types = as_decided(batch.items, batch.decisions), await self._types(lease, batch)
+        try:
+            return await self._resolving.decide(
+                lease.group_id, items, names, batch.decisions, batch.vectors, types
+            )
+        except StepError as error:
+            if error.usage and len(batch.works) > 1:  # else it is told with the one item's failure
+                await self._charge(lease, batch.works, error.usage)
+                error.usage = FREE
+            raise
+
     async def _types(self, lease: Lease, batch: _Batch) -> Ontology:
         if self._ontologies is None:
             return Ontology()
         return await self._ontologies.of(lease.group_id, max(work.item.ontology for work in batch.works))
 
     async def _keep(self, lease: Lease, works: Sequence[Work], found: Found) -> None:
-        now_ms, asked, share = self._clock.now_ms(), found.asked, found.usage.share(len(works))
-        costly = self._embedder is not None and self._embedder.costs_model_calls
+        now_ms, asked, state = self._clock.now_ms(), found.asked, self._state_kept()
+        costly = state is ItemState.EMBEDDED
         transitions: list[Transition] = []
-        for work in works:
+        for work, part in zip(works, found.usage.split(len(works)), strict=True):
             uuid, stage = work.item.episode.uuid, work.stage
             keys = {name_key(node.name) for node in stage.extraction.nodes}
             names = {key: decision for key, decision in asked.names.items() if key in keys}
             facts = {place[1]: decision for place, decision in asked.facts.items() if place[0] == uuid}
             work.stage = replace(stage, names={**stage.names, **names}, facts={**stage.facts, **facts})
             kept = work.stage if costly else replace(work.stage, vectors=None, space="")
-            state = ItemState.EMBEDDED if costly else ItemState.EXTRACTED
-            transitions.append(Transition(uuid, state, now_ms, stage=encode(kept), usage=share))
+            transitions.append(Transition(uuid, state, now_ms, stage=encode(kept), usage=part))
         await self._store.save_transitions(lease, transitions)
+
+    def _state_kept(self) -> ItemState:
+        """Of items whose stage is stored before the commit: vectors are only where they cost something."""
+        costly = self._embedder is not None and self._embedder.costs_model_calls
+        return ItemState.EMBEDDED if costly else ItemState.EXTRACTED
+
+    async def _charge(self, lease: Lease, works: Sequence[Work], usage: Usage) -> None:
+        """What nothing came of was paid for too."""
+        now_ms, state = self._clock.now_ms(), self._state_kept()
+        paid = zip(works, usage.split(len(works)), strict=True)
+        await self._store.save_transitions(
+            lease,
+            [Transition(w.item.episode.uuid, state, now_ms, keep_stage=True, usage=part) for w, part in paid],
+        )
 
     async def _plan(self, lease: Lease, batch: _Batch) -> tuple[GraphDelta, Guard]:
         group_id, now_ms = lease.group_id, self._clock.now_ms()

@@ -136,18 +136,22 @@ class Pipeline:
     ) -> tuple[list[tuple[QueuedItem, Stage]], list[Failure]]:
         """All in one request; if the answer is bad, item by item, so that one text cannot fail the others.
 
-        Each item's share of what it cost is added to `costs`.
+        Each item's part of what it cost is added to `costs`, or told with its failure.
         """
+        if not todo:
+            return [], []
         texts = {text for _, stage in todo for text in texts_of(stage.extraction)}
         try:
             vectors, cost = await embedder.vectors_and_cost(texts, group_id)
         except StepError as error:
-            error.usage = error.usage.share(max(1, len(todo)))
+            _add(costs, todo, error.usage)
             if len(todo) > 1 and not isinstance(error, ModelUnavailable):
-                _add(costs, todo, error.usage)
                 parts = [await self._embed(group_id, embedder, [entry], costs) for entry in todo]
                 return [d for done, _ in parts for d in done], [f for _, failed in parts for f in failed]
-            return [], [Failure(item, Step.EMBED, error, self._kept(stage)) for item, stage in todo]
+            return [], [
+                Failure(item, Step.EMBED, error, self._kept(stage), costs.pop(item.episode.uuid))
+                for item, stage in todo
+            ]
         done = [
             (
                 item,
@@ -157,7 +161,7 @@ class Pipeline:
             )
             for item, stage in todo
         ]
-        _add(costs, todo, cost.share(max(1, len(todo))))
+        _add(costs, todo, cost)
         return done, []
 
     def _kept(self, stage: Stage) -> bytes | None:
@@ -185,7 +189,7 @@ def _anchor(item: QueuedItem) -> Anchor:
     return Anchor(episode.uuid, episode.source.value, episode.reference_ms, item.previous)
 
 
-def _add(costs: dict[str, Usage], entries: Sequence[tuple[QueuedItem, Stage]], share: Usage) -> None:
-    for item, _ in entries:
+def _add(costs: dict[str, Usage], entries: Sequence[tuple[QueuedItem, Stage]], cost: Usage) -> None:
+    for (item, _), part in zip(entries, cost.split(len(entries)), strict=True):
         uuid = item.episode.uuid
-        costs[uuid] = costs.get(uuid, FREE) + share
+        costs[uuid] = costs.get(uuid, FREE) + part

@@ -18,7 +18,7 @@ from kgsvc.domain.delta import GraphDelta, Guard, NameView
 from kgsvc.domain.errors import LeaseLost, ModelUnavailable, RevisionChanged, ServiceError, StepError
 from kgsvc.domain.model import Entity, SummaryPart
 from kgsvc.domain.rewriting import SOURCES, is_due, rewritten, sources_of, still_hold
-from kgsvc.domain.usage import FREE, Usage
+from kgsvc.domain.usage import Usage
 from kgsvc.ingestion.summarising import SummaryStore
 from kgsvc.llm.protocol import Retold, Subject, SummaryWriter
 
@@ -139,8 +139,8 @@ class Rewriter:
     async def _write(
         self, group_id: str, epoch: int, drafts: Sequence[_Draft], usage: Usage, items: Sequence[str]
     ) -> None:
-        share = usage.share(len(items)) if items else FREE
-        spent = dict.fromkeys(items, share) if share else {}
+        parts = usage.split(len(items)) if items else []
+        spent = {uuid: part for uuid, part in zip(items, parts, strict=True) if part}
         for _ in range(_TRIES):
             view = await self._store.names(group_id, (), [draft.entity.uuid for draft in drafts])
             system_ms = max(self._clock.now_ms(), view.head.last_ms + 1)

@@ -41,7 +41,7 @@ class RetryPolicy:
             next_ms=0 if parked else now_ms + self.delay_ms(attempt, asked),
             stage=failure.stage,
             keep_stage=failure.stage is None,
-            usage=error.usage,
+            usage=error.usage if failure.usage is None else failure.usage,
         )
 
     def after_crashes(self, item: QueuedItem, now_ms: int) -> Transition | None:

@@ -9,7 +9,7 @@ import pytest
 
 from kgsvc.domain.decisions import FactDecision, NameDecision, StoredFact, ToldFact
 from kgsvc.domain.delta import GraphDelta, GroupHead, Guard
-from kgsvc.domain.errors import ModelUnavailable, RevisionChanged, StoreUnavailable
+from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, RevisionChanged, StoreUnavailable
 from kgsvc.domain.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.items import Lease
 from kgsvc.domain.model import Fact, FactKind, Polarity
@@ -19,6 +19,7 @@ from kgsvc.domain.resolution_types import (
     ResolutionRequest,
     Resolutions,
 )
+from kgsvc.domain.usage import FREE, Usage
 from kgsvc.ingestion.commit import Committer, Work
 from kgsvc.ingestion.stages import Stage, decode, encode
 from kgsvc.llm.protocol import Resolved
@@ -26,6 +27,7 @@ from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, accepted, entity, 
 from tests.support.model_store import ModelStore
 
 GROUP = "g"
+COST = Usage(1, 100, 10)  # of a call
 Answer = Callable[[ResolutionRequest], Resolutions]
 
 
@@ -50,7 +52,7 @@ class Model:
 
     async def resolve(self, request: ResolutionRequest) -> Resolved:
         self.requests.append(request)
-        return Resolved(self.answer(request))
+        return Resolved(self.answer(request), COST)
 
     async def close(self) -> None:
         """Nothing."""
@@ -460,6 +462,36 @@ async def test_decisions_about_what_is_gone_count_for_nothing() -> None:
     await bench.committer.commit(lease, [work])
     assert await bench.entities() == {"Ada Lovelace": {"ada", "ada lovelace"}, "Acme": {"acme"}}
     assert await bench.facts() == [("HEADS", "Ada heads Acme", 0, None)]
+
+
+async def spent(store: ModelStore) -> list[Usage]:
+    page = await store.list_items(GROUP, (), 99, None)
+    return [row.usage for row in page.rows]
+
+
+async def test_what_a_call_cost_is_told_by_the_items_together() -> None:
+    bench = Bench(Model())
+    await bench.commit(names("Robert Smith"))
+    await bench.commit(names("Bob"), names("Globex"), names("Bobby"))
+    assert await spent(bench.store) == [FREE, Usage(1, 34, 4), Usage(0, 33, 3), Usage(0, 33, 3)]
+
+
+async def test_a_call_of_which_nothing_came_was_paid_for_too() -> None:
+    def answer(request: ResolutionRequest) -> Resolutions:
+        error = ModelOutputInvalid("no sense")
+        error.usage = Usage(2, 201, 10)
+        raise error
+
+    bench = Bench(Model(answer))
+    await bench.commit(names("Robert Smith"))
+    lease, works = await bench.works(names("Bob"), names("Globex"))
+    with pytest.raises(ModelOutputInvalid) as caught:
+        await bench.committer.commit(lease, works)
+    assert caught.value.usage == FREE
+    assert await spent(bench.store) == [FREE, Usage(1, 101, 5), Usage(1, 100, 5)]
+    with pytest.raises(ModelOutputInvalid) as caught:
+        await bench.committer.commit(lease, works[:1])
+    assert caught.value.usage == Usage(2, 201, 10)  # told with the failure of the one
 
 
 async def test_a_model_that_does_not_answer_leaves_the_graph_alone() -> None:

@@ -147,7 +147,7 @@ async def test_the_cost_is_counted_for_the_items(bench: Bench) -> None:
     await bench.commit(says(*range(6)), says(*range(6, 12)))
     await bench.settle()
     spent = [item.usage for item in (await bench.store.list_items(GROUP, (), 9, None)).rows]
-    assert spent == [COST.share(2)] * 2
+    assert spent == COST.split(2)
 
 
 async def test_a_text_is_not_written_once_one_of_its_facts_is_gone(bench: Bench) -> None:
