@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from hypothesis import HealthCheck, settings
@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from kgsvc.domain.delta import GroupHead
 from kgsvc.domain.model import Fact
 from kgsvc.llm.protocol import Usage, Vectors
-from kgsvc.stores.protocol import Changes, IndexedFact
+from kgsvc.stores.protocol import Changes, IndexedEpisode, IndexedFact, TextChanges, no_texts
 
 NOW = 1_700_000_000_000
 SPACE = "test:4"
@@ -72,6 +72,8 @@ class Feed:
 
     def __init__(self) -> None:
         self._groups: dict[str, _Group] = {}
+        self.text_reads: list[tuple[str, int]] = []  # likewise of each `text_changes`
+        self.episodes: tuple[IndexedEpisode, ...] = ()  # what `text_changes` answers
         self.reads: list[tuple[str, int]] = []  # (group, after_rev) of each `changes`
         self.gate: asyncio.Event | None = None  # `changes` waits here
         self.waiting = asyncio.Event()  # set when it does
@@ -119,6 +121,12 @@ class Feed:
         facts = tuple(group.facts[uuid][1] for rev, uuid in rows if rev <= upto)
         removed = tuple(uuid for uuid, rev in group.removed.items() if rev > after_rev)
         return Changes(group.head, facts, removed, upto, more)
+
+    async def text_changes(self, group_id: str, after_rev: int, limit: int) -> TextChanges:
+        self.text_reads.append((group_id, after_rev))
+        group = self._groups[group_id]
+        page = no_texts(group_id)
+        return replace(page, head=group.head, upto_rev=group.head.rev, episodes=self.episodes)
 
     def _group(self, group_id: str) -> _Group:
         return self._groups.setdefault(group_id, _Group(GroupHead(group_id)))

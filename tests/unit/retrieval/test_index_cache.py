@@ -15,6 +15,7 @@ from kgsvc.retrieval.group_index import GroupIndex
 from kgsvc.retrieval.index_cache import IndexCache
 from kgsvc.retrieval.settings import SearchSettings
 from tests.unit.retrieval.feed import Feed, fact
+from tests.unit.retrieval.test_group_texts import episode
 
 SETTINGS = SearchSettings(load_page=10)
 
@@ -223,3 +224,42 @@ async def test_a_change_that_cannot_be_applied_is_not_half_applied(monkeypatch: 
 
 def _broken(*_: object) -> None:
     raise RuntimeError
+
+
+async def test_texts_are_loaded_when_they_are_searched_for() -> None:
+    feed = filled(25)
+    feed.episodes = (episode("e1", "red tea"),)
+    cache = cache_of(feed)
+    await size(cache, feed)
+    assert feed.text_reads == [], "facts alone need none"
+    head = (await feed.heads(["g"]))["g"]
+    assert await cache.use_texts(head, len) == 1
+    assert await cache.use_texts(head, len) == 1
+    assert feed.text_reads == [("g", 0)]
+    assert feed.reads == [("g", 0), ("g", 10), ("g", 20)], "nor do they need facts"
+
+
+async def test_facts_and_texts_share_one_bound() -> None:
+    feed = filled(25)
+    feed.episodes = tuple(episode(f"e{n}", f"word{n} " * 200) for n in range(50))
+    head = (await feed.heads(["g"]))["g"]
+    roomy = cache_of(feed)
+    await size(roomy, feed)
+    facts = roomy.nbytes
+    await roomy.use_texts(head, len)
+    assert roomy.nbytes > facts
+    tight = cache_of(feed, replace(SETTINGS, index_bytes=roomy.nbytes - 1))
+    await size(tight, feed)
+    await tight.use_texts(head, len)
+    assert not tight.group_ids, "the facts made room: they were used before"
+    assert await size(tight, feed) == 25, "and are loaded anew"
+    assert tight.group_ids == ("g",)
+
+
+async def test_a_group_that_is_forgotten_leaves_nothing() -> None:
+    feed = filled(5)
+    cache = cache_of(feed)
+    await size(cache, feed)
+    await cache.use_texts((await feed.heads(["g"]))["g"], len)
+    cache.forget("g")
+    assert cache.nbytes == 0
