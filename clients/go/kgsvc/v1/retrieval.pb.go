@@ -36,6 +36,9 @@ const (
 	SearchScope_SEARCH_SCOPE_NODES SearchScope = 2
 	// Episodes that are in the graph, by their whole bodies; not by COSINE, MMR or EPISODE_MENTIONS.
 	SearchScope_SEARCH_SCOPE_EPISODES SearchScope = 3
+	// Communities of the latest build, by name and summary; by meaning by their name; not by BFS, NODE_DISTANCE or
+	// EPISODE_MENTIONS.
+	SearchScope_SEARCH_SCOPE_COMMUNITIES SearchScope = 4
 )
 
 // Enum value maps for SearchScope.
@@ -45,12 +48,14 @@ var (
 		1: "SEARCH_SCOPE_FACTS",
 		2: "SEARCH_SCOPE_NODES",
 		3: "SEARCH_SCOPE_EPISODES",
+		4: "SEARCH_SCOPE_COMMUNITIES",
 	}
 	SearchScope_value = map[string]int32{
 		"SEARCH_SCOPE_UNSPECIFIED": 0,
 		"SEARCH_SCOPE_FACTS":       1,
 		"SEARCH_SCOPE_NODES":       2,
 		"SEARCH_SCOPE_EPISODES":    3,
+		"SEARCH_SCOPE_COMMUNITIES": 4,
 	}
 )
 
@@ -229,21 +234,33 @@ const (
 	SearchRecipe_SEARCH_RECIPE_NODE_HYBRID_SEARCH_NODE_DISTANCE SearchRecipe = 8
 	// Entities by BM25 and COSINE, EPISODE_MENTIONS.
 	SearchRecipe_SEARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_MENTIONS SearchRecipe = 9
+	// Communities by BM25 and COSINE, RRF.
+	SearchRecipe_SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_RRF SearchRecipe = 10
+	// Communities by BM25 and COSINE, MMR.
+	SearchRecipe_SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_MMR SearchRecipe = 11
+	// Facts, entities and communities by BM25 and COSINE, RRF; episodes by BM25.
+	SearchRecipe_SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_RRF SearchRecipe = 12
+	// Facts, entities and communities by BM25 and COSINE, MMR; episodes by BM25, RRF.
+	SearchRecipe_SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR SearchRecipe = 13
 )
 
 // Enum value maps for SearchRecipe.
 var (
 	SearchRecipe_name = map[int32]string{
-		0: "SEARCH_RECIPE_UNSPECIFIED",
-		1: "SEARCH_RECIPE_DEFAULT",
-		2: "SEARCH_RECIPE_EDGE_HYBRID_SEARCH_RRF",
-		3: "SEARCH_RECIPE_EDGE_HYBRID_SEARCH_MMR",
-		4: "SEARCH_RECIPE_EDGE_HYBRID_SEARCH_NODE_DISTANCE",
-		5: "SEARCH_RECIPE_EDGE_HYBRID_SEARCH_EPISODE_MENTIONS",
-		6: "SEARCH_RECIPE_NODE_HYBRID_SEARCH_RRF",
-		7: "SEARCH_RECIPE_NODE_HYBRID_SEARCH_MMR",
-		8: "SEARCH_RECIPE_NODE_HYBRID_SEARCH_NODE_DISTANCE",
-		9: "SEARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_MENTIONS",
+		0:  "SEARCH_RECIPE_UNSPECIFIED",
+		1:  "SEARCH_RECIPE_DEFAULT",
+		2:  "SEARCH_RECIPE_EDGE_HYBRID_SEARCH_RRF",
+		3:  "SEARCH_RECIPE_EDGE_HYBRID_SEARCH_MMR",
+		4:  "SEARCH_RECIPE_EDGE_HYBRID_SEARCH_NODE_DISTANCE",
+		5:  "SEARCH_RECIPE_EDGE_HYBRID_SEARCH_EPISODE_MENTIONS",
+		6:  "SEARCH_RECIPE_NODE_HYBRID_SEARCH_RRF",
+		7:  "SEARCH_RECIPE_NODE_HYBRID_SEARCH_MMR",
+		8:  "SEARCH_RECIPE_NODE_HYBRID_SEARCH_NODE_DISTANCE",
+		9:  "SEARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_MENTIONS",
+		10: "SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_RRF",
+		11: "SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_MMR",
+		12: "SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_RRF",
+		13: "SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR",
 	}
 	SearchRecipe_value = map[string]int32{
 		"SEARCH_RECIPE_UNSPECIFIED":                         0,
@@ -256,6 +273,10 @@ var (
 		"SEARCH_RECIPE_NODE_HYBRID_SEARCH_MMR":              7,
 		"SEARCH_RECIPE_NODE_HYBRID_SEARCH_NODE_DISTANCE":    8,
 		"SEARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_MENTIONS": 9,
+		"SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_RRF":         10,
+		"SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_MMR":         11,
+		"SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_RRF":          12,
+		"SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR":          13,
 	}
 )
 
@@ -2352,7 +2373,9 @@ type SearchGraphOutput struct {
 	// Entities, best first.
 	Nodes []*NodeHit `protobuf:"bytes,6,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	// Episodes, best first.
-	Episodes      []*EpisodeHit `protobuf:"bytes,7,rep,name=episodes,proto3" json:"episodes,omitempty"`
+	Episodes []*EpisodeHit `protobuf:"bytes,7,rep,name=episodes,proto3" json:"episodes,omitempty"`
+	// Communities, best first.
+	Communities   []*CommunityHit `protobuf:"bytes,8,rep,name=communities,proto3" json:"communities,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2432,6 +2455,13 @@ func (x *SearchGraphOutput) GetNodes() []*NodeHit {
 func (x *SearchGraphOutput) GetEpisodes() []*EpisodeHit {
 	if x != nil {
 		return x.Episodes
+	}
+	return nil
+}
+
+func (x *SearchGraphOutput) GetCommunities() []*CommunityHit {
+	if x != nil {
+		return x.Communities
 	}
 	return nil
 }
@@ -2692,6 +2722,70 @@ func (x *EpisodeHit) GetFoundBy() []*FoundBy {
 	return nil
 }
 
+// A community that was found.
+type CommunityHit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The community.
+	Community *Community `protobuf:"bytes,1,opt,name=community,proto3" json:"community,omitempty"`
+	// As that of a FactHit.
+	Score float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
+	// The methods that found it, by include_scores.
+	FoundBy       []*FoundBy `protobuf:"bytes,3,rep,name=found_by,json=foundBy,proto3" json:"found_by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CommunityHit) Reset() {
+	*x = CommunityHit{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CommunityHit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CommunityHit) ProtoMessage() {}
+
+func (x *CommunityHit) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CommunityHit.ProtoReflect.Descriptor instead.
+func (*CommunityHit) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *CommunityHit) GetCommunity() *Community {
+	if x != nil {
+		return x.Community
+	}
+	return nil
+}
+
+func (x *CommunityHit) GetScore() float64 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
+func (x *CommunityHit) GetFoundBy() []*FoundBy {
+	if x != nil {
+		return x.FoundBy
+	}
+	return nil
+}
+
 // A method that found a result.
 type FoundBy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2707,7 +2801,7 @@ type FoundBy struct {
 
 func (x *FoundBy) Reset() {
 	*x = FoundBy{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[34]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2719,7 +2813,7 @@ func (x *FoundBy) String() string {
 func (*FoundBy) ProtoMessage() {}
 
 func (x *FoundBy) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[34]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2732,7 +2826,7 @@ func (x *FoundBy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FoundBy.ProtoReflect.Descriptor instead.
 func (*FoundBy) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{34}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *FoundBy) GetMethod() SearchMethod {
@@ -2970,7 +3064,7 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\b_filtersB\f\n" +
 	"\n" +
 	"_min_scoreB\x11\n" +
-	"\x0f_include_scores\"\xba\x02\n" +
+	"\x0f_include_scores\"\xf4\x02\n" +
 	"\x11SearchGraphOutput\x12'\n" +
 	"\x05facts\x18\x01 \x03(\v2\x11.kgsvc.v1.FactHitR\x05facts\x12;\n" +
 	"\vsearch_type\x18\x02 \x01(\x0e2\x15.kgsvc.v1.SearchScopeH\x00R\n" +
@@ -2979,7 +3073,8 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\amessage\x18\x04 \x01(\tR\amessage\x12$\n" +
 	"\x03ran\x18\x05 \x03(\v2\x12.kgsvc.v1.ScopeRunR\x03ran\x12'\n" +
 	"\x05nodes\x18\x06 \x03(\v2\x11.kgsvc.v1.NodeHitR\x05nodes\x120\n" +
-	"\bepisodes\x18\a \x03(\v2\x14.kgsvc.v1.EpisodeHitR\bepisodesB\x0e\n" +
+	"\bepisodes\x18\a \x03(\v2\x14.kgsvc.v1.EpisodeHitR\bepisodes\x128\n" +
+	"\vcommunities\x18\b \x03(\v2\x16.kgsvc.v1.CommunityHitR\vcommunitiesB\x0e\n" +
 	"\f_search_type\"\x99\x01\n" +
 	"\bScopeRun\x12+\n" +
 	"\x05scope\x18\x01 \x01(\x0e2\x15.kgsvc.v1.SearchScopeR\x05scope\x120\n" +
@@ -2997,16 +3092,21 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"EpisodeHit\x12+\n" +
 	"\aepisode\x18\x01 \x01(\v2\x11.kgsvc.v1.EpisodeR\aepisode\x12\x14\n" +
 	"\x05score\x18\x02 \x01(\x01R\x05score\x12,\n" +
+	"\bfound_by\x18\x03 \x03(\v2\x11.kgsvc.v1.FoundByR\afoundBy\"\x85\x01\n" +
+	"\fCommunityHit\x121\n" +
+	"\tcommunity\x18\x01 \x01(\v2\x13.kgsvc.v1.CommunityR\tcommunity\x12\x14\n" +
+	"\x05score\x18\x02 \x01(\x01R\x05score\x12,\n" +
 	"\bfound_by\x18\x03 \x03(\v2\x11.kgsvc.v1.FoundByR\afoundBy\"c\n" +
 	"\aFoundBy\x12.\n" +
 	"\x06method\x18\x01 \x01(\x0e2\x16.kgsvc.v1.SearchMethodR\x06method\x12\x12\n" +
 	"\x04rank\x18\x02 \x01(\x05R\x04rank\x12\x14\n" +
-	"\x05score\x18\x03 \x01(\x01R\x05score*v\n" +
+	"\x05score\x18\x03 \x01(\x01R\x05score*\x94\x01\n" +
 	"\vSearchScope\x12\x1c\n" +
 	"\x18SEARCH_SCOPE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12SEARCH_SCOPE_FACTS\x10\x01\x12\x16\n" +
 	"\x12SEARCH_SCOPE_NODES\x10\x02\x12\x19\n" +
-	"\x15SEARCH_SCOPE_EPISODES\x10\x03*v\n" +
+	"\x15SEARCH_SCOPE_EPISODES\x10\x03\x12\x1c\n" +
+	"\x18SEARCH_SCOPE_COMMUNITIES\x10\x04*v\n" +
 	"\fSearchMethod\x12\x1d\n" +
 	"\x19SEARCH_METHOD_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12SEARCH_METHOD_BM25\x10\x01\x12\x18\n" +
@@ -3018,7 +3118,7 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\fRERANKER_MMR\x10\x02\x12\x1a\n" +
 	"\x16RERANKER_NODE_DISTANCE\x10\x03\x12\x1d\n" +
 	"\x19RERANKER_EPISODE_MENTIONS\x10\x04\x12\x19\n" +
-	"\x15RERANKER_WEIGHTED_SUM\x10\x05*\xc6\x03\n" +
+	"\x15RERANKER_WEIGHTED_SUM\x10\x05*\x80\x05\n" +
 	"\fSearchRecipe\x12\x1d\n" +
 	"\x19SEARCH_RECIPE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15SEARCH_RECIPE_DEFAULT\x10\x01\x12(\n" +
@@ -3029,7 +3129,12 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"$SEARCH_RECIPE_NODE_HYBRID_SEARCH_RRF\x10\x06\x12(\n" +
 	"$SEARCH_RECIPE_NODE_HYBRID_SEARCH_MMR\x10\a\x122\n" +
 	".SEARCH_RECIPE_NODE_HYBRID_SEARCH_NODE_DISTANCE\x10\b\x125\n" +
-	"1SEARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_MENTIONS\x10\t2\xb5\x04\n" +
+	"1SEARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_MENTIONS\x10\t\x12-\n" +
+	")SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_RRF\x10\n" +
+	"\x12-\n" +
+	")SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_MMR\x10\v\x12,\n" +
+	"(SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_RRF\x10\f\x12,\n" +
+	"(SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR\x10\r2\xb5\x04\n" +
 	"\x10RetrievalService\x12J\n" +
 	"\vSearchFacts\x12\x1c.kgsvc.v1.SearchFactsRequest\x1a\x1d.kgsvc.v1.SearchFactsResponse\x12P\n" +
 	"\rGetEntityEdge\x12\x1e.kgsvc.v1.GetEntityEdgeRequest\x1a\x1f.kgsvc.v1.GetEntityEdgeResponse\x12J\n" +
@@ -3052,7 +3157,7 @@ func file_kgsvc_v1_retrieval_proto_rawDescGZIP() []byte {
 }
 
 var file_kgsvc_v1_retrieval_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_kgsvc_v1_retrieval_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_kgsvc_v1_retrieval_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_kgsvc_v1_retrieval_proto_goTypes = []any{
 	(SearchScope)(0),               // 0: kgsvc.v1.SearchScope
 	(SearchMethod)(0),              // 1: kgsvc.v1.SearchMethod
@@ -3092,67 +3197,69 @@ var file_kgsvc_v1_retrieval_proto_goTypes = []any{
 	(*FactHit)(nil),                // 35: kgsvc.v1.FactHit
 	(*NodeHit)(nil),                // 36: kgsvc.v1.NodeHit
 	(*EpisodeHit)(nil),             // 37: kgsvc.v1.EpisodeHit
-	(*FoundBy)(nil),                // 38: kgsvc.v1.FoundBy
-	(Status)(0),                    // 39: kgsvc.v1.Status
-	(*Error)(nil),                  // 40: kgsvc.v1.Error
-	(*FactResult)(nil),             // 41: kgsvc.v1.FactResult
-	(*Episode)(nil),                // 42: kgsvc.v1.Episode
-	(*MemoryMessage)(nil),          // 43: kgsvc.v1.MemoryMessage
-	(*EntityNode)(nil),             // 44: kgsvc.v1.EntityNode
-	(*CitationChainEntry)(nil),     // 45: kgsvc.v1.CitationChainEntry
-	(*Mention)(nil),                // 46: kgsvc.v1.Mention
-	(*timestamppb.Timestamp)(nil),  // 47: google.protobuf.Timestamp
+	(*CommunityHit)(nil),           // 38: kgsvc.v1.CommunityHit
+	(*FoundBy)(nil),                // 39: kgsvc.v1.FoundBy
+	(Status)(0),                    // 40: kgsvc.v1.Status
+	(*Error)(nil),                  // 41: kgsvc.v1.Error
+	(*FactResult)(nil),             // 42: kgsvc.v1.FactResult
+	(*Episode)(nil),                // 43: kgsvc.v1.Episode
+	(*MemoryMessage)(nil),          // 44: kgsvc.v1.MemoryMessage
+	(*EntityNode)(nil),             // 45: kgsvc.v1.EntityNode
+	(*CitationChainEntry)(nil),     // 46: kgsvc.v1.CitationChainEntry
+	(*Mention)(nil),                // 47: kgsvc.v1.Mention
+	(*timestamppb.Timestamp)(nil),  // 48: google.protobuf.Timestamp
+	(*Community)(nil),              // 49: kgsvc.v1.Community
 }
 var file_kgsvc_v1_retrieval_proto_depIdxs = []int32{
 	6,  // 0: kgsvc.v1.SearchFactsRequest.input:type_name -> kgsvc.v1.SearchFactsInput
-	39, // 1: kgsvc.v1.SearchFactsResponse.status:type_name -> kgsvc.v1.Status
+	40, // 1: kgsvc.v1.SearchFactsResponse.status:type_name -> kgsvc.v1.Status
 	7,  // 2: kgsvc.v1.SearchFactsResponse.output:type_name -> kgsvc.v1.SearchFactsOutput
-	40, // 3: kgsvc.v1.SearchFactsResponse.error:type_name -> kgsvc.v1.Error
-	41, // 4: kgsvc.v1.SearchFactsOutput.facts:type_name -> kgsvc.v1.FactResult
+	41, // 3: kgsvc.v1.SearchFactsResponse.error:type_name -> kgsvc.v1.Error
+	42, // 4: kgsvc.v1.SearchFactsOutput.facts:type_name -> kgsvc.v1.FactResult
 	10, // 5: kgsvc.v1.GetEntityEdgeRequest.input:type_name -> kgsvc.v1.GetEntityEdgeInput
-	39, // 6: kgsvc.v1.GetEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
-	41, // 7: kgsvc.v1.GetEntityEdgeResponse.output:type_name -> kgsvc.v1.FactResult
-	40, // 8: kgsvc.v1.GetEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
+	40, // 6: kgsvc.v1.GetEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
+	42, // 7: kgsvc.v1.GetEntityEdgeResponse.output:type_name -> kgsvc.v1.FactResult
+	41, // 8: kgsvc.v1.GetEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
 	13, // 9: kgsvc.v1.GetEpisodesRequest.input:type_name -> kgsvc.v1.GetEpisodesInput
-	39, // 10: kgsvc.v1.GetEpisodesResponse.status:type_name -> kgsvc.v1.Status
+	40, // 10: kgsvc.v1.GetEpisodesResponse.status:type_name -> kgsvc.v1.Status
 	14, // 11: kgsvc.v1.GetEpisodesResponse.output:type_name -> kgsvc.v1.GetEpisodesOutput
-	40, // 12: kgsvc.v1.GetEpisodesResponse.error:type_name -> kgsvc.v1.Error
-	42, // 13: kgsvc.v1.GetEpisodesOutput.episodes:type_name -> kgsvc.v1.Episode
+	41, // 12: kgsvc.v1.GetEpisodesResponse.error:type_name -> kgsvc.v1.Error
+	43, // 13: kgsvc.v1.GetEpisodesOutput.episodes:type_name -> kgsvc.v1.Episode
 	17, // 14: kgsvc.v1.GetMemoryRequest.input:type_name -> kgsvc.v1.GetMemoryInput
-	39, // 15: kgsvc.v1.GetMemoryResponse.status:type_name -> kgsvc.v1.Status
+	40, // 15: kgsvc.v1.GetMemoryResponse.status:type_name -> kgsvc.v1.Status
 	18, // 16: kgsvc.v1.GetMemoryResponse.output:type_name -> kgsvc.v1.GetMemoryOutput
-	40, // 17: kgsvc.v1.GetMemoryResponse.error:type_name -> kgsvc.v1.Error
-	43, // 18: kgsvc.v1.GetMemoryInput.messages:type_name -> kgsvc.v1.MemoryMessage
-	41, // 19: kgsvc.v1.GetMemoryOutput.facts:type_name -> kgsvc.v1.FactResult
+	41, // 17: kgsvc.v1.GetMemoryResponse.error:type_name -> kgsvc.v1.Error
+	44, // 18: kgsvc.v1.GetMemoryInput.messages:type_name -> kgsvc.v1.MemoryMessage
+	42, // 19: kgsvc.v1.GetMemoryOutput.facts:type_name -> kgsvc.v1.FactResult
 	21, // 20: kgsvc.v1.GetEntityNodeRequest.input:type_name -> kgsvc.v1.GetEntityNodeInput
-	39, // 21: kgsvc.v1.GetEntityNodeResponse.status:type_name -> kgsvc.v1.Status
+	40, // 21: kgsvc.v1.GetEntityNodeResponse.status:type_name -> kgsvc.v1.Status
 	22, // 22: kgsvc.v1.GetEntityNodeResponse.output:type_name -> kgsvc.v1.GetEntityNodeOutput
-	40, // 23: kgsvc.v1.GetEntityNodeResponse.error:type_name -> kgsvc.v1.Error
-	44, // 24: kgsvc.v1.GetEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
-	41, // 25: kgsvc.v1.GetEntityNodeOutput.facts:type_name -> kgsvc.v1.FactResult
-	42, // 26: kgsvc.v1.GetEntityNodeOutput.episodes:type_name -> kgsvc.v1.Episode
-	45, // 27: kgsvc.v1.GetEntityNodeOutput.citation_chain:type_name -> kgsvc.v1.CitationChainEntry
-	46, // 28: kgsvc.v1.GetEntityNodeOutput.mentions:type_name -> kgsvc.v1.Mention
+	41, // 23: kgsvc.v1.GetEntityNodeResponse.error:type_name -> kgsvc.v1.Error
+	45, // 24: kgsvc.v1.GetEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
+	42, // 25: kgsvc.v1.GetEntityNodeOutput.facts:type_name -> kgsvc.v1.FactResult
+	43, // 26: kgsvc.v1.GetEntityNodeOutput.episodes:type_name -> kgsvc.v1.Episode
+	46, // 27: kgsvc.v1.GetEntityNodeOutput.citation_chain:type_name -> kgsvc.v1.CitationChainEntry
+	47, // 28: kgsvc.v1.GetEntityNodeOutput.mentions:type_name -> kgsvc.v1.Mention
 	25, // 29: kgsvc.v1.GetFactHistoryRequest.input:type_name -> kgsvc.v1.GetFactHistoryInput
-	39, // 30: kgsvc.v1.GetFactHistoryResponse.status:type_name -> kgsvc.v1.Status
+	40, // 30: kgsvc.v1.GetFactHistoryResponse.status:type_name -> kgsvc.v1.Status
 	26, // 31: kgsvc.v1.GetFactHistoryResponse.output:type_name -> kgsvc.v1.GetFactHistoryOutput
-	40, // 32: kgsvc.v1.GetFactHistoryResponse.error:type_name -> kgsvc.v1.Error
-	41, // 33: kgsvc.v1.GetFactHistoryOutput.facts:type_name -> kgsvc.v1.FactResult
+	41, // 32: kgsvc.v1.GetFactHistoryResponse.error:type_name -> kgsvc.v1.Error
+	42, // 33: kgsvc.v1.GetFactHistoryOutput.facts:type_name -> kgsvc.v1.FactResult
 	0,  // 34: kgsvc.v1.ScopeSearch.scope:type_name -> kgsvc.v1.SearchScope
 	1,  // 35: kgsvc.v1.ScopeSearch.methods:type_name -> kgsvc.v1.SearchMethod
 	2,  // 36: kgsvc.v1.ScopeSearch.reranker:type_name -> kgsvc.v1.Reranker
-	47, // 37: kgsvc.v1.TimeSpan.since:type_name -> google.protobuf.Timestamp
-	47, // 38: kgsvc.v1.TimeSpan.until:type_name -> google.protobuf.Timestamp
+	48, // 37: kgsvc.v1.TimeSpan.since:type_name -> google.protobuf.Timestamp
+	48, // 38: kgsvc.v1.TimeSpan.until:type_name -> google.protobuf.Timestamp
 	28, // 39: kgsvc.v1.SearchFilters.valid_at:type_name -> kgsvc.v1.TimeSpan
 	28, // 40: kgsvc.v1.SearchFilters.invalid_at:type_name -> kgsvc.v1.TimeSpan
 	28, // 41: kgsvc.v1.SearchFilters.created_at:type_name -> kgsvc.v1.TimeSpan
 	28, // 42: kgsvc.v1.SearchFilters.expired_at:type_name -> kgsvc.v1.TimeSpan
-	47, // 43: kgsvc.v1.SearchFilters.valid_as_of:type_name -> google.protobuf.Timestamp
-	47, // 44: kgsvc.v1.SearchFilters.known_as_of:type_name -> google.protobuf.Timestamp
+	48, // 43: kgsvc.v1.SearchFilters.valid_as_of:type_name -> google.protobuf.Timestamp
+	48, // 44: kgsvc.v1.SearchFilters.known_as_of:type_name -> google.protobuf.Timestamp
 	32, // 45: kgsvc.v1.SearchGraphRequest.input:type_name -> kgsvc.v1.SearchGraphInput
-	39, // 46: kgsvc.v1.SearchGraphResponse.status:type_name -> kgsvc.v1.Status
+	40, // 46: kgsvc.v1.SearchGraphResponse.status:type_name -> kgsvc.v1.Status
 	33, // 47: kgsvc.v1.SearchGraphResponse.output:type_name -> kgsvc.v1.SearchGraphOutput
-	40, // 48: kgsvc.v1.SearchGraphResponse.error:type_name -> kgsvc.v1.Error
+	41, // 48: kgsvc.v1.SearchGraphResponse.error:type_name -> kgsvc.v1.Error
 	0,  // 49: kgsvc.v1.SearchGraphInput.search_type:type_name -> kgsvc.v1.SearchScope
 	3,  // 50: kgsvc.v1.SearchGraphInput.recipe:type_name -> kgsvc.v1.SearchRecipe
 	27, // 51: kgsvc.v1.SearchGraphInput.scopes:type_name -> kgsvc.v1.ScopeSearch
@@ -3162,35 +3269,38 @@ var file_kgsvc_v1_retrieval_proto_depIdxs = []int32{
 	34, // 55: kgsvc.v1.SearchGraphOutput.ran:type_name -> kgsvc.v1.ScopeRun
 	36, // 56: kgsvc.v1.SearchGraphOutput.nodes:type_name -> kgsvc.v1.NodeHit
 	37, // 57: kgsvc.v1.SearchGraphOutput.episodes:type_name -> kgsvc.v1.EpisodeHit
-	0,  // 58: kgsvc.v1.ScopeRun.scope:type_name -> kgsvc.v1.SearchScope
-	1,  // 59: kgsvc.v1.ScopeRun.methods:type_name -> kgsvc.v1.SearchMethod
-	2,  // 60: kgsvc.v1.ScopeRun.reranker:type_name -> kgsvc.v1.Reranker
-	41, // 61: kgsvc.v1.FactHit.fact:type_name -> kgsvc.v1.FactResult
-	38, // 62: kgsvc.v1.FactHit.found_by:type_name -> kgsvc.v1.FoundBy
-	44, // 63: kgsvc.v1.NodeHit.node:type_name -> kgsvc.v1.EntityNode
-	38, // 64: kgsvc.v1.NodeHit.found_by:type_name -> kgsvc.v1.FoundBy
-	42, // 65: kgsvc.v1.EpisodeHit.episode:type_name -> kgsvc.v1.Episode
-	38, // 66: kgsvc.v1.EpisodeHit.found_by:type_name -> kgsvc.v1.FoundBy
-	1,  // 67: kgsvc.v1.FoundBy.method:type_name -> kgsvc.v1.SearchMethod
-	4,  // 68: kgsvc.v1.RetrievalService.SearchFacts:input_type -> kgsvc.v1.SearchFactsRequest
-	8,  // 69: kgsvc.v1.RetrievalService.GetEntityEdge:input_type -> kgsvc.v1.GetEntityEdgeRequest
-	11, // 70: kgsvc.v1.RetrievalService.GetEpisodes:input_type -> kgsvc.v1.GetEpisodesRequest
-	15, // 71: kgsvc.v1.RetrievalService.GetMemory:input_type -> kgsvc.v1.GetMemoryRequest
-	19, // 72: kgsvc.v1.RetrievalService.GetEntityNode:input_type -> kgsvc.v1.GetEntityNodeRequest
-	23, // 73: kgsvc.v1.RetrievalService.GetFactHistory:input_type -> kgsvc.v1.GetFactHistoryRequest
-	30, // 74: kgsvc.v1.RetrievalService.SearchGraph:input_type -> kgsvc.v1.SearchGraphRequest
-	5,  // 75: kgsvc.v1.RetrievalService.SearchFacts:output_type -> kgsvc.v1.SearchFactsResponse
-	9,  // 76: kgsvc.v1.RetrievalService.GetEntityEdge:output_type -> kgsvc.v1.GetEntityEdgeResponse
-	12, // 77: kgsvc.v1.RetrievalService.GetEpisodes:output_type -> kgsvc.v1.GetEpisodesResponse
-	16, // 78: kgsvc.v1.RetrievalService.GetMemory:output_type -> kgsvc.v1.GetMemoryResponse
-	20, // 79: kgsvc.v1.RetrievalService.GetEntityNode:output_type -> kgsvc.v1.GetEntityNodeResponse
-	24, // 80: kgsvc.v1.RetrievalService.GetFactHistory:output_type -> kgsvc.v1.GetFactHistoryResponse
-	31, // 81: kgsvc.v1.RetrievalService.SearchGraph:output_type -> kgsvc.v1.SearchGraphResponse
-	75, // [75:82] is the sub-list for method output_type
-	68, // [68:75] is the sub-list for method input_type
-	68, // [68:68] is the sub-list for extension type_name
-	68, // [68:68] is the sub-list for extension extendee
-	0,  // [0:68] is the sub-list for field type_name
+	38, // 58: kgsvc.v1.SearchGraphOutput.communities:type_name -> kgsvc.v1.CommunityHit
+	0,  // 59: kgsvc.v1.ScopeRun.scope:type_name -> kgsvc.v1.SearchScope
+	1,  // 60: kgsvc.v1.ScopeRun.methods:type_name -> kgsvc.v1.SearchMethod
+	2,  // 61: kgsvc.v1.ScopeRun.reranker:type_name -> kgsvc.v1.Reranker
+	42, // 62: kgsvc.v1.FactHit.fact:type_name -> kgsvc.v1.FactResult
+	39, // 63: kgsvc.v1.FactHit.found_by:type_name -> kgsvc.v1.FoundBy
+	45, // 64: kgsvc.v1.NodeHit.node:type_name -> kgsvc.v1.EntityNode
+	39, // 65: kgsvc.v1.NodeHit.found_by:type_name -> kgsvc.v1.FoundBy
+	43, // 66: kgsvc.v1.EpisodeHit.episode:type_name -> kgsvc.v1.Episode
+	39, // 67: kgsvc.v1.EpisodeHit.found_by:type_name -> kgsvc.v1.FoundBy
+	49, // 68: kgsvc.v1.CommunityHit.community:type_name -> kgsvc.v1.Community
+	39, // 69: kgsvc.v1.CommunityHit.found_by:type_name -> kgsvc.v1.FoundBy
+	1,  // 70: kgsvc.v1.FoundBy.method:type_name -> kgsvc.v1.SearchMethod
+	4,  // 71: kgsvc.v1.RetrievalService.SearchFacts:input_type -> kgsvc.v1.SearchFactsRequest
+	8,  // 72: kgsvc.v1.RetrievalService.GetEntityEdge:input_type -> kgsvc.v1.GetEntityEdgeRequest
+	11, // 73: kgsvc.v1.RetrievalService.GetEpisodes:input_type -> kgsvc.v1.GetEpisodesRequest
+	15, // 74: kgsvc.v1.RetrievalService.GetMemory:input_type -> kgsvc.v1.GetMemoryRequest
+	19, // 75: kgsvc.v1.RetrievalService.GetEntityNode:input_type -> kgsvc.v1.GetEntityNodeRequest
+	23, // 76: kgsvc.v1.RetrievalService.GetFactHistory:input_type -> kgsvc.v1.GetFactHistoryRequest
+	30, // 77: kgsvc.v1.RetrievalService.SearchGraph:input_type -> kgsvc.v1.SearchGraphRequest
+	5,  // 78: kgsvc.v1.RetrievalService.SearchFacts:output_type -> kgsvc.v1.SearchFactsResponse
+	9,  // 79: kgsvc.v1.RetrievalService.GetEntityEdge:output_type -> kgsvc.v1.GetEntityEdgeResponse
+	12, // 80: kgsvc.v1.RetrievalService.GetEpisodes:output_type -> kgsvc.v1.GetEpisodesResponse
+	16, // 81: kgsvc.v1.RetrievalService.GetMemory:output_type -> kgsvc.v1.GetMemoryResponse
+	20, // 82: kgsvc.v1.RetrievalService.GetEntityNode:output_type -> kgsvc.v1.GetEntityNodeResponse
+	24, // 83: kgsvc.v1.RetrievalService.GetFactHistory:output_type -> kgsvc.v1.GetFactHistoryResponse
+	31, // 84: kgsvc.v1.RetrievalService.SearchGraph:output_type -> kgsvc.v1.SearchGraphResponse
+	78, // [78:85] is the sub-list for method output_type
+	71, // [71:78] is the sub-list for method input_type
+	71, // [71:71] is the sub-list for extension type_name
+	71, // [71:71] is the sub-list for extension extendee
+	0,  // [0:71] is the sub-list for field type_name
 }
 
 func init() { file_kgsvc_v1_retrieval_proto_init() }
@@ -3224,7 +3334,7 @@ func file_kgsvc_v1_retrieval_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kgsvc_v1_retrieval_proto_rawDesc), len(file_kgsvc_v1_retrieval_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   35,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -197,6 +197,11 @@ public final class RetrievalProto extends com.google.protobuf.GeneratedFile {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_kgsvc_v1_EpisodeHit_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_kgsvc_v1_CommunityHit_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_kgsvc_v1_CommunityHit_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_kgsvc_v1_FoundBy_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -359,68 +364,78 @@ public final class RetrievalProto extends com.google.protobuf.GeneratedFile {
       "H\006R\rincludeScores\210\001\001B\016\n\014_search_typeB\t\n\007" +
       "_recipeB\016\n\014_max_resultsB\023\n\021_center_node_" +
       "uuidB\n\n\010_filtersB\014\n\n_min_scoreB\021\n\017_inclu" +
-      "de_scores\"\272\002\n\021SearchGraphOutput\022\'\n\005facts" +
+      "de_scores\"\364\002\n\021SearchGraphOutput\022\'\n\005facts" +
       "\030\001 \003(\0132\021.kgsvc.v1.FactHitR\005facts\022;\n\013sear" +
       "ch_type\030\002 \001(\0162\025.kgsvc.v1.SearchScopeH\000R\n" +
       "searchType\210\001\001\022\024\n\005count\030\003 \001(\005R\005count\022\030\n\007m" +
       "essage\030\004 \001(\tR\007message\022$\n\003ran\030\005 \003(\0132\022.kgs" +
       "vc.v1.ScopeRunR\003ran\022\'\n\005nodes\030\006 \003(\0132\021.kgs" +
       "vc.v1.NodeHitR\005nodes\0220\n\010episodes\030\007 \003(\0132\024" +
-      ".kgsvc.v1.EpisodeHitR\010episodesB\016\n\014_searc" +
-      "h_type\"\231\001\n\010ScopeRun\022+\n\005scope\030\001 \001(\0162\025.kgs" +
-      "vc.v1.SearchScopeR\005scope\0220\n\007methods\030\002 \003(" +
-      "\0162\026.kgsvc.v1.SearchMethodR\007methods\022.\n\010re" +
-      "ranker\030\003 \001(\0162\022.kgsvc.v1.RerankerR\010rerank" +
-      "er\"w\n\007FactHit\022(\n\004fact\030\001 \001(\0132\024.kgsvc.v1.F" +
-      "actResultR\004fact\022\024\n\005score\030\002 \001(\001R\005score\022,\n" +
-      "\010found_by\030\003 \003(\0132\021.kgsvc.v1.FoundByR\007foun" +
-      "dBy\"w\n\007NodeHit\022(\n\004node\030\001 \001(\0132\024.kgsvc.v1." +
-      "EntityNodeR\004node\022\024\n\005score\030\002 \001(\001R\005score\022," +
-      "\n\010found_by\030\003 \003(\0132\021.kgsvc.v1.FoundByR\007fou" +
-      "ndBy\"}\n\nEpisodeHit\022+\n\007episode\030\001 \001(\0132\021.kg" +
-      "svc.v1.EpisodeR\007episode\022\024\n\005score\030\002 \001(\001R\005" +
-      "score\022,\n\010found_by\030\003 \003(\0132\021.kgsvc.v1.Found" +
-      "ByR\007foundBy\"c\n\007FoundBy\022.\n\006method\030\001 \001(\0162\026" +
-      ".kgsvc.v1.SearchMethodR\006method\022\022\n\004rank\030\002" +
-      " \001(\005R\004rank\022\024\n\005score\030\003 \001(\001R\005score*v\n\013Sear" +
-      "chScope\022\034\n\030SEARCH_SCOPE_UNSPECIFIED\020\000\022\026\n" +
-      "\022SEARCH_SCOPE_FACTS\020\001\022\026\n\022SEARCH_SCOPE_NO" +
-      "DES\020\002\022\031\n\025SEARCH_SCOPE_EPISODES\020\003*v\n\014Sear" +
-      "chMethod\022\035\n\031SEARCH_METHOD_UNSPECIFIED\020\000\022" +
-      "\026\n\022SEARCH_METHOD_BM25\020\001\022\030\n\024SEARCH_METHOD" +
-      "_COSINE\020\002\022\025\n\021SEARCH_METHOD_BFS\020\003*\236\001\n\010Rer" +
-      "anker\022\030\n\024RERANKER_UNSPECIFIED\020\000\022\020\n\014RERAN" +
-      "KER_RRF\020\001\022\020\n\014RERANKER_MMR\020\002\022\032\n\026RERANKER_" +
-      "NODE_DISTANCE\020\003\022\035\n\031RERANKER_EPISODE_MENT" +
-      "IONS\020\004\022\031\n\025RERANKER_WEIGHTED_SUM\020\005*\306\003\n\014Se" +
-      "archRecipe\022\035\n\031SEARCH_RECIPE_UNSPECIFIED\020" +
-      "\000\022\031\n\025SEARCH_RECIPE_DEFAULT\020\001\022(\n$SEARCH_R" +
-      "ECIPE_EDGE_HYBRID_SEARCH_RRF\020\002\022(\n$SEARCH" +
-      "_RECIPE_EDGE_HYBRID_SEARCH_MMR\020\003\0222\n.SEAR" +
-      "CH_RECIPE_EDGE_HYBRID_SEARCH_NODE_DISTAN" +
-      "CE\020\004\0225\n1SEARCH_RECIPE_EDGE_HYBRID_SEARCH" +
-      "_EPISODE_MENTIONS\020\005\022(\n$SEARCH_RECIPE_NOD" +
-      "E_HYBRID_SEARCH_RRF\020\006\022(\n$SEARCH_RECIPE_N" +
-      "ODE_HYBRID_SEARCH_MMR\020\007\0222\n.SEARCH_RECIPE" +
-      "_NODE_HYBRID_SEARCH_NODE_DISTANCE\020\010\0225\n1S" +
-      "EARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_" +
-      "MENTIONS\020\t2\265\004\n\020RetrievalService\022J\n\013Searc" +
-      "hFacts\022\034.kgsvc.v1.SearchFactsRequest\032\035.k" +
-      "gsvc.v1.SearchFactsResponse\022P\n\rGetEntity" +
-      "Edge\022\036.kgsvc.v1.GetEntityEdgeRequest\032\037.k" +
-      "gsvc.v1.GetEntityEdgeResponse\022J\n\013GetEpis" +
-      "odes\022\034.kgsvc.v1.GetEpisodesRequest\032\035.kgs" +
-      "vc.v1.GetEpisodesResponse\022D\n\tGetMemory\022\032" +
-      ".kgsvc.v1.GetMemoryRequest\032\033.kgsvc.v1.Ge" +
-      "tMemoryResponse\022P\n\rGetEntityNode\022\036.kgsvc" +
-      ".v1.GetEntityNodeRequest\032\037.kgsvc.v1.GetE" +
-      "ntityNodeResponse\022S\n\016GetFactHistory\022\037.kg" +
-      "svc.v1.GetFactHistoryRequest\032 .kgsvc.v1." +
-      "GetFactHistoryResponse\022J\n\013SearchGraph\022\034." +
-      "kgsvc.v1.SearchGraphRequest\032\035.kgsvc.v1.S" +
-      "earchGraphResponseB5B\016RetrievalProtoP\001Z!" +
-      "kgsvc/clients/go/kgsvc/v1;kgsvcv1b\006proto" +
-      "3"
+      ".kgsvc.v1.EpisodeHitR\010episodes\0228\n\013commun" +
+      "ities\030\010 \003(\0132\026.kgsvc.v1.CommunityHitR\013com" +
+      "munitiesB\016\n\014_search_type\"\231\001\n\010ScopeRun\022+\n" +
+      "\005scope\030\001 \001(\0162\025.kgsvc.v1.SearchScopeR\005sco" +
+      "pe\0220\n\007methods\030\002 \003(\0162\026.kgsvc.v1.SearchMet" +
+      "hodR\007methods\022.\n\010reranker\030\003 \001(\0162\022.kgsvc.v" +
+      "1.RerankerR\010reranker\"w\n\007FactHit\022(\n\004fact\030" +
+      "\001 \001(\0132\024.kgsvc.v1.FactResultR\004fact\022\024\n\005sco" +
+      "re\030\002 \001(\001R\005score\022,\n\010found_by\030\003 \003(\0132\021.kgsv" +
+      "c.v1.FoundByR\007foundBy\"w\n\007NodeHit\022(\n\004node" +
+      "\030\001 \001(\0132\024.kgsvc.v1.EntityNodeR\004node\022\024\n\005sc" +
+      "ore\030\002 \001(\001R\005score\022,\n\010found_by\030\003 \003(\0132\021.kgs" +
+      "vc.v1.FoundByR\007foundBy\"}\n\nEpisodeHit\022+\n\007" +
+      "episode\030\001 \001(\0132\021.kgsvc.v1.EpisodeR\007episod" +
+      "e\022\024\n\005score\030\002 \001(\001R\005score\022,\n\010found_by\030\003 \003(" +
+      "\0132\021.kgsvc.v1.FoundByR\007foundBy\"\205\001\n\014Commun" +
+      "ityHit\0221\n\tcommunity\030\001 \001(\0132\023.kgsvc.v1.Com" +
+      "munityR\tcommunity\022\024\n\005score\030\002 \001(\001R\005score\022" +
+      ",\n\010found_by\030\003 \003(\0132\021.kgsvc.v1.FoundByR\007fo" +
+      "undBy\"c\n\007FoundBy\022.\n\006method\030\001 \001(\0162\026.kgsvc" +
+      ".v1.SearchMethodR\006method\022\022\n\004rank\030\002 \001(\005R\004" +
+      "rank\022\024\n\005score\030\003 \001(\001R\005score*\224\001\n\013SearchSco" +
+      "pe\022\034\n\030SEARCH_SCOPE_UNSPECIFIED\020\000\022\026\n\022SEAR" +
+      "CH_SCOPE_FACTS\020\001\022\026\n\022SEARCH_SCOPE_NODES\020\002" +
+      "\022\031\n\025SEARCH_SCOPE_EPISODES\020\003\022\034\n\030SEARCH_SC" +
+      "OPE_COMMUNITIES\020\004*v\n\014SearchMethod\022\035\n\031SEA" +
+      "RCH_METHOD_UNSPECIFIED\020\000\022\026\n\022SEARCH_METHO" +
+      "D_BM25\020\001\022\030\n\024SEARCH_METHOD_COSINE\020\002\022\025\n\021SE" +
+      "ARCH_METHOD_BFS\020\003*\236\001\n\010Reranker\022\030\n\024RERANK" +
+      "ER_UNSPECIFIED\020\000\022\020\n\014RERANKER_RRF\020\001\022\020\n\014RE" +
+      "RANKER_MMR\020\002\022\032\n\026RERANKER_NODE_DISTANCE\020\003" +
+      "\022\035\n\031RERANKER_EPISODE_MENTIONS\020\004\022\031\n\025RERAN" +
+      "KER_WEIGHTED_SUM\020\005*\200\005\n\014SearchRecipe\022\035\n\031S" +
+      "EARCH_RECIPE_UNSPECIFIED\020\000\022\031\n\025SEARCH_REC" +
+      "IPE_DEFAULT\020\001\022(\n$SEARCH_RECIPE_EDGE_HYBR" +
+      "ID_SEARCH_RRF\020\002\022(\n$SEARCH_RECIPE_EDGE_HY" +
+      "BRID_SEARCH_MMR\020\003\0222\n.SEARCH_RECIPE_EDGE_" +
+      "HYBRID_SEARCH_NODE_DISTANCE\020\004\0225\n1SEARCH_" +
+      "RECIPE_EDGE_HYBRID_SEARCH_EPISODE_MENTIO" +
+      "NS\020\005\022(\n$SEARCH_RECIPE_NODE_HYBRID_SEARCH" +
+      "_RRF\020\006\022(\n$SEARCH_RECIPE_NODE_HYBRID_SEAR" +
+      "CH_MMR\020\007\0222\n.SEARCH_RECIPE_NODE_HYBRID_SE" +
+      "ARCH_NODE_DISTANCE\020\010\0225\n1SEARCH_RECIPE_NO" +
+      "DE_HYBRID_SEARCH_EPISODE_MENTIONS\020\t\022-\n)S" +
+      "EARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_RRF" +
+      "\020\n\022-\n)SEARCH_RECIPE_COMMUNITY_HYBRID_SEA" +
+      "RCH_MMR\020\013\022,\n(SEARCH_RECIPE_COMBINED_HYBR" +
+      "ID_SEARCH_RRF\020\014\022,\n(SEARCH_RECIPE_COMBINE" +
+      "D_HYBRID_SEARCH_MMR\020\r2\265\004\n\020RetrievalServi" +
+      "ce\022J\n\013SearchFacts\022\034.kgsvc.v1.SearchFacts" +
+      "Request\032\035.kgsvc.v1.SearchFactsResponse\022P" +
+      "\n\rGetEntityEdge\022\036.kgsvc.v1.GetEntityEdge" +
+      "Request\032\037.kgsvc.v1.GetEntityEdgeResponse" +
+      "\022J\n\013GetEpisodes\022\034.kgsvc.v1.GetEpisodesRe" +
+      "quest\032\035.kgsvc.v1.GetEpisodesResponse\022D\n\t" +
+      "GetMemory\022\032.kgsvc.v1.GetMemoryRequest\032\033." +
+      "kgsvc.v1.GetMemoryResponse\022P\n\rGetEntityN" +
+      "ode\022\036.kgsvc.v1.GetEntityNodeRequest\032\037.kg" +
+      "svc.v1.GetEntityNodeResponse\022S\n\016GetFactH" +
+      "istory\022\037.kgsvc.v1.GetFactHistoryRequest\032" +
+      " .kgsvc.v1.GetFactHistoryResponse\022J\n\013Sea" +
+      "rchGraph\022\034.kgsvc.v1.SearchGraphRequest\032\035" +
+      ".kgsvc.v1.SearchGraphResponseB5B\016Retriev" +
+      "alProtoP\001Z!kgsvc/clients/go/kgsvc/v1;kgs" +
+      "vcv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -608,7 +623,7 @@ public final class RetrievalProto extends com.google.protobuf.GeneratedFile {
     internal_static_kgsvc_v1_SearchGraphOutput_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_SearchGraphOutput_descriptor,
-        new java.lang.String[] { "Facts", "SearchType", "Count", "Message", "Ran", "Nodes", "Episodes", });
+        new java.lang.String[] { "Facts", "SearchType", "Count", "Message", "Ran", "Nodes", "Episodes", "Communities", });
     internal_static_kgsvc_v1_ScopeRun_descriptor =
       getDescriptor().getMessageType(30);
     internal_static_kgsvc_v1_ScopeRun_fieldAccessorTable = new
@@ -633,8 +648,14 @@ public final class RetrievalProto extends com.google.protobuf.GeneratedFile {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_EpisodeHit_descriptor,
         new java.lang.String[] { "Episode", "Score", "FoundBy", });
-    internal_static_kgsvc_v1_FoundBy_descriptor =
+    internal_static_kgsvc_v1_CommunityHit_descriptor =
       getDescriptor().getMessageType(34);
+    internal_static_kgsvc_v1_CommunityHit_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_kgsvc_v1_CommunityHit_descriptor,
+        new java.lang.String[] { "Community", "Score", "FoundBy", });
+    internal_static_kgsvc_v1_FoundBy_descriptor =
+      getDescriptor().getMessageType(35);
     internal_static_kgsvc_v1_FoundBy_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_FoundBy_descriptor,

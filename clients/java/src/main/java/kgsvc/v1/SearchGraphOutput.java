@@ -38,6 +38,7 @@ private static final long serialVersionUID = 0L;
     ran_ = java.util.Collections.emptyList();
     nodes_ = java.util.Collections.emptyList();
     episodes_ = java.util.Collections.emptyList();
+    communities_ = java.util.Collections.emptyList();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -402,6 +403,67 @@ private static final long serialVersionUID = 0L;
     return episodes_.get(index);
   }
 
+  public static final int COMMUNITIES_FIELD_NUMBER = 8;
+  @SuppressWarnings("serial")
+  private java.util.List<kgsvc.v1.CommunityHit> communities_;
+  /**
+   * <pre>
+   * Communities, best first.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<kgsvc.v1.CommunityHit> getCommunitiesList() {
+    return communities_;
+  }
+  /**
+   * <pre>
+   * Communities, best first.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends kgsvc.v1.CommunityHitOrBuilder> 
+      getCommunitiesOrBuilderList() {
+    return communities_;
+  }
+  /**
+   * <pre>
+   * Communities, best first.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+   */
+  @java.lang.Override
+  public int getCommunitiesCount() {
+    return communities_.size();
+  }
+  /**
+   * <pre>
+   * Communities, best first.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+   */
+  @java.lang.Override
+  public kgsvc.v1.CommunityHit getCommunities(int index) {
+    return communities_.get(index);
+  }
+  /**
+   * <pre>
+   * Communities, best first.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+   */
+  @java.lang.Override
+  public kgsvc.v1.CommunityHitOrBuilder getCommunitiesOrBuilder(
+      int index) {
+    return communities_.get(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -436,6 +498,9 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < episodes_.size(); i++) {
       output.writeMessage(7, episodes_.get(i));
+    }
+    for (int i = 0; i < communities_.size(); i++) {
+      output.writeMessage(8, communities_.get(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -488,6 +553,15 @@ private static final long serialVersionUID = 0L;
           }
           size += 1 * count;
         }
+
+        {
+          final int count = communities_.size();
+          for (int i = 0; i < count; i++) {
+            size += com.google.protobuf.CodedOutputStream
+              .computeMessageSizeNoTag(communities_.get(i));
+          }
+          size += 1 * count;
+        }
     return size;
   }
   @java.lang.Override
@@ -528,6 +602,8 @@ private static final long serialVersionUID = 0L;
         .equals(other.getNodesList())) return false;
     if (!getEpisodesList()
         .equals(other.getEpisodesList())) return false;
+    if (!getCommunitiesList()
+        .equals(other.getCommunitiesList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -562,6 +638,10 @@ private static final long serialVersionUID = 0L;
     if (getEpisodesCount() > 0) {
       hash = (37 * hash) + EPISODES_FIELD_NUMBER;
       hash = (53 * hash) + getEpisodesList().hashCode();
+    }
+    if (getCommunitiesCount() > 0) {
+      hash = (37 * hash) + COMMUNITIES_FIELD_NUMBER;
+      hash = (53 * hash) + getCommunitiesList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -729,6 +809,13 @@ private static final long serialVersionUID = 0L;
         episodesBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000040);
+      if (communitiesBuilder_ == null) {
+        communities_ = java.util.Collections.emptyList();
+      } else {
+        communities_ = null;
+        communitiesBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000080);
       return this;
     }
 
@@ -797,6 +884,15 @@ private static final long serialVersionUID = 0L;
         result.episodes_ = episodes_;
       } else {
         result.episodes_ = episodesBuilder_.build();
+      }
+      if (communitiesBuilder_ == null) {
+        if (((bitField0_ & 0x00000080) != 0)) {
+          communities_ = java.util.Collections.unmodifiableList(communities_);
+          bitField0_ = (bitField0_ & ~0x00000080);
+        }
+        result.communities_ = communities_;
+      } else {
+        result.communities_ = communitiesBuilder_.build();
       }
     }
 
@@ -943,6 +1039,32 @@ private static final long serialVersionUID = 0L;
           }
         }
       }
+      if (communitiesBuilder_ == null) {
+        if (!other.communities_.isEmpty()) {
+          if (communities_.isEmpty()) {
+            communities_ = other.communities_;
+            bitField0_ = (bitField0_ & ~0x00000080);
+          } else {
+            ensureCommunitiesIsMutable();
+            communities_.addAll(other.communities_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.communities_.isEmpty()) {
+          if (communitiesBuilder_.isEmpty()) {
+            communitiesBuilder_.dispose();
+            communitiesBuilder_ = null;
+            communities_ = other.communities_;
+            bitField0_ = (bitField0_ & ~0x00000080);
+            communitiesBuilder_ = 
+              com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
+                 internalGetCommunitiesFieldBuilder() : null;
+          } else {
+            communitiesBuilder_.addAllMessages(other.communities_);
+          }
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1034,6 +1156,19 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 58
+            case 66: {
+              kgsvc.v1.CommunityHit m =
+                  input.readMessage(
+                      kgsvc.v1.CommunityHit.parser(),
+                      extensionRegistry);
+              if (communitiesBuilder_ == null) {
+                ensureCommunitiesIsMutable();
+                communities_.add(m);
+              } else {
+                communitiesBuilder_.addMessage(m);
+              }
+              break;
+            } // case 66
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2492,6 +2627,312 @@ private static final long serialVersionUID = 0L;
         episodes_ = null;
       }
       return episodesBuilder_;
+    }
+
+    private java.util.List<kgsvc.v1.CommunityHit> communities_ =
+      java.util.Collections.emptyList();
+    private void ensureCommunitiesIsMutable() {
+      if (!((bitField0_ & 0x00000080) != 0)) {
+        communities_ = new java.util.ArrayList<kgsvc.v1.CommunityHit>(communities_);
+        bitField0_ |= 0x00000080;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilder<
+        kgsvc.v1.CommunityHit, kgsvc.v1.CommunityHit.Builder, kgsvc.v1.CommunityHitOrBuilder> communitiesBuilder_;
+
+    /**
+     * <pre>
+     * Communities, best first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+     */
+    public java.util.List<kgsvc.v1.CommunityHit> getCommunitiesList() {
+      if (communitiesBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(communities_);
+      } else {
+        return communitiesBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * Communities, best first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+     */
+    public int getCommunitiesCount() {
+      if (communitiesBuilder_ == null) {
+        return communities_.size();
+      } else {
+        return communitiesBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * Communities, best first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+     */
+    public kgsvc.v1.CommunityHit getCommunities(int index) {
+      if (communitiesBuilder_ == null) {
+        return communities_.get(index);
+      } else {
+        return communitiesBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * Communities, best first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+     */
+    public Builder setCommunities(
+        int index, kgsvc.v1.CommunityHit value) {
+      if (communitiesBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        ensureCommunitiesIsMutable();
+        communities_.set(index, value);
+        onChanged();
+      } else {
+        communitiesBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Communities, best first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+     */
+    public Builder setCommunities(
+        int index, kgsvc.v1.CommunityHit.Builder builderForValue) {
+      if (communitiesBuilder_ == null) {
+        ensureCommunitiesIsMutable();
+        communities_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        communitiesBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Communities, best first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+     */
+    public Builder addCommunities(kgsvc.v1.CommunityHit value) {
+      if (communitiesBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        ensureCommunitiesIsMutable();
+        communities_.add(value);
+        onChanged();
+      } else {
+        communitiesBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Communities, best first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+     */
+    public Builder addCommunities(
+        int index, kgsvc.v1.CommunityHit value) {
+      if (communitiesBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        ensureCommunitiesIsMutable();
+        communities_.add(index, value);
+        onChanged();
+      } else {
+        communitiesBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Communities, best first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+     */
+    public Builder addCommunities(
+        kgsvc.v1.CommunityHit.Builder builderForValue) {
+      if (communitiesBuilder_ == null) {
+        ensureCommunitiesIsMutable();
+        communities_.add(builderForValue.build());
+        onChanged();
+      } else {
+        communitiesBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Communities, best first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+     */
+    public Builder addCommunities(
+        int index, kgsvc.v1.CommunityHit.Builder builderForValue) {
+      if (communitiesBuilder_ == null) {
+        ensureCommunitiesIsMutable();
+        communities_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        communitiesBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Communities, best first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+     */
+    public Builder addAllCommunities(
+        java.lang.Iterable<? extends kgsvc.v1.CommunityHit> values) {
+      if (communitiesBuilder_ == null) {
+        ensureCommunitiesIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, communities_);
+        onChanged();
+      } else {
+        communitiesBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Communities, best first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+     */
+    public Builder clearCommunities() {
+      if (communitiesBuilder_ == null) {
+        communities_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000080);
+        onChanged();
+      } else {
+        communitiesBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Communities, best first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+     */
+    public Builder removeCommunities(int index) {
+      if (communitiesBuilder_ == null) {
+        ensureCommunitiesIsMutable();
+        communities_.remove(index);
+        onChanged();
+      } else {
+        communitiesBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Communities, best first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+     */
+    public kgsvc.v1.CommunityHit.Builder getCommunitiesBuilder(
+        int index) {
+      return internalGetCommunitiesFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * Communities, best first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+     */
+    public kgsvc.v1.CommunityHitOrBuilder getCommunitiesOrBuilder(
+        int index) {
+      if (communitiesBuilder_ == null) {
+        return communities_.get(index);  } else {
+        return communitiesBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * Communities, best first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+     */
+    public java.util.List<? extends kgsvc.v1.CommunityHitOrBuilder> 
+         getCommunitiesOrBuilderList() {
+      if (communitiesBuilder_ != null) {
+        return communitiesBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(communities_);
+      }
+    }
+    /**
+     * <pre>
+     * Communities, best first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+     */
+    public kgsvc.v1.CommunityHit.Builder addCommunitiesBuilder() {
+      return internalGetCommunitiesFieldBuilder().addBuilder(
+          kgsvc.v1.CommunityHit.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Communities, best first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+     */
+    public kgsvc.v1.CommunityHit.Builder addCommunitiesBuilder(
+        int index) {
+      return internalGetCommunitiesFieldBuilder().addBuilder(
+          index, kgsvc.v1.CommunityHit.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Communities, best first.
+     * </pre>
+     *
+     * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+     */
+    public java.util.List<kgsvc.v1.CommunityHit.Builder> 
+         getCommunitiesBuilderList() {
+      return internalGetCommunitiesFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilder<
+        kgsvc.v1.CommunityHit, kgsvc.v1.CommunityHit.Builder, kgsvc.v1.CommunityHitOrBuilder> 
+        internalGetCommunitiesFieldBuilder() {
+      if (communitiesBuilder_ == null) {
+        communitiesBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
+            kgsvc.v1.CommunityHit, kgsvc.v1.CommunityHit.Builder, kgsvc.v1.CommunityHitOrBuilder>(
+                communities_,
+                ((bitField0_ & 0x00000080) != 0),
+                getParentForChildren(),
+                isClean());
+        communities_ = null;
+      }
+      return communitiesBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:kgsvc.v1.SearchGraphOutput)

@@ -243,4 +243,48 @@ public interface SearchGraphOutputOrBuilder extends
    */
   kgsvc.v1.EpisodeHitOrBuilder getEpisodesOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * Communities, best first.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+   */
+  java.util.List<kgsvc.v1.CommunityHit> 
+      getCommunitiesList();
+  /**
+   * <pre>
+   * Communities, best first.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+   */
+  kgsvc.v1.CommunityHit getCommunities(int index);
+  /**
+   * <pre>
+   * Communities, best first.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+   */
+  int getCommunitiesCount();
+  /**
+   * <pre>
+   * Communities, best first.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+   */
+  java.util.List<? extends kgsvc.v1.CommunityHitOrBuilder> 
+      getCommunitiesOrBuilderList();
+  /**
+   * <pre>
+   * Communities, best first.
+   * </pre>
+   *
+   * <code>repeated .kgsvc.v1.CommunityHit communities = 8 [json_name = "communities"];</code>
+   */
+  kgsvc.v1.CommunityHitOrBuilder getCommunitiesOrBuilder(
+      int index);
 }

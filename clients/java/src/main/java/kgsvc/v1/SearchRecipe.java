@@ -95,6 +95,38 @@ public enum SearchRecipe
    * <code>SEARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_MENTIONS = 9;</code>
    */
   SEARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_MENTIONS(9),
+  /**
+   * <pre>
+   * Communities by BM25 and COSINE, RRF.
+   * </pre>
+   *
+   * <code>SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_RRF = 10;</code>
+   */
+  SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_RRF(10),
+  /**
+   * <pre>
+   * Communities by BM25 and COSINE, MMR.
+   * </pre>
+   *
+   * <code>SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_MMR = 11;</code>
+   */
+  SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_MMR(11),
+  /**
+   * <pre>
+   * Facts, entities and communities by BM25 and COSINE, RRF; episodes by BM25.
+   * </pre>
+   *
+   * <code>SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_RRF = 12;</code>
+   */
+  SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_RRF(12),
+  /**
+   * <pre>
+   * Facts, entities and communities by BM25 and COSINE, MMR; episodes by BM25, RRF.
+   * </pre>
+   *
+   * <code>SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR = 13;</code>
+   */
+  SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR(13),
   UNRECOGNIZED(-1),
   ;
 
@@ -187,6 +219,38 @@ public enum SearchRecipe
    * <code>SEARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_MENTIONS = 9;</code>
    */
   public static final int SEARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_MENTIONS_VALUE = 9;
+  /**
+   * <pre>
+   * Communities by BM25 and COSINE, RRF.
+   * </pre>
+   *
+   * <code>SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_RRF = 10;</code>
+   */
+  public static final int SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_RRF_VALUE = 10;
+  /**
+   * <pre>
+   * Communities by BM25 and COSINE, MMR.
+   * </pre>
+   *
+   * <code>SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_MMR = 11;</code>
+   */
+  public static final int SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_MMR_VALUE = 11;
+  /**
+   * <pre>
+   * Facts, entities and communities by BM25 and COSINE, RRF; episodes by BM25.
+   * </pre>
+   *
+   * <code>SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_RRF = 12;</code>
+   */
+  public static final int SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_RRF_VALUE = 12;
+  /**
+   * <pre>
+   * Facts, entities and communities by BM25 and COSINE, MMR; episodes by BM25, RRF.
+   * </pre>
+   *
+   * <code>SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR = 13;</code>
+   */
+  public static final int SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR_VALUE = 13;
 
 
   public final int getNumber() {
@@ -223,6 +287,10 @@ public enum SearchRecipe
       case 7: return SEARCH_RECIPE_NODE_HYBRID_SEARCH_MMR;
       case 8: return SEARCH_RECIPE_NODE_HYBRID_SEARCH_NODE_DISTANCE;
       case 9: return SEARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_MENTIONS;
+      case 10: return SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_RRF;
+      case 11: return SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_MMR;
+      case 12: return SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_RRF;
+      case 13: return SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR;
       default: return null;
     }
   }

@@ -47,6 +47,15 @@ public enum SearchScope
    * <code>SEARCH_SCOPE_EPISODES = 3;</code>
    */
   SEARCH_SCOPE_EPISODES(3),
+  /**
+   * <pre>
+   * Communities of the latest build, by name and summary; by meaning by their name; not by BFS, NODE_DISTANCE or
+   * EPISODE_MENTIONS.
+   * </pre>
+   *
+   * <code>SEARCH_SCOPE_COMMUNITIES = 4;</code>
+   */
+  SEARCH_SCOPE_COMMUNITIES(4),
   UNRECOGNIZED(-1),
   ;
 
@@ -91,6 +100,15 @@ public enum SearchScope
    * <code>SEARCH_SCOPE_EPISODES = 3;</code>
    */
   public static final int SEARCH_SCOPE_EPISODES_VALUE = 3;
+  /**
+   * <pre>
+   * Communities of the latest build, by name and summary; by meaning by their name; not by BFS, NODE_DISTANCE or
+   * EPISODE_MENTIONS.
+   * </pre>
+   *
+   * <code>SEARCH_SCOPE_COMMUNITIES = 4;</code>
+   */
+  public static final int SEARCH_SCOPE_COMMUNITIES_VALUE = 4;
 
 
   public final int getNumber() {
@@ -121,6 +139,7 @@ public enum SearchScope
       case 1: return SEARCH_SCOPE_FACTS;
       case 2: return SEARCH_SCOPE_NODES;
       case 3: return SEARCH_SCOPE_EPISODES;
+      case 4: return SEARCH_SCOPE_COMMUNITIES;
       default: return null;
     }
   }
