@@ -22,7 +22,7 @@ _TEST = re.compile(r"`([\w/]+\.py)::(test_\w+)`")
 _FIELD = re.compile(
     r"^\| `(\w+)\.(\w+)` \| (\w+) \| `(\w+)\.(\w+)` \| `(\w+\.py)::(test_\w+)` \|$", re.MULTILINE
 )
-# The fields of spec 000 outside of search, and those of MENTIONS.
+# The fields of spec 000 outside of search, and those of what else is in the graph.
 FIELDS = {
     "Episode": "uuid name content source source_description source_url group_id created_at reference_time"
     " entity_edges",
@@ -32,6 +32,8 @@ FIELDS = {
     "MENTIONS": "uuid group_id source_node_uuid target_node_uuid created_at",
     "CitationInfo": "episode_uuid episode_name source source_description created_at source_url",
     "CitationChainEntry": "citation operation",
+    "Community": "uuid name group_id summary created_at",
+    "HAS_MEMBER": "source_node_uuid target_node_uuid",
     "EntityType": "name description priority fields",
     "EpisodeCreateResponse": "status message episode_name group_id",
     "FactUpdateResponse": "status old_uuid new_uuid message new_edge",
