@@ -1,12 +1,16 @@
-"""How well SearchFacts finds the episodes that hold an answer: recall@k over questions with evidence.
+"""How well searches find the episodes that hold an answer: recall@k over questions with evidence.
 
-    python -m bench.retrieval_dev DATASET.json [--facts messages|offline] [--embedder none|offline] [-k 10]
+    python -m bench.retrieval_dev DATASET.json [DATASET.json ...] [--recipes search_facts default episodes]
+        [--embedders none offline local] [--model FOLDER] [--facts messages|offline] [-k 10]
 
-The data set is {conversations: [{group_id, episodes: [{id, speaker, timestamp, text}]}], queries:
+A data set is {conversations: [{group_id, episodes: [{id, speaker, timestamp, text}]}], queries:
 [{group_id, question, category, evidence_ids}]}. Recall is the share of a question's evidence among the first
-k distinct episodes behind the facts found, in their order; questions without evidence are left out.
-`messages` makes one fact of each episode, as if extraction had kept every word; `offline` extracts by the
-rules that a server without a model uses.
+k distinct episodes behind what is found, in its order; questions without evidence are left out.
+
+Recipes: `search_facts` is SearchFacts; `default` and the others are SearchGraph's, of which those of facts
+can be measured; `episodes` is its default for the scope EPISODES. `offline` extracts and embeds by the rules
+that a server without a model uses, `local` embeds by the model in FOLDER (the extra kgsvc[local]); `messages`
+makes one fact of each episode, as if extraction had kept every word.
 """
 
 from __future__ import annotations
@@ -16,153 +20,121 @@ import asyncio
 import json
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from bench.retrieval_shelf import Shelf, by_rules, episodes_of, whole_messages
 from kgsvc.domain.clock import SystemClock
-from kgsvc.domain.delta import GroupHead, NameView, SlotView
-from kgsvc.domain.entities import BatchItem, resolve
-from kgsvc.domain.extraction import ExtractionRequest
-from kgsvc.domain.identity import mint
-from kgsvc.domain.model import Episode, Fact, RoleType, Source
-from kgsvc.domain.plan import plan, statements_of
-from kgsvc.ingestion.intake import message_body
+from kgsvc.domain.model import Fact
 from kgsvc.llm.offline.embedder import HashingEmbedder
-from kgsvc.llm.offline.extractor import OfflineExtractor
 from kgsvc.llm.protocol import Embedder
-from kgsvc.retrieval.search import Hit, SearchFacts
+from kgsvc.retrieval.plans import RECIPES, Recipe, Scope, ScopePlan, default_plan
+from kgsvc.retrieval.search import SearchFacts
+from kgsvc.retrieval.search_graph import GraphQuery, Item, NamingStore, SearchGraph
 from kgsvc.retrieval.settings import SearchSettings
-from kgsvc.stores.protocol import Changes, IndexedFact
 
-_PREVIOUS = 10  # earlier episodes an extractor sees
-_DOCUMENT = "document"  # the speaker of episodes that nobody spoke
+SEARCH_FACTS = "search_facts"
+EPISODES = "episodes"
+PLANS: dict[str, tuple[ScopePlan, ...]] = {EPISODES: (default_plan(Scope.EPISODES),)} | {
+    recipe.value: plans for recipe, plans in RECIPES.items() if [p.scope for p in plans] == [Scope.FACTS]
+}
+RESULTS = 100  # asked for: as many as a call may
 
-
-class Shelf:
-    """A SearchStore of groups that never change."""
-
-    def __init__(self) -> None:
-        self._groups: dict[str, tuple[IndexedFact, ...]] = {}
-
-    def put(self, group_id: str, facts: Iterable[IndexedFact]) -> None:
-        """The whole content of a group."""
-        self._groups[group_id] = tuple(facts)
-
-    async def heads(self, group_ids: Collection[str]) -> dict[str, GroupHead]:
-        """See SearchStore."""
-        return {group_id: GroupHead(group_id, rev=1) for group_id in group_ids if group_id in self._groups}
-
-    async def changes(self, group_id: str, after_rev: int, limit: int) -> Changes:
-        """See SearchStore; one page, whatever the limit."""
-        return Changes(GroupHead(group_id, rev=1), self._groups[group_id], (), upto_rev=1)
-
-
-def episodes_of(conversation: dict[str, Any]) -> list[Episode]:
-    """A conversation's episodes: messages with a speaker, or texts."""
-    return [_episode(conversation["group_id"], entry) for entry in conversation["episodes"]]
-
-
-def _episode(group_id: str, entry: dict[str, Any]) -> Episode:
-    moment = datetime.fromisoformat(entry["timestamp"]).replace(tzinfo=UTC)
-    at_ms = int(moment.timestamp() * 1_000)
-    text, speaker = entry["text"], entry["speaker"]
-    if speaker == _DOCUMENT:
-        return Episode(entry["id"], group_id, text, Source.TEXT, at_ms, at_ms)
-    body = message_body(RoleType.USER, speaker, text)
-    return Episode(
-        entry["id"], group_id, body, Source.MESSAGE, at_ms, at_ms, role_type=RoleType.USER, role=speaker
-    )
-
-
-def facts_of_messages(episodes: list[Episode]) -> list[Fact]:
-    """One fact an episode, its text the body, its source the speaker."""
-    return [
-        Fact(
-            uuid=mint("fact", e.group_id, e.uuid),
-            group_id=e.group_id,
-            name="SAID",
-            fact=e.body,
-            source_uuid=e.role or "",
-            target_uuid="",
-            source_name=e.role or "",
-            target_name="",
-            created_ms=e.created_ms,
-            reference_ms=e.reference_ms,
-            slot="",
-            fact_key="",
-            episodes=(e.uuid,),
-        )
-        for e in episodes
-    ]
-
-
-async def facts_by_rules(episodes: list[Episode]) -> list[Fact]:
-    """What ingestion without a model writes for these episodes."""
-    requests = [ExtractionRequest(e, episodes[max(0, i - _PREVIOUS) : i]) for i, e in enumerate(episodes)]
-    items = []
-    for episode, result in zip(episodes, await OfflineExtractor().extract(requests), strict=True):
-        if isinstance(result, Exception):
-            raise result
-        items.append(BatchItem(episode, result.extraction, episode.created_ms))
-    group_id, now_ms = episodes[0].group_id, SystemClock().now_ms()
-    resolved = resolve(NameView(GroupHead(group_id), {}), group_id, items, now_ms)
-    return list(plan(group_id, items, resolved, statements_of(resolved, items), SlotView(), now_ms).facts)
+Find = Callable[[str, str], Awaitable[Iterable[str]]]  # (group, question) -> episodes, best first
 
 
 async def shelve(dataset: dict[str, Any], facts_from: str, embedder: Embedder | None) -> Shelf:
-    """All conversations as groups of facts."""
+    """All conversations as groups."""
     shelf = Shelf()
     for conversation in dataset["conversations"]:
         episodes = episodes_of(conversation)
-        facts = facts_of_messages(episodes) if facts_from == "messages" else await facts_by_rules(episodes)
-        shelf.put(conversation["group_id"], await _indexed(facts, embedder))
-        print(f"{conversation['group_id']}: {len(episodes)} episodes, {len(facts)} facts")
+        delta = whole_messages(episodes) if facts_from == "messages" else await by_rules(episodes)
+        await shelf.put(episodes, delta, embedder)
     return shelf
 
 
-async def _indexed(facts: list[Fact], embedder: Embedder | None) -> list[IndexedFact]:
-    if embedder is None:
-        return [IndexedFact(fact) for fact in facts]
-    vectors, _ = await embedder.embed([fact.fact for fact in facts])
-    rows = zip(facts, vectors, strict=True)
-    return [IndexedFact(fact, embedder.space, row.astype("<f4").tobytes()) for fact, row in rows]
+def finder(recipe: str, shelf: Shelf, embedder: Embedder | None) -> Find:
+    """A search by a recipe."""
+    settings, clock = SearchSettings(), SystemClock()
+    facts = SearchFacts(shelf, embedder, settings, clock)
+    # Asked only where a center or origins are named.
+    graph = SearchGraph(cast(NamingStore, shelf), facts, settings, clock)
+
+    async def search_facts(group_id: str, question: str) -> Iterable[str]:
+        return _sources(hit.fact for hit in await facts.search([group_id], question, RESULTS))
+
+    async def search_graph(group_id: str, question: str) -> Iterable[str]:
+        (answer,) = await graph.search(GraphQuery((group_id,), question, PLANS[recipe], RESULTS))
+        return _sources(hit.item for hit in answer.hits)
+
+    return search_facts if recipe == SEARCH_FACTS else search_graph
 
 
-def recall(hits: list[Hit], evidence: Collection[str], k: int) -> float:
-    """The share of `evidence` among the first `k` distinct episodes behind the hits."""
-    seen = list(dict.fromkeys(episode for hit in hits for episode in hit.fact.episodes))
-    return len(set(evidence) & set(seen[:k])) / len(set(evidence))
+def _sources(found: Iterable[Item]) -> list[str]:
+    """The distinct episodes behind what was found."""
+    uuids: dict[str, None] = {}
+    for item in found:
+        if isinstance(item, Fact):
+            uuids.update(dict.fromkeys(item.episodes))
+        elif hasattr(item, "episode"):
+            uuids[item.episode.uuid] = None
+    return list(uuids)
 
 
-async def measure(dataset: dict[str, Any], search: SearchFacts, k: int) -> None:
+def recall(found: Iterable[str], evidence: Collection[str], k: int) -> float:
+    """The share of `evidence` among the first `k` episodes."""
+    return len(set(evidence) & set(list(found)[:k])) / len(set(evidence))
+
+
+async def measure(dataset: dict[str, Any], find: Find, k: int) -> None:
     """Ask every question; print recall by category, in all, and how long a search took."""
     by_category: dict[str, list[float]] = defaultdict(list)
     times = []
     for query in filter(lambda query: query["evidence_ids"], dataset["queries"]):
         started = time.perf_counter()
-        hits = await search.search([query["group_id"]], query["question"], 10 * k)
+        found = await find(query["group_id"], query["question"])
         times.append((time.perf_counter() - started) * 1_000)
-        by_category[query["category"]].append(recall(hits, query["evidence_ids"], k))
-    for category, found in sorted(by_category.items()):
-        print(f"{category:>20}: {100 * sum(found) / len(found):5.1f}  ({len(found)} questions)")
-    overall = [value for found in by_category.values() for value in found]
-    print(f"{'recall@' + str(k):>20}: {100 * sum(overall) / len(overall):5.1f}")
-    print(f"{'search p50':>20}: {sorted(times)[len(times) // 2]:5.2f} ms")
+        by_category[query["category"]].append(recall(found, query["evidence_ids"], k))
+    overall = [value for values in by_category.values() for value in values]
+    shares = (f"{name} {100 * sum(v) / len(v):.1f}" for name, v in sorted(by_category.items()))
+    p50 = sorted(times)[len(times) // 2]
+    print(f"    recall@{k} {100 * sum(overall) / len(overall):.1f}, p50 {p50:.1f} ms ({', '.join(shares)})")
+
+
+def embedder_of(name: str, model: Path | None) -> Embedder | None:
+    """An embedder by name."""
+    if name == "local":
+        from kgsvc.llm.local.embedder import LocalEmbedder
+
+        if model is None:
+            raise SystemExit("local needs --model FOLDER")
+        return LocalEmbedder(model)
+    return HashingEmbedder() if name == "offline" else None
 
 
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("dataset", type=Path)
+    parser.add_argument("datasets", type=Path, nargs="+")
+    recipes = [SEARCH_FACTS, *PLANS]
+    parser.add_argument(
+        "--recipes", choices=recipes, nargs="+", default=[SEARCH_FACTS, Recipe.DEFAULT, EPISODES]
+    )
+    parser.add_argument(
+        "--embedders", choices=["none", "offline", "local"], nargs="+", default=["none", "offline"]
+    )
+    parser.add_argument("--model", type=Path)
     parser.add_argument("--facts", choices=["messages", "offline"], default="offline")
-    parser.add_argument("--embedder", choices=["none", "offline"], default="offline")
     parser.add_argument("-k", type=int, default=10)
     options = parser.parse_args()
-    dataset = json.loads(options.dataset.read_text())
-    embedder = HashingEmbedder() if options.embedder == "offline" else None
-    shelf = await shelve(dataset, options.facts, embedder)
-    await measure(dataset, SearchFacts(shelf, embedder, SearchSettings(), SystemClock()), options.k)
+    for path in options.datasets:
+        dataset = json.loads(path.read_text())
+        for name in options.embedders:
+            embedder = embedder_of(name, options.model)
+            shelf = await shelve(dataset, options.facts, embedder)
+            for recipe in options.recipes:
+                print(f"{path.stem}, {recipe}, embedder {name}:")
+                await measure(dataset, finder(recipe, shelf, embedder), options.k)
 
 
 if __name__ == "__main__":

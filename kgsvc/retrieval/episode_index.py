@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kgsvc.domain.model import Episode, RoleType, Source
 from kgsvc.retrieval.columns import Column
 from kgsvc.retrieval.dated_index import DatedIndex
+from kgsvc.retrieval.evidence_turns import Turns, turns_of
 from kgsvc.retrieval.fact_columns import within
 from kgsvc.retrieval.filters import Filters
 from kgsvc.retrieval.text_index import Mask, mask_of
@@ -34,13 +36,16 @@ class EpisodeIndex(DatedIndex):
     def __init__(self, group_id: str) -> None:
         super().__init__(group_id)
         self._reference = Column(np.int64)
+        self._spoken = Column(np.bool_)
+        self._turns: Turns | None = None  # of the episodes as they are; None: to be looked for anew
         self._naming: dict[str, set[int]] = {}  # entity -> rows
         self._mentions = 0
 
     @property
     def nbytes(self) -> int:
         """About the memory held, in bytes."""
-        return super().nbytes + self._reference.nbytes + self._mentions * _MENTION_BYTES
+        columns = self._reference.nbytes + self._spoken.nbytes
+        return super().nbytes + columns + self._mentions * _MENTION_BYTES
 
     def put(self, indexed: IndexedEpisode) -> None:
         """Write an episode."""
@@ -49,6 +54,8 @@ class EpisodeIndex(DatedIndex):
         row = self._set(episode.uuid, episode.body, pack_episode(indexed), "", None)
         self._date(row, episode.created_ms)
         self._reference.data[row] = episode.reference_ms
+        self._spoken.data[row] = episode.source is Source.MESSAGE
+        self._turns = None
         for entity in indexed.entities:
             self._naming.setdefault(entity, set()).add(row)
         self._mentions += len(indexed.entities)
@@ -76,6 +83,12 @@ class EpisodeIndex(DatedIndex):
     def _make_room(self, rows: int) -> None:
         super()._make_room(rows)
         self._reference.reserve(rows)
+        self._spoken.reserve(rows)
+
+    def _clear(self, row: int) -> None:
+        super()._clear(row)
+        self._spoken.data[row] = False
+        self._turns = None
 
     def fulfilling(self, filters: Filters, typed: Iterable[str] | None) -> Mask:
         """Which rows fulfil `filters`: when they were accepted, what they are about in time, what was known
@@ -90,6 +103,28 @@ class EpisodeIndex(DatedIndex):
     def naming(self, entity: str) -> set[int]:
         """The rows of episodes that name an entity; not to be changed."""
         return self._naming.get(entity, set())
+
+    def entities(self, row: int) -> tuple[str, ...]:
+        """The entities that an episode names."""
+        return unpack_episode(self._packed[row]).entities
+
+    def times(self) -> NDArray[np.int64]:
+        """Reference times by row; of free rows any."""
+        times: NDArray[np.int64] = self._reference.data[: self.rows]
+        return times
+
+    def turns(self) -> Turns:
+        """The conversations: messages by (reference time, uuid)."""
+        if self._turns is None:
+            rows = np.flatnonzero(self._spoken.data[: self.rows])
+            times, ties = self._reference.data[rows], self._tie.data[rows]
+            order = np.lexsort((ties, times))
+            steps = order[1:], order[:-1]
+            if np.any((times[steps[0]] == times[steps[1]]) & (ties[steps[0]] == ties[steps[1]])):
+                uuids = [self._uuids[row] for row in rows.tolist()]
+                order = np.array(sorted(range(len(rows)), key=lambda at: (times[at], uuids[at])), np.intp)
+            self._turns = turns_of(rows[order], times[order])
+        return self._turns
 
 
 def pack_episode(indexed: IndexedEpisode) -> bytes:

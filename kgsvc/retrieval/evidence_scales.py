@@ -17,9 +17,9 @@ def by_best(scores: Floats) -> Floats:
 def by_spread(cosines: Floats, floor: float, most: int) -> Floats:
     """The nearest ones between `floor` (0) and the nearest (1).
 
-    Where there are `most` of them, a list was cut: the last one is 0 then, not `floor`. What every text of a
-    language shares lifts all cosines of a model, and takes no part in the comparison this way.
+    Only the nearest `most` count: where there are as many, the last of them is 0, not `floor`. What every
+    text of a language shares lifts all cosines of a model, and takes no part in the comparison this way.
     """
     top = cosines.max(initial=floor)
-    base = max(floor, float(cosines.min())) if len(cosines) >= most else floor
+    base = max(floor, float(np.partition(cosines, -most)[-most])) if len(cosines) >= most else floor
     return np.maximum(cosines - base, 0.0) / (top - base) if top > base else np.zeros(len(cosines))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,9 +29,7 @@ NOWHERE = Walk({}, {})
 def find_facts(index: GroupIndex, asked: Asked) -> Found:
     """The candidates of one group."""
     walkable = _walkable(index, asked)
-    seen = index.columns.fulfilling(index.rows, asked.filters, asked.now_ms)
-    if asked.typed is not None:
-        seen &= index.columns.touching(index.rows, asked.typed)
+    seen = seen_facts(index, asked)
     lists: dict[Method, list[Ranked]] = {}
     if Method.BM25 in asked.plan.methods:
         lists[Method.BM25] = index.by_keyword(asked.terms, seen, asked.candidates)
@@ -40,14 +38,35 @@ def find_facts(index: GroupIndex, asked: Asked) -> Found:
     if Method.BFS in asked.plan.methods:
         lists[Method.BFS] = _reached_facts(index, asked, seen, walkable, _origins(index, asked, lists))
     found, rows = assembled(index, asked, lists)
-    center = index.columns.node(asked.center)
-    if center is not None and rows:
-        far = index.nearest_end(index.walked([center], walkable, asked.reach), rows)
-        near = zip(found.candidates(), far, strict=True)
-        found.distances.update((key, hops) for key, hops in near if hops <= asked.reach)
+    _measure(found, index, asked, walkable, rows)
     if asked.plan.reranker is Reranker.EPISODE_MENTIONS:
         found.mentions.update(zip(found.candidates(), index.columns.episodes(rows), strict=True))
     return found
+
+
+def seen_facts(index: GroupIndex, asked: Asked) -> Mask:
+    """Which facts fulfil the filters."""
+    seen = index.columns.fulfilling(index.rows, asked.filters, asked.now_ms)
+    if asked.typed is not None:
+        seen &= index.columns.touching(index.rows, asked.typed)
+    return seen
+
+
+def add_facts(found: Found, index: GroupIndex, asked: Asked, rows: Sequence[int]) -> None:
+    """Put facts beside the candidates that no method found."""
+    beside = Found(packed=dict(zip(index.keys(rows), index.packed(rows), strict=True)))
+    _measure(beside, index, asked, _walkable(index, asked), rows)
+    found.packed.update(beside.packed)
+    found.distances.update(beside.distances)
+
+
+def _measure(found: Found, index: GroupIndex, asked: Asked, walkable: Mask, rows: Sequence[int]) -> None:
+    """Enter how far the facts of `packed`, which are these rows, are from the center."""
+    center = index.columns.node(asked.center)
+    if center is not None and rows:
+        far = index.nearest_end(index.walked([center], walkable, asked.reach), rows)
+        near = zip(found.packed, far, strict=True)
+        found.distances.update((key, hops) for key, hops in near if hops <= asked.reach)
 
 
 def walk(index: GroupIndex, asked: Asked, origins: Collection[str]) -> Walk:

@@ -12,6 +12,7 @@ from kgsvc.retrieval.document import keyword_text
 from kgsvc.retrieval.fact_columns import FactColumns
 from kgsvc.retrieval.packing import pack, unpack
 from kgsvc.retrieval.query import Candidates, Query
+from kgsvc.retrieval.telling import Telling
 from kgsvc.retrieval.text_index import Mask, TextIndex
 from kgsvc.stores.protocol import Changes, IndexedFact
 
@@ -27,11 +28,12 @@ class GroupIndex(TextIndex):
         self.epoch = 0
         self.rev = 0
         self.columns = FactColumns()
+        self.telling = Telling()
 
     @property
     def nbytes(self) -> int:
         """About the memory held, in bytes."""
-        return super().nbytes + self.columns.nbytes
+        return super().nbytes + self.columns.nbytes + self.telling.nbytes
 
     # -- following the store ---------------------------------------------------------------------------
 
@@ -49,6 +51,7 @@ class GroupIndex(TextIndex):
         fact = indexed.fact
         row = self._set(fact.uuid, keyword_text(fact), pack(fact), indexed.space, indexed.vector)
         self.columns.put(row, fact)
+        self.telling.put(row, fact.episodes)
 
     def _text(self, packed: bytes) -> str:
         return keyword_text(unpack(packed))
@@ -58,6 +61,7 @@ class GroupIndex(TextIndex):
 
     def _clear(self, row: int) -> None:
         self.columns.clear(row)
+        self.telling.clear(row)
 
     # -- searching -------------------------------------------------------------------------------------
 

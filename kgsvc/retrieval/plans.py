@@ -34,6 +34,7 @@ class Reranker(StrEnum):
     NODE_DISTANCE = "node_distance"
     EPISODE_MENTIONS = "episode_mentions"
     WEIGHTED_SUM = "weighted_sum"
+    EVIDENCE = "evidence"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class ScopePlan:
 
 
 _NO_VECTORS = frozenset({Reranker.MMR, Reranker.EPISODE_MENTIONS})
+_NO_EVIDENCE = frozenset({Reranker.EVIDENCE})
 # Episodes have no vectors; communities lie nowhere in the graph; neither is mentioned by episodes.
 METHODS: dict[Scope, frozenset[Method]] = {
     Scope.FACTS: frozenset(Method),
@@ -62,7 +64,7 @@ METHODS: dict[Scope, frozenset[Method]] = {
 }
 RERANKERS: dict[Scope, frozenset[Reranker]] = {
     Scope.FACTS: frozenset(Reranker),
-    Scope.NODES: frozenset(Reranker),
+    Scope.NODES: frozenset(Reranker) - _NO_EVIDENCE,
     Scope.EPISODES: frozenset(Reranker) - _NO_VECTORS,
     Scope.COMMUNITIES: frozenset({Reranker.RRF, Reranker.MMR, Reranker.WEIGHTED_SUM}),
 }
@@ -93,7 +95,8 @@ _WALKING = (*_HYBRID, Method.BFS)
 def default_plan(scope: Scope) -> ScopePlan:
     """How a scope is searched when nobody says how."""
     methods = tuple(method for method in _HYBRID if method in METHODS[scope])
-    return ScopePlan(scope, methods, Reranker.WEIGHTED_SUM)
+    ours = Reranker.EVIDENCE if Reranker.EVIDENCE in RERANKERS[scope] else Reranker.WEIGHTED_SUM
+    return ScopePlan(scope, methods, ours)
 
 
 def _combined(reranker: Reranker) -> tuple[ScopePlan, ...]:

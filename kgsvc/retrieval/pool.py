@@ -59,6 +59,7 @@ class Found:
     distances: dict[Key, int] = field(default_factory=dict)  # hops from the center, where near enough
     mentions: dict[Key, int] = field(default_factory=dict)  # episodes, where they are asked for
     vectors: dict[Key, NDArray[np.float32]] = field(default_factory=dict)  # where they are asked for
+    evidence: Scores = field(default_factory=dict)  # where it is asked for; may name what no list holds
 
     def candidates(self) -> Collection[Key]:
         """Each candidate once."""
@@ -93,6 +94,7 @@ def united(parts: Iterable[Found], count: int) -> Found:
         _joined(part.distances for part in parts),
         _joined(part.mentions for part in parts),
         _joined(part.vectors for part in parts),
+        _joined(part.evidence for part in parts),
     )
 
 

@@ -17,6 +17,7 @@ from kgsvc.domain.errors import NotFound, Violation
 from kgsvc.domain.model import Fact
 from kgsvc.retrieval import fusion
 from kgsvc.retrieval.episode_index import FoundEpisode, unpack_episode
+from kgsvc.retrieval.evidence_search import EvidenceSearch
 from kgsvc.retrieval.fact_scope import NOWHERE, find_facts, walk
 from kgsvc.retrieval.filters import NONE, Filters
 from kgsvc.retrieval.fusion import Key
@@ -39,7 +40,9 @@ _UNPACK: dict[Scope, Callable[[bytes], Item]] = {
     Scope.NODES: unpack_entity,
     Scope.EPISODES: unpack_episode,
 }
-_LIFTED = frozenset({Reranker.RRF, Reranker.WEIGHTED_SUM})  # by nearness to the center, as in SearchFacts
+# By nearness to the center, as in SearchFacts.
+_LIFTED = frozenset({Reranker.RRF, Reranker.WEIGHTED_SUM, Reranker.EVIDENCE})
+_COMPARING = frozenset({Reranker.MMR, Reranker.EVIDENCE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,7 @@ class SearchGraph:
         self._search = search
         self._settings = settings
         self._clock = clock
+        self._evidence = EvidenceSearch(search.indexes)
 
     async def search(self, query: GraphQuery) -> list[ScopeAnswer]:
         """An answer for each plan, in order. Sees every change committed before the call.
@@ -152,7 +156,7 @@ class SearchGraph:
             query.center,
             query.origins,
         )
-        found = united(await self._found(asked, parsed.heads, len(query.text) > LONG_QUERY), asked.candidates)
+        found = await self._found(asked, query.text, parsed.heads)
         reranker = in_force(plan, parsed.vector is not None)
         ranked = _ranked(found, asked, reranker, self._settings.distance_weight)
         kept = [entry for entry in ranked if query.min_score is None or entry[1] >= query.min_score]
@@ -171,9 +175,12 @@ class SearchGraph:
             present |= {(row.uuid, group_id): row for row in rows}
         return present.get
 
-    async def _found(self, asked: Asked, heads: list[GroupHead], heavy: bool) -> list[Found]:
+    async def _found(self, asked: Asked, text: str, heads: list[GroupHead]) -> Found:
+        heavy = len(text) > LONG_QUERY
+        if asked.plan.reranker is Reranker.EVIDENCE:
+            return await self._evidence.found(asked, text, heads, heavy)
         one = self._facts if asked.plan.scope is Scope.FACTS else self._texts
-        return await asyncio.gather(*(one(asked, head, heavy) for head in heads))
+        return united(await asyncio.gather(*(one(asked, head, heavy) for head in heads)), asked.candidates)
 
     async def _facts(self, asked: Asked, head: GroupHead, heavy: bool) -> Found:
         indexes, types = self._search.indexes, asked.filters.entity_types
@@ -195,7 +202,7 @@ class SearchGraph:
 
 def _compares(plans: Sequence[ScopePlan]) -> bool:
     """Whether any of them needs the query's embedding."""
-    return any(Method.COSINE in plan.methods or plan.reranker is Reranker.MMR for plan in plans)
+    return any(Method.COSINE in plan.methods or plan.reranker in _COMPARING for plan in plans)
 
 
 def _missing(field: str) -> Violation:
@@ -208,7 +215,12 @@ def _ranked(found: Found, asked: Asked, reranker: Reranker, weight: float) -> li
     if asked.center is not None and reranker in _LIFTED:
         scores = fusion.near_center(scores, found.distances, weight)
     ranks = found.reciprocal_ranks()
-    return sorted(scores.items(), key=lambda entry: (-entry[1], -round(ranks[entry[0]], 12), entry[0]))
+
+    def order(entry: tuple[Key, float]) -> tuple[float, float, Key]:
+        key, score = entry
+        return -score, -round(ranks.get(key, 0.0), 12), key
+
+    return sorted(scores.items(), key=order)
 
 
 def _hits(found: Found, ranked: Sequence[tuple[Key, float]], shown: Shown) -> tuple[GraphHit, ...]:

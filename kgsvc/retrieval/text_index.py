@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kgsvc.retrieval.columns import Column
 from kgsvc.retrieval.document import keyword_counts
-from kgsvc.retrieval.fusion import RankList
+from kgsvc.retrieval.fusion import Key, RankList
 from kgsvc.retrieval.lexical import bm25
 from kgsvc.retrieval.postings import Postings
 from kgsvc.retrieval.query import Term
@@ -139,6 +139,10 @@ class TextIndex:
     def rank_list(self, found: list[Ranked]) -> RankList:
         """What was found, by keys."""
         return [(low, (uuid, self.group_id)) for low, uuid, _ in found]
+
+    def keys(self, rows: Iterable[int]) -> list[Key]:
+        """The keys of rows."""
+        return [(self._uuids[row], self.group_id) for row in rows]
 
     def packed(self, rows: Sequence[int]) -> list[bytes]:
         """Display fields of rows."""

@@ -25,14 +25,15 @@ def find_texts(texts: GroupTexts, asked: Asked, walk: Walk) -> Found:
 def origins_found(texts: GroupTexts, asked: Asked) -> list[str]:
     """Where BFS begins when nobody says where: the entities that the other methods rank among the first,
     or those that their episodes name."""
-    index, seen = _searched(texts, asked)
+    index, seen = searched(texts, asked)
     first = [row for ranked in _lists(index, asked, seen).values() for _, _, row in ranked[: asked.top]]
     if asked.plan.scope is Scope.NODES:
         return sorted(set(texts.nodes.uuids(first)))
     return sorted({entity for each in index.packed(first) for entity in unpack_episode(each).entities})
 
 
-def _searched(texts: GroupTexts, asked: Asked) -> tuple[TextIndex, Mask]:
+def searched(texts: GroupTexts, asked: Asked) -> tuple[TextIndex, Mask]:
+    """The index of the scope, and which of its rows fulfil the filters."""
     if asked.plan.scope is Scope.NODES:
         return texts.nodes, texts.nodes.fulfilling(asked.filters)
     if asked.plan.scope is Scope.COMMUNITIES:
@@ -52,7 +53,7 @@ def _lists(index: TextIndex, asked: Asked, seen: Mask) -> Lists:
 
 
 def _find_nodes(texts: GroupTexts, asked: Asked, walk: Walk) -> Found:
-    index, seen = _searched(texts, asked)
+    index, seen = searched(texts, asked)
     lists = _lists(index, asked, seen)
     if Method.BFS in asked.plan.methods:  # what was begun at was not found by walking
         steps = {index.row(uuid): hops for uuid, hops in walk.reached.items() if hops}
@@ -66,23 +67,28 @@ def _find_nodes(texts: GroupTexts, asked: Asked, walk: Walk) -> Found:
 
 
 def _find_episodes(texts: GroupTexts, asked: Asked, walk: Walk) -> Found:
-    index, seen = _searched(texts, asked)
+    index, seen = searched(texts, asked)
     lists = _lists(index, asked, seen)
     if Method.BFS in asked.plan.methods:
         near = {uuid: hops for uuid, hops in walk.reached.items() if hops < asked.plan.depth}
         lists[Method.BFS] = _by_steps(index, asked, seen, _steps_to_episodes(texts.episodes, near))
     found, _ = assembled(index, asked, lists)
-    if walk.from_center:
-        for key in found.candidates():
-            named = unpack_episode(found.packed[key]).entities
-            hops = [walk.from_center[uuid] for uuid in named if uuid in walk.from_center]
-            if hops:
-                found.distances[key] = min(hops)
+    measure_episodes(found, walk)
     return found
 
 
+def measure_episodes(found: Found, walk: Walk) -> None:
+    """Enter how far the episodes of `packed` are from the center: as far as the nearest entity they name."""
+    if walk.from_center:
+        for key, packed in found.packed.items():
+            named = unpack_episode(packed).entities
+            hops = [walk.from_center[uuid] for uuid in named if uuid in walk.from_center]
+            if hops:
+                found.distances[key] = min(hops)
+
+
 def _find_communities(texts: GroupTexts, asked: Asked, _walk: Walk) -> Found:
-    index, seen = _searched(texts, asked)
+    index, seen = searched(texts, asked)
     return assembled(index, asked, _lists(index, asked, seen))[0]
 
 

@@ -110,6 +110,11 @@ class _RerankerEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reranker.Val
     """By the number of episodes that tell it or name it. Score: that number."""
     RERANKER_WEIGHTED_SUM: _Reranker.ValueType  # 5
     """Scaled scores added up. Score: sum of weight * score / best score over the methods."""
+    RERANKER_EVIDENCE: _Reranker.ValueType  # 6
+    """By the episodes that bear on the question, of facts and of episodes: what fits by words and by meaning, its
+    neighbours in a conversation, times that the question names, one hop over entities that few episodes name;
+    facts follow their episodes. Finds also what no method found. Score: from 0, comparable within an answer.
+    """
 
 class Reranker(_Reranker, metaclass=_RerankerEnumTypeWrapper):
     """How the candidates of all methods become one order. Ties go by the reciprocal ranks, then by uuid."""
@@ -128,6 +133,11 @@ RERANKER_EPISODE_MENTIONS: Reranker.ValueType  # 4
 """By the number of episodes that tell it or name it. Score: that number."""
 RERANKER_WEIGHTED_SUM: Reranker.ValueType  # 5
 """Scaled scores added up. Score: sum of weight * score / best score over the methods."""
+RERANKER_EVIDENCE: Reranker.ValueType  # 6
+"""By the episodes that bear on the question, of facts and of episodes: what fits by words and by meaning, its
+neighbours in a conversation, times that the question names, one hop over entities that few episodes name;
+facts follow their episodes. Finds also what no method found. Score: from 0, comparable within an answer.
+"""
 Global___Reranker: _TypeAlias = Reranker  # noqa: Y015
 
 class _SearchRecipe:
@@ -139,7 +149,7 @@ class _SearchRecipeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SearchRe
     SEARCH_RECIPE_UNSPECIFIED: _SearchRecipe.ValueType  # 0
     """Not acceptable in a request."""
     SEARCH_RECIPE_DEFAULT: _SearchRecipe.ValueType  # 1
-    """Facts by BM25 and COSINE, WEIGHTED_SUM."""
+    """Facts by BM25 and COSINE, EVIDENCE."""
     SEARCH_RECIPE_EDGE_HYBRID_SEARCH_RRF: _SearchRecipe.ValueType  # 2
     """Facts by BM25 and COSINE, RRF."""
     SEARCH_RECIPE_EDGE_HYBRID_SEARCH_MMR: _SearchRecipe.ValueType  # 3
@@ -171,7 +181,7 @@ class SearchRecipe(_SearchRecipe, metaclass=_SearchRecipeEnumTypeWrapper):
 SEARCH_RECIPE_UNSPECIFIED: SearchRecipe.ValueType  # 0
 """Not acceptable in a request."""
 SEARCH_RECIPE_DEFAULT: SearchRecipe.ValueType  # 1
-"""Facts by BM25 and COSINE, WEIGHTED_SUM."""
+"""Facts by BM25 and COSINE, EVIDENCE."""
 SEARCH_RECIPE_EDGE_HYBRID_SEARCH_RRF: SearchRecipe.ValueType  # 2
 """Facts by BM25 and COSINE, RRF."""
 SEARCH_RECIPE_EDGE_HYBRID_SEARCH_MMR: SearchRecipe.ValueType  # 3

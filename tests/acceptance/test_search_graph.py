@@ -236,7 +236,7 @@ async def test_a_center_lifts_fused_and_summed_scores(client: Client, group: str
 
 # What the recipes of specs 002 and 003 stand for.
 RECIPES: dict[str, list[ret.ScopeSearch]] = {
-    "DEFAULT": facts_by(BM25, COSINE, reranker=ret.RERANKER_WEIGHTED_SUM),
+    "DEFAULT": facts_by(BM25, COSINE, reranker=ret.RERANKER_EVIDENCE),
     "EDGE_HYBRID_SEARCH_RRF": facts_by(BM25, COSINE, reranker=ret.RERANKER_RRF),
     "EDGE_HYBRID_SEARCH_MMR": facts_by(BM25, COSINE, reranker=ret.RERANKER_MMR),
     "EDGE_HYBRID_SEARCH_NODE_DISTANCE": facts_by(BM25, COSINE, BFS, reranker=ret.RERANKER_NODE_DISTANCE),

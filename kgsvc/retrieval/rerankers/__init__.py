@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from kgsvc.retrieval.plans import Reranker, ScopePlan
 from kgsvc.retrieval.pool import Asked, Found, Scores
-from kgsvc.retrieval.rerankers import episode_mentions, mmr, node_distance, rrf, weighted_sum
+from kgsvc.retrieval.rerankers import episode_mentions, evidence, mmr, node_distance, rrf, weighted_sum
 
 __all__ = ["RERANKERS", "in_force"]
 
@@ -16,6 +16,7 @@ RERANKERS: Mapping[Reranker, Callable[[Found, Asked], Scores]] = {
     Reranker.NODE_DISTANCE: node_distance.scores,
     Reranker.EPISODE_MENTIONS: episode_mentions.scores,
     Reranker.WEIGHTED_SUM: weighted_sum.scores,
+    Reranker.EVIDENCE: evidence.scores,
 }
 
 

@@ -54,6 +54,7 @@ def test_meaning_counts_from_the_floor_or_from_where_the_list_was_cut() -> None:
     cosines = floats(0.75, 0.5, 0.25)
     assert by_spread(cosines, 0.0, most=4).tolist() == pytest.approx([1.0, 2 / 3, 1 / 3])
     assert by_spread(cosines, 0.0, most=3).tolist() == [1.0, 0.5, 0.0]
+    assert by_spread(cosines, 0.0, most=2).tolist() == [1.0, 0.0, 0.0]
     assert by_spread(cosines, 0.5, most=3).tolist() == [1.0, 0.0, 0.0]
     assert by_spread(floats(0.5), 0.0, most=200).tolist() == [1.0]
     assert by_spread(floats(0.5, 0.5), 0.0, most=2).tolist() == [0.0, 0.0]
@@ -157,13 +158,16 @@ def test_times_of_any_year_end_somewhere() -> None:
     assert from_times(named_times("in June"), np.empty(0, np.int64)).tolist() == []
 
 
+A, B, C, D, E1, E2 = ((uuid, "group") for uuid in ("a", "b", "c", "d", "e1", "e2"))
+
+
 def test_facts_follow_their_best_episode_and_share_it() -> None:
-    own = {"a": 1.0, "b": 0.5, "c": 0.0, "d": 0.0}
-    told_in = {"a": ["e1"], "b": ["e2", "e1"], "c": ["e1"], "d": []}
-    scores = fact_scores(own, told_in, {"e1": 2.0, "e2": 1.0})
-    assert scores == {"a": 1.0 + 3.0, "b": 0.5 + 3.0 / 2, "c": 3.0 / 3, "d": 0.0}
+    own = {A: 1.0, B: 0.5, C: 0.0, D: 0.0}
+    told_in = {A: [E1], B: [E2, E1], C: [E1], D: []}
+    scores = fact_scores(own, told_in, {E1: 2.0, E2: 1.0})
+    assert scores == {A: 1.0 + 3.0, B: 0.5 + 3.0 / 2, C: 3.0 / 3, D: 0.0}
 
 
 def test_facts_alone_or_nothing_at_all() -> None:
-    assert fact_scores({"a": 0.0, "b": 2.0}, {"a": [], "b": ["e"]}, {}) == {"a": 0.0, "b": 1.0}
-    assert fact_scores({}, {}, {"e": 1.0}) == {}
+    assert fact_scores({A: 0.0, B: 2.0}, {A: [], B: [E1]}, {}) == {A: 0.0, B: 1.0}
+    assert fact_scores({}, {}, {E1: 1.0}) == {}

@@ -1,0 +1,216 @@
+"""Episodes and facts by evidence (kgsvc.retrieval.evidence), in the indexes of one or several groups.
+
+Four looks, since facts and texts are indexes of their own: what facts fit, what bodies fit, which episodes
+that makes the best, which facts follow them. What is best, and so 1 on its scale, is best of all groups.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsvc.domain.delta import GroupHead
+from kgsvc.retrieval.evidence import DIGITS, FACT_WORDS, MEANING, Fit, in_context
+from kgsvc.retrieval.evidence_facts import fact_scores
+from kgsvc.retrieval.evidence_hops import SEEDS, with_hops
+from kgsvc.retrieval.evidence_scales import by_best, by_spread
+from kgsvc.retrieval.evidence_times import Named, from_times, named_times
+from kgsvc.retrieval.fact_scope import NOWHERE, Walk, add_facts, find_facts, seen_facts, walk
+from kgsvc.retrieval.filters import Filters
+from kgsvc.retrieval.fusion import Key
+from kgsvc.retrieval.group_index import GroupIndex
+from kgsvc.retrieval.group_texts import GroupTexts
+from kgsvc.retrieval.index_cache import IndexCache
+from kgsvc.retrieval.plans import Method, Reranker, Scope, ScopePlan
+from kgsvc.retrieval.pool import Asked, Found, Scores, united
+from kgsvc.retrieval.text_scopes import find_texts, measure_episodes, searched
+
+Floats = NDArray[np.float64]
+_FOLLOWED = 20  # best episodes whose facts are looked at even where no method found them
+_FACTS = ScopePlan(Scope.FACTS, (Method.BM25, Method.COSINE), Reranker.EVIDENCE)
+_EPISODES = ScopePlan(Scope.EPISODES, (Method.BM25,), Reranker.EVIDENCE)
+
+
+@dataclass(slots=True)
+class _Group:
+    """One group's part, look by look."""
+
+    head: GroupHead
+    of_facts: Asked
+    facts: Found
+    told_in: dict[Key, list[Key]]  # the episodes of facts
+    bodies: Found
+    episodes: Scores  # best first
+
+
+@dataclass(frozen=True, slots=True)
+class _Scaled:
+    """How facts and bodies fit, from 0 to 1."""
+
+    fact_words: Scores
+    meaning: Scores
+    words: Scores
+
+    def of(self, fact: Key) -> float:
+        """How a fact fits by itself."""
+        return FACT_WORDS * self.fact_words.get(fact, 0.0) + MEANING * self.meaning.get(fact, 0.0)
+
+
+class EvidenceSearch:
+    """Finds what bears on a question; `heavy` as IndexCache.use. Raises StoreUnavailable."""
+
+    def __init__(self, indexes: IndexCache) -> None:
+        self._indexes = indexes
+
+    async def found(self, asked: Asked, question: str, heads: Sequence[GroupHead], heavy: bool) -> Found:
+        """The candidates of a plan whose reranker is EVIDENCE, with their scores."""
+        groups = list(await asyncio.gather(*(self._fitting(asked, head, heavy) for head in heads)))
+        scaled = _scaled(groups, asked)
+        named = named_times(question)
+
+        async def weigh(group: _Group) -> None:
+            group.episodes = await self._indexes.use_texts(
+                group.head, lambda texts: _weigh(texts, _of_bodies(asked), group, scaled, named), heavy
+            )
+
+        await asyncio.gather(*map(weigh, groups))
+        if asked.plan.scope is Scope.EPISODES:
+            return united([await self._shown(group, asked) for group in groups], asked.candidates)
+        await asyncio.gather(*(self._follow(group, heavy) for group in groups))
+        return _facts(groups, scaled, asked)
+
+    async def _fitting(self, asked: Asked, head: GroupHead, heavy: bool) -> _Group:
+        of_facts, types = _of_facts(asked), asked.filters.entity_types
+        if asked.plan.scope is Scope.FACTS and types:
+            typed = await self._indexes.use_texts(head, lambda texts: texts.nodes.of_types(types))
+            of_facts = replace(of_facts, typed=typed)
+
+        def facts(index: GroupIndex) -> tuple[Found, dict[Key, list[Key]]]:
+            found = find_facts(index, of_facts)
+            return found, {key: _told_in(index, key) for key in found.candidates()}
+
+        def bodies(texts: GroupTexts) -> Found:
+            return find_texts(texts, _of_bodies(asked), NOWHERE)
+
+        found, told_in = await self._indexes.use(head, facts, heavy)
+        return _Group(head, of_facts, found, told_in, await self._indexes.use_texts(head, bodies, heavy), {})
+
+    async def _follow(self, group: _Group, heavy: bool) -> None:
+        """Put the facts of the best episodes beside those that fit by themselves."""
+        best = list(group.episodes)[:_FOLLOWED]
+
+        def add(index: GroupIndex) -> None:
+            seen = seen_facts(index, group.of_facts)
+            rows = dict.fromkeys(row for uuid, _ in best for row in index.telling.tells(uuid) if seen[row])
+            keys = dict(zip(index.keys(rows), rows, strict=True))
+            more = {key: row for key, row in keys.items() if key not in group.told_in}
+            add_facts(group.facts, index, group.of_facts, list(more.values()))
+            group.told_in.update({key: _told_in(index, key) for key in more})
+
+        await self._indexes.use(group.head, add, heavy)
+
+    async def _shown(self, group: _Group, asked: Asked) -> Found:
+        """The best episodes with what is shown of them."""
+        walked, center = Walk({}, {}), asked.center
+        if center is not None:
+            walked = await self._indexes.use(group.head, lambda index: walk(index, asked, ()))
+
+        def show(texts: GroupTexts) -> Found:
+            rows = [row for uuid, _ in group.episodes if (row := texts.episodes.row(uuid)) is not None]
+            keys = texts.episodes.keys(rows)
+            found = Found(dict(group.bodies.lists), dict(zip(keys, texts.episodes.packed(rows), strict=True)))
+            found.evidence.update({key: group.episodes[key] for key in keys})
+            measure_episodes(found, walked)
+            return found
+
+        return await self._indexes.use_texts(group.head, show)
+
+
+def _of_facts(asked: Asked) -> Asked:
+    """What is asked of facts: where episodes are wanted, whichever fit."""
+    return asked if asked.plan.scope is Scope.FACTS else _beside(asked, _FACTS)
+
+
+def _of_bodies(asked: Asked) -> Asked:
+    """What is asked of episodes: where facts are wanted, whichever fit."""
+    return asked if asked.plan.scope is Scope.EPISODES else _beside(asked, _EPISODES)
+
+
+def _beside(asked: Asked, plan: ScopePlan) -> Asked:
+    """The same of another scope. Filters say what is found; what leads there is held to as-of times alone."""
+    filters = Filters(true_at_ms=asked.filters.true_at_ms, known_at_ms=asked.filters.known_at_ms)
+    return replace(asked, plan=plan, filters=filters, center=None, origins=(), typed=None)
+
+
+def _told_in(index: GroupIndex, fact: Key) -> list[Key]:
+    row = index.row(fact[0])
+    return [] if row is None else [(uuid, index.group_id) for uuid in index.telling.told_in(row)]
+
+
+def _scaled(groups: Sequence[_Group], asked: Asked) -> _Scaled:
+    def spread(cosines: Floats) -> Floats:
+        return by_spread(cosines, asked.min_cosine, asked.candidates)
+
+    facts, bodies = [group.facts for group in groups], [group.bodies for group in groups]
+    return _Scaled(
+        _on_scale(facts, Method.BM25, by_best),
+        _on_scale(facts, Method.COSINE, spread),
+        _on_scale(bodies, Method.BM25, by_best),
+    )
+
+
+def _on_scale(parts: Iterable[Found], method: Method, scale: Callable[[Floats], Floats]) -> Scores:
+    entries = [entry for part in parts for entry in part.lists.get(method, ())]
+    values = scale(np.array([-low for low, _ in entries], np.float64))
+    return dict(zip((key for _, key in entries), values.tolist(), strict=True))
+
+
+def _weigh(texts: GroupTexts, asked: Asked, group: _Group, scaled: _Scaled, named: Sequence[Named]) -> Scores:
+    """The best episodes of a group, by their scores."""
+    index, (_, seen) = texts.episodes, searched(texts, asked)
+
+    def by_row(scores: Mapping[Key, float]) -> Floats:
+        values = np.zeros(index.rows)
+        for (uuid, _), score in scores.items():
+            row = index.row(uuid)
+            if row is not None:
+                values[row] = score
+        return values
+
+    words = {key: scaled.words[key] for key in group.bodies.packed}
+    fit = Fit(
+        by_row(words),
+        by_row(_best_of(group, scaled.fact_words)),
+        by_row(_best_of(group, scaled.meaning)),
+        from_times(named, index.times()) if named else None,
+    )
+    scores = np.where(seen, in_context(fit, index.turns()), 0.0)
+    rows = np.flatnonzero(scores > 0)
+    seeds = [row for _, _, row in index.best(rows, scores[rows], SEEDS)]
+    raised = np.where(seen, np.round(with_hops(scores, seeds, index), DIGITS), 0.0)
+    rows = np.flatnonzero(raised > 0)
+    best = index.best(rows, raised[rows], asked.candidates)
+    return {(uuid, group.head.group_id): -low for low, uuid, _ in best}
+
+
+def _best_of(group: _Group, facts: Scores) -> Scores:
+    """Of each episode the best score among the facts that it tells."""
+    best: Scores = {}
+    for fact, episodes in group.told_in.items():
+        for episode in episodes:
+            best[episode] = max(best.get(episode, 0.0), facts.get(fact, 0.0))
+    return best
+
+
+def _facts(groups: Sequence[_Group], scaled: _Scaled, asked: Asked) -> Found:
+    found = united([group.facts for group in groups], asked.candidates)
+    own = {key: scaled.of(key) for key in found.packed}
+    told_in = {key: episodes for group in groups for key, episodes in group.told_in.items()}
+    episodes = {key: score for group in groups for key, score in group.episodes.items()}
+    scores = fact_scores(own, told_in, episodes)
+    found.evidence.update({key: round(score, DIGITS) for key, score in scores.items()})
+    return found
