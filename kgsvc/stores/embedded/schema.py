@@ -191,17 +191,21 @@ ALTER TABLE mentions ADD COLUMN names TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE mentions ADD COLUMN types TEXT NOT NULL DEFAULT '[]';
 """
 
-# Entities and episodes by the revision that changed them; episodes not in the graph yet have none. Older rows
-# are spread over the revisions that the group has had, so that no page holds them all.
+# Entities and episodes in the graph by the revision that changed them; bodies are not written twice for it.
+# Older rows are spread over the revisions that the group has had, so that no page holds them all.
 _TEXTS = f"""
 ALTER TABLE entities ADD COLUMN rev INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE episodes ADD COLUMN rev INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE found_episodes (id INTEGER PRIMARY KEY, gid INTEGER NOT NULL, rev INTEGER NOT NULL) STRICT;
 UPDATE groups SET rev = 1 WHERE rev = 0;
 UPDATE entities SET rev = 1 + (id & {(1 << ID_BITS) - 1}) % g.rev FROM groups g WHERE g.gid = entities.gid;
-UPDATE episodes SET rev = 1 + (episodes.id & {(1 << ID_BITS) - 1}) % g.rev FROM groups g, items i
-    WHERE g.gid = episodes.gid AND i.id = episodes.id AND i.state IN ('upserted', 'completed');
+INSERT INTO found_episodes (id, gid, rev)
+    SELECT i.id, i.gid, 1 + (i.id & {(1 << ID_BITS) - 1}) % g.rev FROM items i JOIN groups g ON g.gid = i.gid
+    WHERE i.state IN ('upserted', 'completed');
 CREATE INDEX entities_rev ON entities (gid, rev);
-CREATE INDEX episodes_rev ON episodes (gid, rev) WHERE rev > 0;
+CREATE INDEX found_episodes_rev ON found_episodes (gid, rev);
+CREATE TRIGGER episodes_left AFTER DELETE ON episodes BEGIN
+    DELETE FROM found_episodes WHERE id = old.id;
+END;
 CREATE TABLE text_tombstones (
     gid INTEGER NOT NULL, kind TEXT NOT NULL, uuid TEXT NOT NULL, rev INTEGER NOT NULL,
     PRIMARY KEY (gid, kind, uuid)

@@ -28,7 +28,7 @@ def touch_texts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta) -> N
     if delta.remove_entities:
         db.execute(
             """
-            UPDATE episodes SET rev = ? WHERE id IN (
+            UPDATE found_episodes SET rev = ? WHERE id IN (
                 SELECT m.episode_id FROM entities n JOIN mentions m ON m.entity_id = n.id
                 WHERE n.gid = ? AND n.uuid IN (SELECT value FROM json_each(?)))
             """,
@@ -38,10 +38,14 @@ def touch_texts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta) -> N
     episodes |= {episode for episode, _entity in delta.remove_mentions}
     if episodes:
         db.execute(
-            "UPDATE episodes SET rev = ? WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))",
+            """
+            INSERT INTO found_episodes (id, gid, rev)
+            SELECT id, gid, ? FROM episodes WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))
+            ON CONFLICT (id) DO UPDATE SET rev = excluded.rev
+            """,
             (rev, gid, json_list(episodes)),
         )
-    if delta.remove_facts or delta.remove_entities:  # communities may have lost their words
+    if delta.forgets:  # communities may have lost their words
         db.execute("UPDATE community_current SET rev = ? WHERE gid = ?", (rev, gid))
     gone = [(gid, _ENTITY, uuid, rev) for uuid in delta.remove_entities]
     gone += [(gid, _EPISODE, uuid, rev) for uuid in delta.remove_episodes]
@@ -77,8 +81,8 @@ def text_changes(db: apsw.Connection, group_id: str, after_rev: int, limit: int)
         SELECT e.*,
             (SELECT json_group_array(n.uuid) FROM mentions m JOIN entities n ON n.id = m.entity_id
              WHERE m.episode_id = e.id)
-        FROM episodes r JOIN live_episodes e ON e.id = r.id
-        WHERE r.gid = ? AND r.rev > ? AND r.rev <= ? AND r.rev > 0 ORDER BY r.rev, e.uuid
+        FROM found_episodes r JOIN live_episodes e ON e.id = r.id
+        WHERE r.gid = ? AND r.rev > ? AND r.rev <= ? ORDER BY r.rev, e.uuid
         """,
         span,
     )
@@ -120,7 +124,7 @@ def _last_rev(db: apsw.Connection, group: Group, after_rev: int, limit: int) -> 
     )
     episode = first_row(
         db,
-        "SELECT rev FROM episodes WHERE gid = ? AND rev > ? AND rev > 0 ORDER BY rev LIMIT 1 OFFSET ?",
+        "SELECT rev FROM found_episodes WHERE gid = ? AND rev > ? ORDER BY rev LIMIT 1 OFFSET ?",
         bounds,
     )
     return min([int(row[0]) for row in (entity, episode) if row is not None], default=group.rev)
@@ -134,8 +138,8 @@ def _removed(db: apsw.Connection, kind: str, span: tuple[int, int, int]) -> tupl
         SELECT t.uuid FROM text_tombstones t WHERE t.gid = ?1 AND t.rev > ?2 AND t.rev <= ?3 AND t.kind = ?4
             AND NOT EXISTS (SELECT 1 FROM entities n WHERE ?4 = 'entity' AND n.uuid = t.uuid
                             AND n.gid = t.gid)
-            AND NOT EXISTS (SELECT 1 FROM episodes e WHERE ?4 = 'episode' AND e.uuid = t.uuid
-                            AND e.gid = t.gid AND e.rev > 0)
+            AND NOT EXISTS (SELECT 1 FROM episodes e JOIN found_episodes f ON f.id = e.id
+                            WHERE ?4 = 'episode' AND e.uuid = t.uuid AND e.gid = t.gid)
         ORDER BY t.uuid
         """,
         (*span, kind),
