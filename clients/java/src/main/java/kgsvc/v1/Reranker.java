@@ -64,6 +64,16 @@ public enum Reranker
    * <code>RERANKER_WEIGHTED_SUM = 5;</code>
    */
   RERANKER_WEIGHTED_SUM(5),
+  /**
+   * <pre>
+   * By the episodes that bear on the question, of facts and of episodes: what fits by words and by meaning, its
+   * neighbours in a conversation, times that the question names, one hop over entities that few episodes name;
+   * facts follow their episodes. Finds also what no method found. Score: from 0, comparable within an answer.
+   * </pre>
+   *
+   * <code>RERANKER_EVIDENCE = 6;</code>
+   */
+  RERANKER_EVIDENCE(6),
   UNRECOGNIZED(-1),
   ;
 
@@ -125,6 +135,16 @@ public enum Reranker
    * <code>RERANKER_WEIGHTED_SUM = 5;</code>
    */
   public static final int RERANKER_WEIGHTED_SUM_VALUE = 5;
+  /**
+   * <pre>
+   * By the episodes that bear on the question, of facts and of episodes: what fits by words and by meaning, its
+   * neighbours in a conversation, times that the question names, one hop over entities that few episodes name;
+   * facts follow their episodes. Finds also what no method found. Score: from 0, comparable within an answer.
+   * </pre>
+   *
+   * <code>RERANKER_EVIDENCE = 6;</code>
+   */
+  public static final int RERANKER_EVIDENCE_VALUE = 6;
 
 
   public final int getNumber() {
@@ -157,6 +177,7 @@ public enum Reranker
       case 3: return RERANKER_NODE_DISTANCE;
       case 4: return RERANKER_EPISODE_MENTIONS;
       case 5: return RERANKER_WEIGHTED_SUM;
+      case 6: return RERANKER_EVIDENCE;
       default: return null;
     }
   }

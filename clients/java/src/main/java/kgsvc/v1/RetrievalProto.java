@@ -399,43 +399,43 @@ public final class RetrievalProto extends com.google.protobuf.GeneratedFile {
       "OPE_COMMUNITIES\020\004*v\n\014SearchMethod\022\035\n\031SEA" +
       "RCH_METHOD_UNSPECIFIED\020\000\022\026\n\022SEARCH_METHO" +
       "D_BM25\020\001\022\030\n\024SEARCH_METHOD_COSINE\020\002\022\025\n\021SE" +
-      "ARCH_METHOD_BFS\020\003*\236\001\n\010Reranker\022\030\n\024RERANK" +
+      "ARCH_METHOD_BFS\020\003*\265\001\n\010Reranker\022\030\n\024RERANK" +
       "ER_UNSPECIFIED\020\000\022\020\n\014RERANKER_RRF\020\001\022\020\n\014RE" +
       "RANKER_MMR\020\002\022\032\n\026RERANKER_NODE_DISTANCE\020\003" +
       "\022\035\n\031RERANKER_EPISODE_MENTIONS\020\004\022\031\n\025RERAN" +
-      "KER_WEIGHTED_SUM\020\005*\200\005\n\014SearchRecipe\022\035\n\031S" +
-      "EARCH_RECIPE_UNSPECIFIED\020\000\022\031\n\025SEARCH_REC" +
-      "IPE_DEFAULT\020\001\022(\n$SEARCH_RECIPE_EDGE_HYBR" +
-      "ID_SEARCH_RRF\020\002\022(\n$SEARCH_RECIPE_EDGE_HY" +
-      "BRID_SEARCH_MMR\020\003\0222\n.SEARCH_RECIPE_EDGE_" +
-      "HYBRID_SEARCH_NODE_DISTANCE\020\004\0225\n1SEARCH_" +
-      "RECIPE_EDGE_HYBRID_SEARCH_EPISODE_MENTIO" +
-      "NS\020\005\022(\n$SEARCH_RECIPE_NODE_HYBRID_SEARCH" +
-      "_RRF\020\006\022(\n$SEARCH_RECIPE_NODE_HYBRID_SEAR" +
-      "CH_MMR\020\007\0222\n.SEARCH_RECIPE_NODE_HYBRID_SE" +
-      "ARCH_NODE_DISTANCE\020\010\0225\n1SEARCH_RECIPE_NO" +
-      "DE_HYBRID_SEARCH_EPISODE_MENTIONS\020\t\022-\n)S" +
-      "EARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_RRF" +
-      "\020\n\022-\n)SEARCH_RECIPE_COMMUNITY_HYBRID_SEA" +
-      "RCH_MMR\020\013\022,\n(SEARCH_RECIPE_COMBINED_HYBR" +
-      "ID_SEARCH_RRF\020\014\022,\n(SEARCH_RECIPE_COMBINE" +
-      "D_HYBRID_SEARCH_MMR\020\r2\265\004\n\020RetrievalServi" +
-      "ce\022J\n\013SearchFacts\022\034.kgsvc.v1.SearchFacts" +
-      "Request\032\035.kgsvc.v1.SearchFactsResponse\022P" +
-      "\n\rGetEntityEdge\022\036.kgsvc.v1.GetEntityEdge" +
-      "Request\032\037.kgsvc.v1.GetEntityEdgeResponse" +
-      "\022J\n\013GetEpisodes\022\034.kgsvc.v1.GetEpisodesRe" +
-      "quest\032\035.kgsvc.v1.GetEpisodesResponse\022D\n\t" +
-      "GetMemory\022\032.kgsvc.v1.GetMemoryRequest\032\033." +
-      "kgsvc.v1.GetMemoryResponse\022P\n\rGetEntityN" +
-      "ode\022\036.kgsvc.v1.GetEntityNodeRequest\032\037.kg" +
-      "svc.v1.GetEntityNodeResponse\022S\n\016GetFactH" +
-      "istory\022\037.kgsvc.v1.GetFactHistoryRequest\032" +
-      " .kgsvc.v1.GetFactHistoryResponse\022J\n\013Sea" +
-      "rchGraph\022\034.kgsvc.v1.SearchGraphRequest\032\035" +
-      ".kgsvc.v1.SearchGraphResponseB5B\016Retriev" +
-      "alProtoP\001Z!kgsvc/clients/go/kgsvc/v1;kgs" +
-      "vcv1b\006proto3"
+      "KER_WEIGHTED_SUM\020\005\022\025\n\021RERANKER_EVIDENCE\020" +
+      "\006*\200\005\n\014SearchRecipe\022\035\n\031SEARCH_RECIPE_UNSP" +
+      "ECIFIED\020\000\022\031\n\025SEARCH_RECIPE_DEFAULT\020\001\022(\n$" +
+      "SEARCH_RECIPE_EDGE_HYBRID_SEARCH_RRF\020\002\022(" +
+      "\n$SEARCH_RECIPE_EDGE_HYBRID_SEARCH_MMR\020\003" +
+      "\0222\n.SEARCH_RECIPE_EDGE_HYBRID_SEARCH_NOD" +
+      "E_DISTANCE\020\004\0225\n1SEARCH_RECIPE_EDGE_HYBRI" +
+      "D_SEARCH_EPISODE_MENTIONS\020\005\022(\n$SEARCH_RE" +
+      "CIPE_NODE_HYBRID_SEARCH_RRF\020\006\022(\n$SEARCH_" +
+      "RECIPE_NODE_HYBRID_SEARCH_MMR\020\007\0222\n.SEARC" +
+      "H_RECIPE_NODE_HYBRID_SEARCH_NODE_DISTANC" +
+      "E\020\010\0225\n1SEARCH_RECIPE_NODE_HYBRID_SEARCH_" +
+      "EPISODE_MENTIONS\020\t\022-\n)SEARCH_RECIPE_COMM" +
+      "UNITY_HYBRID_SEARCH_RRF\020\n\022-\n)SEARCH_RECI" +
+      "PE_COMMUNITY_HYBRID_SEARCH_MMR\020\013\022,\n(SEAR" +
+      "CH_RECIPE_COMBINED_HYBRID_SEARCH_RRF\020\014\022," +
+      "\n(SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_M" +
+      "MR\020\r2\265\004\n\020RetrievalService\022J\n\013SearchFacts" +
+      "\022\034.kgsvc.v1.SearchFactsRequest\032\035.kgsvc.v" +
+      "1.SearchFactsResponse\022P\n\rGetEntityEdge\022\036" +
+      ".kgsvc.v1.GetEntityEdgeRequest\032\037.kgsvc.v" +
+      "1.GetEntityEdgeResponse\022J\n\013GetEpisodes\022\034" +
+      ".kgsvc.v1.GetEpisodesRequest\032\035.kgsvc.v1." +
+      "GetEpisodesResponse\022D\n\tGetMemory\022\032.kgsvc" +
+      ".v1.GetMemoryRequest\032\033.kgsvc.v1.GetMemor" +
+      "yResponse\022P\n\rGetEntityNode\022\036.kgsvc.v1.Ge" +
+      "tEntityNodeRequest\032\037.kgsvc.v1.GetEntityN" +
+      "odeResponse\022S\n\016GetFactHistory\022\037.kgsvc.v1" +
+      ".GetFactHistoryRequest\032 .kgsvc.v1.GetFac" +
+      "tHistoryResponse\022J\n\013SearchGraph\022\034.kgsvc." +
+      "v1.SearchGraphRequest\032\035.kgsvc.v1.SearchG" +
+      "raphResponseB5B\016RetrievalProtoP\001Z!kgsvc/" +
+      "clients/go/kgsvc/v1;kgsvcv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

@@ -25,7 +25,7 @@ public enum SearchRecipe
   SEARCH_RECIPE_UNSPECIFIED(0),
   /**
    * <pre>
-   * Facts by BM25 and COSINE, WEIGHTED_SUM.
+   * Facts by BM25 and COSINE, EVIDENCE.
    * </pre>
    *
    * <code>SEARCH_RECIPE_DEFAULT = 1;</code>
@@ -149,7 +149,7 @@ public enum SearchRecipe
   public static final int SEARCH_RECIPE_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * Facts by BM25 and COSINE, WEIGHTED_SUM.
+   * Facts by BM25 and COSINE, EVIDENCE.
    * </pre>
    *
    * <code>SEARCH_RECIPE_DEFAULT = 1;</code>
