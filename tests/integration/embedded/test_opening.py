@@ -147,3 +147,41 @@ async def test_vectors_of_names_of_an_older_store_come_first(tmp_path: Path) -> 
     assert page is not None
     assert (page.place, page.rows) == ((0, "n1"), (("n1", b"old"),))
     await store.close()
+
+
+async def test_texts_of_an_older_store_are_followed(tmp_path: Path) -> None:
+    """Entities and the episodes that are in the graph, over the revisions that the group has had."""
+    before = next(n for n, migration in enumerate(MIGRATIONS) if "found_episodes" in migration)
+    db = apsw.Connection(str(tmp_path / "kgsvc.db"))
+    for migration in MIGRATIONS[:before]:
+        db.execute(migration)
+    for gid, rev in ((1, 4), (2, 0)):
+        db.execute("INSERT INTO groups (group_id, gid, rev) VALUES (?, ?, ?)", (f"g{gid}", gid, rev))
+        for n, state in enumerate(("completed", "upserted", "parked", "accepted")):
+            row_id = (gid << ID_BITS) + n
+            entity = (row_id, gid, f"n{n}", f"Name {n}")
+            db.execute(
+                "INSERT INTO entities VALUES (?, ?, ?, ?, 0, '', '{}', '[]', '', 0, '{}', '{}')", entity
+            )
+            db.execute(
+                "INSERT INTO episodes VALUES (?, ?, ?, 'text', 0, 0, NULL, NULL, NULL, NULL, '', 'body')",
+                (row_id, gid, f"e{n}"),
+            )
+            db.execute(
+                """
+                INSERT INTO items (id, gid, uuid, content_hash, rid, state, reference_ms, accepted_ms,
+                                   updated_ms, bytes) VALUES (?, ?, ?, '', 0, ?, 0, 0, 0, 4)
+                """,
+                (row_id, gid, f"e{n}", state),
+            )
+    db.pragma("user_version", before)
+    db.close()
+    store = await EmbeddedStore.open(tmp_path)
+    await store.migrate()
+    for group in ("g1", "g2"):
+        page = await store.text_changes(group, 0, 99)
+        assert sorted(one.entity.uuid for one in page.entities) == ["n0", "n1", "n2", "n3"]
+        assert sorted(one.episode.uuid for one in page.episodes) == ["e0", "e1"]
+        assert 0 < page.upto_rev == page.head.rev
+    assert len((await store.text_changes("g1", 0, 1)).entities) == 1, "pages are pages"
+    await store.close()

@@ -86,6 +86,20 @@ async def test_names_of_an_older_database_are_found_by_their_tokens_and_vectors(
         assert (found.vectors.place, found.vectors.rows) == ((0, "n0"), (("n0", b"old"),))
 
 
+async def test_texts_of_an_older_database_are_followed(clients: list[Neo4jStore]) -> None:
+    client = clients[0]
+    await client.migrate()
+    await accepted(client, episode("texts", "done"), episode("texts", "waiting"))
+    await client._run("MATCH (i:KgItem {uuid: 'done'}) SET i.state = 'completed' REMOVE i:KgPending")
+    await write(client, "texts", entities=[entity("texts", "n1", "Ada")])
+    await client._run("MATCH (n:Entity) REMOVE n.rev")
+    await client._run("MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = 9")
+    assert await client.migrate() == SCHEMA_VERSION
+    page = await client.text_changes("texts", 0, 99)
+    assert [one.entity.uuid for one in page.entities] == ["n1"]
+    assert [one.episode.uuid for one in page.episodes] == ["done"], "the other one is not in the graph"
+
+
 async def test_acknowledged_items_survive_a_kill(own_server: Neo4jServer) -> None:
     """kill -9 in the middle of accepting: what was acknowledged is there, whole, and the client goes on."""
     store = await _connect(own_server, patience_s=1.0)
