@@ -18,6 +18,7 @@ from kgsvc.ingestion.intake import message_body
 from kgsvc.llm.offline.extractor import OfflineExtractor
 from kgsvc.llm.protocol import Embedder
 from kgsvc.stores.protocol import (
+    TEXT_BYTES,
     Changes,
     IndexedEntity,
     IndexedEpisode,
@@ -60,8 +61,10 @@ class Shelf:
         """See SearchStore; one page, whatever the limit."""
         return Changes(self._texts[group_id].head, self._facts[group_id], (), upto_rev=1)
 
-    async def text_changes(self, group_id: str, after_rev: int, limit: int) -> TextChanges:
-        """See SearchStore; one page, whatever the limit."""
+    async def text_changes(
+        self, group_id: str, after_rev: int, limit: int, max_bytes: int = TEXT_BYTES
+    ) -> TextChanges:
+        """See SearchStore; one page, whatever the limits."""
         return self._texts[group_id]
 
 

@@ -134,6 +134,9 @@ class TextChanges:
     communities: tuple[IndexedCommunity, ...] | None = None  # None: as before
 
 
+TEXT_BYTES = 16 * 1024 * 1024  # of bodies in one page
+
+
 def no_texts(group_id: str) -> TextChanges:
     """Of a group that does not exist."""
     return TextChanges(GroupHead(group_id), (), (), (), (), 0)
@@ -401,8 +404,10 @@ class SearchStore(Protocol):
         """Facts written after `after_rev` by ascending rev, about `limit` of them (all of one rev
         together), and facts removed after it. Consistent: one snapshot."""
 
-    async def text_changes(self, group_id: str, after_rev: int, limit: int) -> TextChanges:
-        """The same of entities and episodes: about `limit` of each."""
+    async def text_changes(
+        self, group_id: str, after_rev: int, limit: int, max_bytes: int = TEXT_BYTES
+    ) -> TextChanges:
+        """The same of entities and episodes: about `limit` of each, and about `max_bytes` of bodies."""
 
 
 class AdminStore(Protocol):

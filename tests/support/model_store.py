@@ -11,7 +11,16 @@ from kgsvc.domain.items import ItemState
 from kgsvc.domain.model import Entity, Episode, Fact
 from kgsvc.domain.similarity import name_tokens
 from kgsvc.domain.usage import FREE
-from kgsvc.stores.protocol import WHOLE, Changes, EpisodeCut, GroupDump, IndexedFact, StoreInfo, TextChanges
+from kgsvc.stores.protocol import (
+    TEXT_BYTES,
+    WHOLE,
+    Changes,
+    EpisodeCut,
+    GroupDump,
+    IndexedFact,
+    StoreInfo,
+    TextChanges,
+)
 from tests.support.model_candidates import ModelCandidates
 from tests.support.model_communities import ModelFollowing
 from tests.support.model_rows import GROUP_DELETED, Answer, Group
@@ -102,9 +111,11 @@ class ModelStore(ModelGraph):
         removed = sorted(uuid for uuid, rev in group.removed_rev.items() if after_rev < rev <= upto_rev)
         return Changes(group.head, tuple(shown), tuple(removed), upto_rev, more=upto_rev < group.rev)
 
-    async def text_changes(self, group_id: str, after_rev: int, limit: int) -> TextChanges:
+    async def text_changes(
+        self, group_id: str, after_rev: int, limit: int, max_bytes: int = TEXT_BYTES
+    ) -> TextChanges:
         group = self._peek(group_id)
-        page = text_changes(group, after_rev, limit)
+        page = text_changes(group, after_rev, limit, max_bytes)
         return replace(page, communities=self._grouped(group, after_rev, page.upto_rev))
 
     async def migrate(self) -> int:
@@ -197,6 +208,8 @@ def _write(group: Group, delta: GraphDelta) -> None:
     group.merges |= {record.merge_id: record for record in delta.merges}
     for pair in delta.remove_mentions:
         group.mentions.pop(pair, None)
+    for build in group.builds.values():
+        build.unsay(set(delta.unsaid))
     for uuid in delta.remove_entities:
         _remove_entity(group, uuid)
 

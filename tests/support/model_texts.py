@@ -21,12 +21,12 @@ def touch_texts(group: Group, delta: GraphDelta) -> None:
     episodes = {uuid for uuid in episodes if uuid in group.items} | set(delta.remove_episodes)
     group.text_rev |= {(ENTITY, uuid): group.rev for uuid in entities & known}
     group.text_rev |= {(EPISODE, uuid): group.rev for uuid in episodes}
-    if delta.remove_facts or delta.remove_entities:
+    if delta.forgets:
         group.communities_rev = group.rev
     group.found = (group.found | episodes).difference(delta.remove_episodes)
 
 
-def text_changes(group: Group, after_rev: int, limit: int) -> TextChanges:
+def text_changes(group: Group, after_rev: int, limit: int, max_bytes: int) -> TextChanges:
     """See SearchStore."""
     later = sorted((rev, kind, uuid) for (kind, uuid), rev in group.text_rev.items() if rev > after_rev)
     full = [
@@ -34,6 +34,12 @@ def text_changes(group: Group, after_rev: int, limit: int) -> TextChanges:
         for kind in (ENTITY, EPISODE)
         if len(present := [rev for rev, k, uuid in later if k == kind and _is_there(group, k, uuid)]) >= limit
     ]
+    said = [(rev, uuid) for rev, kind, uuid in later if kind == EPISODE and _is_there(group, kind, uuid)]
+    total = 0
+    for rev, uuid in said[:limit]:
+        total += len(group.items[uuid].episode.body.encode())
+        if total > max_bytes:
+            full.append(rev)
     upto_rev = min(full, default=group.rev)
     page = [(kind, uuid) for rev, kind, uuid in later if rev <= upto_rev]
     there = [each for each in page if _is_there(group, *each)]

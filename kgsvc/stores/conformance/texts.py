@@ -94,6 +94,21 @@ async def a_follower_of_texts_keeps_up(store: Store, group_id: str) -> None:
     equal(len(fresh), 6 + 5, "text_changes: entities and episodes that are left")
 
 
+async def pages_of_bodies_are_bounded_in_bytes(store: Store, group_id: str) -> None:
+    """A page ends with the revision with which the bodies in it exceed the bound."""
+    for n, size in enumerate((10, 10, 500, 10, 10)):
+        await accepted(store, episode(group_id, f"e{n}", body="x" * size))
+        await write(store, group_id, found=(f"e{n}",))
+    pages: list[list[str]] = []
+    after, more = 0, True
+    while more:
+        page = await store.text_changes(group_id, after, 99, 25)
+        pages.append([one.episode.uuid for one in page.episodes])
+        expect(page.upto_rev > after, "text_changes: a page that leads nowhere")
+        after, more = page.upto_rev, page.more
+    equal(pages, [["e0", "e1", "e2"], ["e3", "e4"]], "text_changes: pages of 25 bytes")
+
+
 async def texts_of_a_new_epoch_begin_at_zero(store: Store, group_id: str) -> None:
     """After delete_group only what was written since is there."""
     await accepted(store, episode(group_id, "e0"))

@@ -12,7 +12,7 @@ from kgsvc.stores.embedded.groups import find_group
 from kgsvc.stores.embedded.rows import fact_of, json_list
 from kgsvc.stores.embedded.sql import Row, all_rows, first_row
 from kgsvc.stores.embedded.texts import text_changes
-from kgsvc.stores.protocol import Changes, IndexedFact, TextChanges
+from kgsvc.stores.protocol import TEXT_BYTES, Changes, IndexedFact, TextChanges
 
 
 class Search(Base):
@@ -26,9 +26,11 @@ class Search(Base):
         """See SearchStore."""
         return await self._read(_changes, group_id, after_rev, limit)
 
-    async def text_changes(self, group_id: str, after_rev: int, limit: int) -> TextChanges:
+    async def text_changes(
+        self, group_id: str, after_rev: int, limit: int, max_bytes: int = TEXT_BYTES
+    ) -> TextChanges:
         """See SearchStore."""
-        return await self._read(text_changes, group_id, after_rev, limit)
+        return await self._read(text_changes, group_id, after_rev, limit, max_bytes)
 
 
 def _heads(db: apsw.Connection, group_ids: Collection[str]) -> dict[str, GroupHead]:

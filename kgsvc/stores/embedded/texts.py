@@ -58,12 +58,14 @@ def touch_texts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta) -> N
     )
 
 
-def text_changes(db: apsw.Connection, group_id: str, after_rev: int, limit: int) -> TextChanges:
+def text_changes(
+    db: apsw.Connection, group_id: str, after_rev: int, limit: int, max_bytes: int
+) -> TextChanges:
     """See SearchStore."""
     group = find_group(db, group_id)
     if group is None:
         return no_texts(group_id)
-    upto_rev = _last_rev(db, group, after_rev, limit)
+    upto_rev = _last_rev(db, group, after_rev, limit, max_bytes)
     span = (group.gid, after_rev, upto_rev)
     entities = all_rows(
         db,
@@ -116,8 +118,9 @@ def _communities(
     return tuple(IndexedCommunity(*row) for row in rows)
 
 
-def _last_rev(db: apsw.Connection, group: Group, after_rev: int, limit: int) -> int:
-    """Up to which revision a page goes: that of the `limit`-th of a kind, the group's if there are fewer."""
+def _last_rev(db: apsw.Connection, group: Group, after_rev: int, limit: int, max_bytes: int) -> int:
+    """Up to which revision a page goes: that of the `limit`-th of a kind or of the episode with which bodies
+    exceed `max_bytes`, the group's if there are fewer."""
     bounds = (group.gid, after_rev, max(limit, 1) - 1)
     entity = first_row(
         db, "SELECT rev FROM entities WHERE gid = ? AND rev > ? ORDER BY rev LIMIT 1 OFFSET ?", bounds
@@ -127,7 +130,19 @@ def _last_rev(db: apsw.Connection, group: Group, after_rev: int, limit: int) -> 
         "SELECT rev FROM found_episodes WHERE gid = ? AND rev > ? ORDER BY rev LIMIT 1 OFFSET ?",
         bounds,
     )
-    return min([int(row[0]) for row in (entity, episode) if row is not None], default=group.rev)
+    heavy = first_row(
+        db,
+        """
+        SELECT min(rev) FROM (
+            SELECT r.rev, sum(octet_length(e.body)) OVER (ORDER BY r.rev, r.id) AS total
+            FROM found_episodes r JOIN episodes e ON e.id = r.id
+            WHERE r.gid = ? AND r.rev > ? ORDER BY r.rev, r.id LIMIT ?
+        ) WHERE total > ?
+        """,
+        (group.gid, after_rev, max(limit, 1), max_bytes),
+    )
+    found = [int(row[0]) for row in (entity, episode, heavy) if row is not None and row[0] is not None]
+    return min(found, default=group.rev)
 
 
 def _removed(db: apsw.Connection, kind: str, span: tuple[int, int, int]) -> tuple[str, ...]:

@@ -8,7 +8,14 @@ from typing import Any, LiteralString
 from kgsvc.domain.delta import GraphDelta, GroupHead
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import ENTITY, EPISODE, entity_of, episode_of
-from kgsvc.stores.protocol import IndexedCommunity, IndexedEntity, IndexedEpisode, TextChanges, no_texts
+from kgsvc.stores.protocol import (
+    TEXT_BYTES,
+    IndexedCommunity,
+    IndexedEntity,
+    IndexedEpisode,
+    TextChanges,
+    no_texts,
+)
 
 # The delta's revision for entities and episodes whose entries in an index it changes, before what it removes
 # is gone. Who loses a name to another is among those written or removed.
@@ -56,8 +63,17 @@ _TEXT_CHANGES: LiteralString = (
         WITH e.rev AS rev ORDER BY e.group_id, e.epoch, e.rev SKIP $p.limit - 1 LIMIT 1
         RETURN max(rev) AS full_episodes
     }
-    WITH g, epoch, head, coalesce(full_entities, head[0]) AS one, coalesce(full_episodes, head[0]) AS two
-    WITH g, epoch, head, CASE WHEN one < two THEN one ELSE two END AS upto_rev
+    CALL (epoch) {
+        MATCH (e:Episodic) USING INDEX SEEK e:Episodic(group_id, epoch, rev)
+        WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.rev > $p.after_rev
+        WITH e ORDER BY e.group_id, e.epoch, e.rev LIMIT $p.limit
+        WITH collect([e.rev, coalesce(e.bytes, 0)]) AS read
+        RETURN reduce(all = [0, null], one IN read | [all[0] + one[1],
+            CASE WHEN all[1] IS NULL AND all[0] + one[1] > $p.max_bytes THEN one[0] ELSE all[1] END
+        ])[1] AS heavy
+    }
+    WITH g, epoch, head, reduce(least = head[0], rev IN [full_entities, full_episodes, heavy] |
+        CASE WHEN rev < least THEN rev ELSE least END) AS upto_rev
     CALL (epoch, upto_rev) {
         MATCH (n:Entity) USING INDEX SEEK n:Entity(group_id, epoch, rev)
         WHERE n.group_id = $p.group_id AND n.epoch = epoch AND n.rev > $p.after_rev AND n.rev <= upto_rev
@@ -117,7 +133,7 @@ def touched(delta: GraphDelta) -> dict[str, Any]:
     return {
         "touched_entities": sorted(entities),
         "touched_episodes": sorted(episodes),
-        "forgets": bool(delta.remove_facts or delta.remove_entities),  # communities may lose their words
+        "forgets": delta.forgets,
         "gone": gone,
     }
 
@@ -125,9 +141,17 @@ def touched(delta: GraphDelta) -> dict[str, Any]:
 class Texts(Base):
     """SearchStore.text_changes."""
 
-    async def text_changes(self, group_id: str, after_rev: int, limit: int) -> TextChanges:
+    async def text_changes(
+        self, group_id: str, after_rev: int, limit: int, max_bytes: int = TEXT_BYTES
+    ) -> TextChanges:
         """See SearchStore."""
-        rows = await self._run(_TEXT_CHANGES, group_id=group_id, after_rev=after_rev, limit=max(limit, 1))
+        rows = await self._run(
+            _TEXT_CHANGES,
+            group_id=group_id,
+            after_rev=after_rev,
+            limit=max(limit, 1),
+            max_bytes=max_bytes,
+        )
         if not rows:
             return no_texts(group_id)
         record, upto_rev, removed = rows[0][:3]

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from kgsvc.domain.delta import GroupHead
 from kgsvc.domain.model import Fact
 from kgsvc.llm.protocol import Usage, Vectors
-from kgsvc.stores.protocol import Changes, IndexedEpisode, IndexedFact, TextChanges, no_texts
+from kgsvc.stores.protocol import TEXT_BYTES, Changes, IndexedEpisode, IndexedFact, TextChanges, no_texts
 
 NOW = 1_700_000_000_000
 SPACE = "test:4"
@@ -122,7 +122,9 @@ class Feed:
         removed = tuple(uuid for uuid, rev in group.removed.items() if rev > after_rev)
         return Changes(group.head, facts, removed, upto, more)
 
-    async def text_changes(self, group_id: str, after_rev: int, limit: int) -> TextChanges:
+    async def text_changes(
+        self, group_id: str, after_rev: int, limit: int, max_bytes: int = TEXT_BYTES
+    ) -> TextChanges:
         self.text_reads.append((group_id, after_rev))
         group = self._groups[group_id]
         page = no_texts(group_id)
