@@ -100,6 +100,7 @@ class GraphDelta:
     remove_mentions: tuple[tuple[str, str], ...] = ()  # (episode, entity): delete if there
     remove_names: tuple[str, ...] = ()  # name_keys: delete if there; their entity is written too
     remove_name_tokens: tuple[tuple[str, str], ...] = ()  # (token, entity): it is not found by that any more
+    unsaid: tuple[str, ...] = ()  # entities and facts written here that lost words: communities tell none
     merges: tuple[MergeRecord, ...] = ()  # insert
     remove_merges: tuple[str, ...] = ()  # by merge_id: delete if there
     remove_entities: tuple[str, ...] = ()  # delete with names, MENTIONS, vector; no fact may be left on them
@@ -113,6 +114,11 @@ class GraphDelta:
         default_factory=dict
     )  # item -> model work to count for it, in any state
     claim: Claim | None = None  # known with the same input: nothing is written; with another: Conflict
+
+    @property
+    def forgets(self) -> bool:
+        """Whether communities may lose words by it."""
+        return bool(self.remove_facts or self.remove_entities or self.unsaid)
 
 
 @dataclass(frozen=True, slots=True)

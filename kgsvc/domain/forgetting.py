@@ -82,13 +82,17 @@ def forgotten(
     if gone == set(owned):
         gone -= {name_key(entity.name)}
     left = set(owned) - gone
-    tokens = {token for key in gone for token in name_tokens(key)}
-    tokens.difference_update(*(name_tokens(key) for key in left))
     renamed = replace(entity, name=_name(entity, saying, left))
     after = _originated(_typed(renamed, saying), saying, episode_uuid)
     if after != entity:
         after = replace(after, updated_ms=system_ms)
-    return Forgotten(after, tuple(sorted(gone)), tuple(sorted(tokens)))
+    return Forgotten(after, tuple(sorted(gone)), tuple(sorted(lost_tokens(gone, left))))
+
+
+def lost_tokens(gone: Iterable[str], left: Iterable[str]) -> set[str]:
+    """What an entity is no longer found by once some of its name keys are gone."""
+    tokens = {token for key in gone for token in name_tokens(key)}
+    return tokens.difference(*map(name_tokens, left))
 
 
 def _name(entity: Entity, saying: Saying, left: Collection[str]) -> str:

@@ -167,6 +167,17 @@ def said_in(record: Mapping[str, Any], part: str) -> dict[str, Said]:
     return {episode: (tuple(names), tuple(types)) for episode, (names, types) in told.items()}
 
 
+def still_called(gone: Entity, kept: Entity, said: Mapping[str, Said], keys: Collection[str]) -> Entity:
+    """The entity that had gone, by those of its names and types that are left of it: `keys` lead to the one
+    that stayed. A cascade may have taken others away since."""
+    labels = tuple(label for label in gone.labels if label in kept.labels) or ("Entity",)
+    name = gone.name
+    if keys and name_key(name) not in keys:
+        spelled = {each for names, _types in said.values() for each in names if name_key(each) in keys}
+        name = min(spelled or keys, key=lambda each: (-len(name_key(each)), each))
+    return replace(gone, name=name, labels=labels)
+
+
 def _state(fact: Fact) -> tuple[Any, ...]:
     return (fact.evidence, *(getattr(fact, name) for name in _EXPIRY))
 

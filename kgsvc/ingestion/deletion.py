@@ -120,6 +120,7 @@ class Deletions:
             facts=tuple(called(fact, renamed) for fact in without.facts),
             remove_names=tuple(key for each in left for key in each.names),
             remove_name_tokens=tuple((token, each.entity.uuid) for each in left for token in each.tokens),
+            unsaid=tuple(sorted({*vectors, *(each.entity.uuid for each in left if each.names)})),
             remove_facts=without.removed,
             remove_entities=tuple(sorted(loose)),
             remove_episodes=(uuid,),

@@ -18,7 +18,7 @@ from kgsvc.domain.errors import (
     StepError,
     Violation,
 )
-from kgsvc.domain.forgetting import Said
+from kgsvc.domain.forgetting import Said, lost_tokens
 from kgsvc.domain.identity import digest, mint, name_key
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.merging import (
@@ -28,6 +28,7 @@ from kgsvc.domain.merging import (
     own_name,
     said_in,
     slots_of,
+    still_called,
     teachers_of,
     unmerged_entity,
     unmerged_facts,
@@ -125,7 +126,8 @@ class Merging:
         view = await self._store.names(group_id, data["names"], [record.kept_uuid, record.merged_uuid])
         system_ms = max(self._clock.now_ms(), view.head.last_ms + 1)
         kept = _still_kept(view, record, data)
-        gone = await self._returning(entity_in(data), system_ms)
+        returning = dict.fromkeys(data["episodes"], _UNKNOWN) | said_in(data, "said")
+        gone = still_called(await self._returning(entity_in(data), system_ms), kept, returning, view.by_key)
         involved = data["ends"].keys() | data["changed"].keys() | data["made"].keys()
         facts = await self._store.facts(group_id, involved)
         back, removed = unmerged_facts(data, kept, gone, facts, system_ms)
@@ -138,17 +140,19 @@ class Merging:
         own = [part for part in kept.summary_parts if part.key not in data["ends"]]
         left = replace(with_parts(unmerged_entity(kept, gone, data), own), updated_ms=system_ms)
         renamed = {left.uuid: left.name} if left.name != kept.name else {}
-        returning = dict.fromkeys(data["episodes"], _UNKNOWN) | said_in(data, "said")
+        owned = await self._store.entity_names(group_id, kept.uuid, 2 * self._limits.merge_bound)
+        lost = lost_tokens(view.by_key, set(owned) - view.by_key.keys())
         delta = GraphDelta(
             group_id=group_id,
             system_ms=system_ms,
             entities=(left, gone),
-            names=dict.fromkeys(data["names"], gone.uuid),
+            names=dict.fromkeys(view.by_key or [name_key(gone.name)], gone.uuid),
             facts=tuple(called(fact, renamed) for fact in after.values()),
             mentions=(
                 *mentions_of(group_id, returning, gone.uuid, system_ms),
                 *mentions_of(group_id, said_in(data, "kept_said"), kept.uuid, system_ms),
             ),
+            remove_name_tokens=tuple((token, kept.uuid) for token in sorted(lost)),
             remove_mentions=tuple((episode, kept.uuid) for episode in data["mentions"]),
             remove_facts=tuple(FactTombstone(fact.uuid, fact.slot, "", system_ms) for fact in removed),
             remove_merges=(merge_id,),

@@ -41,6 +41,14 @@ class Build:
     drafts: dict[str, Draft] = field(default_factory=dict)
     described: dict[str, Described] = field(default_factory=dict)
 
+    def unsay(self, unsaid: set[str]) -> None:
+        for uuid, told in self.described.items():
+            draft = self.drafts[uuid]
+            if unsaid.intersection(draft.hubs):
+                self.described[uuid] = Described(uuid, "", "")
+            elif unsaid.intersection(draft.facts):
+                self.described[uuid] = replace(told, summary="")
+
     def become(self, state: BuildState, now_ms: int, reason: str | None = None) -> None:
         self.shown = replace(self.shown, state=state, updated_ms=now_ms, reason=reason)
 

@@ -306,6 +306,27 @@ async def what_is_removed_takes_its_words_along(store: Store, group_id: str) -> 
     equal(await _names(store, group_id), [("", "", ())], "communities: a hub is removed")
 
 
+async def what_lost_words_is_told_no_more(store: Store, group_id: str) -> None:
+    """Without being removed: a fact in summaries, a hub in names too; a member that is no hub in neither."""
+    ada, bob = await pair(store, group_id)
+    known = fact("f1", ada, bob)
+    await write(store, group_id, facts=(known,))
+    await _requested(store, group_id)
+    lease = await _leased(store, group_id)
+    await _drafted(store, lease, (ada.uuid, bob.uuid), facts=("f1",))
+    described = Described(f"{lease.build_id[:8]}-0", "Ada and Bob", known.fact)
+    await store.describe(lease, [described], LATER)
+    await store.publish(lease, LATER)
+    members = tuple(sorted((ada.uuid, bob.uuid)))
+    await write(store, group_id, entities=(replace(bob, summary="less"),), unsaid=(bob.uuid, "nobody"))
+    whole = ("Ada and Bob", known.fact, members)
+    equal(await _names(store, group_id), [whole], "communities: a member lost words")
+    await write(store, group_id, facts=(replace(known, fact="less"),), unsaid=("f1",))
+    equal(await _names(store, group_id), [("Ada and Bob", "", members)], "communities: a fact lost words")
+    await write(store, group_id, entities=(replace(ada, summary="less"),), unsaid=(ada.uuid,))
+    equal(await _names(store, group_id), [("", "", members)], "communities: a hub lost words")
+
+
 async def a_deleted_group_takes_its_builds_along(store: Store, group_id: str) -> None:
     """Neither builds nor communities are left, keys are free, and a lease on a build is lost."""
     ada, bob = await pair(store, group_id)

@@ -13,7 +13,7 @@ from kgsvc.stores.embedded.answers import Key, keep_answer, known_answer
 from kgsvc.stores.embedded.candidates import write_name_tokens
 from kgsvc.stores.embedded.groups import Group, find_group, make_group, take_ids
 from kgsvc.stores.embedded.merges import write_merges
-from kgsvc.stores.embedded.removal import remove_entities, remove_names, write_closures
+from kgsvc.stores.embedded.removal import remove_entities, remove_names, unsay, write_closures
 from kgsvc.stores.embedded.rows import entity_row, fact_row, json_list
 from kgsvc.stores.embedded.sql import Row, all_rows
 from kgsvc.stores.embedded.texts import touch_texts
@@ -41,6 +41,7 @@ def apply_delta(db: apsw.Connection, delta: GraphDelta, guard: Guard) -> GroupHe
     _write_links(db, group.gid, delta, entities)
     write_closures(db, group.gid, delta, facts)
     write_merges(db, group.gid, delta)
+    unsay(db, group.gid, delta)
     remove_entities(db, group.gid, delta)
     write_transitions(db, group.gid, delta.transitions, guard.token)
     write_spent(db, group.gid, delta.spent)

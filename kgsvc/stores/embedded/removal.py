@@ -93,6 +93,31 @@ def remove_names(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
     )
 
 
+def unsay(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
+    """Communities forget what they told of entities and facts that lost words; removed ones see to it
+    themselves (schema_communities.py)."""
+    if not delta.unsaid:
+        return
+    unsaid = (gid, json_list(delta.unsaid))
+    told = """
+        SELECT c.id FROM entities n JOIN community_members m ON m.entity_id = n.id
+        JOIN communities c ON c.id = m.community_id
+        WHERE n.gid = ? AND n.uuid IN (SELECT value FROM json_each(?))
+            AND n.uuid IN (SELECT value FROM json_each(c.plan, '$[0]'))
+        """
+    hubs = [(row[0],) for row in all_rows(db, told, unsaid)]
+    db.executemany("DELETE FROM community_vectors WHERE id = ?", hubs)
+    db.executemany("UPDATE communities SET name = '', summary = '' WHERE id = ?", hubs)
+    db.execute(
+        """
+        UPDATE communities SET summary = '' WHERE id IN (
+            SELECT x.community_id FROM facts f JOIN community_facts x ON x.fact_id = f.id
+            WHERE f.gid = ? AND f.uuid IN (SELECT value FROM json_each(?)))
+        """,
+        unsaid,
+    )
+
+
 def unheld_entities(
     db: apsw.Connection,
     group_id: str,

@@ -74,17 +74,17 @@ _WRITE: LiteralString = (
         DELETE r
     }
     CALL () {
-        UNWIND $p.removed AS row
+        UNWIND $p.untold AS uuid
         MATCH (c:Community) USING INDEX SEEK c:Community(group_id, epoch, build, uuid)
         WHERE c.group_id = $p.group_id AND c.epoch = $p.epoch AND c.build IS NOT NULL AND c.uuid IS NOT NULL
-            AND row.uuid IN c.facts
+            AND uuid IN c.facts
         SET c.summary = ''
     }
     CALL () {
-        UNWIND $p.removed AS row
+        UNWIND $p.untold AS uuid
         MATCH (d:KgDraft) USING INDEX SEEK d:KgDraft(group_id, epoch, build, uuid)
         WHERE d.group_id = $p.group_id AND d.epoch = $p.epoch AND d.build IS NOT NULL AND d.uuid IS NOT NULL
-            AND row.uuid IN d.facts
+            AND uuid IN d.facts
         SET d.summary = ''
     }
     CALL () {
@@ -230,7 +230,7 @@ _WRITE: LiteralString = (
         DELETE k
     }
     CALL () {
-        UNWIND $p.removed_entities AS uuid
+        UNWIND $p.unnamed AS uuid
         MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
         MATCH (c)-[:HAS_MEMBER]->(n) WHERE uuid IN c.hubs
         SET c.name = '', c.summary = '', c.vector = null, c.space = null
@@ -377,6 +377,8 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         ],
         "removed_mentions": [list(pair) for pair in delta.remove_mentions],
         "removed_entities": list(delta.remove_entities),
+        "untold": [*(t.uuid for t in delta.remove_facts), *delta.unsaid],
+        "unnamed": [*delta.remove_entities, *delta.unsaid],
         "closures": [[c.by_episode, fact.uuid] for fact in delta.facts for c in fact.closures],
         "transitions": transition_rows(delta.transitions, guard.token),
         "spent": [[uuid, u.calls, u.prompt_tokens, u.completion_tokens] for uuid, u in delta.spent.items()],

@@ -245,6 +245,7 @@ def raw_delta(world: World, group: Group) -> GraphDelta:
         facts=tuple(facts),
         mentions=tuple(_mention(world, group_id, uuid, rng.choice(ends)) for uuid in kept),
         episode_edges={uuid: tuple(f.uuid for f in facts) for uuid in kept},
+        unsaid=tuple(world.some(replaced, 1)),
         remove_facts=tuple(_stone(world, group.facts[uuid]) for uuid in removed),
         remove_episodes=tuple(gone),
         vectors=vectors,

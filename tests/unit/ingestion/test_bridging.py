@@ -9,9 +9,10 @@ from itertools import permutations
 
 import pytest
 
+from kgsvc.domain.candidates import CandidateQuery
 from kgsvc.domain.delta import GraphDelta, GroupHead, Guard
 from kgsvc.domain.errors import LeaseLost, StoreUnavailable
-from kgsvc.domain.extraction import Extraction
+from kgsvc.domain.extraction import ExtractedNode, Extraction
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model import Fact, FactKind
 from kgsvc.domain.resolution_types import (
@@ -119,6 +120,12 @@ async def test_the_merge_names_its_episode_and_can_be_undone() -> None:
     assert returned.entity.name == "Mr. Ruiz"
     after = await bench.entities()
     assert after["Mr. Ruiz"] == before["Mr. Ruiz"]
+    found = await bench.store.candidates(GROUP, CandidateQuery(tokens={"ruiz", "mr", "alejandro"}))
+    assert {token: len(uuids) for token, uuids in found.by_token.items()} == {
+        "ruiz": 2,
+        "mr": 1,
+        "alejandro": 1,
+    }
     assert after["Alejandro Ruiz"] == {"alejandro", "alejandro ruiz"}
 
 
@@ -143,6 +150,22 @@ async def test_a_merge_is_under_the_lease() -> None:
     with pytest.raises(LeaseLost):
         await bench.committer.commit(lease, items)
     assert {"Alejandro", "Mr. Ruiz"} < (await bench.entities()).keys()
+
+
+async def test_what_a_cascade_took_does_not_come_back_with_an_undone_merge() -> None:
+    bench = Bench(Model())
+    await bench.commit(names("Ann"), Extraction((ExtractedNode("Bea", "Bea", "Person"),)))
+    await bench.commit(Extraction((ExtractedNode("Bea the Crook", "Bea the Crook", "Villain"),)))
+    uuids = {e.name: e.uuid for e in (await bench.store.dump(GROUP)).entities}
+    await merging(bench.store).merge(GROUP, uuids["Bea the Crook"], uuids["Bea"])
+    done = await merging(bench.store).merge(GROUP, uuids["Ann"], uuids["Bea the Crook"])
+    assert await bench.entities() == {"Ann": {"ann", "bea", "bea the crook"}}
+    deletions = Deletions(bench.store, merging(bench.store), Clock(), Contention(random.Random(1)))
+    await deletions.cascade("e2", GROUP)
+    assert await bench.entities() == {"Ann": {"ann", "bea"}}
+    back = (await merging(bench.store).undo(GROUP, done.merge_id)).entity
+    assert (back.name, back.labels) == ("Bea", ("Person",))
+    assert await bench.entities() == {"Ann": {"ann"}, "Bea": {"bea"}}
 
 
 class Dying(ModelStore):
