@@ -1,7 +1,7 @@
 """Summaries in a model's words, beside the pipeline: after the commit, outside of the group's lock.
 
 Nothing waits for them and nothing fails with them. What is asked for lives in this process alone: a crash
-loses it, and the next commit that touches the entity asks again. A text is written only if every fact it was
+loses it, and the next change of the entity's summary asks again. A text is written only if every fact it was
 made from still says the same; what ceases to hold later takes it out of the summary (domain/summary.py).
 """
 

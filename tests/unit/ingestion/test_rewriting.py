@@ -212,7 +212,7 @@ async def test_a_rejected_answer_costs_and_is_not_asked_for_again_at_once(bench:
     assert (await bench.entity()).summary == tells("Ann", 15)
 
 
-async def test_after_an_outage_the_next_touch_asks_again(bench: Bench) -> None:
+async def test_after_an_outage_the_next_fact_asks_again(bench: Bench) -> None:
     bench.writer.error = ModelUnavailable("down")
     await bench.commit(says(*range(12)))
     with pytest.raises(ModelUnavailable):
@@ -300,3 +300,15 @@ async def test_what_waits_is_bounded_and_kept_once(bench: Bench) -> None:
     for n in range(2_000):
         bench.rewriter.offer(GraphDelta(f"group {n}", NOW, entities=(ann,)), 0)
     assert len(bench.rewriter._waiting) == 1_000
+
+
+async def test_what_a_process_that_died_had_taken_up_is_asked_for_with_the_next_fact(bench: Bench) -> None:
+    await bench.commit(says(*range(12)))
+    assert bench.rewriter._waiting
+    bench.rewriter = Rewriter(bench.store, bench.writer, Clock(), random.Random(7))
+    bench.committer = Committer(bench.store, None, Clock(), rewriter=bench.rewriter)
+    await bench.settle()
+    assert bench.writer.asked == []
+    await bench.commit(says(12))
+    await bench.settle()
+    assert (await bench.entity()).summary == tells("Ann", 13)
