@@ -1,0 +1,58 @@
+"""The default recipe, as a client sees it: what it finds beyond words and meaning, on every store alike."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgsvc.v1 import retrieval_pb2 as ret
+from tests.acceptance.graph_searches import BM25, facts_by, graph, texts
+from tests.acceptance.saying import FEB, JAN, fact, telling
+from tests.support.client import Client, message
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+MINUTE = 60_000
+HOP = [
+    telling(JAN, fact("DIRECTED", "Ada Park", "The Zone", "Ada Park directed The Zone"), uuid="film"),
+    telling(JAN, fact("CAME_FROM", "Ada Park", "Montreal", "She was born at Montreal"), uuid="home"),
+    telling(JAN, fact("LIKES", "Bob", "tea", "Bob likes tea"), uuid="tea"),
+    telling(JAN, fact("LIKES", "Cid", "tea", "Cid likes tea"), uuid="more-tea"),
+]
+
+
+async def test_the_second_half_of_a_question_in_two_hops(client: Client, group: str) -> None:
+    await client.ingest(group, HOP)
+    question = "The Zone"
+    assert texts(await graph(client, group, question, scopes=facts_by(BM25))) == [
+        "Ada Park directed The Zone"
+    ]
+    found = await graph(client, group, question)
+    assert texts(found) == ["Ada Park directed The Zone", "She was born at Montreal"]
+    assert [run.reranker for run in found.ran] == [ret.RERANKER_EVIDENCE]
+    assert found.facts[0].score > found.facts[1].score > 0
+    episodes = await graph(client, group, question, search_type=ret.SEARCH_SCOPE_EPISODES)
+    assert [hit.episode.uuid for hit in episodes.episodes] == ["film", "home"]
+    assert [hit.score for hit in episodes.episodes] == pytest.approx([2.5, 1.25])
+
+
+async def test_an_answer_beside_its_question(client: Client, group: str) -> None:
+    said = ["What do you grow?", "Lichens", "Good night"]
+    times = [JAN, JAN + MINUTE, FEB]
+    asked = [message(text, at, role="Ann", uuid=f"m{at - JAN}") for text, at in zip(said, times, strict=True)]
+    await client.say(group, asked)
+    found = await graph(client, group, "Who grows something?", search_type=ret.SEARCH_SCOPE_EPISODES)
+    assert [hit.episode.body for hit in found.episodes] == [
+        "Ann(user): What do you grow?",
+        "Ann(user): Lichens",
+    ]
+    assert [hit.score for hit in found.episodes] == pytest.approx([1.0, 0.3])
+
+
+async def test_a_time_that_the_question_names(client: Client, group: str) -> None:
+    told = [fact("WENT", "Ann", "camp", "Ann went camping"), fact("WENT", "Bob", "camp", "Bob went camping")]
+    await client.ingest(group, [telling(JAN, told[0], uuid="a"), telling(FEB, told[1], uuid="b")])
+    first = {}
+    for question in ("camping", "camping on 31 January 2024"):
+        found = await graph(client, group, question, search_type=ret.SEARCH_SCOPE_EPISODES)
+        first[question] = found.episodes[0].episode.uuid
+    assert first == {"camping": "a", "camping on 31 January 2024": "b"}
