@@ -42,7 +42,7 @@ class _Group:
     head: GroupHead
     of_facts: Asked
     facts: Found
-    told_in: dict[Key, list[Key]]  # the episodes of facts
+    told_in: dict[Key, tuple[str, ...]]  # the episodes of facts
     bodies: Found
     episodes: Scores  # best first
 
@@ -89,9 +89,9 @@ class EvidenceSearch:
             typed = await self._indexes.use_texts(head, lambda texts: texts.nodes.of_types(types))
             of_facts = replace(of_facts, typed=typed)
 
-        def facts(index: GroupIndex) -> tuple[Found, dict[Key, list[Key]]]:
-            found = find_facts(index, of_facts)
-            return found, {key: _told_in(index, key) for key in found.candidates()}
+        def facts(index: GroupIndex) -> tuple[Found, dict[Key, tuple[str, ...]]]:
+            found, told_in = find_facts(index, of_facts), index.telling.told_in
+            return found, {key: told_in(index.row(key[0])) for key in found.packed}
 
         def bodies(texts: GroupTexts) -> Found:
             return find_texts(texts, _of_bodies(asked), NOWHERE)
@@ -105,11 +105,12 @@ class EvidenceSearch:
 
         def add(index: GroupIndex) -> None:
             seen = seen_facts(index, group.of_facts)
-            rows = dict.fromkeys(row for uuid, _ in best for row in index.telling.tells(uuid) if seen[row])
-            keys = dict(zip(index.keys(rows), rows, strict=True))
-            more = {key: row for key, row in keys.items() if key not in group.told_in}
+            telling = index.telling
+            rows = dict.fromkeys(row for uuid, _ in best for row in telling.tells(uuid) if seen[row])
+            keys = zip(index.keys(rows), rows, strict=True)
+            more = {key: row for key, row in keys if key not in group.told_in}
             add_facts(group.facts, index, group.of_facts, list(more.values()))
-            group.told_in.update({key: _told_in(index, key) for key in more})
+            group.told_in.update({key: telling.told_in(row) for key, row in more.items()})
 
         await self._indexes.use(group.head, add, heavy)
 
@@ -146,11 +147,6 @@ def _beside(asked: Asked, plan: ScopePlan) -> Asked:
     return replace(asked, plan=plan, filters=filters, center=None, origins=(), typed=None)
 
 
-def _told_in(index: GroupIndex, fact: Key) -> list[Key]:
-    row = index.row(fact[0])
-    return [] if row is None else [(uuid, index.group_id) for uuid in index.telling.told_in(row)]
-
-
 def _scaled(groups: Sequence[_Group], asked: Asked) -> _Scaled:
     def spread(cosines: Floats) -> Floats:
         return by_spread(cosines, asked.min_cosine, asked.candidates)
@@ -173,19 +169,19 @@ def _weigh(texts: GroupTexts, asked: Asked, group: _Group, scaled: _Scaled, name
     """The best episodes of a group, by their scores."""
     index, (_, seen) = texts.episodes, searched(texts, asked)
 
-    def by_row(scores: Mapping[Key, float]) -> Floats:
+    def by_row(scores: Mapping[str, float]) -> Floats:
         values = np.zeros(index.rows)
-        for (uuid, _), score in scores.items():
+        for uuid, score in scores.items():
             row = index.row(uuid)
             if row is not None:
                 values[row] = score
         return values
 
-    words = {key: scaled.words[key] for key in group.bodies.packed}
+    found, told = group.facts.lists, group.told_in
     fit = Fit(
-        by_row(words),
-        by_row(_best_of(group, scaled.fact_words)),
-        by_row(_best_of(group, scaled.meaning)),
+        by_row({key[0]: scaled.words[key] for _, key in group.bodies.lists.get(Method.BM25, ())}),
+        by_row(_best_of(found.get(Method.BM25, ()), told, scaled.fact_words)),
+        by_row(_best_of(found.get(Method.COSINE, ()), told, scaled.meaning)),
         from_times(named, index.times()) if named else None,
     )
     scores = np.where(seen, in_context(fit, index.turns()), 0.0)
@@ -197,12 +193,14 @@ def _weigh(texts: GroupTexts, asked: Asked, group: _Group, scaled: _Scaled, name
     return {(uuid, group.head.group_id): -low for low, uuid, _ in best}
 
 
-def _best_of(group: _Group, facts: Scores) -> Scores:
-    """Of each episode the best score among the facts that it tells."""
-    best: Scores = {}
-    for fact, episodes in group.told_in.items():
-        for episode in episodes:
-            best[episode] = max(best.get(episode, 0.0), facts.get(fact, 0.0))
+def _best_of(
+    found: Sequence[tuple[float, Key]], told_in: Mapping[Key, Sequence[str]], scaled: Scores
+) -> dict[str, float]:
+    """Of each episode the score of the best fact that it tells; `found` begins with the best."""
+    best: dict[str, float] = {}
+    for _, fact in found:
+        for episode in told_in[fact]:
+            best.setdefault(episode, scaled[fact])
     return best
 
 

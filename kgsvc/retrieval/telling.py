@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-_ROW_BYTES = 180  # measured: tuple of numbers, share of an episode's set and of its name
+_ROW_BYTES = 180  # measured: tuple of uuids, share of an episode's set and of its name
 
 
 class Telling:
     """Facts by row and their episodes by uuid, in both directions."""
 
     def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-        self._uuids: list[str] = []
-        self._told_in: dict[int, tuple[int, ...]] = {}
-        self._tells: list[set[int]] = []
+        self._uuids: dict[str, str] = {}  # one string for all facts of an episode
+        self._told_in: dict[int, tuple[str, ...]] = {}
+        self._tells: dict[str, set[int]] = {}
 
     @property
     def nbytes(self) -> int:
@@ -24,29 +23,22 @@ class Telling:
     def put(self, row: int, episodes: Iterable[str]) -> None:
         """Set the episodes of a fact."""
         self.clear(row)
-        numbers = tuple(map(self._number, episodes))
-        self._told_in[row] = numbers
-        for number in numbers:
-            self._tells[number].add(row)
+        uuids = self._told_in[row] = tuple(self._uuids.setdefault(uuid, uuid) for uuid in episodes)
+        for uuid in uuids:
+            self._tells.setdefault(uuid, set()).add(row)
 
     def clear(self, row: int) -> None:
         """Forget a fact, if it is there."""
-        for number in self._told_in.pop(row, ()):
-            self._tells[number].discard(row)
+        for uuid in self._told_in.pop(row, ()):
+            rows = self._tells[uuid]
+            rows.discard(row)
+            if not rows:
+                del self._tells[uuid], self._uuids[uuid]
 
-    def told_in(self, row: int) -> list[str]:
+    def told_in(self, row: int | None) -> tuple[str, ...]:
         """The episodes of a fact, in their order."""
-        return [self._uuids[number] for number in self._told_in.get(row, ())]
+        return () if row is None else self._told_in.get(row, ())
 
     def tells(self, episode: str) -> list[int]:
         """The rows of the facts that an episode tells, ascending."""
-        number = self._numbers.get(episode)
-        return [] if number is None else sorted(self._tells[number])
-
-    def _number(self, uuid: str) -> int:
-        number = self._numbers.get(uuid)
-        if number is None:
-            number = self._numbers[uuid] = len(self._uuids)
-            self._uuids.append(uuid)
-            self._tells.append(set())
-        return number
+        return sorted(self._tells.get(episode, ()))

@@ -163,11 +163,11 @@ A, B, C, D, E1, E2 = ((uuid, "group") for uuid in ("a", "b", "c", "d", "e1", "e2
 
 def test_facts_follow_their_best_episode_and_share_it() -> None:
     own = {A: 1.0, B: 0.5, C: 0.0, D: 0.0}
-    told_in = {A: [E1], B: [E2, E1], C: [E1], D: []}
+    told_in = {A: ["e1"], B: ["e2", "e1"], C: ["e1"], D: ()}
     scores = fact_scores(own, told_in, {E1: 2.0, E2: 1.0})
     assert scores == {A: 1.0 + 3.0, B: 0.5 + 3.0 / 2, C: 3.0 / 3, D: 0.0}
 
 
 def test_facts_alone_or_nothing_at_all() -> None:
-    assert fact_scores({A: 0.0, B: 2.0}, {A: [], B: [E1]}, {}) == {A: 0.0, B: 1.0}
+    assert fact_scores({A: 0.0, B: 2.0}, {A: (), B: ["e1"]}, {}) == {A: 0.0, B: 1.0}
     assert fact_scores({}, {}, {E1: 1.0}) == {}
