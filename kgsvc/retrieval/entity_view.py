@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from kgsvc.domain.citation import Citation
@@ -11,6 +11,7 @@ from kgsvc.domain.errors import LimitExceeded, Violation
 from kgsvc.domain.identity import name_key
 from kgsvc.domain.merging import teachers_of
 from kgsvc.domain.model import Entity, Episode, Fact, Mention
+from kgsvc.domain.summary import holds, recomposed, summary_facts
 from kgsvc.retrieval.citing import CitedFact, cited
 from kgsvc.stores.protocol import EntityEpisodes, HistoryStore
 
@@ -49,11 +50,12 @@ class EntityView:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much is wanted. `current_ms`: facts that hold then; None: expired ones too."""
+    """How much is wanted, as of now. Not `current`: facts that are expired or not valid now, too."""
 
     facts: int
     episodes: int
-    current_ms: int | None
+    now_ms: int
+    current: bool
     max_bytes: int
 
 
@@ -65,12 +67,13 @@ async def view_of(store: HistoryStore, entity: Entity, extent: Extent) -> Entity
     if sum(len(episode.body.encode()) for episode in naming.latest) > extent.max_bytes:
         says = f"the bodies of these episodes have more than {extent.max_bytes} bytes; ask for fewer"
         raise LimitExceeded(says, [Violation("max_episodes", says)])
-    facts = await store.entity_facts(group_id, uuid, extent.facts, extent.current_ms)
+    current_ms = extent.now_ms if extent.current else None
+    facts = await store.entity_facts(group_id, uuid, extent.facts, current_ms)
     latest = [episode.uuid for episode in naming.latest]
     edges = await store.episode_edges(group_id, latest)
     mentions = await store.mentions(group_id, uuid, latest)
     return EntityView(
-        entity,
+        await as_of(store, entity, extent.now_ms),
         await aliases_of(store, entity),
         tuple(await cited(store, group_id, facts)),
         naming.latest,
@@ -78,6 +81,16 @@ async def view_of(store: HistoryStore, entity: Entity, extent: Extent) -> Entity
         await _chain(store, entity, naming, edges),
         tuple(mentions[episode] for episode in latest if episode in mentions),
     )
+
+
+async def as_of(store: HistoryStore, entity: Entity, now_ms: int) -> Entity:
+    """The entity without the sentences of its summary whose time is over since they were written. Raises
+    StoreUnavailable."""
+    told = summary_facts(entity)
+    facts = await store.facts(entity.group_id, told) if told else []
+    over = [fact for fact in facts if not holds(fact, now_ms)]
+    left = recomposed(entity, over, (), now_ms) if over else entity
+    return replace(left, updated_ms=entity.updated_ms)
 
 
 async def aliases_of(store: HistoryStore, entity: Entity) -> tuple[str, ...]:

@@ -53,8 +53,8 @@ class Exploring:
 
     async def _entity(self, wanted: EntityWanted, _key: str | None) -> Reply:
         entity = await lookup.entity(self._store, wanted.named.uuid, wanted.named.group_id)
-        current_ms = None if wanted.expired else self._clock.now_ms()
-        extent = Extent(wanted.facts, wanted.episodes, current_ms, self._limits.response_bytes)
+        now_ms, most = self._clock.now_ms(), self._limits.response_bytes
+        extent = Extent(wanted.facts, wanted.episodes, now_ms, not wanted.expired, most)
         return Reply(answers.entity_view(await view_of(self._store, entity, extent)))
 
     async def _history(self, wanted: Named, _key: str | None) -> Reply:
