@@ -33,6 +33,7 @@ from kgsvc.retrieval.text_scopes import find_texts, origins_found
 from kgsvc.stores.community_protocol import CommunityStore
 from kgsvc.stores.protocol import GraphStore
 
+_INLINE_BYTES = 256 * 1024  # of packed results; more are unpacked beside the event loop
 Item = Fact | FoundEntity | FoundEpisode | Community
 Shown = Callable[[Key], Item | None]
 _UNPACK: dict[Scope, Callable[[bytes], Item]] = {
@@ -158,10 +159,14 @@ class SearchGraph:
         )
         found = await self._found(asked, query.text, parsed.heads)
         reranker = in_force(plan, parsed.vector is not None)
-        ranked = _ranked(found, asked, reranker, self._settings.distance_weight)
+        ranking = (found, asked, reranker, self._settings.distance_weight)
+        compares = reranker is Reranker.MMR  # many vectors with many: not on the event loop
+        ranked = await asyncio.to_thread(_ranked, *ranking) if compares else _ranked(*ranking)
         kept = [entry for entry in ranked if query.min_score is None or entry[1] >= query.min_score]
         kept = kept[: query.max_results]
-        hits = _hits(found, kept, await self._shown(plan.scope, found, [key for key, _ in kept]))
+        showing = (found, kept, await self._shown(plan.scope, found, [key for key, _ in kept]))
+        large = sum(len(found.packed[key]) for key, _ in kept) > _INLINE_BYTES
+        hits = await asyncio.to_thread(_hits, *showing) if large else _hits(*showing)
         return ScopeAnswer(plan.scope, tuple(found.lists), reranker, hits)
 
     async def _shown(self, scope: Scope, found: Found, keys: Sequence[Key]) -> Shown:
