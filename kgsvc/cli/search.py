@@ -8,9 +8,25 @@ import click
 
 from kgsvc.cli import options
 from kgsvc.cli.client import connect
-from kgsvc.cli.show import print_facts
+from kgsvc.cli.show import print_facts, print_hits
 from kgsvc.config import Client
-from kgsvc.v1.retrieval_pb2 import SearchFactsInput, SearchFactsRequest
+from kgsvc.v1.retrieval_pb2 import (
+    SEARCH_SCOPE_COMMUNITIES,
+    SEARCH_SCOPE_EPISODES,
+    SEARCH_SCOPE_FACTS,
+    SEARCH_SCOPE_NODES,
+    SearchFactsInput,
+    SearchFactsRequest,
+    SearchGraphInput,
+    SearchGraphRequest,
+)
+
+_SCOPES = {
+    "facts": SEARCH_SCOPE_FACTS,
+    "nodes": SEARCH_SCOPE_NODES,
+    "episodes": SEARCH_SCOPE_EPISODES,
+    "communities": SEARCH_SCOPE_COMMUNITIES,
+}
 
 
 @click.command("search")
@@ -18,6 +34,7 @@ from kgsvc.v1.retrieval_pb2 import SearchFactsInput, SearchFactsRequest
 @options.group
 @options.max_facts
 @options.center
+@click.option("--scope", type=click.Choice(tuple(_SCOPES)), help="Search for these, by SearchGraph.")
 @options.as_json
 @options.client
 def command(
@@ -25,18 +42,35 @@ def command(
     group: str,
     max_facts: int | None,
     center: str | None,
+    scope: str | None,
     as_json: bool,
     server: str | None,
     timeout: float | None,
     config: Path | None,
 ) -> None:
-    """Find the facts that QUERY is about, best first."""
+    """Find the facts that QUERY is about, or entities, episodes or communities; best first."""
     settings = options.client_settings(config, server, timeout)
-    wanted = SearchFactsInput(group_ids=[group], query=query, max_facts=max_facts, center_node_uuid=center)
-    options.run(_search(settings.client, wanted, as_json))
+    if scope is None:
+        asked = SearchFactsInput(group_ids=[group], query=query, max_facts=max_facts, center_node_uuid=center)
+        options.run(_search(settings.client, asked, as_json))
+        return
+    wanted = SearchGraphInput(
+        group_ids=[group],
+        query=query,
+        search_type=_SCOPES[scope],
+        max_results=max_facts,
+        center_node_uuid=center,
+    )
+    options.run(_search_graph(settings.client, wanted, as_json))
 
 
 async def _search(client: Client, wanted: SearchFactsInput, as_json: bool) -> None:
     async with connect(client) as service:
         answer = await service.call(service.retrieval.SearchFacts, SearchFactsRequest(input=wanted))
     print_facts(answer.output, as_json)
+
+
+async def _search_graph(client: Client, wanted: SearchGraphInput, as_json: bool) -> None:
+    async with connect(client) as service:
+        answer = await service.call(service.retrieval.SearchGraph, SearchGraphRequest(input=wanted))
+    print_hits(answer.output, as_json)

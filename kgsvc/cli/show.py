@@ -11,8 +11,10 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from kgsvc.v1.retrieval_pb2 import GetMemoryOutput, SearchFactsOutput
+from kgsvc.v1.retrieval_pb2 import GetMemoryOutput, SearchFactsOutput, SearchGraphOutput
 from kgsvc.v1.types_pb2 import FactResult
+
+_SHOWN = 200  # characters of a summary or body
 
 
 def as_dict(message: Message) -> dict[str, Any]:
@@ -43,6 +45,38 @@ def facts_as_lines(facts: Iterable[FactResult]) -> Iterator[str]:
         edge = printable(f"{fact.source_name} {fact.name} {fact.target_name}")
         yield f"     {edge} · {validity(fact)}{score}"
         yield f"     told by {', '.join(fact.episodes) or 'a caller of AddEntityNode'} · fact {fact.uuid}"
+
+
+def print_hits(output: SearchGraphOutput, as_json: bool) -> None:
+    """What a search of the graph found, best first."""
+    if as_json:
+        print_json(as_dict(output))
+    elif output.count:
+        click.echo("\n".join(_hits_as_lines(output)))
+    else:
+        click.echo("Nothing found.")
+
+
+def _hits_as_lines(output: SearchGraphOutput) -> Iterator[str]:
+    yield from facts_as_lines(hit.fact for hit in output.facts)
+    for rank, node in enumerate(output.nodes, 1):
+        yield f"{rank:>3}. {printable(node.node.name)} ({', '.join(node.node.labels)})"
+        yield f"     {_shortened(node.node.summary)}"
+        yield f"     score {node.score:.4f} · node {node.node.uuid}"
+    for rank, said in enumerate(output.episodes, 1):
+        yield f"{rank:>3}. {_shortened(said.episode.body)}"
+        told = day(said.episode.reference_time)
+        yield f"     {told} · score {said.score:.4f} · episode {said.episode.uuid}"
+    for rank, group in enumerate(output.communities, 1):
+        yield f"{rank:>3}. {printable(group.community.name)} · {group.community.member_count} members"
+        yield f"     {_shortened(group.community.summary)}"
+        yield f"     score {group.score:.4f} · community {group.community.uuid}"
+
+
+def _shortened(text: str) -> str:
+    """The beginning of a text, on one line."""
+    line = printable(text)
+    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
 
 
 def printable(text: str) -> str:

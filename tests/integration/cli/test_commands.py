@@ -45,6 +45,16 @@ async def test_a_conversation_goes_in_once_and_can_be_asked(talk: Talker) -> Non
     near = await talk("search", "work", *GROUP, "--center", best["source_node_uuid"], "--json")
     assert near.json["facts"][0]["source_name"] == "Alice Chen"
 
+    people = await talk("search", "Alice", *GROUP, "--scope", "nodes", "--json")
+    assert people.json["nodes"][0]["node"]["name"] == "Alice Chen"
+    said = await talk("search", "Quarry Systems", *GROUP, "--scope", "episodes", "--max-facts", "1")
+    assert "1. " in said.out
+    assert "Quarry Systems" in said.out
+    assert "episode demo-" in said.out
+    again = await talk("search", "work", *GROUP, "--scope", "facts")
+    assert "WORKS_AT" in again.out
+    assert (await talk("search", "work", *GROUP, "--scope", "communities")).out.strip() == "Nothing found."
+
     remembered = await talk("memory", *GROUP, "--json", stdin="Alice Chen: Where does Bruno Keller live?\n")
     assert any(fact["target_name"] == "Berlin" for fact in remembered.json["facts"])
 
