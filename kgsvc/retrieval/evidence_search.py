@@ -28,6 +28,7 @@ from kgsvc.retrieval.index_cache import IndexCache
 from kgsvc.retrieval.plans import Method, Reranker, Scope, ScopePlan
 from kgsvc.retrieval.pool import Asked, Found, Scores, united
 from kgsvc.retrieval.text_scopes import find_texts, measure_episodes, searched
+from kgsvc.retrieval.topk import Ranked
 
 Floats = NDArray[np.float64]
 _FOLLOWED = 20  # best episodes whose facts are looked at even where no method found them
@@ -185,12 +186,16 @@ def _weigh(texts: GroupTexts, asked: Asked, group: _Group, scaled: _Scaled, name
         from_times(named, index.times()) if named else None,
     )
     scores = np.where(seen, in_context(fit, index.turns()), 0.0)
-    rows = np.flatnonzero(scores > 0)
-    seeds = [row for _, _, row in index.best(rows, scores[rows], SEEDS)]
-    raised = np.where(seen, np.round(with_hops(scores, seeds, index), DIGITS), 0.0)
-    rows = np.flatnonzero(raised > 0)
-    best = index.best(rows, raised[rows], asked.candidates)
-    return {(uuid, group.head.group_id): -low for low, uuid, _ in best}
+
+    def best(scores: Floats, count: int) -> list[Ranked]:
+        rows = np.flatnonzero(scores > 0)
+        return index.best(rows, np.round(scores[rows], DIGITS), count)
+
+    def seeds(scores: Floats) -> list[int]:
+        return [row for _, _, row in best(scores, SEEDS)]
+
+    raised = np.where(seen, with_hops(scores, seeds, index), 0.0)
+    return {(uuid, group.head.group_id): -low for low, uuid, _ in best(raised, asked.candidates)}
 
 
 def _best_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 import numpy as np
 import pytest
@@ -95,22 +95,34 @@ def test_episodes_from_a_named_time_count_half_as_much_again() -> None:
     assert in_context(fit, NOBODY_TALKS).tolist() == [1.5, 1.0, 0.0]
 
 
+def first(*rows: int) -> Callable[[NDArray[np.float64]], list[int]]:
+    """Seeds of the first hop; nobody lends on."""
+    left = [list(rows), []]
+    return lambda scores: left.pop(0)
+
+
 def test_a_seed_lends_by_how_few_share_the_name() -> None:
     names = Names({"Ada", "film"}, {"Ada"}, {"film"}, {"film"}, {"Bo"})
-    raised = with_hops(floats(1.0, 0.0, 0.25, 0.0, 0.5), [0], names)
+    raised = with_hops(floats(1.0, 0.0, 0.25, 0.0, 0.5), first(0), names)
     assert raised.tolist() == [1.0, 0.5, 0.5, 0.25, 0.5]
 
 
 def test_of_several_loans_the_largest_counts_and_seeds_lend_one_another() -> None:
     names = Names({"Ada", "Bo"}, {"Bo"}, {"Ada", "Bo"})
-    raised = with_hops(floats(1.0, 0.5, 0.0), [0, 1], names)
+    raised = with_hops(floats(1.0, 0.5, 0.0), first(0, 1), names)
     assert raised.tolist() == [1.0 + 0.125, 0.5 + 0.25, 0.5]
-    assert with_hops(floats(1.0, 0.5, 0.0), [1, 0], names).tolist() == raised.tolist()
+    assert with_hops(floats(1.0, 0.5, 0.0), first(1, 0), names).tolist() == raised.tolist()
+
+
+def test_what_was_lent_is_lent_on() -> None:
+    names = Names({"Ada"}, {"Ada", "Bo"}, {"Bo", "Cy"}, {"Cy"})
+    raised = with_hops(floats(1.0, 0.0, 0.0, 0.0), lambda scores: [int(np.argmax(scores))], names)
+    assert raised.tolist() == [1.0, 0.5, 0.25, 0.0], "two hops, not three, and not back"
 
 
 def test_a_name_that_is_everywhere_leads_nowhere() -> None:
-    assert with_hops(np.ones(101), [0], Names(*[{"all"}] * 101)).max() == 1.0
-    assert with_hops(np.ones(100), [0], Names(*[{"all"}] * 100)).max() == pytest.approx(1 + 0.5 / 99)
+    assert with_hops(np.ones(101), first(0), Names(*[{"all"}] * 101)).max() == 1.0
+    assert with_hops(np.ones(100), first(0), Names(*[{"all"}] * 100)).max() == pytest.approx(1 + 0.5 / 99)
 
 
 @pytest.mark.parametrize(
