@@ -15,12 +15,14 @@ from kgsvc.domain.resolution_types import ResolutionRequest, Resolutions
 from kgsvc.domain.usage import FREE, Usage
 
 __all__ = [
+    "CrossEncoder",
     "Embedder",
     "Extracted",
     "Extractor",
     "Gist",
     "Meter",
     "Operation",
+    "Rated",
     "Resolved",
     "Resolver",
     "Retold",
@@ -46,6 +48,7 @@ class Operation(StrEnum):
     EMBED = "embed"
     SUMMARISE = "summarise"  # of communities
     REWRITE = "rewrite"  # of summaries of entities
+    RERANK = "rerank"  # of what a search found
 
 
 class Meter(Protocol):
@@ -177,6 +180,25 @@ class SummaryWriter(Protocol):
 
     async def retell(self, group_id: str, subjects: Sequence[Subject]) -> Retold:
         """All in one call of a model. Raises StepError (ModelUnavailable, ModelOutputInvalid)."""
+
+    async def close(self) -> None:
+        """Release connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """For each text, in their order, 0 (nothing to do with the query) to 100 (answers it); and the cost."""
+
+    scores: tuple[int, ...]
+    usage: Usage = FREE
+
+
+class CrossEncoder(Protocol):
+    """Says how relevant texts are to a query, reading both together (spec 003)."""
+
+    async def rate(self, query: str, texts: Sequence[str], group_id: str = "") -> Rated:
+        """All in one call of a model, whose cost is counted for `group_id`; no texts cost nothing. Raises
+        StepError (ModelUnavailable, ModelOutputInvalid)."""
 
     async def close(self) -> None:
         """Release connections."""

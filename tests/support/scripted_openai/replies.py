@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 _NODE: dict[str, Any] = {"type": "Entity", "summary": "", "attributes": []}
@@ -66,6 +66,11 @@ def all_new(questions: Mapping[str, Any]) -> dict[str, Any]:
             for fact in questions.get("new_facts", [])
         },
     )
+
+
+def ratings(scores: Sequence[int]) -> dict[str, Any]:
+    """The answer to what asks for the relevance of passages: a score for each, in their order."""
+    return {"scores": [{"id": id, "score": score} for id, score in enumerate(scores)]}
 
 
 def completion(

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kgsvc.llm.prompts import extraction, resolution, summaries
-from tests.support.scripted_openai.replies import all_new, answer
+from kgsvc.llm.prompts import extraction, relevance, resolution, summaries
+from tests.support.scripted_openai.replies import all_new, answer, ratings
 
 Kind = Literal["answer", "says", "body", "truncated", "refused", "status", "hang", "drop"]
 Endpoint = Literal["chat", "embeddings"]
@@ -42,6 +42,11 @@ class Request:
     def retelling(self) -> Mapping[str, Any] | None:
         """The entities whose summaries are asked for, None where something else is."""
         return fenced_data(self.body, summaries.MARK)
+
+    @property
+    def relevance(self) -> Mapping[str, Any] | None:
+        """The query and the passages that are to be rated, None where something else is asked."""
+        return fenced_data(self.body, relevance.MARK)
 
     @property
     def _last(self) -> str:
@@ -148,6 +153,8 @@ class Plan:
             scripted = all_new(request.resolution)
         if scripted is None and request.retelling is not None:
             scripted = {"summaries": []}
+        if scripted is None and request.relevance is not None:
+            scripted = ratings([0] * len(request.relevance["passages"]))
         if scripted is None:
             found = (value for key, value in self.table.items() if key in request.text)
             scripted = next(found, answer())
