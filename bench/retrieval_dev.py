@@ -29,9 +29,10 @@ from kgsvc.domain.clock import SystemClock
 from kgsvc.domain.model import Fact
 from kgsvc.llm.offline.embedder import HashingEmbedder
 from kgsvc.llm.protocol import Embedder
+from kgsvc.retrieval.graph_results import Item
 from kgsvc.retrieval.plans import RECIPES, Recipe, Scope, ScopePlan, default_plan
 from kgsvc.retrieval.search import SearchFacts
-from kgsvc.retrieval.search_graph import GraphQuery, Item, NamingStore, SearchGraph
+from kgsvc.retrieval.search_graph import GraphQuery, NamingStore, SearchGraph
 from kgsvc.retrieval.settings import SearchSettings
 
 SEARCH_FACTS = "search_facts"

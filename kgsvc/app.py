@@ -43,7 +43,15 @@ from kgsvc.ingestion.pressure import IntakePressure
 from kgsvc.ingestion.rewriting import Rewriter
 from kgsvc.llm.offline.embedder import HashingEmbedder
 from kgsvc.llm.offline.extractor import OfflineExtractor
-from kgsvc.llm.protocol import Embedder, Extractor, Meter, Resolver, Summariser, SummaryWriter
+from kgsvc.llm.protocol import (
+    CrossEncoder,
+    Embedder,
+    Extractor,
+    Meter,
+    Resolver,
+    Summariser,
+    SummaryWriter,
+)
 from kgsvc.observability.counting import counted
 from kgsvc.observability.endpoint import MetricsEndpoint
 from kgsvc.observability.logs import LogWriter
@@ -79,13 +87,15 @@ class Running:
 class Models:
     """The configured models. `resolver` is None where nobody is asked: names and facts are told apart by rule
     alone. `embedder` is None where search goes by keywords alone. `summariser` is None where summaries of
-    communities are composed; `writer` is None where those of entities are."""
+    communities are composed; `writer` is None where those of entities are. `cross_encoder` is None where no
+    model rates what a search found."""
 
     extractor: Extractor
     resolver: Resolver | None
     embedder: Embedder | None
     summariser: Summariser | None = None
     writer: SummaryWriter | None = None
+    cross_encoder: CrossEncoder | None = None
 
 
 class _Counting:
@@ -135,12 +145,13 @@ async def open_store(settings: Settings) -> Store:
 
 
 def make_models(settings: Settings, meter: Meter | None = None) -> Models:
-    """The configured models; extractor and resolver share one chat and what it learns of its server."""
+    """The configured models; those that ingest share one chat and what it learns of its server."""
     embedder = make_embedder(settings, meter)
     if settings.extractor == "offline":
         return Models(OfflineExtractor(settings.limits), None, embedder)
     from kgsvc.llm.openai.chat import Chat
     from kgsvc.llm.openai.extractor import OpenAIExtractor
+    from kgsvc.llm.openai.rating import OpenAICrossEncoder
     from kgsvc.llm.openai.resolver import OpenAIResolver
     from kgsvc.llm.openai.retelling import OpenAISummaryWriter
     from kgsvc.llm.openai.summariser import OpenAISummariser
@@ -153,6 +164,8 @@ def make_models(settings: Settings, meter: Meter | None = None) -> Models:
         embedder,
         OpenAISummariser(chat),
         OpenAISummaryWriter(chat),
+        # A chat of its own: who searches must not queue behind extractions.
+        OpenAICrossEncoder(Chat(Transport(settings.openai), settings.chat, meter)),
     )
 
 
@@ -204,6 +217,8 @@ async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterat
         stack.push_async_callback(models.extractor.close)
         if models.embedder is not None:
             stack.push_async_callback(models.embedder.close)
+        if models.cross_encoder is not None:
+            stack.push_async_callback(models.cross_encoder.close)
         activity = ActivityWatch(store, settings.queue.poll_s, rng)
         pressure = IntakePressure()
         _background(stack, activity.run(), "activity")
@@ -326,7 +341,7 @@ async def _start_server(
             store=store,
             search=search,
             memory=GetMemory(search, settings.limits),
-            graph=SearchGraph(store, search, settings.retrieval, clock),
+            graph=SearchGraph(store, search, settings.retrieval, clock, models.cross_encoder),
             activity=activity,
             metrics=metrics,
             clock=clock,

@@ -97,6 +97,8 @@ async def _examine(loaded: Loaded, findings: Findings) -> None:
         findings.fact("extractor", extractor.name)
         findings.fact("embedder", embedder.space if embedder else "none: search by keyword alone")
         await extractor.close()
+        if models.cross_encoder is not None:
+            await models.cross_encoder.close()
         if embedder is not None:
             await _check(findings, "the embedder answers", embedder.embed(["Does it answer?"]))
             await embedder.close()

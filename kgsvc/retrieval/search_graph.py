@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +14,19 @@ from kgsvc.domain.clock import Clock
 from kgsvc.domain.communities import Community
 from kgsvc.domain.delta import GroupHead
 from kgsvc.domain.errors import NotFound, Violation
-from kgsvc.domain.model import Fact
+from kgsvc.llm.protocol import CrossEncoder
 from kgsvc.retrieval import fusion
-from kgsvc.retrieval.episode_index import FoundEpisode, unpack_episode
+from kgsvc.retrieval.cross_encoding import CrossEncoding, Ranking
+from kgsvc.retrieval.episode_index import unpack_episode
 from kgsvc.retrieval.evidence_search import EvidenceSearch
 from kgsvc.retrieval.fact_scope import NOWHERE, find_facts, walk
 from kgsvc.retrieval.filters import NONE, Filters
 from kgsvc.retrieval.fusion import Key
-from kgsvc.retrieval.node_index import FoundEntity, unpack_entity
+from kgsvc.retrieval.graph_results import FoundBy, GraphHit, Item, ScopeAnswer
+from kgsvc.retrieval.node_index import unpack_entity
 from kgsvc.retrieval.packing import unpack
-from kgsvc.retrieval.plans import Method, Reranker, Scope, ScopePlan
+from kgsvc.retrieval.passages import fitting
+from kgsvc.retrieval.plans import Method, Reason, Reranker, Scope, ScopePlan
 from kgsvc.retrieval.pool import Asked, Found, Scores, united
 from kgsvc.retrieval.query import Term
 from kgsvc.retrieval.rerankers import RERANKERS, in_force
@@ -34,7 +37,7 @@ from kgsvc.stores.community_protocol import CommunityStore
 from kgsvc.stores.protocol import GraphStore
 
 _INLINE_BYTES = 256 * 1024  # of packed results; more are unpacked beside the event loop
-Item = Fact | FoundEntity | FoundEpisode | Community
+T = TypeVar("T")
 Shown = Callable[[Key], Item | None]
 _UNPACK: dict[Scope, Callable[[bytes], Item]] = {
     Scope.FACTS: unpack,
@@ -61,34 +64,6 @@ class GraphQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundBy:
-    """A method that found a result: its rank there, from 1, and its score."""
-
-    method: Method
-    rank: int
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
-class GraphHit:
-    """A result; its score is comparable within its scope and answer only."""
-
-    item: Item
-    score: float
-    found_by: tuple[FoundBy, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ScopeAnswer:
-    """The results of one scope, best first, and what was done in fact."""
-
-    scope: Scope
-    methods: tuple[Method, ...]
-    reranker: Reranker
-    hits: tuple[GraphHit, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Parsed:
     """What is the same for all scopes and groups."""
 
@@ -103,16 +78,22 @@ class NamingStore(GraphStore, CommunityStore, Protocol):
 
 
 class SearchGraph:
-    """Searches the indexes that SearchFacts keeps. Deterministic to the last tie."""
+    """Searches the indexes that SearchFacts keeps. Deterministic to the last tie, models aside."""
 
     def __init__(
-        self, store: NamingStore, search: SearchFacts, settings: SearchSettings, clock: Clock
+        self,
+        store: NamingStore,
+        search: SearchFacts,
+        settings: SearchSettings,
+        clock: Clock,
+        cross_encoder: CrossEncoder | None = None,
     ) -> None:
         self._store = store
         self._search = search
         self._settings = settings
         self._clock = clock
         self._evidence = EvidenceSearch(search.indexes)
+        self._cross_encoding = CrossEncoding(cross_encoder, settings)
 
     async def search(self, query: GraphQuery) -> list[ScopeAnswer]:
         """An answer for each plan, in order. Sees every change committed before the call.
@@ -126,7 +107,7 @@ class SearchGraph:
             self._clock.now_ms(),
             await self._search.heads(query.group_ids),
         )
-        return [await self._scope(query, plan, parsed) for plan in query.plans]
+        return await asyncio.gather(*(self._scope(query, plan, parsed) for plan in query.plans))
 
     async def _require_nodes(self, query: GraphQuery) -> None:
         named = dict.fromkeys(query.origins)
@@ -158,16 +139,29 @@ class SearchGraph:
             query.origins,
         )
         found = await self._found(asked, query.text, parsed.heads)
-        reranker = in_force(plan, parsed.vector is not None)
+        reranker, reason = in_force(plan, parsed.vector is not None)
         ranking = (found, asked, reranker, self._settings.distance_weight)
         compares = reranker is Reranker.MMR  # many vectors with many: not on the event loop
         ranked = await asyncio.to_thread(_ranked, *ranking) if compares else _ranked(*ranking)
-        kept = [entry for entry in ranked if query.min_score is None or entry[1] >= query.min_score]
-        kept = kept[: query.max_results]
-        showing = (found, kept, await self._shown(plan.scope, found, [key for key, _ in kept]))
-        large = sum(len(found.packed[key]) for key, _ in kept) > _INLINE_BYTES
-        hits = await asyncio.to_thread(_hits, *showing) if large else _hits(*showing)
-        return ScopeAnswer(plan.scope, tuple(found.lists), reranker, hits)
+        if plan.reranker is Reranker.CROSS_ENCODER:
+            ranked, reason = await self._rated(query, plan.scope, found, ranked)
+            reranker = reranker if reason else plan.reranker
+        kept = [entry for entry in ranked if _enough(entry[1], query, reason)][: query.max_results]
+        keys = [key for key, _ in kept]
+        shown = await self._shown(plan.scope, found, keys)
+        hits = await _beside(_size(found, keys), lambda: _hits(found, kept, shown))
+        return ScopeAnswer(plan.scope, tuple(found.lists), reranker, hits, reason)
+
+    async def _rated(
+        self, query: GraphQuery, scope: Scope, found: Found, ranked: Ranking
+    ) -> tuple[Ranking, Reason | None]:
+        """The order by the ratings of a model, or as it is and why."""
+        keys = [key for key, _ in ranked[: self._settings.rerank_candidates]]
+        shown = await self._shown(scope, found, keys)
+        limit = self._settings.rerank_bytes
+        texts = await _beside(_size(found, keys), lambda: fitting(keys, shown, limit))
+        group_id = query.group_ids[0] if len(query.group_ids) == 1 else ""
+        return await self._cross_encoding.reranked(query.text, group_id, ranked, texts)
 
     async def _shown(self, scope: Scope, found: Found, keys: Sequence[Key]) -> Shown:
         """How results become what is shown. Communities are read anew: their members come and go."""
@@ -210,11 +204,25 @@ def _compares(plans: Sequence[ScopePlan]) -> bool:
     return any(Method.COSINE in plan.methods or plan.reranker in _COMPARING for plan in plans)
 
 
+def _enough(score: float, query: GraphQuery, reason: Reason | None) -> bool:
+    """Whether a score is not below the least that is wanted; that is one of the reranker asked for."""
+    return query.min_score is None or reason is not None or score >= query.min_score
+
+
+def _size(found: Found, keys: Sequence[Key]) -> int:
+    return sum(len(found.packed[key]) for key in keys)
+
+
+async def _beside(size: int, work: Callable[[], T]) -> T:
+    """What `work` makes of results that are so large packed, beside the event loop if they are large."""
+    return await asyncio.to_thread(work) if size > _INLINE_BYTES else work()
+
+
 def _missing(field: str) -> Violation:
     return Violation(field, "is no entity of these groups")
 
 
-def _ranked(found: Found, asked: Asked, reranker: Reranker, weight: float) -> list[tuple[Key, float]]:
+def _ranked(found: Found, asked: Asked, reranker: Reranker, weight: float) -> Ranking:
     """All candidates, best first; ties by the reciprocal ranks, then by uuid."""
     scores: Scores = RERANKERS[reranker](found, asked)
     if asked.center is not None and reranker in _LIFTED:

@@ -9,7 +9,7 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """Weights, sizes and deadlines of SearchFacts and GetMemory (spec 004 §10, design §9)."""
+    """Weights, sizes and deadlines of searches (spec 004 §10, design §9)."""
 
     distance_weight: float = 0.3  # w: share of graph distance in the score when a center node is given
     candidates: int = 200  # length of each rank list before fusion
@@ -19,3 +19,6 @@ class SearchSettings:
     search_timeout_s: float = 60.0  # for a group's index to be loaded, refreshed and ranked
     embed_timeout_s: float = 3.0  # for the query's embedding; afterwards keywords alone answer
     query_vectors: int = 1_024  # embeddings of recent queries kept
+    rerank_timeout_s: float = 5.0  # for a model to rate the candidates; then the fused order answers
+    rerank_candidates: int = 20  # of a scope that it is shown, the best of the fused order
+    rerank_bytes: int = 32 * 1024  # of their texts together

@@ -9,8 +9,10 @@ from kgsvc.domain.clock import Clock
 from kgsvc.domain.communities import Community
 from kgsvc.observability.metrics import Metrics
 from kgsvc.retrieval.episode_index import FoundEpisode
+from kgsvc.retrieval.graph_results import FoundBy, GraphHit, ScopeAnswer
 from kgsvc.retrieval.node_index import FoundEntity
-from kgsvc.retrieval.search_graph import FoundBy, GraphHit, GraphQuery, ScopeAnswer
+from kgsvc.retrieval.plans import Reason
+from kgsvc.retrieval.search_graph import GraphQuery
 from kgsvc.transport import answers
 from kgsvc.transport.checks import Check
 from kgsvc.transport.communities import community_out
@@ -21,6 +23,13 @@ from kgsvc.v1 import retrieval_pb2, types_pb2
 
 _SCOPE_NUMBERS = {scope: number for number, scope in SCOPES.items()}
 _METHOD_NUMBERS = {method: number for number, method in METHODS.items()}
+_REASONS = {
+    Reason.NO_EMBEDDING: retrieval_pb2.RERANKER_REASON_NO_EMBEDDING,
+    Reason.NO_MODEL: retrieval_pb2.RERANKER_REASON_NO_MODEL,
+    Reason.TIMEOUT: retrieval_pb2.RERANKER_REASON_TIMEOUT,
+    Reason.MODEL_FAILED: retrieval_pb2.RERANKER_REASON_MODEL_FAILED,
+    Reason.ANSWER_REJECTED: retrieval_pb2.RERANKER_REASON_ANSWER_REJECTED,
+}
 _RERANKER_NUMBERS = {reranker: number for number, reranker in RERANKERS.items()}
 
 
@@ -68,6 +77,7 @@ def _run(answer: ScopeAnswer) -> retrieval_pb2.ScopeRun:
         scope=_SCOPE_NUMBERS[answer.scope],
         methods=[_METHOD_NUMBERS[method] for method in answer.methods],
         reranker=_RERANKER_NUMBERS[answer.reranker],
+        reason=None if answer.reason is None else _REASONS[answer.reason],
     )
 
 

@@ -14,9 +14,10 @@ from kgsvc.domain.ontology import Ontology
 from kgsvc.ingestion.embedding import CachingEmbedder
 from kgsvc.ingestion.pressure import IntakePressure
 from kgsvc.observability.metrics import Metrics
+from kgsvc.retrieval.graph_results import ScopeAnswer
 from kgsvc.retrieval.memory import MemoryMessage
 from kgsvc.retrieval.search import Hit
-from kgsvc.retrieval.search_graph import GraphQuery, ScopeAnswer
+from kgsvc.retrieval.search_graph import GraphQuery
 from kgsvc.stores.protocol import Store
 
 

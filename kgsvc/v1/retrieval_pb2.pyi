@@ -115,6 +115,12 @@ class _RerankerEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reranker.Val
     neighbours in a conversation, times that the question names, one hop over entities that few episodes name;
     facts follow their episodes. Finds also what no method found. Score: from 0, comparable within an answer.
     """
+    RERANKER_CROSS_ENCODER: _Reranker.ValueType  # 7
+    """By a language model, which rates the first of the order by RRF (`retrieval.rerank_candidates` of each scope)
+    for their relevance to the query, in one call a scope. Score: 0 to 1, 0 for what it was not shown; equals keep
+    the order by RRF. Where the model does not answer in time (`retrieval.rerank_timeout_s`) or as it should, or
+    none is configured, the answer is that of RRF, and `ran` says why.
+    """
 
 class Reranker(_Reranker, metaclass=_RerankerEnumTypeWrapper):
     """How the candidates of all methods become one order. Ties go by the reciprocal ranks, then by uuid."""
@@ -138,7 +144,49 @@ RERANKER_EVIDENCE: Reranker.ValueType  # 6
 neighbours in a conversation, times that the question names, one hop over entities that few episodes name;
 facts follow their episodes. Finds also what no method found. Score: from 0, comparable within an answer.
 """
+RERANKER_CROSS_ENCODER: Reranker.ValueType  # 7
+"""By a language model, which rates the first of the order by RRF (`retrieval.rerank_candidates` of each scope)
+for their relevance to the query, in one call a scope. Score: 0 to 1, 0 for what it was not shown; equals keep
+the order by RRF. Where the model does not answer in time (`retrieval.rerank_timeout_s`) or as it should, or
+none is configured, the answer is that of RRF, and `ran` says why.
+"""
 Global___Reranker: _TypeAlias = Reranker  # noqa: Y015
+
+class _RerankerReason:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _RerankerReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_RerankerReason.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    RERANKER_REASON_UNSPECIFIED: _RerankerReason.ValueType  # 0
+    """Absent: it was the one asked for."""
+    RERANKER_REASON_NO_EMBEDDING: _RerankerReason.ValueType  # 1
+    """MMR compares embeddings, and the query has none."""
+    RERANKER_REASON_NO_MODEL: _RerankerReason.ValueType  # 2
+    """CROSS_ENCODER: no model is configured."""
+    RERANKER_REASON_TIMEOUT: _RerankerReason.ValueType  # 3
+    """CROSS_ENCODER: the model did not answer in time."""
+    RERANKER_REASON_MODEL_FAILED: _RerankerReason.ValueType  # 4
+    """CROSS_ENCODER: the model server failed, limits the rate, or cannot take so much."""
+    RERANKER_REASON_ANSWER_REJECTED: _RerankerReason.ValueType  # 5
+    """CROSS_ENCODER: the model declined, or its answer was not one score from 0 to 100 for each candidate."""
+
+class RerankerReason(_RerankerReason, metaclass=_RerankerReasonEnumTypeWrapper):
+    """Why another reranker than the one asked for made the order."""
+
+RERANKER_REASON_UNSPECIFIED: RerankerReason.ValueType  # 0
+"""Absent: it was the one asked for."""
+RERANKER_REASON_NO_EMBEDDING: RerankerReason.ValueType  # 1
+"""MMR compares embeddings, and the query has none."""
+RERANKER_REASON_NO_MODEL: RerankerReason.ValueType  # 2
+"""CROSS_ENCODER: no model is configured."""
+RERANKER_REASON_TIMEOUT: RerankerReason.ValueType  # 3
+"""CROSS_ENCODER: the model did not answer in time."""
+RERANKER_REASON_MODEL_FAILED: RerankerReason.ValueType  # 4
+"""CROSS_ENCODER: the model server failed, limits the rate, or cannot take so much."""
+RERANKER_REASON_ANSWER_REJECTED: RerankerReason.ValueType  # 5
+"""CROSS_ENCODER: the model declined, or its answer was not one score from 0 to 100 for each candidate."""
+Global___RerankerReason: _TypeAlias = RerankerReason  # noqa: Y015
 
 class _SearchRecipe:
     ValueType = _typing.NewType("ValueType", _builtins.int)
@@ -174,6 +222,14 @@ class _SearchRecipeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SearchRe
     """Facts, entities and communities by BM25 and COSINE, RRF; episodes by BM25."""
     SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR: _SearchRecipe.ValueType  # 13
     """Facts, entities and communities by BM25 and COSINE, MMR; episodes by BM25, RRF."""
+    SEARCH_RECIPE_EDGE_HYBRID_SEARCH_CROSS_ENCODER: _SearchRecipe.ValueType  # 14
+    """Facts by BM25, COSINE and BFS, CROSS_ENCODER."""
+    SEARCH_RECIPE_NODE_HYBRID_SEARCH_CROSS_ENCODER: _SearchRecipe.ValueType  # 15
+    """Entities by BM25, COSINE and BFS, CROSS_ENCODER."""
+    SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_CROSS_ENCODER: _SearchRecipe.ValueType  # 16
+    """Communities by BM25 and COSINE, CROSS_ENCODER."""
+    SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_CROSS_ENCODER: _SearchRecipe.ValueType  # 17
+    """The three before, and episodes by BM25 and BFS, CROSS_ENCODER."""
 
 class SearchRecipe(_SearchRecipe, metaclass=_SearchRecipeEnumTypeWrapper):
     """Searches by name."""
@@ -206,6 +262,14 @@ SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_RRF: SearchRecipe.ValueType  # 12
 """Facts, entities and communities by BM25 and COSINE, RRF; episodes by BM25."""
 SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR: SearchRecipe.ValueType  # 13
 """Facts, entities and communities by BM25 and COSINE, MMR; episodes by BM25, RRF."""
+SEARCH_RECIPE_EDGE_HYBRID_SEARCH_CROSS_ENCODER: SearchRecipe.ValueType  # 14
+"""Facts by BM25, COSINE and BFS, CROSS_ENCODER."""
+SEARCH_RECIPE_NODE_HYBRID_SEARCH_CROSS_ENCODER: SearchRecipe.ValueType  # 15
+"""Entities by BM25, COSINE and BFS, CROSS_ENCODER."""
+SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_CROSS_ENCODER: SearchRecipe.ValueType  # 16
+"""Communities by BM25 and COSINE, CROSS_ENCODER."""
+SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_CROSS_ENCODER: SearchRecipe.ValueType  # 17
+"""The three before, and episodes by BM25 and BFS, CROSS_ENCODER."""
 Global___SearchRecipe: _TypeAlias = SearchRecipe  # noqa: Y015
 
 @_typing.final
@@ -1360,11 +1424,11 @@ class SearchGraphInput(_message.Message):
     max_results: _builtins.int
     """Results wanted of each scope, 1 to 100; default 10."""
     center_node_uuid: _builtins.str
-    """NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does.
-    NOT_FOUND when there is no such entity.
+    """NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does,
+    and so what CROSS_ENCODER is shown. NOT_FOUND when there is no such entity.
     """
     min_score: _builtins.float
-    """Leaves out results with a lower score."""
+    """Leaves out results with a lower score; none where another reranker than the one asked for made the order."""
     include_scores: _builtins.bool
     """Adds to each result by which methods it was found."""
     @_builtins.property
@@ -1507,10 +1571,13 @@ class ScopeRun(_message.Message):
     SCOPE_FIELD_NUMBER: _builtins.int
     METHODS_FIELD_NUMBER: _builtins.int
     RERANKER_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
     scope: Global___SearchScope.ValueType
     """The scope."""
     reranker: Global___Reranker.ValueType
     """What made the order."""
+    reason: Global___RerankerReason.ValueType
+    """Why it is not the one that was asked for; absent when it is."""
     @_builtins.property
     def methods(self) -> _containers.RepeatedScalarFieldContainer[Global___SearchMethod.ValueType]:
         """The methods that took part: not COSINE where the query could not be embedded."""
@@ -1521,12 +1588,15 @@ class ScopeRun(_message.Message):
         scope: Global___SearchScope.ValueType = ...,
         methods: _abc.Iterable[Global___SearchMethod.ValueType] | None = ...,
         reranker: Global___Reranker.ValueType = ...,
+        reason: Global___RerankerReason.ValueType | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_reason", b"_reason", "reason", b"reason"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["methods", b"methods", "reranker", b"reranker", "scope", b"scope"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_reason", b"_reason", "methods", b"methods", "reason", b"reason", "reranker", b"reranker", "scope", b"scope"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__reason: _TypeAlias = _typing.Literal["reason"]  # noqa: Y015
+    _WhichOneofArgType__reason: _TypeAlias = _typing.Literal["_reason", b"_reason"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__reason) -> _WhichOneofReturnType__reason | None: ...
 
 Global___ScopeRun: _TypeAlias = ScopeRun  # noqa: Y015
 

@@ -53,16 +53,12 @@ def telling(at_ms: int, *facts: Mapping[str, Any], uuid: str | None = None) -> t
 
 def reads_bodies(request: Request) -> Outcome | Mapping[str, Any]:
     """The script of the model: extractions are what bodies say, nothing new means anything known,
-    vectors are those of `vector`."""
+    vectors are those of `vector`, relevance is `brevity`."""
     if request.endpoint == "embeddings":
         return reply_body(json.dumps(_embeddings(request.body)))
-    pair = fenced_data(request.body, communities.MARK)
-    if pair is not None:
-        return says(json.dumps(gist(pair["first"], pair["second"])))
-    if request.resolution is not None:
-        return replies.all_new(request.resolution)
-    if request.retelling is not None:
-        return retold(request.retelling)
+    of_known = _about_known(request)
+    if of_known is not None:
+        return of_known
     _, brace, said = request.text.partition("{")
     if not brace:
         return answer()
@@ -70,10 +66,27 @@ def reads_bodies(request: Request) -> Outcome | Mapping[str, Any]:
     return found
 
 
+def _about_known(request: Request) -> Outcome | Mapping[str, Any] | None:
+    """What is said about what is in the graph already; None where something is to be extracted."""
+    pair = fenced_data(request.body, communities.MARK)
+    if pair is not None:
+        return says(json.dumps(gist(pair["first"], pair["second"])))
+    if request.resolution is not None:
+        return replies.all_new(request.resolution)
+    if request.relevance is not None:
+        return replies.ratings([brevity(each["text"]) for each in request.relevance["passages"]])
+    return None if request.retelling is None else retold(request.retelling)
+
+
 def gist(first: str, second: str) -> dict[str, str]:
     """What the model makes of two summaries: a name that tells whose it is, and both texts."""
     both = f"{first} {second}"
     return {"name": f"model: {both}"[:80].strip(), "summary": both[:500].strip()}
+
+
+def brevity(text: str) -> int:
+    """What the model rates a passage: short ones are the best to it."""
+    return max(0, 100 - len(text))
 
 
 def retold(asked: Mapping[str, Any]) -> dict[str, Any]:

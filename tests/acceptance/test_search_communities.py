@@ -94,7 +94,15 @@ async def test_what_was_deleted_finds_no_community(client: Client, group: str) -
 
 
 HYBRID = (BM25, COSINE)
+RATED = ret.RERANKER_CROSS_ENCODER
 RECIPES = {
+    "COMMUNITY_HYBRID_SEARCH_CROSS_ENCODER": [over(COMMUNITIES, *HYBRID, reranker=RATED)],
+    "COMBINED_HYBRID_SEARCH_CROSS_ENCODER": [
+        over(FACTS, *HYBRID, BFS, reranker=RATED),
+        over(NODES, *HYBRID, BFS, reranker=RATED),
+        over(EPISODES, BM25, BFS, reranker=RATED),
+        over(COMMUNITIES, *HYBRID, reranker=RATED),
+    ],
     "COMMUNITY_HYBRID_SEARCH_RRF": [over(COMMUNITIES, *HYBRID, reranker=RRF)],
     "COMMUNITY_HYBRID_SEARCH_MMR": [over(COMMUNITIES, *HYBRID, reranker=MMR)],
 } | {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kgsvc.retrieval.plans import Reranker, ScopePlan
+from kgsvc.retrieval.plans import Reason, Reranker, ScopePlan
 from kgsvc.retrieval.pool import Asked, Found, Scores
 from kgsvc.retrieval.rerankers import episode_mentions, evidence, mmr, node_distance, rrf, weighted_sum
 
@@ -20,6 +20,14 @@ RERANKERS: Mapping[Reranker, Callable[[Found, Asked], Scores]] = {
 }
 
 
-def in_force(plan: ScopePlan, has_vector: bool) -> Reranker:
-    """The reranker that makes the order: MMR compares embeddings, and goes by ranks where there is none."""
-    return Reranker.RRF if plan.reranker is Reranker.MMR and not has_vector else plan.reranker
+def in_force(plan: ScopePlan, has_vector: bool) -> tuple[Reranker, Reason | None]:
+    """The reranker that makes the order, and why it is not the plan's own.
+
+    MMR compares embeddings, and goes by ranks where there is none. CROSS_ENCODER begins with the order by
+    ranks, the first of which a model rates (kgsvc.retrieval.cross_encoding).
+    """
+    if plan.reranker is Reranker.CROSS_ENCODER:
+        return Reranker.RRF, None
+    if plan.reranker is Reranker.MMR and not has_vector:
+        return Reranker.RRF, Reason.NO_EMBEDDING
+    return plan.reranker, None

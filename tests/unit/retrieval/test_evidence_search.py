@@ -11,9 +11,10 @@ from bench.retrieval_shelf import Shelf
 from kgsvc.domain.delta import GraphDelta
 from kgsvc.domain.model import Entity, Episode, Fact, Mention, RoleType, Source
 from kgsvc.retrieval.filters import NONE, Filters
+from kgsvc.retrieval.graph_results import GraphHit
 from kgsvc.retrieval.plans import Scope, default_plan
 from kgsvc.retrieval.search import SearchFacts
-from kgsvc.retrieval.search_graph import GraphHit, GraphQuery, NamingStore, SearchGraph
+from kgsvc.retrieval.search_graph import GraphQuery, NamingStore, SearchGraph
 from kgsvc.retrieval.settings import SearchSettings
 from tests.unit.retrieval.feed import NOW, Stopped, fact
 

@@ -165,6 +165,11 @@ const (
 	// neighbours in a conversation, times that the question names, one hop over entities that few episodes name;
 	// facts follow their episodes. Finds also what no method found. Score: from 0, comparable within an answer.
 	Reranker_RERANKER_EVIDENCE Reranker = 6
+	// By a language model, which rates the first of the order by RRF (`retrieval.rerank_candidates` of each scope)
+	// for their relevance to the query, in one call a scope. Score: 0 to 1, 0 for what it was not shown; equals keep
+	// the order by RRF. Where the model does not answer in time (`retrieval.rerank_timeout_s`) or as it should, or
+	// none is configured, the answer is that of RRF, and `ran` says why.
+	Reranker_RERANKER_CROSS_ENCODER Reranker = 7
 )
 
 // Enum value maps for Reranker.
@@ -177,6 +182,7 @@ var (
 		4: "RERANKER_EPISODE_MENTIONS",
 		5: "RERANKER_WEIGHTED_SUM",
 		6: "RERANKER_EVIDENCE",
+		7: "RERANKER_CROSS_ENCODER",
 	}
 	Reranker_value = map[string]int32{
 		"RERANKER_UNSPECIFIED":      0,
@@ -186,6 +192,7 @@ var (
 		"RERANKER_EPISODE_MENTIONS": 4,
 		"RERANKER_WEIGHTED_SUM":     5,
 		"RERANKER_EVIDENCE":         6,
+		"RERANKER_CROSS_ENCODER":    7,
 	}
 )
 
@@ -214,6 +221,71 @@ func (x Reranker) Number() protoreflect.EnumNumber {
 // Deprecated: Use Reranker.Descriptor instead.
 func (Reranker) EnumDescriptor() ([]byte, []int) {
 	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{2}
+}
+
+// Why another reranker than the one asked for made the order.
+type RerankerReason int32
+
+const (
+	// Absent: it was the one asked for.
+	RerankerReason_RERANKER_REASON_UNSPECIFIED RerankerReason = 0
+	// MMR compares embeddings, and the query has none.
+	RerankerReason_RERANKER_REASON_NO_EMBEDDING RerankerReason = 1
+	// CROSS_ENCODER: no model is configured.
+	RerankerReason_RERANKER_REASON_NO_MODEL RerankerReason = 2
+	// CROSS_ENCODER: the model did not answer in time.
+	RerankerReason_RERANKER_REASON_TIMEOUT RerankerReason = 3
+	// CROSS_ENCODER: the model server failed, limits the rate, or cannot take so much.
+	RerankerReason_RERANKER_REASON_MODEL_FAILED RerankerReason = 4
+	// CROSS_ENCODER: the model declined, or its answer was not one score from 0 to 100 for each candidate.
+	RerankerReason_RERANKER_REASON_ANSWER_REJECTED RerankerReason = 5
+)
+
+// Enum value maps for RerankerReason.
+var (
+	RerankerReason_name = map[int32]string{
+		0: "RERANKER_REASON_UNSPECIFIED",
+		1: "RERANKER_REASON_NO_EMBEDDING",
+		2: "RERANKER_REASON_NO_MODEL",
+		3: "RERANKER_REASON_TIMEOUT",
+		4: "RERANKER_REASON_MODEL_FAILED",
+		5: "RERANKER_REASON_ANSWER_REJECTED",
+	}
+	RerankerReason_value = map[string]int32{
+		"RERANKER_REASON_UNSPECIFIED":     0,
+		"RERANKER_REASON_NO_EMBEDDING":    1,
+		"RERANKER_REASON_NO_MODEL":        2,
+		"RERANKER_REASON_TIMEOUT":         3,
+		"RERANKER_REASON_MODEL_FAILED":    4,
+		"RERANKER_REASON_ANSWER_REJECTED": 5,
+	}
+)
+
+func (x RerankerReason) Enum() *RerankerReason {
+	p := new(RerankerReason)
+	*p = x
+	return p
+}
+
+func (x RerankerReason) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RerankerReason) Descriptor() protoreflect.EnumDescriptor {
+	return file_kgsvc_v1_retrieval_proto_enumTypes[3].Descriptor()
+}
+
+func (RerankerReason) Type() protoreflect.EnumType {
+	return &file_kgsvc_v1_retrieval_proto_enumTypes[3]
+}
+
+func (x RerankerReason) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RerankerReason.Descriptor instead.
+func (RerankerReason) EnumDescriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{3}
 }
 
 // Searches by name.
@@ -248,6 +320,14 @@ const (
 	SearchRecipe_SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_RRF SearchRecipe = 12
 	// Facts, entities and communities by BM25 and COSINE, MMR; episodes by BM25, RRF.
 	SearchRecipe_SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR SearchRecipe = 13
+	// Facts by BM25, COSINE and BFS, CROSS_ENCODER.
+	SearchRecipe_SEARCH_RECIPE_EDGE_HYBRID_SEARCH_CROSS_ENCODER SearchRecipe = 14
+	// Entities by BM25, COSINE and BFS, CROSS_ENCODER.
+	SearchRecipe_SEARCH_RECIPE_NODE_HYBRID_SEARCH_CROSS_ENCODER SearchRecipe = 15
+	// Communities by BM25 and COSINE, CROSS_ENCODER.
+	SearchRecipe_SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_CROSS_ENCODER SearchRecipe = 16
+	// The three before, and episodes by BM25 and BFS, CROSS_ENCODER.
+	SearchRecipe_SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_CROSS_ENCODER SearchRecipe = 17
 )
 
 // Enum value maps for SearchRecipe.
@@ -267,22 +347,30 @@ var (
 		11: "SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_MMR",
 		12: "SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_RRF",
 		13: "SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR",
+		14: "SEARCH_RECIPE_EDGE_HYBRID_SEARCH_CROSS_ENCODER",
+		15: "SEARCH_RECIPE_NODE_HYBRID_SEARCH_CROSS_ENCODER",
+		16: "SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_CROSS_ENCODER",
+		17: "SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_CROSS_ENCODER",
 	}
 	SearchRecipe_value = map[string]int32{
-		"SEARCH_RECIPE_UNSPECIFIED":                         0,
-		"SEARCH_RECIPE_DEFAULT":                             1,
-		"SEARCH_RECIPE_EDGE_HYBRID_SEARCH_RRF":              2,
-		"SEARCH_RECIPE_EDGE_HYBRID_SEARCH_MMR":              3,
-		"SEARCH_RECIPE_EDGE_HYBRID_SEARCH_NODE_DISTANCE":    4,
-		"SEARCH_RECIPE_EDGE_HYBRID_SEARCH_EPISODE_MENTIONS": 5,
-		"SEARCH_RECIPE_NODE_HYBRID_SEARCH_RRF":              6,
-		"SEARCH_RECIPE_NODE_HYBRID_SEARCH_MMR":              7,
-		"SEARCH_RECIPE_NODE_HYBRID_SEARCH_NODE_DISTANCE":    8,
-		"SEARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_MENTIONS": 9,
-		"SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_RRF":         10,
-		"SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_MMR":         11,
-		"SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_RRF":          12,
-		"SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR":          13,
+		"SEARCH_RECIPE_UNSPECIFIED":                           0,
+		"SEARCH_RECIPE_DEFAULT":                               1,
+		"SEARCH_RECIPE_EDGE_HYBRID_SEARCH_RRF":                2,
+		"SEARCH_RECIPE_EDGE_HYBRID_SEARCH_MMR":                3,
+		"SEARCH_RECIPE_EDGE_HYBRID_SEARCH_NODE_DISTANCE":      4,
+		"SEARCH_RECIPE_EDGE_HYBRID_SEARCH_EPISODE_MENTIONS":   5,
+		"SEARCH_RECIPE_NODE_HYBRID_SEARCH_RRF":                6,
+		"SEARCH_RECIPE_NODE_HYBRID_SEARCH_MMR":                7,
+		"SEARCH_RECIPE_NODE_HYBRID_SEARCH_NODE_DISTANCE":      8,
+		"SEARCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_MENTIONS":   9,
+		"SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_RRF":           10,
+		"SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_MMR":           11,
+		"SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_RRF":            12,
+		"SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR":            13,
+		"SEARCH_RECIPE_EDGE_HYBRID_SEARCH_CROSS_ENCODER":      14,
+		"SEARCH_RECIPE_NODE_HYBRID_SEARCH_CROSS_ENCODER":      15,
+		"SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_CROSS_ENCODER": 16,
+		"SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_CROSS_ENCODER":  17,
 	}
 )
 
@@ -297,11 +385,11 @@ func (x SearchRecipe) String() string {
 }
 
 func (SearchRecipe) Descriptor() protoreflect.EnumDescriptor {
-	return file_kgsvc_v1_retrieval_proto_enumTypes[3].Descriptor()
+	return file_kgsvc_v1_retrieval_proto_enumTypes[4].Descriptor()
 }
 
 func (SearchRecipe) Type() protoreflect.EnumType {
-	return &file_kgsvc_v1_retrieval_proto_enumTypes[3]
+	return &file_kgsvc_v1_retrieval_proto_enumTypes[4]
 }
 
 func (x SearchRecipe) Number() protoreflect.EnumNumber {
@@ -310,7 +398,7 @@ func (x SearchRecipe) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SearchRecipe.Descriptor instead.
 func (SearchRecipe) EnumDescriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{3}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{4}
 }
 
 // Request of SearchFacts.
@@ -2239,8 +2327,8 @@ type SearchGraphInput struct {
 	Scopes []*ScopeSearch `protobuf:"bytes,5,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	// Results wanted of each scope, 1 to 100; default 10.
 	MaxResults *int32 `protobuf:"varint,6,opt,name=max_results,json=maxResults,proto3,oneof" json:"max_results,omitempty"`
-	// NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does.
-	// NOT_FOUND when there is no such entity.
+	// NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does,
+	// and so what CROSS_ENCODER is shown. NOT_FOUND when there is no such entity.
 	CenterNodeUuid *string `protobuf:"bytes,7,opt,name=center_node_uuid,json=centerNodeUuid,proto3,oneof" json:"center_node_uuid,omitempty"`
 	// Where BFS begins; at most 64. Without any: at center_node_uuid; without that: at what the other methods rank
 	// among the first max_results: sources of facts, entities, entities that episodes name. NOT_FOUND when one is
@@ -2248,7 +2336,7 @@ type SearchGraphInput struct {
 	BfsOriginNodeUuids []string `protobuf:"bytes,8,rep,name=bfs_origin_node_uuids,json=bfsOriginNodeUuids,proto3" json:"bfs_origin_node_uuids,omitempty"`
 	// What results must fulfil.
 	Filters *SearchFilters `protobuf:"bytes,9,opt,name=filters,proto3,oneof" json:"filters,omitempty"`
-	// Leaves out results with a lower score.
+	// Leaves out results with a lower score; none where another reranker than the one asked for made the order.
 	MinScore *float64 `protobuf:"fixed64,10,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
 	// Adds to each result by which methods it was found.
 	IncludeScores *bool `protobuf:"varint,11,opt,name=include_scores,json=includeScores,proto3,oneof" json:"include_scores,omitempty"`
@@ -2480,7 +2568,9 @@ type ScopeRun struct {
 	// The methods that took part: not COSINE where the query could not be embedded.
 	Methods []SearchMethod `protobuf:"varint,2,rep,packed,name=methods,proto3,enum=kgsvc.v1.SearchMethod" json:"methods,omitempty"`
 	// What made the order.
-	Reranker      Reranker `protobuf:"varint,3,opt,name=reranker,proto3,enum=kgsvc.v1.Reranker" json:"reranker,omitempty"`
+	Reranker Reranker `protobuf:"varint,3,opt,name=reranker,proto3,enum=kgsvc.v1.Reranker" json:"reranker,omitempty"`
+	// Why it is not the one that was asked for; absent when it is.
+	Reason        *RerankerReason `protobuf:"varint,4,opt,name=reason,proto3,enum=kgsvc.v1.RerankerReason,oneof" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2534,6 +2624,13 @@ func (x *ScopeRun) GetReranker() Reranker {
 		return x.Reranker
 	}
 	return Reranker_RERANKER_UNSPECIFIED
+}
+
+func (x *ScopeRun) GetReason() RerankerReason {
+	if x != nil && x.Reason != nil {
+		return *x.Reason
+	}
+	return RerankerReason_RERANKER_REASON_UNSPECIFIED
 }
 
 // A fact that was found.
@@ -3081,11 +3178,13 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\x05nodes\x18\x06 \x03(\v2\x11.kgsvc.v1.NodeHitR\x05nodes\x120\n" +
 	"\bepisodes\x18\a \x03(\v2\x14.kgsvc.v1.EpisodeHitR\bepisodes\x128\n" +
 	"\vcommunities\x18\b \x03(\v2\x16.kgsvc.v1.CommunityHitR\vcommunitiesB\x0e\n" +
-	"\f_search_type\"\x99\x01\n" +
+	"\f_search_type\"\xdb\x01\n" +
 	"\bScopeRun\x12+\n" +
 	"\x05scope\x18\x01 \x01(\x0e2\x15.kgsvc.v1.SearchScopeR\x05scope\x120\n" +
 	"\amethods\x18\x02 \x03(\x0e2\x16.kgsvc.v1.SearchMethodR\amethods\x12.\n" +
-	"\breranker\x18\x03 \x01(\x0e2\x12.kgsvc.v1.RerankerR\breranker\"w\n" +
+	"\breranker\x18\x03 \x01(\x0e2\x12.kgsvc.v1.RerankerR\breranker\x125\n" +
+	"\x06reason\x18\x04 \x01(\x0e2\x18.kgsvc.v1.RerankerReasonH\x00R\x06reason\x88\x01\x01B\t\n" +
+	"\a_reason\"w\n" +
 	"\aFactHit\x12(\n" +
 	"\x04fact\x18\x01 \x01(\v2\x14.kgsvc.v1.FactResultR\x04fact\x12\x14\n" +
 	"\x05score\x18\x02 \x01(\x01R\x05score\x12,\n" +
@@ -3117,7 +3216,7 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\x19SEARCH_METHOD_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12SEARCH_METHOD_BM25\x10\x01\x12\x18\n" +
 	"\x14SEARCH_METHOD_COSINE\x10\x02\x12\x15\n" +
-	"\x11SEARCH_METHOD_BFS\x10\x03*\xb5\x01\n" +
+	"\x11SEARCH_METHOD_BFS\x10\x03*\xd1\x01\n" +
 	"\bReranker\x12\x18\n" +
 	"\x14RERANKER_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fRERANKER_RRF\x10\x01\x12\x10\n" +
@@ -3125,7 +3224,15 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\x16RERANKER_NODE_DISTANCE\x10\x03\x12\x1d\n" +
 	"\x19RERANKER_EPISODE_MENTIONS\x10\x04\x12\x19\n" +
 	"\x15RERANKER_WEIGHTED_SUM\x10\x05\x12\x15\n" +
-	"\x11RERANKER_EVIDENCE\x10\x06*\x80\x05\n" +
+	"\x11RERANKER_EVIDENCE\x10\x06\x12\x1a\n" +
+	"\x16RERANKER_CROSS_ENCODER\x10\a*\xd5\x01\n" +
+	"\x0eRerankerReason\x12\x1f\n" +
+	"\x1bRERANKER_REASON_UNSPECIFIED\x10\x00\x12 \n" +
+	"\x1cRERANKER_REASON_NO_EMBEDDING\x10\x01\x12\x1c\n" +
+	"\x18RERANKER_REASON_NO_MODEL\x10\x02\x12\x1b\n" +
+	"\x17RERANKER_REASON_TIMEOUT\x10\x03\x12 \n" +
+	"\x1cRERANKER_REASON_MODEL_FAILED\x10\x04\x12#\n" +
+	"\x1fRERANKER_REASON_ANSWER_REJECTED\x10\x05*\xd9\x06\n" +
 	"\fSearchRecipe\x12\x1d\n" +
 	"\x19SEARCH_RECIPE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15SEARCH_RECIPE_DEFAULT\x10\x01\x12(\n" +
@@ -3141,7 +3248,11 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\x12-\n" +
 	")SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_MMR\x10\v\x12,\n" +
 	"(SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_RRF\x10\f\x12,\n" +
-	"(SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR\x10\r2\xb5\x04\n" +
+	"(SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR\x10\r\x122\n" +
+	".SEARCH_RECIPE_EDGE_HYBRID_SEARCH_CROSS_ENCODER\x10\x0e\x122\n" +
+	".SEARCH_RECIPE_NODE_HYBRID_SEARCH_CROSS_ENCODER\x10\x0f\x127\n" +
+	"3SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_CROSS_ENCODER\x10\x10\x126\n" +
+	"2SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_CROSS_ENCODER\x10\x112\xb5\x04\n" +
 	"\x10RetrievalService\x12J\n" +
 	"\vSearchFacts\x12\x1c.kgsvc.v1.SearchFactsRequest\x1a\x1d.kgsvc.v1.SearchFactsResponse\x12P\n" +
 	"\rGetEntityEdge\x12\x1e.kgsvc.v1.GetEntityEdgeRequest\x1a\x1f.kgsvc.v1.GetEntityEdgeResponse\x12J\n" +
@@ -3163,151 +3274,153 @@ func file_kgsvc_v1_retrieval_proto_rawDescGZIP() []byte {
 	return file_kgsvc_v1_retrieval_proto_rawDescData
 }
 
-var file_kgsvc_v1_retrieval_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_kgsvc_v1_retrieval_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
 var file_kgsvc_v1_retrieval_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_kgsvc_v1_retrieval_proto_goTypes = []any{
 	(SearchScope)(0),               // 0: kgsvc.v1.SearchScope
 	(SearchMethod)(0),              // 1: kgsvc.v1.SearchMethod
 	(Reranker)(0),                  // 2: kgsvc.v1.Reranker
-	(SearchRecipe)(0),              // 3: kgsvc.v1.SearchRecipe
-	(*SearchFactsRequest)(nil),     // 4: kgsvc.v1.SearchFactsRequest
-	(*SearchFactsResponse)(nil),    // 5: kgsvc.v1.SearchFactsResponse
-	(*SearchFactsInput)(nil),       // 6: kgsvc.v1.SearchFactsInput
-	(*SearchFactsOutput)(nil),      // 7: kgsvc.v1.SearchFactsOutput
-	(*GetEntityEdgeRequest)(nil),   // 8: kgsvc.v1.GetEntityEdgeRequest
-	(*GetEntityEdgeResponse)(nil),  // 9: kgsvc.v1.GetEntityEdgeResponse
-	(*GetEntityEdgeInput)(nil),     // 10: kgsvc.v1.GetEntityEdgeInput
-	(*GetEpisodesRequest)(nil),     // 11: kgsvc.v1.GetEpisodesRequest
-	(*GetEpisodesResponse)(nil),    // 12: kgsvc.v1.GetEpisodesResponse
-	(*GetEpisodesInput)(nil),       // 13: kgsvc.v1.GetEpisodesInput
-	(*GetEpisodesOutput)(nil),      // 14: kgsvc.v1.GetEpisodesOutput
-	(*GetMemoryRequest)(nil),       // 15: kgsvc.v1.GetMemoryRequest
-	(*GetMemoryResponse)(nil),      // 16: kgsvc.v1.GetMemoryResponse
-	(*GetMemoryInput)(nil),         // 17: kgsvc.v1.GetMemoryInput
-	(*GetMemoryOutput)(nil),        // 18: kgsvc.v1.GetMemoryOutput
-	(*GetEntityNodeRequest)(nil),   // 19: kgsvc.v1.GetEntityNodeRequest
-	(*GetEntityNodeResponse)(nil),  // 20: kgsvc.v1.GetEntityNodeResponse
-	(*GetEntityNodeInput)(nil),     // 21: kgsvc.v1.GetEntityNodeInput
-	(*GetEntityNodeOutput)(nil),    // 22: kgsvc.v1.GetEntityNodeOutput
-	(*GetFactHistoryRequest)(nil),  // 23: kgsvc.v1.GetFactHistoryRequest
-	(*GetFactHistoryResponse)(nil), // 24: kgsvc.v1.GetFactHistoryResponse
-	(*GetFactHistoryInput)(nil),    // 25: kgsvc.v1.GetFactHistoryInput
-	(*GetFactHistoryOutput)(nil),   // 26: kgsvc.v1.GetFactHistoryOutput
-	(*ScopeSearch)(nil),            // 27: kgsvc.v1.ScopeSearch
-	(*TimeSpan)(nil),               // 28: kgsvc.v1.TimeSpan
-	(*SearchFilters)(nil),          // 29: kgsvc.v1.SearchFilters
-	(*SearchGraphRequest)(nil),     // 30: kgsvc.v1.SearchGraphRequest
-	(*SearchGraphResponse)(nil),    // 31: kgsvc.v1.SearchGraphResponse
-	(*SearchGraphInput)(nil),       // 32: kgsvc.v1.SearchGraphInput
-	(*SearchGraphOutput)(nil),      // 33: kgsvc.v1.SearchGraphOutput
-	(*ScopeRun)(nil),               // 34: kgsvc.v1.ScopeRun
-	(*FactHit)(nil),                // 35: kgsvc.v1.FactHit
-	(*NodeHit)(nil),                // 36: kgsvc.v1.NodeHit
-	(*EpisodeHit)(nil),             // 37: kgsvc.v1.EpisodeHit
-	(*CommunityHit)(nil),           // 38: kgsvc.v1.CommunityHit
-	(*FoundBy)(nil),                // 39: kgsvc.v1.FoundBy
-	(Status)(0),                    // 40: kgsvc.v1.Status
-	(*Error)(nil),                  // 41: kgsvc.v1.Error
-	(*FactResult)(nil),             // 42: kgsvc.v1.FactResult
-	(*Episode)(nil),                // 43: kgsvc.v1.Episode
-	(*MemoryMessage)(nil),          // 44: kgsvc.v1.MemoryMessage
-	(*EntityNode)(nil),             // 45: kgsvc.v1.EntityNode
-	(*CitationChainEntry)(nil),     // 46: kgsvc.v1.CitationChainEntry
-	(*Mention)(nil),                // 47: kgsvc.v1.Mention
-	(*timestamppb.Timestamp)(nil),  // 48: google.protobuf.Timestamp
-	(*Community)(nil),              // 49: kgsvc.v1.Community
+	(RerankerReason)(0),            // 3: kgsvc.v1.RerankerReason
+	(SearchRecipe)(0),              // 4: kgsvc.v1.SearchRecipe
+	(*SearchFactsRequest)(nil),     // 5: kgsvc.v1.SearchFactsRequest
+	(*SearchFactsResponse)(nil),    // 6: kgsvc.v1.SearchFactsResponse
+	(*SearchFactsInput)(nil),       // 7: kgsvc.v1.SearchFactsInput
+	(*SearchFactsOutput)(nil),      // 8: kgsvc.v1.SearchFactsOutput
+	(*GetEntityEdgeRequest)(nil),   // 9: kgsvc.v1.GetEntityEdgeRequest
+	(*GetEntityEdgeResponse)(nil),  // 10: kgsvc.v1.GetEntityEdgeResponse
+	(*GetEntityEdgeInput)(nil),     // 11: kgsvc.v1.GetEntityEdgeInput
+	(*GetEpisodesRequest)(nil),     // 12: kgsvc.v1.GetEpisodesRequest
+	(*GetEpisodesResponse)(nil),    // 13: kgsvc.v1.GetEpisodesResponse
+	(*GetEpisodesInput)(nil),       // 14: kgsvc.v1.GetEpisodesInput
+	(*GetEpisodesOutput)(nil),      // 15: kgsvc.v1.GetEpisodesOutput
+	(*GetMemoryRequest)(nil),       // 16: kgsvc.v1.GetMemoryRequest
+	(*GetMemoryResponse)(nil),      // 17: kgsvc.v1.GetMemoryResponse
+	(*GetMemoryInput)(nil),         // 18: kgsvc.v1.GetMemoryInput
+	(*GetMemoryOutput)(nil),        // 19: kgsvc.v1.GetMemoryOutput
+	(*GetEntityNodeRequest)(nil),   // 20: kgsvc.v1.GetEntityNodeRequest
+	(*GetEntityNodeResponse)(nil),  // 21: kgsvc.v1.GetEntityNodeResponse
+	(*GetEntityNodeInput)(nil),     // 22: kgsvc.v1.GetEntityNodeInput
+	(*GetEntityNodeOutput)(nil),    // 23: kgsvc.v1.GetEntityNodeOutput
+	(*GetFactHistoryRequest)(nil),  // 24: kgsvc.v1.GetFactHistoryRequest
+	(*GetFactHistoryResponse)(nil), // 25: kgsvc.v1.GetFactHistoryResponse
+	(*GetFactHistoryInput)(nil),    // 26: kgsvc.v1.GetFactHistoryInput
+	(*GetFactHistoryOutput)(nil),   // 27: kgsvc.v1.GetFactHistoryOutput
+	(*ScopeSearch)(nil),            // 28: kgsvc.v1.ScopeSearch
+	(*TimeSpan)(nil),               // 29: kgsvc.v1.TimeSpan
+	(*SearchFilters)(nil),          // 30: kgsvc.v1.SearchFilters
+	(*SearchGraphRequest)(nil),     // 31: kgsvc.v1.SearchGraphRequest
+	(*SearchGraphResponse)(nil),    // 32: kgsvc.v1.SearchGraphResponse
+	(*SearchGraphInput)(nil),       // 33: kgsvc.v1.SearchGraphInput
+	(*SearchGraphOutput)(nil),      // 34: kgsvc.v1.SearchGraphOutput
+	(*ScopeRun)(nil),               // 35: kgsvc.v1.ScopeRun
+	(*FactHit)(nil),                // 36: kgsvc.v1.FactHit
+	(*NodeHit)(nil),                // 37: kgsvc.v1.NodeHit
+	(*EpisodeHit)(nil),             // 38: kgsvc.v1.EpisodeHit
+	(*CommunityHit)(nil),           // 39: kgsvc.v1.CommunityHit
+	(*FoundBy)(nil),                // 40: kgsvc.v1.FoundBy
+	(Status)(0),                    // 41: kgsvc.v1.Status
+	(*Error)(nil),                  // 42: kgsvc.v1.Error
+	(*FactResult)(nil),             // 43: kgsvc.v1.FactResult
+	(*Episode)(nil),                // 44: kgsvc.v1.Episode
+	(*MemoryMessage)(nil),          // 45: kgsvc.v1.MemoryMessage
+	(*EntityNode)(nil),             // 46: kgsvc.v1.EntityNode
+	(*CitationChainEntry)(nil),     // 47: kgsvc.v1.CitationChainEntry
+	(*Mention)(nil),                // 48: kgsvc.v1.Mention
+	(*timestamppb.Timestamp)(nil),  // 49: google.protobuf.Timestamp
+	(*Community)(nil),              // 50: kgsvc.v1.Community
 }
 var file_kgsvc_v1_retrieval_proto_depIdxs = []int32{
-	6,  // 0: kgsvc.v1.SearchFactsRequest.input:type_name -> kgsvc.v1.SearchFactsInput
-	40, // 1: kgsvc.v1.SearchFactsResponse.status:type_name -> kgsvc.v1.Status
-	7,  // 2: kgsvc.v1.SearchFactsResponse.output:type_name -> kgsvc.v1.SearchFactsOutput
-	41, // 3: kgsvc.v1.SearchFactsResponse.error:type_name -> kgsvc.v1.Error
-	42, // 4: kgsvc.v1.SearchFactsOutput.facts:type_name -> kgsvc.v1.FactResult
-	10, // 5: kgsvc.v1.GetEntityEdgeRequest.input:type_name -> kgsvc.v1.GetEntityEdgeInput
-	40, // 6: kgsvc.v1.GetEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
-	42, // 7: kgsvc.v1.GetEntityEdgeResponse.output:type_name -> kgsvc.v1.FactResult
-	41, // 8: kgsvc.v1.GetEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
-	13, // 9: kgsvc.v1.GetEpisodesRequest.input:type_name -> kgsvc.v1.GetEpisodesInput
-	40, // 10: kgsvc.v1.GetEpisodesResponse.status:type_name -> kgsvc.v1.Status
-	14, // 11: kgsvc.v1.GetEpisodesResponse.output:type_name -> kgsvc.v1.GetEpisodesOutput
-	41, // 12: kgsvc.v1.GetEpisodesResponse.error:type_name -> kgsvc.v1.Error
-	43, // 13: kgsvc.v1.GetEpisodesOutput.episodes:type_name -> kgsvc.v1.Episode
-	17, // 14: kgsvc.v1.GetMemoryRequest.input:type_name -> kgsvc.v1.GetMemoryInput
-	40, // 15: kgsvc.v1.GetMemoryResponse.status:type_name -> kgsvc.v1.Status
-	18, // 16: kgsvc.v1.GetMemoryResponse.output:type_name -> kgsvc.v1.GetMemoryOutput
-	41, // 17: kgsvc.v1.GetMemoryResponse.error:type_name -> kgsvc.v1.Error
-	44, // 18: kgsvc.v1.GetMemoryInput.messages:type_name -> kgsvc.v1.MemoryMessage
-	42, // 19: kgsvc.v1.GetMemoryOutput.facts:type_name -> kgsvc.v1.FactResult
-	21, // 20: kgsvc.v1.GetEntityNodeRequest.input:type_name -> kgsvc.v1.GetEntityNodeInput
-	40, // 21: kgsvc.v1.GetEntityNodeResponse.status:type_name -> kgsvc.v1.Status
-	22, // 22: kgsvc.v1.GetEntityNodeResponse.output:type_name -> kgsvc.v1.GetEntityNodeOutput
-	41, // 23: kgsvc.v1.GetEntityNodeResponse.error:type_name -> kgsvc.v1.Error
-	45, // 24: kgsvc.v1.GetEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
-	42, // 25: kgsvc.v1.GetEntityNodeOutput.facts:type_name -> kgsvc.v1.FactResult
-	43, // 26: kgsvc.v1.GetEntityNodeOutput.episodes:type_name -> kgsvc.v1.Episode
-	46, // 27: kgsvc.v1.GetEntityNodeOutput.citation_chain:type_name -> kgsvc.v1.CitationChainEntry
-	47, // 28: kgsvc.v1.GetEntityNodeOutput.mentions:type_name -> kgsvc.v1.Mention
-	25, // 29: kgsvc.v1.GetFactHistoryRequest.input:type_name -> kgsvc.v1.GetFactHistoryInput
-	40, // 30: kgsvc.v1.GetFactHistoryResponse.status:type_name -> kgsvc.v1.Status
-	26, // 31: kgsvc.v1.GetFactHistoryResponse.output:type_name -> kgsvc.v1.GetFactHistoryOutput
-	41, // 32: kgsvc.v1.GetFactHistoryResponse.error:type_name -> kgsvc.v1.Error
-	42, // 33: kgsvc.v1.GetFactHistoryOutput.facts:type_name -> kgsvc.v1.FactResult
+	7,  // 0: kgsvc.v1.SearchFactsRequest.input:type_name -> kgsvc.v1.SearchFactsInput
+	41, // 1: kgsvc.v1.SearchFactsResponse.status:type_name -> kgsvc.v1.Status
+	8,  // 2: kgsvc.v1.SearchFactsResponse.output:type_name -> kgsvc.v1.SearchFactsOutput
+	42, // 3: kgsvc.v1.SearchFactsResponse.error:type_name -> kgsvc.v1.Error
+	43, // 4: kgsvc.v1.SearchFactsOutput.facts:type_name -> kgsvc.v1.FactResult
+	11, // 5: kgsvc.v1.GetEntityEdgeRequest.input:type_name -> kgsvc.v1.GetEntityEdgeInput
+	41, // 6: kgsvc.v1.GetEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
+	43, // 7: kgsvc.v1.GetEntityEdgeResponse.output:type_name -> kgsvc.v1.FactResult
+	42, // 8: kgsvc.v1.GetEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
+	14, // 9: kgsvc.v1.GetEpisodesRequest.input:type_name -> kgsvc.v1.GetEpisodesInput
+	41, // 10: kgsvc.v1.GetEpisodesResponse.status:type_name -> kgsvc.v1.Status
+	15, // 11: kgsvc.v1.GetEpisodesResponse.output:type_name -> kgsvc.v1.GetEpisodesOutput
+	42, // 12: kgsvc.v1.GetEpisodesResponse.error:type_name -> kgsvc.v1.Error
+	44, // 13: kgsvc.v1.GetEpisodesOutput.episodes:type_name -> kgsvc.v1.Episode
+	18, // 14: kgsvc.v1.GetMemoryRequest.input:type_name -> kgsvc.v1.GetMemoryInput
+	41, // 15: kgsvc.v1.GetMemoryResponse.status:type_name -> kgsvc.v1.Status
+	19, // 16: kgsvc.v1.GetMemoryResponse.output:type_name -> kgsvc.v1.GetMemoryOutput
+	42, // 17: kgsvc.v1.GetMemoryResponse.error:type_name -> kgsvc.v1.Error
+	45, // 18: kgsvc.v1.GetMemoryInput.messages:type_name -> kgsvc.v1.MemoryMessage
+	43, // 19: kgsvc.v1.GetMemoryOutput.facts:type_name -> kgsvc.v1.FactResult
+	22, // 20: kgsvc.v1.GetEntityNodeRequest.input:type_name -> kgsvc.v1.GetEntityNodeInput
+	41, // 21: kgsvc.v1.GetEntityNodeResponse.status:type_name -> kgsvc.v1.Status
+	23, // 22: kgsvc.v1.GetEntityNodeResponse.output:type_name -> kgsvc.v1.GetEntityNodeOutput
+	42, // 23: kgsvc.v1.GetEntityNodeResponse.error:type_name -> kgsvc.v1.Error
+	46, // 24: kgsvc.v1.GetEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
+	43, // 25: kgsvc.v1.GetEntityNodeOutput.facts:type_name -> kgsvc.v1.FactResult
+	44, // 26: kgsvc.v1.GetEntityNodeOutput.episodes:type_name -> kgsvc.v1.Episode
+	47, // 27: kgsvc.v1.GetEntityNodeOutput.citation_chain:type_name -> kgsvc.v1.CitationChainEntry
+	48, // 28: kgsvc.v1.GetEntityNodeOutput.mentions:type_name -> kgsvc.v1.Mention
+	26, // 29: kgsvc.v1.GetFactHistoryRequest.input:type_name -> kgsvc.v1.GetFactHistoryInput
+	41, // 30: kgsvc.v1.GetFactHistoryResponse.status:type_name -> kgsvc.v1.Status
+	27, // 31: kgsvc.v1.GetFactHistoryResponse.output:type_name -> kgsvc.v1.GetFactHistoryOutput
+	42, // 32: kgsvc.v1.GetFactHistoryResponse.error:type_name -> kgsvc.v1.Error
+	43, // 33: kgsvc.v1.GetFactHistoryOutput.facts:type_name -> kgsvc.v1.FactResult
 	0,  // 34: kgsvc.v1.ScopeSearch.scope:type_name -> kgsvc.v1.SearchScope
 	1,  // 35: kgsvc.v1.ScopeSearch.methods:type_name -> kgsvc.v1.SearchMethod
 	2,  // 36: kgsvc.v1.ScopeSearch.reranker:type_name -> kgsvc.v1.Reranker
-	48, // 37: kgsvc.v1.TimeSpan.since:type_name -> google.protobuf.Timestamp
-	48, // 38: kgsvc.v1.TimeSpan.until:type_name -> google.protobuf.Timestamp
-	28, // 39: kgsvc.v1.SearchFilters.valid_at:type_name -> kgsvc.v1.TimeSpan
-	28, // 40: kgsvc.v1.SearchFilters.invalid_at:type_name -> kgsvc.v1.TimeSpan
-	28, // 41: kgsvc.v1.SearchFilters.created_at:type_name -> kgsvc.v1.TimeSpan
-	28, // 42: kgsvc.v1.SearchFilters.expired_at:type_name -> kgsvc.v1.TimeSpan
-	48, // 43: kgsvc.v1.SearchFilters.valid_as_of:type_name -> google.protobuf.Timestamp
-	48, // 44: kgsvc.v1.SearchFilters.known_as_of:type_name -> google.protobuf.Timestamp
-	32, // 45: kgsvc.v1.SearchGraphRequest.input:type_name -> kgsvc.v1.SearchGraphInput
-	40, // 46: kgsvc.v1.SearchGraphResponse.status:type_name -> kgsvc.v1.Status
-	33, // 47: kgsvc.v1.SearchGraphResponse.output:type_name -> kgsvc.v1.SearchGraphOutput
-	41, // 48: kgsvc.v1.SearchGraphResponse.error:type_name -> kgsvc.v1.Error
+	49, // 37: kgsvc.v1.TimeSpan.since:type_name -> google.protobuf.Timestamp
+	49, // 38: kgsvc.v1.TimeSpan.until:type_name -> google.protobuf.Timestamp
+	29, // 39: kgsvc.v1.SearchFilters.valid_at:type_name -> kgsvc.v1.TimeSpan
+	29, // 40: kgsvc.v1.SearchFilters.invalid_at:type_name -> kgsvc.v1.TimeSpan
+	29, // 41: kgsvc.v1.SearchFilters.created_at:type_name -> kgsvc.v1.TimeSpan
+	29, // 42: kgsvc.v1.SearchFilters.expired_at:type_name -> kgsvc.v1.TimeSpan
+	49, // 43: kgsvc.v1.SearchFilters.valid_as_of:type_name -> google.protobuf.Timestamp
+	49, // 44: kgsvc.v1.SearchFilters.known_as_of:type_name -> google.protobuf.Timestamp
+	33, // 45: kgsvc.v1.SearchGraphRequest.input:type_name -> kgsvc.v1.SearchGraphInput
+	41, // 46: kgsvc.v1.SearchGraphResponse.status:type_name -> kgsvc.v1.Status
+	34, // 47: kgsvc.v1.SearchGraphResponse.output:type_name -> kgsvc.v1.SearchGraphOutput
+	42, // 48: kgsvc.v1.SearchGraphResponse.error:type_name -> kgsvc.v1.Error
 	0,  // 49: kgsvc.v1.SearchGraphInput.search_type:type_name -> kgsvc.v1.SearchScope
-	3,  // 50: kgsvc.v1.SearchGraphInput.recipe:type_name -> kgsvc.v1.SearchRecipe
-	27, // 51: kgsvc.v1.SearchGraphInput.scopes:type_name -> kgsvc.v1.ScopeSearch
-	29, // 52: kgsvc.v1.SearchGraphInput.filters:type_name -> kgsvc.v1.SearchFilters
-	35, // 53: kgsvc.v1.SearchGraphOutput.facts:type_name -> kgsvc.v1.FactHit
+	4,  // 50: kgsvc.v1.SearchGraphInput.recipe:type_name -> kgsvc.v1.SearchRecipe
+	28, // 51: kgsvc.v1.SearchGraphInput.scopes:type_name -> kgsvc.v1.ScopeSearch
+	30, // 52: kgsvc.v1.SearchGraphInput.filters:type_name -> kgsvc.v1.SearchFilters
+	36, // 53: kgsvc.v1.SearchGraphOutput.facts:type_name -> kgsvc.v1.FactHit
 	0,  // 54: kgsvc.v1.SearchGraphOutput.search_type:type_name -> kgsvc.v1.SearchScope
-	34, // 55: kgsvc.v1.SearchGraphOutput.ran:type_name -> kgsvc.v1.ScopeRun
-	36, // 56: kgsvc.v1.SearchGraphOutput.nodes:type_name -> kgsvc.v1.NodeHit
-	37, // 57: kgsvc.v1.SearchGraphOutput.episodes:type_name -> kgsvc.v1.EpisodeHit
-	38, // 58: kgsvc.v1.SearchGraphOutput.communities:type_name -> kgsvc.v1.CommunityHit
+	35, // 55: kgsvc.v1.SearchGraphOutput.ran:type_name -> kgsvc.v1.ScopeRun
+	37, // 56: kgsvc.v1.SearchGraphOutput.nodes:type_name -> kgsvc.v1.NodeHit
+	38, // 57: kgsvc.v1.SearchGraphOutput.episodes:type_name -> kgsvc.v1.EpisodeHit
+	39, // 58: kgsvc.v1.SearchGraphOutput.communities:type_name -> kgsvc.v1.CommunityHit
 	0,  // 59: kgsvc.v1.ScopeRun.scope:type_name -> kgsvc.v1.SearchScope
 	1,  // 60: kgsvc.v1.ScopeRun.methods:type_name -> kgsvc.v1.SearchMethod
 	2,  // 61: kgsvc.v1.ScopeRun.reranker:type_name -> kgsvc.v1.Reranker
-	42, // 62: kgsvc.v1.FactHit.fact:type_name -> kgsvc.v1.FactResult
-	39, // 63: kgsvc.v1.FactHit.found_by:type_name -> kgsvc.v1.FoundBy
-	45, // 64: kgsvc.v1.NodeHit.node:type_name -> kgsvc.v1.EntityNode
-	39, // 65: kgsvc.v1.NodeHit.found_by:type_name -> kgsvc.v1.FoundBy
-	43, // 66: kgsvc.v1.EpisodeHit.episode:type_name -> kgsvc.v1.Episode
-	39, // 67: kgsvc.v1.EpisodeHit.found_by:type_name -> kgsvc.v1.FoundBy
-	49, // 68: kgsvc.v1.CommunityHit.community:type_name -> kgsvc.v1.Community
-	39, // 69: kgsvc.v1.CommunityHit.found_by:type_name -> kgsvc.v1.FoundBy
-	1,  // 70: kgsvc.v1.FoundBy.method:type_name -> kgsvc.v1.SearchMethod
-	4,  // 71: kgsvc.v1.RetrievalService.SearchFacts:input_type -> kgsvc.v1.SearchFactsRequest
-	8,  // 72: kgsvc.v1.RetrievalService.GetEntityEdge:input_type -> kgsvc.v1.GetEntityEdgeRequest
-	11, // 73: kgsvc.v1.RetrievalService.GetEpisodes:input_type -> kgsvc.v1.GetEpisodesRequest
-	15, // 74: kgsvc.v1.RetrievalService.GetMemory:input_type -> kgsvc.v1.GetMemoryRequest
-	19, // 75: kgsvc.v1.RetrievalService.GetEntityNode:input_type -> kgsvc.v1.GetEntityNodeRequest
-	23, // 76: kgsvc.v1.RetrievalService.GetFactHistory:input_type -> kgsvc.v1.GetFactHistoryRequest
-	30, // 77: kgsvc.v1.RetrievalService.SearchGraph:input_type -> kgsvc.v1.SearchGraphRequest
-	5,  // 78: kgsvc.v1.RetrievalService.SearchFacts:output_type -> kgsvc.v1.SearchFactsResponse
-	9,  // 79: kgsvc.v1.RetrievalService.GetEntityEdge:output_type -> kgsvc.v1.GetEntityEdgeResponse
-	12, // 80: kgsvc.v1.RetrievalService.GetEpisodes:output_type -> kgsvc.v1.GetEpisodesResponse
-	16, // 81: kgsvc.v1.RetrievalService.GetMemory:output_type -> kgsvc.v1.GetMemoryResponse
-	20, // 82: kgsvc.v1.RetrievalService.GetEntityNode:output_type -> kgsvc.v1.GetEntityNodeResponse
-	24, // 83: kgsvc.v1.RetrievalService.GetFactHistory:output_type -> kgsvc.v1.GetFactHistoryResponse
-	31, // 84: kgsvc.v1.RetrievalService.SearchGraph:output_type -> kgsvc.v1.SearchGraphResponse
-	78, // [78:85] is the sub-list for method output_type
-	71, // [71:78] is the sub-list for method input_type
-	71, // [71:71] is the sub-list for extension type_name
-	71, // [71:71] is the sub-list for extension extendee
-	0,  // [0:71] is the sub-list for field type_name
+	3,  // 62: kgsvc.v1.ScopeRun.reason:type_name -> kgsvc.v1.RerankerReason
+	43, // 63: kgsvc.v1.FactHit.fact:type_name -> kgsvc.v1.FactResult
+	40, // 64: kgsvc.v1.FactHit.found_by:type_name -> kgsvc.v1.FoundBy
+	46, // 65: kgsvc.v1.NodeHit.node:type_name -> kgsvc.v1.EntityNode
+	40, // 66: kgsvc.v1.NodeHit.found_by:type_name -> kgsvc.v1.FoundBy
+	44, // 67: kgsvc.v1.EpisodeHit.episode:type_name -> kgsvc.v1.Episode
+	40, // 68: kgsvc.v1.EpisodeHit.found_by:type_name -> kgsvc.v1.FoundBy
+	50, // 69: kgsvc.v1.CommunityHit.community:type_name -> kgsvc.v1.Community
+	40, // 70: kgsvc.v1.CommunityHit.found_by:type_name -> kgsvc.v1.FoundBy
+	1,  // 71: kgsvc.v1.FoundBy.method:type_name -> kgsvc.v1.SearchMethod
+	5,  // 72: kgsvc.v1.RetrievalService.SearchFacts:input_type -> kgsvc.v1.SearchFactsRequest
+	9,  // 73: kgsvc.v1.RetrievalService.GetEntityEdge:input_type -> kgsvc.v1.GetEntityEdgeRequest
+	12, // 74: kgsvc.v1.RetrievalService.GetEpisodes:input_type -> kgsvc.v1.GetEpisodesRequest
+	16, // 75: kgsvc.v1.RetrievalService.GetMemory:input_type -> kgsvc.v1.GetMemoryRequest
+	20, // 76: kgsvc.v1.RetrievalService.GetEntityNode:input_type -> kgsvc.v1.GetEntityNodeRequest
+	24, // 77: kgsvc.v1.RetrievalService.GetFactHistory:input_type -> kgsvc.v1.GetFactHistoryRequest
+	31, // 78: kgsvc.v1.RetrievalService.SearchGraph:input_type -> kgsvc.v1.SearchGraphRequest
+	6,  // 79: kgsvc.v1.RetrievalService.SearchFacts:output_type -> kgsvc.v1.SearchFactsResponse
+	10, // 80: kgsvc.v1.RetrievalService.GetEntityEdge:output_type -> kgsvc.v1.GetEntityEdgeResponse
+	13, // 81: kgsvc.v1.RetrievalService.GetEpisodes:output_type -> kgsvc.v1.GetEpisodesResponse
+	17, // 82: kgsvc.v1.RetrievalService.GetMemory:output_type -> kgsvc.v1.GetMemoryResponse
+	21, // 83: kgsvc.v1.RetrievalService.GetEntityNode:output_type -> kgsvc.v1.GetEntityNodeResponse
+	25, // 84: kgsvc.v1.RetrievalService.GetFactHistory:output_type -> kgsvc.v1.GetFactHistoryResponse
+	32, // 85: kgsvc.v1.RetrievalService.SearchGraph:output_type -> kgsvc.v1.SearchGraphResponse
+	79, // [79:86] is the sub-list for method output_type
+	72, // [72:79] is the sub-list for method input_type
+	72, // [72:72] is the sub-list for extension type_name
+	72, // [72:72] is the sub-list for extension extendee
+	0,  // [0:72] is the sub-list for field type_name
 }
 
 func init() { file_kgsvc_v1_retrieval_proto_init() }
@@ -3335,12 +3448,13 @@ func file_kgsvc_v1_retrieval_proto_init() {
 	file_kgsvc_v1_retrieval_proto_msgTypes[26].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[28].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[29].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[30].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kgsvc_v1_retrieval_proto_rawDesc), len(file_kgsvc_v1_retrieval_proto_rawDesc)),
-			NumEnums:      4,
+			NumEnums:      5,
 			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,

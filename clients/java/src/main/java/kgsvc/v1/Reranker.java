@@ -74,6 +74,17 @@ public enum Reranker
    * <code>RERANKER_EVIDENCE = 6;</code>
    */
   RERANKER_EVIDENCE(6),
+  /**
+   * <pre>
+   * By a language model, which rates the first of the order by RRF (`retrieval.rerank_candidates` of each scope)
+   * for their relevance to the query, in one call a scope. Score: 0 to 1, 0 for what it was not shown; equals keep
+   * the order by RRF. Where the model does not answer in time (`retrieval.rerank_timeout_s`) or as it should, or
+   * none is configured, the answer is that of RRF, and `ran` says why.
+   * </pre>
+   *
+   * <code>RERANKER_CROSS_ENCODER = 7;</code>
+   */
+  RERANKER_CROSS_ENCODER(7),
   UNRECOGNIZED(-1),
   ;
 
@@ -145,6 +156,17 @@ public enum Reranker
    * <code>RERANKER_EVIDENCE = 6;</code>
    */
   public static final int RERANKER_EVIDENCE_VALUE = 6;
+  /**
+   * <pre>
+   * By a language model, which rates the first of the order by RRF (`retrieval.rerank_candidates` of each scope)
+   * for their relevance to the query, in one call a scope. Score: 0 to 1, 0 for what it was not shown; equals keep
+   * the order by RRF. Where the model does not answer in time (`retrieval.rerank_timeout_s`) or as it should, or
+   * none is configured, the answer is that of RRF, and `ran` says why.
+   * </pre>
+   *
+   * <code>RERANKER_CROSS_ENCODER = 7;</code>
+   */
+  public static final int RERANKER_CROSS_ENCODER_VALUE = 7;
 
 
   public final int getNumber() {
@@ -178,6 +200,7 @@ public enum Reranker
       case 4: return RERANKER_EPISODE_MENTIONS;
       case 5: return RERANKER_WEIGHTED_SUM;
       case 6: return RERANKER_EVIDENCE;
+      case 7: return RERANKER_CROSS_ENCODER;
       default: return null;
     }
   }

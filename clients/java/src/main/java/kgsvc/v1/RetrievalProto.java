@@ -373,69 +373,83 @@ public final class RetrievalProto extends com.google.protobuf.GeneratedFile {
       "vc.v1.NodeHitR\005nodes\0220\n\010episodes\030\007 \003(\0132\024" +
       ".kgsvc.v1.EpisodeHitR\010episodes\0228\n\013commun" +
       "ities\030\010 \003(\0132\026.kgsvc.v1.CommunityHitR\013com" +
-      "munitiesB\016\n\014_search_type\"\231\001\n\010ScopeRun\022+\n" +
+      "munitiesB\016\n\014_search_type\"\333\001\n\010ScopeRun\022+\n" +
       "\005scope\030\001 \001(\0162\025.kgsvc.v1.SearchScopeR\005sco" +
       "pe\0220\n\007methods\030\002 \003(\0162\026.kgsvc.v1.SearchMet" +
       "hodR\007methods\022.\n\010reranker\030\003 \001(\0162\022.kgsvc.v" +
-      "1.RerankerR\010reranker\"w\n\007FactHit\022(\n\004fact\030" +
-      "\001 \001(\0132\024.kgsvc.v1.FactResultR\004fact\022\024\n\005sco" +
-      "re\030\002 \001(\001R\005score\022,\n\010found_by\030\003 \003(\0132\021.kgsv" +
-      "c.v1.FoundByR\007foundBy\"w\n\007NodeHit\022(\n\004node" +
-      "\030\001 \001(\0132\024.kgsvc.v1.EntityNodeR\004node\022\024\n\005sc" +
-      "ore\030\002 \001(\001R\005score\022,\n\010found_by\030\003 \003(\0132\021.kgs" +
-      "vc.v1.FoundByR\007foundBy\"}\n\nEpisodeHit\022+\n\007" +
-      "episode\030\001 \001(\0132\021.kgsvc.v1.EpisodeR\007episod" +
-      "e\022\024\n\005score\030\002 \001(\001R\005score\022,\n\010found_by\030\003 \003(" +
-      "\0132\021.kgsvc.v1.FoundByR\007foundBy\"\205\001\n\014Commun" +
-      "ityHit\0221\n\tcommunity\030\001 \001(\0132\023.kgsvc.v1.Com" +
-      "munityR\tcommunity\022\024\n\005score\030\002 \001(\001R\005score\022" +
-      ",\n\010found_by\030\003 \003(\0132\021.kgsvc.v1.FoundByR\007fo" +
-      "undBy\"c\n\007FoundBy\022.\n\006method\030\001 \001(\0162\026.kgsvc" +
-      ".v1.SearchMethodR\006method\022\022\n\004rank\030\002 \001(\005R\004" +
-      "rank\022\024\n\005score\030\003 \001(\001R\005score*\224\001\n\013SearchSco" +
-      "pe\022\034\n\030SEARCH_SCOPE_UNSPECIFIED\020\000\022\026\n\022SEAR" +
-      "CH_SCOPE_FACTS\020\001\022\026\n\022SEARCH_SCOPE_NODES\020\002" +
-      "\022\031\n\025SEARCH_SCOPE_EPISODES\020\003\022\034\n\030SEARCH_SC" +
-      "OPE_COMMUNITIES\020\004*v\n\014SearchMethod\022\035\n\031SEA" +
-      "RCH_METHOD_UNSPECIFIED\020\000\022\026\n\022SEARCH_METHO" +
-      "D_BM25\020\001\022\030\n\024SEARCH_METHOD_COSINE\020\002\022\025\n\021SE" +
-      "ARCH_METHOD_BFS\020\003*\265\001\n\010Reranker\022\030\n\024RERANK" +
-      "ER_UNSPECIFIED\020\000\022\020\n\014RERANKER_RRF\020\001\022\020\n\014RE" +
-      "RANKER_MMR\020\002\022\032\n\026RERANKER_NODE_DISTANCE\020\003" +
-      "\022\035\n\031RERANKER_EPISODE_MENTIONS\020\004\022\031\n\025RERAN" +
-      "KER_WEIGHTED_SUM\020\005\022\025\n\021RERANKER_EVIDENCE\020" +
-      "\006*\200\005\n\014SearchRecipe\022\035\n\031SEARCH_RECIPE_UNSP" +
-      "ECIFIED\020\000\022\031\n\025SEARCH_RECIPE_DEFAULT\020\001\022(\n$" +
-      "SEARCH_RECIPE_EDGE_HYBRID_SEARCH_RRF\020\002\022(" +
-      "\n$SEARCH_RECIPE_EDGE_HYBRID_SEARCH_MMR\020\003" +
-      "\0222\n.SEARCH_RECIPE_EDGE_HYBRID_SEARCH_NOD" +
-      "E_DISTANCE\020\004\0225\n1SEARCH_RECIPE_EDGE_HYBRI" +
-      "D_SEARCH_EPISODE_MENTIONS\020\005\022(\n$SEARCH_RE" +
-      "CIPE_NODE_HYBRID_SEARCH_RRF\020\006\022(\n$SEARCH_" +
-      "RECIPE_NODE_HYBRID_SEARCH_MMR\020\007\0222\n.SEARC" +
-      "H_RECIPE_NODE_HYBRID_SEARCH_NODE_DISTANC" +
-      "E\020\010\0225\n1SEARCH_RECIPE_NODE_HYBRID_SEARCH_" +
-      "EPISODE_MENTIONS\020\t\022-\n)SEARCH_RECIPE_COMM" +
-      "UNITY_HYBRID_SEARCH_RRF\020\n\022-\n)SEARCH_RECI" +
-      "PE_COMMUNITY_HYBRID_SEARCH_MMR\020\013\022,\n(SEAR" +
-      "CH_RECIPE_COMBINED_HYBRID_SEARCH_RRF\020\014\022," +
-      "\n(SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_M" +
-      "MR\020\r2\265\004\n\020RetrievalService\022J\n\013SearchFacts" +
-      "\022\034.kgsvc.v1.SearchFactsRequest\032\035.kgsvc.v" +
-      "1.SearchFactsResponse\022P\n\rGetEntityEdge\022\036" +
-      ".kgsvc.v1.GetEntityEdgeRequest\032\037.kgsvc.v" +
-      "1.GetEntityEdgeResponse\022J\n\013GetEpisodes\022\034" +
-      ".kgsvc.v1.GetEpisodesRequest\032\035.kgsvc.v1." +
-      "GetEpisodesResponse\022D\n\tGetMemory\022\032.kgsvc" +
-      ".v1.GetMemoryRequest\032\033.kgsvc.v1.GetMemor" +
-      "yResponse\022P\n\rGetEntityNode\022\036.kgsvc.v1.Ge" +
-      "tEntityNodeRequest\032\037.kgsvc.v1.GetEntityN" +
-      "odeResponse\022S\n\016GetFactHistory\022\037.kgsvc.v1" +
-      ".GetFactHistoryRequest\032 .kgsvc.v1.GetFac" +
-      "tHistoryResponse\022J\n\013SearchGraph\022\034.kgsvc." +
-      "v1.SearchGraphRequest\032\035.kgsvc.v1.SearchG" +
-      "raphResponseB5B\016RetrievalProtoP\001Z!kgsvc/" +
-      "clients/go/kgsvc/v1;kgsvcv1b\006proto3"
+      "1.RerankerR\010reranker\0225\n\006reason\030\004 \001(\0162\030.k" +
+      "gsvc.v1.RerankerReasonH\000R\006reason\210\001\001B\t\n\007_" +
+      "reason\"w\n\007FactHit\022(\n\004fact\030\001 \001(\0132\024.kgsvc." +
+      "v1.FactResultR\004fact\022\024\n\005score\030\002 \001(\001R\005scor" +
+      "e\022,\n\010found_by\030\003 \003(\0132\021.kgsvc.v1.FoundByR\007" +
+      "foundBy\"w\n\007NodeHit\022(\n\004node\030\001 \001(\0132\024.kgsvc" +
+      ".v1.EntityNodeR\004node\022\024\n\005score\030\002 \001(\001R\005sco" +
+      "re\022,\n\010found_by\030\003 \003(\0132\021.kgsvc.v1.FoundByR" +
+      "\007foundBy\"}\n\nEpisodeHit\022+\n\007episode\030\001 \001(\0132" +
+      "\021.kgsvc.v1.EpisodeR\007episode\022\024\n\005score\030\002 \001" +
+      "(\001R\005score\022,\n\010found_by\030\003 \003(\0132\021.kgsvc.v1.F" +
+      "oundByR\007foundBy\"\205\001\n\014CommunityHit\0221\n\tcomm" +
+      "unity\030\001 \001(\0132\023.kgsvc.v1.CommunityR\tcommun" +
+      "ity\022\024\n\005score\030\002 \001(\001R\005score\022,\n\010found_by\030\003 " +
+      "\003(\0132\021.kgsvc.v1.FoundByR\007foundBy\"c\n\007Found" +
+      "By\022.\n\006method\030\001 \001(\0162\026.kgsvc.v1.SearchMeth" +
+      "odR\006method\022\022\n\004rank\030\002 \001(\005R\004rank\022\024\n\005score\030" +
+      "\003 \001(\001R\005score*\224\001\n\013SearchScope\022\034\n\030SEARCH_S" +
+      "COPE_UNSPECIFIED\020\000\022\026\n\022SEARCH_SCOPE_FACTS" +
+      "\020\001\022\026\n\022SEARCH_SCOPE_NODES\020\002\022\031\n\025SEARCH_SCO" +
+      "PE_EPISODES\020\003\022\034\n\030SEARCH_SCOPE_COMMUNITIE" +
+      "S\020\004*v\n\014SearchMethod\022\035\n\031SEARCH_METHOD_UNS" +
+      "PECIFIED\020\000\022\026\n\022SEARCH_METHOD_BM25\020\001\022\030\n\024SE" +
+      "ARCH_METHOD_COSINE\020\002\022\025\n\021SEARCH_METHOD_BF" +
+      "S\020\003*\321\001\n\010Reranker\022\030\n\024RERANKER_UNSPECIFIED" +
+      "\020\000\022\020\n\014RERANKER_RRF\020\001\022\020\n\014RERANKER_MMR\020\002\022\032" +
+      "\n\026RERANKER_NODE_DISTANCE\020\003\022\035\n\031RERANKER_E" +
+      "PISODE_MENTIONS\020\004\022\031\n\025RERANKER_WEIGHTED_S" +
+      "UM\020\005\022\025\n\021RERANKER_EVIDENCE\020\006\022\032\n\026RERANKER_" +
+      "CROSS_ENCODER\020\007*\325\001\n\016RerankerReason\022\037\n\033RE" +
+      "RANKER_REASON_UNSPECIFIED\020\000\022 \n\034RERANKER_" +
+      "REASON_NO_EMBEDDING\020\001\022\034\n\030RERANKER_REASON" +
+      "_NO_MODEL\020\002\022\033\n\027RERANKER_REASON_TIMEOUT\020\003" +
+      "\022 \n\034RERANKER_REASON_MODEL_FAILED\020\004\022#\n\037RE" +
+      "RANKER_REASON_ANSWER_REJECTED\020\005*\331\006\n\014Sear" +
+      "chRecipe\022\035\n\031SEARCH_RECIPE_UNSPECIFIED\020\000\022" +
+      "\031\n\025SEARCH_RECIPE_DEFAULT\020\001\022(\n$SEARCH_REC" +
+      "IPE_EDGE_HYBRID_SEARCH_RRF\020\002\022(\n$SEARCH_R" +
+      "ECIPE_EDGE_HYBRID_SEARCH_MMR\020\003\0222\n.SEARCH" +
+      "_RECIPE_EDGE_HYBRID_SEARCH_NODE_DISTANCE" +
+      "\020\004\0225\n1SEARCH_RECIPE_EDGE_HYBRID_SEARCH_E" +
+      "PISODE_MENTIONS\020\005\022(\n$SEARCH_RECIPE_NODE_" +
+      "HYBRID_SEARCH_RRF\020\006\022(\n$SEARCH_RECIPE_NOD" +
+      "E_HYBRID_SEARCH_MMR\020\007\0222\n.SEARCH_RECIPE_N" +
+      "ODE_HYBRID_SEARCH_NODE_DISTANCE\020\010\0225\n1SEA" +
+      "RCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_ME" +
+      "NTIONS\020\t\022-\n)SEARCH_RECIPE_COMMUNITY_HYBR" +
+      "ID_SEARCH_RRF\020\n\022-\n)SEARCH_RECIPE_COMMUNI" +
+      "TY_HYBRID_SEARCH_MMR\020\013\022,\n(SEARCH_RECIPE_" +
+      "COMBINED_HYBRID_SEARCH_RRF\020\014\022,\n(SEARCH_R" +
+      "ECIPE_COMBINED_HYBRID_SEARCH_MMR\020\r\0222\n.SE" +
+      "ARCH_RECIPE_EDGE_HYBRID_SEARCH_CROSS_ENC" +
+      "ODER\020\016\0222\n.SEARCH_RECIPE_NODE_HYBRID_SEAR" +
+      "CH_CROSS_ENCODER\020\017\0227\n3SEARCH_RECIPE_COMM" +
+      "UNITY_HYBRID_SEARCH_CROSS_ENCODER\020\020\0226\n2S" +
+      "EARCH_RECIPE_COMBINED_HYBRID_SEARCH_CROS" +
+      "S_ENCODER\020\0212\265\004\n\020RetrievalService\022J\n\013Sear" +
+      "chFacts\022\034.kgsvc.v1.SearchFactsRequest\032\035." +
+      "kgsvc.v1.SearchFactsResponse\022P\n\rGetEntit" +
+      "yEdge\022\036.kgsvc.v1.GetEntityEdgeRequest\032\037." +
+      "kgsvc.v1.GetEntityEdgeResponse\022J\n\013GetEpi" +
+      "sodes\022\034.kgsvc.v1.GetEpisodesRequest\032\035.kg" +
+      "svc.v1.GetEpisodesResponse\022D\n\tGetMemory\022" +
+      "\032.kgsvc.v1.GetMemoryRequest\032\033.kgsvc.v1.G" +
+      "etMemoryResponse\022P\n\rGetEntityNode\022\036.kgsv" +
+      "c.v1.GetEntityNodeRequest\032\037.kgsvc.v1.Get" +
+      "EntityNodeResponse\022S\n\016GetFactHistory\022\037.k" +
+      "gsvc.v1.GetFactHistoryRequest\032 .kgsvc.v1" +
+      ".GetFactHistoryResponse\022J\n\013SearchGraph\022\034" +
+      ".kgsvc.v1.SearchGraphRequest\032\035.kgsvc.v1." +
+      "SearchGraphResponseB5B\016RetrievalProtoP\001Z" +
+      "!kgsvc/clients/go/kgsvc/v1;kgsvcv1b\006prot" +
+      "o3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -629,7 +643,7 @@ public final class RetrievalProto extends com.google.protobuf.GeneratedFile {
     internal_static_kgsvc_v1_ScopeRun_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_ScopeRun_descriptor,
-        new java.lang.String[] { "Scope", "Methods", "Reranker", });
+        new java.lang.String[] { "Scope", "Methods", "Reranker", "Reason", });
     internal_static_kgsvc_v1_FactHit_descriptor =
       getDescriptor().getMessageType(31);
     internal_static_kgsvc_v1_FactHit_fieldAccessorTable = new

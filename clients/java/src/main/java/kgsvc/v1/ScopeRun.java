@@ -35,6 +35,7 @@ private static final long serialVersionUID = 0L;
     scope_ = 0;
     methods_ = emptyIntList();
     reranker_ = 0;
+    reason_ = 0;
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -55,6 +56,7 @@ private static final long serialVersionUID = 0L;
             kgsvc.v1.ScopeRun.class, kgsvc.v1.ScopeRun.Builder.class);
   }
 
+  private int bitField0_;
   public static final int SCOPE_FIELD_NUMBER = 1;
   private int scope_ = 0;
   /**
@@ -186,6 +188,43 @@ private static final long serialVersionUID = 0L;
     return result == null ? kgsvc.v1.Reranker.UNRECOGNIZED : result;
   }
 
+  public static final int REASON_FIELD_NUMBER = 4;
+  private int reason_ = 0;
+  /**
+   * <pre>
+   * Why it is not the one that was asked for; absent when it is.
+   * </pre>
+   *
+   * <code>optional .kgsvc.v1.RerankerReason reason = 4 [json_name = "reason"];</code>
+   * @return Whether the reason field is set.
+   */
+  @java.lang.Override public boolean hasReason() {
+    return ((bitField0_ & 0x00000001) != 0);
+  }
+  /**
+   * <pre>
+   * Why it is not the one that was asked for; absent when it is.
+   * </pre>
+   *
+   * <code>optional .kgsvc.v1.RerankerReason reason = 4 [json_name = "reason"];</code>
+   * @return The enum numeric value on the wire for reason.
+   */
+  @java.lang.Override public int getReasonValue() {
+    return reason_;
+  }
+  /**
+   * <pre>
+   * Why it is not the one that was asked for; absent when it is.
+   * </pre>
+   *
+   * <code>optional .kgsvc.v1.RerankerReason reason = 4 [json_name = "reason"];</code>
+   * @return The reason.
+   */
+  @java.lang.Override public kgsvc.v1.RerankerReason getReason() {
+    kgsvc.v1.RerankerReason result = kgsvc.v1.RerankerReason.forNumber(reason_);
+    return result == null ? kgsvc.v1.RerankerReason.UNRECOGNIZED : result;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -214,6 +253,9 @@ private static final long serialVersionUID = 0L;
     if (reranker_ != kgsvc.v1.Reranker.RERANKER_UNSPECIFIED.getNumber()) {
       output.writeEnum(3, reranker_);
     }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      output.writeEnum(4, reason_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -237,6 +279,10 @@ private static final long serialVersionUID = 0L;
     if (reranker_ != kgsvc.v1.Reranker.RERANKER_UNSPECIFIED.getNumber()) {
       size += com.google.protobuf.CodedOutputStream
         .computeEnumSize(3, reranker_);
+    }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeEnumSize(4, reason_);
     }
     return size;
   }
@@ -265,6 +311,10 @@ private static final long serialVersionUID = 0L;
     if (scope_ != other.scope_) return false;
     if (!methods_.equals(other.methods_)) return false;
     if (reranker_ != other.reranker_) return false;
+    if (hasReason() != other.hasReason()) return false;
+    if (hasReason()) {
+      if (reason_ != other.reason_) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -284,6 +334,10 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + RERANKER_FIELD_NUMBER;
     hash = (53 * hash) + reranker_;
+    if (hasReason()) {
+      hash = (37 * hash) + REASON_FIELD_NUMBER;
+      hash = (53 * hash) + reason_;
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -422,6 +476,7 @@ private static final long serialVersionUID = 0L;
       scope_ = 0;
       methods_ = emptyIntList();
       reranker_ = 0;
+      reason_ = 0;
       return this;
     }
 
@@ -465,6 +520,12 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000004) != 0)) {
         result.reranker_ = reranker_;
       }
+      int to_bitField0_ = 0;
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.reason_ = reason_;
+        to_bitField0_ |= 0x00000001;
+      }
+      result.bitField0_ |= to_bitField0_;
     }
 
     @java.lang.Override
@@ -495,6 +556,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.reranker_ != 0) {
         setRerankerValue(other.getRerankerValue());
+      }
+      if (other.hasReason()) {
+        setReasonValue(other.getReasonValue());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -546,6 +610,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000004;
               break;
             } // case 24
+            case 32: {
+              reason_ = input.readEnum();
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 32
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -889,6 +958,89 @@ private static final long serialVersionUID = 0L;
     public Builder clearReranker() {
       bitField0_ = (bitField0_ & ~0x00000004);
       reranker_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private int reason_ = 0;
+    /**
+     * <pre>
+     * Why it is not the one that was asked for; absent when it is.
+     * </pre>
+     *
+     * <code>optional .kgsvc.v1.RerankerReason reason = 4 [json_name = "reason"];</code>
+     * @return Whether the reason field is set.
+     */
+    @java.lang.Override public boolean hasReason() {
+      return ((bitField0_ & 0x00000008) != 0);
+    }
+    /**
+     * <pre>
+     * Why it is not the one that was asked for; absent when it is.
+     * </pre>
+     *
+     * <code>optional .kgsvc.v1.RerankerReason reason = 4 [json_name = "reason"];</code>
+     * @return The enum numeric value on the wire for reason.
+     */
+    @java.lang.Override public int getReasonValue() {
+      return reason_;
+    }
+    /**
+     * <pre>
+     * Why it is not the one that was asked for; absent when it is.
+     * </pre>
+     *
+     * <code>optional .kgsvc.v1.RerankerReason reason = 4 [json_name = "reason"];</code>
+     * @param value The enum numeric value on the wire for reason to set.
+     * @return This builder for chaining.
+     */
+    public Builder setReasonValue(int value) {
+      reason_ = value;
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Why it is not the one that was asked for; absent when it is.
+     * </pre>
+     *
+     * <code>optional .kgsvc.v1.RerankerReason reason = 4 [json_name = "reason"];</code>
+     * @return The reason.
+     */
+    @java.lang.Override
+    public kgsvc.v1.RerankerReason getReason() {
+      kgsvc.v1.RerankerReason result = kgsvc.v1.RerankerReason.forNumber(reason_);
+      return result == null ? kgsvc.v1.RerankerReason.UNRECOGNIZED : result;
+    }
+    /**
+     * <pre>
+     * Why it is not the one that was asked for; absent when it is.
+     * </pre>
+     *
+     * <code>optional .kgsvc.v1.RerankerReason reason = 4 [json_name = "reason"];</code>
+     * @param value The reason to set.
+     * @throws IllegalArgumentException if UNRECOGNIZED is provided.
+     * @return This builder for chaining.
+     */
+    public Builder setReason(kgsvc.v1.RerankerReason value) {
+      java.util.Objects.requireNonNull(value);
+      bitField0_ |= 0x00000008;
+      reason_ = value.getNumber();
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Why it is not the one that was asked for; absent when it is.
+     * </pre>
+     *
+     * <code>optional .kgsvc.v1.RerankerReason reason = 4 [json_name = "reason"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearReason() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      reason_ = 0;
       onChanged();
       return this;
     }

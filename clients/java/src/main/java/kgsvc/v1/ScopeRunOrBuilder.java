@@ -96,4 +96,32 @@ public interface ScopeRunOrBuilder extends
    * @return The reranker.
    */
   kgsvc.v1.Reranker getReranker();
+
+  /**
+   * <pre>
+   * Why it is not the one that was asked for; absent when it is.
+   * </pre>
+   *
+   * <code>optional .kgsvc.v1.RerankerReason reason = 4 [json_name = "reason"];</code>
+   * @return Whether the reason field is set.
+   */
+  boolean hasReason();
+  /**
+   * <pre>
+   * Why it is not the one that was asked for; absent when it is.
+   * </pre>
+   *
+   * <code>optional .kgsvc.v1.RerankerReason reason = 4 [json_name = "reason"];</code>
+   * @return The enum numeric value on the wire for reason.
+   */
+  int getReasonValue();
+  /**
+   * <pre>
+   * Why it is not the one that was asked for; absent when it is.
+   * </pre>
+   *
+   * <code>optional .kgsvc.v1.RerankerReason reason = 4 [json_name = "reason"];</code>
+   * @return The reason.
+   */
+  kgsvc.v1.RerankerReason getReason();
 }

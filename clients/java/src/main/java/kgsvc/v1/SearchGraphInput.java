@@ -330,8 +330,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object centerNodeUuid_ = "";
   /**
    * <pre>
-   * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does.
-   * NOT_FOUND when there is no such entity.
+   * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does,
+   * and so what CROSS_ENCODER is shown. NOT_FOUND when there is no such entity.
    * </pre>
    *
    * <code>optional string center_node_uuid = 7 [json_name = "centerNodeUuid"];</code>
@@ -343,8 +343,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does.
-   * NOT_FOUND when there is no such entity.
+   * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does,
+   * and so what CROSS_ENCODER is shown. NOT_FOUND when there is no such entity.
    * </pre>
    *
    * <code>optional string center_node_uuid = 7 [json_name = "centerNodeUuid"];</code>
@@ -365,8 +365,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does.
-   * NOT_FOUND when there is no such entity.
+   * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does,
+   * and so what CROSS_ENCODER is shown. NOT_FOUND when there is no such entity.
    * </pre>
    *
    * <code>optional string center_node_uuid = 7 [json_name = "centerNodeUuid"];</code>
@@ -490,7 +490,7 @@ private static final long serialVersionUID = 0L;
   private double minScore_ = 0D;
   /**
    * <pre>
-   * Leaves out results with a lower score.
+   * Leaves out results with a lower score; none where another reranker than the one asked for made the order.
    * </pre>
    *
    * <code>optional double min_score = 10 [json_name = "minScore"];</code>
@@ -502,7 +502,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Leaves out results with a lower score.
+   * Leaves out results with a lower score; none where another reranker than the one asked for made the order.
    * </pre>
    *
    * <code>optional double min_score = 10 [json_name = "minScore"];</code>
@@ -1986,8 +1986,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object centerNodeUuid_ = "";
     /**
      * <pre>
-     * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does.
-     * NOT_FOUND when there is no such entity.
+     * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does,
+     * and so what CROSS_ENCODER is shown. NOT_FOUND when there is no such entity.
      * </pre>
      *
      * <code>optional string center_node_uuid = 7 [json_name = "centerNodeUuid"];</code>
@@ -1998,8 +1998,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does.
-     * NOT_FOUND when there is no such entity.
+     * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does,
+     * and so what CROSS_ENCODER is shown. NOT_FOUND when there is no such entity.
      * </pre>
      *
      * <code>optional string center_node_uuid = 7 [json_name = "centerNodeUuid"];</code>
@@ -2019,8 +2019,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does.
-     * NOT_FOUND when there is no such entity.
+     * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does,
+     * and so what CROSS_ENCODER is shown. NOT_FOUND when there is no such entity.
      * </pre>
      *
      * <code>optional string center_node_uuid = 7 [json_name = "centerNodeUuid"];</code>
@@ -2041,8 +2041,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does.
-     * NOT_FOUND when there is no such entity.
+     * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does,
+     * and so what CROSS_ENCODER is shown. NOT_FOUND when there is no such entity.
      * </pre>
      *
      * <code>optional string center_node_uuid = 7 [json_name = "centerNodeUuid"];</code>
@@ -2059,8 +2059,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does.
-     * NOT_FOUND when there is no such entity.
+     * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does,
+     * and so what CROSS_ENCODER is shown. NOT_FOUND when there is no such entity.
      * </pre>
      *
      * <code>optional string center_node_uuid = 7 [json_name = "centerNodeUuid"];</code>
@@ -2074,8 +2074,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does.
-     * NOT_FOUND when there is no such entity.
+     * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does,
+     * and so what CROSS_ENCODER is shown. NOT_FOUND when there is no such entity.
      * </pre>
      *
      * <code>optional string center_node_uuid = 7 [json_name = "centerNodeUuid"];</code>
@@ -2415,7 +2415,7 @@ private static final long serialVersionUID = 0L;
     private double minScore_ ;
     /**
      * <pre>
-     * Leaves out results with a lower score.
+     * Leaves out results with a lower score; none where another reranker than the one asked for made the order.
      * </pre>
      *
      * <code>optional double min_score = 10 [json_name = "minScore"];</code>
@@ -2427,7 +2427,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leaves out results with a lower score.
+     * Leaves out results with a lower score; none where another reranker than the one asked for made the order.
      * </pre>
      *
      * <code>optional double min_score = 10 [json_name = "minScore"];</code>
@@ -2439,7 +2439,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leaves out results with a lower score.
+     * Leaves out results with a lower score; none where another reranker than the one asked for made the order.
      * </pre>
      *
      * <code>optional double min_score = 10 [json_name = "minScore"];</code>
@@ -2455,7 +2455,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leaves out results with a lower score.
+     * Leaves out results with a lower score; none where another reranker than the one asked for made the order.
      * </pre>
      *
      * <code>optional double min_score = 10 [json_name = "minScore"];</code>

@@ -192,8 +192,8 @@ public interface SearchGraphInputOrBuilder extends
 
   /**
    * <pre>
-   * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does.
-   * NOT_FOUND when there is no such entity.
+   * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does,
+   * and so what CROSS_ENCODER is shown. NOT_FOUND when there is no such entity.
    * </pre>
    *
    * <code>optional string center_node_uuid = 7 [json_name = "centerNodeUuid"];</code>
@@ -202,8 +202,8 @@ public interface SearchGraphInputOrBuilder extends
   boolean hasCenterNodeUuid();
   /**
    * <pre>
-   * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does.
-   * NOT_FOUND when there is no such entity.
+   * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does,
+   * and so what CROSS_ENCODER is shown. NOT_FOUND when there is no such entity.
    * </pre>
    *
    * <code>optional string center_node_uuid = 7 [json_name = "centerNodeUuid"];</code>
@@ -212,8 +212,8 @@ public interface SearchGraphInputOrBuilder extends
   java.lang.String getCenterNodeUuid();
   /**
    * <pre>
-   * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does.
-   * NOT_FOUND when there is no such entity.
+   * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does,
+   * and so what CROSS_ENCODER is shown. NOT_FOUND when there is no such entity.
    * </pre>
    *
    * <code>optional string center_node_uuid = 7 [json_name = "centerNodeUuid"];</code>
@@ -300,7 +300,7 @@ public interface SearchGraphInputOrBuilder extends
 
   /**
    * <pre>
-   * Leaves out results with a lower score.
+   * Leaves out results with a lower score; none where another reranker than the one asked for made the order.
    * </pre>
    *
    * <code>optional double min_score = 10 [json_name = "minScore"];</code>
@@ -309,7 +309,7 @@ public interface SearchGraphInputOrBuilder extends
   boolean hasMinScore();
   /**
    * <pre>
-   * Leaves out results with a lower score.
+   * Leaves out results with a lower score; none where another reranker than the one asked for made the order.
    * </pre>
    *
    * <code>optional double min_score = 10 [json_name = "minScore"];</code>

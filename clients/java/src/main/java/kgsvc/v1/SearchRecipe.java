@@ -127,6 +127,38 @@ public enum SearchRecipe
    * <code>SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR = 13;</code>
    */
   SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR(13),
+  /**
+   * <pre>
+   * Facts by BM25, COSINE and BFS, CROSS_ENCODER.
+   * </pre>
+   *
+   * <code>SEARCH_RECIPE_EDGE_HYBRID_SEARCH_CROSS_ENCODER = 14;</code>
+   */
+  SEARCH_RECIPE_EDGE_HYBRID_SEARCH_CROSS_ENCODER(14),
+  /**
+   * <pre>
+   * Entities by BM25, COSINE and BFS, CROSS_ENCODER.
+   * </pre>
+   *
+   * <code>SEARCH_RECIPE_NODE_HYBRID_SEARCH_CROSS_ENCODER = 15;</code>
+   */
+  SEARCH_RECIPE_NODE_HYBRID_SEARCH_CROSS_ENCODER(15),
+  /**
+   * <pre>
+   * Communities by BM25 and COSINE, CROSS_ENCODER.
+   * </pre>
+   *
+   * <code>SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_CROSS_ENCODER = 16;</code>
+   */
+  SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_CROSS_ENCODER(16),
+  /**
+   * <pre>
+   * The three before, and episodes by BM25 and BFS, CROSS_ENCODER.
+   * </pre>
+   *
+   * <code>SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_CROSS_ENCODER = 17;</code>
+   */
+  SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_CROSS_ENCODER(17),
   UNRECOGNIZED(-1),
   ;
 
@@ -251,6 +283,38 @@ public enum SearchRecipe
    * <code>SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR = 13;</code>
    */
   public static final int SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR_VALUE = 13;
+  /**
+   * <pre>
+   * Facts by BM25, COSINE and BFS, CROSS_ENCODER.
+   * </pre>
+   *
+   * <code>SEARCH_RECIPE_EDGE_HYBRID_SEARCH_CROSS_ENCODER = 14;</code>
+   */
+  public static final int SEARCH_RECIPE_EDGE_HYBRID_SEARCH_CROSS_ENCODER_VALUE = 14;
+  /**
+   * <pre>
+   * Entities by BM25, COSINE and BFS, CROSS_ENCODER.
+   * </pre>
+   *
+   * <code>SEARCH_RECIPE_NODE_HYBRID_SEARCH_CROSS_ENCODER = 15;</code>
+   */
+  public static final int SEARCH_RECIPE_NODE_HYBRID_SEARCH_CROSS_ENCODER_VALUE = 15;
+  /**
+   * <pre>
+   * Communities by BM25 and COSINE, CROSS_ENCODER.
+   * </pre>
+   *
+   * <code>SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_CROSS_ENCODER = 16;</code>
+   */
+  public static final int SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_CROSS_ENCODER_VALUE = 16;
+  /**
+   * <pre>
+   * The three before, and episodes by BM25 and BFS, CROSS_ENCODER.
+   * </pre>
+   *
+   * <code>SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_CROSS_ENCODER = 17;</code>
+   */
+  public static final int SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_CROSS_ENCODER_VALUE = 17;
 
 
   public final int getNumber() {
@@ -291,6 +355,10 @@ public enum SearchRecipe
       case 11: return SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_MMR;
       case 12: return SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_RRF;
       case 13: return SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_MMR;
+      case 14: return SEARCH_RECIPE_EDGE_HYBRID_SEARCH_CROSS_ENCODER;
+      case 15: return SEARCH_RECIPE_NODE_HYBRID_SEARCH_CROSS_ENCODER;
+      case 16: return SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_CROSS_ENCODER;
+      case 17: return SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_CROSS_ENCODER;
       default: return null;
     }
   }
@@ -321,7 +389,7 @@ public enum SearchRecipe
   }
   public static com.google.protobuf.Descriptors.EnumDescriptor
       getDescriptor() {
-    return kgsvc.v1.RetrievalProto.getDescriptor().getEnumType(3);
+    return kgsvc.v1.RetrievalProto.getDescriptor().getEnumType(4);
   }
 
   private static final SearchRecipe[] VALUES = values();

@@ -1,0 +1,112 @@
+"""What a model's ratings do to an order, and what is left of it when there are none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from kgsvc.domain.communities import Community
+from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, StepError
+from kgsvc.domain.model import Entity, Episode, Source
+from kgsvc.llm.protocol import Rated
+from kgsvc.retrieval.cross_encoding import CrossEncoding
+from kgsvc.retrieval.episode_index import FoundEpisode
+from kgsvc.retrieval.fusion import Key
+from kgsvc.retrieval.graph_results import Item
+from kgsvc.retrieval.node_index import FoundEntity
+from kgsvc.retrieval.passages import CHARS, fitting, passage
+from kgsvc.retrieval.plans import Reason
+from kgsvc.retrieval.settings import SearchSettings
+from tests.unit.retrieval.feed import fact
+
+A, B, C, D = (("a", "g"), ("b", "g"), ("c", "g"), ("d", "g"))
+RANKED = [(A, 0.4), (B, 0.3), (C, 0.2), (D, 0.1)]
+
+
+class Model:
+    """A CrossEncoder that says what it is told to."""
+
+    def __init__(self, *scores: int, error: Exception | None = None, hangs: bool = False) -> None:
+        self.asked: list[tuple[str, tuple[str, ...], str]] = []
+        self.left = asyncio.Event()
+        self._scores = scores
+        self._error = error
+        self._hangs = hangs
+
+    async def rate(self, query: str, texts: Sequence[str], group_id: str = "") -> Rated:
+        self.asked.append((query, tuple(texts), group_id))
+        if self._hangs:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.left.set()
+        if self._error is not None:
+            raise self._error
+        return Rated(self._scores)
+
+    async def close(self) -> None:
+        """Nothing."""
+
+
+async def rerank(
+    model: Model | None, texts: dict[Key, str], timeout_s: float = 60.0
+) -> tuple[list[tuple[Key, float]], Reason | None]:
+    encoding = CrossEncoding(model, SearchSettings(rerank_timeout_s=timeout_s))
+    return await encoding.reranked("why?", "g", RANKED, texts)
+
+
+async def test_the_rated_go_by_their_ratings_and_the_rest_behind() -> None:
+    model = Model(0, 85, 85)
+    order, reason = await rerank(model, {A: "a", B: "b", C: "c"})
+    assert order == [(B, 0.85), (C, 0.85), (A, 0.0), (D, 0.0)]
+    assert reason is None
+    assert model.asked == [("why?", ("a", "b", "c"), "g")]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ModelUnavailable("down"), Reason.MODEL_FAILED),
+        (StepError("too long"), Reason.MODEL_FAILED),
+        (ModelOutputInvalid("wrong ids"), Reason.ANSWER_REJECTED),
+    ],
+)
+async def test_what_fails_leaves_the_order_and_says_why(error: Exception, reason: Reason) -> None:
+    assert await rerank(Model(error=error), {A: "a"}) == (RANKED, reason)
+
+
+async def test_a_model_that_is_too_late_is_not_waited_for() -> None:
+    model = Model(hangs=True)
+    assert await rerank(model, {A: "a"}, timeout_s=0.001) == (RANKED, Reason.TIMEOUT)
+    assert model.left.is_set(), "the call was given up"
+
+
+async def test_without_a_model_or_texts_nobody_is_asked() -> None:
+    assert await rerank(None, {A: "a"}) == (RANKED, Reason.NO_MODEL)
+    model = Model()
+    assert await rerank(model, {}) == (RANKED, None)
+    assert model.asked == []
+
+
+def test_passages_are_the_words_of_results() -> None:
+    entity = Entity("n", "g", "Ada", 0, "An engineer.")
+    episode = Episode("e", "g", "x" * (CHARS + 1), Source.TEXT, 0, 0)
+    assert passage(fact("f", "Ada works.")) == "Ada works."
+    assert passage(FoundEntity(entity, ())) == "Ada: An engineer."
+    assert passage(FoundEntity(Entity("n", "g", "Ada", 0), ())) == "Ada"
+    assert passage(Community("c", "g", "Staff", "They work.", 0, 0, ())) == "Staff: They work."
+    assert passage(FoundEpisode(episode, ())) == "x" * CHARS + "…"
+
+
+def test_passages_are_bounded_by_bytes() -> None:
+    names = {A: "é" * 5, B: "bb", C: "c"}
+
+    def shown(key: Key) -> Item | None:
+        return FoundEntity(Entity(key[0], "g", names[key], 0), ()) if key in names else None
+
+    keys = [D, A, B, C]
+    assert fitting(keys, shown, 13) == names, "what is gone takes no room"
+    assert fitting(keys, shown, 12) == {A: names[A], B: names[B]}
+    assert fitting(keys, shown, 1) == {A: names[A]}, "one in any case"
