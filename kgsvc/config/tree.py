@@ -180,6 +180,7 @@ def _limit_problems(limits: Limits) -> Iterator[str]:
         ("body_bytes", "payload_bytes"),
         ("attributes_bytes", "payload_bytes"),
         ("max_facts_default", "max_facts_bound"),
+        ("context_tokens_default", "context_tokens_bound"),
     ):
         if getattr(limits, smaller) > getattr(limits, larger):
             yield f"limits.{smaller} must not be above limits.{larger}"

@@ -29,6 +29,8 @@ class Limits:
     attributes_bytes: int = 64 * 1024
     max_facts_default: int = 10
     max_facts_bound: int = 100
+    context_tokens_default: int = 2_000  # of SearchGraph's context, at 4 characters each
+    context_tokens_bound: int = 32_000
     entity_facts_bound: int = 500  # of GetEntityNode
     entity_episodes_bound: int = 100
     history_bound: int = 500  # facts of GetFactHistory

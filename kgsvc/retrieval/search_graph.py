@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from kgsvc.domain.delta import GroupHead
 from kgsvc.domain.errors import NotFound, Violation
 from kgsvc.llm.protocol import CrossEncoder
 from kgsvc.retrieval import fusion
+from kgsvc.retrieval.beside import beside
+from kgsvc.retrieval.context import composed
+from kgsvc.retrieval.context_material import material
 from kgsvc.retrieval.cross_encoding import CrossEncoding, Ranking
 from kgsvc.retrieval.episode_index import unpack_episode
 from kgsvc.retrieval.evidence_search import EvidenceSearch
@@ -36,8 +39,6 @@ from kgsvc.retrieval.text_scopes import find_texts, origins_found
 from kgsvc.stores.community_protocol import CommunityStore
 from kgsvc.stores.protocol import GraphStore
 
-_INLINE_BYTES = 256 * 1024  # of packed results; more are unpacked beside the event loop
-T = TypeVar("T")
 Shown = Callable[[Key], Item | None]
 _UNPACK: dict[Scope, Callable[[bytes], Item]] = {
     Scope.FACTS: unpack,
@@ -109,6 +110,11 @@ class SearchGraph:
         )
         return await asyncio.gather(*(self._scope(query, plan, parsed) for plan in query.plans))
 
+    async def context(self, query: GraphQuery, found: Sequence[ScopeAnswer], chars: int) -> str:
+        """A text of at most `chars` characters of what `search` found, with entities at the ends of facts and
+        the episodes that tell them (kgsvc.retrieval.context). Raises StoreUnavailable."""
+        return composed(await material(self._search, found, query.filters.known_at_ms), chars)
+
     async def _require_nodes(self, query: GraphQuery) -> None:
         named = dict.fromkeys(query.origins)
         if query.center is not None:
@@ -149,7 +155,7 @@ class SearchGraph:
         kept = [entry for entry in ranked if _enough(entry[1], query, reason)][: query.max_results]
         keys = [key for key, _ in kept]
         shown = await self._shown(plan.scope, found, keys)
-        hits = await _beside(_size(found, keys), lambda: _hits(found, kept, shown))
+        hits = await beside(_size(found, keys), lambda: _hits(found, kept, shown))
         return ScopeAnswer(plan.scope, tuple(found.lists), reranker, hits, reason)
 
     async def _rated(
@@ -159,7 +165,7 @@ class SearchGraph:
         keys = [key for key, _ in ranked[: self._settings.rerank_candidates]]
         shown = await self._shown(scope, found, keys)
         limit = self._settings.rerank_bytes
-        texts = await _beside(_size(found, keys), lambda: fitting(keys, shown, limit))
+        texts = await beside(_size(found, keys), lambda: fitting(keys, shown, limit))
         group_id = query.group_ids[0] if len(query.group_ids) == 1 else ""
         return await self._cross_encoding.reranked(query.text, group_id, ranked, texts)
 
@@ -211,11 +217,6 @@ def _enough(score: float, query: GraphQuery, reason: Reason | None) -> bool:
 
 def _size(found: Found, keys: Sequence[Key]) -> int:
     return sum(len(found.packed[key]) for key in keys)
-
-
-async def _beside(size: int, work: Callable[[], T]) -> T:
-    """What `work` makes of results that are so large packed, beside the event loop if they are large."""
-    return await asyncio.to_thread(work) if size > _INLINE_BYTES else work()
 
 
 def _missing(field: str) -> Violation:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.communities import Community
+from kgsvc.domain.limits import Limits
 from kgsvc.observability.metrics import Metrics
+from kgsvc.retrieval.context import TOKEN_CHARS
 from kgsvc.retrieval.episode_index import FoundEpisode
 from kgsvc.retrieval.graph_results import FoundBy, GraphHit, ScopeAnswer
 from kgsvc.retrieval.node_index import FoundEntity
@@ -33,30 +36,62 @@ _REASONS = {
 _RERANKER_NUMBERS = {reranker: number for number, reranker in RERANKERS.items()}
 
 
+_ENVELOPE_BYTES = 1_024  # of a response beside its output
+_CHARACTER_BYTES = 4  # at most
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The input of SearchGraph: what is searched for, and what is told of it."""
+
+    query: GraphQuery
+    scores: bool
+    context_tokens: int | None  # None: no context
+
+
 class Searching:
     """Searches of the graph."""
 
-    def __init__(self, search: GraphSearch, metrics: Metrics, clock: Clock) -> None:
+    def __init__(self, search: GraphSearch, metrics: Metrics, clock: Clock, limits: Limits) -> None:
         self._search = search
         self._metrics = metrics
         self._clock = clock
+        self._limits = limits
 
     def operations(self) -> Mapping[str, Unary[Any]]:
         """The RPCs by method name."""
         pb = retrieval_pb2
         return {"SearchGraph": Unary(pb.SearchGraphRequest, pb.SearchGraphResponse, read, self._graph)}
 
-    async def _graph(self, wanted: tuple[GraphQuery, bool], _key: str | None) -> Reply:
-        query, with_scores = wanted
+    async def _graph(self, wanted: Wanted, _key: str | None) -> Reply:
         started = self._clock.monotonic()
-        found = await self._search.search(query)
+        found = await self._search.search(wanted.query)
         self._metrics.search_latency.observe((self._clock.monotonic() - started) * 1_000)
-        return Reply(graph_output(found, with_scores))
+        output = graph_output(found, wanted.scores)
+        if wanted.context_tokens is not None:
+            chars = min(wanted.context_tokens * TOKEN_CHARS, self._room(output))
+            output.context = await self._search.context(wanted.query, found, chars)
+        return Reply(output)
+
+    def _room(self, output: retrieval_pb2.SearchGraphOutput) -> int:
+        """The characters that the response has room for beside `output`."""
+        left = self._limits.response_bytes - _ENVELOPE_BYTES - output.ByteSize()
+        return max(0, left) // _CHARACTER_BYTES
 
 
-def read(sent: retrieval_pb2.SearchGraphInput, check: Check) -> tuple[GraphQuery, bool]:
-    """The input of SearchGraph, and whether scores are told by method."""
-    return read_graph_search(sent, check), sent.include_scores
+def read(sent: retrieval_pb2.SearchGraphInput, check: Check) -> Wanted:
+    """The input of SearchGraph."""
+    return Wanted(read_graph_search(sent, check), sent.include_scores, _context_tokens(sent, check))
+
+
+def _context_tokens(sent: retrieval_pb2.SearchGraphInput, check: Check) -> int | None:
+    tokens = check.limits.context_tokens_default
+    if sent.HasField("context_tokens"):
+        path = "input.context_tokens"
+        tokens = check.number(path, sent.context_tokens, check.limits.context_tokens_bound)
+        if not sent.include_context:
+            check.invalid(path, "is of include_context alone")
+    return tokens if sent.include_context else None
 
 
 def graph_output(found: Sequence[ScopeAnswer], with_scores: bool) -> retrieval_pb2.SearchGraphOutput:

@@ -49,6 +49,9 @@ class GraphSearch(Protocol):
     async def search(self, query: GraphQuery) -> Sequence[ScopeAnswer]:
         """An answer for each scope. Raises NotFound (naming the field) and StoreUnavailable."""
 
+    async def context(self, query: GraphQuery, found: Sequence[ScopeAnswer], chars: int) -> str:
+        """A text of what was found, of at most `chars` characters. Raises StoreUnavailable."""
+
 
 class Activity(Protocol):
     """The process's one look for changes (design §4); queue.activity.ActivityWatch is one."""

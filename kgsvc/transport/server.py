@@ -121,7 +121,7 @@ def _handlers(deps: Deps, coalescer: AcceptCoalescer, stopping: asyncio.Event) -
         accepting,
         Following(store, activity, clock),
         Retrieving(store, deps.search, deps.memory, deps.metrics, clock, limits),
-        Searching(deps.graph, deps.metrics, clock),
+        Searching(deps.graph, deps.metrics, clock, deps.limits),
         Exploring(store, clock, limits),
         Correcting(store, Corrections(store, deps.embedder, limits, clock, contention), merging),
         Clustering(Communities(store, limits, clock, deps.new_id), activity),

@@ -1415,6 +1415,8 @@ class SearchGraphInput(_message.Message):
     FILTERS_FIELD_NUMBER: _builtins.int
     MIN_SCORE_FIELD_NUMBER: _builtins.int
     INCLUDE_SCORES_FIELD_NUMBER: _builtins.int
+    INCLUDE_CONTEXT_FIELD_NUMBER: _builtins.int
+    CONTEXT_TOKENS_FIELD_NUMBER: _builtins.int
     query: _builtins.str
     """What to look for; required; at most 32,768 characters."""
     search_type: Global___SearchScope.ValueType
@@ -1431,6 +1433,10 @@ class SearchGraphInput(_message.Message):
     """Leaves out results with a lower score; none where another reranker than the one asked for made the order."""
     include_scores: _builtins.bool
     """Adds to each result by which methods it was found."""
+    include_context: _builtins.bool
+    """Adds a text of what was found, to put before a language model."""
+    context_tokens: _builtins.int
+    """Of include_context: its length at most in tokens of 4 characters, 1 to 32,000; default 2,000."""
     @_builtins.property
     def group_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The tenants to search in; 1 to 256; each at most 128 characters."""
@@ -1464,15 +1470,21 @@ class SearchGraphInput(_message.Message):
         filters: Global___SearchFilters | None = ...,
         min_score: _builtins.float | None = ...,
         include_scores: _builtins.bool | None = ...,
+        include_context: _builtins.bool | None = ...,
+        context_tokens: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_center_node_uuid", b"_center_node_uuid", "_filters", b"_filters", "_include_scores", b"_include_scores", "_max_results", b"_max_results", "_min_score", b"_min_score", "_recipe", b"_recipe", "_search_type", b"_search_type", "center_node_uuid", b"center_node_uuid", "filters", b"filters", "include_scores", b"include_scores", "max_results", b"max_results", "min_score", b"min_score", "recipe", b"recipe", "search_type", b"search_type"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_center_node_uuid", b"_center_node_uuid", "_context_tokens", b"_context_tokens", "_filters", b"_filters", "_include_context", b"_include_context", "_include_scores", b"_include_scores", "_max_results", b"_max_results", "_min_score", b"_min_score", "_recipe", b"_recipe", "_search_type", b"_search_type", "center_node_uuid", b"center_node_uuid", "context_tokens", b"context_tokens", "filters", b"filters", "include_context", b"include_context", "include_scores", b"include_scores", "max_results", b"max_results", "min_score", b"min_score", "recipe", b"recipe", "search_type", b"search_type"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_center_node_uuid", b"_center_node_uuid", "_filters", b"_filters", "_include_scores", b"_include_scores", "_max_results", b"_max_results", "_min_score", b"_min_score", "_recipe", b"_recipe", "_search_type", b"_search_type", "bfs_origin_node_uuids", b"bfs_origin_node_uuids", "center_node_uuid", b"center_node_uuid", "filters", b"filters", "group_ids", b"group_ids", "include_scores", b"include_scores", "max_results", b"max_results", "min_score", b"min_score", "query", b"query", "recipe", b"recipe", "scopes", b"scopes", "search_type", b"search_type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_center_node_uuid", b"_center_node_uuid", "_context_tokens", b"_context_tokens", "_filters", b"_filters", "_include_context", b"_include_context", "_include_scores", b"_include_scores", "_max_results", b"_max_results", "_min_score", b"_min_score", "_recipe", b"_recipe", "_search_type", b"_search_type", "bfs_origin_node_uuids", b"bfs_origin_node_uuids", "center_node_uuid", b"center_node_uuid", "context_tokens", b"context_tokens", "filters", b"filters", "group_ids", b"group_ids", "include_context", b"include_context", "include_scores", b"include_scores", "max_results", b"max_results", "min_score", b"min_score", "query", b"query", "recipe", b"recipe", "scopes", b"scopes", "search_type", b"search_type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__center_node_uuid: _TypeAlias = _typing.Literal["center_node_uuid"]  # noqa: Y015
     _WhichOneofArgType__center_node_uuid: _TypeAlias = _typing.Literal["_center_node_uuid", b"_center_node_uuid"]  # noqa: Y015
+    _WhichOneofReturnType__context_tokens: _TypeAlias = _typing.Literal["context_tokens"]  # noqa: Y015
+    _WhichOneofArgType__context_tokens: _TypeAlias = _typing.Literal["_context_tokens", b"_context_tokens"]  # noqa: Y015
     _WhichOneofReturnType__filters: _TypeAlias = _typing.Literal["filters"]  # noqa: Y015
     _WhichOneofArgType__filters: _TypeAlias = _typing.Literal["_filters", b"_filters"]  # noqa: Y015
+    _WhichOneofReturnType__include_context: _TypeAlias = _typing.Literal["include_context"]  # noqa: Y015
+    _WhichOneofArgType__include_context: _TypeAlias = _typing.Literal["_include_context", b"_include_context"]  # noqa: Y015
     _WhichOneofReturnType__include_scores: _TypeAlias = _typing.Literal["include_scores"]  # noqa: Y015
     _WhichOneofArgType__include_scores: _TypeAlias = _typing.Literal["_include_scores", b"_include_scores"]  # noqa: Y015
     _WhichOneofReturnType__max_results: _TypeAlias = _typing.Literal["max_results"]  # noqa: Y015
@@ -1486,7 +1498,11 @@ class SearchGraphInput(_message.Message):
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__center_node_uuid) -> _WhichOneofReturnType__center_node_uuid | None: ...
     @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__context_tokens) -> _WhichOneofReturnType__context_tokens | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__filters) -> _WhichOneofReturnType__filters | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__include_context) -> _WhichOneofReturnType__include_context | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__include_scores) -> _WhichOneofReturnType__include_scores | None: ...
     @_typing.overload
@@ -1514,12 +1530,20 @@ class SearchGraphOutput(_message.Message):
     NODES_FIELD_NUMBER: _builtins.int
     EPISODES_FIELD_NUMBER: _builtins.int
     COMMUNITIES_FIELD_NUMBER: _builtins.int
+    CONTEXT_FIELD_NUMBER: _builtins.int
     search_type: Global___SearchScope.ValueType
     """The scope, where there was only one."""
     count: _builtins.int
     """Results of all scopes together."""
     message: _builtins.str
     """How many there are, in words."""
+    context: _builtins.str
+    """By include_context: what was found, the entities at the ends of the facts and the beginnings of the episodes
+    that tell them, a line each under the headings "# Facts" (with their validity), "# Entities" (with their
+    summaries), "# Communities" and "# Sources", the best first. Facts have half of it, and each kind what others
+    leave; a line that does not fit is left out. With known_as_of, nothing that was not known then but the
+    summaries of what was found. Shorter where the response has no room for it.
+    """
     @_builtins.property
     def facts(self) -> _containers.RepeatedCompositeFieldContainer[Global___FactHit]:
         """Facts, best first."""
@@ -1551,13 +1575,19 @@ class SearchGraphOutput(_message.Message):
         nodes: _abc.Iterable[Global___NodeHit] | None = ...,
         episodes: _abc.Iterable[Global___EpisodeHit] | None = ...,
         communities: _abc.Iterable[Global___CommunityHit] | None = ...,
+        context: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_search_type", b"_search_type", "search_type", b"search_type"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_context", b"_context", "_search_type", b"_search_type", "context", b"context", "search_type", b"search_type"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_search_type", b"_search_type", "communities", b"communities", "count", b"count", "episodes", b"episodes", "facts", b"facts", "message", b"message", "nodes", b"nodes", "ran", b"ran", "search_type", b"search_type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_context", b"_context", "_search_type", b"_search_type", "communities", b"communities", "context", b"context", "count", b"count", "episodes", b"episodes", "facts", b"facts", "message", b"message", "nodes", b"nodes", "ran", b"ran", "search_type", b"search_type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__context: _TypeAlias = _typing.Literal["context"]  # noqa: Y015
+    _WhichOneofArgType__context: _TypeAlias = _typing.Literal["_context", b"_context"]  # noqa: Y015
     _WhichOneofReturnType__search_type: _TypeAlias = _typing.Literal["search_type"]  # noqa: Y015
     _WhichOneofArgType__search_type: _TypeAlias = _typing.Literal["_search_type", b"_search_type"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__context) -> _WhichOneofReturnType__context | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__search_type) -> _WhichOneofReturnType__search_type | None: ...
 
 Global___SearchGraphOutput: _TypeAlias = SearchGraphOutput  # noqa: Y015

@@ -2340,6 +2340,10 @@ type SearchGraphInput struct {
 	MinScore *float64 `protobuf:"fixed64,10,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
 	// Adds to each result by which methods it was found.
 	IncludeScores *bool `protobuf:"varint,11,opt,name=include_scores,json=includeScores,proto3,oneof" json:"include_scores,omitempty"`
+	// Adds a text of what was found, to put before a language model.
+	IncludeContext *bool `protobuf:"varint,12,opt,name=include_context,json=includeContext,proto3,oneof" json:"include_context,omitempty"`
+	// Of include_context: its length at most in tokens of 4 characters, 1 to 32,000; default 2,000.
+	ContextTokens *int32 `protobuf:"varint,13,opt,name=context_tokens,json=contextTokens,proto3,oneof" json:"context_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2451,6 +2455,20 @@ func (x *SearchGraphInput) GetIncludeScores() bool {
 	return false
 }
 
+func (x *SearchGraphInput) GetIncludeContext() bool {
+	if x != nil && x.IncludeContext != nil {
+		return *x.IncludeContext
+	}
+	return false
+}
+
+func (x *SearchGraphInput) GetContextTokens() int32 {
+	if x != nil && x.ContextTokens != nil {
+		return *x.ContextTokens
+	}
+	return 0
+}
+
 // Output of SearchGraph.
 type SearchGraphOutput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2469,7 +2487,13 @@ type SearchGraphOutput struct {
 	// Episodes, best first.
 	Episodes []*EpisodeHit `protobuf:"bytes,7,rep,name=episodes,proto3" json:"episodes,omitempty"`
 	// Communities, best first.
-	Communities   []*CommunityHit `protobuf:"bytes,8,rep,name=communities,proto3" json:"communities,omitempty"`
+	Communities []*CommunityHit `protobuf:"bytes,8,rep,name=communities,proto3" json:"communities,omitempty"`
+	// By include_context: what was found, the entities at the ends of the facts and the beginnings of the episodes
+	// that tell them, a line each under the headings "# Facts" (with their validity), "# Entities" (with their
+	// summaries), "# Communities" and "# Sources", the best first. Facts have half of it, and each kind what others
+	// leave; a line that does not fit is left out. With known_as_of, nothing that was not known then but the
+	// summaries of what was found. Shorter where the response has no room for it.
+	Context       *string `protobuf:"bytes,9,opt,name=context,proto3,oneof" json:"context,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2558,6 +2582,13 @@ func (x *SearchGraphOutput) GetCommunities() []*CommunityHit {
 		return x.Communities
 	}
 	return nil
+}
+
+func (x *SearchGraphOutput) GetContext() string {
+	if x != nil && x.Context != nil {
+		return *x.Context
+	}
+	return ""
 }
 
 // How a scope was searched in fact.
@@ -3143,7 +3174,7 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x123\n" +
 	"\x06output\x18\x03 \x01(\v2\x1b.kgsvc.v1.SearchGraphOutputR\x06output\x12%\n" +
-	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\xe1\x04\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\xe2\x05\n" +
 	"\x10SearchGraphInput\x12\x1b\n" +
 	"\tgroup_ids\x18\x01 \x03(\tR\bgroupIds\x12\x14\n" +
 	"\x05query\x18\x02 \x01(\tR\x05query\x12;\n" +
@@ -3158,7 +3189,9 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\afilters\x18\t \x01(\v2\x17.kgsvc.v1.SearchFiltersH\x04R\afilters\x88\x01\x01\x12 \n" +
 	"\tmin_score\x18\n" +
 	" \x01(\x01H\x05R\bminScore\x88\x01\x01\x12*\n" +
-	"\x0einclude_scores\x18\v \x01(\bH\x06R\rincludeScores\x88\x01\x01B\x0e\n" +
+	"\x0einclude_scores\x18\v \x01(\bH\x06R\rincludeScores\x88\x01\x01\x12,\n" +
+	"\x0finclude_context\x18\f \x01(\bH\aR\x0eincludeContext\x88\x01\x01\x12*\n" +
+	"\x0econtext_tokens\x18\r \x01(\x05H\bR\rcontextTokens\x88\x01\x01B\x0e\n" +
 	"\f_search_typeB\t\n" +
 	"\a_recipeB\x0e\n" +
 	"\f_max_resultsB\x13\n" +
@@ -3167,7 +3200,9 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\b_filtersB\f\n" +
 	"\n" +
 	"_min_scoreB\x11\n" +
-	"\x0f_include_scores\"\xf4\x02\n" +
+	"\x0f_include_scoresB\x12\n" +
+	"\x10_include_contextB\x11\n" +
+	"\x0f_context_tokens\"\x9f\x03\n" +
 	"\x11SearchGraphOutput\x12'\n" +
 	"\x05facts\x18\x01 \x03(\v2\x11.kgsvc.v1.FactHitR\x05facts\x12;\n" +
 	"\vsearch_type\x18\x02 \x01(\x0e2\x15.kgsvc.v1.SearchScopeH\x00R\n" +
@@ -3177,8 +3212,11 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\x03ran\x18\x05 \x03(\v2\x12.kgsvc.v1.ScopeRunR\x03ran\x12'\n" +
 	"\x05nodes\x18\x06 \x03(\v2\x11.kgsvc.v1.NodeHitR\x05nodes\x120\n" +
 	"\bepisodes\x18\a \x03(\v2\x14.kgsvc.v1.EpisodeHitR\bepisodes\x128\n" +
-	"\vcommunities\x18\b \x03(\v2\x16.kgsvc.v1.CommunityHitR\vcommunitiesB\x0e\n" +
-	"\f_search_type\"\xdb\x01\n" +
+	"\vcommunities\x18\b \x03(\v2\x16.kgsvc.v1.CommunityHitR\vcommunities\x12\x1d\n" +
+	"\acontext\x18\t \x01(\tH\x01R\acontext\x88\x01\x01B\x0e\n" +
+	"\f_search_typeB\n" +
+	"\n" +
+	"\b_context\"\xdb\x01\n" +
 	"\bScopeRun\x12+\n" +
 	"\x05scope\x18\x01 \x01(\x0e2\x15.kgsvc.v1.SearchScopeR\x05scope\x120\n" +
 	"\amethods\x18\x02 \x03(\x0e2\x16.kgsvc.v1.SearchMethodR\amethods\x12.\n" +

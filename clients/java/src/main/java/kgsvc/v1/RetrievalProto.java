@@ -348,7 +348,7 @@ public final class RetrievalProto extends com.google.protobuf.GeneratedFile {
       "est_id\030\001 \001(\tR\trequestId\022(\n\006status\030\002 \001(\0162" +
       "\020.kgsvc.v1.StatusR\006status\0223\n\006output\030\003 \001(" +
       "\0132\033.kgsvc.v1.SearchGraphOutputR\006output\022%" +
-      "\n\005error\030\004 \001(\0132\017.kgsvc.v1.ErrorR\005error\"\341\004" +
+      "\n\005error\030\004 \001(\0132\017.kgsvc.v1.ErrorR\005error\"\342\005" +
       "\n\020SearchGraphInput\022\033\n\tgroup_ids\030\001 \003(\tR\010g" +
       "roupIds\022\024\n\005query\030\002 \001(\tR\005query\022;\n\013search_" +
       "type\030\003 \001(\0162\025.kgsvc.v1.SearchScopeH\000R\nsea" +
@@ -361,95 +361,99 @@ public final class RetrievalProto extends com.google.protobuf.GeneratedFile {
       "eUuids\0226\n\007filters\030\t \001(\0132\027.kgsvc.v1.Searc" +
       "hFiltersH\004R\007filters\210\001\001\022 \n\tmin_score\030\n \001(" +
       "\001H\005R\010minScore\210\001\001\022*\n\016include_scores\030\013 \001(\010" +
-      "H\006R\rincludeScores\210\001\001B\016\n\014_search_typeB\t\n\007" +
-      "_recipeB\016\n\014_max_resultsB\023\n\021_center_node_" +
-      "uuidB\n\n\010_filtersB\014\n\n_min_scoreB\021\n\017_inclu" +
-      "de_scores\"\364\002\n\021SearchGraphOutput\022\'\n\005facts" +
-      "\030\001 \003(\0132\021.kgsvc.v1.FactHitR\005facts\022;\n\013sear" +
-      "ch_type\030\002 \001(\0162\025.kgsvc.v1.SearchScopeH\000R\n" +
-      "searchType\210\001\001\022\024\n\005count\030\003 \001(\005R\005count\022\030\n\007m" +
-      "essage\030\004 \001(\tR\007message\022$\n\003ran\030\005 \003(\0132\022.kgs" +
-      "vc.v1.ScopeRunR\003ran\022\'\n\005nodes\030\006 \003(\0132\021.kgs" +
-      "vc.v1.NodeHitR\005nodes\0220\n\010episodes\030\007 \003(\0132\024" +
-      ".kgsvc.v1.EpisodeHitR\010episodes\0228\n\013commun" +
-      "ities\030\010 \003(\0132\026.kgsvc.v1.CommunityHitR\013com" +
-      "munitiesB\016\n\014_search_type\"\333\001\n\010ScopeRun\022+\n" +
-      "\005scope\030\001 \001(\0162\025.kgsvc.v1.SearchScopeR\005sco" +
-      "pe\0220\n\007methods\030\002 \003(\0162\026.kgsvc.v1.SearchMet" +
-      "hodR\007methods\022.\n\010reranker\030\003 \001(\0162\022.kgsvc.v" +
-      "1.RerankerR\010reranker\0225\n\006reason\030\004 \001(\0162\030.k" +
-      "gsvc.v1.RerankerReasonH\000R\006reason\210\001\001B\t\n\007_" +
-      "reason\"w\n\007FactHit\022(\n\004fact\030\001 \001(\0132\024.kgsvc." +
-      "v1.FactResultR\004fact\022\024\n\005score\030\002 \001(\001R\005scor" +
-      "e\022,\n\010found_by\030\003 \003(\0132\021.kgsvc.v1.FoundByR\007" +
-      "foundBy\"w\n\007NodeHit\022(\n\004node\030\001 \001(\0132\024.kgsvc" +
-      ".v1.EntityNodeR\004node\022\024\n\005score\030\002 \001(\001R\005sco" +
-      "re\022,\n\010found_by\030\003 \003(\0132\021.kgsvc.v1.FoundByR" +
-      "\007foundBy\"}\n\nEpisodeHit\022+\n\007episode\030\001 \001(\0132" +
-      "\021.kgsvc.v1.EpisodeR\007episode\022\024\n\005score\030\002 \001" +
-      "(\001R\005score\022,\n\010found_by\030\003 \003(\0132\021.kgsvc.v1.F" +
-      "oundByR\007foundBy\"\205\001\n\014CommunityHit\0221\n\tcomm" +
-      "unity\030\001 \001(\0132\023.kgsvc.v1.CommunityR\tcommun" +
-      "ity\022\024\n\005score\030\002 \001(\001R\005score\022,\n\010found_by\030\003 " +
-      "\003(\0132\021.kgsvc.v1.FoundByR\007foundBy\"c\n\007Found" +
-      "By\022.\n\006method\030\001 \001(\0162\026.kgsvc.v1.SearchMeth" +
-      "odR\006method\022\022\n\004rank\030\002 \001(\005R\004rank\022\024\n\005score\030" +
-      "\003 \001(\001R\005score*\224\001\n\013SearchScope\022\034\n\030SEARCH_S" +
-      "COPE_UNSPECIFIED\020\000\022\026\n\022SEARCH_SCOPE_FACTS" +
-      "\020\001\022\026\n\022SEARCH_SCOPE_NODES\020\002\022\031\n\025SEARCH_SCO" +
-      "PE_EPISODES\020\003\022\034\n\030SEARCH_SCOPE_COMMUNITIE" +
-      "S\020\004*v\n\014SearchMethod\022\035\n\031SEARCH_METHOD_UNS" +
-      "PECIFIED\020\000\022\026\n\022SEARCH_METHOD_BM25\020\001\022\030\n\024SE" +
-      "ARCH_METHOD_COSINE\020\002\022\025\n\021SEARCH_METHOD_BF" +
-      "S\020\003*\321\001\n\010Reranker\022\030\n\024RERANKER_UNSPECIFIED" +
-      "\020\000\022\020\n\014RERANKER_RRF\020\001\022\020\n\014RERANKER_MMR\020\002\022\032" +
-      "\n\026RERANKER_NODE_DISTANCE\020\003\022\035\n\031RERANKER_E" +
-      "PISODE_MENTIONS\020\004\022\031\n\025RERANKER_WEIGHTED_S" +
-      "UM\020\005\022\025\n\021RERANKER_EVIDENCE\020\006\022\032\n\026RERANKER_" +
-      "CROSS_ENCODER\020\007*\325\001\n\016RerankerReason\022\037\n\033RE" +
-      "RANKER_REASON_UNSPECIFIED\020\000\022 \n\034RERANKER_" +
-      "REASON_NO_EMBEDDING\020\001\022\034\n\030RERANKER_REASON" +
-      "_NO_MODEL\020\002\022\033\n\027RERANKER_REASON_TIMEOUT\020\003" +
-      "\022 \n\034RERANKER_REASON_MODEL_FAILED\020\004\022#\n\037RE" +
-      "RANKER_REASON_ANSWER_REJECTED\020\005*\331\006\n\014Sear" +
-      "chRecipe\022\035\n\031SEARCH_RECIPE_UNSPECIFIED\020\000\022" +
-      "\031\n\025SEARCH_RECIPE_DEFAULT\020\001\022(\n$SEARCH_REC" +
-      "IPE_EDGE_HYBRID_SEARCH_RRF\020\002\022(\n$SEARCH_R" +
-      "ECIPE_EDGE_HYBRID_SEARCH_MMR\020\003\0222\n.SEARCH" +
-      "_RECIPE_EDGE_HYBRID_SEARCH_NODE_DISTANCE" +
-      "\020\004\0225\n1SEARCH_RECIPE_EDGE_HYBRID_SEARCH_E" +
-      "PISODE_MENTIONS\020\005\022(\n$SEARCH_RECIPE_NODE_" +
-      "HYBRID_SEARCH_RRF\020\006\022(\n$SEARCH_RECIPE_NOD" +
-      "E_HYBRID_SEARCH_MMR\020\007\0222\n.SEARCH_RECIPE_N" +
-      "ODE_HYBRID_SEARCH_NODE_DISTANCE\020\010\0225\n1SEA" +
-      "RCH_RECIPE_NODE_HYBRID_SEARCH_EPISODE_ME" +
-      "NTIONS\020\t\022-\n)SEARCH_RECIPE_COMMUNITY_HYBR" +
-      "ID_SEARCH_RRF\020\n\022-\n)SEARCH_RECIPE_COMMUNI" +
-      "TY_HYBRID_SEARCH_MMR\020\013\022,\n(SEARCH_RECIPE_" +
-      "COMBINED_HYBRID_SEARCH_RRF\020\014\022,\n(SEARCH_R" +
-      "ECIPE_COMBINED_HYBRID_SEARCH_MMR\020\r\0222\n.SE" +
-      "ARCH_RECIPE_EDGE_HYBRID_SEARCH_CROSS_ENC" +
-      "ODER\020\016\0222\n.SEARCH_RECIPE_NODE_HYBRID_SEAR" +
-      "CH_CROSS_ENCODER\020\017\0227\n3SEARCH_RECIPE_COMM" +
-      "UNITY_HYBRID_SEARCH_CROSS_ENCODER\020\020\0226\n2S" +
-      "EARCH_RECIPE_COMBINED_HYBRID_SEARCH_CROS" +
-      "S_ENCODER\020\0212\265\004\n\020RetrievalService\022J\n\013Sear" +
-      "chFacts\022\034.kgsvc.v1.SearchFactsRequest\032\035." +
-      "kgsvc.v1.SearchFactsResponse\022P\n\rGetEntit" +
-      "yEdge\022\036.kgsvc.v1.GetEntityEdgeRequest\032\037." +
-      "kgsvc.v1.GetEntityEdgeResponse\022J\n\013GetEpi" +
-      "sodes\022\034.kgsvc.v1.GetEpisodesRequest\032\035.kg" +
-      "svc.v1.GetEpisodesResponse\022D\n\tGetMemory\022" +
-      "\032.kgsvc.v1.GetMemoryRequest\032\033.kgsvc.v1.G" +
-      "etMemoryResponse\022P\n\rGetEntityNode\022\036.kgsv" +
-      "c.v1.GetEntityNodeRequest\032\037.kgsvc.v1.Get" +
-      "EntityNodeResponse\022S\n\016GetFactHistory\022\037.k" +
-      "gsvc.v1.GetFactHistoryRequest\032 .kgsvc.v1" +
-      ".GetFactHistoryResponse\022J\n\013SearchGraph\022\034" +
-      ".kgsvc.v1.SearchGraphRequest\032\035.kgsvc.v1." +
-      "SearchGraphResponseB5B\016RetrievalProtoP\001Z" +
-      "!kgsvc/clients/go/kgsvc/v1;kgsvcv1b\006prot" +
-      "o3"
+      "H\006R\rincludeScores\210\001\001\022,\n\017include_context\030" +
+      "\014 \001(\010H\007R\016includeContext\210\001\001\022*\n\016context_to" +
+      "kens\030\r \001(\005H\010R\rcontextTokens\210\001\001B\016\n\014_searc" +
+      "h_typeB\t\n\007_recipeB\016\n\014_max_resultsB\023\n\021_ce" +
+      "nter_node_uuidB\n\n\010_filtersB\014\n\n_min_score" +
+      "B\021\n\017_include_scoresB\022\n\020_include_contextB" +
+      "\021\n\017_context_tokens\"\237\003\n\021SearchGraphOutput" +
+      "\022\'\n\005facts\030\001 \003(\0132\021.kgsvc.v1.FactHitR\005fact" +
+      "s\022;\n\013search_type\030\002 \001(\0162\025.kgsvc.v1.Search" +
+      "ScopeH\000R\nsearchType\210\001\001\022\024\n\005count\030\003 \001(\005R\005c" +
+      "ount\022\030\n\007message\030\004 \001(\tR\007message\022$\n\003ran\030\005 " +
+      "\003(\0132\022.kgsvc.v1.ScopeRunR\003ran\022\'\n\005nodes\030\006 " +
+      "\003(\0132\021.kgsvc.v1.NodeHitR\005nodes\0220\n\010episode" +
+      "s\030\007 \003(\0132\024.kgsvc.v1.EpisodeHitR\010episodes\022" +
+      "8\n\013communities\030\010 \003(\0132\026.kgsvc.v1.Communit" +
+      "yHitR\013communities\022\035\n\007context\030\t \001(\tH\001R\007co" +
+      "ntext\210\001\001B\016\n\014_search_typeB\n\n\010_context\"\333\001\n" +
+      "\010ScopeRun\022+\n\005scope\030\001 \001(\0162\025.kgsvc.v1.Sear" +
+      "chScopeR\005scope\0220\n\007methods\030\002 \003(\0162\026.kgsvc." +
+      "v1.SearchMethodR\007methods\022.\n\010reranker\030\003 \001" +
+      "(\0162\022.kgsvc.v1.RerankerR\010reranker\0225\n\006reas" +
+      "on\030\004 \001(\0162\030.kgsvc.v1.RerankerReasonH\000R\006re" +
+      "ason\210\001\001B\t\n\007_reason\"w\n\007FactHit\022(\n\004fact\030\001 " +
+      "\001(\0132\024.kgsvc.v1.FactResultR\004fact\022\024\n\005score" +
+      "\030\002 \001(\001R\005score\022,\n\010found_by\030\003 \003(\0132\021.kgsvc." +
+      "v1.FoundByR\007foundBy\"w\n\007NodeHit\022(\n\004node\030\001" +
+      " \001(\0132\024.kgsvc.v1.EntityNodeR\004node\022\024\n\005scor" +
+      "e\030\002 \001(\001R\005score\022,\n\010found_by\030\003 \003(\0132\021.kgsvc" +
+      ".v1.FoundByR\007foundBy\"}\n\nEpisodeHit\022+\n\007ep" +
+      "isode\030\001 \001(\0132\021.kgsvc.v1.EpisodeR\007episode\022" +
+      "\024\n\005score\030\002 \001(\001R\005score\022,\n\010found_by\030\003 \003(\0132" +
+      "\021.kgsvc.v1.FoundByR\007foundBy\"\205\001\n\014Communit" +
+      "yHit\0221\n\tcommunity\030\001 \001(\0132\023.kgsvc.v1.Commu" +
+      "nityR\tcommunity\022\024\n\005score\030\002 \001(\001R\005score\022,\n" +
+      "\010found_by\030\003 \003(\0132\021.kgsvc.v1.FoundByR\007foun" +
+      "dBy\"c\n\007FoundBy\022.\n\006method\030\001 \001(\0162\026.kgsvc.v" +
+      "1.SearchMethodR\006method\022\022\n\004rank\030\002 \001(\005R\004ra" +
+      "nk\022\024\n\005score\030\003 \001(\001R\005score*\224\001\n\013SearchScope" +
+      "\022\034\n\030SEARCH_SCOPE_UNSPECIFIED\020\000\022\026\n\022SEARCH" +
+      "_SCOPE_FACTS\020\001\022\026\n\022SEARCH_SCOPE_NODES\020\002\022\031" +
+      "\n\025SEARCH_SCOPE_EPISODES\020\003\022\034\n\030SEARCH_SCOP" +
+      "E_COMMUNITIES\020\004*v\n\014SearchMethod\022\035\n\031SEARC" +
+      "H_METHOD_UNSPECIFIED\020\000\022\026\n\022SEARCH_METHOD_" +
+      "BM25\020\001\022\030\n\024SEARCH_METHOD_COSINE\020\002\022\025\n\021SEAR" +
+      "CH_METHOD_BFS\020\003*\321\001\n\010Reranker\022\030\n\024RERANKER" +
+      "_UNSPECIFIED\020\000\022\020\n\014RERANKER_RRF\020\001\022\020\n\014RERA" +
+      "NKER_MMR\020\002\022\032\n\026RERANKER_NODE_DISTANCE\020\003\022\035" +
+      "\n\031RERANKER_EPISODE_MENTIONS\020\004\022\031\n\025RERANKE" +
+      "R_WEIGHTED_SUM\020\005\022\025\n\021RERANKER_EVIDENCE\020\006\022" +
+      "\032\n\026RERANKER_CROSS_ENCODER\020\007*\325\001\n\016Reranker" +
+      "Reason\022\037\n\033RERANKER_REASON_UNSPECIFIED\020\000\022" +
+      " \n\034RERANKER_REASON_NO_EMBEDDING\020\001\022\034\n\030RER" +
+      "ANKER_REASON_NO_MODEL\020\002\022\033\n\027RERANKER_REAS" +
+      "ON_TIMEOUT\020\003\022 \n\034RERANKER_REASON_MODEL_FA" +
+      "ILED\020\004\022#\n\037RERANKER_REASON_ANSWER_REJECTE" +
+      "D\020\005*\331\006\n\014SearchRecipe\022\035\n\031SEARCH_RECIPE_UN" +
+      "SPECIFIED\020\000\022\031\n\025SEARCH_RECIPE_DEFAULT\020\001\022(" +
+      "\n$SEARCH_RECIPE_EDGE_HYBRID_SEARCH_RRF\020\002" +
+      "\022(\n$SEARCH_RECIPE_EDGE_HYBRID_SEARCH_MMR" +
+      "\020\003\0222\n.SEARCH_RECIPE_EDGE_HYBRID_SEARCH_N" +
+      "ODE_DISTANCE\020\004\0225\n1SEARCH_RECIPE_EDGE_HYB" +
+      "RID_SEARCH_EPISODE_MENTIONS\020\005\022(\n$SEARCH_" +
+      "RECIPE_NODE_HYBRID_SEARCH_RRF\020\006\022(\n$SEARC" +
+      "H_RECIPE_NODE_HYBRID_SEARCH_MMR\020\007\0222\n.SEA" +
+      "RCH_RECIPE_NODE_HYBRID_SEARCH_NODE_DISTA" +
+      "NCE\020\010\0225\n1SEARCH_RECIPE_NODE_HYBRID_SEARC" +
+      "H_EPISODE_MENTIONS\020\t\022-\n)SEARCH_RECIPE_CO" +
+      "MMUNITY_HYBRID_SEARCH_RRF\020\n\022-\n)SEARCH_RE" +
+      "CIPE_COMMUNITY_HYBRID_SEARCH_MMR\020\013\022,\n(SE" +
+      "ARCH_RECIPE_COMBINED_HYBRID_SEARCH_RRF\020\014" +
+      "\022,\n(SEARCH_RECIPE_COMBINED_HYBRID_SEARCH" +
+      "_MMR\020\r\0222\n.SEARCH_RECIPE_EDGE_HYBRID_SEAR" +
+      "CH_CROSS_ENCODER\020\016\0222\n.SEARCH_RECIPE_NODE" +
+      "_HYBRID_SEARCH_CROSS_ENCODER\020\017\0227\n3SEARCH" +
+      "_RECIPE_COMMUNITY_HYBRID_SEARCH_CROSS_EN" +
+      "CODER\020\020\0226\n2SEARCH_RECIPE_COMBINED_HYBRID" +
+      "_SEARCH_CROSS_ENCODER\020\0212\265\004\n\020RetrievalSer" +
+      "vice\022J\n\013SearchFacts\022\034.kgsvc.v1.SearchFac" +
+      "tsRequest\032\035.kgsvc.v1.SearchFactsResponse" +
+      "\022P\n\rGetEntityEdge\022\036.kgsvc.v1.GetEntityEd" +
+      "geRequest\032\037.kgsvc.v1.GetEntityEdgeRespon" +
+      "se\022J\n\013GetEpisodes\022\034.kgsvc.v1.GetEpisodes" +
+      "Request\032\035.kgsvc.v1.GetEpisodesResponse\022D" +
+      "\n\tGetMemory\022\032.kgsvc.v1.GetMemoryRequest\032" +
+      "\033.kgsvc.v1.GetMemoryResponse\022P\n\rGetEntit" +
+      "yNode\022\036.kgsvc.v1.GetEntityNodeRequest\032\037." +
+      "kgsvc.v1.GetEntityNodeResponse\022S\n\016GetFac" +
+      "tHistory\022\037.kgsvc.v1.GetFactHistoryReques" +
+      "t\032 .kgsvc.v1.GetFactHistoryResponse\022J\n\013S" +
+      "earchGraph\022\034.kgsvc.v1.SearchGraphRequest" +
+      "\032\035.kgsvc.v1.SearchGraphResponseB5B\016Retri" +
+      "evalProtoP\001Z!kgsvc/clients/go/kgsvc/v1;k" +
+      "gsvcv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -631,13 +635,13 @@ public final class RetrievalProto extends com.google.protobuf.GeneratedFile {
     internal_static_kgsvc_v1_SearchGraphInput_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_SearchGraphInput_descriptor,
-        new java.lang.String[] { "GroupIds", "Query", "SearchType", "Recipe", "Scopes", "MaxResults", "CenterNodeUuid", "BfsOriginNodeUuids", "Filters", "MinScore", "IncludeScores", });
+        new java.lang.String[] { "GroupIds", "Query", "SearchType", "Recipe", "Scopes", "MaxResults", "CenterNodeUuid", "BfsOriginNodeUuids", "Filters", "MinScore", "IncludeScores", "IncludeContext", "ContextTokens", });
     internal_static_kgsvc_v1_SearchGraphOutput_descriptor =
       getDescriptor().getMessageType(29);
     internal_static_kgsvc_v1_SearchGraphOutput_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_kgsvc_v1_SearchGraphOutput_descriptor,
-        new java.lang.String[] { "Facts", "SearchType", "Count", "Message", "Ran", "Nodes", "Episodes", "Communities", });
+        new java.lang.String[] { "Facts", "SearchType", "Count", "Message", "Ran", "Nodes", "Episodes", "Communities", "Context", });
     internal_static_kgsvc_v1_ScopeRun_descriptor =
       getDescriptor().getMessageType(30);
     internal_static_kgsvc_v1_ScopeRun_fieldAccessorTable = new

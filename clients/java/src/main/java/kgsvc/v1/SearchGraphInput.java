@@ -540,6 +540,60 @@ private static final long serialVersionUID = 0L;
     return includeScores_;
   }
 
+  public static final int INCLUDE_CONTEXT_FIELD_NUMBER = 12;
+  private boolean includeContext_ = false;
+  /**
+   * <pre>
+   * Adds a text of what was found, to put before a language model.
+   * </pre>
+   *
+   * <code>optional bool include_context = 12 [json_name = "includeContext"];</code>
+   * @return Whether the includeContext field is set.
+   */
+  @java.lang.Override
+  public boolean hasIncludeContext() {
+    return ((bitField0_ & 0x00000080) != 0);
+  }
+  /**
+   * <pre>
+   * Adds a text of what was found, to put before a language model.
+   * </pre>
+   *
+   * <code>optional bool include_context = 12 [json_name = "includeContext"];</code>
+   * @return The includeContext.
+   */
+  @java.lang.Override
+  public boolean getIncludeContext() {
+    return includeContext_;
+  }
+
+  public static final int CONTEXT_TOKENS_FIELD_NUMBER = 13;
+  private int contextTokens_ = 0;
+  /**
+   * <pre>
+   * Of include_context: its length at most in tokens of 4 characters, 1 to 32,000; default 2,000.
+   * </pre>
+   *
+   * <code>optional int32 context_tokens = 13 [json_name = "contextTokens"];</code>
+   * @return Whether the contextTokens field is set.
+   */
+  @java.lang.Override
+  public boolean hasContextTokens() {
+    return ((bitField0_ & 0x00000100) != 0);
+  }
+  /**
+   * <pre>
+   * Of include_context: its length at most in tokens of 4 characters, 1 to 32,000; default 2,000.
+   * </pre>
+   *
+   * <code>optional int32 context_tokens = 13 [json_name = "contextTokens"];</code>
+   * @return The contextTokens.
+   */
+  @java.lang.Override
+  public int getContextTokens() {
+    return contextTokens_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -586,6 +640,12 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000040) != 0)) {
       output.writeBool(11, includeScores_);
+    }
+    if (((bitField0_ & 0x00000080) != 0)) {
+      output.writeBool(12, includeContext_);
+    }
+    if (((bitField0_ & 0x00000100) != 0)) {
+      output.writeInt32(13, contextTokens_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -645,6 +705,14 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000040) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(11, includeScores_);
+    }
+    if (((bitField0_ & 0x00000080) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(12, includeContext_);
+    }
+    if (((bitField0_ & 0x00000100) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(13, contextTokens_);
     }
     return size;
   }
@@ -712,6 +780,16 @@ private static final long serialVersionUID = 0L;
       if (getIncludeScores()
           != other.getIncludeScores()) return false;
     }
+    if (hasIncludeContext() != other.hasIncludeContext()) return false;
+    if (hasIncludeContext()) {
+      if (getIncludeContext()
+          != other.getIncludeContext()) return false;
+    }
+    if (hasContextTokens() != other.hasContextTokens()) return false;
+    if (hasContextTokens()) {
+      if (getContextTokens()
+          != other.getContextTokens()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -766,6 +844,15 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + INCLUDE_SCORES_FIELD_NUMBER;
       hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
           getIncludeScores());
+    }
+    if (hasIncludeContext()) {
+      hash = (37 * hash) + INCLUDE_CONTEXT_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+          getIncludeContext());
+    }
+    if (hasContextTokens()) {
+      hash = (37 * hash) + CONTEXT_TOKENS_FIELD_NUMBER;
+      hash = (53 * hash) + getContextTokens();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -933,6 +1020,8 @@ private static final long serialVersionUID = 0L;
       }
       minScore_ = 0D;
       includeScores_ = false;
+      includeContext_ = false;
+      contextTokens_ = 0;
       return this;
     }
 
@@ -1020,6 +1109,14 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000400) != 0)) {
         result.includeScores_ = includeScores_;
         to_bitField0_ |= 0x00000040;
+      }
+      if (((from_bitField0_ & 0x00000800) != 0)) {
+        result.includeContext_ = includeContext_;
+        to_bitField0_ |= 0x00000080;
+      }
+      if (((from_bitField0_ & 0x00001000) != 0)) {
+        result.contextTokens_ = contextTokens_;
+        to_bitField0_ |= 0x00000100;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1110,6 +1207,12 @@ private static final long serialVersionUID = 0L;
       if (other.hasIncludeScores()) {
         setIncludeScores(other.getIncludeScores());
       }
+      if (other.hasIncludeContext()) {
+        setIncludeContext(other.getIncludeContext());
+      }
+      if (other.hasContextTokens()) {
+        setContextTokens(other.getContextTokens());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1199,6 +1302,16 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000400;
               break;
             } // case 88
+            case 96: {
+              includeContext_ = input.readBool();
+              bitField0_ |= 0x00000800;
+              break;
+            } // case 96
+            case 104: {
+              contextTokens_ = input.readInt32();
+              bitField0_ |= 0x00001000;
+              break;
+            } // case 104
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2520,6 +2633,118 @@ private static final long serialVersionUID = 0L;
     public Builder clearIncludeScores() {
       bitField0_ = (bitField0_ & ~0x00000400);
       includeScores_ = false;
+      onChanged();
+      return this;
+    }
+
+    private boolean includeContext_ ;
+    /**
+     * <pre>
+     * Adds a text of what was found, to put before a language model.
+     * </pre>
+     *
+     * <code>optional bool include_context = 12 [json_name = "includeContext"];</code>
+     * @return Whether the includeContext field is set.
+     */
+    @java.lang.Override
+    public boolean hasIncludeContext() {
+      return ((bitField0_ & 0x00000800) != 0);
+    }
+    /**
+     * <pre>
+     * Adds a text of what was found, to put before a language model.
+     * </pre>
+     *
+     * <code>optional bool include_context = 12 [json_name = "includeContext"];</code>
+     * @return The includeContext.
+     */
+    @java.lang.Override
+    public boolean getIncludeContext() {
+      return includeContext_;
+    }
+    /**
+     * <pre>
+     * Adds a text of what was found, to put before a language model.
+     * </pre>
+     *
+     * <code>optional bool include_context = 12 [json_name = "includeContext"];</code>
+     * @param value The includeContext to set.
+     * @return This builder for chaining.
+     */
+    public Builder setIncludeContext(boolean value) {
+
+      includeContext_ = value;
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Adds a text of what was found, to put before a language model.
+     * </pre>
+     *
+     * <code>optional bool include_context = 12 [json_name = "includeContext"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearIncludeContext() {
+      bitField0_ = (bitField0_ & ~0x00000800);
+      includeContext_ = false;
+      onChanged();
+      return this;
+    }
+
+    private int contextTokens_ ;
+    /**
+     * <pre>
+     * Of include_context: its length at most in tokens of 4 characters, 1 to 32,000; default 2,000.
+     * </pre>
+     *
+     * <code>optional int32 context_tokens = 13 [json_name = "contextTokens"];</code>
+     * @return Whether the contextTokens field is set.
+     */
+    @java.lang.Override
+    public boolean hasContextTokens() {
+      return ((bitField0_ & 0x00001000) != 0);
+    }
+    /**
+     * <pre>
+     * Of include_context: its length at most in tokens of 4 characters, 1 to 32,000; default 2,000.
+     * </pre>
+     *
+     * <code>optional int32 context_tokens = 13 [json_name = "contextTokens"];</code>
+     * @return The contextTokens.
+     */
+    @java.lang.Override
+    public int getContextTokens() {
+      return contextTokens_;
+    }
+    /**
+     * <pre>
+     * Of include_context: its length at most in tokens of 4 characters, 1 to 32,000; default 2,000.
+     * </pre>
+     *
+     * <code>optional int32 context_tokens = 13 [json_name = "contextTokens"];</code>
+     * @param value The contextTokens to set.
+     * @return This builder for chaining.
+     */
+    public Builder setContextTokens(int value) {
+
+      contextTokens_ = value;
+      bitField0_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of include_context: its length at most in tokens of 4 characters, 1 to 32,000; default 2,000.
+     * </pre>
+     *
+     * <code>optional int32 context_tokens = 13 [json_name = "contextTokens"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearContextTokens() {
+      bitField0_ = (bitField0_ & ~0x00001000);
+      contextTokens_ = 0;
       onChanged();
       return this;
     }

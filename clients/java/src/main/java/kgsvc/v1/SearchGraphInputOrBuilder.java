@@ -335,4 +335,42 @@ public interface SearchGraphInputOrBuilder extends
    * @return The includeScores.
    */
   boolean getIncludeScores();
+
+  /**
+   * <pre>
+   * Adds a text of what was found, to put before a language model.
+   * </pre>
+   *
+   * <code>optional bool include_context = 12 [json_name = "includeContext"];</code>
+   * @return Whether the includeContext field is set.
+   */
+  boolean hasIncludeContext();
+  /**
+   * <pre>
+   * Adds a text of what was found, to put before a language model.
+   * </pre>
+   *
+   * <code>optional bool include_context = 12 [json_name = "includeContext"];</code>
+   * @return The includeContext.
+   */
+  boolean getIncludeContext();
+
+  /**
+   * <pre>
+   * Of include_context: its length at most in tokens of 4 characters, 1 to 32,000; default 2,000.
+   * </pre>
+   *
+   * <code>optional int32 context_tokens = 13 [json_name = "contextTokens"];</code>
+   * @return Whether the contextTokens field is set.
+   */
+  boolean hasContextTokens();
+  /**
+   * <pre>
+   * Of include_context: its length at most in tokens of 4 characters, 1 to 32,000; default 2,000.
+   * </pre>
+   *
+   * <code>optional int32 context_tokens = 13 [json_name = "contextTokens"];</code>
+   * @return The contextTokens.
+   */
+  int getContextTokens();
 }

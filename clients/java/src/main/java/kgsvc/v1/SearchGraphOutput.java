@@ -39,6 +39,7 @@ private static final long serialVersionUID = 0L;
     nodes_ = java.util.Collections.emptyList();
     episodes_ = java.util.Collections.emptyList();
     communities_ = java.util.Collections.emptyList();
+    context_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -464,6 +465,77 @@ private static final long serialVersionUID = 0L;
     return communities_.get(index);
   }
 
+  public static final int CONTEXT_FIELD_NUMBER = 9;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object context_ = "";
+  /**
+   * <pre>
+   * By include_context: what was found, the entities at the ends of the facts and the beginnings of the episodes
+   * that tell them, a line each under the headings "# Facts" (with their validity), "# Entities" (with their
+   * summaries), "# Communities" and "# Sources", the best first. Facts have half of it, and each kind what others
+   * leave; a line that does not fit is left out. With known_as_of, nothing that was not known then but the
+   * summaries of what was found. Shorter where the response has no room for it.
+   * </pre>
+   *
+   * <code>optional string context = 9 [json_name = "context"];</code>
+   * @return Whether the context field is set.
+   */
+  @java.lang.Override
+  public boolean hasContext() {
+    return ((bitField0_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * By include_context: what was found, the entities at the ends of the facts and the beginnings of the episodes
+   * that tell them, a line each under the headings "# Facts" (with their validity), "# Entities" (with their
+   * summaries), "# Communities" and "# Sources", the best first. Facts have half of it, and each kind what others
+   * leave; a line that does not fit is left out. With known_as_of, nothing that was not known then but the
+   * summaries of what was found. Shorter where the response has no room for it.
+   * </pre>
+   *
+   * <code>optional string context = 9 [json_name = "context"];</code>
+   * @return The context.
+   */
+  @java.lang.Override
+  public java.lang.String getContext() {
+    java.lang.Object ref = context_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      context_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * By include_context: what was found, the entities at the ends of the facts and the beginnings of the episodes
+   * that tell them, a line each under the headings "# Facts" (with their validity), "# Entities" (with their
+   * summaries), "# Communities" and "# Sources", the best first. Facts have half of it, and each kind what others
+   * leave; a line that does not fit is left out. With known_as_of, nothing that was not known then but the
+   * summaries of what was found. Shorter where the response has no room for it.
+   * </pre>
+   *
+   * <code>optional string context = 9 [json_name = "context"];</code>
+   * @return The bytes for context.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getContextBytes() {
+    java.lang.Object ref = context_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      context_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -501,6 +573,9 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < communities_.size(); i++) {
       output.writeMessage(8, communities_.get(i));
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 9, context_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -562,6 +637,9 @@ private static final long serialVersionUID = 0L;
           }
           size += 1 * count;
         }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(9, context_);
+    }
     return size;
   }
   @java.lang.Override
@@ -604,6 +682,11 @@ private static final long serialVersionUID = 0L;
         .equals(other.getEpisodesList())) return false;
     if (!getCommunitiesList()
         .equals(other.getCommunitiesList())) return false;
+    if (hasContext() != other.hasContext()) return false;
+    if (hasContext()) {
+      if (!getContext()
+          .equals(other.getContext())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -642,6 +725,10 @@ private static final long serialVersionUID = 0L;
     if (getCommunitiesCount() > 0) {
       hash = (37 * hash) + COMMUNITIES_FIELD_NUMBER;
       hash = (53 * hash) + getCommunitiesList().hashCode();
+    }
+    if (hasContext()) {
+      hash = (37 * hash) + CONTEXT_FIELD_NUMBER;
+      hash = (53 * hash) + getContext().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -816,6 +903,7 @@ private static final long serialVersionUID = 0L;
         communitiesBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000080);
+      context_ = "";
       return this;
     }
 
@@ -908,6 +996,10 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000008) != 0)) {
         result.message_ = message_;
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.context_ = context_;
+        to_bitField0_ |= 0x00000002;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1065,6 +1157,11 @@ private static final long serialVersionUID = 0L;
           }
         }
       }
+      if (other.hasContext()) {
+        context_ = other.context_;
+        bitField0_ |= 0x00000100;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1169,6 +1266,11 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 66
+            case 74: {
+              context_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 74
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2933,6 +3035,133 @@ private static final long serialVersionUID = 0L;
         communities_ = null;
       }
       return communitiesBuilder_;
+    }
+
+    private java.lang.Object context_ = "";
+    /**
+     * <pre>
+     * By include_context: what was found, the entities at the ends of the facts and the beginnings of the episodes
+     * that tell them, a line each under the headings "# Facts" (with their validity), "# Entities" (with their
+     * summaries), "# Communities" and "# Sources", the best first. Facts have half of it, and each kind what others
+     * leave; a line that does not fit is left out. With known_as_of, nothing that was not known then but the
+     * summaries of what was found. Shorter where the response has no room for it.
+     * </pre>
+     *
+     * <code>optional string context = 9 [json_name = "context"];</code>
+     * @return Whether the context field is set.
+     */
+    public boolean hasContext() {
+      return ((bitField0_ & 0x00000100) != 0);
+    }
+    /**
+     * <pre>
+     * By include_context: what was found, the entities at the ends of the facts and the beginnings of the episodes
+     * that tell them, a line each under the headings "# Facts" (with their validity), "# Entities" (with their
+     * summaries), "# Communities" and "# Sources", the best first. Facts have half of it, and each kind what others
+     * leave; a line that does not fit is left out. With known_as_of, nothing that was not known then but the
+     * summaries of what was found. Shorter where the response has no room for it.
+     * </pre>
+     *
+     * <code>optional string context = 9 [json_name = "context"];</code>
+     * @return The context.
+     */
+    public java.lang.String getContext() {
+      java.lang.Object ref = context_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        context_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * By include_context: what was found, the entities at the ends of the facts and the beginnings of the episodes
+     * that tell them, a line each under the headings "# Facts" (with their validity), "# Entities" (with their
+     * summaries), "# Communities" and "# Sources", the best first. Facts have half of it, and each kind what others
+     * leave; a line that does not fit is left out. With known_as_of, nothing that was not known then but the
+     * summaries of what was found. Shorter where the response has no room for it.
+     * </pre>
+     *
+     * <code>optional string context = 9 [json_name = "context"];</code>
+     * @return The bytes for context.
+     */
+    public com.google.protobuf.ByteString
+        getContextBytes() {
+      java.lang.Object ref = context_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        context_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * By include_context: what was found, the entities at the ends of the facts and the beginnings of the episodes
+     * that tell them, a line each under the headings "# Facts" (with their validity), "# Entities" (with their
+     * summaries), "# Communities" and "# Sources", the best first. Facts have half of it, and each kind what others
+     * leave; a line that does not fit is left out. With known_as_of, nothing that was not known then but the
+     * summaries of what was found. Shorter where the response has no room for it.
+     * </pre>
+     *
+     * <code>optional string context = 9 [json_name = "context"];</code>
+     * @param value The context to set.
+     * @return This builder for chaining.
+     */
+    public Builder setContext(
+        java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      context_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * By include_context: what was found, the entities at the ends of the facts and the beginnings of the episodes
+     * that tell them, a line each under the headings "# Facts" (with their validity), "# Entities" (with their
+     * summaries), "# Communities" and "# Sources", the best first. Facts have half of it, and each kind what others
+     * leave; a line that does not fit is left out. With known_as_of, nothing that was not known then but the
+     * summaries of what was found. Shorter where the response has no room for it.
+     * </pre>
+     *
+     * <code>optional string context = 9 [json_name = "context"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearContext() {
+      context_ = getDefaultInstance().getContext();
+      bitField0_ = (bitField0_ & ~0x00000100);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * By include_context: what was found, the entities at the ends of the facts and the beginnings of the episodes
+     * that tell them, a line each under the headings "# Facts" (with their validity), "# Entities" (with their
+     * summaries), "# Communities" and "# Sources", the best first. Facts have half of it, and each kind what others
+     * leave; a line that does not fit is left out. With known_as_of, nothing that was not known then but the
+     * summaries of what was found. Shorter where the response has no room for it.
+     * </pre>
+     *
+     * <code>optional string context = 9 [json_name = "context"];</code>
+     * @param value The bytes for context to set.
+     * @return This builder for chaining.
+     */
+    public Builder setContextBytes(
+        com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      checkByteStringIsUtf8(value);
+      context_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:kgsvc.v1.SearchGraphOutput)

@@ -287,4 +287,45 @@ public interface SearchGraphOutputOrBuilder extends
    */
   kgsvc.v1.CommunityHitOrBuilder getCommunitiesOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * By include_context: what was found, the entities at the ends of the facts and the beginnings of the episodes
+   * that tell them, a line each under the headings "# Facts" (with their validity), "# Entities" (with their
+   * summaries), "# Communities" and "# Sources", the best first. Facts have half of it, and each kind what others
+   * leave; a line that does not fit is left out. With known_as_of, nothing that was not known then but the
+   * summaries of what was found. Shorter where the response has no room for it.
+   * </pre>
+   *
+   * <code>optional string context = 9 [json_name = "context"];</code>
+   * @return Whether the context field is set.
+   */
+  boolean hasContext();
+  /**
+   * <pre>
+   * By include_context: what was found, the entities at the ends of the facts and the beginnings of the episodes
+   * that tell them, a line each under the headings "# Facts" (with their validity), "# Entities" (with their
+   * summaries), "# Communities" and "# Sources", the best first. Facts have half of it, and each kind what others
+   * leave; a line that does not fit is left out. With known_as_of, nothing that was not known then but the
+   * summaries of what was found. Shorter where the response has no room for it.
+   * </pre>
+   *
+   * <code>optional string context = 9 [json_name = "context"];</code>
+   * @return The context.
+   */
+  java.lang.String getContext();
+  /**
+   * <pre>
+   * By include_context: what was found, the entities at the ends of the facts and the beginnings of the episodes
+   * that tell them, a line each under the headings "# Facts" (with their validity), "# Entities" (with their
+   * summaries), "# Communities" and "# Sources", the best first. Facts have half of it, and each kind what others
+   * leave; a line that does not fit is left out. With known_as_of, nothing that was not known then but the
+   * summaries of what was found. Shorter where the response has no room for it.
+   * </pre>
+   *
+   * <code>optional string context = 9 [json_name = "context"];</code>
+   * @return The bytes for context.
+   */
+  com.google.protobuf.ByteString
+      getContextBytes();
 }
