@@ -58,7 +58,7 @@ def read_scores(answer: object, count: int) -> tuple[int, ...]:
                 raise Rejected(f"a score is no whole number from 0 to {prompts.BEST}", kind=Trouble.INVALID)
             found[id] = score
     except Bad as bad:
-        raise Rejected(f"{bad.field} {bad.problem}") from None
+        raise Rejected(f"{bad.field} {bad.problem}", kind=Trouble.MALFORMED) from None
     if len(found) < count:
         raise Rejected(f"{count - len(found)} ids are missing", kind=Trouble.WRONG_IDS)
     return tuple(found[id] for id in range(count))

@@ -73,14 +73,14 @@ async def test_no_passages_cost_nothing(rig: Rig) -> None:
         (answer({"id": 0, "score": 1}, {"id": 1, "score": 2}, {"id": 1, "score": 3}), "wrong_ids"),
         (answer({"id": "0", "score": 1}, {"id": 1, "score": 2}, {"id": 2, "score": 3}), "wrong_ids"),
         (answer({"id": 0, "score": 1}, {"id": True, "score": 2}, {"id": 2, "score": 3}), "wrong_ids"),
-        (scores(1, 2, 3, 4), "invalid"),
+        (scores(1, 2, 3, 4), "malformed"),
         (scores(1, 2, 101), "invalid"),
         (scores(1, 2, -1), "invalid"),
         (scores(1, 2, 50.5), "invalid"),
         (scores(1, 2, True), "invalid"),
         (scores(1, 2, None), "invalid"),
-        (answer({"id": 0}, {"id": 1}, {"id": 2}), "invalid"),
-        ("{}", "invalid"),
+        (answer({"id": 0}, {"id": 1}, {"id": 2}), "malformed"),
+        ("{}", "malformed"),
         ("no JSON", "malformed"),
         ("", "empty"),
     ],
@@ -112,6 +112,18 @@ async def test_an_outage_is_told_apart(rig: Rig) -> None:
     rig.model.fail(rate_limited(), times=None)
     with pytest.raises(ModelUnavailable):
         await encoder(rig).rate(QUERY, TEXTS, "g")
+
+
+async def test_a_server_that_does_not_keep_to_schemas_is_shown_this_one(rig: Rig) -> None:
+    rig.model.fail(says('{"ratings": [1, 2, 3]}'))
+    asking = encoder(rig)
+    with pytest.raises(ModelOutputInvalid):
+        await asking.rate(QUERY, TEXTS, "g")
+    rig.model.fail(says(scores(3, 2, 1)))
+    assert (await asking.rate(QUERY, TEXTS, "g")).scores == (3, 2, 1)
+    first, second = (each.body["messages"][0]["content"] for each in rig.model.chats)
+    assert '"additionalProperties"' in second
+    assert '"additionalProperties"' not in first
 
 
 @pytest.mark.parametrize("forms", [1, 2])
