@@ -25,19 +25,24 @@ class CrossEncoding:
         self._settings = settings
 
     async def reranked(
-        self, query: str, group_id: str, ranked: Ranking, texts: Mapping[Key, str]
+        self,
+        query: str,
+        group_id: str,
+        ranked: Ranking,
+        texts: Mapping[Key, str],
+        left_s: float | None = None,
     ) -> tuple[Ranking, Reason | None]:
         """`ranked` by the model's scores, from 0 to 1, or as it was and why.
 
         `texts` are of the first of `ranked`; what has none comes behind, in its order, with 0. Equals keep
-        their order.
+        their order. The model has half of `left_s` at most: the answer without it must come in time, too.
         """
         if self._model is None:
             return ranked, Reason.NO_MODEL
         if not texts:
             return ranked, None
         try:
-            async with asyncio.timeout(self._settings.rerank_timeout_s):
+            async with asyncio.timeout(_patience_s(self._settings.rerank_timeout_s, left_s)):
                 rated = await self._model.rate(query, list(texts.values()), group_id)
         except TimeoutError:
             return ranked, _told(Reason.TIMEOUT)
@@ -46,6 +51,10 @@ class CrossEncoding:
         except StepError:
             return ranked, _told(Reason.MODEL_FAILED)
         return _ordered(ranked, dict(zip(texts, rated.scores, strict=True))), None
+
+
+def _patience_s(most_s: float, left_s: float | None) -> float:
+    return most_s if left_s is None else min(most_s, max(0.0, left_s) / 2)
 
 
 def _ordered(ranked: Ranking, scores: Mapping[Key, int]) -> Ranking:

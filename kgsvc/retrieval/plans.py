@@ -43,7 +43,7 @@ class Reason(StrEnum):
 
     NO_EMBEDDING = "no_embedding"  # MMR compares embeddings, and the query has none
     NO_MODEL = "no_model"
-    TIMEOUT = "timeout"  # the model did not answer within SearchSettings.rerank_timeout_s
+    TIMEOUT = "timeout"  # the model did not answer in time (kgsvc.retrieval.cross_encoding)
     MODEL_FAILED = "model_failed"
     ANSWER_REJECTED = "answer_rejected"  # the model declined, or did not give each one score from 0 to 100
 

@@ -62,6 +62,7 @@ class GraphQuery:
     center: str | None = None
     origins: tuple[str, ...] = ()
     min_score: float | None = None
+    ends_s: float | None = None  # by the monotonic clock, when its caller stops waiting; None: never
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,8 @@ class SearchGraph:
         limit = self._settings.rerank_bytes
         texts = await beside(_size(found, keys), lambda: fitting(keys, shown, limit))
         group_id = query.group_ids[0] if len(query.group_ids) == 1 else ""
-        return await self._cross_encoding.reranked(query.text, group_id, ranked, texts)
+        left_s = None if query.ends_s is None else query.ends_s - self._clock.monotonic()
+        return await self._cross_encoding.reranked(query.text, group_id, ranked, texts, left_s)
 
     async def _shown(self, scope: Scope, found: Found, keys: Sequence[Key]) -> Shown:
         """How results become what is shown. Communities are read anew: their members come and go."""

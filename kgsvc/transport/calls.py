@@ -26,6 +26,7 @@ class Call:
     outcome: str = "success"  # success | refused (the operation's own no) | failed | cancelled
     items: int | None = None  # of a stream
     refused_items: int | None = None
+    ends_s: float | None = None  # by the monotonic clock, when its caller stops waiting; None: nobody said
 
     def refuse(self, error_code: str, *, outcome: str = "refused") -> None:
         """It came to nothing, for this reason."""

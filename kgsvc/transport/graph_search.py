@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kgsvc.domain.clock import Clock
@@ -17,6 +17,7 @@ from kgsvc.retrieval.node_index import FoundEntity
 from kgsvc.retrieval.plans import Reason
 from kgsvc.retrieval.search_graph import GraphQuery
 from kgsvc.transport import answers
+from kgsvc.transport.calls import current_call
 from kgsvc.transport.checks import Check
 from kgsvc.transport.communities import community_out
 from kgsvc.transport.ports import GraphSearch
@@ -65,7 +66,7 @@ class Searching:
 
     async def _graph(self, wanted: Wanted, _key: str | None) -> Reply:
         started = self._clock.monotonic()
-        found = await self._search.search(wanted.query)
+        found = await self._search.search(replace(wanted.query, ends_s=current_call.get().ends_s))
         self._metrics.search_latency.observe((self._clock.monotonic() - started) * 1_000)
         output = graph_output(found, wanted.scores)
         if wanted.context_tokens is not None:

@@ -110,9 +110,10 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
     @contextmanager
     def _call(self, operation: str, context: Context) -> Iterator[Call]:
-        call = Call(operation, self._around.new_id(), _wants_status(context))
+        started, patience = self._around.clock.monotonic(), context.time_remaining()
+        ends = None if patience is None else started + patience
+        call = Call(operation, self._around.new_id(), _wants_status(context), ends_s=ends)
         current_call.set(call)
-        started = self._around.clock.monotonic()
         try:
             yield call
         except (asyncio.CancelledError, GeneratorExit):

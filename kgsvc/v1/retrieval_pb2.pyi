@@ -118,8 +118,8 @@ class _RerankerEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reranker.Val
     RERANKER_CROSS_ENCODER: _Reranker.ValueType  # 7
     """By a language model, which rates the first of the order by RRF (`retrieval.rerank_candidates` of each scope)
     for their relevance to the query, in one call a scope. Score: 0 to 1, 0 for what it was not shown; equals keep
-    the order by RRF. Where the model does not answer in time (`retrieval.rerank_timeout_s`) or as it should, or
-    none is configured, the answer is that of RRF, and `ran` says why.
+    the order by RRF. Where the model does not answer in time (`retrieval.rerank_timeout_s`, and half of what the
+    call's deadline leaves) or as it should, or none is configured, the answer is that of RRF, and `ran` says why.
     """
 
 class Reranker(_Reranker, metaclass=_RerankerEnumTypeWrapper):
@@ -147,8 +147,8 @@ facts follow their episodes. Finds also what no method found. Score: from 0, com
 RERANKER_CROSS_ENCODER: Reranker.ValueType  # 7
 """By a language model, which rates the first of the order by RRF (`retrieval.rerank_candidates` of each scope)
 for their relevance to the query, in one call a scope. Score: 0 to 1, 0 for what it was not shown; equals keep
-the order by RRF. Where the model does not answer in time (`retrieval.rerank_timeout_s`) or as it should, or
-none is configured, the answer is that of RRF, and `ran` says why.
+the order by RRF. Where the model does not answer in time (`retrieval.rerank_timeout_s`, and half of what the
+call's deadline leaves) or as it should, or none is configured, the answer is that of RRF, and `ran` says why.
 """
 Global___Reranker: _TypeAlias = Reranker  # noqa: Y015
 

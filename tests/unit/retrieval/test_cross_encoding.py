@@ -51,10 +51,10 @@ class Model:
 
 
 async def rerank(
-    model: Model | None, texts: dict[Key, str], timeout_s: float = 60.0
+    model: Model | None, texts: dict[Key, str], timeout_s: float = 60.0, left_s: float | None = None
 ) -> tuple[list[tuple[Key, float]], Reason | None]:
     encoding = CrossEncoding(model, SearchSettings(rerank_timeout_s=timeout_s))
-    return await encoding.reranked("why?", "g", RANKED, texts)
+    return await encoding.reranked("why?", "g", RANKED, texts, left_s)
 
 
 async def test_the_rated_go_by_their_ratings_and_the_rest_behind() -> None:
@@ -81,6 +81,15 @@ async def test_a_model_that_is_too_late_is_not_waited_for() -> None:
     model = Model(hangs=True)
     assert await rerank(model, {A: "a"}, timeout_s=0.001) == (RANKED, Reason.TIMEOUT)
     assert model.left.is_set(), "the call was given up"
+
+
+@pytest.mark.parametrize("left_s", [0.001, 0.0, -1.0])
+async def test_nor_is_it_waited_for_when_the_caller_is_about_to_leave(left_s: float) -> None:
+    assert await rerank(Model(hangs=True), {A: "a"}, left_s=left_s) == (RANKED, Reason.TIMEOUT)
+
+
+async def test_a_caller_with_time_waits_for_it() -> None:
+    assert await rerank(Model(50), {A: "a"}, left_s=60.0) == ([(A, 0.5), (B, 0), (C, 0), (D, 0)], None)
 
 
 async def test_without_a_model_or_texts_nobody_is_asked() -> None:

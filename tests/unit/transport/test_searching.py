@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from kgsvc.retrieval.graph_results import ScopeAnswer
+from kgsvc.retrieval.search_graph import GraphQuery
 from kgsvc.v1 import envelope_pb2
 from tests.support.client import Client
+from tests.support.served import LIMITS, Serve
 from tests.unit.transport.samples import call, request
 
 INVALID, LIMIT = "INVALID_ARGUMENT", "LIMIT_EXCEEDED"
@@ -111,3 +115,46 @@ async def test_what_is_right_is_answered(client: Client) -> None:
     response = await call(client.channel, "SearchGraph", request("SearchGraph").SerializeToString())
     assert response.status == envelope_pb2.STATUS_OK
     assert (response.output.count, response.output.message) == (0, "0 results")
+
+
+class Asked:
+    """A SearchGraph that finds nothing and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.queries: list[GraphQuery] = []
+
+    async def search(self, query: GraphQuery) -> list[ScopeAnswer]:
+        self.queries.append(query)
+        return []
+
+    async def context(self, query: GraphQuery, found: Sequence[ScopeAnswer], chars: int) -> str:
+        return f"{chars} characters"
+
+
+@pytest.mark.parametrize("patient", [True, False])
+async def test_a_search_knows_when_its_caller_stops_waiting(patient: bool, serve: Serve) -> None:
+    asked = Asked()
+    async with serve(graph=asked) as stack:
+        before = stack.deps.clock.monotonic()
+        given = request("SearchGraph")
+        await stack.client.retrieval.SearchGraph(given, timeout=None if patient else 20)
+        (query,) = asked.queries
+        if patient:
+            assert query.ends_s is None
+        else:
+            assert query.ends_s is not None
+            assert before < query.ends_s < stack.deps.clock.monotonic() + 20
+
+
+@pytest.mark.parametrize(("tokens", "chars"), [(None, 8_000), (5, 20), (32_000, 15_000)])
+async def test_a_context_has_the_room_that_is_asked_for_and_that_the_response_has(
+    tokens: int | None, chars: int, serve: Serve
+) -> None:
+    limits = replace(LIMITS, response_bytes=61_024)
+    async with serve(graph=Asked(), limits=limits) as stack:
+        given = request("SearchGraph", _set(include_context=True))
+        if tokens is not None:
+            given.input.context_tokens = tokens
+        response = await stack.client.retrieval.SearchGraph(given, timeout=20)
+        told = int(response.output.context.split()[0])
+        assert chars - 10 < told <= chars

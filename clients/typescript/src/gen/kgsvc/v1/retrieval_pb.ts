@@ -1653,8 +1653,8 @@ export enum Reranker {
   /**
    * By a language model, which rates the first of the order by RRF (`retrieval.rerank_candidates` of each scope)
    * for their relevance to the query, in one call a scope. Score: 0 to 1, 0 for what it was not shown; equals keep
-   * the order by RRF. Where the model does not answer in time (`retrieval.rerank_timeout_s`) or as it should, or
-   * none is configured, the answer is that of RRF, and `ran` says why.
+   * the order by RRF. Where the model does not answer in time (`retrieval.rerank_timeout_s`, and half of what the
+   * call's deadline leaves) or as it should, or none is configured, the answer is that of RRF, and `ran` says why.
    *
    * @generated from enum value: RERANKER_CROSS_ENCODER = 7;
    */
