@@ -143,7 +143,7 @@ async def test_a_search_knows_when_its_caller_stops_waiting(patient: bool, serve
             assert query.ends_s is None
         else:
             assert query.ends_s is not None
-            assert before < query.ends_s < stack.deps.clock.monotonic() + 20
+            assert before < query.ends_s < stack.deps.clock.monotonic() + 40, "gRPC rounds a deadline"
 
 
 @pytest.mark.parametrize(("tokens", "chars"), [(None, 8_000), (5, 20), (32_000, 15_000)])
