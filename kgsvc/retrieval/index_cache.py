@@ -22,6 +22,7 @@ Page = Changes | TextChanges
 # A hop to a thread costs about 0.1 ms here; below these sizes the work itself is under a millisecond or so.
 _INLINE_ROWS = 1_200
 _INLINE_CHANGES = 16
+_INLINE_CHARS = 16 * 1024  # of bodies: their words are looked for
 _ENTRY_BYTES = 8 * 1024  # of an index without facts: many empty groups are bounded too
 
 
@@ -151,7 +152,7 @@ class IndexCache:
 
     async def _apply(self, entry: _Entry, changes: Page) -> None:
         index, entry.index = entry.index, self._empty(entry.kind, changes.head.group_id)  # never half a page
-        if _size(changes) <= _INLINE_CHANGES:
+        if _is_light(changes):
             index.apply(changes)
         else:
             await asyncio.to_thread(index.apply, changes)
@@ -174,9 +175,11 @@ class IndexCache:
         self._make_room(place)
 
     def _make_room(self, place: tuple[_Kind, str]) -> None:
-        """Drop others, least recently used first, until the bound holds."""
+        """Drop other groups, least recently used first, until the bound holds. Facts and texts of one group
+        are used together: dropping the one for the other would load both for every search."""
         while self._nbytes > self._settings.index_bytes:
-            idle = (p for p, other in self._entries.items() if p != place and not other.lock.locked())
+            others = ((p, entry) for p, entry in self._entries.items() if p[1] != place[1])
+            idle = (p for p, entry in others if not entry.lock.locked())
             oldest = next(idle, None)
             if oldest is None:
                 return
@@ -186,8 +189,10 @@ class IndexCache:
         self._nbytes -= self._entries.pop(place).nbytes
 
 
-def _size(page: Page) -> int:
+def _is_light(page: Page) -> bool:
+    """Whether applying it takes no more than a moment. Bodies are read again when they are removed."""
     if isinstance(page, Changes):
-        return len(page.facts) + len(page.removed)
-    written = len(page.entities) + len(page.episodes)
-    return written + len(page.removed_entities) + len(page.removed_episodes) + len(page.communities or ())
+        return len(page.facts) + len(page.removed) <= _INLINE_CHANGES
+    rows = len(page.entities) + len(page.episodes) + len(page.removed_entities) + len(page.communities or ())
+    chars = sum(len(indexed.episode.body) for indexed in page.episodes)
+    return rows <= _INLINE_CHANGES and chars <= _INLINE_CHARS and not page.removed_episodes

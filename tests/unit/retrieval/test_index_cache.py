@@ -251,9 +251,11 @@ async def test_facts_and_texts_share_one_bound() -> None:
     tight = cache_of(feed, replace(SETTINGS, index_bytes=roomy.nbytes - 1))
     await size(tight, feed)
     await tight.use_texts(head, len)
-    assert not tight.group_ids, "the facts made room: they were used before"
-    assert await size(tight, feed) == 25, "and are loaded anew"
-    assert tight.group_ids == ("g",)
+    assert tight.group_ids == ("g",), "facts and texts of one group are used together"
+    feed.write(fact("o", "text", "other"))
+    await size(tight, feed, "other")
+    assert tight.group_ids == ("other",), "another group takes the room of what was used longest ago"
+    assert tight.nbytes < roomy.nbytes
 
 
 async def test_a_group_that_is_forgotten_leaves_nothing() -> None:
