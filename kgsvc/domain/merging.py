@@ -16,10 +16,11 @@ from kgsvc.domain.delta import SlotView
 from kgsvc.domain.forgetting import Said, names_given
 from kgsvc.domain.identity import fact_key, name_key, slot_of
 from kgsvc.domain.model import Closure, Entity, Evidence, Fact, Mention, SummaryPart
-from kgsvc.domain.plan import MERGED, refold, relation_of
+from kgsvc.domain.plan import as_merged, refold, relation_of
 from kgsvc.domain.summary import with_parts
 
-_EXPIRY = ("invalid_ms", "expired_ms", "expired_reason", "expired_by_fact", "expired_by_episode")
+_ENDERS = ("expired_reason", "expired_by_fact", "expired_by_episode")
+_EXPIRY = ("invalid_ms", "expired_ms", "invalid_before_ms", *_ENDERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +66,9 @@ def merged_facts(
     A fact between the two is about one entity now: it expires. Slots that meet are folded together.
     """
     arrived = [moved(fact, old_uuid, kept) for fact in hanging.facts]
-    arrived = [_about_itself(f, system_ms) if f.source_uuid == f.target_uuid else f for f in arrived]
+    arrived = [as_merged(f, system_ms) if f.source_uuid == f.target_uuid else f for f in arrived]
     written = {fact.uuid: replace(fact, updated_ms=system_ms) for fact in arrived}
     return written | _refolded(kept.group_id, view, written, system_ms)
-
-
-def _about_itself(fact: Fact, system_ms: int) -> Fact:
-    expired_ms = system_ms if fact.expired_ms is None else fact.expired_ms
-    return replace(fact, expired_ms=expired_ms, expired_reason=MERGED)
 
 
 def _refolded(group_id: str, view: SlotView, written: Mapping[str, Fact], system_ms: int) -> dict[str, Fact]:

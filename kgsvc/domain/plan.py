@@ -212,11 +212,7 @@ def _folded(
     written = [_fact(group_id, slot, row, owners.get(id(row)), uuids, names, system_ms) for row in rows]
     before = {fact.uuid: fact for fact in rebuilt}
     kept = {fact.uuid for fact in written}
-    orphans = [
-        replace(fact, expired_ms=fact.expired_ms or system_ms, expired_reason=MERGED)
-        for fact in rebuilt
-        if fact.uuid not in kept
-    ]
+    orphans = [as_merged(fact, system_ms) for fact in rebuilt if fact.uuid not in kept]
     changed = [fact for fact in written if before.get(fact.uuid) != fact] + orphans
     return [replace(fact, updated_ms=system_ms) if fact.uuid in before else fact for fact in changed]
 
@@ -355,6 +351,13 @@ def _closed(fact: Fact, row: Row, uuids: Mapping[int, str], system_ms: int) -> F
         expired_reason=SUPERSEDED,
         invalid_before_ms=row.stated_end_ms if newly else fact.invalid_before_ms,
     )
+
+
+def as_merged(fact: Fact, system_ms: int) -> Fact:
+    """A row that is no more since what it is about became one: it expires, unless it had."""
+    if fact.expired_ms is not None:
+        return replace(fact, expired_reason=MERGED)
+    return replace(fact, expired_ms=system_ms, expired_reason=MERGED, invalid_before_ms=fact.invalid_ms)
 
 
 def _by_reference(evidence: Evidence) -> tuple[int, str]:

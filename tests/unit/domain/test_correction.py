@@ -8,7 +8,7 @@ from kgsvc.domain.correction import FactInput, correct, says_so, successor
 from kgsvc.domain.delta import SlotView
 from kgsvc.domain.identity import slot_of
 from kgsvc.domain.model import Entity, Evidence, Fact, FactKind, Polarity
-from kgsvc.domain.plan import refold
+from kgsvc.domain.plan import as_merged, refold
 
 NOW = 1_000
 BEN = Entity("ben", "g", "Ben", 1)
@@ -66,6 +66,17 @@ def test_one_that_says_the_same_already_is_merged_into_it() -> None:
         "new": None,
     }
     assert after["new"].episodes == ("e1", "e5")
+
+
+def test_what_is_merged_remembers_the_end_that_was_known() -> None:
+    ended = replace(
+        fact("f1", "Ann lived in Oslo", 1),
+        invalid_ms=4,
+        evidence=(Evidence(1, 1, "e1", stated_invalid_ms=4),),
+    )
+    merged = as_merged(ended, NOW)
+    assert (merged.expired_ms, merged.invalid_ms, merged.invalid_before_ms) == (NOW, 4, 4)
+    assert as_merged(merged, NOW + 1) == merged, "once"
 
 
 def test_an_event_keeps_to_itself() -> None:
