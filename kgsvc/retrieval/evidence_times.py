@@ -22,7 +22,7 @@ _MONTH = (
 )
 _LEAD = r"(?:in|of|during|since|by|early|late|mid|until|from|before|after)"
 _NAMED = re.compile(
-    rf"""(?ix)
+    rf"""(?aix)
     \b(?:
       (?P<y1>\d{{4}})-(?P<n1>\d\d)(?:-(?P<d1>\d\d))?
       |(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\ (?:of\ )?(?P<m2>{_MONTH})\b\.?(?:,?\ (?P<y2>\d{{4}}))?
@@ -44,14 +44,16 @@ class Named(NamedTuple):
 
 def named_times(question: str) -> list[Named]:
     """Dates, months and years in English words or as ISO, at most 8; impossible ones are left out."""
-    found = []
+    found: list[Named] = []
     for match in _NAMED.finditer(question):
+        if len(found) == _MOST:
+            break
         parts = {name[0]: text for name, text in match.groupdict().items() if text is not None}
         month = _MONTHS.index(parts["m"][:3].lower()) + 1 if "m" in parts else int(parts.get("n", 0))
         named = Named(int(parts.get("y", 0)) or None, month or None, int(parts.get("d", 0)) or None)
         if _days(named, named.year or 2000) is not None:
             found.append(named)
-    return found[:_MOST]
+    return found
 
 
 def from_times(named: Sequence[Named], times_ms: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -42,7 +42,7 @@ def near_center(scores: Mapping[Key, float], distances: Mapping[Key, int], weigh
 
     Rounded to twelve digits, so that what is equal on paper is a tie.
     """
-    top = max(scores.values(), default=1.0)
+    top = max(scores.values(), default=1.0) or 1.0
     nearness = {hops: weight / (1 + hops) for hops in set(distances.values())}
     return {
         key: round((1 - weight) * score / top + (nearness[distances[key]] if key in distances else 0.0), 12)

@@ -138,6 +138,8 @@ def test_a_name_that_is_everywhere_leads_nowhere() -> None:
         ("How often in 2022?", [Named(2022, None, None)]),
         ("since 2023-02", [Named(2023, 2, None)]),
         ("Who may march in an order of 12345?", []),
+        ("2024年に何がありましたか", [Named(2024, None, None)]),
+        ("in \u017feptember or \uff15 \u017fept 2020", [Named(2020, None, None)]),  # long s, wide 5
         ("February 30, 2023 and 2023-13-01", []),
     ],
 )

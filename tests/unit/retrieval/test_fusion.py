@@ -51,6 +51,11 @@ def test_distance_rerank_is_the_weighted_sum() -> None:
     assert reranked == pytest.approx({("a", "g"): 0.7, ("b", "g"): 0.35 + 0.3, ("c", "g"): 0.35 + 0.3 / 4})
 
 
+def test_where_nothing_scored_nearness_alone_counts() -> None:
+    scores = {("a", "g"): 0.0, ("b", "g"): 0.0}
+    assert fusion.near_center(scores, {("b", "g"): 1}, 0.3) == {("a", "g"): 0.0, ("b", "g"): 0.15}
+
+
 def test_nothing_found_is_reranked_to_nothing() -> None:
     assert fusion.near_center({}, {}, 0.3) == {}
     assert fusion.best({}, 10) == []
