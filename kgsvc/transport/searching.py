@@ -42,6 +42,7 @@ RECIPE_NAMES = {
 _SCOPE_ENTRIES = 4
 _ORIGINS = 64
 _NAMES = 256  # in one filter
+_LEAST, _MOST = 1e-6, 1e6  # weights; scores are rounded to twelve digits
 
 
 def read_graph_search(sent: retrieval_pb2.SearchGraphInput, check: Check) -> GraphQuery:
@@ -66,6 +67,7 @@ def read_graph_search(sent: retrieval_pb2.SearchGraphInput, check: Check) -> Gra
         center=check.optional_identifier(sent, "input.", "center_node_uuid", limits.uuid),
         origins=check.identifiers("input.bfs_origin_node_uuids", origins, _ORIGINS, limits.uuid),
         min_score=_optional_float(sent, "input.", "min_score", check),
+        max_bytes=limits.response_bytes,
     )
 
 
@@ -115,6 +117,8 @@ def _own_plan(sent: retrieval_pb2.ScopeSearch, scope: Scope, path: str, check: C
             check.invalid(f"{path}methods[{at}]", f"is not of {scope.value}")
     if reranker not in plans.RERANKERS[scope]:
         check.invalid(f"{path}reranker", f"is not of {scope.value}")
+    if scope is Scope.EPISODES and reranker is Reranker.EVIDENCE and Method.BFS in methods:
+        check.invalid(f"{path}methods[{methods.index(Method.BFS)}]", "does not go with EVIDENCE for episodes")
     plan = ScopePlan(scope, methods, reranker)
     depth, share = plan.depth, plan.mmr_lambda
     if sent.HasField("max_depth"):
@@ -150,8 +154,8 @@ def _weights(
         check.invalid(f"{path}weights", "are of WEIGHTED_SUM alone")
     if sent.methods and len(sent.weights) != len(sent.methods):
         check.invalid(f"{path}weights", f"must be as many as the methods, {len(sent.methods)}")
-    elif not all(math.isfinite(weight) and weight >= 0 for weight in sent.weights) or not any(sent.weights):
-        check.invalid(f"{path}weights", "must be numbers from 0 on, not all 0")
+    elif not all(w == 0 or _LEAST <= w <= _MOST for w in sent.weights) or not any(sent.weights):
+        check.invalid(f"{path}weights", f"must be 0 or from {_LEAST:g} to {_MOST:g}, not all 0")
     return tuple(sent.weights)
 
 

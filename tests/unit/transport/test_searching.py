@@ -11,6 +11,7 @@ import pytest
 from kgsvc.retrieval.graph_results import ScopeAnswer
 from kgsvc.retrieval.search_graph import GraphQuery
 from kgsvc.v1 import envelope_pb2
+from kgsvc.v1.retrieval_pb2 import ScopeSearch
 from tests.support.client import Client
 from tests.support.served import LIMITS, Serve
 from tests.unit.transport.samples import call, request
@@ -41,6 +42,14 @@ def _alone(**values: Any) -> Change:
     def change(target: Any) -> None:
         target.ClearField("scopes")
         _set(**values)(target)
+
+    return change
+
+
+def _only(scope: ScopeSearch) -> Change:
+    def change(target: Any) -> None:
+        target.ClearField("scopes")
+        target.scopes.append(scope)
 
     return change
 
@@ -94,6 +103,10 @@ CASES: list[tuple[Change, str, str]] = [
     (_first("scopes", _weighted(1, 1)), "scopes[0].weights", INVALID),
     (_first("scopes", _weighted(0, 0, 0)), "scopes[0].weights", INVALID),
     (_first("scopes", _weighted(1, -1, 1)), "scopes[0].weights", INVALID),
+    (_first("scopes", _weighted(1, float("nan"), 1)), "scopes[0].weights", INVALID),
+    (_first("scopes", _weighted(0, 1e-13, 0)), "scopes[0].weights", INVALID),
+    (_first("scopes", _weighted(1e308, 1e308, 1)), "scopes[0].weights", INVALID),
+    (_only(ScopeSearch(scope=3, methods=[1, 3], reranker=6)), "scopes[0].methods[1]", INVALID),
     (lambda i: i.bfs_origin_node_uuids.append(""), "bfs_origin_node_uuids[0]", INVALID),
     (lambda i: i.bfs_origin_node_uuids.extend(65 * "n"), "bfs_origin_node_uuids", LIMIT),
     (lambda i: i.filters.relation_names.append(""), "filters.relation_names[1]", INVALID),
