@@ -19,7 +19,8 @@ from kgsvc.retrieval.filters import Filters
 from kgsvc.retrieval.text_index import Mask, mask_of
 from kgsvc.stores.protocol import IndexedEpisode
 
-_MENTION_BYTES = 120  # of one entity named in one episode: its place in a set, its share of the rest
+_SIZE_BYTES = 4
+_MENTION_BYTES = 130  # of one entity named in one episode: its place in a set, its share of the rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class EpisodeIndex(DatedIndex):
         self._spoken = Column(np.bool_)
         self._turns: Turns | None = None  # of the episodes as they are; None: to be looked for anew
         self._naming: dict[str, set[int]] = {}  # entity -> rows
+        self._named: dict[int, tuple[str, ...]] = {}  # row -> entities
         self._mentions = 0
 
     @property
@@ -56,9 +58,10 @@ class EpisodeIndex(DatedIndex):
         self._reference.data[row] = episode.reference_ms
         self._spoken.data[row] = episode.source is Source.MESSAGE
         self._turns = None
-        for entity in indexed.entities:
+        self._named[row] = tuple(dict.fromkeys(indexed.entities))
+        for entity in self._named[row]:
             self._naming.setdefault(entity, set()).add(row)
-        self._mentions += len(indexed.entities)
+        self._mentions += len(self._named[row])
 
     def remove(self, uuid: str) -> None:
         """Forget an episode, if it is there."""
@@ -70,7 +73,7 @@ class EpisodeIndex(DatedIndex):
         row = self.row(uuid)
         if row is None:
             return
-        for entity in unpack_episode(self._packed[row]).entities:
+        for entity in self._named.pop(row):
             rows = self._naming[entity]
             rows.discard(row)
             self._mentions -= 1
@@ -106,7 +109,7 @@ class EpisodeIndex(DatedIndex):
 
     def entities(self, row: int) -> tuple[str, ...]:
         """The entities that an episode names."""
-        return unpack_episode(self._packed[row]).entities
+        return self._named[row]
 
     def times(self) -> NDArray[np.int64]:
         """Reference times by row; of free rows any."""
@@ -128,18 +131,22 @@ class EpisodeIndex(DatedIndex):
 
 
 def pack_episode(indexed: IndexedEpisode) -> bytes:
-    """An episode's display fields as bytes, compressed: bodies may be long."""
+    """An episode's display fields as bytes, compressed, since bodies may be long, behind their size."""
     e = indexed.episode
     role = None if e.role_type is None else e.role_type.value
     values = (e.uuid, e.group_id, e.body, e.source.value, e.reference_ms, e.created_ms, e.name)
-    return zlib.compress(
-        pickle.dumps((values, e.source_description, role, e.role, indexed.entities), protocol=5), 1
-    )
+    shown = pickle.dumps((values, e.source_description, role, e.role, indexed.entities), protocol=5)
+    return len(shown).to_bytes(_SIZE_BYTES) + zlib.compress(shown, 1)
+
+
+def unpacked_bytes(packed: bytes) -> int:
+    """About how large an episode is."""
+    return int.from_bytes(packed[:_SIZE_BYTES])
 
 
 def unpack_episode(packed: bytes) -> FoundEpisode:
     """What was packed, without its hash."""
-    values, description, role_type, role, entities = pickle.loads(zlib.decompress(packed))
+    values, description, role_type, role, entities = pickle.loads(zlib.decompress(packed[_SIZE_BYTES:]))
     uuid, group_id, body, source, reference_ms, created_ms, name = values
     said_by = None if role_type is None else RoleType(role_type)
     episode = Episode(

@@ -20,7 +20,6 @@ from kgsvc.retrieval.evidence_hops import SEEDS, with_hops
 from kgsvc.retrieval.evidence_scales import by_best, by_spread
 from kgsvc.retrieval.evidence_times import Named, from_times, named_times
 from kgsvc.retrieval.fact_scope import NOWHERE, Walk, add_facts, find_facts, seen_facts, walk
-from kgsvc.retrieval.filters import Filters
 from kgsvc.retrieval.fusion import Key
 from kgsvc.retrieval.group_index import GroupIndex
 from kgsvc.retrieval.group_texts import GroupTexts
@@ -31,6 +30,7 @@ from kgsvc.retrieval.text_scopes import find_texts, measure_episodes, searched
 from kgsvc.retrieval.topk import Ranked
 
 Floats = NDArray[np.float64]
+_INLINE_FACTS = 2_000  # of all groups; more are weighed beside the event loop
 _FOLLOWED = 20  # best episodes whose facts are looked at even where no method found them
 _FACTS = ScopePlan(Scope.FACTS, (Method.BM25, Method.COSINE), Reranker.EVIDENCE)
 _EPISODES = ScopePlan(Scope.EPISODES, (Method.BM25,), Reranker.EVIDENCE)
@@ -70,7 +70,8 @@ class EvidenceSearch:
     async def found(self, asked: Asked, question: str, heads: Sequence[GroupHead], heavy: bool) -> Found:
         """The candidates of a plan whose reranker is EVIDENCE, with their scores."""
         groups = list(await asyncio.gather(*(self._fitting(asked, head, heavy) for head in heads)))
-        scaled = _scaled(groups, asked)
+        many = sum(len(group.facts.packed) for group in groups) > _INLINE_FACTS
+        scaled = await asyncio.to_thread(_scaled, groups, asked) if many else _scaled(groups, asked)
         named = named_times(question)
 
         async def weigh(group: _Group) -> None:
@@ -82,7 +83,8 @@ class EvidenceSearch:
         if asked.plan.scope is Scope.EPISODES:
             return united([await self._shown(group, asked) for group in groups], asked.candidates)
         await asyncio.gather(*(self._follow(group, heavy) for group in groups))
-        return _facts(groups, scaled, asked)
+        weighing = (groups, scaled, asked)
+        return await asyncio.to_thread(_facts, *weighing) if many else _facts(*weighing)
 
     async def _fitting(self, asked: Asked, head: GroupHead, heavy: bool) -> _Group:
         of_facts, types = _of_facts(asked), asked.filters.entity_types
@@ -126,7 +128,7 @@ class EvidenceSearch:
             keys = texts.episodes.keys(rows)
             found = Found(dict(group.bodies.lists), dict(zip(keys, texts.episodes.packed(rows), strict=True)))
             found.evidence.update({key: group.episodes[key] for key in keys})
-            measure_episodes(found, walked)
+            measure_episodes(found, texts.episodes, walked)
             return found
 
         return await self._indexes.use_texts(group.head, show)
@@ -144,8 +146,7 @@ def _of_bodies(asked: Asked) -> Asked:
 
 def _beside(asked: Asked, plan: ScopePlan) -> Asked:
     """The same of another scope. Filters say what is found; what leads there is held to as-of times alone."""
-    filters = Filters(true_at_ms=asked.filters.true_at_ms, known_at_ms=asked.filters.known_at_ms)
-    return replace(asked, plan=plan, filters=filters, center=None, origins=(), typed=None)
+    return replace(asked, plan=plan, filters=asked.filters.as_of, center=None, origins=(), typed=None)
 
 
 def _scaled(groups: Sequence[_Group], asked: Asked) -> _Scaled:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,8 +90,8 @@ def _reached(index: GroupIndex, walkable: Mask, origins: Collection[str], most: 
 
 
 def _walkable(index: GroupIndex, asked: Asked) -> Mask:
-    """Facts that lead on: what is found is filtered by relation, not the way there."""
-    filters = replace(asked.filters, relations=frozenset())
+    """Facts that lead on: what is found is filtered, the way there held to as-of times alone."""
+    filters = asked.filters.as_of
     return index.columns.fulfilling(index.rows, filters, asked.now_ms)
 
 

@@ -43,6 +43,11 @@ class Filters:
         """Whether a fact must hold at one time: a span of its own times takes the place of that."""
         return self.true_at_ms is not None or not (self.valid or self.invalid or self.expired)
 
+    @property
+    def as_of(self) -> Filters:
+        """The times on both axes alone."""
+        return Filters(true_at_ms=self.true_at_ms, known_at_ms=self.known_at_ms)
+
     def at_ms(self, now_ms: int) -> int:
         """The time at which facts must hold."""
         if self.true_at_ms is not None:

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.communities import Community
 from kgsvc.domain.delta import GroupHead
-from kgsvc.domain.errors import NotFound, Violation
+from kgsvc.domain.errors import LimitExceeded, NotFound, Violation
 from kgsvc.llm.protocol import CrossEncoder
 from kgsvc.retrieval import fusion
 from kgsvc.retrieval.beside import beside
 from kgsvc.retrieval.context import composed
 from kgsvc.retrieval.context_material import material
 from kgsvc.retrieval.cross_encoding import CrossEncoding, Ranking
-from kgsvc.retrieval.episode_index import unpack_episode
+from kgsvc.retrieval.episode_index import unpack_episode, unpacked_bytes
 from kgsvc.retrieval.evidence_search import EvidenceSearch
 from kgsvc.retrieval.fact_scope import NOWHERE, find_facts, walk
 from kgsvc.retrieval.filters import NONE, Filters
@@ -39,6 +39,7 @@ from kgsvc.retrieval.text_scopes import find_texts, origins_found
 from kgsvc.stores.community_protocol import CommunityStore
 from kgsvc.stores.protocol import GraphStore
 
+_INLINE_CANDIDATES = 2_000  # more are ranked beside the event loop
 Shown = Callable[[Key], Item | None]
 _UNPACK: dict[Scope, Callable[[bytes], Item]] = {
     Scope.FACTS: unpack,
@@ -63,6 +64,7 @@ class GraphQuery:
     origins: tuple[str, ...] = ()
     min_score: float | None = None
     ends_s: float | None = None  # by the monotonic clock, when its caller stops waiting; None: never
+    max_bytes: int = 4 * 1024 * 1024  # of the episodes of an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,8 @@ class SearchGraph:
     async def search(self, query: GraphQuery) -> list[ScopeAnswer]:
         """An answer for each plan, in order. Sees every change committed before the call.
 
-        Raises NotFound (a center or origin that no group has, naming the field), StoreUnavailable.
+        Raises NotFound (a center or origin that no group has, naming the field), LimitExceeded (the bodies
+        of episodes are too much for one response), StoreUnavailable.
         """
         await self._require_nodes(query)
         parsed = _Parsed(
@@ -148,15 +151,20 @@ class SearchGraph:
         found = await self._found(asked, query.text, parsed.heads)
         reranker, reason = in_force(plan, parsed.vector is not None)
         ranking = (found, asked, reranker, self._settings.distance_weight)
-        compares = reranker is Reranker.MMR  # many vectors with many: not on the event loop
-        ranked = await asyncio.to_thread(_ranked, *ranking) if compares else _ranked(*ranking)
+        # MMR compares many vectors with many.
+        much = reranker is Reranker.MMR or len(found.packed) > _INLINE_CANDIDATES
+        ranked = await asyncio.to_thread(_ranked, *ranking) if much else _ranked(*ranking)
         if plan.reranker is Reranker.CROSS_ENCODER:
             ranked, reason = await self._rated(query, plan.scope, found, ranked)
             reranker = reranker if reason else plan.reranker
         kept = [entry for entry in ranked if _enough(entry[1], query, reason)][: query.max_results]
         keys = [key for key, _ in kept]
+        size = _size(plan.scope, found, keys)
+        if size > query.max_bytes:
+            says = f"the episodes have about {size} bytes, at most {query.max_bytes} are sent; ask for fewer"
+            raise LimitExceeded(says, [Violation("max_results", says)])
         shown = await self._shown(plan.scope, found, keys)
-        hits = await beside(_size(found, keys), lambda: _hits(found, kept, shown))
+        hits = await beside(size, lambda: _hits(found, kept, shown))
         return ScopeAnswer(plan.scope, tuple(found.lists), reranker, hits, reason)
 
     async def _rated(
@@ -166,7 +174,7 @@ class SearchGraph:
         keys = [key for key, _ in ranked[: self._settings.rerank_candidates]]
         shown = await self._shown(scope, found, keys)
         limit = self._settings.rerank_bytes
-        texts = await beside(_size(found, keys), lambda: fitting(keys, shown, limit))
+        texts = await beside(_size(scope, found, keys), lambda: fitting(keys, shown, limit))
         group_id = query.group_ids[0] if len(query.group_ids) == 1 else ""
         left_s = None if query.ends_s is None else query.ends_s - self._clock.monotonic()
         return await self._cross_encoding.reranked(query.text, group_id, ranked, texts, left_s)
@@ -217,8 +225,9 @@ def _enough(score: float, query: GraphQuery, reason: Reason | None) -> bool:
     return query.min_score is None or reason is not None or score >= query.min_score
 
 
-def _size(found: Found, keys: Sequence[Key]) -> int:
-    return sum(len(found.packed[key]) for key in keys)
+def _size(scope: Scope, found: Found, keys: Sequence[Key]) -> int:
+    """About the bytes of episodes; what else is shown is small."""
+    return sum(unpacked_bytes(found.packed[key]) for key in keys) if scope is Scope.EPISODES else 0
 
 
 def _missing(field: str) -> Violation:
@@ -226,8 +235,10 @@ def _missing(field: str) -> Violation:
 
 
 def _ranked(found: Found, asked: Asked, reranker: Reranker, weight: float) -> Ranking:
-    """All candidates, best first; ties by the reciprocal ranks, then by uuid."""
+    """All candidates, best first; ties by the reciprocal ranks, then by uuid. By MMR as they were taken."""
     scores: Scores = RERANKERS[reranker](found, asked)
+    if reranker is Reranker.MMR:
+        return list(scores.items())
     if asked.center is not None and reranker in _LIFTED:
         scores = fusion.near_center(scores, found.distances, weight)
     ranks = found.reciprocal_ranks()

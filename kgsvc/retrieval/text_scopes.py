@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from kgsvc.retrieval.episode_index import EpisodeIndex, unpack_episode
+from kgsvc.retrieval.episode_index import EpisodeIndex
 from kgsvc.retrieval.fact_scope import Walk
 from kgsvc.retrieval.group_texts import GroupTexts
 from kgsvc.retrieval.plans import Method, Reranker, Scope
@@ -29,7 +29,7 @@ def origins_found(texts: GroupTexts, asked: Asked) -> list[str]:
     first = [row for ranked in _lists(index, asked, seen).values() for _, _, row in ranked[: asked.top]]
     if asked.plan.scope is Scope.NODES:
         return sorted(set(texts.nodes.uuids(first)))
-    return sorted({entity for each in index.packed(first) for entity in unpack_episode(each).entities})
+    return sorted({entity for row in first for entity in texts.episodes.entities(row)})
 
 
 def searched(texts: GroupTexts, asked: Asked) -> tuple[TextIndex, Mask]:
@@ -73,15 +73,16 @@ def _find_episodes(texts: GroupTexts, asked: Asked, walk: Walk) -> Found:
         near = {uuid: hops for uuid, hops in walk.reached.items() if hops < asked.plan.depth}
         lists[Method.BFS] = _by_steps(index, asked, seen, _steps_to_episodes(texts.episodes, near))
     found, _ = assembled(index, asked, lists)
-    measure_episodes(found, walk)
+    measure_episodes(found, texts.episodes, walk)
     return found
 
 
-def measure_episodes(found: Found, walk: Walk) -> None:
+def measure_episodes(found: Found, index: EpisodeIndex, walk: Walk) -> None:
     """Enter how far the episodes of `packed` are from the center: as far as the nearest entity they name."""
     if walk.from_center:
-        for key, packed in found.packed.items():
-            named = unpack_episode(packed).entities
+        for key in found.packed:
+            row = index.row(key[0])
+            named = () if row is None else index.entities(row)
             hops = [walk.from_center[uuid] for uuid in named if uuid in walk.from_center]
             if hops:
                 found.distances[key] = min(hops)
