@@ -170,12 +170,13 @@ def _on_scale(parts: Iterable[Found], method: Method, scale: Callable[[Floats], 
 def _weigh(texts: GroupTexts, asked: Asked, group: _Group, scaled: _Scaled, named: Sequence[Named]) -> Scores:
     """The best episodes of a group, by their scores."""
     index, (_, seen) = texts.episodes, searched(texts, asked)
+    known = index.dated(asked.filters.as_of)  # later ones lend nothing to what was known then
 
     def by_row(scores: Mapping[str, float]) -> Floats:
         values = np.zeros(index.rows)
         for uuid, score in scores.items():
             row = index.row(uuid)
-            if row is not None:
+            if row is not None and known[row]:
                 values[row] = score
         return values
 
