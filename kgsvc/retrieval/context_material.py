@@ -9,7 +9,7 @@ from kgsvc.domain.communities import Community
 from kgsvc.domain.model import Entity, Episode, Fact
 from kgsvc.retrieval.beside import beside
 from kgsvc.retrieval.context import Material
-from kgsvc.retrieval.episode_index import FoundEpisode, unpack_episode
+from kgsvc.retrieval.episode_index import FoundEpisode, unpack_episode, unpacked_bytes
 from kgsvc.retrieval.fusion import Key
 from kgsvc.retrieval.graph_results import Item, ScopeAnswer
 from kgsvc.retrieval.group_texts import GroupTexts
@@ -37,7 +37,8 @@ async def material(
     ends = [] if known_at_ms is not None else _ends(facts, entities)
     sources = _sources(facts, episodes)
     nodes, bodies = await _looked_up(search, ends, sources)
-    told = await beside(sum(map(len, bodies)), lambda: [unpack_episode(each).episode for each in bodies])
+    size = sum(map(unpacked_bytes, bodies))
+    told = await beside(size, lambda: [unpack_episode(each).episode for each in bodies])
     named = [unpack_entity(each).entity for each in nodes]
     return Material(
         facts,
