@@ -61,13 +61,12 @@ def episode_sayings(db: apsw.Connection, group_id: str, uuid: str) -> dict[str, 
     firsts = all_rows(
         db,
         """
-        SELECT n.uuid, min(x.reference_ms), x.uuid
+        SELECT n.uuid, x.reference_ms, x.uuid
         FROM episodes e JOIN mentions m ON m.episode_id = e.id JOIN entities n ON n.id = m.entity_id
-        JOIN mentions o ON o.entity_id = n.id AND o.episode_id <> e.id
-        JOIN episodes x ON x.id = o.episode_id AND (x.reference_ms, x.uuid) = (
-            SELECT y.reference_ms, y.uuid FROM mentions p JOIN episodes y ON y.id = p.episode_id
-            WHERE p.entity_id = n.id AND y.id <> e.id ORDER BY y.reference_ms, y.uuid LIMIT 1)
-        WHERE e.gid = ? AND e.uuid = ? GROUP BY n.uuid
+        CROSS JOIN episodes x ON x.id = (
+            SELECT y.id FROM mentions o JOIN episodes y ON y.id = o.episode_id
+            WHERE o.entity_id = n.id AND y.id <> e.id ORDER BY y.reference_ms, y.uuid LIMIT 1)
+        WHERE e.gid = ? AND e.uuid = ?
         """,
         (group.gid, uuid),
     )
