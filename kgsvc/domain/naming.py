@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from kgsvc.domain.candidates import CandidateQuery, Candidates
 from kgsvc.domain.decisions import NameDecision
 from kgsvc.domain.identity import name_key
-from kgsvc.domain.questions import NewName, ranked, share
+from kgsvc.domain.questions import NewName, Sharing, ranked
 from kgsvc.domain.similarity import asked_tokens
 
 
@@ -54,15 +54,20 @@ def named(
 ) -> dict[str, NameDecision]:
     """The decisions without those of `full_names` that fit something else, known or new, with which their
     name was not compared."""
-    kept = dict(decided)
+    by_token = Sharing(names)
+    fits: set[str] = set()
     for key, full in full_names.items():
         seen = {*compared.entities.get(key, ()), decided[key].uuid}
-        others = [new for new in names if new.key != key and not _met(key, new.key, compared, decided)]
         if any(entity.uuid not in seen for entity in ranked(full, found)) or any(
-            share(full, other.name) for other in others
+            new.key != key and not _met(key, new.key, compared, decided) for new in by_token.sharing(full)
         ):
-            kept[key] = replace(decided[key], full_name="")
-    return kept
+            fits.add(key)
+    return without(decided, fits)
+
+
+def without(decided: Mapping[str, NameDecision], keys: Collection[str]) -> dict[str, NameDecision]:
+    """The decisions, those about `keys` without their full names."""
+    return {key: replace(each, full_name="") if key in keys else each for key, each in decided.items()}
 
 
 def _met(one: str, other: str, compared: Compared, decided: Mapping[str, NameDecision]) -> bool:

@@ -6,8 +6,10 @@ A question is asked only where there is something to compare with.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from types import MappingProxyType
 
 from kgsvc.domain.candidates import CandidateQuery, Candidates
@@ -116,13 +118,43 @@ def by_rule(names: Sequence[NewName], candidates: Candidates) -> dict[str, NameD
     return decided
 
 
+class Sharing:
+    """Names by their tokens: which of them share one with another name, so that a question would be asked about
+    the two."""
+
+    def __init__(self, names: Iterable[NewName] = ()) -> None:
+        self._by_token: defaultdict[str, list[NewName]] = defaultdict(list)
+        self._by_asked: defaultdict[str, list[NewName]] = defaultdict(list)
+        for new in names:
+            self.add(new)
+
+    def add(self, new: NewName) -> None:
+        """One more."""
+        for token in name_tokens(new.name):
+            self._by_token[token].append(new)
+        for token in asked_tokens(new.name):
+            self._by_asked[token].append(new)
+
+    def sharing(self, name: str, each: int | None = None) -> Iterator[NewName]:
+        """Those that share a token with it, some more than once; of each token the first `each` added."""
+        for token in asked_tokens(name):
+            yield from islice(self._by_token.get(token, ()), each)
+        for token in name_tokens(name):
+            yield from islice(self._by_asked.get(token, ()), each)
+
+
 def peers(names: Sequence[NewName], near: Mapping[str, tuple[str, ...]] = _NOTHING) -> dict[str, list[str]]:
     """For each new name the keys of those said before that share a token with it; then those `near` it."""
     found: dict[str, list[str]] = {}
-    for n, new in enumerate(names):
-        before = [other.key for other in names[:n]]
-        sharing = [other.key for other in names[:n] if share(new.name, other.name)]
-        found[new.key] = _with_near(sharing, [key for key in near.get(new.key, ()) if key in before])
+    order: dict[str, int] = {}
+    before = Sharing()
+    for new in names:
+        # The first of all are among the first of each token.
+        sharing = {other.key for other in before.sharing(new.name, CANDIDATES)}
+        first = sorted(sharing, key=order.__getitem__)
+        found[new.key] = _with_near(first, [key for key in near.get(new.key, ()) if key in order])
+        order[new.key] = len(order)
+        before.add(new)
     return found
 
 
