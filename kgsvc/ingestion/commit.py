@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from kgsvc.domain.classifying import as_decided
 from kgsvc.domain.clock import Clock
@@ -22,6 +21,7 @@ from kgsvc.domain.plan import plan, statements_of
 from kgsvc.domain.settling import settle, slots_of
 from kgsvc.domain.usage import FREE, Usage
 from kgsvc.ingestion.bridging import Bridging
+from kgsvc.ingestion.computing import computed
 from kgsvc.ingestion.embedding import CachingEmbedder
 from kgsvc.ingestion.joining import Joining
 from kgsvc.ingestion.ontologies import Ontologies
@@ -35,8 +35,6 @@ from kgsvc.stores.protocol import QueueStore, ResolutionStore
 _TRIES = 20  # plans of one batch that a caller's own writes may overtake
 _RETRY_AFTER_MS = 500
 _LIMITS = Limits()
-_INLINE = 200  # nodes, edges and known statements; planning more than this is done off the event loop
-T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -191,7 +189,7 @@ class Committer:
             )
             return resolved, statements_of(resolved, items)
 
-        resolved, statements = await _computed(said, understand)
+        resolved, statements = await computed(said, understand)
         slots = slots_of(items, statements, decisions, resolved)
         view = await self._slots(group_id, slots, decisions)
         known = sum(len(fact.evidence) for fact in view.facts)
@@ -200,7 +198,7 @@ class Committer:
             settled, found = settle(items, statements, decisions, resolved, view)
             return plan(group_id, items, resolved, settled, view, system_ms, contradictions=found)
 
-        delta = await _computed(said + known, planned)
+        delta = await computed(said + known, planned)
         uuids = tuple(item.episode.uuid for item in items)
         delta = replace(
             delta,
@@ -235,8 +233,3 @@ class Committer:
         missing = set(wanted.values()) - known.keys()
         extra = await self._embedder.vectors(missing, delta.group_id) if missing else {}
         return {uuid: known[text] if text in known else extra[text] for uuid, text in wanted.items()}
-
-
-async def _computed(size: int, work: Callable[[], T]) -> T:
-    """What `work` returns: at once if there is little to do, else from a thread."""
-    return work() if size <= _INLINE else await asyncio.to_thread(work)

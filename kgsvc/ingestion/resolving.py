@@ -9,13 +9,14 @@ from types import MappingProxyType
 from kgsvc.domain import naming, questions
 from kgsvc.domain.asking import Inquiry
 from kgsvc.domain.candidates import CandidateQuery, Candidates
-from kgsvc.domain.decisions import Decisions
+from kgsvc.domain.decisions import Decisions, NameDecision
 from kgsvc.domain.delta import NameView
 from kgsvc.domain.entities import BatchItem
 from kgsvc.domain.model import Entity
 from kgsvc.domain.ontology import Ontology
 from kgsvc.domain.questions import NewName
 from kgsvc.domain.usage import FREE, Usage
+from kgsvc.ingestion.computing import computed
 from kgsvc.ingestion.embedding import CachingEmbedder
 from kgsvc.ingestion.nearness import Nearness
 from kgsvc.llm.protocol import Resolver
@@ -69,12 +70,13 @@ class Resolving:
             return questions.query(names, items, view, facts, near)
 
         found = await self._candidates(group_id, names, query, vectors)
-        by_rule = Decisions(questions.by_rule(names, found))
+        size = len(names) + len(places) + len(found.facts)
+        by_rule = Decisions(await computed(size, lambda: questions.by_rule(names, found)))
         if self._resolver is None:
             return Found(by_rule, entities=found.entities)
         left = [new for new in names if new.key not in by_rule.names]
         inquiry = Inquiry(group_id, view, found, left, known.with_more(by_rule), ontology)
-        request = inquiry.request(items)
+        request = await computed(size, lambda: inquiry.request(items))
         by_rule = by_rule.with_more(Decisions(facts=inquiry.decided))
         if request is None:
             return Found(by_rule, entities=found.entities)
@@ -82,9 +84,20 @@ class Resolving:
         asked = inquiry.decisions(answer.resolutions)
         full = naming.unheard(asked.names, names, found)
         if full:
-            others = await self._store.candidates(group_id, naming.query(full.values()))
-            asked = replace(asked, names=naming.named(asked.names, full, names, inquiry.compared, others))
+            asked = replace(asked, names=await self._named(asked.names, full, names, inquiry))
         return Found(by_rule, asked, found.entities, answer.usage)
+
+    async def _named(
+        self,
+        decided: Mapping[str, NameDecision],
+        full: Mapping[str, str],
+        names: Sequence[NewName],
+        inquiry: Inquiry,
+    ) -> dict[str, NameDecision]:
+        """The decisions without those of the full names that may be others'."""
+        others = await self._store.candidates(inquiry.group_id, naming.query(full.values()))
+        size = len(names) + len(full)
+        return await computed(size, lambda: naming.named(decided, full, names, inquiry.compared, others))
 
     async def _candidates(
         self,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any, TypeVar
 
 import pytest
 
+from kgsvc.domain import naming, questions
+from kgsvc.domain.asking import Inquiry
 from kgsvc.domain.decisions import FactDecision, NameDecision, StoredFact, ToldFact
 from kgsvc.domain.delta import GraphDelta, GroupHead, Guard
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, RevisionChanged, StoreUnavailable
@@ -20,6 +24,7 @@ from kgsvc.domain.resolution_types import (
     Resolutions,
 )
 from kgsvc.domain.usage import FREE, Usage
+from kgsvc.ingestion import computing
 from kgsvc.ingestion.commit import Committer, Work
 from kgsvc.ingestion.stages import Stage, decode, encode
 from kgsvc.llm.protocol import Resolved
@@ -29,6 +34,7 @@ from tests.support.model_store import ModelStore
 GROUP = "g"
 COST = Usage(1, 100, 10)  # of a call
 Answer = Callable[[ResolutionRequest], Resolutions]
+T = TypeVar("T")
 
 
 class Clock:
@@ -514,3 +520,27 @@ def test_a_stage_keeps_its_decisions() -> None:
         facts={3: FactDecision(told, (StoredFact("f", "s"), told))},
     )
     assert decode(encode(stage)) == stage
+
+
+@pytest.mark.parametrize(("inline", "beside"), [(100, False), (2, True)])
+async def test_large_batches_are_compared_beside_the_loop(
+    monkeypatch: pytest.MonkeyPatch, inline: int, beside: bool
+) -> None:
+    monkeypatch.setattr(computing, "INLINE", inline)
+    threads: dict[str, int] = {}
+
+    def watched(work: Callable[..., T]) -> Callable[..., T]:
+        def run(*given: Any) -> T:
+            threads[work.__name__] = threading.get_ident()
+            return work(*given)
+
+        return run
+
+    monkeypatch.setattr(questions, "by_rule", watched(questions.by_rule))
+    monkeypatch.setattr(Inquiry, "request", watched(Inquiry.request))
+    monkeypatch.setattr(naming, "named", watched(naming.named))
+    full = {q: NodeResolution(full_name=f"Bob Smith {q}") for q in range(4)}
+    bench = Bench(Model(lambda r: Resolutions({q.id: full[q.id] for q in r.nodes})))
+    await bench.commit(names("Bob", "Robert", "Bobby", "Rob"))
+    assert threads.keys() == {"by_rule", "request", "named"}
+    assert (threading.get_ident() not in threads.values()) is beside
