@@ -119,8 +119,7 @@ def by_rule(names: Sequence[NewName], candidates: Candidates) -> dict[str, NameD
 
 
 class Sharing:
-    """Names by their tokens: which of them share one with another name, so that a question would be asked about
-    the two."""
+    """Names by their tokens: those of which a question would be asked together with another name."""
 
     def __init__(self, names: Iterable[NewName] = ()) -> None:
         self._by_token: defaultdict[str, list[NewName]] = defaultdict(list)

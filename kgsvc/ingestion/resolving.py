@@ -12,6 +12,7 @@ from kgsvc.domain.candidates import CandidateQuery, Candidates
 from kgsvc.domain.decisions import Decisions, NameDecision
 from kgsvc.domain.delta import NameView
 from kgsvc.domain.entities import BatchItem
+from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model import Entity
 from kgsvc.domain.ontology import Ontology
 from kgsvc.domain.questions import NewName
@@ -95,7 +96,10 @@ class Resolving:
         inquiry: Inquiry,
     ) -> dict[str, NameDecision]:
         """The decisions without those of the full names that may be others'."""
-        others = await self._store.candidates(inquiry.group_id, naming.query(full.values()))
+        try:
+            others = await self._store.candidates(inquiry.group_id, naming.query(full.values()))
+        except StoreUnavailable:  # the answer is paid for and not kept yet: rather go without
+            return naming.without(decided, full)
         size = len(names) + len(full)
         return await computed(size, lambda: naming.named(decided, full, names, inquiry.compared, others))
 

@@ -11,6 +11,7 @@ import pytest
 
 from kgsvc.domain import naming, questions
 from kgsvc.domain.asking import Inquiry
+from kgsvc.domain.candidates import CandidateQuery, Candidates
 from kgsvc.domain.decisions import FactDecision, NameDecision, StoredFact, ToldFact
 from kgsvc.domain.delta import GraphDelta, GroupHead, Guard
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, RevisionChanged, StoreUnavailable
@@ -520,6 +521,30 @@ def test_a_stage_keeps_its_decisions() -> None:
         facts={3: FactDecision(told, (StoredFact("f", "s"), told))},
     )
     assert decode(encode(stage)) == stage
+
+
+class NotTwice(ModelStore):
+    """Answers questions for candidates but every second time."""
+
+    asked = 0
+
+    async def candidates(self, group_id: str, query: CandidateQuery) -> Candidates:
+        self.asked += 1
+        if self.asked % 2 == 0:
+            raise StoreUnavailable("the connection was lost")
+        return await super().candidates(group_id, query)
+
+
+async def test_what_was_paid_for_is_kept_though_nobody_tells_whom_a_full_name_fits() -> None:
+    model = Model(lambda r: Resolutions({0: NodeResolution(0, full_name="Robert James Smith")}))
+    bench = Bench(model)
+    await bench.commit(names("Robert Smith"))
+    store, bench.store = bench.store, NotTwice()
+    bench.store.__dict__.update(store.__dict__)
+    bench.committer = Committer(bench.store, None, Clock(), model)
+    await bench.commit(names("Bob"))
+    assert (len(model.requests), bench.store.asked) == (1, 2)
+    assert await bench.entities() == {"Robert Smith": {"robert smith", "bob"}}
 
 
 @pytest.mark.parametrize(("inline", "beside"), [(100, False), (2, True)])
