@@ -12,6 +12,7 @@ from kgsvc.domain.model import Entity
 from kgsvc.domain.similarity import figures_differ
 
 MOST = 8  # entities that one micro-batch may take away by merges
+MOVED = 1_000  # facts and mentions that such a merge moves: the batch and its group wait meanwhile
 
 _CALLERS = ""  # in the stamp of a name: a caller gave it
 

@@ -14,7 +14,7 @@ from kgsvc.domain.clock import Clock
 from kgsvc.domain.decisions import NameDecision
 from kgsvc.domain.delta import Guard, NameView
 from kgsvc.domain.entities import BatchItem
-from kgsvc.domain.errors import LimitExceeded
+from kgsvc.domain.errors import LimitExceeded, StoreRefused
 from kgsvc.domain.identity import digest, mint
 from kgsvc.domain.items import Lease
 from kgsvc.ingestion.joining import Joining
@@ -63,9 +63,9 @@ class Bridging:
         merge_id = mint("merge", group_id, digest(kept.uuid, gone.uuid, system_ms))
         try:
             joined = await self._joining.joined(kept, gone, merge_id, system_ms, bridge.by_episode)
-        except LimitExceeded as error:
+            await self._store.apply(joined.delta, Guard(view.head.rev, view.head.epoch, lease.token))
+        except (LimitExceeded, StoreRefused) as error:  # either is no fault of the items
             log.warning("entities that are one stay two", extra={"group_id": group_id, "reason": str(error)})
             return False
-        await self._store.apply(joined.delta, Guard(view.head.rev, view.head.epoch, lease.token))
         log.info("entities merged", extra={"group_id": group_id, "item": bridge.by_episode})
         return True

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from kgsvc.domain.bridging import MOVED
 from kgsvc.domain.classifying import as_decided
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.contradictions import SlotStatement
@@ -80,7 +81,8 @@ class Committer:
         rewriter: Rewriter | None = None,
     ) -> None:
         self._store = store
-        self._joining = Joining(store, embedder, limits)
+        bound = min(MOVED, limits.merge_bound)
+        self._joining = Joining(store, embedder, replace(limits, merge_bound=bound))
         self._limits = limits
         self._embedder = embedder
         self._clock = clock

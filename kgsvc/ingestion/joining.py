@@ -22,7 +22,8 @@ from kgsvc.domain.merging import (
     saying,
     slots_of,
 )
-from kgsvc.domain.model import Entity, Mention
+from kgsvc.domain.model import Entity, Fact, Mention
+from kgsvc.ingestion.computing import computed
 from kgsvc.ingestion.embedding import CachingEmbedder
 from kgsvc.ingestion.summarising import SummaryStore, summarised
 
@@ -54,12 +55,18 @@ class Joining:
         hanging = await self._hanging(gone)
         arriving = [moved(fact, gone.uuid, kept) for fact in hanging.facts]
         around = await store.slots(group_id, slots_of(arriving) | slots_of(hanging.facts))
-        after = merged_facts(kept, hanging, gone.uuid, around, system_ms)
-        before = {fact.uuid: fact for fact in (*around.facts, *hanging.facts)}
         said = await store.mentions(group_id, gone.uuid, hanging.episodes)
         before_said = await store.mentions(group_id, kept.uuid, hanging.episodes)
-        record = record_of(kept, gone, hanging, before, after, said, before_said)
-        data = json.dumps(record, ensure_ascii=False)
+        before = {fact.uuid: fact for fact in (*around.facts, *hanging.facts)}
+
+        def understand() -> tuple[dict[str, Fact], tuple[Mention, ...], str]:
+            after = merged_facts(kept, hanging, gone.uuid, around, system_ms)
+            mentions = mentions_of(group_id, saying(said), kept.uuid, system_ms)
+            record = record_of(kept, gone, hanging, before, after, said, before_said)
+            return after, mentions, json.dumps(record, ensure_ascii=False)
+
+        size = len(hanging.episodes) + sum(len(fact.evidence) for fact in before.values())
+        after, mentions, data = await computed(size, understand)
         made = {uuid: fact.fact for uuid, fact in after.items() if uuid not in before}
         delta = GraphDelta(
             group_id=group_id,
@@ -67,10 +74,7 @@ class Joining:
             entities=(replace(merged_entity(kept, gone, self._attributes_bytes), updated_ms=system_ms),),
             names=dict.fromkeys(hanging.names, kept.uuid),
             facts=tuple(after.values()),
-            mentions=tuple(
-                both(each, before_said.get(each.episode_uuid))
-                for each in mentions_of(group_id, saying(said), kept.uuid, system_ms)
-            ),
+            mentions=tuple(both(each, before_said.get(each.episode_uuid)) for each in mentions),
             merges=(MergeRecord(merge_id, group_id, gone.uuid, kept.uuid, system_ms, data, by_episode),),
             remove_entities=(gone.uuid,),
             vectors=await self.vectors(group_id, made),

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
+from typing import Any
 
 import pytest
 
 from kgsvc.domain.candidates import CandidateQuery
 from kgsvc.domain.delta import GraphDelta, GroupHead, Guard
-from kgsvc.domain.errors import LeaseLost, StoreUnavailable
+from kgsvc.domain.errors import LeaseLost, StoreRefused, StoreUnavailable
 from kgsvc.domain.extraction import ExtractedNode, Extraction
 from kgsvc.domain.limits import Limits
+from kgsvc.domain.merging import record_of
 from kgsvc.domain.model import Fact, FactKind
 from kgsvc.domain.resolution_types import (
     FactResolution,
@@ -264,15 +267,52 @@ async def test_of_two_types_stay_two() -> None:
     await kept_apart(bench, RUIZ[2])
 
 
-async def test_too_much_on_one_is_no_merge(caplog: pytest.LogCaptureFixture) -> None:
+class Refusing(ModelStore):
+    """Refuses merges."""
+
+    async def apply(self, delta: GraphDelta, guard: Guard) -> GroupHead:
+        if delta.merges:
+            raise StoreRefused("the store refuses this write")
+        return await super().apply(delta, guard)
+
+
+@pytest.mark.parametrize("why", ["the caller's bound", "the batch's bound", "the store"])
+async def test_what_cannot_be_merged_stays_two(
+    why: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bench = Bench(Model(knowing))
+    if why == "the store":
+        bench.store = Refusing()
+        bench.committer = Committer(bench.store, None, Clock(), Model(knowing))
     await split(bench)
-    bench.committer = Committer(bench.store, None, Clock(), Model(knowing), Limits(merge_bound=1))
+    if why != "the store":
+        bound = Limits(merge_bound=1) if why == "the caller's bound" else Limits()
+        monkeypatch.setattr("kgsvc.ingestion.commit.MOVED", 10_000 if bound.merge_bound == 1 else 1)
+        bench.committer = Committer(bench.store, None, Clock(), Model(knowing), bound)
     with caplog.at_level("WARNING"):
         await told(bench, [[works("Alejandro Ruiz", 9)]])
     assert len(await bench.entities()) == 5
     assert [record.message for record in caplog.records] == ["entities that are one stay two"]
     assert "Ruiz" not in str([vars(record) for record in caplog.records])
+
+
+@pytest.mark.parametrize(("inline", "beside"), [(100, False), (2, True)])
+async def test_a_large_merge_is_planned_beside_the_loop(
+    monkeypatch: pytest.MonkeyPatch, inline: int, beside: bool
+) -> None:
+    threads: list[int] = []
+
+    def watched(*given: Any) -> dict[str, Any]:
+        threads.append(threading.get_ident())
+        return record_of(*given)
+
+    monkeypatch.setattr("kgsvc.ingestion.computing.INLINE", inline)
+    monkeypatch.setattr("kgsvc.ingestion.joining.record_of", watched)
+    bench = Bench(Model(knowing))
+    await split(bench)
+    await told(bench, [[works("Alejandro Ruiz", 9)]])
+    (thread,) = threads
+    assert (thread != threading.get_ident()) is beside
 
 
 async def test_a_batch_merges_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -> None:
