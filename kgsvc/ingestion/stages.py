@@ -12,7 +12,10 @@ from kgsvc.domain.decisions import FactDecision, KnownRef, Meant, NameDecision, 
 from kgsvc.domain.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model import FactKind, Polarity
 
-_VERSION = 1
+# A release that does not know the version does the step again: each field that older ones would not
+# understand takes a new one. 2: decisions tell more (`also`, `told_as`); 1 is read as 2 without them.
+_VERSION = 2
+_READ = frozenset({1, 2})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ def decode(stored: bytes | None) -> Stage | None:
     if stored is None:
         return None
     document = json.loads(stored)
-    if document.get("version") != _VERSION:
+    if document.get("version") not in _READ:
         return None
     vectors = document["vectors"]
     return Stage(
