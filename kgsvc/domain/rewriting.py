@@ -36,19 +36,30 @@ _FIGURES = re.compile(r"\d+")
 
 
 def is_due(entity: Entity) -> bool:
-    """Whether a model should be asked."""
+    """Whether a model should be asked, as far as the entity tells: of what, `has_news` sees."""
     if is_authored(entity):
         return False
     made = entity.rewriting
     if made is None:
         return size(entity.summary_parts) - 1 > SHOWN
     later = [part for part in news(entity.summary_parts, made) if not part.key.startswith(OF_EPISODE)]
-    changed = len(later) + made.made_of - len(made.sources)
-    if _SHARE * changed < made.made_of and size(later) <= SHOWN:
+    if not _is_much(later, made):
         return False
     if made.text:
         return size(later) > SHOWN - len(made.text)
     return size(entity.summary_parts) - 1 > SHOWN
+
+
+def has_news(entity: Entity, sources: Sequence[SummaryPart]) -> bool:
+    """Whether enough of what a model would be shown is new to it. The parts of a summary are others: they
+    tell facts with an end too, and of many that began at once not the same are the last."""
+    made = entity.rewriting
+    return bool(sources) and (made is None or _is_much(news(sources, made), made))
+
+
+def _is_much(later: Sequence[SummaryPart], made: Rewriting) -> bool:
+    changed = len(later) + made.made_of - len(made.sources)
+    return _SHARE * changed >= made.made_of or size(later) > SHOWN
 
 
 def sources_of(facts: Iterable[Fact], now_ms: int) -> tuple[SummaryPart, ...]:

@@ -17,7 +17,7 @@ from kgsvc.domain.clock import Clock
 from kgsvc.domain.delta import GraphDelta, Guard, NameView
 from kgsvc.domain.errors import LeaseLost, ModelUnavailable, RevisionChanged, ServiceError, StepError
 from kgsvc.domain.model import Entity, SummaryPart
-from kgsvc.domain.rewriting import SOURCES, is_due, rewritten, sources_of, still_hold
+from kgsvc.domain.rewriting import SOURCES, has_news, is_due, rewritten, sources_of, still_hold
 from kgsvc.domain.usage import Usage
 from kgsvc.ingestion.summarising import SummaryStore
 from kgsvc.llm.protocol import Retold, Subject, SummaryWriter
@@ -120,7 +120,7 @@ class Rewriter:
             if is_due(entity):
                 facts = await self._store.entity_facts(group_id, entity.uuid, 2 * SOURCES, now_ms)
                 drafts.append(_Draft(entity, sources_of(facts, now_ms)))
-        return [draft for draft in drafts if draft.sources]
+        return [draft for draft in drafts if has_news(draft.entity, draft.sources)]
 
     async def _retold(self, group_id: str, drafts: Sequence[_Draft]) -> Retold:
         """What the model says; nothing where it says nothing usable, which is kept too: see `rewritten`."""

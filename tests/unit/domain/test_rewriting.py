@@ -10,7 +10,7 @@ import pytest
 
 from kgsvc.domain.cascade import without_words
 from kgsvc.domain.model import Entity, Fact
-from kgsvc.domain.rewriting import SOURCES, TEXT, is_due, rewritten, sources_of, still_hold
+from kgsvc.domain.rewriting import SOURCES, TEXT, has_news, is_due, rewritten, sources_of, still_hold
 from kgsvc.domain.summary import SHOWN, recomposed, summary_facts, with_parts
 
 ANN = Entity("a", "g", "Ann", 1, stamps={"name": "1/e"})
@@ -140,6 +140,30 @@ def test_a_text_is_cut_at_a_sentence_and_leaves_room() -> None:
 def test_a_text_with_figures_that_nobody_told_is_none(text: str) -> None:
     assert retold(range(12), text).summary == knowing(*range(12)).summary
     assert retold(range(12), "Ann said 03 and ０４.").summary == "Ann said 03 and ０４."
+
+
+def test_facts_that_will_end_are_no_news_to_a_model() -> None:
+    """They are told by the summary, and shown to no model."""
+    facts = [*map(fact, range(12)), *(fact(n, invalid_ms=NOW + 9) for n in range(12, 21))]
+    ann = recomposed(ANN, facts, (), NOW)
+    assert has_news(ann, sources_of(facts, NOW))
+    ann = rewritten(ann, sources_of(facts, NOW), "x" * TEXT, NOW)
+    assert is_due(ann), "for all that the entity tells"
+    assert not has_news(ann, sources_of(facts, NOW))
+    later = [*facts, *map(fact, range(21, 23))]
+    assert not has_news(ann, sources_of(later, NOW)), "two of twelve"
+    assert has_news(ann, sources_of([*later, fact(23)], NOW))
+
+
+def test_of_many_facts_that_began_at_once_the_same_ones_are_shown_again() -> None:
+    """The last by uuid are shown, the last by their words are told."""
+    facts = [fact(n, f"Ann said {99 - n} {WIDE}", valid_ms=1, reference_ms=1) for n in range(99)]
+    ann = recomposed(ANN, facts, (), NOW)
+    shown = sources_of(facts[-2 * SOURCES :], NOW)
+    ann = rewritten(ann, shown, "x" * TEXT, NOW)
+    assert is_due(ann)
+    assert not has_news(ann, shown)
+    assert not has_news(ann, ())
 
 
 def test_a_model_that_says_nothing_is_not_asked_again_at_once() -> None:

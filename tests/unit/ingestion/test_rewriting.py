@@ -136,6 +136,16 @@ async def test_a_long_summary_is_rewritten_once_until_a_quarter_changed(bench: B
     assert (await bench.entity()).summary == tells("Ann", 20)
 
 
+async def test_facts_that_will_end_do_not_make_it_due_again(bench: Bench) -> None:
+    ending = says(*range(12, 20))
+    ending = replace(ending, edges=tuple(replace(e, invalid_ms=NOW + 10**6) for e in ending.edges))
+    await bench.commit(says(*range(12)), ending)
+    await bench.settle()
+    await bench.commit(says(20))
+    await bench.settle()
+    assert len(bench.writer.asked) == 1
+
+
 async def test_entities_of_a_micro_batch_take_one_call(bench: Bench) -> None:
     many = [says(*range(9 * n, 9 * n + 9), who=f"Ann {n}") for n in range(ENTITIES + 1)]
     await bench.commit(*many)
