@@ -41,7 +41,8 @@ class OpenAISummaryWriter:
 
 
 def read_texts(answer: object, count: int) -> tuple[str, ...]:
-    """The texts by their ids, "" for those left out. Raises Rejected: ids not asked for, or given twice."""
+    """The texts by their ids, "" for those left out or not fit to be told: these cost no other its text.
+    Raises Rejected: another form, ids not asked for, or given twice."""
     try:
         given = values.fields(answer, frozenset({"summaries"}), frozenset())
         found: dict[int, str] = {}
@@ -50,7 +51,16 @@ def read_texts(answer: object, count: int) -> tuple[str, ...]:
             id = each["id"]
             if isinstance(id, bool) or not isinstance(id, int) or id not in range(count) or id in found:
                 raise Rejected("an id was not asked for, or is given twice", kind=Trouble.WRONG_IDS)
-            found[id] = values.text(each["summary"], "summary", _READ_CHARS)
+            found[id] = _text(each["summary"])
     except Bad as bad:
         raise Rejected(f"{bad.field} {bad.problem}") from None
     return tuple(found.get(id, "") for id in range(count))
+
+
+def _text(given: object) -> str:
+    if not isinstance(given, str):
+        raise Bad("summary", "is not a string")
+    try:
+        return values.text(given, "summary", _READ_CHARS)
+    except Bad:  # too long, or characters that no text has
+        return ""
