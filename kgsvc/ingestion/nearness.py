@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.candidates import FROM_THE_FIRST, VectorPage, VectorsAfter
+from kgsvc.domain.delta import GroupHead
 
 LIKENESS = 0.6  # cosine of two names from which on they may mean the same
 NEAREST = 3  # entities, and new names, that one new name is compared with for that alone
@@ -50,6 +51,12 @@ class _Names:
         """What is held."""
         return self._matrix.nbytes
 
+    @property
+    def is_full(self) -> bool:
+        """Whether no other name is taken up."""
+        row_bytes: int = self._matrix.itemsize * self._matrix.shape[1]
+        return (len(self.uuids) + 1) * row_bytes > GROUP_BYTES
+
     def put(self, uuid: str, vector: Floats) -> None:
         """Set or replace; beyond GROUP_BYTES nothing is added."""
         if len(vector) != self._matrix.shape[1]:
@@ -58,7 +65,7 @@ class _Names:
             self._matrix = np.empty((0, len(vector)), np.float32)
         row = self._rows.get(uuid, len(self.uuids))
         if row == len(self.uuids):
-            if (row + 1) * vector.nbytes > GROUP_BYTES:
+            if self.is_full:
                 return
             if row == len(self._matrix):
                 more = np.empty((max(64, row // 2), len(vector)), np.float32)
@@ -91,18 +98,22 @@ class Nearness:
         names = self._groups.get(group_id) or _Names()
         return VectorsAfter(self._space, names.epoch, names.place, PAGE)
 
-    def take(self, group_id: str, page: VectorPage) -> None:
-        """The store's answer to `following`."""
+    def take(self, group_id: str, page: VectorPage, head: GroupHead) -> bool:
+        """The store's answer to `following`; whether to read on. A group that is full is not read to its end
+        but followed from `head` on: what is left out, renamed entities among it, stays so until the process
+        reads the group anew."""
         names = self._groups.get(group_id)
         if names is None or names.epoch != page.epoch:
             names = self._groups[group_id] = _Names()
             names.epoch = page.epoch
         for uuid, vector in page.rows:
             names.put(uuid, np.frombuffer(vector, "<f4"))
-        names.place = page.place
+        skips = page.more and names.is_full and page.epoch == head.epoch
+        names.place = max(page.place, (head.rev, "")) if skips else page.place
         self._groups.move_to_end(group_id)
         while len(self._groups) > 1 and sum(each.nbytes for each in self._groups.values()) > ALL_BYTES:
             self._groups.popitem(last=False)
+        return page.more and not skips
 
     def forget(self, group_id: str, uuids: Iterable[str]) -> None:
         """Entities that are no more."""

@@ -10,7 +10,7 @@ from kgsvc.domain import naming, questions
 from kgsvc.domain.asking import Inquiry
 from kgsvc.domain.candidates import CandidateQuery, Candidates
 from kgsvc.domain.decisions import Decisions, NameDecision
-from kgsvc.domain.delta import NameView
+from kgsvc.domain.delta import GroupHead, NameView
 from kgsvc.domain.entities import BatchItem
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model import Entity
@@ -70,7 +70,7 @@ class Resolving:
         def query(near: Mapping[str, tuple[str, ...]]) -> CandidateQuery:
             return questions.query(names, items, view, facts, near)
 
-        found = await self._candidates(group_id, names, query, vectors)
+        found = await self._candidates(view.head, names, query, vectors)
         size = len(names) + len(places) + len(found.facts)
         by_rule = Decisions(await computed(size, lambda: questions.by_rule(names, found)))
         if self._resolver is None:
@@ -105,14 +105,14 @@ class Resolving:
 
     async def _candidates(
         self,
-        group_id: str,
+        head: GroupHead,
         names: Sequence[NewName],
         query: Callable[[Mapping[str, tuple[str, ...]]], CandidateQuery],
         vectors: Mapping[str, bytes],
     ) -> Candidates:
         """One round trip as a rule: what is near is known from what was read before, and the same answer
         tells what came since. A second one where that is nearer still, or something near is gone."""
-        nearness = self._nearness
+        nearness, group_id = self._nearness, head.group_id
         asked = {new.key: vectors[new.name] for new in names if new.name in vectors}
         if nearness is None or not asked:
             return await self._store.candidates(group_id, query({}))
@@ -122,18 +122,15 @@ class Resolving:
             found = await self._store.candidates(
                 group_id, replace(wanted, vectors=nearness.following(group_id))
             )
-            await self._follow(group_id, nearness, found)
+            await self._follow(head, nearness, found)
             nearness.forget(group_id, set(wanted.uuids) - found.entities.keys())
             near = await nearness.nearest(group_id, asked)
             if all(uuid in found.entities for uuids in near.values() for uuid in uuids):
                 break
         return replace(found, near=near, near_names=await nearness.peers(asked))
 
-    async def _follow(self, group_id: str, nearness: Nearness, found: Candidates) -> None:
+    async def _follow(self, head: GroupHead, nearness: Nearness, found: Candidates) -> None:
         """Read on where an answer does not hold all the vectors."""
-        while found.vectors is not None:
-            nearness.take(group_id, found.vectors)
-            if not found.vectors.more:
-                break
-            rest = CandidateQuery(vectors=nearness.following(group_id))
-            found = await self._store.candidates(group_id, rest)
+        while found.vectors is not None and nearness.take(head.group_id, found.vectors, head):
+            rest = CandidateQuery(vectors=nearness.following(head.group_id))
+            found = await self._store.candidates(head.group_id, rest)

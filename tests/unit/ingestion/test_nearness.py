@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from kgsvc.domain.candidates import FROM_THE_FIRST, CandidateQuery, Candidates, VectorPage
+from kgsvc.domain.delta import GroupHead
 from kgsvc.domain.extraction import Extraction
 from kgsvc.domain.items import Lease
 from kgsvc.domain.resolution_types import NodeResolution, ResolutionRequest, Resolutions
@@ -200,10 +201,39 @@ async def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     row = np.eye(4, dtype="<f4")[0].tobytes()
     for group in ("one", "two"):
         page = VectorPage(0, (1, "n"), tuple((f"n{n:03}", row) for n in range(200)))
-        kept.take(group, page)
+        assert not kept.take(group, page, GroupHead(group, rev=9))
     assert kept.following("one").place == FROM_THE_FIRST
     assert kept.following("two").place == (1, "n")
     assert await kept.nearest("two", {"a": row}) == {"a": ("n000", "n001", "n002")}
     kept.forget("two", ["n000", "n001", "no"])
     assert await kept.nearest("two", {"a": row}) == {"a": ("n002", "n003", "n004")}
     assert await kept.nearest("two", {"a": np.eye(4, dtype="<f4")[1].tobytes()}) == {}
+
+
+def test_a_group_that_is_full_is_followed_from_its_head(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearness, "GROUP_BYTES", 4 * 4 * 3)
+    kept = Nearness("s", 0.0)
+    row = np.eye(4, dtype="<f4")[0].tobytes()
+    head = GroupHead("g", rev=9, epoch=1)
+    assert kept.take("g", VectorPage(1, (1, "b"), (("a", row), ("b", row)), more=True), head), "there is room"
+    assert not kept.take("g", VectorPage(1, (2, "d"), (("c", row), ("d", row)), more=True), head)
+    assert kept.following("g").place == (9, "")
+    kept.forget("g", ["a"])
+    assert not kept.take("g", VectorPage(1, (10, "e"), (("e", row),)), head)
+    assert kept.following("g").place == (10, "e")
+    assert kept.take("g", VectorPage(2, (1, "b"), tuple((f"{n}", row) for n in range(4)), more=True), head)
+    assert kept.following("g").place == (1, "b"), "the group was deleted since the head was read"
+
+
+async def test_what_is_left_out_costs_no_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearness, "PAGE", 2)
+    monkeypatch.setattr(nearness, "GROUP_BYTES", 2 * 4 * Atlas.dimension)
+    model = Model()
+    atlas = Atlas()
+    bench = Embedding(model, atlas)
+    await bench.commit(*(names(f"Town{n:02}") for n in range(20)))
+    bench.committer = Committer(bench.store, CachingEmbedder(atlas), Clock(), model)  # a process begins anew
+    bench.store.asked.clear()
+    await bench.commit(names("Lisboa"))
+    await bench.commit(names("Porto"))
+    assert len(bench.store.asked) == 2
