@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from functools import lru_cache
 
 from kgsvc.domain.nicknames import RELATED
@@ -22,6 +22,7 @@ THRESHOLD = 0.9  # of the Jaccard index of shingles
 MIN_LENGTH = 6  # letters and digits
 MIN_ENTROPY = 2.0  # bits a letter: "aaabbb" has 1, "boston" 2.25
 
+_ROUNDING = 1e-9
 _SMALL = frozenset({"and", "for", "of", "the"})
 _INITIALS = 3  # words from which on a name may go by its initials
 _LONGEST = 64  # code points of a token
@@ -137,14 +138,36 @@ def families(names: Collection[str]) -> list[list[str]]:
 
     Likeness is followed from name to name, so that the groups do not depend on the order of `names`.
     """
-    left = sorted(set(names))
+    ordered = sorted(set(names))
+    keys = _sharing_keys(ordered)
+    by_key: defaultdict[Hashable, list[str]] = defaultdict(list)
+    for name in ordered:
+        for key in keys[name]:
+            by_key[key].append(name)
     found: list[list[str]] = []
-    while left:
-        family, left = [left[0]], left[1:]
+    placed: set[str] = set()
+    for name in ordered:
+        family = [] if name in placed else [name]
         for member in family:  # grows while it is walked
-            alike = [name for name in left if similar(member, name)]
+            placed.add(member)
+            near = {other for key in keys[member] for other in by_key[key]} - placed
+            alike = [other for other in near if similar(member, other)]
+            placed.update(alike)
             family.extend(alike)
-            left = [name for name in left if name not in alike]
         if len(family) > 1:
             found.append(sorted(family))
+    return found
+
+
+def _sharing_keys(names: Collection[str]) -> dict[str, list[Hashable]]:
+    """For each name some keys, of which two that are similar have one in common: the name in one word, and
+    its rarest shingles, so many that who has none of them lacks too much of it."""
+    counts = Counter(shingle for name in names for shingle in _shingles(folded(name)))
+    found: dict[str, list[Hashable]] = {}
+    for name in names:
+        flat = folded(name)
+        ranked = sorted(_shingles(flat), key=lambda shingle: (counts[shingle], shingle))
+        rarest = ranked[: len(ranked) - math.ceil(THRESHOLD * len(ranked) - _ROUNDING) + 1]
+        shared: list[Hashable] = [flat.replace(" ", ""), *((marks(name), shingle) for shingle in rarest)]
+        found[name] = shared if _telling(flat) else []
     return found

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import random
 
 import pytest
 
+from kgsvc.domain import similarity
 from kgsvc.domain.similarity import asked_tokens, families, name_tokens, similar, spellings
 
 SAME = [
@@ -80,3 +82,42 @@ def test_families_do_not_depend_on_the_order() -> None:
     names = ["TechCorp", "Acme", "tech corp", "Tech-Corp", "Globex"]
     for order in itertools.permutations(names):
         assert families(order) == [["Tech-Corp", "TechCorp", "tech corp"]]
+
+
+def test_families_are_those_of_comparing_each_with_each() -> None:
+    rng = random.Random(5)
+    names = {
+        "The Rolling Stones",
+        "Rolling Stones",
+        "rollingstones",
+        "Phase 2 of Phoenix",
+        "Phase-2 of Phoenix",
+    }
+    while len(names) < 300:
+        name = rng.choice(
+            [*sorted(names), "Intergovernmental Panel of Hydrography", "Northern Railways of Chile"]
+        )
+        at = rng.randrange(len(name))
+        names.add(name[:at] + rng.choice(["", " ", "-", "s", "é", "2", name[at] * 2]) + name[at + 1 :])
+    linked = {name: {other for other in names if other != name and similar(name, other)} for name in names}
+    for family in families(names):
+        for name in family:
+            assert linked[name] <= set(family)
+    together = {name for family in families(names) for name in family}
+    assert together == {name for name in names if linked[name]}
+    assert len(together) > 50
+
+
+def test_names_that_are_alike_in_little_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = 0
+
+    def counted(one: str, other: str) -> bool:
+        nonlocal compared
+        compared += 1
+        return similar(one, other)
+
+    monkeypatch.setattr(similarity, "similar", counted)
+    rng = random.Random(5)
+    towns = ["".join(rng.choices("abcdefghijklmnoprstuvw", k=7)).title() for _ in range(500)]
+    assert families([f"Hotel {town} Centre" for town in towns]) == []
+    assert compared < len(towns)
