@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from kgsvc.domain import questions
+from kgsvc.domain import questions, similarity
 from kgsvc.domain.candidates import Candidates
 from kgsvc.domain.decisions import NameDecision
 from kgsvc.domain.entities import BatchItem
@@ -58,7 +58,7 @@ def test_a_full_name_goes_where_a_name_that_it_was_not_compared_with_shares_a_to
 
 def test_names_are_taken_apart_once(monkeypatch: pytest.MonkeyPatch) -> None:
     count = 0
-    original = questions.name_tokens
+    original = similarity.name_tokens
 
     def counted(name: str) -> frozenset[str]:
         nonlocal count

@@ -10,14 +10,18 @@ import pytest
 
 from kgsvc.retrieval.graph_results import ScopeAnswer
 from kgsvc.retrieval.search_graph import GraphQuery
-from kgsvc.v1 import envelope_pb2
-from kgsvc.v1.retrieval_pb2 import ScopeSearch
+from kgsvc.v1 import envelope_pb2, retrieval_pb2
 from tests.support.client import Client
 from tests.support.served import LIMITS, Serve
 from tests.unit.transport.samples import call, request
 
 INVALID, LIMIT = "INVALID_ARGUMENT", "LIMIT_EXCEEDED"
 Change = Callable[[Any], object]
+BY_EVIDENCE = retrieval_pb2.ScopeSearch(
+    scope=retrieval_pb2.SEARCH_SCOPE_EPISODES,
+    methods=[retrieval_pb2.SEARCH_METHOD_BM25, retrieval_pb2.SEARCH_METHOD_BFS],
+    reranker=retrieval_pb2.RERANKER_EVIDENCE,
+)
 
 
 def _set(**values: Any) -> Change:
@@ -46,7 +50,7 @@ def _alone(**values: Any) -> Change:
     return change
 
 
-def _only(scope: ScopeSearch) -> Change:
+def _only(scope: retrieval_pb2.ScopeSearch) -> Change:
     def change(target: Any) -> None:
         target.ClearField("scopes")
         target.scopes.append(scope)
@@ -106,7 +110,7 @@ CASES: list[tuple[Change, str, str]] = [
     (_first("scopes", _weighted(1, float("nan"), 1)), "scopes[0].weights", INVALID),
     (_first("scopes", _weighted(0, 1e-13, 0)), "scopes[0].weights", INVALID),
     (_first("scopes", _weighted(1e308, 1e308, 1)), "scopes[0].weights", INVALID),
-    (_only(ScopeSearch(scope=3, methods=[1, 3], reranker=6)), "scopes[0].methods[1]", INVALID),
+    (_only(BY_EVIDENCE), "scopes[0].methods[1]", INVALID),
     (lambda i: i.bfs_origin_node_uuids.append(""), "bfs_origin_node_uuids[0]", INVALID),
     (lambda i: i.bfs_origin_node_uuids.extend(65 * "n"), "bfs_origin_node_uuids", LIMIT),
     (lambda i: i.filters.relation_names.append(""), "filters.relation_names[1]", INVALID),
