@@ -77,25 +77,35 @@ class Deletions:
         """Delete an episode with everything that only it supports, and bring back what it alone had ended;
         None when it was not there. Entities that it showed to be one are two again, where a merge can still
         be taken back. Raises as `episode`, and EmbedderUnavailable."""
-        found = the_one(await self._store.episode(uuid, group_id), "an episode")
-        if found is not None:
-            await self._part(found.group_id, uuid)
+        seen: set[str] = set()
 
         async def attempt() -> Cascaded | None:
             found = the_one(await self._store.episode(uuid, group_id), "an episode")
-            return None if found is None else await self._cascade(found.group_id, uuid)
+            return None if found is None else await self._cascade(found.group_id, uuid, seen)
 
         return await self._contention.settle(attempt)
 
-    async def _part(self, group_id: str, uuid: str) -> None:
-        for record in await self._store.merges_by(group_id, uuid):
-            try:
-                await self._merging.undo(group_id, record.merge_id)
-            except (Conflict, NotFound) as error:
-                log.info("a merge stays", extra={"group_id": group_id, "item": uuid, "reason": str(error)})
+    async def _parted(self, group_id: str, uuid: str, seen: set[str]) -> tuple[GroupHead, int]:
+        """The group's record, as `_head`, at which every merge that the episode caused has been taken back or
+        cannot be. It is read before the merges: one made later is caught by the guard."""
+        while True:
+            head = await self._head(group_id)
+            merges = await self._store.merges_by(group_id, uuid)
+            fresh = [record.merge_id for record in merges if record.merge_id not in seen]
+            if not fresh:
+                return head
+            for merge_id in fresh:
+                seen.add(merge_id)
+                await self._part(group_id, uuid, merge_id)
 
-    async def _cascade(self, group_id: str, uuid: str) -> Cascaded:
-        head, system_ms = await self._head(group_id)
+    async def _part(self, group_id: str, uuid: str, merge_id: str) -> None:
+        try:
+            await self._merging.undo(group_id, merge_id)
+        except (Conflict, NotFound) as error:
+            log.info("a merge stays", extra={"group_id": group_id, "item": uuid, "reason": str(error)})
+
+    async def _cascade(self, group_id: str, uuid: str, seen: set[str]) -> Cascaded:
+        head, system_ms = await self._parted(group_id, uuid, seen)
         traces = await self._store.traces(group_id, uuid)
         view = await self._store.slots(group_id, traces.slots) if traces.slots else SlotView()
         sayings = await self._store.sayings(group_id, uuid)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from kgsvc.domain.candidates import CandidateQuery
-from kgsvc.domain.delta import GraphDelta, GroupHead, Guard
-from kgsvc.domain.errors import LeaseLost, StoreRefused, StoreUnavailable
+from kgsvc.domain.delta import GraphDelta, GroupHead, Guard, MergeRecord
+from kgsvc.domain.errors import LeaseLost, RevisionChanged, StoreRefused, StoreUnavailable
 from kgsvc.domain.extraction import ExtractedNode, Extraction
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.merging import record_of
@@ -142,6 +142,33 @@ async def test_a_cascade_takes_the_merge_back_first() -> None:
     assert await bench.store.merges_by(GROUP, "e2") == []
     assert await bench.facts() == before
     assert (await bench.entities())["Mr. Ruiz"] == {"mr. ruiz"}
+
+
+async def test_a_cascade_takes_a_merge_back_that_comes_between_its_reads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(Model(knowing))
+    await split(bench)
+    before = await bench.facts()
+    await told(bench, [[works("Alejandro Ruiz", 9)]])
+    read, apply, merged = bench.store.merges_by, bench.store.apply, False
+
+    async def merges_by(group_id: str, uuid: str) -> list[MergeRecord]:
+        return await read(group_id, uuid) if merged else []
+
+    async def overtaken(delta: GraphDelta, guard: Guard) -> GroupHead:
+        nonlocal merged
+        if not merged:
+            merged = True
+            raise RevisionChanged("the merge was written since")
+        return await apply(delta, guard)
+
+    monkeypatch.setattr(bench.store, "merges_by", merges_by)
+    monkeypatch.setattr(bench.store, "apply", overtaken)
+    deletions = Deletions(bench.store, merging(bench.store), Clock(), Contention(random.Random(1)))
+    assert await deletions.cascade("e2", GROUP) is not None
+    assert await read(GROUP, "e2") == []
+    assert await bench.facts() == before
 
 
 async def test_a_merge_is_under_the_lease() -> None:
