@@ -17,7 +17,7 @@ from kgsvc.domain.plan import plan, statements_of
 from kgsvc.ingestion.intake import message_body
 from kgsvc.llm.offline.extractor import OfflineExtractor
 from kgsvc.llm.protocol import Embedder
-from kgsvc.stores.protocol import (
+from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
     Changes,
     IndexedEntity,

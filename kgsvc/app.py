@@ -28,9 +28,7 @@ from kgsvc import ontology as ontology_yaml
 from kgsvc.config import ConfigError, Settings, read_ontology, split_address
 from kgsvc.domain.clock import Clock, SystemClock
 from kgsvc.domain.errors import ServiceError
-from kgsvc.domain.items import Step
 from kgsvc.domain.ontology import Ontology
-from kgsvc.domain.work import Failure
 from kgsvc.ingestion.commit import Committer
 from kgsvc.ingestion.communities.builder import CommunityBuilder
 from kgsvc.ingestion.communities.describing import Describer
@@ -56,6 +54,7 @@ from kgsvc.observability.counting import counted
 from kgsvc.observability.endpoint import MetricsEndpoint
 from kgsvc.observability.logs import LogWriter
 from kgsvc.observability.metrics import Metrics
+from kgsvc.observability.outcomes import Outcomes
 from kgsvc.queue.activity import ActivityWatch
 from kgsvc.queue.builds import BuildDispatcher
 from kgsvc.queue.dispatcher import Dispatcher
@@ -96,38 +95,6 @@ class Models:
     summariser: Summariser | None = None
     writer: SummaryWriter | None = None
     cross_encoder: CrossEncoder | None = None
-
-
-class _Counting:
-    """The queue's observer: outcomes become metrics and log lines."""
-
-    def __init__(self, metrics: Metrics) -> None:
-        self._metrics = metrics
-        self._by_step = {Step.EXTRACT: metrics.extraction_failures, Step.EMBED: metrics.embedding_failures}
-
-    def completed(self, group_id: str, count: int) -> None:
-        """See queue.handler.Observer."""
-        self._metrics.ingestion_processed.inc(count)
-
-    def failed(self, failure: Failure, attempt: int) -> None:
-        """See queue.handler.Observer."""
-        self._metrics.ingestion_failed.inc()
-        self._by_step.get(failure.step, self._metrics.upsert_conflicts).inc()
-        log.warning(
-            "attempt failed",
-            extra={
-                "group_id": failure.item.episode.group_id,
-                "item": failure.item.episode.uuid,
-                "step": failure.step.value,
-                "attempt": attempt,
-                "reason": str(failure.error),
-            },
-        )
-
-    def parked(self, group_id: str, uuid: str, reason: str) -> None:
-        """See queue.handler.Observer."""
-        self._metrics.parked_items.inc()
-        log.error("item parked", extra={"group_id": group_id, "item": uuid, "reason": reason})
 
 
 async def open_store(settings: Settings) -> Store:
@@ -299,7 +266,7 @@ async def _start_worker(
     dispatcher = Dispatcher(
         store,
         pipeline,
-        _Counting(metrics),
+        Outcomes(metrics),
         RetryPolicy(queue, rng),
         activity,
         queue,

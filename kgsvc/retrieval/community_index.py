@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Iterable
 
 from kgsvc.retrieval.dated_index import DatedIndex
-from kgsvc.stores.protocol import IndexedCommunity
+from kgsvc.stores.search_protocol import IndexedCommunity
 
 
 class CommunityIndex(DatedIndex):

@@ -17,7 +17,7 @@ from kgsvc.retrieval.evidence_turns import Turns, turns_of
 from kgsvc.retrieval.fact_columns import within
 from kgsvc.retrieval.filters import Filters
 from kgsvc.retrieval.text_index import Mask, mask_of
-from kgsvc.stores.protocol import IndexedEpisode
+from kgsvc.stores.search_protocol import IndexedEpisode
 
 _SIZE_BYTES = 4
 _MENTION_BYTES = 130  # of one entity named in one episode: its place in a set, its share of the rest

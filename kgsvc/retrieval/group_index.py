@@ -14,7 +14,7 @@ from kgsvc.retrieval.packing import pack, unpack
 from kgsvc.retrieval.query import Candidates, Query
 from kgsvc.retrieval.telling import Telling
 from kgsvc.retrieval.text_index import Mask, TextIndex
-from kgsvc.stores.protocol import Changes, IndexedFact
+from kgsvc.stores.search_protocol import Changes, IndexedFact
 
 
 class GroupIndex(TextIndex):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kgsvc.retrieval.community_index import CommunityIndex
 from kgsvc.retrieval.episode_index import EpisodeIndex
 from kgsvc.retrieval.node_index import NodeIndex
-from kgsvc.stores.protocol import TextChanges
+from kgsvc.stores.search_protocol import TextChanges
 
 
 class GroupTexts:

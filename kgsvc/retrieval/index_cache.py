@@ -13,7 +13,7 @@ from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.retrieval.group_index import GroupIndex
 from kgsvc.retrieval.group_texts import GroupTexts
 from kgsvc.retrieval.settings import SearchSettings
-from kgsvc.stores.protocol import Changes, SearchStore, TextChanges
+from kgsvc.stores.search_protocol import Changes, SearchStore, TextChanges
 
 T = TypeVar("T")
 Index = GroupIndex | GroupTexts

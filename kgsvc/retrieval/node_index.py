@@ -12,7 +12,7 @@ from kgsvc.domain.summary import summary_facts
 from kgsvc.retrieval.dated_index import DatedIndex
 from kgsvc.retrieval.filters import Filters
 from kgsvc.retrieval.text_index import Mask, mask_of
-from kgsvc.stores.protocol import IndexedEntity
+from kgsvc.stores.search_protocol import IndexedEntity
 
 _ALIASES = 1_000  # shown of one entity, as GetEntityNode
 

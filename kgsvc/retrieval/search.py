@@ -18,7 +18,8 @@ from kgsvc.retrieval.packing import unpack
 from kgsvc.retrieval.query import Candidates, Query, Term, parse
 from kgsvc.retrieval.query_vectors import QueryVectors
 from kgsvc.retrieval.settings import SearchSettings
-from kgsvc.stores.protocol import GraphStore, SearchStore
+from kgsvc.stores.protocol import GraphStore
+from kgsvc.stores.search_protocol import SearchStore
 
 LONG_QUERY = 1_000  # code points; tokenising more than this is done off the event loop
 

@@ -9,7 +9,8 @@ import pytest
 from kgsvc.domain.delta import GraphDelta, GroupHead, Guard
 from kgsvc.domain.items import AcceptBatch, Accepted, Lease, Transition
 from kgsvc.stores.conformance import ConformanceError, checks
-from kgsvc.stores.protocol import Changes, Page
+from kgsvc.stores.protocol import Page
+from kgsvc.stores.search_protocol import Changes
 from tests.support.model_store import ModelStore
 
 

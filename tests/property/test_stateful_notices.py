@@ -9,7 +9,7 @@ import pytest
 
 from kgsvc.domain.delta import GraphDelta, GroupHead, Guard, SlotView
 from kgsvc.domain.items import AcceptBatch, Accepted, Lease, QueuedItem
-from kgsvc.stores.protocol import Changes
+from kgsvc.stores.search_protocol import Changes
 from tests.support.model_store import ModelStore
 from tests.support.stateful import run
 

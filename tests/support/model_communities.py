@@ -22,7 +22,7 @@ from kgsvc.domain.communities import (
 from kgsvc.domain.delta import Claim
 from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model import Fact
-from kgsvc.stores.protocol import IndexedCommunity
+from kgsvc.stores.search_protocol import IndexedCommunity
 from tests.support.model_history import ModelHistory
 from tests.support.model_rows import Answer, Group
 

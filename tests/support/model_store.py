@@ -11,16 +11,8 @@ from kgsvc.domain.items import ItemState
 from kgsvc.domain.model import Entity, Episode, Fact
 from kgsvc.domain.similarity import name_tokens
 from kgsvc.domain.usage import FREE
-from kgsvc.stores.protocol import (
-    TEXT_BYTES,
-    WHOLE,
-    Changes,
-    EpisodeCut,
-    GroupDump,
-    IndexedFact,
-    StoreInfo,
-    TextChanges,
-)
+from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump, StoreInfo
+from kgsvc.stores.search_protocol import TEXT_BYTES, Changes, IndexedFact, TextChanges
 from tests.support.model_candidates import ModelCandidates
 from tests.support.model_communities import ModelFollowing
 from tests.support.model_rows import GROUP_DELETED, Answer, Group

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgsvc.domain.delta import GraphDelta
-from kgsvc.stores.protocol import IndexedEntity, IndexedEpisode, TextChanges
+from kgsvc.stores.search_protocol import IndexedEntity, IndexedEpisode, TextChanges
 from tests.support.model_rows import Group
 
 ENTITY, EPISODE = "entity", "episode"

@@ -20,7 +20,8 @@ from kgsvc.domain.delta import Claim
 from kgsvc.domain.errors import Conflict, LeaseLost
 from kgsvc.stores.conformance.expect import equal, expect, present, refused
 from kgsvc.stores.conformance.samples import MANY, NOW, entity, fact, pair, tombstone, write
-from kgsvc.stores.protocol import IndexedCommunity, Store
+from kgsvc.stores.protocol import Store
+from kgsvc.stores.search_protocol import IndexedCommunity
 
 LATER = NOW + 1_000
 

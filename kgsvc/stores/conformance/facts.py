@@ -17,7 +17,8 @@ from kgsvc.stores.conformance.samples import (
     tombstone,
     write,
 )
-from kgsvc.stores.protocol import IndexedFact, Store
+from kgsvc.stores.protocol import Store
+from kgsvc.stores.search_protocol import IndexedFact
 
 
 def floats(*values: float) -> bytes:

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from kgsvc.stores.conformance.expect import ConformanceError, equal, expect
 from kgsvc.stores.conformance.samples import NOW, accepted, entity, episode, fact, head, mention, write
-from kgsvc.stores.protocol import IndexedEntity, IndexedEpisode, Store
+from kgsvc.stores.protocol import Store
+from kgsvc.stores.search_protocol import IndexedEntity, IndexedEpisode
 
 Held = dict[tuple[str, str], IndexedEntity | IndexedEpisode]
 

@@ -12,7 +12,7 @@ from kgsvc.stores.embedded.groups import find_group
 from kgsvc.stores.embedded.rows import fact_of, json_list
 from kgsvc.stores.embedded.sql import Row, all_rows, first_row
 from kgsvc.stores.embedded.texts import text_changes
-from kgsvc.stores.protocol import TEXT_BYTES, Changes, IndexedFact, TextChanges
+from kgsvc.stores.search_protocol import TEXT_BYTES, Changes, IndexedFact, TextChanges
 
 
 class Search(Base):

@@ -10,7 +10,13 @@ from kgsvc.domain.delta import GraphDelta
 from kgsvc.stores.embedded.groups import Group, find_group
 from kgsvc.stores.embedded.rows import entity_of, episode_of, json_list
 from kgsvc.stores.embedded.sql import Row, all_rows, first_row
-from kgsvc.stores.protocol import IndexedCommunity, IndexedEntity, IndexedEpisode, TextChanges, no_texts
+from kgsvc.stores.search_protocol import (
+    IndexedCommunity,
+    IndexedEntity,
+    IndexedEpisode,
+    TextChanges,
+    no_texts,
+)
 
 _ENTITY, _EPISODE = "entity", "episode"
 

@@ -9,7 +9,7 @@ from typing import LiteralString
 from kgsvc.domain.delta import GroupHead
 from kgsvc.stores.neo4j.base import Base
 from kgsvc.stores.neo4j.rows import FACT, fact_of
-from kgsvc.stores.protocol import Changes, IndexedFact
+from kgsvc.stores.search_protocol import Changes, IndexedFact
 
 _HEADS: LiteralString = """
     UNWIND $p.group_ids AS group_id

@@ -8,7 +8,7 @@ from typing import Any, LiteralString
 from kgsvc.domain.delta import GraphDelta, GroupHead
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import ENTITY, EPISODE, entity_of, episode_of
-from kgsvc.stores.protocol import (
+from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
     IndexedCommunity,
     IndexedEntity,

@@ -6,7 +6,8 @@ from functools import partial
 
 from kgsvc.domain.items import ItemState, ItemStatus
 from kgsvc.retrieval.search import SearchFacts
-from kgsvc.stores.protocol import Anchor, Changes, EpisodeCut, TextChanges
+from kgsvc.stores.protocol import Anchor, EpisodeCut
+from kgsvc.stores.search_protocol import Changes, TextChanges
 from tests.support.stateful.twins import Comparable, Side, receipt
 from tests.support.stateful.words import QUERIES
 from tests.support.stateful.world import START, World

@@ -12,7 +12,14 @@ from hypothesis import HealthCheck, settings
 from kgsvc.domain.delta import GroupHead
 from kgsvc.domain.model import Fact
 from kgsvc.llm.protocol import Usage, Vectors
-from kgsvc.stores.protocol import TEXT_BYTES, Changes, IndexedEpisode, IndexedFact, TextChanges, no_texts
+from kgsvc.stores.search_protocol import (
+    TEXT_BYTES,
+    Changes,
+    IndexedEpisode,
+    IndexedFact,
+    TextChanges,
+    no_texts,
+)
 
 NOW = 1_700_000_000_000
 SPACE = "test:4"

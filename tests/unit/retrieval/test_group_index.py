@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kgsvc.retrieval.group_index import GroupIndex
 from kgsvc.retrieval.packing import unpack
 from kgsvc.retrieval.query import Candidates, Query, parse
-from kgsvc.stores.protocol import IndexedFact
+from kgsvc.stores.search_protocol import IndexedFact
 from tests.unit.retrieval.feed import NOW, SPACE, fact, indexed, page, patient, vector
 
 NORTH = np.frombuffer(vector(1, 0, 0, 0), "<f4")

@@ -17,7 +17,7 @@ from kgsvc.retrieval.plans import Method, Reranker, Scope, ScopePlan
 from kgsvc.retrieval.pool import Asked, Found
 from kgsvc.retrieval.query import parse
 from kgsvc.retrieval.text_scopes import find_texts
-from kgsvc.stores.protocol import IndexedCommunity, IndexedEntity, IndexedEpisode, TextChanges
+from kgsvc.stores.search_protocol import IndexedCommunity, IndexedEntity, IndexedEpisode, TextChanges
 from tests.unit.retrieval.feed import NOW, SPACE, patient, vector
 
 WORDS = ("tea", "car", "red", "doctor", "Oslo", "茶")
