@@ -1,0 +1,71 @@
+"""Two server processes on one store: who waited for a receipt on one finds what was said on the other."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from pathlib import Path
+
+from kgsvc.v1 import retrieval_pb2 as ret
+from tests.acceptance.graph_searches import BM25, graph
+from tests.support.client import Client, completed, episode
+from tests.support.service import Service
+from tests.support.store_spec import StoreSpec
+
+ITEMS = 1_000
+GROUPS = 10
+CALLERS = 50
+EACH = ITEMS // CALLERS
+EVERY = 10  # so many items a caller looks for the entity and the episode too
+AT_MS = 1_717_000_000_000
+READER = {"server.role": "api"}  # it ingests nothing: all it knows it has read in the store
+
+
+async def test_what_a_receipt_says_is_done_is_found_on_the_other_server(
+    store_spec: StoreSpec, group: str, tmp_path: Path
+) -> None:
+    """A thousand times of a thousand, by callers at once in several groups."""
+    names = random.Random(5)
+    async with (
+        Service(store_spec.settings, tmp_path, "writing") as writing,
+        Service(store_spec.settings | READER, tmp_path, "searching") as searching,
+        Client(writing.address) as sender,
+        Client(searching.address) as finder,
+    ):
+        callers = [
+            caller(sender, finder, f"{group}-{n % GROUPS}", f"{n}", [person(names) for _ in range(EACH)])
+            for n in range(CALLERS)
+        ]
+        missing = [each for found in await asyncio.gather(*callers) for each in found]
+    assert missing == []
+
+
+async def caller(sender: Client, finder: Client, group: str, name: str, people: list[str]) -> list[str]:
+    """Tell of one person after the other, and look for each at once; what was not found."""
+    missing: list[str] = []
+    for n, who in enumerate(people):
+        uuid = f"said-{name}-{n}"
+        accepted = await sender.add_episodes(group, [episode(f"{who} works at Globex.", AT_MS + n, uuid=uuid)])
+        completed(await sender.wait_receipt(accepted.receipt_id))
+        if not any(uuid in fact.episodes for fact in await finder.search(group, f"Where does {who} work?")):
+            missing.append(f"the fact of {uuid}")
+        if n % EVERY == EVERY - 1:
+            missing += await missing_texts(finder, group, who, uuid)
+    return missing
+
+
+async def missing_texts(finder: Client, group: str, who: str, uuid: str) -> list[str]:
+    """Which of the entity and the episode SearchGraph does not find."""
+    wanted = (ret.SEARCH_SCOPE_NODES, ret.SEARCH_SCOPE_EPISODES)
+    scopes = [ret.ScopeSearch(scope=scope, methods=[BM25], reranker=ret.RERANKER_RRF) for scope in wanted]
+    found = await graph(finder, group, who, scopes=scopes)
+    missing = [] if any(hit.node.name == who for hit in found.nodes) else [f"the entity of {uuid}"]
+    if not any(hit.episode.uuid == uuid for hit in found.episodes):
+        missing.append(f"the episode {uuid}")
+    return missing
+
+
+def person(rng: random.Random) -> str:
+    """A name that resembles no other."""
+    words = ("".join(rng.choice("bdfgklmnprstvz") + rng.choice("aeiou") for _ in range(4)) for _ in range(2))
+    return " ".join(word.capitalize() for word in words)
