@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kgsvc.v1 import retrieval_pb2 as ret
 from tests.acceptance.graph_searches import BM25, graph
-from tests.support.client import Client, completed, episode
+from tests.support.client import Client, episode
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec
 
@@ -45,8 +45,7 @@ async def caller(sender: Client, finder: Client, group: str, name: str, people: 
     missing: list[str] = []
     for n, who in enumerate(people):
         uuid = f"said-{name}-{n}"
-        accepted = await sender.add_episodes(group, [episode(f"{who} works at Globex.", AT_MS + n, uuid=uuid)])
-        completed(await sender.wait_receipt(accepted.receipt_id))
+        await sender.ingest(group, [episode(f"{who} works at Globex.", AT_MS + n, uuid=uuid)])
         if not any(uuid in fact.episodes for fact in await finder.search(group, f"Where does {who} work?")):
             missing.append(f"the fact of {uuid}")
         if n % EVERY == EVERY - 1:
