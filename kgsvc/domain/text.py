@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from threading import Lock
 
 from snowballstemmer import stemmer
 
@@ -17,6 +18,7 @@ _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff々〆"
 _RUNS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)*")
 _IS_CJK = re.compile(rf"[{_CJK}]")
 _stem = stemmer("english")
+_stemming = Lock()  # it works on itself, and indexes are made in several threads
 
 
 def normalise(text: str) -> str:
@@ -37,7 +39,8 @@ def is_cjk(text: str) -> bool:
 
 @lru_cache(maxsize=65_536)
 def _stemmed(word: str) -> str:
-    return str(_stem.stemWord(word))
+    with _stemming:
+        return str(_stem.stemWord(word))
 
 
 def tokens(text: str) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 
 from kgsvc.domain.identity import content_hash, mint, name_key, slot_of
 from kgsvc.domain.model import Episode, FactKind, Source
-from kgsvc.domain.text import normalise, query_terms, tokens
+from kgsvc.domain.text import _stemmed, normalise, query_terms, tokens
 
 
 @pytest.mark.parametrize(
@@ -71,3 +72,21 @@ def test_bodies_are_hashed_with_their_case_but_one_line_end() -> None:
 
 def test_name_keys_fold_case_and_width() -> None:
     assert name_key("ALICE　Chen") == name_key("alice chen")
+
+
+def test_threads_do_not_disturb_each_other() -> None:
+    endings = ("ing", "ational", "ement", "iveness", "ization", "fulness", "ously", "icate", "ities", "edly")
+    words = [
+        f"{stem}{number}{ending}"
+        for ending in endings
+        for stem in "relat hop gener nati".split()
+        for number in ("", "us", "al")
+    ]
+    alone = {word: tokens(word) for word in words}
+    starts = range(0, len(words), 15)
+    with ThreadPoolExecutor(len(starts)) as pool:
+        for _ in range(5):
+            _stemmed.cache_clear()
+            found = pool.map(lambda at: [tokens(word) for word in words[at:] + words[:at]], starts)
+            for at, terms in zip(starts, found, strict=True):
+                assert terms == [alone[word] for word in words[at:] + words[:at]]
