@@ -27,14 +27,14 @@ None of the weights is at its best for one of the sets: all were chosen where bo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.retrieval.evidence_turns import Turns
+from kgsvc.retrieval.evidence_turns import Floats, Rows, Turns
 
-Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 FACT_WORDS = 0.5  # beside 1 for the words of the body
@@ -45,19 +45,20 @@ DIGITS = 9  # to which scores are rounded, so that what is equal on paper is a t
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How episodes fit a question, by row; 0: not at all. All on scales of their own (evidence_scales)."""
+    """How episodes fit a question; those that are not among `rows` do not fit at all. All on scales of their
+    own (evidence_scales)."""
 
+    rows: Rows
     words: Floats  # of the body
     fact_words: Floats  # of the best fact
     meaning: Floats  # of the best fact; all 0: no embeddings
-    in_time: Mask | None = None  # from a time that the question names; None: it names none
+    in_time: Callable[[Rows], Mask] | None = None  # from a time that the question names; None: it names none
 
 
-def in_context(fit: Fit, turns: Turns) -> Floats:
-    """Scores of episodes by themselves and by what lies around them in conversation and time."""
+def in_context(fit: Fit, turns: Turns) -> tuple[Rows, Floats]:
+    """Episodes with their scores by themselves and by what lies around them in conversation and time."""
     own = fit.words + FACT_WORDS * fit.fact_words + MEANING * fit.meaning
-    scores = turns.spread(own)
+    rows, scores = turns.spread(fit.rows, own)
     if fit.in_time is not None:
-        scores = scores * (1.0 + TIMES * fit.in_time)
-    rounded: Floats = np.round(scores, DIGITS)
-    return rounded
+        scores = scores * (1.0 + TIMES * fit.in_time(rows))
+    return rows, np.round(scores, DIGITS)

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import numpy as np
+from numpy.typing import NDArray
 
-from kgsvc.retrieval.fusion import Key
+from kgsvc.retrieval.evidence_turns import Floats, Rows
 
 EPISODE = 3.0  # what the best episode counts beside 1 for the fact that fits best by itself
-_NONE: Key = ("", "")
+NOBODY = -1
 
 
-def fact_scores(
-    own: Mapping[Key, float], told_in: Mapping[Key, Sequence[str]], episodes: Mapping[Key, float]
-) -> dict[Key, float]:
-    """A score for each fact in `own`.
+def fact_scores(own: Floats, order: Rows, follows: Rows, episodes: Floats) -> Floats:
+    """A score for each fact.
 
-    `own` is how each fits by itself, `told_in` names the episodes of its group that tell it, `episodes` are
-    their scores; none is below 0. A fact follows the best of its episodes. Of those that follow the same one,
-    the second gets half of its score, the third a third: ten facts tell of many episodes, not of one.
+    `own` is how each fits by itself, `order` names them best first, `follows` the best of its episodes by its
+    place in `episodes`, which are their scores (or NOBODY); none is below 0. A fact follows the best of its
+    episodes. Of those that follow the same one, the second gets half of its score, the third a third: ten
+    facts tell of many episodes, not of one.
     """
-    best_own = max(own.values(), default=0.0) or 1.0
-    best_episode = max(episodes.values(), default=0.0) or 1.0
-    followers: dict[Key, int] = {}
-    scores: dict[Key, float] = {}
-    for low, fact in sorted((-fits, fact) for fact, fits in own.items()):
-        episode = _best([(uuid, fact[1]) for uuid in told_in[fact]], episodes)
-        followers[episode] = followers.get(episode, 0) + 1
-        lent = EPISODE * episodes.get(episode, 0.0) / best_episode / followers[episode]
-        scores[fact] = lent - low / best_own
+    best_own = own.max(initial=0.0) or 1.0
+    best_episode = episodes.max(initial=0.0) or 1.0
+    scored = np.append(episodes, 0.0)[follows]  # NOBODY is the last
+    lent = EPISODE * scored / best_episode / _turn(order, follows)
+    scores: Floats = lent + own / best_own
     return scores
 
 
-def _best(told_in: Sequence[Key], episodes: Mapping[Key, float]) -> Key:
-    """The best of some episodes; ties by uuid."""
-    if len(told_in) == 1:
-        return told_in[0]
-    return min(told_in, key=lambda key: (-episodes.get(key, 0.0), key), default=_NONE)
+def _turn(order: Rows, follows: Rows) -> NDArray[np.int64]:
+    """The how manieth each is, from 1, of those that follow the same."""
+    grouped = np.argsort(follows[order], kind="stable")
+    followed = follows[order][grouped]
+    begins = np.flatnonzero(np.append(True, followed[1:] != followed[:-1])[: len(order)])
+    lengths = np.diff(np.append(begins, len(order)))
+    turn = np.empty(len(order), np.int64)
+    turn[order[grouped]] = np.arange(len(order)) - np.repeat(begins, lengths) + 1
+    return turn

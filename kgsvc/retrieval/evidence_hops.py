@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from kgsvc.retrieval.evidence_turns import Floats, Rows
 
 SEEDS = 5  # best episodes from which each hop goes out
 HOP = 0.5  # of a seed's score, for the only other episode that names an entity
@@ -25,27 +24,44 @@ class Naming(Protocol):
         """The rows of the episodes that name an entity."""
 
 
-def with_hops(scores: Floats, best: Callable[[Floats], Iterable[int]], naming: Naming) -> Floats:
-    """Scores by row, raised by what other episodes lend; `best` picks the rows of the SEEDS highest.
+def with_hops(
+    rows: Rows, scores: Floats, best: Callable[[Rows, Floats], Mapping[int, float]], naming: Naming
+) -> tuple[Rows, Floats]:
+    """Rows with their scores, raised by what other episodes lend; `best` picks the SEEDS highest.
 
     A seed lends each other episode half of its score, divided by how many others name the entity that both
     name: a name that is everywhere says nothing about what belongs together. Of several loans an episode
     keeps the largest, so that many weak links never outweigh a strong one. The seeds lend one another too.
     Those to whom most was lent lend on of that alone, but never back to the seeds: questions in three hops.
     """
-    seeds = list(best(scores))
-    lent = _lent(scores, seeds, naming)
-    further = _lent(lent, best(lent), naming)
-    further[seeds] = 0.0
-    return scores + np.maximum(lent, further)
+    seeds = best(rows, scores)
+    lent = _lent(seeds, naming)
+    further = _lent(best(*_columns(lent)), naming)
+    for row, amount in further.items():
+        if row not in seeds and amount > lent.get(row, 0.0):
+            lent[row] = amount
+    return _added(rows, scores, *_columns(lent))
 
 
-def _lent(scores: Floats, seeds: Iterable[int], naming: Naming) -> Floats:
-    lent = np.zeros(len(scores))
-    for seed in seeds:
+def _lent(seeds: Mapping[int, float], naming: Naming) -> dict[int, float]:
+    lent: dict[int, float] = {}
+    for seed, score in seeds.items():
         for entity in naming.entities(seed):
             rows = naming.naming(entity)
             if 1 < len(rows) <= _CROWD:
-                others = [row for row in rows if row != seed]
-                lent[others] = np.maximum(lent[others], scores[seed] * HOP / len(others))
+                amount = score * HOP / (len(rows) - 1)
+                lent.update((row, amount) for row in rows if row != seed and lent.get(row, 0.0) < amount)
     return lent
+
+
+def _columns(scores: Mapping[int, float]) -> tuple[Rows, Floats]:
+    return np.array(list(scores), np.intp), np.array(list(scores.values()), np.float64)
+
+
+def _added(rows: Rows, scores: Floats, more: Rows, amounts: Floats) -> tuple[Rows, Floats]:
+    """Amounts added to the scores of rows, or put beside them."""
+    every = np.union1d(rows, more)
+    sums = np.zeros(len(every))
+    sums[np.searchsorted(every, rows)] = scores
+    sums[np.searchsorted(every, more)] += amounts
+    return every, sums

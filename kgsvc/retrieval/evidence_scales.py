@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+_TIPPING = 1e-3  # of a step
 
 
 def by_best(scores: Floats) -> Floats:
@@ -23,3 +24,12 @@ def by_spread(cosines: Floats, floor: float, most: int) -> Floats:
     top = cosines.max(initial=floor)
     base = max(floor, float(np.partition(cosines, -most)[-most])) if len(cosines) >= most else floor
     return np.maximum(cosines - base, 0.0) / (top - base) if top > base else np.zeros(len(cosines))
+
+
+def rounded(values: Floats, digits: int) -> Floats:
+    """As `round` rounds each: numpy multiplies first, which can tip what lies near the middle of two."""
+    quick = np.round(values, digits)
+    steps = values * 10.0**digits
+    close = np.flatnonzero(np.abs(steps - np.floor(steps) - 0.5) < _TIPPING)
+    quick[close] = [round(value, digits) for value in values[close].tolist()]
+    return quick

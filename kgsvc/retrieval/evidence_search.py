@@ -7,29 +7,29 @@ that makes the best, which facts follow them. What is best, and so 1 on its scal
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.delta import GroupHead
-from kgsvc.retrieval.evidence import DIGITS, FACT_WORDS, MEANING, Fit, in_context
+from kgsvc.retrieval.evidence import DIGITS
+from kgsvc.retrieval.evidence_candidates import Candidates
 from kgsvc.retrieval.evidence_facts import fact_scores
-from kgsvc.retrieval.evidence_hops import SEEDS, with_hops
-from kgsvc.retrieval.evidence_scales import by_best, by_spread
-from kgsvc.retrieval.evidence_times import Named, from_times, named_times
-from kgsvc.retrieval.fact_scope import NOWHERE, Walk, add_facts, find_facts, seen_facts, walk
+from kgsvc.retrieval.evidence_scales import by_best, by_spread, rounded
+from kgsvc.retrieval.evidence_times import named_times
+from kgsvc.retrieval.evidence_turns import Floats, Rows
+from kgsvc.retrieval.evidence_weighing import Fitting, best_told, weighed
+from kgsvc.retrieval.fact_scope import NOWHERE, Walk, walk
 from kgsvc.retrieval.fusion import Key
-from kgsvc.retrieval.group_index import GroupIndex
 from kgsvc.retrieval.group_texts import GroupTexts
 from kgsvc.retrieval.index_cache import IndexCache
 from kgsvc.retrieval.plans import Method, Reranker, Scope, ScopePlan
-from kgsvc.retrieval.pool import Asked, Found, Scores, united
-from kgsvc.retrieval.text_scopes import find_texts, measure_episodes, searched
-from kgsvc.retrieval.topk import Ranked
+from kgsvc.retrieval.pool import Asked, Found, united
+from kgsvc.retrieval.text_scopes import find_texts, measure_episodes
 
-Floats = NDArray[np.float64]
 _INLINE_FACTS = 2_000  # of all groups; more are weighed beside the event loop
 _FOLLOWED = 20  # best episodes whose facts are looked at even where no method found them
 _FACTS = ScopePlan(Scope.FACTS, (Method.BM25, Method.COSINE), Reranker.EVIDENCE)
@@ -42,23 +42,23 @@ class _Group:
 
     head: GroupHead
     of_facts: Asked
-    facts: Found
-    told_in: dict[Key, tuple[str, ...]]  # the episodes of facts
+    facts: Candidates
     bodies: Found
-    episodes: Scores  # best first
+    episodes: dict[str, float]  # best first
+
+    @property
+    def keys(self) -> list[Key]:
+        """The facts by their places."""
+        return list(zip(self.facts.uuids, repeat(self.head.group_id)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Scaled:
-    """How facts and bodies fit, from 0 to 1."""
+    """How the facts and bodies of a group fit that methods found, from 0 to 1, best first."""
 
-    fact_words: Scores
-    meaning: Scores
-    words: Scores
-
-    def of(self, fact: Key) -> float:
-        """How a fact fits by itself."""
-        return FACT_WORDS * self.fact_words.get(fact, 0.0) + MEANING * self.meaning.get(fact, 0.0)
+    fact_words: Floats
+    meaning: Floats
+    words: Floats
 
 
 class EvidenceSearch:
@@ -70,16 +70,17 @@ class EvidenceSearch:
     async def found(self, asked: Asked, question: str, heads: Sequence[GroupHead], heavy: bool) -> Found:
         """The candidates of a plan whose reranker is EVIDENCE, with their scores."""
         groups = list(await asyncio.gather(*(self._fitting(asked, head, heavy) for head in heads)))
-        many = sum(len(group.facts.packed) for group in groups) > _INLINE_FACTS
+        many = sum(len(group.facts.uuids) for group in groups) > _INLINE_FACTS
         scaled = await asyncio.to_thread(_scaled, groups, asked) if many else _scaled(groups, asked)
         named = named_times(question)
 
-        async def weigh(group: _Group) -> None:
+        async def weigh(group: _Group, scaled: _Scaled) -> None:
+            fitting = _fitting(group, scaled)
             group.episodes = await self._indexes.use_texts(
-                group.head, lambda texts: _weigh(texts, _of_bodies(asked), group, scaled, named), heavy
+                group.head, lambda texts: weighed(texts, _of_bodies(asked), fitting, named), heavy
             )
 
-        await asyncio.gather(*map(weigh, groups))
+        await asyncio.gather(*map(weigh, groups, scaled))
         if asked.plan.scope is Scope.EPISODES:
             return united([await self._shown(group, asked) for group in groups], asked.candidates)
         await asyncio.gather(*(self._follow(group, heavy) for group in groups))
@@ -92,30 +93,19 @@ class EvidenceSearch:
             typed = await self._indexes.use_texts(head, lambda texts: texts.nodes.of_types(types))
             of_facts = replace(of_facts, typed=typed)
 
-        def facts(index: GroupIndex) -> tuple[Found, dict[Key, tuple[str, ...]]]:
-            found, told_in = find_facts(index, of_facts), index.telling.told_in
-            return found, {key: told_in(index.row(key[0])) for key in found.packed}
-
         def bodies(texts: GroupTexts) -> Found:
             return find_texts(texts, _of_bodies(asked), NOWHERE)
 
-        found, told_in = await self._indexes.use(head, facts, heavy)
-        return _Group(head, of_facts, found, told_in, await self._indexes.use_texts(head, bodies, heavy), {})
+        found = await self._indexes.use(head, lambda index: Candidates.found(index, of_facts), heavy)
+        return _Group(head, of_facts, found, await self._indexes.use_texts(head, bodies, heavy), {})
 
     async def _follow(self, group: _Group, heavy: bool) -> None:
         """Put the facts of the best episodes beside those that fit by themselves."""
         best = list(group.episodes)[:_FOLLOWED]
-
-        def add(index: GroupIndex) -> None:
-            seen = seen_facts(index, group.of_facts)
-            telling = index.telling
-            rows = dict.fromkeys(row for uuid, _ in best for row in telling.tells(uuid) if seen[row])
-            keys = zip(index.keys(rows), rows, strict=True)
-            more = {key: row for key, row in keys if key not in group.told_in}
-            add_facts(group.facts, index, group.of_facts, list(more.values()))
-            group.told_in.update({key: telling.told_in(row) for key, row in more.items()})
-
-        await self._indexes.use(group.head, add, heavy)
+        if best:
+            await self._indexes.use(
+                group.head, lambda index: group.facts.follow(index, group.of_facts, best), heavy
+            )
 
     async def _shown(self, group: _Group, asked: Asked) -> Found:
         """The best episodes with what is shown of them."""
@@ -124,10 +114,10 @@ class EvidenceSearch:
             walked = await self._indexes.use(group.head, lambda index: walk(index, asked, ()))
 
         def show(texts: GroupTexts) -> Found:
-            rows = [row for uuid, _ in group.episodes if (row := texts.episodes.row(uuid)) is not None]
+            rows = [row for uuid in group.episodes if (row := texts.episodes.row(uuid)) is not None]
             keys = texts.episodes.keys(rows)
             found = Found(dict(group.bodies.lists), dict(zip(keys, texts.episodes.packed(rows), strict=True)))
-            found.evidence.update({key: group.episodes[key] for key in keys})
+            found.evidence.update({key: group.episodes[key[0]] for key in keys})
             measure_episodes(found, texts.episodes, walked)
             return found
 
@@ -149,73 +139,98 @@ def _beside(asked: Asked, plan: ScopePlan) -> Asked:
     return replace(asked, plan=plan, filters=asked.filters.as_of, center=None, origins=(), typed=None)
 
 
-def _scaled(groups: Sequence[_Group], asked: Asked) -> _Scaled:
+def _scaled(groups: Sequence[_Group], asked: Asked) -> list[_Scaled]:
+    """Of each group; the scales are those of all together."""
+
     def spread(cosines: Floats) -> Floats:
         return by_spread(cosines, asked.min_cosine, asked.candidates)
 
-    facts, bodies = [group.facts for group in groups], [group.bodies for group in groups]
-    return _Scaled(
-        _on_scale(facts, Method.BM25, by_best),
-        _on_scale(facts, Method.COSINE, spread),
-        _on_scale(bodies, Method.BM25, by_best),
+    facts = [group.facts for group in groups]
+    bodies = [[-low for low, _ in group.bodies.lists.get(Method.BM25, ())] for group in groups]
+    return [
+        _Scaled(*scores)
+        for scores in zip(
+            _on_scale((each.scores(Method.BM25) for each in facts), by_best),
+            _on_scale((each.scores(Method.COSINE) for each in facts), spread),
+            _on_scale(bodies, by_best),
+            strict=True,
+        )
+    ]
+
+
+def _on_scale(parts: Iterable[Sequence[float]], scale: Callable[[Floats], Floats]) -> list[Floats]:
+    """The scores of several groups, scaled together."""
+    columns = [np.array(part, np.float64) for part in parts]
+    if not columns:
+        return []
+    return np.split(scale(np.concatenate(columns)), np.cumsum([len(column) for column in columns])[:-1])
+
+
+def _fitting(group: _Group, scaled: _Scaled) -> Fitting:
+    bodies = (key[0] for _, key in group.bodies.lists.get(Method.BM25, ()))
+    return Fitting(
+        dict(zip(bodies, scaled.words.tolist(), strict=True)),
+        best_told(group.facts.told(Method.BM25), scaled.fact_words),
+        best_told(group.facts.told(Method.COSINE), scaled.meaning),
     )
 
 
-def _on_scale(parts: Iterable[Found], method: Method, scale: Callable[[Floats], Floats]) -> Scores:
-    entries = [entry for part in parts for entry in part.lists.get(method, ())]
-    values = scale(np.array([-low for low, _ in entries], np.float64))
-    return dict(zip((key for _, key in entries), values.tolist(), strict=True))
-
-
-def _weigh(texts: GroupTexts, asked: Asked, group: _Group, scaled: _Scaled, named: Sequence[Named]) -> Scores:
-    """The best episodes of a group, by their scores."""
-    index, (_, seen) = texts.episodes, searched(texts, asked)
-    known = index.dated(asked.filters.as_of)  # later ones lend nothing to what was known then
-
-    def by_row(scores: Mapping[str, float]) -> Floats:
-        values = np.zeros(index.rows)
-        for uuid, score in scores.items():
-            row = index.row(uuid)
-            if row is not None and known[row]:
-                values[row] = score
-        return values
-
-    found, told = group.facts.lists, group.told_in
-    fit = Fit(
-        by_row({key[0]: scaled.words[key] for _, key in group.bodies.lists.get(Method.BM25, ())}),
-        by_row(_best_of(found.get(Method.BM25, ()), told, scaled.fact_words)),
-        by_row(_best_of(found.get(Method.COSINE, ()), told, scaled.meaning)),
-        from_times(named, index.times()) if named else None,
+def _facts(groups: Sequence[_Group], scaled: Sequence[_Scaled], asked: Asked) -> Found:
+    """The facts of all groups that can be among the results, with their scores."""
+    keys = [key for group in groups for key in group.keys]
+    found = _listed(groups, asked)
+    if not keys:
+        return found
+    own = np.concatenate(
+        [group.facts.own(each.fact_words, each.meaning) for group, each in zip(groups, scaled, strict=True)]
     )
-    scores = np.where(seen, in_context(fit, index.turns()), 0.0)
-
-    def best(scores: Floats, count: int) -> list[Ranked]:
-        rows = np.flatnonzero(scores > 0)
-        return index.best(rows, np.round(scores[rows], DIGITS), count)
-
-    def seeds(scores: Floats) -> list[int]:
-        return [row for _, _, row in best(scores, SEEDS)]
-
-    raised = np.where(seen, with_hops(scores, seeds, index), 0.0)
-    return {(uuid, group.head.group_id): -low for low, uuid, _ in best(raised, asked.candidates)}
-
-
-def _best_of(
-    found: Sequence[tuple[float, Key]], told_in: Mapping[Key, Sequence[str]], scaled: Scores
-) -> dict[str, float]:
-    """Of each episode the score of the best fact that it tells; `found` begins with the best."""
-    best: dict[str, float] = {}
-    for _, fact in found:
-        for episode in told_in[fact]:
-            best.setdefault(episode, scaled[fact])
-    return best
-
-
-def _facts(groups: Sequence[_Group], scaled: _Scaled, asked: Asked) -> Found:
-    found = united([group.facts for group in groups], asked.candidates)
-    own = {key: scaled.of(key) for key in found.packed}
-    told_in = {key: episodes for group in groups for key, episodes in group.told_in.items()}
-    episodes = {key: score for group in groups for key, score in group.episodes.items()}
-    scores = fact_scores(own, told_in, episodes)
-    found.evidence.update({key: round(score, DIGITS) for key, score in scores.items()})
+    episodes = np.array([score for group in groups for score in group.episodes.values()], np.float64)
+    ties = np.concatenate([tie for group in groups for tie in group.facts.ties])
+    scores = rounded(fact_scores(own, _order(own, ties, keys), _followed(groups), episodes), DIGITS)
+    chosen = _highest(scores, len(scores) if asked.center is not None else asked.top).tolist()
+    packed = list(chain.from_iterable(group.facts.packed for group in groups))
+    found.packed.update((keys[place], packed[place]) for place in chosen)
+    found.evidence.update((keys[place], float(scores[place])) for place in chosen)
     return found
+
+
+def _listed(groups: Sequence[_Group], asked: Asked) -> Found:
+    """What the methods found in all groups, and how far facts are from the center."""
+    parts = []
+    for group in groups:
+        group_id, keys = group.head.group_id, group.keys
+        lists = {
+            method: [(low, (uuid, group_id)) for low, uuid, _ in ranked]
+            for method, ranked in group.facts.lists.items()
+        }
+        near = {keys[place]: hops for place, hops in group.facts.distances.items()}
+        parts.append(Found(lists, distances=near))
+    return united(parts, asked.candidates)
+
+
+def _followed(groups: Sequence[_Group]) -> Rows:
+    """The best episode of each fact, by its place among those of all groups."""
+    places: list[int] = []
+    begin = 0
+    for group in groups:
+        ranks = {uuid: rank for rank, uuid in enumerate(group.episodes, begin)}
+        places += group.facts.follows(ranks)
+        begin += len(ranks)
+    return np.array(places, np.intp)
+
+
+def _order(own: Floats, ties: NDArray[np.uint64], keys: Sequence[Key]) -> Rows:
+    """Facts by how they fit by themselves, best first, ties by key."""
+    order = np.lexsort((ties, -own))
+    one, next_one = order[:-1], order[1:]
+    if np.any((own[one] == own[next_one]) & (ties[one] == ties[next_one])):
+        low = (-own).tolist()
+        return np.array(sorted(range(len(keys)), key=lambda at: (low[at], keys[at])), np.intp)
+    return order
+
+
+def _highest(scores: Floats, count: int) -> Rows:
+    """The places of the `count` highest, and of what equals the last of them."""
+    if len(scores) <= count:
+        return np.arange(len(scores))
+    return np.flatnonzero(scores >= np.partition(scores, -count)[-count])

@@ -56,13 +56,15 @@ def named_times(question: str) -> list[Named]:
     return found
 
 
-def from_times(named: Sequence[Named], times_ms: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of these times lie in one of the named ones, or in the week behind it (UTC)."""
+def from_times(named: Sequence[Named], times_ms: NDArray[np.int64], latest_ms: int) -> NDArray[np.bool_]:
+    """Which of these times lie in one of the named ones, or in the week behind it (UTC).
+
+    A time named without its year is looked for in the years up to `latest_ms`.
+    """
     days = times_ms // DAY_MS
     inside = np.zeros(len(days), np.bool_)
-    if len(days):
-        for first, last in _windows(named, int(days.max())):
-            inside |= (days >= first) & (days <= last + TOLD_LATER_DAYS)
+    for first, last in _windows(named, latest_ms // DAY_MS):
+        inside |= (days >= first) & (days <= last + TOLD_LATER_DAYS)
     return inside
 
 

@@ -28,7 +28,16 @@ NOWHERE = Walk({}, {})
 
 def find_facts(index: GroupIndex, asked: Asked) -> Found:
     """The candidates of one group."""
-    walkable = _walkable(index, asked)
+    found, rows = assembled(index, asked, fact_lists(index, asked))
+    keys = list(found.packed)
+    found.distances.update({keys[place]: hops for place, hops in measured(index, asked, rows)})
+    if asked.plan.reranker is Reranker.EPISODE_MENTIONS:
+        found.mentions.update(zip(found.candidates(), index.columns.episodes(rows), strict=True))
+    return found
+
+
+def fact_lists(index: GroupIndex, asked: Asked) -> dict[Method, list[Ranked]]:
+    """What each method finds."""
     seen = seen_facts(index, asked)
     lists: dict[Method, list[Ranked]] = {}
     if Method.BM25 in asked.plan.methods:
@@ -36,54 +45,39 @@ def find_facts(index: GroupIndex, asked: Asked) -> Found:
     if Method.COSINE in asked.plan.methods and asked.vector is not None:
         lists[Method.COSINE] = index.by_vector(asked.vector, seen, asked.candidates, asked.min_cosine)
     if Method.BFS in asked.plan.methods:
-        lists[Method.BFS] = _reached_facts(index, asked, seen, walkable, _origins(index, asked, lists))
-    found, rows = assembled(index, asked, lists)
-    _measure(found, index, asked, walkable, rows)
-    if asked.plan.reranker is Reranker.EPISODE_MENTIONS:
-        found.mentions.update(zip(found.candidates(), index.columns.episodes(rows), strict=True))
-    return found
+        lists[Method.BFS] = _reached_facts(index, asked, seen, _origins(index, asked, lists))
+    return lists
 
 
 def seen_facts(index: GroupIndex, asked: Asked) -> Mask:
-    """Which facts fulfil the filters."""
+    """Which facts fulfil the filters; not to be changed."""
     seen = index.columns.fulfilling(index.rows, asked.filters, asked.now_ms)
-    if asked.typed is not None:
-        seen &= index.columns.touching(index.rows, asked.typed)
-    return seen
+    return seen if asked.typed is None else seen & index.columns.touching(index.rows, asked.typed)
 
 
-def add_facts(found: Found, index: GroupIndex, asked: Asked, rows: Sequence[int]) -> None:
-    """Put facts beside the candidates that no method found."""
-    beside = Found(packed=dict(zip(index.keys(rows), index.packed(rows), strict=True)))
-    _measure(beside, index, asked, _walkable(index, asked), rows)
-    found.packed.update(beside.packed)
-    found.distances.update(beside.distances)
-
-
-def _measure(found: Found, index: GroupIndex, asked: Asked, walkable: Mask, rows: Sequence[int]) -> None:
-    """Enter how far the facts of `packed`, which are these rows, are from the center."""
+def measured(index: GroupIndex, asked: Asked, rows: Sequence[int]) -> list[tuple[int, int]]:
+    """Facts that are near enough to the center, by their places in `rows`, and how far they are."""
     center = index.columns.node(asked.center)
-    if center is not None and rows:
-        far = index.nearest_end(index.walked([center], walkable, asked.reach), rows)
-        near = zip(found.packed, far, strict=True)
-        found.distances.update((key, hops) for key, hops in near if hops <= asked.reach)
+    if center is None or not rows:
+        return []
+    far = index.nearest_end(index.walked([center], _walkable(index, asked), asked.reach), rows)
+    return [(place, hops) for place, hops in enumerate(far) if hops <= asked.reach]
 
 
 def walk(index: GroupIndex, asked: Asked, origins: Collection[str]) -> Walk:
     """Entities within the steps of BFS, and within those that count from the center; these too."""
-    walkable = _walkable(index, asked)
     center = () if asked.center is None else (asked.center,)
     return Walk(
-        _reached(index, walkable, origins, asked.plan.depth), _reached(index, walkable, center, asked.reach)
+        _reached(index, asked, origins, asked.plan.depth), _reached(index, asked, center, asked.reach)
     )
 
 
-def _reached(index: GroupIndex, walkable: Mask, origins: Collection[str], most: int) -> dict[str, int]:
+def _reached(index: GroupIndex, asked: Asked, origins: Collection[str], most: int) -> dict[str, int]:
     columns = index.columns
     reached = dict.fromkeys(origins, 0)  # one may have no facts
     numbers = [number for uuid in origins if (number := columns.node(uuid)) is not None]
     if numbers:
-        hops = index.walked(numbers, walkable, most)
+        hops = index.walked(numbers, _walkable(index, asked), most)
         near: NDArray[np.intp] = np.flatnonzero(hops <= most)
         reached |= {columns.uuid(n): h for n, h in zip(near.tolist(), hops[near].tolist(), strict=True)}
     return reached
@@ -106,12 +100,10 @@ def _origins(index: GroupIndex, asked: Asked, lists: dict[Method, list[Ranked]])
     return sorted(set(sources[rows].tolist()))
 
 
-def _reached_facts(
-    index: GroupIndex, asked: Asked, seen: Mask, walkable: Mask, origins: list[int]
-) -> list[Ranked]:
+def _reached_facts(index: GroupIndex, asked: Asked, seen: Mask, origins: list[int]) -> list[Ranked]:
     if not origins:
         return []
-    reached = index.walked(origins, walkable, asked.plan.depth - 1)
+    reached = index.walked(origins, _walkable(index, asked), asked.plan.depth - 1)
     sources, targets = index.columns.ends(index.rows)
     before = np.minimum(reached[sources], reached[targets])  # steps to its nearer end; one more to itself
     rows = np.flatnonzero(seen & (before < asked.plan.depth))

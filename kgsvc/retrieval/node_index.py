@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from kgsvc.domain.identity import name_key
@@ -78,10 +78,6 @@ class NodeIndex(DatedIndex):
         if filters.entity_types:
             kept &= mask_of(self.rows, *(self._labelled.get(label, ()) for label in filters.entity_types))
         return kept
-
-    def uuids(self, rows: Iterable[int]) -> list[str]:
-        """The entities of rows."""
-        return [self._uuids[row] for row in rows]
 
     def of_types(self, types: Collection[str]) -> frozenset[str]:
         """The uuids of entities of one of these types."""

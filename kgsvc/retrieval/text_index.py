@@ -144,6 +144,19 @@ class TextIndex:
         """The keys of rows."""
         return [(self._uuids[row], self.group_id) for row in rows]
 
+    def uuids(self, rows: Iterable[int]) -> list[str]:
+        """What is in rows."""
+        return [self._uuids[row] for row in rows]
+
+    def uuid(self, row: int) -> str:
+        """What is in a row."""
+        return self._uuids[row]
+
+    def ties(self, rows: Sequence[int]) -> NDArray[np.uint64]:
+        """The tie keys of rows."""
+        keys: NDArray[np.uint64] = self._tie.data[list(rows)]
+        return keys
+
     def packed(self, rows: Sequence[int]) -> list[bytes]:
         """Display fields of rows."""
         return [self._packed[row] for row in rows]
