@@ -79,7 +79,7 @@ def test_threads_do_not_disturb_each_other() -> None:
     words = [
         f"{stem}{number}{ending}"
         for ending in endings
-        for stem in "relat hop gener nati".split()
+        for stem in ["relat", "hop", "gener", "nati"]
         for number in ("", "us", "al")
     ]
     alone = {word: tokens(word) for word in words}
