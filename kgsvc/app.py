@@ -25,6 +25,7 @@ import grpc
 import uvloop
 
 from kgsvc import ontology as ontology_yaml
+from kgsvc.announcement import Running
 from kgsvc.config import ConfigError, Settings, read_ontology, split_address
 from kgsvc.domain.clock import Clock, SystemClock
 from kgsvc.domain.errors import ServiceError
@@ -62,24 +63,13 @@ from kgsvc.queue.retry import RetryPolicy
 from kgsvc.retrieval.memory import GetMemory
 from kgsvc.retrieval.search import SearchFacts
 from kgsvc.retrieval.search_graph import SearchGraph
-from kgsvc.stores.protocol import Store, StoreInfo
+from kgsvc.stores.protocol import Store
 from kgsvc.transport.ids import RandomIds
 from kgsvc.transport.ports import Deps, ServerSettings, ServiceInfo
 from kgsvc.transport.server import KgServer, build_server
 
 log = logging.getLogger(__name__)
 _SAMPLE_S = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """A running service: where it listens (None: it does not) and what it runs on."""
-
-    address: str | None
-    metrics_address: str | None
-    store: StoreInfo
-    extractor: str
-    embedder: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,21 +195,24 @@ async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterat
         yield Running(address, metrics_address, info, models.extractor.name, name)
 
 
-def run(settings: Settings, announce: Callable[[Running], None]) -> None:
-    """Serve until SIGTERM or SIGINT, then drain. Raises what `running` raises."""
+def run(settings: Settings, announce: Callable[[Running], None], parent: int | None = None) -> None:
+    """Serve until SIGTERM or SIGINT, or until the file descriptor `parent` is at its end, as it is when the
+    process at the other end of a pipe dies; then drain. Raises what `running` raises."""
     # Threads that extract or load an index give the event loop its turn after 1 ms, not 5.
     sys.setswitchinterval(0.001)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(serve(settings, announce))
+        runner.run(serve(settings, announce, parent))
 
 
-async def serve(settings: Settings, announce: Callable[[Running], None]) -> None:
+async def serve(settings: Settings, announce: Callable[[Running], None], parent: int | None = None) -> None:
     """`run`, on the loop that runs already."""
     logs = LogWriter(sys.stderr, logging.getLevelNamesMapping()[settings.logging.level.upper()])
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    if parent is not None:
+        _at_its_end(loop, parent, stop.set)
     try:
         async with running(settings) as service:
             announce(service)
@@ -227,6 +220,14 @@ async def serve(settings: Settings, announce: Callable[[Running], None]) -> None
             log.info("draining")
     finally:
         logs.close()
+
+
+def _at_its_end(loop: asyncio.AbstractEventLoop, pipe: int, act: Callable[[], None]) -> None:
+    def ended() -> None:
+        loop.remove_reader(pipe)
+        act()
+
+    loop.add_reader(pipe, ended)  # nobody writes to it
 
 
 def _serve_metrics(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -> str | None:
@@ -322,6 +323,7 @@ async def _start_server(
                 max_calls=settings.server.max_concurrent_rpcs,
                 default_deadline_s=settings.server.deadline_s,
                 grace_s=settings.server.grace_s,
+                shared_port=settings.server.processes > 1,
             ),
             ontology=ontology,
         )

@@ -12,7 +12,7 @@ from kgsvc.cli.main import installed_version
 from kgsvc.config import Settings
 
 if TYPE_CHECKING:
-    from kgsvc.app import Running
+    from kgsvc.announcement import Running
 
 
 @click.command("serve")
@@ -24,21 +24,41 @@ if TYPE_CHECKING:
 @click.option(
     "--role", type=click.Choice(["api", "worker", "all"]), help="Answer calls, ingest, or both (server.role)."
 )
+@click.option(
+    "--processes",
+    type=int,
+    metavar="N",
+    help="N processes on one port. With --role all the larger half answers calls, the others ingest"
+    " (server.processes).",
+)
 @options.config
 def command(
-    store: str | None, data: Path | None, listen: str | None, role: str | None, config: Path | None
+    store: str | None,
+    data: Path | None,
+    listen: str | None,
+    role: str | None,
+    processes: int | None,
+    config: Path | None,
 ) -> None:
     """Run the service until SIGTERM or Ctrl-C, then finish what is under way.
 
     Everything else is set in the file given by --config or by variables KGSVC_SECTION_FIELD.
     """
     settings = options.loaded(
-        config, store_kind=store, store_data_dir=data, server_listen=listen, server_role=role
+        config,
+        store_kind=store,
+        store_data_dir=data,
+        server_listen=listen,
+        server_role=role,
+        server_processes=processes,
     ).settings
-    from kgsvc import app  # loads every room
+    if settings.server.processes > 1:
+        from kgsvc.processes import run
+    else:
+        from kgsvc.app import run  # loads every room
 
     with options.failures(settings):
-        app.run(settings, lambda service: announce(service, settings))
+        run(settings, lambda service: announce(service, settings))
 
 
 def announce(service: Running, settings: Settings) -> None:
@@ -49,6 +69,7 @@ def announce(service: Running, settings: Settings) -> None:
         "extractor": service.extractor,
         "embedder": service.embedder or "none: search by keyword alone",
         "role": settings.server.role,
+        "processes": str(settings.server.processes),
         "metrics": f"http://{service.metrics_address}/metrics" if service.metrics_address else "off",
     }
     where = f"listening on {service.address}" if service.address else "working on the queue"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,7 @@ class Server:
     metrics_listen: str = "127.0.0.1:9464"  # Prometheus over HTTP; empty: none
     metrics_groups: int = 50  # groups whose model work has a label of its own; all others share one
     role: Literal["api", "worker", "all"] = "all"
+    processes: int = 1  # that serve as one; with role all, the larger half answers calls, the others ingest
     grace_s: float = 20.0  # for running calls at shutdown
     tls_cert: Path | None = None  # PEM files; both or none
     tls_key: Path | None = None
@@ -131,6 +133,8 @@ class Settings:
 
 
 def _server_problems(server: Server) -> Iterator[str]:
+    if server.processes > 1 and not hasattr(socket, "SO_REUSEPORT"):
+        yield "server.processes must be 1 on this system, where processes cannot share a port"
     if (server.tls_cert is None) != (server.tls_key is None):
         yield "server.tls_cert and server.tls_key must be set together"
     for name, path in (("tls_cert", server.tls_cert), ("tls_key", server.tls_key)):

@@ -54,6 +54,7 @@ _FROM_ZERO = {
     "queue.drain_s", "retrieval.distance_weight", "communities.model_calls",
 }  # fmt: skip
 _AT_MOST: dict[str, float] = {
+    "server.processes": 256,
     "retrieval.distance_weight": 1.0,
     "limits.attempts_per_step": 1_000,
     "chat.reflexion_rounds": 3,

@@ -89,6 +89,7 @@ class ServerSettings:
     readiness_s: float = 5.0  # between two looks whether the store answers
     keepalive_s: float = 60.0  # between two pings to a silent client
     min_ping_s: float = 10.0  # clients that ping more often are disconnected
+    shared_port: bool = False  # other processes of this service listen there too
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,8 @@ def _options(deps: Deps) -> list[tuple[str, int]]:
     """Channel arguments. Messages up to twice S are received, so that LIMIT_EXCEEDED can be answered."""
     settings: ServerSettings = deps.settings
     return [
-        ("grpc.so_reuseport", 0),  # a second server on one port must fail, not share it silently
+        # Unless it is meant to, a second server on one port must fail, not share it silently.
+        ("grpc.so_reuseport", int(settings.shared_port)),
         ("grpc.max_receive_message_length", 2 * deps.limits.payload_bytes),
         ("grpc.max_send_message_length", deps.limits.response_bytes + _HEADROOM_BYTES),
         ("grpc.keepalive_time_ms", int(settings.keepalive_s * 1_000)),

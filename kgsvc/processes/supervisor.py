@@ -1,0 +1,166 @@
+"""The parent: starts every process, starts again what dies, and ends all of them together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import chain, repeat
+from typing import Any
+
+from kgsvc.announcement import Running
+from kgsvc.config import ConfigError, Settings, split_address
+from kgsvc.observability.endpoint import MetricsEndpoint
+from kgsvc.observability.logs import LogWriter
+from kgsvc.observability.processes import ProcessMetrics
+from kgsvc.processes.child import Child, ProcessFailed
+from kgsvc.processes.members import Member, members
+from kgsvc.processes.port import reserved
+
+log = logging.getLogger(__name__)
+
+_PAUSES_S = (
+    0.5,
+    1.0,
+    2.0,
+    4.0,
+    8.0,
+    16.0,
+    30.0,
+)  # before a process that died is started again; the last stays
+_SOUND_S = 60.0  # after a life of so long the pauses begin anew
+_KILL_S = 30.0  # beyond the time that a process may take to drain
+
+
+def run(settings: Settings, announce: Callable[[Running], None]) -> None:
+    """Serve until SIGTERM or SIGINT, then have all processes drain. `announce` is called when all serve.
+
+    Raises ConfigError, and ProcessFailed when a process cannot start at first or did not end in order.
+    """
+    settings.verify()
+    with ExitStack() as stack:
+        logs = LogWriter(sys.stderr, logging.getLevelNamesMapping()[settings.logging.level.upper()])
+        stack.callback(logs.close)
+        listen = settings.server.listen
+        if settings.server.role != "worker":
+            listen = stack.enter_context(reserved(listen))
+        meters = ProcessMetrics()
+        metrics_address = _serve_metrics(settings, meters, stack)
+        supervisor = Supervisor(members(settings, listen), meters, _drain_s(settings))
+
+        def tell(service: Running) -> None:
+            announce(replace(service, metrics_address=metrics_address))
+
+        asyncio.run(supervisor.serve(tell))
+
+
+class Supervisor:
+    """Keeps one process running for each member."""
+
+    def __init__(self, wanted: Sequence[Member], meters: ProcessMetrics, drain_s: float) -> None:
+        self._members = wanted
+        self._meters = meters
+        self._drain_s = drain_s
+        self._children: dict[str, Child] = {}
+
+    async def serve(self, announce: Callable[[Running], None]) -> None:
+        """See `run`."""
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop.set)
+        started: list[asyncio.Future[Running]] = [loop.create_future() for _ in self._members]
+        keepers = [
+            asyncio.create_task(self._keep(member, first), name=member.name)
+            for member, first in zip(self._members, started, strict=True)
+        ]
+        ready = asyncio.gather(*started)
+        lives: asyncio.Future[Any] = asyncio.gather(*keepers)
+        stopping: asyncio.Future[Any] = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait([ready, lives, stopping], return_when=asyncio.FIRST_COMPLETED)
+            if ready.done():
+                announce(ready.result()[0])
+                await asyncio.wait([lives, stopping], return_when=asyncio.FIRST_COMPLETED)
+            if lives.done():
+                lives.result()  # they end only by what hinders them
+            log.info("draining")
+        finally:
+            codes = await self._end([*keepers, ready, lives, stopping])
+        disorderly = {name: code for name, code in codes.items() if code not in {0, -signal.SIGTERM}}
+        if disorderly:
+            raise ProcessFailed(f"processes that did not end in order, by exit code: {disorderly}")
+
+    async def _keep(self, member: Member, first: asyncio.Future[Running]) -> None:
+        """One life after the other, until cancelled. Raises ProcessFailed when there is not even a first."""
+        loop = asyncio.get_running_loop()
+        pauses = _pauses()
+        while True:
+            begin = loop.time()
+            try:
+                await self._live(member, first)
+            except ProcessFailed as error:
+                if not first.done():
+                    raise
+                log.error("a process cannot start: %s", error, extra={"member": member.name})
+            if loop.time() - begin > _SOUND_S:
+                pauses = _pauses()
+            pause_s = next(pauses)
+            log.warning("starting a process again", extra={"member": member.name, "pause_s": pause_s})
+            self._meters.restarts.labels(member.name).inc()
+            await asyncio.sleep(pause_s)
+
+    async def _live(self, member: Member, first: asyncio.Future[Running]) -> None:
+        """One process, from its start to an end that nobody asked for. Raises ProcessFailed."""
+        child = self._children[member.name] = await Child.spawn(member.name)
+        facts = {"member": member.name, "pid": child.pid}
+        try:
+            service = await child.ready(member.settings)
+        except ProcessFailed:
+            del self._children[member.name]
+            raise
+        log.info("a process serves", extra=facts)
+        if service.metrics_address:
+            self._meters.addresses[member.name] = service.metrics_address
+        if not first.done():
+            first.set_result(service)
+        code = await child.wait()
+        self._meters.addresses.pop(member.name, None)
+        del self._children[member.name]
+        log.error("a process died", extra=facts | {"code": code})
+
+    async def _end(self, tasks: Sequence[asyncio.Future[Any]]) -> dict[str, int]:
+        """Nothing is started again; all drain at once. Their exit codes by name."""
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for child in self._children.values():
+            child.terminate()
+        codes = await asyncio.gather(*(child.end(self._drain_s) for child in self._children.values()))
+        return dict(zip(self._children, codes, strict=True))
+
+
+def _pauses() -> chain[float]:
+    return chain(_PAUSES_S, repeat(_PAUSES_S[-1]))
+
+
+def _drain_s(settings: Settings) -> float:
+    """How long a process may take to drain: calls, then streams, then what it ingests."""
+    return 2 * settings.server.grace_s + settings.queue.drain_s + _KILL_S
+
+
+def _serve_metrics(settings: Settings, meters: ProcessMetrics, stack: ExitStack) -> str | None:
+    listen = settings.server.metrics_listen
+    if not listen:
+        return None
+    host, port = split_address(listen)
+    try:
+        endpoint = MetricsEndpoint(meters.registry, port, host)
+    except OSError as error:
+        raise ConfigError(f"server.metrics_listen: cannot listen on {host}:{port}") from error
+    stack.callback(endpoint.close)
+    return f"{host}:{endpoint.port}"
