@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from kgsvc.retrieval.evidence_turns import Floats, Rows
+from kgsvc.retrieval.evidence_turns import Floats, Rows, distinct
 
 SEEDS = 5  # best episodes from which each hop goes out
 HOP = 0.5  # of a seed's score, for the only other episode that names an entity
@@ -60,7 +60,7 @@ def _columns(scores: Mapping[int, float]) -> tuple[Rows, Floats]:
 
 def _added(rows: Rows, scores: Floats, more: Rows, amounts: Floats) -> tuple[Rows, Floats]:
     """Amounts added to the scores of rows, or put beside them."""
-    every = np.union1d(rows, more)
+    every = distinct(np.concatenate((rows, more)))
     sums = np.zeros(len(every))
     sums[np.searchsorted(every, rows)] = scores
     sums[np.searchsorted(every, more)] += amounts

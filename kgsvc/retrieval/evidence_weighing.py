@@ -11,7 +11,7 @@ from kgsvc.retrieval.episode_index import EpisodeIndex
 from kgsvc.retrieval.evidence import DIGITS, Fit, in_context
 from kgsvc.retrieval.evidence_hops import SEEDS, with_hops
 from kgsvc.retrieval.evidence_times import Named, from_times
-from kgsvc.retrieval.evidence_turns import Floats, Rows
+from kgsvc.retrieval.evidence_turns import Floats, Rows, distinct
 from kgsvc.retrieval.group_texts import GroupTexts
 from kgsvc.retrieval.pool import Asked
 from kgsvc.retrieval.text_index import Mask
@@ -47,8 +47,8 @@ def weighed(texts: GroupTexts, asked: Asked, fitting: Fitting, named: Sequence[N
         return from_times(named, times[rows], int(times.max()))
 
     def seeds(rows: Rows, scores: Floats) -> dict[int, float]:
-        exact = dict(zip(rows.tolist(), scores.tolist(), strict=True))
-        return {row: exact[row] for _, _, row in _best(index, rows, scores, SEEDS)}
+        best = _best(index, rows, scores, SEEDS)
+        return {row: float(scores[rows == row][0]) for _, _, row in best}
 
     rows, scores = in_context(_fit(index, known, fitting, in_time if named else None), index.turns())
     kept = seen[rows]
@@ -61,7 +61,7 @@ def weighed(texts: GroupTexts, asked: Asked, fitting: Fitting, named: Sequence[N
 def _fit(index: EpisodeIndex, known: Mask, fitting: Fitting, in_time: Callable[[Rows], Mask] | None) -> Fit:
     kinds = (fitting.words, fitting.fact_words, fitting.meaning)
     placed = [_by_row(index, known, scores) for scores in kinds]
-    rows = np.unique(np.concatenate([there for there, _ in placed]))
+    rows = distinct(np.concatenate([there for there, _ in placed]))
     words, fact_words, meaning = (_spread(rows, there, scores) for there, scores in placed)
     return Fit(rows, words, fact_words, meaning, in_time)
 

@@ -44,6 +44,7 @@ class GroupIndex(TextIndex):
                 self._remove(uuid)
         for indexed in changes.facts:
             self._put(indexed)
+        self.settle()
         self.epoch = changes.head.epoch
         self.rev = changes.upto_rev if changes.more else changes.head.rev
 

@@ -54,9 +54,12 @@ class Postings:
         self._postings -= len(counts)
 
     def find(self, term: str, by_prefix: bool) -> Packed:
-        """Postings of a term; by prefix, those of the bigrams that begin with it count as the same term."""
+        """Postings of a term; by prefix, those of the bigrams that begin with it count as the same term.
+
+        They may be a view, to be let go before anything is added or removed.
+        """
         terms = [term, *sorted(self._bigrams.get(term, ()))] if by_prefix else [term]
-        found = [np.array(self._lists[t], np.uint32) for t in terms if t in self._lists]
+        found = [np.frombuffer(self._lists[t], np.uint32) for t in terms if t in self._lists]
         if not found:
             return np.empty(0, np.uint32)
         return found[0] if len(found) == 1 else _summed(np.concatenate(found))
@@ -83,6 +86,15 @@ def rows_of(packed: Packed) -> NDArray[np.intp]:
 def counts_of(packed: Packed) -> NDArray[np.float64]:
     """The counts of postings."""
     return (packed & MAX_COUNT).astype(np.float64)
+
+
+def found_at(packed: Packed, rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Which of `rows` (their places) the postings name, and with what counts."""
+    words = rows.astype(np.uint32) << np.uint32(_COUNT_BITS)
+    found = np.minimum(np.searchsorted(packed, words), len(packed) - 1)
+    there = packed[found]
+    places = np.flatnonzero(there >> np.uint32(_COUNT_BITS) == rows)
+    return places, counts_of(there[places])
 
 
 def _summed(packed: Packed) -> Packed:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kgsvc.retrieval.columns import Column
 from kgsvc.retrieval.document import keyword_counts
 from kgsvc.retrieval.fusion import Key, RankList
-from kgsvc.retrieval.lexical import bm25
+from kgsvc.retrieval.lexical import Corpus, strongest
 from kgsvc.retrieval.postings import Postings
 from kgsvc.retrieval.query import Term
 from kgsvc.retrieval.topk import Ranked, best, tie_key
@@ -93,6 +93,11 @@ class TextIndex:
             self._vectors.put(row, vector if space == self._space else None)
         return row
 
+    def settle(self) -> None:
+        """Make what was written ready for searching; otherwise the next search does."""
+        if self._vectors is not None:
+            self._vectors.settle(self.rows)
+
     def _remove(self, uuid: str) -> None:
         """Free the row of what is there."""
         row = self._row_of.pop(uuid)
@@ -166,10 +171,9 @@ class TextIndex:
         matches = [(self._postings.find(term.text, term.by_prefix), term.weight) for term in terms]
         if not any(len(postings) for postings, _ in matches):
             return []
-        lengths = self._length.data[: len(visible)]
-        scores = bm25(matches, lengths, len(self), self._total_length)
-        rows = np.flatnonzero(visible & (scores > 0))
-        return self.best(rows, np.round(scores[rows], 9), count)
+        corpus = Corpus(self._length.data[: len(visible)], len(self), self._total_length)
+        rows, scores = strongest(matches, corpus, visible, count)
+        return self.best(rows, np.round(scores, 9), count)
 
     def by_vector(
         self, vector: NDArray[np.float32] | None, visible: Mask, count: int, min_cosine: float
@@ -177,7 +181,7 @@ class TextIndex:
         """The nearest of the visible rows by cosine."""
         if vector is None or self._vectors is None:
             return []
-        rows, cosines = self._vectors.nearest(vector, np.flatnonzero(visible), count, min_cosine)
+        rows, cosines = self._vectors.nearest(vector, visible, count, min_cosine)
         return self.best(rows, cosines, count)
 
     def best(self, rows: NDArray[np.intp], scores: NDArray[np.float64], count: int) -> list[Ranked]:

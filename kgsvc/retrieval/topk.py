@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+_BLOCK = 16
 Ranked = tuple[float, str, int]  # minus the score, uuid, row: sorts best first
+
+
+def edge(scores: NDArray[Any], count: int) -> float:
+    """The lowest of the `count` highest scores; -inf where there are not more. None may be NaN."""
+    if len(scores) <= count:
+        return -np.inf
+    if len(scores) > 4 * _BLOCK * count:  # what the highest of as many blocks reach is a lower bound
+        highest = scores[: len(scores) // _BLOCK * _BLOCK].reshape(-1, _BLOCK).max(axis=1)
+        scores = scores[scores >= np.partition(highest, -count)[-count]]
+    return float(np.partition(scores, -count)[-count])
 
 
 def tie_key(uuid: str) -> int:

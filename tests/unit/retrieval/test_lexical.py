@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,8 @@ from kgsvc.retrieval import lexical
 from kgsvc.retrieval.document import keyword_text
 from kgsvc.retrieval.function_words import WEIGHT, weight
 from kgsvc.retrieval.group_index import GroupIndex
+from kgsvc.retrieval.lexical import Corpus, strongest
+from kgsvc.retrieval.postings import Packed
 from kgsvc.retrieval.query import Query, parse
 from tests.unit.retrieval.feed import NOW, fact, indexed, page, patient
 
@@ -74,3 +77,48 @@ def test_repetitions_saturate() -> None:
     index = GroupIndex("g")
     index.apply(page(indexed(fact("a", "whale " * 300)), indexed(fact("b", "shark"))))
     assert 0 < by_keyword(index, "whale")["a"] < 2.2 * math.log(2)
+
+
+@st.composite
+def postings(draw: st.DrawFn) -> tuple[int, list[tuple[Packed, float]]]:
+    """Terms of any frequency over some rows."""
+    rows = draw(st.integers(1, 300))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    terms = []
+    for share in draw(st.lists(st.sampled_from([0.005, 0.1, 0.5, 1.0]), min_size=1, max_size=7)):
+        held = np.flatnonzero(rng.random(rows) < share)
+        words = held << 8 | np.minimum(rng.geometric(0.6, len(held)), 20)
+        terms.append((words.astype(np.uint32), float(rng.choice([1.0, 0.25]))))
+    return rows, terms
+
+
+@patient
+@given(postings(), st.integers(1, 30), st.integers(0, 2**32 - 1), st.sampled_from([1.0, 0.5, 0.0]))
+def test_going_through_the_strong_terms_alone_finds_the_same(
+    made: tuple[int, list[tuple[Packed, float]]], count: int, seed: int, share: float
+) -> None:
+    rows, terms = made
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(20, 60, rows).astype(np.uint32)
+    corpus, seen = Corpus(lengths, rows, int(lengths.sum())), rng.random(rows) < share
+    best = []
+    for few in (0, 10**6):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(lexical, "_FEW", few)
+            found, scores = strongest(terms, corpus, seen, count)
+        assert (scores > 0).all()
+        ranked = sorted(zip((-np.round(scores, 9)).tolist(), found.tolist(), strict=True))
+        assert len({row for _, row in ranked}) == len(ranked)
+        best.append(ranked[:count])
+    assert best[0] == best[1]
+
+
+def test_of_a_common_term_only_what_can_matter_is_looked_at() -> None:
+    rows = 240_000
+    rare = ((np.arange(300) * 700) << 8 | 1).astype(np.uint32)
+    common = (np.arange(rows) << 8 | 1).astype(np.uint32)
+    lengths = np.full(rows, 10, np.uint32)
+    corpus = Corpus(lengths, rows, int(lengths.sum()))
+    found, scores = strongest([(common, 1.0), (rare, 1.0)], corpus, np.ones(rows, np.bool_), 200)
+    assert found.tolist() == (rare >> 8).tolist()
+    assert len(set(scores.tolist())) == 1

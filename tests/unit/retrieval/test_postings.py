@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsvc.retrieval.postings import Packed, Postings, counts_of, rows_of
+from kgsvc.retrieval.postings import Packed, Postings, counts_of, found_at, rows_of
 from tests.unit.retrieval.feed import patient
 
 
@@ -33,6 +34,23 @@ def test_latin_terms_of_two_letters_are_no_bigrams() -> None:
     postings = Postings()
     postings.add(0, {"go": 1})
     assert entries(postings.find("g", by_prefix=True)) == []
+
+
+def test_what_was_found_may_be_kept_no_longer_than_the_next_change() -> None:
+    postings = Postings()
+    postings.add(0, {"x": 1})
+    assert entries(postings.find("x", by_prefix=False)) == [(0, 1)]
+    postings.add(1, {"x": 2})
+    postings.remove(0, Counter({"x": 1}))
+    assert entries(postings.find("x", by_prefix=False)) == [(1, 2)]
+
+
+def test_counts_of_some_rows() -> None:
+    postings = Postings()
+    for row in (2, 5, 9):
+        postings.add(row, {"x": row})
+    places, counts = found_at(postings.find("x", by_prefix=False), np.array([0, 2, 3, 9, 11]))
+    assert (places.tolist(), counts.tolist()) == ([1, 3], [2.0, 9.0])
 
 
 rows = st.dictionaries(
