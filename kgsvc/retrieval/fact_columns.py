@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from kgsvc.domain.model import Fact
 from kgsvc.retrieval.columns import Column
-from kgsvc.retrieval.filters import Filters, Span
+from kgsvc.retrieval.current import NEVER, Current, Mask
+from kgsvc.retrieval.filters import NONE, Filters, Span
 
-NEVER = 2**63 - 1  # the end of an open interval
 _SUPERSEDED = "superseded"
-Mask = NDArray[np.bool_]
 
 
 class FactColumns:
@@ -33,11 +32,12 @@ class FactColumns:
         self._episodes = Column(np.int32)
         self._source = Column(np.int32)
         self._target = Column(np.int32)
+        self._current = Current()
 
     @property
     def nbytes(self) -> int:
         """Memory held by the columns."""
-        return sum(column.nbytes for column in self._all())
+        return sum(column.nbytes for column in self._all()) + self._current.nbytes
 
     @property
     def nodes(self) -> int:
@@ -56,6 +56,7 @@ class FactColumns:
         """Make room for `rows` rows."""
         for column in self._all():
             column.reserve(rows)
+        self._current.reserve(rows)
 
     def put(self, row: int, fact: Fact) -> None:
         """Set a row."""
@@ -69,12 +70,15 @@ class FactColumns:
         self._episodes.data[row] = len(fact.episodes)
         self._source.data[row] = self._node(fact.source_uuid)
         self._target.data[row] = self._node(fact.target_uuid)
+        invalid = NEVER if fact.invalid_ms is None else fact.invalid_ms
+        self._current.put(row, fact.start_ms, invalid, fact.expired_ms is not None)
 
     def clear(self, row: int) -> None:
         """Free a row."""
         self._expired.data[row] = 0
         self._created.data[row] = NEVER
         self._superseded.data[row] = False
+        self._current.clear(row)
 
     def ends(self, rows: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The numbers of the entities at both ends of the first `rows` rows."""
@@ -86,14 +90,17 @@ class FactColumns:
         return counts
 
     def current(self, rows: int, now_ms: int) -> Mask:
-        """Which of the first `rows` rows are valid at a time and not expired."""
-        start, invalid = self._start.data[:rows], self._invalid.data[:rows]
-        current = self._expired.data[:rows] == NEVER
-        visible: Mask = (start <= now_ms) & (now_ms < invalid) & current
-        return visible
+        """Which of all rows are valid at a time and not expired."""
+        kept = self._current.kept(rows, now_ms)
+        if kept is not None:
+            return kept
+        start, invalid, expired = (c.data[:rows] for c in (self._start, self._invalid, self._expired))
+        return self._current.look(start, invalid, expired != NEVER, now_ms)
 
     def fulfilling(self, rows: int, filters: Filters, now_ms: int) -> Mask:
         """Which of the first `rows` rows fulfil `filters`."""
+        if filters == NONE:
+            return self.current(rows, now_ms)
         start, invalid, expired, created, before = (
             column.data[:rows]
             for column in (self._start, self._invalid, self._expired, self._created, self._before)

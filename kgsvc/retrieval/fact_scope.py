@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.retrieval.fact_columns import Mask
+from kgsvc.retrieval.current import Mask
 from kgsvc.retrieval.group_index import GroupIndex
 from kgsvc.retrieval.plans import Method, Reranker
 from kgsvc.retrieval.pool import Asked, Found, assembled

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsvc.domain.model import Fact
+from kgsvc.retrieval.current import NEVER, Current
 from kgsvc.retrieval.fact_columns import FactColumns
-from kgsvc.retrieval.filters import Filters, Span
+from kgsvc.retrieval.filters import NONE, Filters, Span
 from tests.unit.retrieval.feed import fact, patient
 
 NOW = 50
@@ -102,3 +104,53 @@ def test_facts_touching_entities() -> None:
         columns.put(row, fact(f"f{row}", source=source, target=target))
     assert columns.touching(3, {"b", "nobody"}).tolist() == [True, True, False]
     assert columns.touching(3, set()).tolist() == [False] * 3
+
+
+rows = st.integers(0, 5)
+changes = st.tuples(st.sampled_from(["put", "put", "clear"]), rows, facts())
+steps = st.lists(changes | st.tuples(st.just("look"), times, st.none()), max_size=25)
+
+
+@patient
+@given(steps)
+def test_what_holds_now_follows_every_change_and_every_moment(
+    steps: list[tuple[str, int, Fact | None]],
+) -> None:
+    columns = FactColumns()
+    held: dict[int, Fact] = {}
+    columns.reserve(6)
+    for row in range(6):
+        columns.clear(row)
+    for what, number, one in [*steps, ("look", 50, None), ("look", 51, None), ("look", 3, None)]:
+        if one is None:
+            expected = [row in held and wanted_at(held[row], number) for row in range(6)]
+            assert columns.current(6, number).tolist() == expected
+            columns.fulfilling(6, NONE, number)[:] = False  # what is handed out is the caller's
+        elif what == "put":
+            columns.put(number, one)
+            held[number] = one
+        else:
+            columns.clear(number)
+            held.pop(number, None)
+
+
+def wanted_at(one: Fact, at: int) -> bool:
+    """Whether a fact holds and is not expired."""
+    return one.expired_ms is None and one.start_ms <= at < (
+        NEVER if one.invalid_ms is None else one.invalid_ms
+    )
+
+
+def test_between_two_moments_nothing_is_compared_again() -> None:
+    columns = FactColumns()
+    columns.reserve(2)
+    columns.put(0, fact("a", reference_ms=10, valid_ms=None, invalid_ms=90))
+    columns.put(1, fact("b", reference_ms=40, valid_ms=None))
+    assert columns.current(2, 50).tolist() == [True, True]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Current, "look", None)
+        for now in (40, 89):
+            assert columns.current(2, now).tolist() == [True, True]
+        for now in (39, 90):
+            with pytest.raises(TypeError):
+                columns.current(2, now)
