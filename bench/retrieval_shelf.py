@@ -62,7 +62,12 @@ class Shelf:
         return Changes(self._texts[group_id].head, self._facts[group_id], (), upto_rev=1)
 
     async def text_changes(
-        self, group_id: str, after_rev: int, limit: int, max_bytes: int = TEXT_BYTES
+        self,
+        group_id: str,
+        after_rev: int,
+        limit: int,
+        max_bytes: int = TEXT_BYTES,
+        after_uuid: str = "",
     ) -> TextChanges:
         """See SearchStore; one page, whatever the limits."""
         return self._texts[group_id]

@@ -15,6 +15,7 @@ class GroupTexts:
         self.group_id = group_id
         self.epoch = 0
         self.rev = 0
+        self.uuid = ""  # up to which it holds the revision after `rev` too
         self.nodes = NodeIndex(group_id, space, dimension)
         self.episodes = EpisodeIndex(group_id)
         self.communities = CommunityIndex(group_id, space, dimension)
@@ -41,3 +42,4 @@ class GroupTexts:
             self.communities.replace(changes.communities)
         self.epoch = changes.head.epoch
         self.rev = changes.upto_rev if changes.more else changes.head.rev
+        self.uuid = changes.upto_uuid

@@ -143,8 +143,8 @@ class IndexCache:
         """Read changes until the index covers `head`. A failure leaves what was applied, page by page."""
         more = True
         while more and not entry.covers(head):
-            changes = await self._changes(entry.kind, head.group_id, entry.index.rev)
-            if entry.index.rev and changes.head.epoch != entry.index.epoch:
+            changes = await self._changes(entry.kind, entry.index)
+            if (entry.index.rev or len(entry.index)) and changes.head.epoch != entry.index.epoch:
                 entry.index = self._empty(entry.kind, head.group_id)
                 continue
             await self._apply(entry, changes)
@@ -158,11 +158,13 @@ class IndexCache:
             await asyncio.to_thread(index.apply, changes)
         entry.index = index
 
-    async def _changes(self, kind: _Kind, group_id: str, after_rev: int) -> Page:
-        read = self._store.changes if kind is _Kind.FACTS else self._store.text_changes
+    async def _changes(self, kind: _Kind, index: Any) -> Page:
+        limit = self._settings.load_page
         try:
             async with asyncio.timeout(self._settings.store_timeout_s):
-                return await read(group_id, after_rev, self._settings.load_page)
+                if kind is _Kind.FACTS:
+                    return await self._store.changes(index.group_id, index.rev, limit)
+                return await self._store.text_changes(index.group_id, index.rev, limit, after_uuid=index.uuid)
         except TimeoutError as error:
             raise StoreUnavailable("the store did not answer in time") from error
 

@@ -65,9 +65,13 @@ class IndexedCommunity:
 
 @dataclass(frozen=True, slots=True)
 class TextChanges:
-    """Entities and episodes of a group changed after a revision; otherwise as `Changes`. An episode comes
+    """Entities and episodes of a group changed after a place; otherwise as `Changes`. An episode comes
     once its item is in the graph (`GraphDelta.found`), and again when it names others. Communities come all
-    at once: those published last, when they were, or when something was removed from the graph."""
+    at once: those published last, when they were, or when something was removed from the graph.
+
+    A place is a revision that is read whole, and a uuid up to which the next one is read too: one revision
+    may touch more than a page holds. What is written between two pages has a later revision: it comes then.
+    """
 
     head: GroupHead
     entities: tuple[IndexedEntity, ...]
@@ -77,6 +81,7 @@ class TextChanges:
     upto_rev: int
     more: bool = False
     communities: tuple[IndexedCommunity, ...] | None = None  # None: as before
+    upto_uuid: str = ""  # of revision upto_rev + 1, if `more`; empty: none of it
 
 
 TEXT_BYTES = 16 * 1024 * 1024  # of bodies in one page
@@ -98,6 +103,12 @@ class SearchStore(Protocol):
         together), and facts removed after it. Consistent: one snapshot."""
 
     async def text_changes(
-        self, group_id: str, after_rev: int, limit: int, max_bytes: int = TEXT_BYTES
+        self,
+        group_id: str,
+        after_rev: int,
+        limit: int,
+        max_bytes: int = TEXT_BYTES,
+        after_uuid: str = "",
     ) -> TextChanges:
-        """The same of entities and episodes: about `limit` of each, and about `max_bytes` of bodies."""
+        """The same of entities and episodes, after the place (`after_rev`, `after_uuid`), by ascending rev
+        and uuid: at most `limit` of each, and bodies until they exceed `max_bytes`."""

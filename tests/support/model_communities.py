@@ -201,8 +201,10 @@ class ModelCommunities(ModelHistory):
         page = await self.communities(group_id, 1_000_000, "", None)
         return [row for row in page.rows if row.uuid in uuids]
 
-    def _grouped(self, group: Group, after_rev: int, upto_rev: int) -> tuple[IndexedCommunity, ...] | None:
-        if group.current_build is None or not after_rev < group.communities_rev <= upto_rev:
+    def _grouped(
+        self, group: Group, after: tuple[int, str], upto: tuple[int, str]
+    ) -> tuple[IndexedCommunity, ...] | None:
+        if group.current_build is None or not after <= (group.communities_rev, "") <= upto:
             return None
         build = self._builds(group)[group.current_build]
         return tuple(_indexed(group, build, uuid) for uuid in sorted(build.drafts))

@@ -104,11 +104,17 @@ class ModelStore(ModelGraph):
         return Changes(group.head, tuple(shown), tuple(removed), upto_rev, more=upto_rev < group.rev)
 
     async def text_changes(
-        self, group_id: str, after_rev: int, limit: int, max_bytes: int = TEXT_BYTES
+        self,
+        group_id: str,
+        after_rev: int,
+        limit: int,
+        max_bytes: int = TEXT_BYTES,
+        after_uuid: str = "",
     ) -> TextChanges:
         group = self._peek(group_id)
-        page = text_changes(group, after_rev, limit, max_bytes)
-        return replace(page, communities=self._grouped(group, after_rev, page.upto_rev))
+        after = (after_rev + 1, after_uuid)
+        page = text_changes(group, after, limit, max_bytes)
+        return replace(page, communities=self._grouped(group, after, (page.upto_rev + 1, page.upto_uuid)))
 
     async def migrate(self) -> int:
         return 1

@@ -26,22 +26,21 @@ def touch_texts(group: Group, delta: GraphDelta) -> None:
     group.found = (group.found | episodes).difference(delta.remove_episodes)
 
 
-def text_changes(group: Group, after_rev: int, limit: int, max_bytes: int) -> TextChanges:
-    """See SearchStore."""
-    later = sorted((rev, kind, uuid) for (kind, uuid), rev in group.text_rev.items() if rev > after_rev)
-    full = [
-        present[limit - 1]
-        for kind in (ENTITY, EPISODE)
-        if len(present := [rev for rev, k, uuid in later if k == kind and _is_there(group, k, uuid)]) >= limit
-    ]
-    said = [(rev, uuid) for rev, kind, uuid in later if kind == EPISODE and _is_there(group, kind, uuid)]
+def text_changes(group: Group, after: tuple[int, str], limit: int, max_bytes: int) -> TextChanges:
+    """See SearchStore; everything up to and with `after` is read."""
+    later = sorted(((rev, uuid), kind) for (kind, uuid), rev in group.text_rev.items() if (rev, uuid) > after)
+    present = [(place, kind) for place, kind in later if _is_there(group, kind, place[1])]
+    full = []
+    for kind in (ENTITY, EPISODE):
+        full += [place for place, k in present if k == kind][limit - 1 : limit]
     total = 0
-    for rev, uuid in said[:limit]:
-        total += len(group.items[uuid].episode.body.encode())
+    for place in [place for place, kind in present if kind == EPISODE][:limit]:
+        total += len(group.items[place[1]].episode.body.encode())
         if total > max_bytes:
-            full.append(rev)
-    upto_rev = min(full, default=group.rev)
-    page = [(kind, uuid) for rev, kind, uuid in later if rev <= upto_rev]
+            full.append(place)
+    end = (group.rev + 1, "")
+    upto = min([end, *full])
+    page = [(kind, place[1]) for place, kind in later if place <= upto]
     there = [each for each in page if _is_there(group, *each)]
     gone = sorted(each for each in page if each not in there)
     return TextChanges(
@@ -50,8 +49,9 @@ def text_changes(group: Group, after_rev: int, limit: int, max_bytes: int) -> Te
         tuple(_episode(group, uuid) for kind, uuid in there if kind == EPISODE),
         tuple(uuid for kind, uuid in gone if kind == ENTITY),
         tuple(uuid for kind, uuid in gone if kind == EPISODE),
-        upto_rev,
-        more=upto_rev < group.rev,
+        upto_rev=upto[0] - 1,
+        more=upto < end,
+        upto_uuid=upto[1],
     )
 
 

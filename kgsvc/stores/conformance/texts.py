@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgsvc.stores.conformance.expect import ConformanceError, equal, expect
+from kgsvc.stores.conformance.expect import equal, expect
 from kgsvc.stores.conformance.samples import NOW, accepted, entity, episode, fact, head, mention, write
 from kgsvc.stores.protocol import Store
-from kgsvc.stores.search_protocol import IndexedEntity, IndexedEpisode
+from kgsvc.stores.search_protocol import IndexedEntity, IndexedEpisode, TextChanges
 
 Held = dict[tuple[str, str], IndexedEntity | IndexedEpisode]
 
@@ -96,18 +96,52 @@ async def a_follower_of_texts_keeps_up(store: Store, group_id: str) -> None:
 
 
 async def pages_of_bodies_are_bounded_in_bytes(store: Store, group_id: str) -> None:
-    """A page ends with the revision with which the bodies in it exceed the bound."""
+    """A page ends with the episode with which the bodies in it exceed the bound."""
     for n, size in enumerate((10, 10, 500, 10, 10)):
         await accepted(store, episode(group_id, f"e{n}", body="x" * size))
         await write(store, group_id, found=(f"e{n}",))
-    pages: list[list[str]] = []
-    after, more = 0, True
-    while more:
-        page = await store.text_changes(group_id, after, 99, 25)
-        pages.append([one.episode.uuid for one in page.episodes])
-        expect(page.upto_rev > after, "text_changes: a page that leads nowhere")
-        after, more = page.upto_rev, page.more
-    equal(pages, [["e0", "e1", "e2"], ["e3", "e4"]], "text_changes: pages of 25 bytes")
+    pages = [page.episodes for page in await _pages(store, group_id, limit=99, max_bytes=25)]
+    uuids = [[one.episode.uuid for one in page] for page in pages]
+    equal(uuids, [["e0", "e1", "e2"], ["e3", "e4"]], "text_changes: pages of 25 bytes")
+
+
+async def a_revision_comes_in_pages_too(store: Store, group_id: str) -> None:
+    """One revision that touches more than a page holds is cut, by number and by bytes, and comes whole."""
+    said = [episode(group_id, f"e{n}", body="x" * 10) for n in range(6)]
+    names = [entity(group_id, f"n{n}", f"Name {n}") for n in range(5)]
+    await accepted(store, *said)
+    await write(store, group_id, entities=names[:1])
+    await write(store, group_id, entities=names, found=[one.uuid for one in said])
+    await write(store, group_id, entities=names[:1], remove_entities=(names[4].uuid,))
+    for limit, max_bytes, least in ((2, 10**6, 3), (99, 25, 2), (1, 10**6, 6), (99, 1, 6)):
+        pages = await _pages(store, group_id, limit, max_bytes)
+        for page in pages:
+            expect(max(len(page.entities), len(page.episodes)) <= limit, f"text_changes: limit {limit}")
+            bodies = sum(len(one.episode.body) for one in page.episodes[:-1])
+            expect(bodies <= max_bytes, f"text_changes: {bodies} bytes before the last body")
+        expect(len(pages) >= least, f"text_changes: {len(pages)} pages, limit {limit}, {max_bytes} bytes")
+        named = [one.entity.uuid for page in pages for one in page.entities]
+        equal(named, ["n1", "n2", "n3", "n0"], "text_changes: entities by revision and uuid")
+        told = [one.episode.uuid for page in pages for one in page.episodes]
+        equal(told, [one.uuid for one in said], "text_changes: episodes by revision and uuid")
+        gone = [uuid for page in pages for uuid in page.removed_entities]
+        equal(gone, ["n4"], "text_changes: an entity removed later")
+
+
+async def what_changes_between_two_pages_of_a_revision_comes_once_more(store: Store, group_id: str) -> None:
+    """In the middle of a revision: what was read and what was not is written again or removed."""
+    names = [entity(group_id, f"n{n}", f"Name {n}") for n in range(6)]
+    wrote = await write(store, group_id, entities=names)
+    first = await store.text_changes(group_id, 0, 3)
+    equal([one.entity.uuid for one in first.entities], ["n0", "n1", "n2"], "text_changes: the first page")
+    equal((first.upto_rev, first.upto_uuid, first.more), (wrote.rev - 1, "n2", True), "text_changes: a cut")
+    again = [replace(names[n], summary="again") for n in (1, 4)]
+    await write(store, group_id, entities=again, remove_entities=("n2", "n5"))
+    rest = await _pages(store, group_id, 3, 10**6, (first.upto_rev, first.upto_uuid))
+    named = [one.entity for page in rest for one in page.entities]
+    equal(named, [names[3], *again], "text_changes: the rest of the revision, then what changed")
+    gone = [uuid for page in rest for uuid in page.removed_entities]
+    equal(gone, ["n2", "n5"], "text_changes: removed between two pages")
 
 
 async def texts_of_a_new_epoch_begin_at_zero(store: Store, group_id: str) -> None:
@@ -124,8 +158,7 @@ async def texts_of_a_new_epoch_begin_at_zero(store: Store, group_id: str) -> Non
 
 
 async def _follow(store: Store, group_id: str, after: int, held: Held, limit: int) -> int:
-    for _ in range(99):
-        page = await store.text_changes(group_id, after, limit)
+    for page in await _pages(store, group_id, limit, after=(after, "")):
         for uuid in page.removed_entities:
             held.pop(("entity", uuid), None)
         for uuid in page.removed_episodes:
@@ -134,6 +167,19 @@ async def _follow(store: Store, group_id: str, after: int, held: Held, limit: in
         held.update({("episode", one.episode.uuid): one for one in page.episodes})
         expect(page.upto_rev <= page.head.rev, "text_changes: beyond the head")
         after = page.upto_rev
-        if not page.more:
-            return after
-    raise ConformanceError(f"text_changes: no end after 99 pages, upto_rev {after}")
+    return after
+
+
+async def _pages(
+    store: Store, group_id: str, limit: int, max_bytes: int = 10**6, after: tuple[int, str] = (0, "")
+) -> list[TextChanges]:
+    """All pages after a place."""
+    pages: list[TextChanges] = []
+    while not pages or pages[-1].more:
+        page = await store.text_changes(group_id, after[0], limit, max_bytes, after[1])
+        upto = (page.upto_rev, page.upto_uuid)
+        expect(upto > after or not page.more, f"text_changes: a page that leads nowhere, {upto}")
+        pages.append(page)
+        after = upto
+        expect(len(pages) < 99, "text_changes: no end after 99 pages")
+    return pages

@@ -27,10 +27,15 @@ class Search(Base):
         return await self._read(_changes, group_id, after_rev, limit)
 
     async def text_changes(
-        self, group_id: str, after_rev: int, limit: int, max_bytes: int = TEXT_BYTES
+        self,
+        group_id: str,
+        after_rev: int,
+        limit: int,
+        max_bytes: int = TEXT_BYTES,
+        after_uuid: str = "",
     ) -> TextChanges:
         """See SearchStore."""
-        return await self._read(text_changes, group_id, after_rev, limit, max_bytes)
+        return await self._read(text_changes, group_id, (after_rev + 1, after_uuid), limit, max_bytes)
 
 
 def _heads(db: apsw.Connection, group_ids: Collection[str]) -> dict[str, GroupHead]:

@@ -18,6 +18,7 @@ from kgsvc.stores.search_protocol import (
     no_texts,
 )
 
+Place = tuple[int, str]  # a revision and a uuid in it; an empty one comes before all
 _ENTITY, _EPISODE = "entity", "episode"
 
 
@@ -64,22 +65,23 @@ def touch_texts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta) -> N
     )
 
 
-def text_changes(
-    db: apsw.Connection, group_id: str, after_rev: int, limit: int, max_bytes: int
-) -> TextChanges:
-    """See SearchStore."""
+def text_changes(db: apsw.Connection, group_id: str, after: Place, limit: int, max_bytes: int) -> TextChanges:
+    """See SearchStore; everything up to and with `after` is read."""
     group = find_group(db, group_id)
     if group is None:
         return no_texts(group_id)
-    upto_rev = _last_rev(db, group, after_rev, limit, max_bytes)
-    span = (group.gid, after_rev, upto_rev)
+    end = (group.rev + 1, "")
+    upto = min([end, *_cuts(db, group, after, limit, max_bytes)])
+    span = (group.gid, *after, *upto)
     entities = all_rows(
         db,
         """
         SELECT n.*, v.space, v.vector,
             (SELECT json_group_array(name_key) FROM names k WHERE k.entity_id = n.id)
         FROM entities r JOIN live_entities n ON n.id = r.id LEFT JOIN entity_vectors v ON v.id = n.id
-        WHERE r.gid = ? AND r.rev > ? AND r.rev <= ? ORDER BY r.rev, n.uuid
+        WHERE r.gid = ?1 AND r.rev BETWEEN ?2 AND ?4
+            AND (r.rev, r.uuid) > (?2, ?3) AND (r.rev, r.uuid) <= (?4, ?5)
+        ORDER BY r.rev, r.uuid
         """,
         span,
     )
@@ -90,7 +92,9 @@ def text_changes(
             (SELECT json_group_array(n.uuid) FROM mentions m JOIN entities n ON n.id = m.entity_id
              WHERE m.episode_id = e.id)
         FROM found_episodes r JOIN live_episodes e ON e.id = r.id
-        WHERE r.gid = ? AND r.rev > ? AND r.rev <= ? ORDER BY r.rev, e.uuid
+        WHERE r.gid = ?1 AND r.rev BETWEEN ?2 AND ?4
+            AND (r.rev, e.uuid) > (?2, ?3) AND (r.rev, e.uuid) <= (?4, ?5)
+        ORDER BY r.rev, e.uuid
         """,
         span,
     )
@@ -100,17 +104,19 @@ def text_changes(
         tuple(map(_episode, episodes)),
         _removed(db, _ENTITY, span),
         _removed(db, _EPISODE, span),
-        upto_rev,
-        more=upto_rev < group.rev,
-        communities=_communities(db, *span),
+        upto_rev=upto[0] - 1,
+        more=upto < end,
+        communities=_communities(db, group.gid, after, upto),
+        upto_uuid=upto[1],
     )
 
 
 def _communities(
-    db: apsw.Connection, gid: int, after_rev: int, upto_rev: int
+    db: apsw.Connection, gid: int, after: Place, upto: Place
 ) -> tuple[IndexedCommunity, ...] | None:
+    """They come before everything else of their revision."""
     current = first_row(db, "SELECT build_id, rev FROM community_current WHERE gid = ?", (gid,))
-    if current is None or not after_rev < current[1] <= upto_rev:
+    if current is None or not after <= (current[1], "") <= upto:
         return None
     rows = all_rows(
         db,
@@ -124,43 +130,46 @@ def _communities(
     return tuple(IndexedCommunity(*row) for row in rows)
 
 
-def _last_rev(db: apsw.Connection, group: Group, after_rev: int, limit: int, max_bytes: int) -> int:
-    """Up to which revision a page goes: that of the `limit`-th of a kind or of the episode with which bodies
-    exceed `max_bytes`, the group's if there are fewer."""
-    bounds = (group.gid, after_rev, max(limit, 1) - 1)
+def _cuts(db: apsw.Connection, group: Group, after: Place, limit: int, max_bytes: int) -> list[Place]:
+    """Where a page ends at the latest: at the `limit`-th of a kind, at the episode with which bodies exceed
+    `max_bytes`; nowhere if there are fewer."""
+    limit = max(limit, 1)
     entity = first_row(
-        db, "SELECT rev FROM entities WHERE gid = ? AND rev > ? ORDER BY rev LIMIT 1 OFFSET ?", bounds
+        db,
+        """
+        SELECT rev, uuid FROM entities WHERE gid = ?1 AND rev >= ?2 AND (rev, uuid) > (?2, ?3)
+        ORDER BY rev, uuid LIMIT 1 OFFSET ?4 - 1
+        """,
+        (group.gid, *after, limit),
     )
     episode = first_row(
         db,
-        "SELECT rev FROM found_episodes WHERE gid = ? AND rev > ? ORDER BY rev LIMIT 1 OFFSET ?",
-        bounds,
-    )
-    heavy = first_row(
-        db,
         """
-        SELECT min(rev) FROM (
-            SELECT r.rev, sum(octet_length(e.body)) OVER (ORDER BY r.rev, r.id) AS total
-            FROM found_episodes r JOIN episodes e ON e.id = r.id
-            WHERE r.gid = ? AND r.rev > ? ORDER BY r.rev, r.id LIMIT ?
-        ) WHERE total > ?
+        SELECT rev, uuid FROM (
+            SELECT rev, uuid, row_number() OVER said AS number, sum(bytes) OVER said AS total FROM (
+                SELECT r.rev, e.uuid, octet_length(e.body) AS bytes
+                FROM found_episodes r JOIN episodes e ON e.id = r.id
+                WHERE r.gid = ?1 AND r.rev >= ?2 AND (r.rev, e.uuid) > (?2, ?3)
+                ORDER BY r.rev, e.uuid LIMIT ?4
+            ) WINDOW said AS (ORDER BY rev, uuid ROWS UNBOUNDED PRECEDING)
+        ) WHERE number = ?4 OR total > ?5 ORDER BY rev, uuid LIMIT 1
         """,
-        (group.gid, after_rev, max(limit, 1), max_bytes),
+        (group.gid, *after, limit, max_bytes),
     )
-    found = [int(row[0]) for row in (entity, episode, heavy) if row is not None and row[0] is not None]
-    return min(found, default=group.rev)
+    return [(row[0], row[1]) for row in (entity, episode) if row is not None]
 
 
-def _removed(db: apsw.Connection, kind: str, span: tuple[int, int, int]) -> tuple[str, ...]:
+def _removed(db: apsw.Connection, kind: str, span: tuple[int, int, str, int, str]) -> tuple[str, ...]:
     """What was removed and has not come again."""
     rows = all_rows(
         db,
         """
-        SELECT t.uuid FROM text_tombstones t WHERE t.gid = ?1 AND t.rev > ?2 AND t.rev <= ?3 AND t.kind = ?4
-            AND NOT EXISTS (SELECT 1 FROM entities n WHERE ?4 = 'entity' AND n.uuid = t.uuid
+        SELECT t.uuid FROM text_tombstones t WHERE t.gid = ?1 AND t.rev BETWEEN ?2 AND ?4
+            AND (t.rev, t.uuid) > (?2, ?3) AND (t.rev, t.uuid) <= (?4, ?5) AND t.kind = ?6
+            AND NOT EXISTS (SELECT 1 FROM entities n WHERE ?6 = 'entity' AND n.uuid = t.uuid
                             AND n.gid = t.gid)
             AND NOT EXISTS (SELECT 1 FROM episodes e JOIN found_episodes f ON f.id = e.id
-                            WHERE ?4 = 'episode' AND e.uuid = t.uuid AND e.gid = t.gid)
+                            WHERE ?6 = 'episode' AND e.uuid = t.uuid AND e.gid = t.gid)
         ORDER BY t.uuid
         """,
         (*span, kind),

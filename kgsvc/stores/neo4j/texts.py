@@ -53,31 +53,30 @@ _TEXT_CHANGES: LiteralString = (
     WITH g, g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
     CALL (epoch) {
         MATCH (n:Entity) USING INDEX SEEK n:Entity(group_id, epoch, rev)
-        WHERE n.group_id = $p.group_id AND n.epoch = epoch AND n.rev > $p.after_rev
-        WITH n.rev AS rev ORDER BY n.group_id, n.epoch, n.rev SKIP $p.limit - 1 LIMIT 1
-        RETURN max(rev) AS full_entities
+        WHERE n.group_id = $p.group_id AND n.epoch = epoch AND n.rev >= $p.rev
+            AND [n.rev, n.uuid] > [$p.rev, $p.uuid]
+        WITH n ORDER BY n.group_id, n.epoch, n.rev, n.uuid SKIP $p.limit - 1 LIMIT 1
+        RETURN head(collect([n.rev, n.uuid])) AS full_entities
     }
     CALL (epoch) {
         MATCH (e:Episodic) USING INDEX SEEK e:Episodic(group_id, epoch, rev)
-        WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.rev > $p.after_rev
-        WITH e.rev AS rev ORDER BY e.group_id, e.epoch, e.rev SKIP $p.limit - 1 LIMIT 1
-        RETURN max(rev) AS full_episodes
+        WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.rev >= $p.rev
+            AND [e.rev, e.uuid] > [$p.rev, $p.uuid]
+        WITH e ORDER BY e.group_id, e.epoch, e.rev, e.uuid LIMIT $p.limit
+        WITH collect([[e.rev, e.uuid], coalesce(e.bytes, 0)]) AS read
+        RETURN CASE WHEN size(read) = $p.limit THEN read[-1][0] END AS full_episodes,
+            reduce(all = [0, null], one IN read | [all[0] + one[1],
+                CASE WHEN all[1] IS NULL AND all[0] + one[1] > $p.max_bytes THEN one[0] ELSE all[1] END
+            ])[1] AS heavy
     }
-    CALL (epoch) {
-        MATCH (e:Episodic) USING INDEX SEEK e:Episodic(group_id, epoch, rev)
-        WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.rev > $p.after_rev
-        WITH e ORDER BY e.group_id, e.epoch, e.rev LIMIT $p.limit
-        WITH collect([e.rev, coalesce(e.bytes, 0)]) AS read
-        RETURN reduce(all = [0, null], one IN read | [all[0] + one[1],
-            CASE WHEN all[1] IS NULL AND all[0] + one[1] > $p.max_bytes THEN one[0] ELSE all[1] END
-        ])[1] AS heavy
-    }
-    WITH g, epoch, head, reduce(least = head[0], rev IN [full_entities, full_episodes, heavy] |
-        CASE WHEN rev < least THEN rev ELSE least END) AS upto_rev
-    CALL (epoch, upto_rev) {
+    WITH g, epoch, head, reduce(least = [head[0] + 1, ''], place IN [full_entities, full_episodes, heavy] |
+        CASE WHEN place < least THEN place ELSE least END) AS upto
+    WITH g, epoch, head, upto[0] AS upto_rev, upto[1] AS upto_uuid
+    CALL (epoch, upto_rev, upto_uuid) {
         MATCH (n:Entity) USING INDEX SEEK n:Entity(group_id, epoch, rev)
-        WHERE n.group_id = $p.group_id AND n.epoch = epoch AND n.rev > $p.after_rev AND n.rev <= upto_rev
-        WITH n ORDER BY n.group_id, n.epoch, n.rev
+        WHERE n.group_id = $p.group_id AND n.epoch = epoch AND n.rev >= $p.rev AND n.rev <= upto_rev
+            AND [n.rev, n.uuid] > [$p.rev, $p.uuid] AND [n.rev, n.uuid] <= [upto_rev, upto_uuid]
+        WITH n ORDER BY n.group_id, n.epoch, n.rev, n.uuid
         CALL (n) {
             OPTIONAL MATCH (k:KgName) USING INDEX SEEK k:KgName(group_id, epoch, entity_uuid)
             WHERE k.group_id = n.group_id AND k.epoch = n.epoch AND k.entity_uuid = n.uuid
@@ -87,25 +86,28 @@ _TEXT_CHANGES: LiteralString = (
     + ENTITY
     + """]) AS entities
     }
-    CALL (epoch, upto_rev) {
+    CALL (epoch, upto_rev, upto_uuid) {
         MATCH (e:Episodic) USING INDEX SEEK e:Episodic(group_id, epoch, rev)
-        WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.rev > $p.after_rev AND e.rev <= upto_rev
-        WITH e ORDER BY e.group_id, e.epoch, e.rev
+        WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.rev >= $p.rev AND e.rev <= upto_rev
+            AND [e.rev, e.uuid] > [$p.rev, $p.uuid] AND [e.rev, e.uuid] <= [upto_rev, upto_uuid]
+        WITH e ORDER BY e.group_id, e.epoch, e.rev, e.uuid
         RETURN collect([[(e)-[:MENTIONS]->(n:Entity) | n.uuid], """
     + EPISODE
     + """]) AS episodes
     }
-    CALL (epoch, upto_rev) {
+    CALL (epoch, upto_rev, upto_uuid) {
         MATCH (k:KgGone) USING INDEX SEEK k:KgGone(group_id, epoch, rev)
-        WHERE k.group_id = $p.group_id AND k.epoch = epoch AND k.rev > $p.after_rev AND k.rev <= upto_rev
+        WHERE k.group_id = $p.group_id AND k.epoch = epoch AND k.rev >= $p.rev AND k.rev <= upto_rev
+            AND [k.rev, k.uuid] > [$p.rev, $p.uuid] AND [k.rev, k.uuid] <= [upto_rev, upto_uuid]
         OPTIONAL MATCH (n:Entity {uuid: k.uuid, group_id: $p.group_id, epoch: epoch}) WHERE k.kind = 'entity'
         OPTIONAL MATCH (e:Episodic {uuid: k.uuid, group_id: $p.group_id, epoch: epoch})
             WHERE k.kind = 'episode' AND e.rev IS NOT NULL
         WITH k, n, e WHERE n IS NULL AND e IS NULL
         RETURN collect([k.kind, k.uuid]) AS removed
     }
-    WITH g, epoch, head, upto_rev, removed, entities, episodes,
-        coalesce(g.communities_rev > $p.after_rev AND g.communities_rev <= upto_rev, false) AS renewed
+    WITH g, epoch, head, upto_rev, upto_uuid, removed, entities, episodes,
+        coalesce([$p.rev, $p.uuid] <= [g.communities_rev, '']
+            AND [g.communities_rev, ''] <= [upto_rev, upto_uuid], false) AS renewed
     CALL (g, epoch, renewed) {
         MATCH (c:Community) USING INDEX SEEK c:Community(group_id, epoch, build, uuid)
         WHERE renewed AND c.group_id = $p.group_id AND c.epoch = epoch AND c.build = g.communities
@@ -113,10 +115,10 @@ _TEXT_CHANGES: LiteralString = (
         WITH c ORDER BY c.uuid
         RETURN collect([c.uuid, c.name, c.summary, c.created_ms, coalesce(c.space, ''), c.vector]) AS grouped
     }
-    WITH head, upto_rev, removed, entities, episodes, renewed, grouped,
+    WITH head, [upto_rev, upto_uuid] AS upto, removed, entities, episodes, renewed, grouped,
         CASE WHEN size(entities) > size(episodes) THEN size(entities) ELSE size(episodes) END AS longest
     UNWIND CASE WHEN longest = 0 THEN [0] ELSE range(0, longest - 1, 250) END AS first
-    RETURN head, upto_rev, removed, entities[first..first + 250], episodes[first..first + 250], renewed,
+    RETURN head, upto, removed, entities[first..first + 250], episodes[first..first + 250], renewed,
         CASE WHEN first = 0 THEN grouped ELSE [] END
     """
 )
@@ -142,19 +144,25 @@ class Texts(Base):
     """SearchStore.text_changes."""
 
     async def text_changes(
-        self, group_id: str, after_rev: int, limit: int, max_bytes: int = TEXT_BYTES
+        self,
+        group_id: str,
+        after_rev: int,
+        limit: int,
+        max_bytes: int = TEXT_BYTES,
+        after_uuid: str = "",
     ) -> TextChanges:
         """See SearchStore."""
         rows = await self._run(
             _TEXT_CHANGES,
             group_id=group_id,
-            after_rev=after_rev,
+            rev=after_rev + 1,
+            uuid=after_uuid,
             limit=max(limit, 1),
             max_bytes=max_bytes,
         )
         if not rows:
             return no_texts(group_id)
-        record, upto_rev, removed = rows[0][:3]
+        record, (upto_rev, upto_uuid), removed = rows[0][:3]
         entities: list[IndexedEntity] = []
         episodes: list[IndexedEpisode] = []
         for row in rows:
@@ -168,9 +176,10 @@ class Texts(Base):
             tuple(episodes),
             _of_kind("entity", removed),
             _of_kind("episode", removed),
-            upto_rev,
-            more=upto_rev < head.rev,
+            upto_rev=upto_rev - 1,
+            more=upto_rev <= head.rev,
             communities=tuple(IndexedCommunity(*row) for row in rows[0][6]) if rows[0][5] else None,
+            upto_uuid=upto_uuid,
         )
 
 

@@ -40,7 +40,7 @@ async def until_blocked(driver: AsyncDriver, count: int = 1) -> None:
 
 _MODULES = (
     "admin", "apply", "builds", "candidates", "communities", "following", "graph", "history", "intake",
-    "queue", "receipts", "search",
+    "queue", "receipts", "search", "texts",
 )  # fmt: skip
 _CLAUSES = ("MATCH", "MERGE", "UNWIND", "CALL ()")
 _BY_INTENT = {  # a handful of counters; all groups for whoever asks for all groups; the first of an order

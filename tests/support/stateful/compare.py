@@ -103,11 +103,11 @@ async def _changes(world: World, side: Side, group_id: str, place: int, limit: i
 async def _text_changes(world: World, side: Side, group_id: str, place: int, limit: int) -> Comparable:
     """All entities and episodes after a revision seen before, page by page, and what is gone."""
     marks = side.marks[group_id]
-    after = marks[place % len(marks)]
+    after = marks[place % len(marks)], ""
     held: dict[tuple[str, str], Comparable] = {}
     page: TextChanges | None = None
     while page is None or page.more:
-        page = await side.store.text_changes(group_id, after, limit)
+        page = await side.store.text_changes(group_id, after[0], limit, after_uuid=after[1])
         held |= {("entity", uuid): None for uuid in page.removed_entities}
         held |= {("episode", uuid): None for uuid in page.removed_episodes}
         for one in page.entities:
@@ -118,8 +118,9 @@ async def _text_changes(world: World, side: Side, group_id: str, place: int, lim
                 one.vector,
             )
         held |= {("episode", one.episode.uuid): (one.episode, one.entities) for one in page.episodes}
-        assert page.upto_rev > after or not page.more, "a page that leads nowhere"
-        after = page.upto_rev
+        upto = page.upto_rev, page.upto_uuid
+        assert upto > after or not page.more, "a page that leads nowhere"
+        after = upto
     return tuple(sorted(held.items(), key=lambda item: item[0]))
 
 

@@ -130,7 +130,12 @@ class Feed:
         return Changes(group.head, facts, removed, upto, more)
 
     async def text_changes(
-        self, group_id: str, after_rev: int, limit: int, max_bytes: int = TEXT_BYTES
+        self,
+        group_id: str,
+        after_rev: int,
+        limit: int,
+        max_bytes: int = TEXT_BYTES,
+        after_uuid: str = "",
     ) -> TextChanges:
         self.text_reads.append((group_id, after_rev))
         group = self._groups[group_id]
