@@ -14,9 +14,11 @@ CLIENT_STUBS := clients/go/kgsvc clients/typescript/src/gen clients/java/src/mai
 AGAINST ?= .git\#branch=main
 SOURCES := kgsvc tests bench scripts
 ARGS ?=
+NEO4J ?=
+RESULTS := bench/results
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo serve test lint format proto proto-check proto-breaking clients-proto \
+.PHONY: help venv demo serve test bench plots lint format proto proto-check proto-breaking clients-proto \
 	clients-proto-check requirements
 
 help: ## Say what there is
@@ -47,6 +49,20 @@ serve: $(VENV)/.runtime ## Serve from data/ on 127.0.0.1:50051; more with ARGS="
 
 test: $(VENV)/.dev ## Run every test that can run here; the summary names those that cannot; ARGS for pytest
 	$(BIN)/python -m pytest $(ARGS)
+
+$(VENV)/.bench: $(VENV)/.dev
+	@echo "installing what benchmarks need into $(VENV) ..."
+	@$(PIP) install --no-build-isolation --editable '.[bench]'
+	@touch $@
+
+bench: $(VENV)/.bench ## Measure beside Graphiti and by size: NEO4J="URI;PASSWORD" is emptied; then draw the plots
+	@test -n '$(NEO4J)' || { echo 'name an idle Neo4j whose content may go: NEO4J="URI;PASSWORD"' >&2; exit 1; }
+	$(BIN)/python -m bench.beside_graphiti --neo4j '$(NEO4J)' --wipe --out $(RESULTS)/beside_graphiti.json
+	$(BIN)/python -m bench.scale --neo4j '$(NEO4J)' --wipe --out $(RESULTS)/scale.json
+	@$(MAKE) --no-print-directory plots
+
+plots: $(VENV)/.bench ## Draw the plots of docs/ from the results in bench/results
+	$(BIN)/python -m bench.plots $(wildcard $(RESULTS)/*.json)
 
 lint: $(VENV)/.dev ## Check style, types, the borders between rooms, and the contract
 	$(BIN)/ruff check .

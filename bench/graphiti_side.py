@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Sequence
 
 from bench.planted import Line
+from bench.vocabulary import DIMENSION, MODEL
 from kgsvc.llm.offline.embedder import HashingEmbedder
 
 os.environ["GRAPHITI_TELEMETRY_ENABLED"] = "false"  # before the first import
@@ -17,6 +18,7 @@ logging.getLogger("neo4j").setLevel(logging.ERROR)  # its queries name what an e
 with warnings.catch_warnings(action="ignore"):
     from graphiti_core import Graphiti
     from graphiti_core.embedder.client import EmbedderClient
+    from graphiti_core.embedder.openai import OpenAIEmbedder, OpenAIEmbedderConfig
     from graphiti_core.llm_client.config import LLMConfig
     from graphiti_core.llm_client.openai_generic_client import OpenAIGenericClient
     from graphiti_core.nodes import EpisodeType
@@ -34,6 +36,16 @@ class Hashing(EmbedderClient):
         """See EmbedderClient."""
         vectors, _ = await HashingEmbedder().embed(input_data_list)
         return [[float(value) for value in vector] for vector in vectors]
+
+
+def graphiti_on(uri: str, password: str, base_url: str, embedder: str) -> Graphiti:
+    """With the model behind `base_url`, and so the embedder ("http"), or hashed words ("offline")."""
+    client = OpenAIGenericClient(LLMConfig(api_key="none", model="scripted", base_url=base_url))
+    config = OpenAIEmbedderConfig(
+        api_key="none", base_url=base_url, embedding_model=MODEL, embedding_dim=DIMENSION
+    )
+    chosen = OpenAIEmbedder(config) if embedder == "http" else Hashing()
+    return Graphiti(uri, "neo4j", password, llm_client=client, embedder=chosen)
 
 
 async def graphiti_ingests(uri: str, password: str, base_url: str, group: str, lines: Sequence[Line]) -> None:

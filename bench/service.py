@@ -20,6 +20,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from bench.corpus import Line, chat, questions
+from bench.measuring import quantile
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
 from tests.support.client import Client, message, stream_request
@@ -29,6 +30,15 @@ _UNARY_AT_ONCE = 16
 _STREAMS = 4
 _DONE_S = 900.0
 _LOOK_S = 0.05
+_UNFINISHED = (
+    typ.ITEM_STATE_ACCEPTED,
+    typ.ITEM_STATE_EXTRACTED,
+    typ.ITEM_STATE_EMBEDDED,
+    typ.ITEM_STATE_UPSERTED,
+    typ.ITEM_STATE_EXTRACT_FAILED,
+    typ.ITEM_STATE_EMBED_FAILED,
+    typ.ITEM_STATE_UPSERT_FAILED,
+)
 Figures = dict[str, float]
 
 
@@ -88,11 +98,22 @@ async def end_to_end(client: Client, group: str, lines: Sequence[Line]) -> float
     """Episodes a second, from the first sent to the last completed."""
     began = time.perf_counter()
     await stream(client, group, lines)
-    states = [s for s in typ.ItemState.values() if 0 < s < typ.ITEM_STATE_COMPLETED]
-    request = ing.ListItemsRequest(input=ing.ListItemsInput(group_id=group, states=states, page_size=1))
-    while (await client.ingestion.ListItems(request, timeout=30)).output.items:  # noqa: ASYNC110 - no signal
-        await asyncio.sleep(_LOOK_S)
+    await finished(client, group)
     return len(lines) / (time.perf_counter() - began)
+
+
+async def finished(client: Client, group: str) -> None:
+    """Wait until nothing of the group is on its way. AssertionError: an item is parked."""
+    while await unfinished(client, group):  # noqa: ASYNC110 - no signal
+        await asyncio.sleep(_LOOK_S)
+    assert not await client.list_items(group, typ.ITEM_STATE_PARKED), "some items are parked"
+
+
+async def unfinished(client: Client, group: str) -> bool:
+    """Whether something of the group is on its way."""
+    given = ing.ListItemsInput(group_id=group, states=_UNFINISHED, page_size=1)
+    request = ing.ListItemsRequest(input=given)
+    return bool((await client.ingestion.ListItems(request, timeout=30)).output.items)
 
 
 async def visible_ms(client: Client, group: str, lines: Sequence[Line]) -> float:
@@ -116,12 +137,6 @@ async def search_ms(client: Client, group: str, asked: Sequence[str]) -> tuple[f
         await client.search(group, query)
         times.append((time.perf_counter() - began) * 1_000)
     return quantile(times, 0.5), quantile(times, 0.99)
-
-
-def quantile(values: Sequence[float], share: float) -> float:
-    """The smallest value that `share` of the values do not exceed."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 def metrics(service: Service) -> Figures:

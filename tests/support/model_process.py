@@ -9,7 +9,7 @@ import sys
 import urllib.request
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from tests.support.service import REPOSITORY, environment
 
@@ -23,7 +23,10 @@ _NO_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 class ModelProcess:
     """An async context manager; steered over its control endpoint (see scripted_openai/__main__.py)."""
 
-    def __init__(self) -> None:
+    module = "tests.support.scripted_openai"
+
+    def __init__(self, *options: str) -> None:
+        self._options = options or ("--dimension", str(DIMENSION))
         self._process: subprocess.Popen[bytes] | None = None
         self._port = 0
 
@@ -77,7 +80,7 @@ class ModelProcess:
         return answer
 
     def _start(self) -> None:
-        command = [sys.executable, "-m", "tests.support.scripted_openai", "--dimension", str(DIMENSION)]
+        command = [sys.executable, "-m", self.module, *self._options]
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment({}), cwd=REPOSITORY
         )
@@ -89,7 +92,7 @@ class ModelProcess:
             self._process.terminate()
             self._process.communicate(timeout=_STOP_S)
 
-    async def __aenter__(self) -> ModelProcess:
+    async def __aenter__(self) -> Self:
         await asyncio.to_thread(self._start)
         return self
 

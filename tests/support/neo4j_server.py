@@ -1,7 +1,8 @@
 """A real Neo4j without Docker: jars from Maven Central, one small Java launcher, loopback only.
 
     python -m tests.support.neo4j_server jars [VERSION...]       download once into the cache
-    python -m tests.support.neo4j_server start VERSION HOME      start in the background, print its address
+    python -m tests.support.neo4j_server start VERSION HOME      start in the background, print its address;
+                                                                 with --lasting as one that serves for long
     python -m tests.support.neo4j_server stop HOME               stop what `start` started there
 
 The cache is the folder KGSVC_NEO4J_CACHE, else .neo4j/ in the repository. Needs Maven and a JDK.
@@ -40,16 +41,19 @@ _CONF = """\
 server.bolt.enabled=true
 server.bolt.listen_address=127.0.0.1:{port}
 server.bolt.advertised_address=127.0.0.1:{port}
-server.memory.pagecache.size=192m
+server.memory.pagecache.size={pagecache}
 db.tx_log.preallocate=false
 dbms.security.auth_enabled=true
 dbms.usage_report.enabled=false
 """
-_JVM = (
+_SHORT = (
     "-Xms256m",
     "-Xmx768m",
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",  # tests end before the second compiler has paid for itself
+)
+_LASTING = ("-Xms1g", "-Xmx3g", "-XX:+UseG1GC")
+_JVM = (
     "-XX:+ExitOnOutOfMemoryError",
     "-Dlog4j2.disable.jmx=true",
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
@@ -145,12 +149,22 @@ class Neo4jServer:
     """A server of one version on a home folder. As a context manager: started, ready, stopped at the end.
 
     Starting again on the same home keeps the data, the port and the password. A linked server ends when
-    this process does, however it ends.
+    this process does, however it ends. A lasting server has the memory and the compilers of one in
+    production, for benchmarks.
     """
 
-    def __init__(self, version: str, home: Path, port: int | None = None, *, linked: bool = True) -> None:
+    def __init__(
+        self,
+        version: str,
+        home: Path,
+        port: int | None = None,
+        *,
+        linked: bool = True,
+        lasting: bool = False,
+    ) -> None:
         self.version = version
         self.linked = linked
+        self.lasting = lasting
         self.home = Path(home).resolve()
         before = _read_state(self.home)
         self.port = port or (int(before.uri.rpartition(":")[2]) if before else free_port())
@@ -167,8 +181,9 @@ class Neo4jServer:
         """Start and wait until it answers. Unavailable with the end of its log when it does not."""
         library, java = jars(self.version), find_java(self.version)
         (self.home / "conf").mkdir(parents=True, exist_ok=True)
-        (self.home / "conf" / "neo4j.conf").write_text(_CONF.format(port=self.port))
-        command = [str(java), *_JVM, "-cp", f"{library}/*", str(SUPPORT / "Launch.java"), str(self.home)]
+        (self.home / "conf" / "neo4j.conf").write_text(self._conf())
+        jvm = (*(_LASTING if self.lasting else _SHORT), *_JVM)
+        command = [str(java), *jvm, "-cp", f"{library}/*", str(SUPPORT / "Launch.java"), str(self.home)]
         command += ["linked"] if self.linked else []
         stdin = subprocess.PIPE if self.linked else subprocess.DEVNULL
         with (self.home / "server.log").open("ab") as log:
@@ -183,6 +198,9 @@ class Neo4jServer:
             raise
         (self.home / "server.json").write_text(json.dumps(asdict(running)))
         return running
+
+    def _conf(self) -> str:
+        return _CONF.format(port=self.port, pagecache="512m" if self.lasting else "192m")
 
     def stop(self, kill: bool = False) -> None:
         """Stop it by its own pid: orderly, or (kill) as a crash would."""
@@ -280,6 +298,7 @@ def main(arguments: list[str]) -> int:
     start.add_argument("version")
     start.add_argument("home", type=Path)
     start.add_argument("--port", type=int)
+    start.add_argument("--lasting", action="store_true", help="memory and compilers as in production")
     commands.add_parser("stop").add_argument("home", type=Path)
     options = parser.parse_args(arguments)
     try:
@@ -295,7 +314,10 @@ def _run(options: argparse.Namespace) -> int:
             sys.stdout.write(f"{jars(version)}\n")
         return 0
     if options.command == "start":
-        running = Neo4jServer(options.version, options.home, options.port, linked=False).start()
+        server = Neo4jServer(
+            options.version, options.home, options.port, linked=False, lasting=options.lasting
+        )
+        running = server.start()
         sys.stdout.write(json.dumps(asdict(running)) + "\n")
         return 0
     return 0 if stop_home(options.home) else 1

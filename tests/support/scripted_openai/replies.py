@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 _NODE: dict[str, Any] = {"type": "Entity", "summary": "", "attributes": []}
@@ -95,14 +95,17 @@ def completion(
     }
 
 
-def embeddings(request: Mapping[str, Any], dimension: int) -> dict[str, Any]:
-    """Hashed words: equal texts have equal vectors, texts that share words have similar ones."""
+Embed = Callable[[str, int], list[float]]  # (text, dimension) -> its vector
+
+
+def embeddings(request: Mapping[str, Any], dimension: int, embed: Embed | None = None) -> dict[str, Any]:
+    """Vectors by `embed`, else hashed words: texts that share words have similar ones."""
     given = request["input"]
     texts = [given] if isinstance(given, str) else given
     size = request.get("dimensions", dimension)
     encode = _as_base64 if request.get("encoding_format") == "base64" else list
     data = [
-        {"object": "embedding", "index": index, "embedding": encode(vector(text, size))}
+        {"object": "embedding", "index": index, "embedding": encode((embed or vector)(text, size))}
         for index, text in enumerate(texts)
     ]
     tokens = sum(map(len, texts)) // 4

@@ -36,13 +36,16 @@ class ScriptedOpenAI:
         dimension: int = 64,
         latency_s: float = 0.0,
         port: int = 0,
+        embed: replies.Embed | None = None,
     ) -> None:
         self.plan = Plan(script=script, table=dict(table or {}))
         self.requests: list[Request] = []
         self.latency_s = latency_s
+        self.chat_latency_s = 0.0  # more, for chat alone
         self.in_flight_max = 0
         self._in_flight = 0
         self._dimension = dimension
+        self._embed = embed
         self._port = port
         self._arrived = asyncio.Condition()
         self._released = asyncio.Event()
@@ -141,8 +144,9 @@ class ScriptedOpenAI:
 
     async def _answer(self, request: Request, reader: asyncio.StreamReader) -> HttpReply | None:
         outcome = self.plan.outcome(request)
-        if self.latency_s:
-            await asyncio.sleep(self.latency_s)
+        latency_s = self.latency_s + (self.chat_latency_s if request.endpoint == "chat" else 0.0)
+        if latency_s:
+            await asyncio.sleep(latency_s)
         if outcome.kind == "hang":
             if await self._client_left(reader):
                 return None
@@ -171,7 +175,7 @@ class ScriptedOpenAI:
         if outcome.kind == "body":
             return HttpReply(str(outcome.value).encode())
         if request.endpoint == "embeddings":
-            return json_reply(replies.embeddings(request.body, self._dimension))
+            return json_reply(replies.embeddings(request.body, self._dimension, self._embed))
         return json_reply(self._completion(outcome, request))
 
     def _completion(self, outcome: Outcome, request: Request) -> dict[str, Any]:
@@ -204,3 +208,4 @@ class ScriptedOpenAI:
             self.fail(Outcome(**given), **placing)
         self.plan.table.update(order.get("table", {}))
         self.latency_s = order.get("latency_s", self.latency_s)
+        self.chat_latency_s = order.get("chat_latency_s", self.chat_latency_s)

@@ -1,0 +1,144 @@
+"""The part of bench.beside_graphiti that ingests: the planted corpus, block by block in turns.
+
+Graphiti takes one episode after the other, as its users do; kgsvc takes a stream, of which it makes batches.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from bench.beside_sides import Sides
+from bench.loading import Embeds
+from bench.measuring import cpu_s, ratio
+from bench.planted import Line, corpus
+from kgsvc.v1 import types_pb2 as typ
+from tests.support.client import completed, message
+
+_ROUNDS = 3
+_DONE_S = 300.0
+_PATIENCE_S = 45.0  # for Graphiti and the large group
+
+
+@dataclass(slots=True)
+class Used:
+    """What some episodes took."""
+
+    episodes: int = 0
+    seconds: float = 0.0
+    client_s: float = 0.0
+    neo4j_s: float = 0.0
+
+    def add(self, other: Used) -> None:
+        """Count more."""
+        self.episodes += other.episodes
+        self.seconds += other.seconds
+        self.client_s += other.client_s
+        self.neo4j_s += other.neo4j_s
+
+    @property
+    def each_ms(self) -> float:
+        """An episode, in milliseconds."""
+        return self.seconds / self.episodes * 1_000
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """As results show it."""
+        return {
+            "episodes": self.episodes,
+            "episodes_per_s": self.episodes / self.seconds,
+            "client_cpu_ms": self.client_s / self.episodes * 1_000,
+            "neo4j_cpu_ms": self.neo4j_s / self.episodes * 1_000,
+        }
+
+
+class Ingestion:
+    """Both sides' episodes."""
+
+    def __init__(self, sides: Sides, options: argparse.Namespace) -> None:
+        self._sides = sides
+        self._options = options
+        self._lines = corpus(options.corpus, options.seed).lines
+
+    async def at(self, latency_ms: int) -> dict[str, Any]:
+        """Into a group of each, with calls of chat that take so long."""
+        await self._sides.model.takes(latency_ms / 1_000)
+        theirs, ours = Used(), Used()
+        for number in range(_ROUNDS):
+            theirs.add(await self._graphiti(f"graphiti-{latency_ms}", *_part(self._options.episodes, number)))
+            ours.add(await self._kgsvc(f"kgsvc-{latency_ms}", *_part(self._options.stream, number)))
+        await self._sides.model.takes(0.0)
+        row: dict[str, Any] = {
+            "latency_ms": latency_ms,
+            "graphiti": theirs.figures,
+            "kgsvc": ours.figures,
+        }
+        row["ratio"] = ratio(row["kgsvc"]["episodes_per_s"], row["graphiti"]["episodes_per_s"])
+        row["cpu_share"] = ratio(row["kgsvc"]["client_cpu_ms"], row["graphiti"]["client_cpu_ms"])
+        return row
+
+    async def warm_up(self) -> None:
+        """Some episodes that do not count: Neo4j compiles what it runs often."""
+        await self._graphiti("graphiti-warm-up", *_part(self._options.episodes, 0))
+        await self._kgsvc("kgsvc-warm-up", *_part(self._options.stream, 0))
+
+    async def into_large(self, group: str, facts: int, embedder: Embeds) -> dict[str, Any]:
+        """Into a group with so many facts, and into an empty one. kgsvc comes first, then the group's rows
+        become such as Graphiti writes."""
+        ours = await self._kgsvc_large(group)
+        await self._sides.database.embed_for_graphiti(group, embedder)
+        await self._sides.database.hand_to_graphiti(group)
+        theirs = await self._graphiti_large(group)
+        return {"facts": facts, "graphiti": theirs, "kgsvc": ours}
+
+    async def _kgsvc_large(self, group: str) -> dict[str, float]:
+        large, empty = Used(), Used()
+        for number in range(_ROUNDS):
+            part = _part(self._options.stream, number)
+            large.add(await self._kgsvc(group, *part))
+            empty.add(await self._kgsvc("kgsvc-empty", *part))
+        return _beside(large, empty)
+
+    async def _graphiti_large(self, group: str) -> dict[str, float]:
+        large, empty = Used(), Used()
+        for number in range(self._options.episodes):
+            if large.episodes > 1 and large.seconds + empty.seconds > _PATIENCE_S:
+                break
+            large.add(await self._graphiti(group, number, 1))
+            empty.add(await self._graphiti("graphiti-empty", number, 1))
+        return _beside(large, empty)
+
+    async def _graphiti(self, group: str, first: int, count: int) -> Used:
+        before = await self._sides.database.cpu_s()
+        answer = await self._sides.graphiti.ingest(group, first, count)
+        neo4j_s = await self._sides.database.cpu_s() - before
+        return Used(count, answer["seconds"], answer["cpu_s"], neo4j_s)
+
+    async def _kgsvc(self, group: str, first: int, count: int) -> Used:
+        said = list(map(_message, self._lines[first : first + count]))
+        pids = (os.getpid(), self._sides.warm_pid)
+        neo4j_s, client_s = await self._sides.database.cpu_s(), sum(map(cpu_s, pids))
+        began = time.perf_counter()
+        acknowledged = await self._sides.warm.stream_episodes(group, said)
+        for receipt_id in {each.receipt_id for each in acknowledged}:
+            completed(await self._sides.warm.wait_receipt(receipt_id, _DONE_S))
+        seconds, client_s = time.perf_counter() - began, sum(map(cpu_s, pids)) - client_s
+        return Used(count, seconds, client_s, await self._sides.database.cpu_s() - neo4j_s)
+
+
+def _message(line: Line) -> typ.Message:
+    return message(line.content, line.at_ms, role=line.role)
+
+
+def _part(count: int, number: int) -> tuple[int, int]:
+    """Where the part of a round begins and how long it is."""
+    first = count * number // _ROUNDS
+    return first, count * (number + 1) // _ROUNDS - first
+
+
+def _beside(large: Used, empty: Used) -> dict[str, float]:
+    figures = {"large_ms": large.each_ms, "empty_ms": empty.each_ms, "episodes": large.episodes}
+    return figures | {"ratio": ratio(large.each_ms, empty.each_ms)}
