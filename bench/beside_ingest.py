@@ -81,9 +81,9 @@ class Ingestion:
         return row
 
     async def warm_up(self) -> None:
-        """Some episodes that do not count: Neo4j compiles what it runs often."""
-        await self._graphiti("graphiti-warm-up", *_part(self._options.episodes, 0))
-        await self._kgsvc("kgsvc-warm-up", *_part(self._options.stream, 0))
+        """Episodes of both that do not count: Neo4j compiles what it runs often."""
+        await self._graphiti("graphiti-warm-up", 0, self._options.episodes)
+        await self._kgsvc("kgsvc-warm-up", 0, self._options.stream)
 
     async def into_large(self, group: str, facts: int, embedder: Embeds) -> dict[str, Any]:
         """Into a group with so many facts, and into an empty one. kgsvc comes first, then the group's rows

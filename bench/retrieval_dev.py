@@ -7,10 +7,12 @@ A data set is {conversations: [{group_id, episodes: [{id, speaker, timestamp, te
 [{group_id, question, category, evidence_ids}]}. Recall is the share of a question's evidence among the first
 k distinct episodes behind what is found, in its order; questions without evidence are left out.
 
-Recipes: `search_facts` is SearchFacts; `default` and the others are SearchGraph's, of which those of facts
-can be measured; `episodes` is its default for the scope EPISODES. `offline` extracts and embeds by the rules
-that a server without a model uses, `local` embeds by the model in FOLDER (the extra kgsvc[local]); `messages`
-makes one fact of each episode, as if extraction had kept every word.
+Recipes: `search_facts` is SearchFacts; `default` and the others are SearchGraph's, of which those that find
+facts can be measured (of several scopes the best of each come first, then the second ones, and so on; those
+that a model rates come in their fused order); `episodes` is its default for the scope EPISODES; `all` is all
+of these. `offline` extracts and embeds by the rules that a server without a model uses, `local` embeds by the
+model in FOLDER (the extra kgsvc[local]); `messages` makes one fact of each episode, as if extraction had kept
+every word.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, cast
 
@@ -37,8 +40,9 @@ from kgsvc.retrieval.settings import SearchSettings
 
 SEARCH_FACTS = "search_facts"
 EPISODES = "episodes"
+ALL = "all"
 PLANS: dict[str, tuple[ScopePlan, ...]] = {EPISODES: (default_plan(Scope.EPISODES),)} | {
-    recipe.value: plans for recipe, plans in RECIPES.items() if [p.scope for p in plans] == [Scope.FACTS]
+    recipe.value: plans for recipe, plans in RECIPES.items() if Scope.FACTS in [p.scope for p in plans]
 }
 RESULTS = 100  # asked for: as many as a call may
 
@@ -66,8 +70,9 @@ def finder(recipe: str, shelf: Shelf, embedder: Embedder | None) -> Find:
         return _sources(hit.fact for hit in await facts.search([group_id], question, RESULTS))
 
     async def search_graph(group_id: str, question: str) -> Iterable[str]:
-        (answer,) = await graph.search(GraphQuery((group_id,), question, PLANS[recipe], RESULTS))
-        return _sources(hit.item for hit in answer.hits)
+        answers = await graph.search(GraphQuery((group_id,), question, PLANS[recipe], RESULTS))
+        in_turns = zip_longest(*(answer.hits for answer in answers))
+        return _sources(hit.item for turn in in_turns for hit in turn if hit is not None)
 
     return search_facts if recipe == SEARCH_FACTS else search_graph
 
@@ -119,7 +124,7 @@ async def main() -> None:
     parser.add_argument("datasets", type=Path, nargs="+")
     recipes = [SEARCH_FACTS, *PLANS]
     parser.add_argument(
-        "--recipes", choices=recipes, nargs="+", default=[SEARCH_FACTS, Recipe.DEFAULT, EPISODES]
+        "--recipes", choices=[ALL, *recipes], nargs="+", default=[SEARCH_FACTS, Recipe.DEFAULT, EPISODES]
     )
     parser.add_argument(
         "--embedders", choices=["none", "offline", "local"], nargs="+", default=["none", "offline"]
@@ -133,7 +138,7 @@ async def main() -> None:
         for name in options.embedders:
             embedder = embedder_of(name, options.model)
             shelf = await shelve(dataset, options.facts, embedder)
-            for recipe in options.recipes:
+            for recipe in recipes if ALL in options.recipes else options.recipes:
                 print(f"{path.stem}, {recipe}, embedder {name}:")
                 await measure(dataset, finder(recipe, shelf, embedder), options.k)
 
