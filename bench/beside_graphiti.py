@@ -13,9 +13,7 @@ openai client that both use takes milliseconds a query. "Cold" is a kgsvc that m
 from __future__ import annotations
 
 import argparse
-import asyncio
 import itertools
-import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,7 +23,18 @@ from bench.beside_ingest import Ingestion
 from bench.beside_sides import Sides, running
 from bench.knowledge import questions
 from bench.loading import Embeds, Loader
-from bench.measuring import Clocked, interleaved, machine, one_by_one, ratio, say, spread, throughput
+from bench.measuring import (
+    Clocked,
+    interleaved,
+    keep,
+    machine,
+    one_by_one,
+    ratio,
+    run,
+    say,
+    spread,
+    throughput,
+)
 from bench.neo4j_side import Database
 from bench.vocabulary import WordEmbedder
 from kgsvc.llm.offline.embedder import HashingEmbedder
@@ -235,11 +244,10 @@ def main() -> None:
     results: dict[str, Any] = {"machine": machine(), "embedder": options.embedder, "search": [], "ingest": []}
     results |= {"throughput": None, "ingest_large": None}
     try:
-        asyncio.run(measure(options, results))
+        run(measure(options, results))
     finally:
         print(table(results))
-        if options.out:
-            options.out.write_text(json.dumps(results, indent=1) + "\n")
+        keep(results, options.out)
 
 
 if __name__ == "__main__":

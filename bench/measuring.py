@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import os
+import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 Ask = Callable[[str], Awaitable[object]]
 Block = Callable[[int], Awaitable[Sequence[float]]]  # so many calls; what each took, in milliseconds
@@ -35,12 +38,6 @@ def spread(times_ms: Sequence[float]) -> dict[str, float]:
 def ratio(more: float, less: float) -> float:
     """How many times `less` goes into `more`; infinite where `less` is 0."""
     return more / less if less else float("inf")
-
-
-def recall(found: Iterable[str], wanted: Iterable[str]) -> float:
-    """The share of what was wanted that was found; 1 where nothing was."""
-    asked = set(wanted)
-    return len(asked & set(found)) / len(asked) if asked else 1.0
 
 
 @dataclass(slots=True)
@@ -121,6 +118,19 @@ def folder_mib(folder: Path) -> float:
 def say(text: str) -> None:
     """Progress, with the seconds since the start."""
     print(f"{time.perf_counter() - _BEGAN:6.0f} s  {text}", file=sys.stderr, flush=True)
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    """A benchmark that ends its processes also when it is told to end."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    asyncio.run(main)
+
+
+def keep(results: object, path: Path | None) -> None:
+    """Write results as JSON, where they are asked for."""
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(results, indent=1) + "\n")
 
 
 def machine() -> dict[str, int]:

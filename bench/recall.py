@@ -11,9 +11,7 @@ memory, "cold" one that may keep none but the last. Embedding 50,000 facts takes
 from __future__ import annotations
 
 import argparse
-import asyncio
 import itertools
-import json
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -26,7 +24,7 @@ from numpy.typing import NDArray
 
 from bench.knowledge import BLOCK, facts_of, questions
 from bench.loading import Loader
-from bench.measuring import machine, say, spread
+from bench.measuring import keep, machine, run, say, spread
 from bench.neo4j_side import Database
 from kgsvc.domain.model import Fact
 from kgsvc.llm.local.embedder import LocalEmbedder
@@ -161,13 +159,17 @@ def _kept(cache: Path | None) -> Floats:
 
 
 async def measure_store(
-    store: Store, settings: dict[str, str], embedder: LocalEmbedder, options: argparse.Namespace, folder: Path
-) -> list[dict[str, Any]]:
+    store: Store,
+    settings: dict[str, str],
+    embedder: LocalEmbedder,
+    options: argparse.Namespace,
+    folder: Path,
+    found: list[dict[str, Any]],
+) -> None:
     """Every layout, both ways."""
     vectors = await vectors_of(embedder, options.facts, options.cache)
     queries = list(itertools.islice(questions(options.facts, 21), options.queries))
     rows, _ = await embedder.embed(queries)
-    found: list[dict[str, Any]] = []
     await Loader(store, TINY, embedder=embedder).to(1)
     settings |= {"models.embedder": "local", "models.local_path": str(options.model), "server.role": "api"}
     for layout in (LAYOUTS[name] for name in options.layouts):
@@ -182,12 +184,10 @@ async def measure_store(
             ):
                 figures = await measured(client, layout, truths, queries, rows, options.seconds)
             found.append({"store": settings["store.kind"], "layout": layout.name, "way": way} | figures)
-    return found
 
 
-async def measure(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Every store."""
-    found: list[dict[str, Any]] = []
+async def measure(options: argparse.Namespace, found: list[dict[str, Any]]) -> None:
+    """Every store; what is found is there as far as it came."""
     embedder = LocalEmbedder(options.model)
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
@@ -195,17 +195,16 @@ async def measure(options: argparse.Namespace) -> list[dict[str, Any]]:
             embedded = await EmbeddedStore.open(folder / "data")
             await embedded.migrate()
             settings = {"store.kind": "embedded", "store.data_dir": str(folder / "data")}
-            found += await measure_store(embedded, settings, embedder, options, folder)
+            await measure_store(embedded, settings, embedder, options, folder, found)
             await embedded.close()
         if options.neo4j:
             async with Database(options.neo4j) as database:
                 await database.require_empty(options.wipe)
                 neo4j = await Neo4jStore.connect(database.uri, "neo4j", database.password)
                 await neo4j.migrate()
-                found += await measure_store(neo4j, database.settings, embedder, options, folder)
+                await measure_store(neo4j, database.settings, embedder, options, folder, found)
                 await neo4j.close()
     await embedder.close()
-    return found
 
 
 def table(found: Sequence[Mapping[str, Any]]) -> str:
@@ -239,10 +238,12 @@ def main() -> None:
     parser.add_argument("--ways", choices=list(WAYS), nargs="+", default=list(WAYS))
     parser.add_argument("--out", type=Path, help="also write the figures as JSON")
     options = parser.parse_args()
-    found = asyncio.run(measure(options))
-    print(table(found))
-    if options.out:
-        options.out.write_text(json.dumps({"machine": machine(), "recall": found}, indent=1) + "\n")
+    results: dict[str, Any] = {"machine": machine(), "recall": []}
+    try:
+        run(measure(options, results["recall"]))
+    finally:
+        print(table(results["recall"]))
+        keep(results, options.out)
 
 
 if __name__ == "__main__":

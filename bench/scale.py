@@ -12,9 +12,7 @@ other parts: bench/neighbours.py, bench/while_ingesting.py. Sizes to 1,000,000 w
 from __future__ import annotations
 
 import argparse
-import asyncio
 import itertools
-import json
 import tempfile
 import time
 from collections.abc import Iterator
@@ -29,9 +27,11 @@ from bench.measuring import (
     Clocked,
     folder_mib,
     interleaved,
+    keep,
     machine,
     one_by_one,
     resident_mib,
+    run,
     say,
     spread,
 )
@@ -233,11 +233,10 @@ def main() -> None:
     options.neo4j_facts.sort()
     results: dict[str, Any] = {"machine": machine(), "sizes": [], "neighbours": [], "while_ingesting": []}
     try:
-        asyncio.run(measure(options, results))
+        run(measure(options, results))
     finally:
         print(tables(results))
-        if options.out:
-            options.out.write_text(json.dumps(results, indent=1) + "\n")
+        keep(results, options.out)
 
 
 if __name__ == "__main__":
