@@ -12,10 +12,10 @@ from snowballstemmer import stemmer
 NORMALISER_VERSION = 1  # stored with the graph; a change means rebuilding keys
 TOKENISER_VERSION = 1
 
-_SPACE = re.compile(r"\s+")
 # CJK ideographs, kana and hangul have no spaces between words: they become overlapping bigrams.
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff々〆"
 _RUNS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)*")
+_ASCII_RUNS = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")  # the same, lower-case
 _IS_CJK = re.compile(rf"[{_CJK}]")
 _stem = stemmer("english")
 _stemming = Lock()  # it works on itself, and indexes are made in several threads
@@ -23,8 +23,13 @@ _stemming = Lock()  # it works on itself, and indexes are made in several thread
 
 def normalise(text: str) -> str:
     """The form in which names and facts are compared: NFKC, casefold, single spaces, stripped."""
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return _SPACE.sub(" ", folded).strip()
+    return " ".join(_folded(text).split())
+
+
+def _folded(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 def normalise_body(text: str) -> str:
@@ -38,7 +43,8 @@ def is_cjk(text: str) -> bool:
 
 
 @lru_cache(maxsize=65_536)
-def _stemmed(word: str) -> str:
+def _stemmed(run: str) -> str:
+    word = run.replace("’", "'").removesuffix("'s").replace("'", "")
     with _stemming:
         return str(_stem.stemWord(word))
 
@@ -48,13 +54,16 @@ def tokens(text: str) -> list[str]:
 
     Latin words are stemmed; a CJK run becomes its overlapping bigrams and its last character.
     """
+    folded = _folded(text)
+    if folded.isascii():
+        return [_stemmed(run) for run in _ASCII_RUNS.findall(folded)]
     found: list[str] = []
-    for run in _RUNS.findall(normalise(text)):
+    for run in _RUNS.findall(folded):
         if _IS_CJK.match(run):
             found.extend(run[i : i + 2] for i in range(len(run) - 1))
             found.append(run[-1])
         else:
-            found.append(_stemmed(run.replace("’", "'").removesuffix("'s").replace("'", "")))
+            found.append(_stemmed(run))
     return found
 
 

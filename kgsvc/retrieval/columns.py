@@ -10,8 +10,13 @@ from numpy.typing import DTypeLike, NDArray
 _FIRST_ROWS = 8
 
 
+def room_for(rows: int) -> int:
+    """How many rows to make room for at once, so that growing copies each row a few times at most."""
+    return rows + rows // 8 + _FIRST_ROWS
+
+
 class Column:
-    """An array over rows that grows by a quarter at a time.
+    """An array over rows.
 
     Growing may move the memory: a view taken of `data` must not outlive the next `reserve`.
     """
@@ -24,7 +29,7 @@ class Column:
         """Make room for `rows` rows; new ones are zero."""
         if rows > len(self.data):
             # In place: the allocator extends large blocks without copying them. No view is alive here.
-            self.data.resize(self._shape(rows + rows // 4 + _FIRST_ROWS), refcheck=False)
+            self.data.resize(self._shape(rows), refcheck=False)
 
     @property
     def nbytes(self) -> int:

@@ -73,7 +73,7 @@ class Candidates:
         begin, uuids = len(self.uuids), index.uuids(rows)
         self.places.update(zip(uuids, range(begin, begin + len(uuids)), strict=True))
         self.uuids += uuids
-        self.told_in += map(index.telling.told_in, rows)
+        self.told_in += index.telling.told_in(rows)
         self.packed += index.packed(rows)
         self.ties.append(index.ties(rows))
         self.distances.update({begin + place: hops for place, hops in measured(index, asked, rows)})

@@ -50,7 +50,9 @@ def _lent(seeds: Mapping[int, float], naming: Naming) -> dict[int, float]:
             rows = naming.naming(entity)
             if 1 < len(rows) <= _CROWD:
                 amount = score * HOP / (len(rows) - 1)
-                lent.update((row, amount) for row in rows if row != seed and lent.get(row, 0.0) < amount)
+                for row in rows:
+                    if row != seed and lent.get(row, 0.0) < amount:
+                        lent[row] = amount
     return lent
 
 

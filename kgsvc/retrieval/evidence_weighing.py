@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,13 +28,10 @@ class Fitting:
     meaning: Mapping[str, float]
 
 
-def best_told(told_in: Iterable[Sequence[str]], scores: Floats) -> dict[str, float]:
+def best_told(told_in: Sequence[Sequence[str]], scores: Floats) -> dict[str, float]:
     """Of each episode the score of the best fact that it tells; facts come best first."""
-    best: dict[str, float] = {}
-    for told, score in zip(told_in, scores.tolist(), strict=True):
-        for episode in told:
-            best.setdefault(episode, score)
-    return best
+    last_first = zip(reversed(told_in), reversed(scores.tolist()), strict=True)
+    return {episode: score for told, score in last_first for episode in told}
 
 
 def weighed(texts: GroupTexts, asked: Asked, fitting: Fitting, named: Sequence[Named]) -> dict[str, float]:
@@ -68,10 +65,10 @@ def _fit(index: EpisodeIndex, known: Mask, fitting: Fitting, in_time: Callable[[
 
 def _by_row(index: EpisodeIndex, known: Mask, scores: Mapping[str, float]) -> tuple[Rows, Floats]:
     """The rows of those that are there and were known, and their scores."""
-    there = [(row, score) for uuid, score in scores.items() if (row := index.row(uuid)) is not None]
-    rows = np.array([row for row, _ in there], np.intp)
-    kept = known[rows]
-    return rows[kept], np.array([score for _, score in there], np.float64)[kept]
+    rows, values = index.rows_of(scores), np.fromiter(scores.values(), np.float64, len(scores))
+    there = np.flatnonzero(rows >= 0)
+    there = there[known[rows[there]]]
+    return rows[there], values[there]
 
 
 def _spread(rows: Rows, there: Rows, scores: Floats) -> Floats:

@@ -32,7 +32,7 @@ class NodeIndex(DatedIndex):
     def __init__(self, group_id: str, space: str = "", dimension: int = 0) -> None:
         super().__init__(group_id, space, dimension)
         self._labelled: dict[str, set[int]] = {}
-        self._labels: list[tuple[str, ...]] = []
+        self._labels: dict[int, tuple[str, ...]] = {}
 
     @property
     def nbytes(self) -> int:
@@ -59,18 +59,13 @@ class NodeIndex(DatedIndex):
         found = unpack_entity(packed)
         return "\n".join((found.entity.name, *found.aliases, found.entity.summary))
 
-    def _make_room(self, rows: int) -> None:
-        super()._make_room(rows)
-        self._labels.extend(() for _ in range(rows - len(self._labels)))
-
     def _clear(self, row: int) -> None:
         super()._clear(row)
         self._unlabel(row)
 
     def _unlabel(self, row: int) -> None:
-        for label in self._labels[row]:
+        for label in self._labels.pop(row, ()):
             self._labelled[label].discard(row)
-        self._labels[row] = ()
 
     def fulfilling(self, filters: Filters) -> Mask:
         """Which rows fulfil `filters`: types, when they were created, what was known then."""

@@ -28,21 +28,27 @@ class Postings:
         self._lists: dict[str, array[int]] = {}
         self._bigrams: dict[str, set[str]] = {}  # CJK terms of two characters, by the first
         self._postings = 0
+        self._last = -1  # the highest row that ever was entered
 
     def add(self, row: int, counts: Mapping[str, int]) -> None:
         """Enter a fact's terms; the row must not hold any."""
+        first = row << _COUNT_BITS
         for term, count in counts.items():
+            word = first | (count if count < MAX_COUNT else MAX_COUNT)
             postings = self._lists.get(term)
             if postings is None:
-                postings = self._lists[term] = array("I")
-                if _is_bigram(term):
-                    self._bigrams.setdefault(term[0], set()).add(term)
-            word = row << _COUNT_BITS | min(count, MAX_COUNT)
-            if not postings or word > postings[-1]:
+                self._begin(term, word)
+            elif row > self._last:
                 postings.append(word)
             else:
                 postings.insert(bisect_left(postings, word), word)
+        self._last = max(self._last, row)
         self._postings += len(counts)
+
+    def _begin(self, term: str, word: int) -> None:
+        self._lists[term] = array("I", (word,))
+        if _is_bigram(term):
+            self._bigrams.setdefault(term[0], set()).add(term)
 
     def remove(self, row: int, counts: Mapping[str, int]) -> None:
         """Take out a fact's terms, as they were added."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import repeat
 
 _ROW_BYTES = 180  # measured: tuple of uuids, share of an episode's set and of its name
 
@@ -35,9 +36,9 @@ class Telling:
             if not rows:
                 del self._tells[uuid], self._uuids[uuid]
 
-    def told_in(self, row: int | None) -> tuple[str, ...]:
-        """The episodes of a fact, in their order."""
-        return () if row is None else self._told_in.get(row, ())
+    def told_in(self, rows: Iterable[int]) -> list[tuple[str, ...]]:
+        """The episodes of facts, in their order."""
+        return list(map(self._told_in.get, rows, repeat(())))
 
     def tells(self, episode: str) -> list[int]:
         """The rows of the facts that an episode tells, ascending."""

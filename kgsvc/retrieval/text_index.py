@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.retrieval.columns import Column
+from kgsvc.retrieval.columns import Column, room_for
 from kgsvc.retrieval.document import keyword_counts
 from kgsvc.retrieval.fusion import Key, RankList
 from kgsvc.retrieval.lexical import Corpus, strongest
@@ -18,7 +19,7 @@ from kgsvc.retrieval.topk import Ranked, best, tie_key
 from kgsvc.retrieval.vectors import VectorColumn
 
 Mask = NDArray[np.bool_]
-_ROW_BYTES = 250  # measured: uuid, its dict entry, list slots, bytes header, share of entity ids
+_ROW_BYTES = 330  # measured: uuid, its dict entry, list slots, bytes header, share of entity ids
 
 
 class TextIndex:
@@ -51,6 +52,10 @@ class TextIndex:
     def row(self, uuid: str) -> int | None:
         """The row of what is there."""
         return self._row_of.get(uuid)
+
+    def rows_of(self, uuids: Collection[str]) -> NDArray[np.intp]:
+        """The rows of some uuids, -1 for what is not there."""
+        return np.fromiter(map(self._row_of.get, uuids, repeat(-1)), np.intp, len(uuids))
 
     @property
     def rows(self) -> int:
@@ -116,7 +121,8 @@ class TextIndex:
             row = len(self._uuids)
             self._uuids.append("")
             self._packed.append(b"")
-            self._reserve(row + 1)
+            if row >= len(self._length.data):
+                self._reserve(room_for(row + 1))
         self._row_of[uuid] = row
         self._uuids[row] = uuid
         self._tie.data[row] = tie_key(uuid)

@@ -50,7 +50,7 @@ class VectorColumn:
         if rows >= _CODED_ROWS and self._uncoded:
             if self._codes is None:
                 self._codes = CodeColumn(self._dimension)
-            self._codes.reserve(rows)
+            self._codes.reserve(len(self._column.data))
             self._codes.put(np.array(list(dict.fromkeys(self._uncoded)), np.intp), self._column.data)
             self._uncoded = []
 
