@@ -189,7 +189,11 @@ class Service:
             raise
 
     async def __aenter__(self) -> Service:
-        return await self.start()
+        try:
+            return await self.start()
+        except BaseException:  # whoever waits for it was cancelled: nobody else would end it
+            await self.stop()
+            raise
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
