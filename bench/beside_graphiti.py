@@ -231,7 +231,7 @@ def main() -> None:
     parser.add_argument("--parts", choices=["ingest", "search"], nargs="+", default=["ingest", "search"])
     parser.add_argument("--facts", type=int, nargs="+", default=[1_000, 10_000, 50_000], help="ascending")
     parser.add_argument("--flood", type=int, default=_FLOODED, help="facts at which throughput is measured")
-    parser.add_argument("--seconds", type=float, default=15.0, help="for searches of each side at each size")
+    parser.add_argument("--seconds", type=float, default=12.0, help="for searches of each side at each size")
     parser.add_argument("--episodes", type=int, default=18, help="that Graphiti ingests, each time")
     parser.add_argument("--stream", type=int, default=240, help="that kgsvc ingests, each time")
     parser.add_argument("--latencies", type=int, nargs="+", default=[0, 50], help="of the model, ms")

@@ -13,7 +13,7 @@ _CPU: LiteralString = (
     "CALL dbms.queryJmx('java.lang:type=OperatingSystem') YIELD attributes"
     " RETURN attributes.ProcessCpuTime.value AS ns"
 )
-_WIPE: LiteralString = "MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS"
+_WIPE: LiteralString = "MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 1000 ROWS"
 _ANYTHING: LiteralString = "MATCH (n:Entity) RETURN n.group_id LIMIT 1"
 _BARE_FACTS: LiteralString = (
     "MATCH ()-[r:RELATES_TO {group_id: $group}]->() WHERE r.fact_embedding IS NULL"

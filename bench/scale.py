@@ -225,7 +225,7 @@ def main() -> None:
     parser.add_argument("--neighbour", type=int, default=50_000, help="facts of the large neighbour")
     parser.add_argument("--searched", type=int, default=10_000, help="facts searched while ingestion runs")
     parser.add_argument("--backlog", type=int, default=6_000, help="messages to work on meanwhile")
-    parser.add_argument("--seconds", type=float, default=10.0, help="for searches of one kind at each size")
+    parser.add_argument("--seconds", type=float, default=6.0, help="for searches of one kind at each size")
     parser.add_argument("--scratch", type=Path, help="where the embedded stores are made")
     parser.add_argument("--out", type=Path, help="also write the figures as JSON")
     options = parser.parse_args()
