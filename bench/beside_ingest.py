@@ -86,8 +86,8 @@ class Ingestion:
         await self._kgsvc("kgsvc-warm-up", 0, self._options.stream)
 
     async def into_large(self, group: str, facts: int, embedder: Embeds) -> dict[str, Any]:
-        """Into a group with so many facts, and into an empty one. kgsvc comes first, then the group's rows
-        become such as Graphiti writes."""
+        """Into a group with so many facts, and into an empty one; the first part that kgsvc takes into each
+        does not count. It comes first, then the group's rows become such as Graphiti writes."""
         ours = await self._kgsvc_large(group)
         await self._sides.database.embed_for_graphiti(group, embedder)
         await self._sides.database.hand_to_graphiti(group)
@@ -96,10 +96,13 @@ class Ingestion:
 
     async def _kgsvc_large(self, group: str) -> dict[str, float]:
         large, empty = Used(), Used()
-        for number in range(_ROUNDS):
-            part = _part(self._options.stream, number)
-            large.add(await self._kgsvc(group, *part))
-            empty.add(await self._kgsvc("kgsvc-empty", *part))
+        for number in range(_ROUNDS + 1):
+            part = _part(self._options.stream, number, _ROUNDS + 1)
+            into_large = await self._kgsvc(group, *part)
+            into_empty = await self._kgsvc("kgsvc-empty", *part)
+            if number > 0:
+                large.add(into_large)
+                empty.add(into_empty)
         return _beside(large, empty)
 
     async def _graphiti_large(self, group: str) -> dict[str, float]:
@@ -133,10 +136,10 @@ def _message(line: Line) -> typ.Message:
     return message(line.content, line.at_ms, role=line.role)
 
 
-def _part(count: int, number: int) -> tuple[int, int]:
+def _part(count: int, number: int, rounds: int = _ROUNDS) -> tuple[int, int]:
     """Where the part of a round begins and how long it is."""
-    first = count * number // _ROUNDS
-    return first, count * (number + 1) // _ROUNDS - first
+    first = count * number // rounds
+    return first, count * (number + 1) // rounds - first
 
 
 def _beside(large: Used, empty: Used) -> dict[str, float]:
