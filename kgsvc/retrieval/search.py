@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.delta import GroupHead
-from kgsvc.domain.errors import NotFound, StoreUnavailable
+from kgsvc.domain.errors import NotFound
 from kgsvc.domain.model import Fact
 from kgsvc.llm.protocol import Embedder
 from kgsvc.retrieval import fusion
 from kgsvc.retrieval.group_index import GroupIndex
+from kgsvc.retrieval.heads import GroupHeads
 from kgsvc.retrieval.index_cache import IndexCache
 from kgsvc.retrieval.packing import unpack
 from kgsvc.retrieval.query import Candidates, Query, Term, parse
@@ -49,7 +50,7 @@ class SearchFacts:
         settings: SearchSettings,
         clock: Clock,
     ) -> None:
-        self._store = store
+        self._heads = GroupHeads(store, settings.store_timeout_s)
         self._settings = settings
         self._clock = clock
         self.vectors = QueryVectors(embedder, settings)
@@ -86,6 +87,7 @@ class SearchFacts:
 
     async def close(self) -> None:
         """Wait for work left behind and drop the indexes."""
+        await self._heads.close()
         await self.indexes.close()
 
     async def terms(self, text: str) -> tuple[Term, ...]:
@@ -105,11 +107,7 @@ class SearchFacts:
     async def heads(self, group_ids: Collection[str]) -> list[GroupHead]:
         """Those of the groups that there are, sorted. Raises StoreUnavailable."""
         wanted = sorted(set(group_ids))
-        try:
-            async with asyncio.timeout(self._settings.store_timeout_s):
-                heads = await self._store.heads(wanted)
-        except TimeoutError as error:
-            raise StoreUnavailable("the store did not answer in time") from error
+        heads = await self._heads.of(wanted)
         for group_id in wanted:
             if group_id not in heads:
                 self.indexes.forget(group_id)
