@@ -39,6 +39,14 @@ def lives(service: Service) -> dict[str, list[int]]:
     return found
 
 
+async def all_live(service: Service) -> dict[str, int]:
+    """The process id of each of the three, once the log, which follows the announcement, names them all."""
+    async with asyncio.timeout(DEADLINE_S):
+        while len(found := lives(service)) < len((*API, WORKER)):  # noqa: ASYNC110  another process's event
+            await asyncio.sleep(LOOK_S)
+    return {name: pids[-1] for name, pids in found.items()}
+
+
 async def restarted(service: Service, name: str, after: int) -> None:
     """Return once another process than `after` serves under `name`."""
     async with asyncio.timeout(DEADLINE_S):
@@ -108,7 +116,7 @@ async def test_connections_to_one_port_reach_several_processes_that_know_the_sam
 async def test_a_process_that_dies_is_started_again(embedded_spec: StoreSpec, tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
         service = await stack.enter_async_context(Service(embedded_spec.settings | THREE, tmp_path))
-        first = {name: pids[-1] for name, pids in lives(service).items()}
+        first = await all_live(service)
         for name in (*API, WORKER):
             os.kill(first[name], signal.SIGKILL)
         for name in (*API, WORKER):
@@ -126,7 +134,7 @@ async def test_a_process_that_dies_is_started_again(embedded_spec: StoreSpec, tm
 async def test_no_process_outlives_the_one_that_started_it(embedded_spec: StoreSpec, tmp_path: Path) -> None:
     """Killed, it can tell nobody: the others notice, and drain."""
     async with Service(embedded_spec.settings | THREE, tmp_path) as service:
-        pids = [pid for each in lives(service).values() for pid in each]
+        pids = list((await all_live(service)).values())
         assert all(map(runs, pids))
         service.kill9()
         await gone(pids)
