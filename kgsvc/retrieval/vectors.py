@@ -31,7 +31,7 @@ class VectorColumn:
         self._dimension = dimension
         self._column = Column(np.float32, dimension)
         self._codes: CodeColumn | None = None
-        self._uncoded: list[int] = []  # rows written since
+        self._uncoded: set[int] = set()  # rows written since they were coded; none while there are no codes
 
     def reserve(self, rows: int) -> None:
         """Make room for `rows` rows."""
@@ -43,16 +43,20 @@ class VectorColumn:
             self._column.data[row] = np.frombuffer(vector, "<f4")
         else:
             self._column.data[row] = 0
-        self._uncoded.append(row)
+        if self._codes is not None:
+            self._uncoded.add(row)
 
     def settle(self, rows: int) -> None:
         """Code what was written, if there are rows enough; the next search would do it too."""
-        if rows >= _CODED_ROWS and self._uncoded:
-            if self._codes is None:
-                self._codes = CodeColumn(self._dimension)
+        if self._codes is None:
+            if rows < _CODED_ROWS:
+                return
+            self._codes = CodeColumn(self._dimension)
+            self._uncoded = set(range(rows))
+        if self._uncoded:
             self._codes.reserve(len(self._column.data))
-            self._codes.put(np.array(list(dict.fromkeys(self._uncoded)), np.intp), self._column.data)
-            self._uncoded = []
+            self._codes.put(np.array(sorted(self._uncoded), np.intp), self._column.data)
+            self._uncoded = set()
 
     def nearest(
         self, query: Floats, visible: NDArray[np.bool_], count: int, min_cosine: float = 0.0

@@ -4,54 +4,15 @@ from __future__ import annotations
 
 from typing import Any, LiteralString
 
-from kgsvc.domain.delta import GraphDelta, GroupHead, Guard, StaleItems
-from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged, Violation
+from kgsvc.domain.delta import GraphDelta, GroupHead, Guard
 from kgsvc.domain.identity import digest
 from kgsvc.domain.model import Mention
 from kgsvc.stores.neo4j.base import Base, Row, Tx
 from kgsvc.stores.neo4j.candidates import WRITE_NAME_TOKENS, name_token_rows
+from kgsvc.stores.neo4j.guards import LOCK, check_guard, check_rows, claimed, claims_of, questions_of
 from kgsvc.stores.neo4j.rows import SET_ENTITY, SET_FACT, calendar, entity_row, fact_row
 from kgsvc.stores.neo4j.texts import TOUCH_TEXTS, touched
 from kgsvc.stores.neo4j.transitions import WRITE_TRANSITIONS, transition_rows
-
-# Returns the group's record under its lock, and what must be known of the rows before they are written.
-_LOCK: LiteralString = """
-    MERGE (g:KgGroup {group_id: $p.group_id})
-    ON CREATE SET g.rev = 0, g.epoch = 0, g.last_ms = 0,
-        g.owner_token = 0, g.renewals = 0, g.served_ms = 0
-    SET g.lock = 0
-    WITH g, g.epoch AS epoch
-    CALL (epoch) {
-        UNWIND $p.claims AS claim
-        MATCH (k:KgIdempotency
-            {group_id: $p.group_id, epoch: epoch, operation: claim.operation, key: claim.key})
-        WHERE k.expires_ms > claim.now_ms
-        RETURN collect(k.input_hash) AS claimed
-    }
-    CALL (epoch) {
-        UNWIND $p.requires AS uuid
-        MATCH (i:KgItem {group_id: $p.group_id, epoch: epoch, uuid: uuid})
-        WHERE i:KgPending AND ($p.token IS NULL OR i.started = $p.token)
-        RETURN collect(uuid) AS ours
-    }
-    CALL (epoch) {
-        UNWIND $p.keys AS key
-        MATCH (k:KgName {group_id: $p.group_id, epoch: epoch, key: key})
-        RETURN collect([key, k.entity_uuid]) AS owners
-    }
-    CALL (epoch) {
-        UNWIND $p.entities AS uuid
-        MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: epoch})
-        RETURN collect([uuid, n.name]) AS entities
-    }
-    CALL (epoch) {
-        UNWIND $p.facts AS uuid
-        MATCH ()-[r:RELATES_TO {uuid: uuid, group_id: $p.group_id, epoch: epoch}]->()
-        RETURN collect([uuid, r.source_uuid, r.target_uuid]) AS facts
-    }
-    RETURN [g.rev, epoch, g.last_ms], CASE WHEN g.owner_id IS NULL THEN null ELSE g.owner_token END,
-        claimed, ours, owners, entities, facts
-    """
 
 _WRITE: LiteralString = (
     """
@@ -250,87 +211,20 @@ class Apply(Base):
 
     async def apply(self, delta: GraphDelta, guard: Guard) -> GroupHead:
         """See GraphStore."""
-        questions = _questions(delta, guard.token)
+        questions = questions_of(delta, guard.token)
 
         async def write(tx: Tx) -> GroupHead:
-            (row,) = await tx.run(_LOCK, **questions)
-            _check_guard(row, guard)
-            if _claimed(row, delta):
+            (row,) = await tx.run(LOCK, **questions)
+            check_guard(row, guard)
+            if claimed(row, delta):
                 return GroupHead(delta.group_id, *row[0])
-            _check(row, delta)
+            check_rows(row, delta)
             rev = guard.rev + int(delta.bumps_rev)
             values = _values(row, delta, guard)
             await tx.run(_WRITE, **values, rev=rev, shard=self._shard())
             return GroupHead(delta.group_id, rev, guard.epoch, delta.system_ms)
 
         return await self._transact(write)
-
-
-def _questions(delta: GraphDelta, token: int | None) -> dict[str, Any]:
-    spoken = {e.uuid for e in delta.entities} | set(delta.names.values())
-    for fact in delta.facts:
-        spoken |= {fact.source_uuid, fact.target_uuid}
-    return {
-        "group_id": delta.group_id,
-        "claims": _claims(delta),
-        "requires": list(delta.requires_items),
-        "token": token,
-        "keys": [digest(name_key) for name_key in delta.names],
-        "entities": sorted(spoken),
-        "facts": [fact.uuid for fact in delta.facts],
-    }
-
-
-def _claims(delta: GraphDelta) -> list[dict[str, Any]]:
-    if delta.claim is None:
-        return []
-    return [
-        {
-            "operation": delta.claim.operation,
-            "key": delta.claim.key,
-            "input_hash": delta.claim.input_hash,
-            "now_ms": delta.claim.now_ms,
-            "window_ms": delta.claim.dedup_window_ms,
-        }
-    ]
-
-
-def _check_guard(row: Row, guard: Guard) -> None:
-    """LeaseLost, RevisionChanged."""
-    (rev, epoch, _last_ms), token = row[:2]
-    if epoch != guard.epoch or guard.token not in (None, token):
-        raise LeaseLost("the group is owned by another process or was deleted")
-    if rev != guard.rev:
-        raise RevisionChanged("the group changed since it was read")
-
-
-def _claimed(row: Row, delta: GraphDelta) -> bool:
-    """Whether the caller's key is known with this input. Conflict: with another."""
-    known = row[2]
-    if delta.claim is None or not known:
-        return False
-    if known[0] != delta.claim.input_hash:
-        used = "was used with other input within the window"
-        raise Conflict(f"idempotency_key {used}", [Violation("idempotency_key", used)])
-    return True
-
-
-def _check(row: Row, delta: GraphDelta) -> None:
-    """StaleItems, Conflict."""
-    ours, owners, entities = row[3:6]
-    stale = tuple(uuid for uuid in delta.requires_items if uuid not in set(ours))
-    if stale:
-        raise StaleItems(stale)
-    written = {entity.uuid for entity in delta.entities}
-    leaving = written.union(delta.remove_entities)
-    owned = {key: owner for key, owner in owners if owner not in leaving}
-    if any(owned.get(digest(key), uuid) != uuid for key, uuid in delta.names.items()):
-        raise Conflict("a name belongs to another entity")
-    known = written | {uuid for uuid, _name in entities}
-    if not known.issuperset(delta.names.values()):
-        raise Conflict("a name points at an entity that does not exist")
-    if not all(f.source_uuid in known and f.target_uuid in known for f in delta.facts):
-        raise Conflict("a fact points at an entity that does not exist")
 
 
 def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
@@ -343,7 +237,7 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "group_id": delta.group_id,
         "epoch": guard.epoch,
         "token": guard.token,
-        "claims": _claims(delta),
+        "claims": claims_of(delta),
         "system_ms": delta.system_ms,
         "entities": [entity_row(entity) for entity in delta.entities],
         "renamed": [

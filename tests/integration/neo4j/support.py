@@ -39,8 +39,8 @@ async def until_blocked(driver: AsyncDriver, count: int = 1) -> None:
 
 
 _MODULES = (
-    "admin", "apply", "builds", "candidates", "communities", "following", "graph", "history", "intake",
-    "queue", "receipts", "search", "texts",
+    "admin", "apply", "builds", "candidates", "communities", "following", "graph", "guards", "history",
+    "intake", "queue", "receipts", "search", "texts",
 )  # fmt: skip
 _CLAUSES = ("MATCH", "MERGE", "UNWIND", "CALL ()")
 _BY_INTENT = {  # a handful of counters; all groups for whoever asks for all groups; the first of an order
