@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from bench.measuring import Ask
 from kgsvc.v1 import retrieval_pb2 as ret
 from tests.support.client import Client, granted
@@ -22,11 +24,34 @@ def search_facts(client: Client, group: str) -> Ask:
     """SearchFacts."""
 
     async def ask(query: str) -> object:
-        given = ret.SearchFactsInput(group_ids=[group], query=query, max_facts=RESULTS)
-        request = ret.SearchFactsRequest(input=given)
+        request = _facts_request(group, query)
         return granted(await client.retrieval.SearchFacts(request, timeout=WAIT_S)).output
 
     return ask
+
+
+def facts_bytes(group: str, query: str) -> bytes:
+    """A request of SearchFacts as it is sent."""
+    return _facts_request(group, query).SerializeToString()
+
+
+def search_facts_bytes(client: Client) -> Callable[[bytes], Awaitable[object]]:
+    """SearchFacts with requests that are bytes already: for clients that shall cost little."""
+    call: Callable[..., Awaitable[ret.SearchFactsResponse]] = client.channel.unary_unary(
+        "/kgsvc.v1.RetrievalService/SearchFacts", response_deserializer=ret.SearchFactsResponse.FromString
+    )
+
+    async def ask(request: bytes) -> object:
+        found = granted(await call(request, timeout=WAIT_S)).output
+        assert found.facts, "nothing found"
+        return found
+
+    return ask
+
+
+def _facts_request(group: str, query: str) -> ret.SearchFactsRequest:
+    given = ret.SearchFactsInput(group_ids=[group], query=query, max_facts=RESULTS)
+    return ret.SearchFactsRequest(input=given)
 
 
 def search_graph(client: Client, group: str) -> Ask:

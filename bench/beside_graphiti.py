@@ -8,6 +8,10 @@ programs search the same rows; they take turns, so that whatever else the machin
 asked through gRPC at a server process, Graphiti is a library and runs in a process of its own. Both embed in
 their own process by hashed words (256 numbers), or with --embedder http by a model server (384 numbers): the
 openai client that both use takes milliseconds a query. "Cold" is a kgsvc that may keep nothing in memory.
+
+What is warm, and how: before searches of a size ten of kgsvc and five of Graphiti, of which the first loads
+the group; ingestion and throughput: bench/beside_ingest.py, bench/beside_flood.py. Neo4j should be one as it
+runs in production (tests.support.neo4j_server: --lasting). About ten minutes on two cores.
 """
 
 from __future__ import annotations
@@ -19,7 +23,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.beside_ingest import Ingestion
+from bench.beside_flood import AT_ONCE, Flood
+from bench.beside_ingest import ROUNDS, Ingestion, lines_needed
 from bench.beside_sides import Sides, running
 from bench.knowledge import questions
 from bench.loading import Embeds, Loader
@@ -33,7 +38,6 @@ from bench.measuring import (
     run,
     say,
     spread,
-    throughput,
 )
 from bench.neo4j_side import Database
 from bench.vocabulary import WordEmbedder
@@ -44,7 +48,7 @@ GROUP, TINY = "large", "tiny"
 EMBEDDERS: dict[str, Embeds] = {"offline": HashingEmbedder(), "http": WordEmbedder()}
 _RESULTS = 10
 _BLOCK = 5
-_AT_ONCE = 16
+_CPU = ("client_cpu_ms", "server_cpu_ms", "neo4j_cpu_ms")
 _FLOODED = 10_000  # facts at which throughput is measured
 
 
@@ -115,19 +119,6 @@ class Searches:
         )
         return found / len(graphiti.times_ms)
 
-    async def flood(self, facts: int, rounds: int = 2) -> dict[str, Any]:
-        """Searches a second with 16 in flight."""
-        theirs, ours = [], []
-        queries, ours_asked = questions(facts, 5), questions(facts, 6)
-        for _ in range(rounds):
-            some = list(itertools.islice(queries, 2 * _AT_ONCE))
-            answer = await self._sides.graphiti.flood(GROUP, some, _AT_ONCE)
-            theirs.append(len(some) / answer["seconds"])
-            search = lambda query: self._sides.warm.search(GROUP, query, _RESULTS)  # noqa: E731
-            ours.append(await throughput(search, ours_asked, _AT_ONCE, 4_000, 5.0))
-        graphiti, kgsvc = sum(theirs) / rounds, sum(ours) / rounds
-        return {"facts": facts, "graphiti": graphiti, "kgsvc": kgsvc, "ratio": ratio(kgsvc, graphiti)}
-
 
 async def searching(sides: Sides, options: argparse.Namespace, results: dict[str, Any]) -> None:
     """One group that grows from size to size."""
@@ -144,7 +135,7 @@ async def searching(sides: Sides, options: argparse.Namespace, results: dict[str
             say(f"searching {facts} facts ...")
             results["search"].append(await searches.at(facts))
             if facts == options.flood:
-                results["throughput"] = await searches.flood(facts)
+                results["throughput"] = await Flood(sides, GROUP, facts).measured()
     finally:
         await store.close()
 
@@ -158,7 +149,7 @@ async def measure(options: argparse.Namespace, results: dict[str, Any]) -> None:
                 async with running(
                     database, Path(made), options.embedder, options.corpus, options.seed
                 ) as sides:
-                    say("ingesting a little ...")
+                    say("ingesting, to be warm ...")
                     await Ingestion(sides, options).warm_up()
                     for latency_ms in options.latencies:
                         say(f"ingesting, a call of the model takes {latency_ms} ms ...")
@@ -182,10 +173,7 @@ def table(results: dict[str, Any]) -> str:
     rows = ["| what | Graphiti | kgsvc | ratio |", "|---|---|---|---|"]
     rows += [row for each in results["search"] for row in _search_rows(each)]
     if flood := results["throughput"]:
-        rows.append(
-            f"| searches/s, {_AT_ONCE} in flight, {flood['facts']:,} facts"
-            f" | {flood['graphiti']:.1f} | {flood['kgsvc']:.0f} | {flood['ratio']:.1f} |"
-        )
+        rows += _flood_rows(flood)
     rows += [row for each in results["ingest"] for row in _ingest_rows(each)]
     if large := results["ingest_large"]:
         theirs, ours = large["graphiti"], large["kgsvc"]
@@ -207,6 +195,29 @@ def _search_rows(each: dict[str, Any]) -> Iterator[str]:
             f" | {theirs['p50_ms']:.1f} / {theirs['p95_ms']:.1f}"
             f" | {ours['p50_ms']:.1f} / {ours['p95_ms']:.1f} | {each[f'ratio_{name}']:.1f} |"
         )
+
+
+def _flood_rows(flood: dict[str, Any]) -> Iterator[str]:
+    theirs = flood["graphiti"]
+    for name, by in (("kgsvc", "one process"), ("kgsvc_2", "two processes")):
+        ours = flood[name]
+        yield (
+            f"| searches/s, {AT_ONCE} in flight, {flood['facts']:,} facts, {by}"
+            f" | {theirs['searches_per_s']:.1f} | {ours['searches_per_s']:.0f}"
+            f" | {flood[f'ratio_{name}']:.1f} |"
+        )
+        yield (
+            f"| CPU ms a search then: client / server / Neo4j | {_flood_cpu(theirs)} | {_flood_cpu(ours)}"
+            f" | {ratio(_flood_cpu_ms(theirs), _flood_cpu_ms(ours)):.1f} |"
+        )
+
+
+def _flood_cpu(side: dict[str, float]) -> str:
+    return " / ".join(f"{side[name]:.1f}" for name in _CPU)
+
+
+def _flood_cpu_ms(side: dict[str, float]) -> float:
+    return sum(side[name] for name in _CPU)
 
 
 def _ingest_rows(each: dict[str, Any]) -> Iterator[str]:
@@ -232,15 +243,18 @@ def main() -> None:
     parser.add_argument("--facts", type=int, nargs="+", default=[1_000, 10_000, 50_000], help="ascending")
     parser.add_argument("--flood", type=int, default=_FLOODED, help="facts at which throughput is measured")
     parser.add_argument("--seconds", type=float, default=12.0, help="for searches of each side at each size")
-    parser.add_argument("--episodes", type=int, default=18, help="that Graphiti ingests, each time")
-    parser.add_argument("--stream", type=int, default=240, help="that kgsvc ingests, each time")
+    parser.add_argument("--episodes", type=int, default=24, help="that Graphiti ingests, each time")
+    parser.add_argument("--stream", type=int, default=480, help="that kgsvc ingests, each time")
+    parser.add_argument("--warm-up", type=float, default=25.0, help="seconds that each ingests before")
     parser.add_argument("--latencies", type=int, nargs="+", default=[0, 50], help="of the model, ms")
     parser.add_argument("--embedder", choices=list(EMBEDDERS), default="offline")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--out", type=Path, help="also write the figures as JSON")
     options = parser.parse_args()
+    if min(options.episodes, options.stream) < ROUNDS:
+        parser.error(f"--episodes and --stream: at least {ROUNDS}, one a round")
     options.facts.sort()
-    options.corpus = max(options.episodes, options.stream)
+    options.corpus = lines_needed(options)
     results: dict[str, Any] = {"machine": machine(), "embedder": options.embedder, "search": [], "ingest": []}
     results |= {"throughput": None, "ingest_large": None}
     try:

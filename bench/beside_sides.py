@@ -1,4 +1,4 @@
-"""Who runs in bench.beside_graphiti: a model, Graphiti, two servers of kgsvc, each a process."""
+"""Who runs in bench.beside_graphiti: a model, Graphiti, servers of kgsvc, each a process or two."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from tests.support.service import Service
 
 _COLD = {"retrieval.index_bytes": "1", "server.role": "api"}  # keeps no group beside the one searched last
 
+_PAIR = {"server.role": "api", "server.processes": "2"}
+
 _EMBEDDERS = {"http": "openai", "offline": "offline"}  # as kgsvc names them
 
 
@@ -26,6 +28,7 @@ class Sides:
     warm: Client
     cold: Client
     warm_pid: int
+    pair: Service  # two processes on one port; whoever asks it starts it
     model: Model
     database: Database
 
@@ -39,6 +42,7 @@ async def running(
         settings = database.settings | model.settings | {"models.embedder": _EMBEDDERS[embedder]}
         warm = Service(settings, folder, "warm")
         cold = Service(settings | _COLD, folder, "cold")
+        pair = Service(settings | _PAIR, folder, "pair")
         graphiti = GraphitiProcess(database.uri, database.password, model.base_url, embedder, episodes, seed)
         async with warm, cold, Client(warm.address) as at_warm, Client(cold.address) as at_cold, graphiti:
-            yield Sides(graphiti, at_warm, at_cold, warm.pid, model, database)
+            yield Sides(graphiti, at_warm, at_cold, warm.pid, pair, model, database)

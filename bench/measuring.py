@@ -12,8 +12,9 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 Ask = Callable[[str], Awaitable[object]]
 Block = Callable[[int], Awaitable[Sequence[float]]]  # so many calls; what each took, in milliseconds
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -82,26 +83,40 @@ def one_by_one(
     return run
 
 
-async def throughput(call: Ask, queries: Iterator[str], at_once: int, calls: int, seconds: float) -> float:
-    """Calls answered a second with so many in flight; none begins after `seconds`."""
-    left, answered = calls, 0
+async def flooded(
+    calls: Sequence[Callable[[T], Awaitable[object]]], inputs: Iterator[T], seconds: float
+) -> tuple[int, float]:
+    """Each call is made again and again, all at once, until `inputs` or `seconds` are used up; how many
+    were answered, and the seconds until the last answer."""
+    answered = 0
     began = time.perf_counter()
 
-    async def caller() -> None:
-        nonlocal left, answered
-        while left > 0 and time.perf_counter() - began < seconds:
-            left -= 1
-            await call(next(queries))
+    async def caller(call: Callable[[T], Awaitable[object]]) -> None:
+        nonlocal answered
+        while time.perf_counter() - began < seconds:
+            given = next(inputs, None)
+            if given is None:
+                break
+            await call(given)
             answered += 1
 
-    await asyncio.gather(*(caller() for _ in range(at_once)))
-    return answered / (time.perf_counter() - began)
+    await asyncio.gather(*map(caller, calls))
+    return answered, time.perf_counter() - began
 
 
 def cpu_s(pid: int) -> float:
     """Seconds of CPU that a process has used, in user and system mode (Linux)."""
     after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(after_name[11]) + int(after_name[12])) / _TICK
+
+
+def family(pid: int) -> list[int]:
+    """A process and those that it and they have started (Linux)."""
+    found = [pid]
+    for each in found:
+        for task in Path(f"/proc/{each}/task").iterdir():
+            found += map(int, (task / "children").read_text().split())
+    return found
 
 
 def resident_mib(pid: int) -> float:

@@ -1,14 +1,17 @@
 """Whether a large group slows a small one down: the small one's searches alone, and beside the large one.
 
 Part of bench.scale. On the embedded store two servers take turns, one whose store holds the small group
-alone. On Neo4j, where a server has one database, it is measured before the large group comes and after.
+alone. A Neo4j holds one database: there the small group is alone before the large one comes and again after
+it is gone. Minutes lie between, in which a machine changes its pace; so each time a server on an embedded
+store, to which nothing happens, takes turns with the one on Neo4j, and what is compared is by how much that
+one takes longer than this one: beside the large group, against the mean of before and after.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -16,27 +19,30 @@ from typing import Any
 from bench.asking import ROOMY, search_facts
 from bench.knowledge import questions
 from bench.loading import Loader
-from bench.measuring import Clocked, interleaved, one_by_one, ratio, spread
+from bench.measuring import Clocked, flooded, interleaved, one_by_one, quantile, ratio, spread
+from bench.neo4j_side import Database
 from kgsvc.stores.embedded import EmbeddedStore
+from kgsvc.stores.neo4j import Neo4jStore
 from tests.support.client import Client
 from tests.support.service import Service
 
-SMALL, SMALL_FACTS = "small", 350
-_CALLS = 200
+SMALL, LARGE, SMALL_FACTS = "small", "large", 350
+_QUERIES, _CALLS = 200, 1_000
 _BLOCK = 10
+_CALLERS = 8  # that warm up
 _BUSY = 2  # searches of the large group in flight, all the time
 
 
-async def take_turns(clients: list[Client], seconds: float) -> list[dict[str, float]]:
-    """Searches of the small group at several servers."""
-    queries = list(itertools.islice(questions(SMALL_FACTS), _CALLS))
+async def take_turns(clients: list[Client], seconds: float) -> list[list[float]]:
+    """Searches of the small group at several servers; milliseconds."""
+    queries = list(itertools.islice(questions(SMALL_FACTS), _QUERIES))
     sides = []
     for client in clients:
         ask = search_facts(client, SMALL)
         await one_by_one(ask, iter(queries))(len(queries))
         sides.append((one_by_one(ask, itertools.cycle(queries)), Clocked(_CALLS, seconds)))
     await interleaved(sides, _BLOCK)
-    return [spread(clocked.times_ms) for _, clocked in sides]
+    return [clocked.times_ms for _, clocked in sides]
 
 
 @asynccontextmanager
@@ -57,19 +63,14 @@ async def busy(client: Client, group: str, facts: int) -> AsyncIterator[None]:
         await asyncio.gather(*callers, return_exceptions=True)
 
 
-def compared(
-    facts: int, idle: tuple[dict[str, float], ...], searched: tuple[dict[str, float], ...]
-) -> dict[str, Any]:
+def compared(facts: int, idle: Sequence[list[float]], searched: Sequence[list[float]]) -> dict[str, Any]:
     """The small group alone and beside the large one, while that rests and while it is searched."""
-    return {
-        "neighbour_facts": facts,
-        "alone": idle[0],
-        "idle": idle[1],
-        "ratio_idle": ratio(idle[1]["p50_ms"], idle[0]["p50_ms"]),
-        "alone_meanwhile": searched[0],
-        "searched": searched[1],
-        "ratio_searched": ratio(searched[1]["p50_ms"], searched[0]["p50_ms"]),
-    }
+    row: dict[str, Any] = {"neighbour_facts": facts}
+    for name, (alone, beside) in (("idle", idle), ("searched", searched)):
+        row["alone" if name == "idle" else "alone_meanwhile"] = spread(alone)
+        row[name] = spread(beside)
+        row[f"ratio_{name}"] = ratio(spread(beside)["p50_ms"], spread(alone)["p50_ms"])
+    return row
 
 
 async def embedded_neighbours(
@@ -80,7 +81,7 @@ async def embedded_neighbours(
         store = await EmbeddedStore.open(folder / name)
         await store.migrate()
         await Loader(store, SMALL, episodes=True).to(SMALL_FACTS)
-        await Loader(store, "large", episodes=True).to(large)
+        await Loader(store, LARGE, episodes=True).to(large)
         await store.close()
     given = settings | ROOMY | {"store.kind": "embedded"}
     servers = [
@@ -92,27 +93,71 @@ async def embedded_neighbours(
         Client(servers[0].address) as alone,
         Client(servers[1].address) as beside,
     ):
-        await search_facts(beside, "large")("anything")
+        await search_facts(beside, LARGE)("anything")
         idle = await take_turns([alone, beside], seconds)
-        async with busy(beside, "large", facts):
+        async with busy(beside, LARGE, facts):
             searched = await take_turns([alone, beside], seconds)
-    return {"store": "embedded"} | compared(facts, tuple(idle), tuple(searched))
+    return {"store": "embedded"} | compared(facts, idle, searched)
 
 
-async def neighbours_on(
-    settings: dict[str, str], folder: Path, facts: int, alone: dict[str, float], seconds: float
+async def neo4j_neighbours(
+    database: Database, settings: dict[str, str], folder: Path, facts: int, seconds: float
 ) -> dict[str, Any]:
-    """On the store of `settings`, which holds both groups now; `alone` was measured before."""
-    async with Service(settings | ROOMY, folder, "beside") as server, Client(server.address) as client:
-        await search_facts(client, "large")("anything")
-        (idle,) = await take_turns([client], seconds)
-        async with busy(client, "large", facts):
-            (searched,) = await take_turns([client], seconds)
-    return {"store": settings["store.kind"]} | compared(facts, (alone, idle), (alone, searched))
+    """On an empty Neo4j, which is empty again afterwards."""
+    given = settings | ROOMY | database.settings
+    store = await Neo4jStore.connect(database.uri, "neo4j", database.password, deadline_s=120.0)
+    async with _measure_of_time(settings, folder) as still:
+
+        async def alone(name: str) -> list[list[float]]:
+            await store.migrate()
+            await Loader(store, SMALL, episodes=True).to(SMALL_FACTS)
+            async with Service(given, folder, name) as server, Client(server.address) as client:
+                await _warm(client, seconds)
+                return await take_turns([client, still], seconds)
+
+        before = await alone("before")
+        await Loader(store, LARGE, episodes=True).to(facts)
+        async with Service(given, folder, "beside") as server, Client(server.address) as client:
+            await search_facts(client, LARGE)("anything")
+            await _warm(client, seconds)
+            idle = await take_turns([client, still], seconds)
+            async with busy(client, LARGE, facts):
+                searched = await take_turns([client, still], seconds)
+        await database.wipe()
+        after = await alone("after")
+    await store.close()
+    await database.wipe()
+    return {"store": "neo4j", "neighbour_facts": facts} | corrected(before, idle, searched, after)
 
 
-async def small_alone(settings: dict[str, str], folder: Path, seconds: float) -> dict[str, float]:
-    """The small group's searches on the store of `settings`, which holds nothing else."""
-    async with Service(settings | ROOMY, folder, "alone") as server, Client(server.address) as client:
-        (alone,) = await take_turns([client], seconds)
-    return alone
+def corrected(*phases: list[list[float]]) -> dict[str, Any]:
+    """Of before, idle, searched and after, each the times and those of the server that nothing happens to:
+    p50, and its ratio to alone had the machine kept its pace."""
+    before, idle, searched, after = phases
+    paces = [quantile(times, 0.5) / quantile(still, 0.5) for times, still in phases]
+    alone = (paces[0] + paces[3]) / 2
+    return {
+        "alone": spread([*before[0], *after[0]]),
+        "idle": spread(idle[0]),
+        "searched": spread(searched[0]),
+        "ratio_idle": ratio(paces[1], alone),
+        "ratio_searched": ratio(paces[2], alone),
+        "paces": dict(zip(("before", "idle", "searched", "after"), paces, strict=True)),
+    }
+
+
+@asynccontextmanager
+async def _measure_of_time(settings: dict[str, str], folder: Path) -> AsyncIterator[Client]:
+    """A server on an embedded store with the small group, which nothing happens to."""
+    store = await EmbeddedStore.open(folder / "still")
+    await store.migrate()
+    await Loader(store, SMALL, episodes=True).to(SMALL_FACTS)
+    await store.close()
+    given = settings | ROOMY | {"store.kind": "embedded", "store.data_dir": str(folder / "still")}
+    async with Service(given, folder, "still") as server, Client(server.address) as client:
+        yield client
+
+
+async def _warm(client: Client, seconds: float) -> None:
+    """Searches that do not count: Neo4j compiles what it runs often."""
+    await flooded([search_facts(client, SMALL)] * _CALLERS, questions(SMALL_FACTS, 12), seconds)

@@ -1,7 +1,7 @@
 """How searches, memory and loading grow with a group: one group at each size, on one store or on both.
 
     python -m bench.scale [--embedded 1000 10000 100000] [--neo4j "URI;PASSWORD"]
-        [--neo4j-facts 1000 10000 50000] [--parts sizes neighbour ingestion] [--out FILE]
+        [--neo4j-facts 1000 10000 50000] [--parts sizes neighbours ingestion] [--out FILE]
 
 Facts come with their episodes, entities and vectors (384 numbers), written straight into the store, the same
 at every run. Everything is asked through gRPC at a server in a process of its own, warm, one call after the
@@ -36,7 +36,7 @@ from bench.measuring import (
     spread,
 )
 from bench.model_server import Model
-from bench.neighbours import SMALL, SMALL_FACTS, embedded_neighbours, neighbours_on, small_alone
+from bench.neighbours import SMALL_FACTS, embedded_neighbours, neo4j_neighbours
 from bench.neo4j_side import Database
 from bench.vocabulary import DIMENSION, SPACE
 from bench.while_ingesting import while_ingesting
@@ -49,7 +49,7 @@ from tests.support.client import Client
 from tests.support.service import Service
 
 GROUP = "large"
-PARTS = ("sizes", "neighbour", "ingestion")
+PARTS = ("sizes", "neighbours", "ingestion")
 _CALLS = 100
 _BLOCK = 5
 _MIB = 1024 * 1024
@@ -118,13 +118,13 @@ async def on_embedded(
     settings: dict[str, str], folder: Path, options: argparse.Namespace, results: dict[str, Any]
 ) -> None:
     """Every part that was asked for."""
-    if "sizes" in options.parts and options.embedded:
+    if "sizes" in options.parts:
         store = await EmbeddedStore.open(folder / "sizes")
         await store.migrate()
         given = settings | {"store.kind": "embedded", "store.data_dir": str(folder / "sizes")}
         results["sizes"] += await growing(store, given, folder, options.embedded, options.seconds)
         await store.close()
-    if "neighbour" in options.parts:
+    if "neighbours" in options.parts:
         say("embedded: a small group beside a large one ...")
         row = await embedded_neighbours(settings, folder, options.neighbour, options.seconds)
         results["neighbours"].append(row)
@@ -138,34 +138,36 @@ async def on_embedded(
 async def on_neo4j(
     settings: dict[str, str], folder: Path, options: argparse.Namespace, results: dict[str, Any]
 ) -> None:
-    """The sizes, and the small group before the large one came and after."""
+    """The sizes, and a small group before the large one came, beside it, and after."""
     async with Database(options.neo4j) as database:
         await database.require_empty(options.wipe)
-        settings = settings | database.settings
-        store = await Neo4jStore.connect(database.uri, "neo4j", database.password, deadline_s=120.0)
-        await store.migrate()
-        await Loader(store, SMALL, episodes=True).to(SMALL_FACTS)
-        alone = await small_alone(settings, folder, options.seconds)
-        results["sizes"] += await growing(store, settings, folder, options.neo4j_facts, options.seconds)
-        if "neighbour" in options.parts:
-            largest = max(options.neo4j_facts)
-            row = await neighbours_on(settings, folder, largest, alone, options.seconds)
+        if "sizes" in options.parts:
+            given = settings | database.settings
+            store = await Neo4jStore.connect(database.uri, "neo4j", database.password, deadline_s=120.0)
+            await store.migrate()
+            results["sizes"] += await growing(store, given, folder, options.neo4j_facts, options.seconds)
+            await store.close()
+            await database.wipe()
+        if "neighbours" in options.parts:
+            say("neo4j: a small group beside a large one ...")
+            row = await neo4j_neighbours(database, settings, folder, options.neighbour, options.seconds)
             results["neighbours"].append(row)
-        await store.close()
 
 
 async def measure(options: argparse.Namespace, results: dict[str, Any]) -> None:
     """Everything; results are there as far as it came."""
     with tempfile.TemporaryDirectory(dir=options.scratch) as made:
         async with Model(episodes=1, seed=7) as model:
-            await on_embedded(model.embedding, Path(made), options, results)
+            if options.embedded:
+                await on_embedded(model.embedding, Path(made), options, results)
             if options.neo4j:
                 await on_neo4j(model.embedding, Path(made), options, results)
 
 
 def tables(results: dict[str, Any]) -> str:
     """In Markdown."""
-    return "\n".join((*_sizes(results), *_neighbours(results), *_while_ingesting(results)))
+    parts = {"sizes": _sizes, "neighbours": _neighbours, "while_ingesting": _while_ingesting}
+    return "\n".join(line for name, part in parts.items() if results[name] for line in part(results))
 
 
 def _sizes(results: dict[str, Any]) -> Iterator[str]:
@@ -217,7 +219,9 @@ def _while_ingesting(results: dict[str, Any]) -> Iterator[str]:
 def main() -> None:
     """The command line of this file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--embedded", type=int, nargs="*", default=[1_000, 10_000, 100_000], help="ascending")
+    parser.add_argument(
+        "--embedded", type=int, nargs="*", default=[1_000, 10_000, 100_000], help="none: not on it"
+    )
     parser.add_argument("--neo4j", metavar="URI;PASSWORD", help="an idle server")
     parser.add_argument("--neo4j-facts", type=int, nargs="+", default=[1_000, 10_000, 50_000])
     parser.add_argument("--wipe", action="store_true", help="remove what the database holds")

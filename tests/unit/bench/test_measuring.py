@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import count
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import count, islice
 
 import numpy as np
 import pytest
 
-from bench.measuring import Clocked, interleaved, one_by_one, quantile, ratio, spread, throughput
+from bench.measuring import Clocked, family, flooded, interleaved, one_by_one, quantile, ratio, spread
+from bench.neighbours import corrected
 from bench.plots import merged
 from bench.recall import K, Truth
 
@@ -66,15 +71,43 @@ async def test_calls_are_made_one_by_one_with_what_comes_before_each() -> None:
     assert seen == ["before", "x", "before", "y"]
 
 
-async def test_throughput_makes_no_more_calls_than_it_may() -> None:
-    seen: list[str] = []
+async def test_a_flood_uses_every_input_once_and_keeps_every_caller_busy() -> None:
+    seen: list[tuple[str, int]] = []
+    busy = asyncio.Barrier(4)  # passed only where all four are in flight
 
-    async def call(query: str) -> None:
-        seen.append(query)
+    def caller(name: str) -> Callable[[int], Awaitable[None]]:
+        async def call(number: int) -> None:
+            await busy.wait()
+            seen.append((name, number))
 
-    rate = await throughput(call, (str(n) for n in count()), at_once=4, calls=10, seconds=60.0)
-    assert len(seen) == len(set(seen)) == 10
-    assert rate > 0
+        return call
+
+    answered, seconds = await flooded([caller(name) for name in "abcd"], islice(count(), 12), 60.0)
+    assert answered == len(seen) == 12
+    assert {number for _, number in seen} == set(range(12))
+    assert {name for name, _ in seen} == set("abcd")
+    assert seconds > 0
+
+
+async def test_a_flood_ends_when_its_time_is_over() -> None:
+    async def call(number: int) -> None:
+        raise AssertionError(f"call {number} is late")
+
+    assert (await flooded([call, call], count(), 0.0))[0] == 0
+
+
+def test_the_family_of_a_process_are_those_it_has_started() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        assert child.pid in family(os.getpid())
+        assert family(child.pid) == [child.pid]
+
+
+def test_a_neighbour_is_not_blamed_for_the_pace_of_the_machine() -> None:
+    alone, slow = [[2.0], [1.0]], [[6.0], [3.0]]  # everything takes three times as long: the machine
+    row = corrected(alone, slow, [[12.0], [3.0]], alone)
+    assert row["ratio_idle"] == 1.0
+    assert row["ratio_searched"] == 2.0
+    assert (row["alone"]["p50_ms"], row["alone"]["calls"]) == (2.0, 2)
 
 
 def test_recall_counts_what_is_as_near_as_the_last_that_was_wanted() -> None:
