@@ -16,6 +16,8 @@ GROUP_DELETED = "group_deleted"
 _BEFORE_ALL = -(2**63)
 _STATES = tuple(str(state) for state in ItemState)
 
+# A commit's records can be read a moment before the indexes have what it wrote. Who holds the group's lock
+# has waited for that: whoever is told of a completed item finds what it led to.
 _RECEIPT: LiteralString = (
     """
     MATCH (c:KgReceipt) WHERE c.receipt_id = $p.receipt_id AND c.part IS NOT NULL
@@ -25,7 +27,11 @@ _RECEIPT: LiteralString = (
         MATCH (i:KgItem {group_id: c.group_id, epoch: c.epoch, uuid: uuid})
         RETURN collect(["""
     + STATUS
-    + """, i:KgPending]) AS items
+    + """, i:KgPending]) AS items, max(i.state = 'completed') AS settles
+    }
+    CALL (g, settles) {
+        WITH g WHERE settles
+        SET g.lock = 0
     }
     RETURN c.group_id, c.created_ms, c.uuids, c.seqs, c.duplicates, c.epoch = g.epoch, items
     ORDER BY c.part

@@ -10,10 +10,20 @@ from neo4j import AsyncDriver
 
 from kgsvc.domain.errors import Conflict
 from kgsvc.domain.items import AcceptBatch, Accepted, ItemState
-from kgsvc.stores.conformance.samples import NOW, accepted, batch, episode, leased, pair, started, work
+from kgsvc.stores.conformance.samples import (
+    NOW,
+    accepted,
+    batch,
+    episode,
+    leased,
+    move,
+    pair,
+    started,
+    work,
+)
 from kgsvc.stores.neo4j import Neo4jStore
 from kgsvc.stores.neo4j.admission import Writes
-from tests.integration.neo4j.support import rows
+from tests.integration.neo4j.support import locked, rows, until_blocked
 
 
 async def _raced(stores: tuple[Neo4jStore, ...], call: AcceptBatch) -> list[Accepted | Exception]:
@@ -73,6 +83,27 @@ async def test_a_key_raced_with_other_input_has_one_winner(
         (refused,) = await store.accept([calls[winner - 1]])
         assert isinstance(refused, Conflict)
     assert len(await store.recent_episodes(group, 99)) == 8
+
+
+async def test_a_completed_item_is_told_once_no_commit_is_under_way(
+    store: Neo4jStore, other: Neo4jStore, raw: AsyncDriver, group: str
+) -> None:
+    """What a commit wrote can be read before the indexes have it; whoever waited for a receipt searches."""
+    call = await accepted(store, episode(group, "e1"), episode(group, "e2"))
+    lease = await leased(store, group)
+    await started(store, lease)
+    async with locked(raw, group):
+        nothing_yet = await other.receipt(call.receipt_id)
+    assert nothing_yet is not None, "only of completed items"
+    assert not any(item.terminal for item in nothing_yet.items), "only of completed items"
+    await move(store, lease, ItemState.COMPLETED, "e1")
+    async with locked(raw, group):
+        told = asyncio.create_task(other.receipt(call.receipt_id))
+        await until_blocked(raw)
+        assert not told.done()
+    receipt = await told
+    assert receipt is not None
+    assert [item.state for item in receipt.items] == [ItemState.COMPLETED, ItemState.ACCEPTED]
 
 
 class Interrupted(Neo4jStore):
