@@ -20,6 +20,8 @@ from kgsvc.llm.protocol import Embedder
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
     Changes,
+    FactCandidates,
+    FactsAsked,
     IndexedEntity,
     IndexedEpisode,
     IndexedFact,
@@ -71,6 +73,10 @@ class Shelf:
     ) -> TextChanges:
         """See SearchStore; one page, whatever the limits."""
         return self._texts[group_id]
+
+    async def search_candidates(self, group_id: str, asked: FactsAsked) -> FactCandidates | None:
+        """See ColdSearchStore: there are no indexes to search."""
+        return None
 
 
 async def _indexed(facts: Collection[Fact], embedder: Embedder | None) -> Iterator[IndexedFact]:

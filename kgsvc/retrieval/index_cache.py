@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import OrderedDict
 from collections.abc import Callable
 from enum import StrEnum
@@ -15,6 +16,7 @@ from kgsvc.retrieval.group_texts import GroupTexts
 from kgsvc.retrieval.settings import SearchSettings
 from kgsvc.stores.search_protocol import Changes, SearchStore, TextChanges
 
+_log = logging.getLogger("kgsvc.retrieval")
 T = TypeVar("T")
 Index = GroupIndex | GroupTexts
 Page = Changes | TextChanges
@@ -24,6 +26,8 @@ _INLINE_ROWS = 1_200
 _INLINE_CHANGES = 16
 _INLINE_CHARS = 16 * 1024  # of bodies: their words are looked for
 _ENTRY_BYTES = 8 * 1024  # of an index without facts: many empty groups are bounded too
+_FACT_BYTES = 1_200  # about what a fact takes beside its vector
+_LOADERS = 2  # groups that are loaded at once with nobody waiting
 
 
 class _Kind(StrEnum):
@@ -39,6 +43,12 @@ class _Entry:
         self.index: Any = index
         self.lock = asyncio.Lock()
         self.nbytes = _ENTRY_BYTES
+        self.complete = False  # whether it was loaded to its end
+
+    @property
+    def ready(self) -> bool:
+        """Whether it needs no more than what changed since; an index that failed is empty again."""
+        return self.complete and self.index.rev > 0
 
     def covers(self, head: GroupHead) -> bool:
         """Whether the index holds at least what `head` counts."""
@@ -60,6 +70,8 @@ class IndexCache:
         self._entries: OrderedDict[tuple[_Kind, str], _Entry] = OrderedDict()
         self._nbytes = 0
         self._running: set[asyncio.Task[Any]] = set()
+        self._loaders: dict[str, asyncio.Task[None]] = {}
+        self._unloadable: set[str] = set()  # groups whose last load with nobody waiting failed
 
     @property
     def nbytes(self) -> int:
@@ -97,6 +109,26 @@ class IndexCache:
         except TimeoutError as error:
             raise StoreUnavailable("the group's search index was not ready in time") from error
 
+    def holds(self, group_id: str) -> bool:
+        """Whether the group's facts are in memory, whole, if perhaps not yet up to date."""
+        entry = self._entries.get((_Kind.FACTS, group_id))
+        return entry is not None and entry.ready
+
+    def load_behind(self, head: GroupHead, facts: int) -> None:
+        """Begin to load a group of so many facts while nobody waits for it, if the bound allows it. Tried
+        again by the next call if it fails."""
+        group_id = head.group_id
+        if facts * (4 * self._dimension + _FACT_BYTES) > self._settings.index_bytes:
+            return
+        if group_id in self._loaders or len(self._loaders) >= _LOADERS:
+            return
+        entry = self._entry(_Kind.FACTS, group_id)
+        if entry.lock.locked():  # by a caller who waits for it
+            return
+        task = asyncio.create_task(self._run(entry, head, _nothing, heavy=False))
+        self._loaders[group_id] = task
+        task.add_done_callback(lambda done: self._loaded(group_id, done))
+
     def forget(self, group_id: str) -> None:
         """Drop a group that the store no longer knows, unless it is in use."""
         for kind in _Kind:
@@ -105,7 +137,11 @@ class IndexCache:
                 self._drop((kind, group_id))
 
     async def close(self) -> None:
-        """Wait for work that was left behind, then let go of everything."""
+        """Wait for work that was left behind, then let go of everything. Loads that nobody waits for end."""
+        loaders = list(self._loaders.values())
+        for loader in loaders:
+            loader.cancel()
+        await asyncio.gather(*loaders, return_exceptions=True)
         if self._running:
             await asyncio.wait(self._running, timeout=self._settings.search_timeout_s)
         self._entries.clear()
@@ -115,6 +151,17 @@ class IndexCache:
         self._running.discard(task)
         if not task.cancelled():
             task.exception()  # seen, also when the caller has gone
+
+    def _loaded(self, group_id: str, task: asyncio.Task[None]) -> None:
+        del self._loaders[group_id]
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is None:
+            self._unloadable.discard(group_id)
+        elif group_id not in self._unloadable:
+            self._unloadable.add(group_id)
+            _log.warning("a group's facts were not loaded behind a search: %s", type(error).__name__)
 
     def _entry(self, kind: _Kind, group_id: str) -> _Entry:
         place = kind, group_id
@@ -146,9 +193,11 @@ class IndexCache:
             changes = await self._changes(entry.kind, entry.index)
             if (entry.index.rev or len(entry.index)) and changes.head.epoch != entry.index.epoch:
                 entry.index = self._empty(entry.kind, head.group_id)
+                entry.complete = False
                 continue
             await self._apply(entry, changes)
             more = changes.more
+        entry.complete = True
 
     async def _apply(self, entry: _Entry, changes: Page) -> None:
         index, entry.index = entry.index, self._empty(entry.kind, changes.head.group_id)  # never half a page
@@ -189,6 +238,10 @@ class IndexCache:
 
     def _drop(self, place: tuple[_Kind, str]) -> None:
         self._nbytes -= self._entries.pop(place).nbytes
+
+
+def _nothing(_: GroupIndex) -> None:
+    """What is done with an index that nobody waits for."""
 
 
 def _is_light(page: Page) -> bool:

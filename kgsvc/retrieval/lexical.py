@@ -7,7 +7,6 @@ all facts of the group: expired and closed ones too, so that the statistics do n
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,15 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgsvc.domain import bm25
+from kgsvc.domain.bm25 import K1, B
 from kgsvc.retrieval.postings import MAX_COUNT, Packed, counts_of, found_at, rows_of
 from kgsvc.retrieval.topk import edge
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Weighed = tuple[Packed, float]  # postings of a term and what the term says
-
-K1 = 1.2  # how fast repetitions of a term stop counting
-B = 0.4  # how much long facts are held back, 0 to 1; facts are short, and 0.75 did worse in trials
 
 _FEW = 50_000  # postings of a query that are simply gone through
 _CHUNK = 32_768  # of them at once: what is made of these stays in the processor's cache
@@ -53,7 +51,7 @@ class Corpus:
 
     def idf(self, packed: Packed) -> float:
         """How much a term says that these postings are of."""
-        return _idf(len(packed), self.facts)
+        return bm25.idf(len(packed), self.facts)
 
 
 def strongest(
@@ -150,7 +148,3 @@ def _sums_behind(values: Sequence[float]) -> list[float]:
 def _least(scores: NDArray[Any], count: int) -> float:
     """A little less than what each of the `count` best has at least."""
     return max(edge(scores, count) * (1 - _SLACK) - _SLACK, 0.0)
-
-
-def _idf(holding: int, facts: int) -> float:
-    return math.log(1 + (facts - holding + 0.5) / (holding + 0.5))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from kgsvc.domain.text import is_cjk, query_terms, tokens
 from kgsvc.retrieval.function_words import weight
 from kgsvc.retrieval.fusion import Key, RankList
+from kgsvc.retrieval.packing import Shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Candidates:
     keyword: RankList = field(default_factory=list)
     semantic: RankList = field(default_factory=list)
     distances: dict[Key, int] = field(default_factory=dict)
-    packed: dict[Key, bytes] = field(default_factory=dict)  # display fields of all that is in the lists
+    packed: dict[Key, Shown] = field(default_factory=dict)  # display fields of all that is in the lists
 
 
 def parse(text: str) -> tuple[Term, ...]:

@@ -12,6 +12,7 @@ from kgsvc.domain.errors import NotFound
 from kgsvc.domain.model import Fact
 from kgsvc.llm.protocol import Embedder
 from kgsvc.retrieval import fusion
+from kgsvc.retrieval.cold_facts import ColdFacts
 from kgsvc.retrieval.group_index import GroupIndex
 from kgsvc.retrieval.heads import GroupHeads
 from kgsvc.retrieval.index_cache import IndexCache
@@ -20,7 +21,7 @@ from kgsvc.retrieval.query import Candidates, Query, Term, parse
 from kgsvc.retrieval.query_vectors import QueryVectors
 from kgsvc.retrieval.settings import SearchSettings
 from kgsvc.stores.protocol import GraphStore
-from kgsvc.stores.search_protocol import SearchStore
+from kgsvc.stores.search_protocol import FactSearchStore
 
 LONG_QUERY = 1_000  # code points; tokenising more than this is done off the event loop
 
@@ -45,7 +46,7 @@ class SearchFacts:
 
     def __init__(
         self,
-        store: SearchStore,
+        store: FactSearchStore,
         embedder: Embedder | None,
         settings: SearchSettings,
         clock: Clock,
@@ -57,6 +58,7 @@ class SearchFacts:
         self.min_cosine = embedder.min_cosine if embedder else 0.0
         space, dimension = (embedder.space, embedder.dimension) if embedder else ("", 0)
         self.indexes = IndexCache(store, settings, space, dimension)
+        self.cold = ColdFacts(store, self.indexes, settings, space, dimension)
 
     async def search(
         self,
@@ -78,12 +80,21 @@ class SearchFacts:
         def work(index: GroupIndex) -> Candidates:
             return index.candidates(asked)
 
-        heads = await self.heads(group_ids)
+        found = await self._cold(group_ids, asked)
+        heads = await self.heads([group_id for group_id in group_ids if group_id not in found])
         if len(heads) == 1:
-            found = [await self.indexes.use(heads[0], work, heavy)]
+            loaded = [await self.indexes.use(heads[0], work, heavy)]
         else:
-            found = await asyncio.gather(*(self.indexes.use(head, work, heavy) for head in heads))
-        return self._fuse(found, max_facts, center_node_uuid is not None)
+            loaded = await asyncio.gather(*(self.indexes.use(head, work, heavy) for head in heads))
+        return self._fuse([*found.values(), *loaded], max_facts, center_node_uuid is not None)
+
+    async def _cold(self, group_ids: Collection[str], asked: Query) -> dict[str, Candidates]:
+        """What the store itself finds in groups that are not in memory; their heads are not needed."""
+        wanted = [group_id for group_id in dict.fromkeys(group_ids) if not self.indexes.holds(group_id)]
+        if not wanted or asked.center_node_uuid is not None:
+            return {}
+        answers = await asyncio.gather(*(self.cold.candidates(group_id, asked) for group_id in wanted))
+        return {group_id: each for group_id, each in zip(wanted, answers, strict=True) if each is not None}
 
     async def close(self) -> None:
         """Wait for work left behind and drop the indexes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ from kgsvc.stores.protocol import GraphStore
 
 _INLINE_CANDIDATES = 2_000  # more are ranked beside the event loop
 Shown = Callable[[Key], Item | None]
-_UNPACK: dict[Scope, Callable[[bytes], Item]] = {
+_UNPACK: dict[Scope, Callable[[Any], Item]] = {
     Scope.FACTS: unpack,
     Scope.NODES: unpack_entity,
     Scope.EPISODES: unpack_episode,
@@ -198,6 +198,9 @@ class SearchGraph:
         return united(await asyncio.gather(*(one(asked, head, heavy) for head in heads)), asked.candidates)
 
     async def _facts(self, asked: Asked, head: GroupHead, heavy: bool) -> Found:
+        cold = await self._search.cold.found(head.group_id, asked)
+        if cold is not None:
+            return cold
         indexes, types = self._search.indexes, asked.filters.entity_types
         if types:
             typed = await indexes.use_texts(head, lambda texts: texts.nodes.of_types(types))
@@ -227,7 +230,10 @@ def _enough(score: float, query: GraphQuery, reason: Reason | None) -> bool:
 
 def _size(scope: Scope, found: Found, keys: Sequence[Key]) -> int:
     """About the bytes of episodes; what else is shown is small."""
-    return sum(unpacked_bytes(found.packed[key]) for key in keys) if scope is Scope.EPISODES else 0
+    if scope is not Scope.EPISODES:
+        return 0
+    bodies = (found.packed[key] for key in keys)
+    return sum(unpacked_bytes(body) for body in bodies if isinstance(body, bytes))
 
 
 def _missing(field: str) -> Violation:

@@ -24,7 +24,8 @@ class Telling:
     def put(self, row: int, episodes: Iterable[str]) -> None:
         """Set the episodes of a fact."""
         self.clear(row)
-        uuids = self._told_in[row] = tuple(self._uuids.setdefault(uuid, uuid) for uuid in episodes)
+        once = dict.fromkeys(episodes)
+        uuids = self._told_in[row] = tuple(self._uuids.setdefault(uuid, uuid) for uuid in once)
         for uuid in uuids:
             self._tells.setdefault(uuid, set()).add(row)
 

@@ -31,7 +31,7 @@ from kgsvc.domain.items import (
 )
 from kgsvc.domain.model import Entity, Episode, Fact, Mention
 from kgsvc.stores.community_protocol import CommunityStore
-from kgsvc.stores.search_protocol import SearchStore
+from kgsvc.stores.search_protocol import FactSearchStore
 
 T = TypeVar("T")
 
@@ -355,7 +355,7 @@ class Store(
     CandidateStore,
     HistoryStore,
     CommunityStore,
-    SearchStore,
+    FactSearchStore,
     AdminStore,
     Protocol,
 ):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from kgsvc.domain.delta import GroupHead
@@ -84,6 +84,50 @@ class TextChanges:
     upto_uuid: str = ""  # of revision upto_rev + 1, if `more`; empty: none of it
 
 
+@dataclass(frozen=True, slots=True)
+class FactsAsked:
+    """A search of one group's facts that the store answers from its own indexes.
+
+    A fact is visible if it is valid at `now_ms` (start_ms <= now_ms < invalid_ms) and not expired.
+    """
+
+    terms: tuple[str, ...]  # distinct (kgsvc.domain.text.tokens); with `prefixes` at most 256
+    prefixes: tuple[str, ...]  # distinct lone CJK characters: terms that begin with one count as the same
+    vector: bytes | None  # of unit length, float32 little-endian; None: keywords alone
+    space: str  # that the vector is of; a fact's vector of another space or length does not count
+    now_ms: int
+    count: int  # candidates wanted of each list
+    min_cosine: float = 0.0  # of semantic candidates; nearly as near is welcome too
+    weights: Mapping[str, float] = field(default_factory=dict)  # what a term counts, where that is not 1
+    all_vectors: bool = False  # whether every candidate comes with its vector
+
+
+@dataclass(frozen=True, slots=True)
+class FactCandidate:
+    """A visible fact with what its scores are made of. `show` gives the fact, which may lack what display
+    leaves out: `slot`, `fact_key`, `evidence` and `closures`. Few candidates are shown in the end."""
+
+    uuid: str
+    show: Callable[[], Fact]
+    counts: Mapping[str, int] = field(default_factory=dict)  # of those asked that it holds; keyword list only
+    length: int = 0  # terms of its keyword text (kgsvc.domain.fact_terms); keyword list only
+    vector: bytes | None = None  # of the space that was asked for; with `all_vectors`, or without `cosine`
+    cosine: float | None = None  # semantic list; to 1e-6 or exact. None: it is up to the reader of `vector`
+
+
+@dataclass(frozen=True, slots=True)
+class FactCandidates:
+    """The facts among which the best of one group are. The numbers describe all its facts, those expired
+    and not yet valid too, as of one snapshot."""
+
+    head: GroupHead
+    facts: int
+    total_length: int  # terms of all keyword texts
+    frequencies: Mapping[str, int]  # facts that hold each of the terms and prefixes asked; absent: none
+    keyword: tuple[FactCandidate, ...] = ()  # in any order; more than `count` are welcome
+    semantic: tuple[FactCandidate, ...] = ()
+
+
 TEXT_BYTES = 16 * 1024 * 1024  # of bodies in one page
 
 
@@ -112,3 +156,19 @@ class SearchStore(Protocol):
     ) -> TextChanges:
         """The same of entities and episodes, after the place (`after_rev`, `after_uuid`), by ascending rev
         and uuid: at most `limit` of each, and bodies until they exceed `max_bytes`."""
+
+
+class ColdSearchStore(Protocol):
+    """What answers a search of facts while no index of the group is in memory."""
+
+    async def search_candidates(self, group_id: str, asked: FactsAsked) -> FactCandidates | None:
+        """Candidates for the `asked.count` best by BM25 and the nearest by cosine, among visible facts only.
+
+        Sees every commit before the call. Its cost does not grow with other groups. Of the true best
+        nearly all are among the candidates, however many facts are expired: recall >= 0.95 by keyword,
+        >= 0.98 by vector. None: the group is unknown, or was begun by a version that did not index it so.
+        """
+
+
+class FactSearchStore(SearchStore, ColdSearchStore, Protocol):
+    """What searches of facts ask, with and without an index in memory."""

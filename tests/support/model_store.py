@@ -12,7 +12,15 @@ from kgsvc.domain.model import Entity, Episode, Fact
 from kgsvc.domain.similarity import name_tokens
 from kgsvc.domain.usage import FREE
 from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump, StoreInfo
-from kgsvc.stores.search_protocol import TEXT_BYTES, Changes, IndexedFact, TextChanges
+from kgsvc.stores.search_protocol import (
+    TEXT_BYTES,
+    Changes,
+    FactCandidates,
+    FactsAsked,
+    IndexedFact,
+    TextChanges,
+)
+from tests.support.cold_search import candidates_among
 from tests.support.model_candidates import ModelCandidates
 from tests.support.model_communities import ModelFollowing
 from tests.support.model_rows import GROUP_DELETED, Answer, Group
@@ -115,6 +123,12 @@ class ModelStore(ModelGraph):
         after = (after_rev + 1, after_uuid)
         page = text_changes(group, after, limit, max_bytes)
         return replace(page, communities=self._grouped(group, after, (page.upto_rev + 1, page.upto_uuid)))
+
+    async def search_candidates(self, group_id: str, asked: FactsAsked) -> FactCandidates | None:
+        group = self._groups.get(group_id)
+        if group is None:
+            return None
+        return candidates_among(group.head, (_indexed(group, uuid) for uuid in group.facts), asked)
 
     async def migrate(self) -> int:
         return 1

@@ -26,6 +26,7 @@ from kgsvc.stores.conformance import (
     listing,
     ontologies,
     receipts,
+    search_candidates,
     starting,
     texts,
     transitions,
@@ -43,7 +44,7 @@ SIBLINGS = ("", "-2", "-3")  # group ids that a check may use beside its own
 
 _AREAS = (
     accept, idempotency, receipts, listing, leases, starting, transitions, context,
-    writes, guards, facts, changes, texts, history, candidates,
+    writes, guards, facts, changes, search_candidates, texts, history, candidates,
     communities, ontologies, delete, values,
 )  # fmt: skip
 

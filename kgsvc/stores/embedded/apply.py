@@ -18,6 +18,7 @@ from kgsvc.stores.embedded.rows import entity_row, fact_row, json_list
 from kgsvc.stores.embedded.sql import Row, all_rows
 from kgsvc.stores.embedded.texts import touch_texts
 from kgsvc.stores.embedded.transitions import write_spent, write_transitions
+from kgsvc.stores.embedded.words import rename_words, write_words
 
 Ids = dict[str, int]
 
@@ -163,6 +164,7 @@ def _write_entities(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta) 
     ]
     db.executemany("UPDATE facts SET source_name = ?, rev = ? WHERE source_id = ?", renamed)
     db.executemany("UPDATE facts SET target_name = ?, rev = ? WHERE target_id = ?", renamed)
+    rename_words(db, {entity_id: name for name, _rev, entity_id in renamed})
     return ids
 
 
@@ -208,6 +210,7 @@ def _write_facts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta, ent
             for fact in delta.facts
         ],
     )
+    write_words(db, ids, delta.facts)
     return ids
 
 

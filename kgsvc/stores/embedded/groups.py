@@ -51,7 +51,9 @@ def make_group(db: apsw.Connection, group_id: str) -> Group:
         return found
     gid = new_gid(db)
     first = gid << ID_BITS
-    db.execute("INSERT INTO groups (group_id, gid, last_id) VALUES (?, ?, ?)", (group_id, gid, first))
+    db.execute(
+        "INSERT INTO groups (group_id, gid, last_id, has_words) VALUES (?, ?, ?, 1)", (group_id, gid, first)
+    )
     return Group(gid, group_id, 0, 0, 0, first, 0, None)
 
 

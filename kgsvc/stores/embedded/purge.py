@@ -88,7 +88,7 @@ def bury(db: apsw.Connection, group_id: str, now_ms: int) -> None:
     db.execute(
         """
         UPDATE groups SET gid = ?, last_id = ?, epoch = epoch + 1, rev = rev + 1,
-            last_ms = max(?, last_ms + 1), owner_id = NULL, ontology_rev = ontology_rev + 1
+            last_ms = max(?, last_ms + 1), owner_id = NULL, ontology_rev = ontology_rev + 1, has_words = 1
         WHERE group_id = ?
         """,
         (gid, gid << ID_BITS, now_ms, group_id),

@@ -219,9 +219,21 @@ ALTER TABLE community_current ADD COLUMN rev INTEGER NOT NULL DEFAULT 0;
 UPDATE community_current SET rev = g.rev FROM groups g WHERE g.gid = community_current.gid;
 """
 
+# What facts are found by while their group is not in memory (words.py). Groups that are older have no words.
+_FACT_WORDS = """
+CREATE TABLE fact_words (
+    id INTEGER PRIMARY KEY, start_ms INTEGER NOT NULL, until_ms INTEGER NOT NULL, own BLOB NOT NULL,
+    source BLOB NOT NULL, target BLOB NOT NULL
+) STRICT;
+CREATE TRIGGER fact_words_left AFTER DELETE ON facts BEGIN
+    DELETE FROM fact_words WHERE id = old.id;
+END;
+ALTER TABLE groups ADD COLUMN has_words INTEGER NOT NULL DEFAULT 0;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES, _NAME_TOKENS, _SPENT, _CLOSURES,
-    _MERGES, _NAME_VECTORS, _TOLD, _TEXTS, _COMMUNITY_TEXTS,
+    _MERGES, _NAME_VECTORS, _TOLD, _TEXTS, _COMMUNITY_TEXTS, _FACT_WORDS,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older stores have none yet

@@ -7,6 +7,7 @@ from pathlib import Path
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.stores.embedded.admin import Admin
 from kgsvc.stores.embedded.candidates import CandidateReads
+from kgsvc.stores.embedded.cold_search import ColdSearch
 from kgsvc.stores.embedded.communities import Communities
 from kgsvc.stores.embedded.graph import Graph
 from kgsvc.stores.embedded.history import History
@@ -18,7 +19,9 @@ from kgsvc.stores.embedded.search import Search
 from kgsvc.stores.embedded.writer import Writer
 
 
-class EmbeddedStore(Intake, Receipts, Queue, Graph, CandidateReads, History, Communities, Search, Admin):
+class EmbeddedStore(
+    Intake, Receipts, Queue, Graph, CandidateReads, History, Communities, Search, ColdSearch, Admin
+):
     """Every protocol of stores/protocol.py on one SQLite file; several processes may open it at once.
 
     Not for network file systems: the log is shared through memory mapped from the file.

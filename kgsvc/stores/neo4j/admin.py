@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import LiteralString
 
 from neo4j import Query
+from neo4j.exceptions import ClientError
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
 from kgsvc.stores.neo4j.base import Tx
 from kgsvc.stores.neo4j.candidates import CandidateReads
-from kgsvc.stores.neo4j.schema import BOOTSTRAP, MIGRATIONS, NAME_TOKENS_SINCE, SCHEMA_VERSION
+from kgsvc.stores.neo4j.schema import BOOTSTRAP, FACT_VECTORS, MIGRATIONS, NAME_TOKENS_SINCE, SCHEMA_VERSION
 from kgsvc.stores.protocol import StoreInfo
 
 _SCHEMA_LOCK: LiteralString = """
@@ -35,7 +36,8 @@ _CLOSE_GROUP: LiteralString = """
     SET g.epoch = g.epoch + 1, g.rev = g.rev + 1, g.purging = true,
         g.ontology = null, g.ontology_rev = coalesce(g.ontology_rev, 0) + 1,
         g.last_ms = CASE WHEN g.last_ms >= $p.now_ms THEN g.last_ms + 1 ELSE $p.now_ms END,
-        g.owner_id = null, g.owner_token = g.owner_token + 1, g.communities = null
+        g.owner_id = null, g.owner_token = g.owner_token + 1, g.communities = null,
+        g.facts = 0, g.fact_terms = 0
     WITH g
     MATCH (a:KgActivity {shard: $p.shard})
     SET a.lock = 0
@@ -106,6 +108,12 @@ _PURGE: tuple[LiteralString, ...] = (
     RETURN count(*)
     """,
     """
+    MATCH (k:KgTerm) WHERE k.group_id = $p.group_id AND k.epoch < $p.epoch AND k.key IS NOT NULL
+    WITH k LIMIT $p.batch
+    DELETE k
+    RETURN count(*)
+    """,
+    """
     MATCH (t:KgTombstone) WHERE t.group_id = $p.group_id AND t.epoch < $p.epoch AND t.rev IS NOT NULL
     WITH t LIMIT $p.batch
     DELETE t
@@ -167,6 +175,7 @@ _PURGE: tuple[LiteralString, ...] = (
     RETURN count(*)
     """,
 )
+_NOT_UNDERSTOOD = {"Neo.ClientError.Statement.SyntaxError", "Neo.ClientError.Statement.ArgumentError"}
 _BATCH = 1_000
 _MIGRATION_S = 3_600.0  # a constraint on a big graph that was there before takes its time
 
@@ -212,6 +221,7 @@ class Admin(CandidateReads):
             )
         for step in [step for steps in MIGRATIONS[version:] for step in steps]:
             await self._step(step)
+        self._vectors_indexed = await self._index_vectors()
         if version < SCHEMA_VERSION:
             await self._step(_AWAIT_INDEXES)
             if 0 < version < NAME_TOKENS_SINCE:
@@ -222,6 +232,18 @@ class Admin(CandidateReads):
                 normaliser=NORMALISER_VERSION,
                 tokeniser=TOKENISER_VERSION,
             )
+
+    async def _index_vectors(self) -> bool:
+        """Have the index of vectors, also after the server itself was upgraded; False: it knows none that
+        filters within."""
+        try:
+            await self._step(FACT_VECTORS)
+        except ClientError as error:
+            if error.code not in _NOT_UNDERSTOOD:
+                raise
+            return False
+        await self._step(_AWAIT_INDEXES)
+        return True
 
     async def _step(self, statement: LiteralString) -> None:
         async with self._driver.session(database=self._database) as session:

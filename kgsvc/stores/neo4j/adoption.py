@@ -30,7 +30,7 @@ _EPISODES: LiteralString = """
 _TAKE_EPISODES: LiteralString = """
     MATCH (g:KgGroup {group_id: $p.group_id})
     SET g.lock = 0
-    SET g.rev = g.rev + 1
+    SET g.facts = CASE WHEN g.rev = 0 THEN 0 ELSE g.facts END, g.rev = g.rev + 1
     WITH g, g.rev AS rev
     UNWIND $p.rows AS row
     MATCH (e:Episodic {uuid: row.uuid}) WHERE e.group_id = $p.group_id AND e.reference_ms IS NULL

@@ -9,6 +9,16 @@ from kgsvc.domain.identity import digest
 from kgsvc.domain.model import Mention
 from kgsvc.stores.neo4j.base import Base, Row, Tx
 from kgsvc.stores.neo4j.candidates import WRITE_NAME_TOKENS, name_token_rows
+from kgsvc.stores.neo4j.fact_terms import (
+    COUNT_TERMS,
+    RENAME_TERMS,
+    SET_TERMS,
+    SET_VECTOR,
+    TermChanges,
+    numbers,
+    renamed_row,
+    scope,
+)
 from kgsvc.stores.neo4j.guards import LOCK, check_guard, check_rows, claimed, claims_of, questions_of
 from kgsvc.stores.neo4j.rows import SET_ENTITY, SET_FACT, calendar, entity_row, fact_row
 from kgsvc.stores.neo4j.texts import TOUCH_TEXTS, touched
@@ -66,6 +76,7 @@ _WRITE: LiteralString = (
         }
     }
     """
+    + RENAME_TERMS
     + TOUCH_TEXTS
     + """
     CALL () {
@@ -103,6 +114,7 @@ _WRITE: LiteralString = (
         CREATE (s)-[r:RELATES_TO {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch, rev: $p.rev}]->(t)
     """
     + SET_FACT
+    + SET_TERMS
     + """
     }
     CALL () {
@@ -111,6 +123,7 @@ _WRITE: LiteralString = (
         SET r.rev = $p.rev
     """
     + SET_FACT
+    + SET_TERMS
     + """
     }
     CALL () {
@@ -125,8 +138,14 @@ _WRITE: LiteralString = (
     CALL () {
         UNWIND $p.fact_vectors AS row
         MATCH ()-[r:RELATES_TO {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch}]->()
-        SET r.vector = row[1], r.space = $p.space, r.rev = $p.rev
+        SET r.rev = $p.rev
+    """
+    + SET_VECTOR
+    + """
     }
+    """
+    + COUNT_TERMS
+    + """
     CALL () {
         UNWIND $p.mentions AS row
         MATCH (e:Episodic {uuid: row[1], group_id: $p.group_id, epoch: $p.epoch})
@@ -204,6 +223,7 @@ _WRITE: LiteralString = (
     RETURN g.rev
     """
 )
+_WRITE_25: LiteralString = "CYPHER 25" + _WRITE  # takes vectors as such
 
 
 class Apply(Base):
@@ -213,7 +233,7 @@ class Apply(Base):
         """See GraphStore."""
         questions = questions_of(delta, guard.token)
 
-        async def write(tx: Tx) -> GroupHead:
+        async def commit(tx: Tx) -> GroupHead:
             (row,) = await tx.run(LOCK, **questions)
             check_guard(row, guard)
             if claimed(row, delta):
@@ -221,18 +241,23 @@ class Apply(Base):
             check_rows(row, delta)
             rev = guard.rev + int(delta.bumps_rev)
             values = _values(row, delta, guard)
-            await tx.run(_WRITE, **values, rev=rev, shard=self._shard())
+            for vector in values["fact_vectors"]:
+                vector.append(numbers(vector[1], packed=self._vectors_indexed))
+            write = _WRITE_25 if self._vectors_indexed else _WRITE
+            await tx.run(write, **values, rev=rev, shard=self._shard())
             return GroupHead(delta.group_id, rev, guard.epoch, delta.system_ms)
 
-        return await self._transact(write)
+        return await self._transact(commit)
 
 
 def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
     """Parameters of the write."""
     names = dict(row[5])
     gone = {tombstone.uuid for tombstone in delta.remove_facts}
-    ends = {uuid: [source, target] for uuid, source, target in row[6] if uuid not in gone}
-    facts = [fact_row(fact) for fact in {f.uuid: f for f in delta.facts}.values()]
+    ends = {uuid: [source, target] for uuid, source, target, *_held in row[6] if uuid not in gone}
+    held = {found[0]: (found[3], found[4]) for found in row[6] if found[3] is not None}
+    terms = TermChanges(delta, guard.epoch, held, indexed=row[7] is not None or guard.rev == 0)
+    facts = [[*fact_row(fact), *terms.row(fact)] for fact in {f.uuid: f for f in delta.facts}.values()]
     return {
         "group_id": delta.group_id,
         "epoch": guard.epoch,
@@ -241,8 +266,11 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "system_ms": delta.system_ms,
         "entities": [entity_row(entity) for entity in delta.entities],
         "renamed": [
-            {"uuid": e.uuid, "name": e.name} for e in delta.entities if names.get(e.uuid, e.name) != e.name
+            renamed_row(terms.keys, e) for e in delta.entities if names.get(e.uuid, e.name) != e.name
         ],
+        "rewritten": [fact[0] for fact in facts],
+        "scope": scope(delta.group_id, ""),
+        **terms.counts(),
         "names": [
             {"key": digest(key), "name_key": key, "entity_uuid": uuid} for key, uuid in delta.names.items()
         ],
@@ -287,9 +315,9 @@ def _vectors(delta: GraphDelta) -> dict[str, Any]:
     """Vectors may be of what the delta does not write: then they are tried on both."""
     entities = {entity.uuid for entity in delta.entities}
     facts = {fact.uuid for fact in delta.facts}
-    pairs = [[uuid, vector] for uuid, vector in delta.vectors.items()]
+    pairs = delta.vectors.items()
     return {
         "space": delta.space,
-        "entity_vectors": [pair for pair in pairs if pair[0] in entities or pair[0] not in facts],
-        "fact_vectors": [pair for pair in pairs if pair[0] in facts or pair[0] not in entities],
+        "entity_vectors": [[uuid, v] for uuid, v in pairs if uuid in entities or uuid not in facts],
+        "fact_vectors": [[uuid, v] for uuid, v in pairs if uuid in facts or uuid not in entities],
     }

@@ -45,6 +45,7 @@ class Base:
         self._database = database
         self._deadline_s = deadline_s
         self._patience_s = patience_s
+        self._vectors_indexed = False  # whether the server filters within its vector index (`migrate` looks)
         self._shards = cycle(range(ACTIVITY_SHARDS))
 
     def _shard(self) -> int:

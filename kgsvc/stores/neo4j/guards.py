@@ -9,9 +9,11 @@ from kgsvc.domain.delta import GraphDelta, Guard, StaleItems
 from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged, Violation
 from kgsvc.domain.identity import digest
 from kgsvc.stores.neo4j.base import Row
+from kgsvc.stores.neo4j.fact_terms import HELD_TERMS
 
 # Returns the group's record under its lock, and what must be known of the rows before they are written.
-LOCK: LiteralString = """
+LOCK: LiteralString = (
+    """
     MERGE (g:KgGroup {group_id: $p.group_id})
     ON CREATE SET g.rev = 0, g.epoch = 0, g.last_ms = 0,
         g.owner_token = 0, g.renewals = 0, g.served_ms = 0
@@ -43,11 +45,14 @@ LOCK: LiteralString = """
     CALL (epoch) {
         UNWIND $p.facts AS uuid
         MATCH ()-[r:RELATES_TO {uuid: uuid, group_id: $p.group_id, epoch: epoch}]->()
-        RETURN collect([uuid, r.source_uuid, r.target_uuid]) AS facts
+        RETURN collect([uuid, r.source_uuid, r.target_uuid, """
+    + HELD_TERMS
+    + """]) AS facts
     }
     RETURN [g.rev, epoch, g.last_ms], CASE WHEN g.owner_id IS NULL THEN null ELSE g.owner_token END,
-        claimed, ours, owners, entities, facts
+        claimed, ours, owners, entities, facts, g.facts
     """
+)
 
 
 def questions_of(delta: GraphDelta, token: int | None) -> dict[str, Any]:
@@ -62,7 +67,7 @@ def questions_of(delta: GraphDelta, token: int | None) -> dict[str, Any]:
         "token": token,
         "keys": [digest(name_key) for name_key in delta.names],
         "entities": sorted(spoken),
-        "facts": [fact.uuid for fact in delta.facts],
+        "facts": sorted({*(f.uuid for f in delta.facts), *(t.uuid for t in delta.remove_facts)}),
     }
 
 

@@ -169,7 +169,10 @@ def _rewriting_text(entity: Entity) -> str | None:
 
 def fact_of(row: Row) -> Fact:
     """A fact from FACT columns."""
-    detail = json.loads(row[12])
+    return _fact(row, json.loads(row[12]))
+
+
+def _fact(row: Row, detail: dict[str, Any]) -> Fact:
     return Fact(
         uuid=row[0],
         group_id=row[1],
@@ -198,6 +201,56 @@ def fact_row(fact: Fact) -> list[Any]:
     Fields that nothing in the database asks for travel in one JSON text: decoding them one by one takes
     the driver longer than all the rest. `valid_ms` as a property is the start that counts.
     """
+    return [
+        fact.uuid,
+        fact.source_uuid,
+        fact.target_uuid,
+        fact.name,
+        fact.fact,
+        fact.source_name,
+        fact.target_name,
+        fact.slot,
+        fact.start_ms,
+        *_ends(fact),
+        calendar(fact.created_ms),
+        calendar(fact.valid_ms),
+        calendar(fact.invalid_ms),
+        calendar(fact.expired_ms),
+        list(fact.episodes),
+        _text(_detail(fact)),
+    ]
+
+
+def shown_text(fact: Fact, epoch: int) -> str:
+    """When a fact is visible, what is shown of it but for the names of its ends, its uuid, each on a line:
+    one text, since reading so many properties takes the database longer than finding the fact."""
+    detail = _detail(fact) | {"fact_key": "", "evidence": ()}
+    detail.pop("closures", None)
+    shown = [fact.name, fact.fact, fact.source_uuid, fact.target_uuid, *_ends(fact), fact.episodes, detail]
+    visible = f"{epoch} {fact.start_ms} {min(_ends(fact))}"
+    return "\n".join((visible, json.dumps(shown, ensure_ascii=False, separators=(",", ":")), fact.uuid))
+
+
+def visible_at(text: str, epoch: int, now_ms: int) -> str | None:
+    """The uuid of the fact that `shown_text` made this of, if it is visible in the group's epoch."""
+    visible, _shown, uuid = text.split("\n", 2)
+    of_epoch, start_ms, end_ms = map(int, visible.split(" "))
+    return uuid if of_epoch == epoch and start_ms <= now_ms < end_ms else None
+
+
+def shown_fact(text: str, group_id: str, names: tuple[str, str]) -> Fact:
+    """What `shown_text` was made of, with the names that its ends have now."""
+    _visible, shown, uuid = text.split("\n", 2)
+    name, words, source, target, invalid_ms, expired_ms, episodes, detail = json.loads(shown)
+    row = [uuid, group_id, name, words, source, target, *names, "", invalid_ms, expired_ms, episodes]
+    return _fact(row, detail)
+
+
+def _ends(fact: Fact) -> list[int]:
+    return [NEVER if end is None else end for end in (fact.invalid_ms, fact.expired_ms)]
+
+
+def _detail(fact: Fact) -> dict[str, Any]:
     detail = {
         "created_ms": fact.created_ms,
         "reference_ms": fact.reference_ms,
@@ -222,25 +275,7 @@ def fact_row(fact: Fact) -> list[Any]:
         detail["asserted"] = True
     if fact.closures:
         detail["closures"] = [[c.at_ms, c.reference_ms, c.by_fact, c.by_episode] for c in fact.closures]
-    return [
-        fact.uuid,
-        fact.source_uuid,
-        fact.target_uuid,
-        fact.name,
-        fact.fact,
-        fact.source_name,
-        fact.target_name,
-        fact.slot,
-        fact.start_ms,
-        NEVER if fact.invalid_ms is None else fact.invalid_ms,
-        NEVER if fact.expired_ms is None else fact.expired_ms,
-        calendar(fact.created_ms),
-        calendar(fact.valid_ms),
-        calendar(fact.invalid_ms),
-        calendar(fact.expired_ms),
-        list(fact.episodes),
-        _text(detail),
-    ]
+    return detail
 
 
 def _evidence(piece: Evidence) -> list[Any]:

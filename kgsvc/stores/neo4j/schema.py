@@ -11,6 +11,7 @@ KgItem         an item; KgPending too while it is unfinished, KgParked too while
 KgReceipt      a part of a receipt: the items of one call (a stream's receipt grows by parts)
 KgIdempotency  the answer to an (operation, key)
 KgName         the owner of a name; KgNameToken: an entity by a token of its names
+KgTerm         how many facts of a group hold a word, by a key
 KgTombstone    what is left of a removed fact; KgGone: of a removed entity or episode
 KgClosure      an episode that closed a fact of another slot; KgMerge: an entity that went into another
 KgActivity     a counter in pieces, so that writers do not queue up for it
@@ -149,6 +150,22 @@ _COMMUNITY_TEXTS: tuple[LiteralString, ...] = (
     " SET g.communities_rev = g.rev",
 )
 
+# What searches of facts stand on while no index of the group is in memory (fact_terms.py says what is in it).
+_FACT_TERMS: tuple[LiteralString, ...] = (
+    "CREATE CONSTRAINT kgsvc_term IF NOT EXISTS FOR (k:KgTerm)"
+    " REQUIRE (k.group_id, k.epoch, k.key) IS UNIQUE",
+    "CREATE FULLTEXT INDEX kgsvc_fact_terms IF NOT EXISTS FOR ()-[r:RELATES_TO]-() ON EACH [r.terms]"
+    " OPTIONS {indexConfig: {`fulltext.analyzer`: 'whitespace', `fulltext.eventually_consistent`: false}}",
+)
+
+# Of vectors of any length, filtered within the index: a syntax that only newer servers know. Without
+# quantisation nearly all of the nearest are found.
+FACT_VECTORS: LiteralString = (
+    "CYPHER 25 CREATE VECTOR INDEX kgsvc_fact_embedding IF NOT EXISTS FOR ()-[r:RELATES_TO]-()"
+    " ON r.fact_embedding WITH [r.scope] OPTIONS {indexConfig: {"
+    "`vector.similarity_function`: 'cosine', `vector.quantization.enabled`: false}}"
+)
+
 MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _FIRST,
     _NAMES,
@@ -161,6 +178,7 @@ MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _TOLD,
     _TEXTS,
     _COMMUNITY_TEXTS,
+    _FACT_TERMS,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older databases have none yet

@@ -11,6 +11,7 @@ from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.stores.neo4j.admin import Admin
 from kgsvc.stores.neo4j.adoption import Adoption
 from kgsvc.stores.neo4j.apply import Apply
+from kgsvc.stores.neo4j.cold_search import ColdSearch
 from kgsvc.stores.neo4j.communities import Communities
 from kgsvc.stores.neo4j.errors import unavailable
 from kgsvc.stores.neo4j.graph import Graph
@@ -25,7 +26,9 @@ _OLDEST = (5, 26)
 _SCHEMES = ("bolt://", "bolt+s://", "bolt+ssc://", "neo4j://", "neo4j+s://", "neo4j+ssc://")
 
 
-class Neo4jStore(Intake, Receipts, Queue, Graph, History, Communities, Apply, Search, Texts, Admin, Adoption):
+class Neo4jStore(
+    Intake, Receipts, Queue, Graph, History, Communities, Apply, Search, ColdSearch, Texts, Admin, Adoption
+):
     """Every protocol of stores/protocol.py on a Neo4j server from 5.26 on, Community or Enterprise.
 
     Several processes may use one database. In a cluster every statement goes to the leader.

@@ -36,6 +36,7 @@ LEFT = {
     "mentions": "SELECT count(*) FROM mentions",
     "facts": "SELECT count(*) FROM facts",
     "tombstones": "SELECT count(*) FROM fact_tombstones",
+    "fact words": "SELECT count(*) FROM fact_words",
     "fact vectors": "SELECT count(*) FROM fact_vectors",
     "entity vectors": "SELECT count(*) FROM entity_vectors",
     "dead groups": "SELECT count(*) FROM dead_groups",

@@ -39,8 +39,8 @@ async def until_blocked(driver: AsyncDriver, count: int = 1) -> None:
 
 
 _MODULES = (
-    "admin", "apply", "builds", "candidates", "communities", "following", "graph", "guards", "history",
-    "intake", "queue", "receipts", "search", "texts",
+    "admin", "apply", "builds", "candidates", "cold_search", "communities", "following", "graph", "guards",
+    "history", "intake", "queue", "receipts", "search", "texts",
 )  # fmt: skip
 _CLAUSES = ("MATCH", "MERGE", "UNWIND", "CALL ()")
 _BY_INTENT = {  # a handful of counters; all groups for whoever asks for all groups; the first of an order
@@ -68,7 +68,11 @@ def _statements() -> Iterator[tuple[str, str]]:
         names = vars(importlib.import_module(f"kgsvc.stores.neo4j.{module}"))
         for name, value in names.items():
             for text in value if name == "_PURGE" else (value,):
-                if name.startswith("_") and isinstance(text, str) and text.lstrip().startswith(_CLAUSES):
+                if (
+                    name.startswith(("_", "LOCK"))
+                    and isinstance(text, str)
+                    and text.lstrip().startswith(_CLAUSES)
+                ):
                     yield name, f"{text} RETURN g" if name == "_HELD" else text
 
 

@@ -28,8 +28,8 @@ CODES = {
 
 async def _wrong_type(store: Neo4jStore, group: str) -> GraphDelta:
     ada, bob = await pair(store, group)
-    name: Any = {"a": SECRET}
-    return delta(group, facts=(fact("f0", ada, bob), replace(fact("f1", ada, bob), source_name=name)))
+    slot: Any = {"a": SECRET}
+    return delta(group, facts=(fact("f0", ada, bob), replace(fact("f1", ada, bob), slot=slot)))
 
 
 async def _too_large(store: Neo4jStore, group: str) -> GraphDelta:

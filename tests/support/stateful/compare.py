@@ -43,6 +43,16 @@ async def compare_all(world: World) -> None:
 async def compare_ranking(world: World, model: SearchFacts, real: SearchFacts) -> None:
     """The same facts in the same order, found through indexes that follow `changes`."""
     center = world.rng.choice([None, *sorted(world.group().entities)])
+    await _compare_ranking(world, model, real, center)
+
+
+async def compare_cold(world: World, model: SearchFacts, cold: SearchFacts) -> None:
+    """The same, found without an index in memory."""
+    await _compare_ranking(world, model, cold, None)
+    assert not any(map(cold.indexes.holds, world.groups)), "a group was loaded"
+
+
+async def _compare_ranking(world: World, model: SearchFacts, real: SearchFacts, center: str | None) -> None:
     for query in world.some(QUERIES, 2):
         wanted = await model.search(world.groups, query, 8, center, world.now_ms)
         found = await real.search(world.groups, query, 8, center, world.now_ms)

@@ -6,13 +6,14 @@ import random
 from collections.abc import Awaitable, Callable
 
 from kgsvc.domain.clock import SystemClock
+from kgsvc.retrieval.cold_facts import ColdFacts
 from kgsvc.retrieval.search import SearchFacts
 from kgsvc.retrieval.settings import SearchSettings
 from kgsvc.stores.protocol import Store
 from tests.support.model_store import ModelStore
 from tests.support.stateful import graph_operations as graph
 from tests.support.stateful import queue_operations as queue
-from tests.support.stateful.compare import compare_all, compare_group, compare_ranking
+from tests.support.stateful.compare import compare_all, compare_cold, compare_group, compare_ranking
 from tests.support.stateful.twins import Side, Twins
 from tests.support.stateful.world import World
 
@@ -71,6 +72,7 @@ async def _steps(world: World, done: list[str]) -> None:
             await compare_ranking(world, searches[0], searches[1])
     await compare_all(world)
     await compare_ranking(world, searches[0], _search(world, world.twins.real.store))
+    await compare_cold(world, searches[0], _cold(world, world.twins.real.store))
     for search in searches:
         await search.close()
 
@@ -78,3 +80,13 @@ async def _steps(world: World, done: list[str]) -> None:
 def _search(world: World, store: Store) -> SearchFacts:
     """A service with indexes of its own, which pages through changes a few facts at a time."""
     return SearchFacts(store, world.embedder, SearchSettings(load_page=5), SystemClock())
+
+
+def _cold(world: World, store: Store) -> SearchFacts:
+    """One that holds no indexes, however small."""
+    settings, embedder = SearchSettings(index_bytes=-1), world.embedder  # not even of nothing
+    search = SearchFacts(store, embedder, settings, SystemClock())
+    search.cold = ColdFacts(
+        store, search.indexes, settings, embedder.space, embedder.dimension, loaded_at_once=-1
+    )
+    return search

@@ -16,7 +16,7 @@ STEPS = [f"002.{n}" for n in range(1, 12)]
 RULES = [
     f"000.{part}{n}" for part, count in (("C", 4), ("E", 6), ("T", 3), ("U", 5)) for n in range(1, count + 1)
 ]
-SEARCHES = [f"003.{n}" for n in range(1, 17)]
+SEARCHES = [f"003.{n}" for n in range(1, 18)]
 _ROW = re.compile(r"\| ((?:00[23]\.|000\.[CETU])\d+) \| [^|]+ \| ([^|]+) \|")
 _TEST = re.compile(r"`([\w/]+\.py)::(test_\w+)`")
 _FIELD = re.compile(

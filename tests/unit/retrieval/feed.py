@@ -15,11 +15,14 @@ from kgsvc.llm.protocol import Usage, Vectors
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
     Changes,
+    FactCandidates,
+    FactsAsked,
     IndexedEpisode,
     IndexedFact,
     TextChanges,
     no_texts,
 )
+from tests.support.cold_search import candidates_among
 
 NOW = 1_700_000_000_000
 SPACE = "test:4"
@@ -82,6 +85,8 @@ class Feed:
         self.text_reads: list[tuple[str, int]] = []  # likewise of each `text_changes`
         self.episodes: tuple[IndexedEpisode, ...] = ()  # what `text_changes` answers
         self.reads: list[tuple[str, int]] = []  # (group, after_rev) of each `changes`
+        self.cold_reads: list[str] = []  # the group of each `search_candidates`
+        self.searches = True  # whether that finds anything
         self.gate: asyncio.Event | None = None  # `changes` waits here
         self.waiting = asyncio.Event()  # set when it does
         self.error: Exception | None = None  # raised once by the next `changes`
@@ -141,6 +146,13 @@ class Feed:
         group = self._groups[group_id]
         page = no_texts(group_id)
         return replace(page, head=group.head, upto_rev=group.head.rev, episodes=self.episodes)
+
+    async def search_candidates(self, group_id: str, asked: FactsAsked) -> FactCandidates | None:
+        self.cold_reads.append(group_id)
+        group = self._groups.get(group_id)
+        if group is None or not self.searches:
+            return None
+        return candidates_among(group.head, (row for _, row in group.facts.values()), asked)
 
     def _group(self, group_id: str) -> _Group:
         return self._groups.setdefault(group_id, _Group(GroupHead(group_id)))

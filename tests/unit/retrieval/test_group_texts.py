@@ -103,9 +103,9 @@ def test_what_is_shown_is_what_was_written() -> None:
     index = GroupTexts("g", SPACE, 4)
     wrote, said = entity("u1", "tea", names=("alias",)), episode("u2", "red tea", ("u1",))
     index.apply(page(1, wrote, said))
-    node = unpack_entity(found(index, Scope.NODES).packed["u1", "g"])
+    node = unpack_entity(index.nodes.packed([0])[0])
     assert (node.entity, node.aliases) == (wrote.entity, ("alias",))
-    shown = unpack_episode(found(index, Scope.EPISODES).packed["u2", "g"])
+    shown = unpack_episode(index.episodes.packed([0])[0])
     assert (shown.episode, shown.entities) == (said.episode, ("u1",))
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgsvc.domain import bm25
 from kgsvc.domain.text import tokens
 from kgsvc.retrieval import lexical
 from kgsvc.retrieval.document import keyword_text
@@ -32,8 +33,8 @@ def reference(documents: dict[str, list[str]], query: str) -> dict[str, float]:
             holding = sum(term in other for other in documents.values())
             idf = math.log(1 + (len(documents) - holding + 0.5) / (holding + 0.5))
             count = document.count(term)
-            norm = lexical.K1 * (1 - lexical.B + lexical.B * len(document) / mean)
-            total += weight(term) * idf * count * (lexical.K1 + 1) / (count + norm)
+            norm = bm25.K1 * (1 - bm25.B + bm25.B * len(document) / mean)
+            total += weight(term) * idf * count * (bm25.K1 + 1) / (count + norm)
         if total > 0:
             scores[uuid] = total
     return scores

@@ -21,3 +21,11 @@ def test_rows_are_written_again_and_freed() -> None:
     telling.clear(1)
     telling.clear(1)
     assert (telling.told_in([1]), telling.tells("b"), telling.nbytes) == ([()], [], 0)
+
+
+def test_an_episode_named_twice_tells_once() -> None:
+    telling = Telling()
+    telling.put(1, ["a", "b", "a"])
+    assert telling.told_in([1]) == [("a", "b")]
+    telling.clear(1)
+    assert telling.tells("a") == []

@@ -1,0 +1,158 @@
+"""Searches of facts that are not in memory: the same answers, whether they are loaded behind or never."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import urllib.request
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from kgsvc.v1 import retrieval_pb2 as ret
+from kgsvc.v1 import types_pb2 as typ
+from tests.acceptance.conftest import scripted
+from tests.acceptance.graph_searches import BM25, COSINE, facts_by, graph
+from tests.acceptance.saying import JAN, fact, telling
+from tests.support.client import CALL_S, Client, timestamp
+from tests.support.scripted_openai import ScriptedOpenAI
+from tests.support.service import Service
+from tests.support.store_spec import StoreSpec
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ALL = 100
+MANY, PER_EPISODE = 600, 20  # more facts than are loaded while a search waits
+PEOPLE = ("Ann", "Bob", "Cid", "Dan", "Eve", "Fay", "Gus", "京子")
+THINGS = ("red car", "green car", "old house", "cup of tea", "東京の地図", "piano", "boat", "letter")
+QUERIES = (
+    "Who has a red car?",
+    "京",
+    "the letter that Eve wrote about the piano",
+    "automobile of Bob, number 17",
+    'boat AND "tea" -house (x:y*)',
+)
+RERANKERS = (
+    ret.RERANKER_RRF,
+    ret.RERANKER_MMR,
+    ret.RERANKER_EPISODE_MENTIONS,
+    ret.RERANKER_WEIGHTED_SUM,
+)
+SETTINGS = {"server.metrics_listen": "127.0.0.1:0"}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def filled(service: Service) -> str:
+    """A group of MANY facts, some of which ended; the server that wrote them has searched for none."""
+    group = "cold-searches"
+    async with Client(service.address) as client:
+        await client.delete_group(group)
+        numbers = [range(n, n + PER_EPISODE) for n in range(0, MANY, PER_EPISODE)]
+        told = [telling(JAN + some[0], *(_told(n) for n in some), uuid=f"e{some[0]}") for some in numbers]
+        await client.ingest(group, told)
+    return group
+
+
+def _told(n: int) -> dict[str, object]:
+    person, thing = PEOPLE[n % len(PEOPLE)], THINGS[n // len(PEOPLE) % len(THINGS)]
+    words = f"{person} {'saw' if n % 3 else 'wrote about'} the {thing}, number {n}"
+    ended = {"invalid_at": "2024-02-01T00:00:00Z"} if n % 10 == 0 else {}
+    return fact("SAW", person, f"thing {n}", words, **ended)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def tight(
+    model: ScriptedOpenAI, spec: StoreSpec, filled: str, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Service]:
+    """A server on the same store that can hold no index of the group."""
+    poor = {"retrieval.index_bytes": "1", "server.role": "api"} | SETTINGS
+    async with Service(
+        scripted(model) | spec.settings | poor, tmp_path_factory.mktemp("tight"), "tight"
+    ) as one:
+        yield one
+
+
+async def test_answers_are_the_same_loaded_or_not(
+    service: Service, tight: Service, filled: str, spec: StoreSpec
+) -> None:
+    exact = spec.settings["store.kind"] == "embedded"
+    async with Client(service.address) as roomy, Client(tight.address) as poor:
+        first = await roomy.search(filled, QUERIES[0], max_facts=ALL)
+        assert (await _steps(service))["search_candidates"] == 1, (
+            "what is not in memory yet is searched in the store"
+        )
+        await _loaded(service, roomy, filled)
+        assert await roomy.search(filled, QUERIES[0], max_facts=ALL) == first, "loaded behind the answer"
+        for query in QUERIES:
+            expected = await roomy.search(filled, query, max_facts=ALL)
+            assert expected
+            cold = await poor.search(filled, query, max_facts=ALL)
+            if exact:
+                assert cold == expected, query
+            else:
+                _nearly_same([each.uuid for each in expected], [each.uuid for each in cold], 0.95)
+            message = typ.MemoryMessage(role_type=typ.ROLE_TYPE_USER, content=query, timestamp=timestamp(JAN))
+            assert await poor.memory(filled, [message]) == await roomy.memory(filled, [message])
+            for reranker in RERANKERS:
+                wanted = facts_by(BM25, COSINE, reranker=reranker)
+                answers = [await graph(each, filled, query, scopes=wanted) for each in (roomy, poor)]
+                if exact:
+                    assert answers[0].facts == answers[1].facts, (query, reranker)
+                else:
+                    best, cold_best = ([hit.fact.uuid for hit in each.facts] for each in answers)
+                    _nearly_same(best, cold_best, 0.75 if reranker == ret.RERANKER_MMR else 0.95)
+    assert (await _steps(service))["search_candidates"] < (await _steps(tight))["search_candidates"]
+    assert (await _steps(tight))["changes"] == 0, (
+        "a group that cannot be held is not loaded for searches like these"
+    )
+
+
+async def test_what_is_told_is_found_by_the_next_search(client: Client, tight: Service, filled: str) -> None:
+    async with Client(tight.address) as poor:
+        for n in range(3):
+            await client.ingest(
+                filled, [telling(JAN, fact("HEARD", "Ann", f"sound {n}", f"Ann heard zither {n}"))]
+            )
+            found = await poor.search(filled, "zither", max_facts=ALL)
+            assert sorted(each.fact for each in found if "zither" in each.fact) == [
+                f"Ann heard zither {m}" for m in range(n + 1)
+            ]
+
+
+async def test_filters_and_centers_load_the_group(tight: Service, filled: str) -> None:
+    async with Client(tight.address) as poor:
+        (near,) = await poor.search(filled, "Ann", max_facts=1)
+        before = (await _steps(tight))["changes"]
+        assert await poor.search(filled, "car", center=near.source_node_uuid)
+        assert (await _steps(tight))["changes"] > before
+
+
+def _nearly_same(loaded: list[str], cold: list[str], share: float) -> None:
+    """Of many equally good facts, which are the last among the candidates is the database's choice; MMR looks
+    for what differs, also among these."""
+    assert len(set(loaded[:20]) & set(cold[:20])) >= share * len(loaded[:20])
+
+
+async def _steps(service: Service) -> dict[str, int]:
+    """How often the store was asked for what."""
+
+    def read() -> str:
+        with urllib.request.urlopen(f"http://{service.metrics_address}/metrics", timeout=CALL_S) as answer:
+            return str(answer.read().decode())
+
+    said = await asyncio.to_thread(read)
+    counted = dict.fromkeys(("search_candidates", "changes"), 0)
+    for step, count in re.findall(r'^store_round_trips_total\{step="(\w+)"\} (\S+)$', said, re.MULTILINE):
+        counted[step] = int(float(count))
+    return counted
+
+
+async def _loaded(service: Service, client: Client, group: str) -> None:
+    """Search until the store is no more asked."""
+    async with asyncio.timeout(60):
+        while True:
+            before = (await _steps(service))["search_candidates"]
+            await client.search(group, QUERIES[0])
+            if (await _steps(service))["search_candidates"] == before:
+                return
