@@ -46,6 +46,8 @@ db.tx_log.preallocate=false
 dbms.security.auth_enabled=true
 dbms.usage_report.enabled=false
 """
+# Groups come and go in tests: by default most plans would be thought stale, and made again, every 10 s.
+_SHORT_CONF = "dbms.cypher.min_replan_interval=10m\n"
 _SHORT = (
     "-Xms256m",
     "-Xmx768m",
@@ -149,8 +151,8 @@ class Neo4jServer:
     """A server of one version on a home folder. As a context manager: started, ready, stopped at the end.
 
     Starting again on the same home keeps the data, the port and the password. A linked server ends when
-    this process does, however it ends. A lasting server has the memory and the compilers of one in
-    production, for benchmarks.
+    this process does, however it ends. A lasting server has the memory, the compilers and the plans of
+    one in production, for benchmarks.
     """
 
     def __init__(
@@ -200,7 +202,8 @@ class Neo4jServer:
         return running
 
     def _conf(self) -> str:
-        return _CONF.format(port=self.port, pagecache="512m" if self.lasting else "192m")
+        conf = _CONF.format(port=self.port, pagecache="512m" if self.lasting else "192m")
+        return conf if self.lasting else conf + _SHORT_CONF
 
     def stop(self, kill: bool = False) -> None:
         """Stop it by its own pid: orderly, or (kill) as a crash would."""
@@ -298,7 +301,7 @@ def main(arguments: list[str]) -> int:
     start.add_argument("version")
     start.add_argument("home", type=Path)
     start.add_argument("--port", type=int)
-    start.add_argument("--lasting", action="store_true", help="memory and compilers as in production")
+    start.add_argument("--lasting", action="store_true", help="memory, compilers and plans as in production")
     commands.add_parser("stop").add_argument("home", type=Path)
     options = parser.parse_args(arguments)
     try:

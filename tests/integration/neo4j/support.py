@@ -55,7 +55,7 @@ async def scans(driver: AsyncDriver) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for name, text in _statements():
         async with driver.session(database="neo4j") as session:
-            result = await session.run(Query("EXPLAIN " + text), p={})
+            result = await session.run(Query("CYPHER replan=force EXPLAIN " + text), p={})
             plan = (await result.consume()).plan
         assert plan is not None
         by_intent = _BY_INTENT.get(name, set())
