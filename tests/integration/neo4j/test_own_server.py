@@ -19,8 +19,10 @@ from tests.integration.neo4j.support import scans
 from tests.support.neo4j_server import Neo4jServer
 
 
-async def _connect(server: Neo4jServer, patience_s: float = 5.0) -> Neo4jStore:
-    return await Neo4jStore.connect(server.uri, "neo4j", server.password, patience_s=patience_s)
+async def _connect(server: Neo4jServer, patience_s: float = 5.0, deadline_s: float = 30.0) -> Neo4jStore:
+    return await Neo4jStore.connect(
+        server.uri, "neo4j", server.password, patience_s=patience_s, deadline_s=deadline_s
+    )
 
 
 @pytest.fixture
@@ -137,7 +139,7 @@ async def test_acknowledged_items_survive_a_kill(own_server: Neo4jServer) -> Non
 
 async def test_calls_ride_over_a_restart(own_server: Neo4jServer) -> None:
     """With patience enough a call made while the server restarts is answered."""
-    store = await _connect(own_server, patience_s=150.0)
+    store = await _connect(own_server, patience_s=150.0, deadline_s=150.0)
     await store.migrate()
     ada, _bob = await pair(store, "restart")
     await asyncio.to_thread(own_server.stop)
