@@ -13,7 +13,7 @@ from typing import LiteralString
 
 from kgsvc.domain.delta import GroupHead
 from kgsvc.stores.neo4j.base import Base, Row
-from kgsvc.stores.neo4j.fact_terms import group_keys, numbers, scope
+from kgsvc.stores.neo4j.fact_terms import MOST_NUMBERS, group_keys, numbers, scope
 from kgsvc.stores.neo4j.rows import shown_fact, visible_at
 from kgsvc.stores.search_protocol import FactCandidate, FactCandidates, FactsAsked
 
@@ -82,6 +82,8 @@ class ColdSearch(Base):
     async def search_candidates(self, group_id: str, asked: FactsAsked) -> FactCandidates | None:
         """See ColdSearchStore. One round trip, again only where many facts found are not visible (yet, or
         no more though nothing was written since)."""
+        if asked.vector is not None and len(asked.vector) > 4 * MOST_NUMBERS:
+            return None
         words = _Words(group_id, asked)
         values = numbers(asked.vector, packed=self._vectors_indexed)
         statement = _WORDS_ALONE if values is None else _INDEXED if self._vectors_indexed else _EXACT

@@ -92,6 +92,8 @@ COUNT_TERMS: LiteralString = """
 # What `keyed` needs of a fact as it stands.
 HELD_TERMS: LiteralString = "coalesce(r.terms, r.past_terms), r.term_count"
 
+MOST_NUMBERS = 4_096  # of a vector that Neo4j can compare
+
 Held = tuple[str, int]  # the keys, how many of them are terms
 
 
@@ -107,10 +109,11 @@ def group_keys(group_id: str) -> GroupKeys:
 
 
 def numbers(vector: bytes | None, *, packed: bool) -> Vector | list[float] | None:
-    """A vector (float32 little-endian) as a parameter; none for one of zeros: it has no direction, and no
-    index takes it. `packed`: as servers take it in CYPHER 25, at a fraction of the cost of a list."""
+    """A vector (float32 little-endian) as a parameter; none for one of zeros, which has no direction, and for
+    one of more than MOST_NUMBERS: no index takes these. `packed`: as servers take it in CYPHER 25, at a
+    fraction of the cost of a list."""
     values = np.frombuffer(vector or b"", "<f4")
-    if not values.any():
+    if not values.any() or len(values) > MOST_NUMBERS:
         return None
     return Vector(values.astype(">f4").tobytes(), "f32") if packed else values.tolist()
 

@@ -121,3 +121,19 @@ async def test_facts_not_yet_valid_hide_no_others(store: Neo4jStore, group: str)
     found = await store.search_candidates(group, asked)
     assert found is not None
     assert {each.uuid for each in found.keyword} == {each.uuid for each in now}
+
+
+async def test_vectors_longer_than_neo4j_compares_are_kept_and_searched_in_memory(
+    store: Neo4jStore, group: str
+) -> None:
+    long = b"\x00\x00\x80\x3f" * 5_000
+    ada, bob = entity(group, "n1", "Ada"), entity(group, "n2", "Bob")
+    made = fact("f1", ada, bob, "Ada knows tea")
+    change = delta(group, entities=(ada, bob), facts=(made,), vectors={"f1": long}, space="long")
+    await store.apply(change, await guard(store, group))
+    assert [each.vector for each in (await store.changes(group, 0, 10)).facts] == [long]
+    asked = FactsAsked(("tea",), (), long, "long", NOW + 1, 10)
+    assert await store.search_candidates(group, asked) is None
+    words = await store.search_candidates(group, replace(asked, vector=None))
+    assert words is not None
+    assert [each.uuid for each in words.keyword] == ["f1"]
