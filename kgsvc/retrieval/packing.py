@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from operator import attrgetter
 from typing import Any
 
@@ -30,7 +30,7 @@ def pack(fact: Fact) -> bytes:
 def unpack(packed: Shown) -> Fact:
     """The fact that was packed, with slot and fact_key empty, no evidence and no closures."""
     if not isinstance(packed, bytes):
-        return packed()
+        return replace(packed(), **_LEFT_OUT)
     values, kind, polarity = pickle.loads(packed)
     return Fact(
         **dict(zip(_NAMES, values, strict=True)),

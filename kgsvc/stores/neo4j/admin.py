@@ -73,7 +73,7 @@ _PURGE: tuple[LiteralString, ...] = (
     RETURN count(*)
     """,
     """
-    MATCH ()-[r:RELATES_TO]->()
+    MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
     WHERE r.group_id = $p.group_id AND r.epoch < $p.epoch AND r.rev IS NOT NULL
     WITH r LIMIT $p.batch
     DELETE r

@@ -47,7 +47,7 @@ NEAREST: LiteralString = """
             RETURN r, 2 AS list, score
     """
 NEAREST_OF_ALL: LiteralString = """
-            MATCH ()-[r:RELATES_TO]->()
+            MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
             WHERE r.group_id = $p.group_id AND r.epoch = g.epoch AND r.rev >= 0 AND r.scope = $p.scope
                 AND r.valid_ms <= $p.now_ms AND r.invalid_ms > $p.now_ms AND r.expired_ms > $p.now_ms
                 AND size(r.fact_embedding) = size($p.vector)

@@ -33,14 +33,14 @@ _LINKS: LiteralString = """
     SET g.lock = 0
     WITH g.epoch AS epoch, g.rev AS rev
     CALL (epoch) {
-        MATCH ()-[r:RELATES_TO]->()
+        MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
         WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev > $p.after_rev
         WITH r.rev AS full ORDER BY r.group_id, r.epoch, r.rev SKIP $p.limit - 1 LIMIT 1
         RETURN max(full) AS full_rev
     }
     WITH epoch, rev, coalesce(full_rev, rev) AS upto_rev
     CALL (epoch, upto_rev) {
-        MATCH ()-[r:RELATES_TO]->()
+        MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
         WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev > $p.after_rev AND r.rev <= upto_rev
         WITH r ORDER BY r.group_id, r.epoch, r.rev, r.uuid
         RETURN collect([r.uuid, r.source_uuid, r.target_uuid,

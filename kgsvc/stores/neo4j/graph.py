@@ -158,7 +158,8 @@ _DUMP: LiteralString = (
         RETURN collect([k.name_key, k.entity_uuid]) AS names
     }
     CALL (epoch) {
-        MATCH ()-[r:RELATES_TO]->() WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev IS NOT NULL
+        MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
+        WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev IS NOT NULL
         RETURN collect(["""
     + FACT
     + """]) AS facts

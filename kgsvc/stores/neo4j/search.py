@@ -25,14 +25,14 @@ _CHANGES: LiteralString = (
     SET g.lock = 0
     WITH g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
     CALL (epoch) {
-        MATCH ()-[r:RELATES_TO]->()
+        MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
         WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev > $p.after_rev
         WITH r.rev AS rev ORDER BY r.group_id, r.epoch, r.rev SKIP $p.limit - 1 LIMIT 1
         RETURN max(rev) AS full_rev
     }
     WITH epoch, head, coalesce(full_rev, head[0]) AS upto_rev
     CALL (epoch, upto_rev) {
-        MATCH ()-[r:RELATES_TO]->()
+        MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
         WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev > $p.after_rev AND r.rev <= upto_rev
         WITH r ORDER BY r.group_id, r.epoch, r.rev
         RETURN collect([r.space, r.vector, """
