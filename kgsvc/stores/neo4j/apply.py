@@ -42,6 +42,7 @@ _WRITE: LiteralString = (
         SET t.slot = row.slot, t.fact = row.fact, t.deleted_ms = row.deleted_ms, t.rev = $p.rev
         WITH row
         MATCH ()-[r:RELATES_TO {uuid: row.uuid, group_id: $p.group_id, epoch: $p.epoch}]->()
+            USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
         DELETE r
     }
     CALL () {
@@ -68,6 +69,7 @@ _WRITE: LiteralString = (
     CALL () {
         UNWIND $p.renamed AS row
         MATCH (n:Entity {uuid: row.uuid, group_id: $p.group_id, epoch: $p.epoch})
+            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
         CALL (n, row) {
             MATCH (n)-[r:RELATES_TO]->() SET r.source_name = row.name, r.rev = $p.rev
         }
@@ -82,11 +84,13 @@ _WRITE: LiteralString = (
     CALL () {
         UNWIND $p.removed_names AS key
         MATCH (k:KgName {group_id: $p.group_id, epoch: $p.epoch, key: key})
+            USING INDEX SEEK k:KgName(group_id, epoch, key)
         DELETE k
     }
     CALL () {
         UNWIND $p.removed_name_tokens AS row
         MATCH (k:KgNameToken {group_id: $p.group_id, epoch: $p.epoch, token: row[0], entity_uuid: row[1]})
+            USING INDEX SEEK k:KgNameToken(group_id, epoch, token, entity_uuid)
         DELETE k
     }
     CALL () {
@@ -100,8 +104,11 @@ _WRITE: LiteralString = (
     CALL () {
         UNWIND $p.moved AS row
         MATCH ()-[old:RELATES_TO {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch}]->()
+            USING INDEX SEEK old:RELATES_TO(uuid, group_id, epoch)
         MATCH (s:Entity {uuid: row[1], group_id: $p.group_id, epoch: $p.epoch})
+            USING INDEX SEEK s:Entity(uuid, group_id, epoch)
         MATCH (t:Entity {uuid: row[2], group_id: $p.group_id, epoch: $p.epoch})
+            USING INDEX SEEK t:Entity(uuid, group_id, epoch)
         WITH row, s, t, old, properties(old) AS values
         DELETE old
         CREATE (s)-[r:RELATES_TO]->(t)
@@ -110,7 +117,9 @@ _WRITE: LiteralString = (
     CALL () {
         UNWIND $p.created AS row
         MATCH (s:Entity {uuid: row[1], group_id: $p.group_id, epoch: $p.epoch})
+            USING INDEX SEEK s:Entity(uuid, group_id, epoch)
         MATCH (t:Entity {uuid: row[2], group_id: $p.group_id, epoch: $p.epoch})
+            USING INDEX SEEK t:Entity(uuid, group_id, epoch)
         CREATE (s)-[r:RELATES_TO {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch, rev: $p.rev}]->(t)
     """
     + SET_FACT
@@ -120,6 +129,7 @@ _WRITE: LiteralString = (
     CALL () {
         UNWIND $p.replaced AS row
         MATCH ()-[r:RELATES_TO {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch}]->()
+            USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
         SET r.rev = $p.rev
     """
     + SET_FACT
@@ -133,11 +143,13 @@ _WRITE: LiteralString = (
     CALL () {
         UNWIND $p.entity_vectors AS row
         MATCH (n:Entity {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch})
+            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
         SET n.vector = row[1], n.space = $p.space, n.vector_rev = $p.rev
     }
     CALL () {
         UNWIND $p.fact_vectors AS row
         MATCH ()-[r:RELATES_TO {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch}]->()
+            USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
         SET r.rev = $p.rev
     """
     + SET_VECTOR
@@ -149,7 +161,9 @@ _WRITE: LiteralString = (
     CALL () {
         UNWIND $p.mentions AS row
         MATCH (e:Episodic {uuid: row[1], group_id: $p.group_id, epoch: $p.epoch})
+            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
         MATCH (n:Entity {uuid: row[2], group_id: $p.group_id, epoch: $p.epoch})
+            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
         MERGE (e)-[m:MENTIONS]->(n)
         ON CREATE SET m.uuid = row[0], m.group_id = $p.group_id, m.created_ms = row[3],
             m.created_at = CASE WHEN row[4] IS NOT NULL THEN datetime({epochMillis: row[4]}) END
@@ -158,6 +172,7 @@ _WRITE: LiteralString = (
     CALL () {
         UNWIND $p.edges AS row
         MATCH (e:Episodic {uuid: row.uuid, group_id: $p.group_id, epoch: $p.epoch})
+            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
         SET e.entity_edges = row.facts
     }
     """
@@ -166,6 +181,7 @@ _WRITE: LiteralString = (
     CALL () {
         UNWIND $p.spent AS row
         MATCH (i:KgItem {group_id: $p.group_id, epoch: $p.epoch, uuid: row[0]})
+            USING INDEX SEEK i:KgItem(group_id, epoch, uuid)
         SET i.model_calls = coalesce(i.model_calls, 0) + row[1],
             i.prompt_tokens = coalesce(i.prompt_tokens, 0) + row[2],
             i.completion_tokens = coalesce(i.completion_tokens, 0) + row[3]
@@ -173,11 +189,13 @@ _WRITE: LiteralString = (
     CALL () {
         UNWIND $p.removed_episodes AS uuid
         MATCH (i:KgItem {group_id: $p.group_id, epoch: $p.epoch, uuid: uuid})
+            USING INDEX SEEK i:KgItem(group_id, epoch, uuid)
         DELETE i
     }
     CALL () {
         UNWIND $p.removed_episodes AS uuid
         MATCH (e:Episodic {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
+            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
         DETACH DELETE e
     }
     CALL () {
@@ -193,7 +211,9 @@ _WRITE: LiteralString = (
     CALL () {
         UNWIND $p.removed_mentions AS row
         MATCH (e:Episodic {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch})
+            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
         MATCH (n:Entity {uuid: row[1], group_id: $p.group_id, epoch: $p.epoch})
+            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
         MATCH (e)-[m:MENTIONS]->(n)
         DELETE m
     }
@@ -212,12 +232,14 @@ _WRITE: LiteralString = (
     CALL () {
         UNWIND $p.unnamed AS uuid
         MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
+            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
         MATCH (c)-[:HAS_MEMBER]->(n) WHERE uuid IN c.hubs
         SET c.name = '', c.summary = '', c.vector = null, c.space = null
     }
     CALL () {
         UNWIND $p.removed_entities AS uuid
         MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
+            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
         DETACH DELETE n
     }
     RETURN g.rev

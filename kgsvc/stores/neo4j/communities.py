@@ -77,6 +77,7 @@ _PUT_DRAFTS: LiteralString = (
         WITH d, row
         UNWIND row.members AS member
         MATCH (n:Entity {uuid: member[0], group_id: $p.group_id, epoch: $p.epoch})
+            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
         MERGE (d)-[m:HAS_MEMBER]->(n)
         ON CREATE SET m.uuid = member[1], m.group_id = $p.group_id, m.created_ms = d.created_ms,
             m.created_at = d.created_at

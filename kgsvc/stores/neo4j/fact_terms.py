@@ -44,6 +44,7 @@ RENAME_TERMS: LiteralString = """
         UNWIND $p.renamed AS row
         CALL (g, row) {
             MATCH (n:Entity {uuid: row.uuid, group_id: $p.group_id, epoch: $p.epoch})
+                USING INDEX SEEK n:Entity(uuid, group_id, epoch)
             MATCH (n)-[r:RELATES_TO]-()
             WHERE r.term_count IS NOT NULL AND NOT r.uuid IN $p.rewritten
             WITH r, startNode(r) = n AS source, endNode(r) = n AS target, r.term_count AS length,

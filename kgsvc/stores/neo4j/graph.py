@@ -37,7 +37,9 @@ _NAMES: LiteralString = (
     CALL (epoch) {
         UNWIND $p.keys AS key
         MATCH (k:KgName {group_id: $p.group_id, epoch: epoch, key: key})
+            USING INDEX SEEK k:KgName(group_id, epoch, key)
         MATCH (n:Entity {uuid: k.entity_uuid, group_id: $p.group_id, epoch: epoch})
+            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
         RETURN collect([k.name_key, ["""
     + ENTITY
     + """]]) AS named
@@ -45,6 +47,7 @@ _NAMES: LiteralString = (
     CALL (epoch) {
         UNWIND $p.uuids AS uuid
         MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: epoch})
+            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
         RETURN collect(["""
     + ENTITY
     + """]) AS found
@@ -59,7 +62,8 @@ _SLOTS: LiteralString = (
     WITH g.epoch AS epoch
     CALL (epoch) {
         UNWIND $p.slots AS slot
-        MATCH ()-[r:RELATES_TO {slot: slot}]->() WHERE r.group_id = $p.group_id AND r.epoch = epoch
+        MATCH ()-[r:RELATES_TO {slot: slot}]->() USING INDEX SEEK r:RELATES_TO(slot)
+        WHERE r.group_id = $p.group_id AND r.epoch = epoch
         RETURN collect(["""
     + FACT
     + """]) AS facts
@@ -114,7 +118,7 @@ _RECENT: LiteralString = (
     WITH g.epoch AS epoch
     UNWIND $p.sources AS source
     CALL (epoch, source) {
-        MATCH (e:Episodic)
+        MATCH (e:Episodic) USING INDEX SEEK e:Episodic(group_id, epoch, source, reference_ms, uuid)
         WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.source = source
             AND e.reference_ms <= $p.upto_ms AND e.uuid IS NOT NULL
             AND (e.reference_ms < $p.upto_ms OR e.uuid <= $p.upto_uuid)
@@ -139,7 +143,7 @@ _DUMP: LiteralString = (
     SET g.lock = 0
     WITH g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
     CALL (epoch) {
-        MATCH (e:Episodic)
+        MATCH (e:Episodic) USING INDEX SEEK e:Episodic(group_id, epoch, source, reference_ms, uuid)
         WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.source IS NOT NULL
             AND e.reference_ms IS NOT NULL AND e.uuid IS NOT NULL
         RETURN collect([[

@@ -29,22 +29,26 @@ LOCK: LiteralString = (
     CALL (epoch) {
         UNWIND $p.requires AS uuid
         MATCH (i:KgItem {group_id: $p.group_id, epoch: epoch, uuid: uuid})
+            USING INDEX SEEK i:KgItem(group_id, epoch, uuid)
         WHERE i:KgPending AND ($p.token IS NULL OR i.started = $p.token)
         RETURN collect(uuid) AS ours
     }
     CALL (epoch) {
         UNWIND $p.keys AS key
         MATCH (k:KgName {group_id: $p.group_id, epoch: epoch, key: key})
+            USING INDEX SEEK k:KgName(group_id, epoch, key)
         RETURN collect([key, k.entity_uuid]) AS owners
     }
     CALL (epoch) {
         UNWIND $p.entities AS uuid
         MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: epoch})
+            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
         RETURN collect([uuid, n.name]) AS entities
     }
     CALL (epoch) {
         UNWIND $p.facts AS uuid
         MATCH ()-[r:RELATES_TO {uuid: uuid, group_id: $p.group_id, epoch: epoch}]->()
+            USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
         RETURN collect([uuid, r.source_uuid, r.target_uuid, """
     + HELD_TERMS
     + """]) AS facts

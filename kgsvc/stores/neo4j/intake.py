@@ -27,6 +27,7 @@ _LOOK: LiteralString = (
         CALL (wanted, epoch) {
             UNWIND wanted.uuids AS uuid
             MATCH (i:KgItem {group_id: wanted.group_id, epoch: epoch, uuid: uuid})
+                USING INDEX SEEK i:KgItem(group_id, epoch, uuid)
             RETURN collect(["""
     + STATUS
     + """]) AS items, collect(DISTINCT i.receipt_id) AS homes
@@ -40,6 +41,7 @@ _LOOK: LiteralString = (
             CALL (k) {
                 UNWIND k.uuids AS uuid
                 MATCH (i:KgItem {group_id: k.group_id, epoch: k.epoch, uuid: uuid})
+                    USING INDEX SEEK i:KgItem(group_id, epoch, uuid)
                 RETURN collect(["""
     + STATUS
     + """]) AS found

@@ -85,6 +85,7 @@ _PARK_STALE: LiteralString = """
     MATCH (i:KgPending)
     WHERE i.group_id = $p.group_id AND i.epoch < epoch AND i.reference_ms IS NOT NULL AND i.uuid IS NOT NULL
     OPTIONAL MATCH (e:Episodic {uuid: i.uuid, group_id: i.group_id, epoch: i.epoch})
+        USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
     SET i.state = 'parked', i.reason = 'group_deleted', i.updated_ms = $p.now_ms, i.name = null,
         i.stage = null, i.started = null, i.suspect = null, i.step = null, i.attempts = 0
     REMOVE i:KgPending
@@ -149,6 +150,7 @@ _START: LiteralString = (
     CALL (due) {
         UNWIND due AS i
         MATCH (e:Episodic {uuid: i.uuid, group_id: $p.group_id, epoch: $p.epoch})
+            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
         SET i.started = $p.token
         WITH i, e
         RETURN collect(["""
@@ -174,7 +176,7 @@ _PREVIOUS: LiteralString = (
     WITH g.epoch AS epoch
     UNWIND $p.anchors AS anchor
     CALL (epoch, anchor) {
-        MATCH (e:Episodic)
+        MATCH (e:Episodic) USING INDEX SEEK e:Episodic(group_id, epoch, source, reference_ms, uuid)
         WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.source = anchor.source
             AND e.reference_ms <= anchor.reference_ms AND e.uuid IS NOT NULL
             AND (e.reference_ms < anchor.reference_ms OR e.uuid < anchor.uuid)
@@ -198,6 +200,7 @@ _NAMED: LiteralString = (
     CALL (epoch, anchor) {
         UNWIND anchor.named AS uuid
         MATCH (e:Episodic {uuid: uuid, group_id: $p.group_id, epoch: epoch})
+            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
         WHERE uuid <> anchor.uuid
         WITH e ORDER BY e.reference_ms DESC, e.uuid DESC
         RETURN collect(["""

@@ -25,6 +25,7 @@ _RECEIPT: LiteralString = (
     CALL (c) {
         UNWIND c.uuids AS uuid
         MATCH (i:KgItem {group_id: c.group_id, epoch: c.epoch, uuid: uuid})
+            USING INDEX SEEK i:KgItem(group_id, epoch, uuid)
         RETURN collect(["""
     + STATUS
     + """, i:KgPending]) AS items, max(i.state = 'completed') AS settles
@@ -61,7 +62,7 @@ _RETRY: LiteralString = """
     SET g.lock = 0
     WITH g.epoch AS epoch
     CALL (epoch) {
-        MATCH (i:KgItem)
+        MATCH (i:KgItem) USING INDEX SEEK i:KgItem(group_id, epoch, state, seq, uuid)
         WHERE i.group_id = $p.group_id AND i.epoch = epoch AND i.state = 'parked' AND i.seq IS NOT NULL
             AND i.uuid IS NOT NULL AND ($p.uuids IS NULL OR i.uuid IN $p.uuids)
         SET i:KgPending, i.state = 'accepted', i.next_ms = 0, i.updated_ms = $p.now_ms, i.attempts = 0,

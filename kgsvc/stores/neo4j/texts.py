@@ -23,17 +23,20 @@ TOUCH_TEXTS: LiteralString = """
     CALL () {
         UNWIND $p.touched_entities AS uuid
         MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
+            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
         SET n.rev = $p.rev
     }
     CALL () {
         UNWIND $p.removed_entities AS uuid
         MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
+            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
         MATCH (n)<-[:MENTIONS]-(e:Episodic)
         SET e.rev = $p.rev
     }
     CALL () {
         UNWIND $p.touched_episodes AS uuid
         MATCH (e:Episodic {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
+            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
         SET e.rev = $p.rev
     }
     FOREACH (_ IN CASE WHEN $p.forgets THEN [1] ELSE [] END | SET g.communities_rev = $p.rev)
@@ -99,8 +102,11 @@ _TEXT_CHANGES: LiteralString = (
         MATCH (k:KgGone) USING INDEX SEEK k:KgGone(group_id, epoch, rev)
         WHERE k.group_id = $p.group_id AND k.epoch = epoch AND k.rev >= $p.rev AND k.rev <= upto_rev
             AND [k.rev, k.uuid] > [$p.rev, $p.uuid] AND [k.rev, k.uuid] <= [upto_rev, upto_uuid]
-        OPTIONAL MATCH (n:Entity {uuid: k.uuid, group_id: $p.group_id, epoch: epoch}) WHERE k.kind = 'entity'
+        OPTIONAL MATCH (n:Entity {uuid: k.uuid, group_id: $p.group_id, epoch: epoch})
+            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+            WHERE k.kind = 'entity'
         OPTIONAL MATCH (e:Episodic {uuid: k.uuid, group_id: $p.group_id, epoch: epoch})
+            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
             WHERE k.kind = 'episode' AND e.rev IS NOT NULL
         WITH k, n, e WHERE n IS NULL AND e IS NULL
         RETURN collect([k.kind, k.uuid]) AS removed

@@ -14,6 +14,7 @@ WRITE_TRANSITIONS: LiteralString = """
     CALL () {
         UNWIND $p.transitions AS row
         MATCH (i:KgItem {group_id: $p.group_id, epoch: $p.epoch, uuid: row.uuid})
+            USING INDEX SEEK i:KgItem(group_id, epoch, uuid)
         WHERE i:KgPending AND ($p.token IS NULL OR i.started = $p.token)
         SET i.state = row.state, i.updated_ms = row.now_ms, i.next_ms = row.next_ms, i.reason = row.reason,
             i.suspect = null, i.step = coalesce(row.step, i.step),
