@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -96,8 +97,9 @@ class Committer:
         batch = _Batch(works, Bridging(self._store, self._joining, self._clock))
         for _ in range(_TRIES):
             try:
-                delta, guard = await self._plan(lease, batch)
-                await self._store.apply(delta, guard)
+                async with self._rewriter.turn(lease.group_id) if self._rewriter else nullcontext():
+                    delta, guard = await self._plan(lease, batch)
+                    await self._store.apply(delta, guard)
             except RevisionChanged:
                 continue
             if self._rewriter is not None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from weakref import WeakValueDictionary
 
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.delta import GraphDelta, Guard, NameView
@@ -63,6 +64,12 @@ class Rewriter:
         self._rng = rng
         self._waiting: dict[str, _Waiting] = {}
         self._something = asyncio.Event()
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def turn(self, group_id: str) -> asyncio.Lock:
+        """Held by whoever plans and writes, so that within a process the pipeline and this do not overtake one
+        another, which costs a plan each time. It spares work; what is right the store's guards decide."""
+        return self._turns.setdefault(group_id, asyncio.Lock())
 
     def offer(self, written: GraphDelta, epoch: int) -> None:
         """Take up what is due among the entities of a delta that was applied. Never waits."""
@@ -142,20 +149,26 @@ class Rewriter:
         parts = usage.split(len(items)) if items else []
         spent = {uuid: part for uuid, part in zip(items, parts, strict=True) if part}
         for _ in range(_TRIES):
-            view = await self._store.names(group_id, (), [draft.entity.uuid for draft in drafts])
-            system_ms = max(self._clock.now_ms(), view.head.last_ms + 1)
-            entities = await self._as_drafted(view, drafts, system_ms)
-            delta = GraphDelta(group_id, system_ms, entities=entities, spent=spent)
-            if not entities:
-                delta = replace(delta, system_ms=view.head.last_ms, bumps_rev=False)
             try:
-                await self._store.apply(delta, Guard(view.head.rev, epoch))
+                async with self.turn(group_id):
+                    await self._written(group_id, epoch, drafts, spent)
             except RevisionChanged:
                 await asyncio.sleep(self._rng.uniform(0, _PAUSE_S))
                 continue
             except LeaseLost:  # the group was deleted
                 pass
             return
+
+    async def _written(
+        self, group_id: str, epoch: int, drafts: Sequence[_Draft], spent: Mapping[str, Usage]
+    ) -> None:
+        view = await self._store.names(group_id, (), [draft.entity.uuid for draft in drafts])
+        system_ms = max(self._clock.now_ms(), view.head.last_ms + 1)
+        entities = await self._as_drafted(view, drafts, system_ms)
+        delta = GraphDelta(group_id, system_ms, entities=entities, spent=spent)
+        if not entities:
+            delta = replace(delta, system_ms=view.head.last_ms, bumps_rev=False)
+        await self._store.apply(delta, Guard(view.head.rev, epoch))
 
     async def _as_drafted(
         self, view: NameView, drafts: Sequence[_Draft], system_ms: int

@@ -298,6 +298,45 @@ async def test_no_commit_waits_for_the_model(running: Bench) -> None:
     assert (await running.entity()).summary.startswith(tells("Ann", 12))
 
 
+async def test_the_pipeline_and_the_rewriter_take_turns(running: Bench) -> None:
+    released, wanted, written = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    running.writer.meanwhile = released.wait
+    apply, slots, turn = running.store.apply, running.store.slots, running.rewriter.turn
+    turns: list[str] = []
+    planned: list[bool] = []
+
+    def taken(group_id: str) -> asyncio.Lock:
+        turns.append(group_id)
+        if len(turns) == 3:
+            wanted.set()
+        return turn(group_id)
+
+    async def read(group_id: str, wanted_slots: set[str]) -> object:
+        if len(turns) == 2:  # the second commit: now the model answers, and what it said wants to be written
+            planned.append(True)
+            released.set()
+            await wanted.wait()
+            for _ in range(50):
+                await asyncio.sleep(0)
+        return await slots(group_id, wanted_slots)
+
+    async def watched(delta: GraphDelta, guard: object) -> object:
+        head = await apply(delta, guard)  # type: ignore[arg-type]
+        if delta.spent:
+            written.set()
+        return head
+
+    running.rewriter.turn = taken  # type: ignore[method-assign]
+    running.store.slots = read  # type: ignore[assignment, method-assign]
+    running.store.apply = watched  # type: ignore[assignment, method-assign]
+    async with asyncio.timeout(20):
+        await running.commit(says(*range(12)))
+        await running.commit(says(12))
+        await written.wait()
+    assert planned == [True]
+    assert len(turns) == 3
+
+
 async def test_what_waits_is_bounded_and_kept_once(bench: Bench) -> None:
     await bench.commit(says(*range(12)))
     ann = await bench.entity()
