@@ -57,14 +57,14 @@ class Manners:
     def parameters(
         self, settings: ChatModel, messages: list[Message], form: Form, budget: int
     ) -> dict[str, Any]:
-        """The arguments of a chat completion."""
+        """The body of a request for a chat completion."""
         asked: dict[str, Any] = {"model": settings.model, "messages": self._worded(messages, form)}
+        asked[self.tokens] = budget if self.budget is None else min(budget, self.budget)
         if self.format is Format.SCHEMA:
             strict = {"name": form.name, "strict": True, "schema": form.schema}
             asked["response_format"] = {"type": "json_schema", "json_schema": strict}
         elif self.format is Format.OBJECT:
             asked["response_format"] = {"type": "json_object"}
-        asked[self.tokens] = budget if self.budget is None else min(budget, self.budget)
         if self.temperature and settings.temperature is not None:
             asked["temperature"] = settings.temperature
         return asked

@@ -300,7 +300,11 @@ async def test_no_commit_waits_for_the_model(running: Bench) -> None:
 
 async def test_the_pipeline_and_the_rewriter_take_turns(running: Bench) -> None:
     released, wanted, written = asyncio.Event(), asyncio.Event(), asyncio.Event()
-    running.writer.meanwhile = released.wait
+
+    async def hang() -> None:
+        await released.wait()
+
+    running.writer.meanwhile = hang
     apply, slots, turn = running.store.apply, running.store.slots, running.rewriter.turn
     turns: list[str] = []
     planned: list[bool] = []
