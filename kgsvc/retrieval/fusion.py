@@ -20,7 +20,9 @@ def merged(lists: Iterable[RankList], count: int) -> list[Key]:
 
     Each group's scores come from its own statistics, so no group's content moves another's scores.
     """
-    return [key for _, key in sorted(chain.from_iterable(lists))[:count]]  # sorted runs merge fast
+    several = [each for each in lists if each]
+    ranked = several[0] if len(several) == 1 else sorted(chain.from_iterable(several))  # runs merge fast
+    return [key for _, key in ranked[:count]]
 
 
 def reciprocal_ranks(rankings: Iterable[Sequence[Key]]) -> dict[Key, float]:

@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 _QUOTED_CHARS = 32_000  # a longer rejected answer is not shown to the model again
 _REASONS = 3
+# What is asked ahead or beside; for others a commit or a search waits.
+_PATIENT = frozenset({Operation.EXTRACT, Operation.REFLEXION, Operation.SUMMARISE, Operation.REWRITE})
 _CUT_OFF = "it broke off at the token limit: be briefer, and keep to what matters"
 _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _FENCE = re.compile(r"\A\s*```[a-zA-Z]*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
@@ -107,7 +109,7 @@ class Chat:
         while True:
             parameters = manners.parameters(self.settings, said, task.form, budget)
             try:
-                answer = await self._send(parameters)
+                answer = await self._send(parameters, patient=task.operation in _PATIENT)
             except RequestRefused as refusal:
                 manners = self._adapted(task, refusal, manners, budget)
                 continue
@@ -139,7 +141,7 @@ class Chat:
         if manners != known and not manners.passing:
             self._manners = replace(manners, shows_schema=manners.shows_schema or known.shows_schema)
 
-    async def _send(self, parameters: dict[str, Any]) -> Answer:
+    async def _send(self, parameters: dict[str, Any], *, patient: bool) -> Answer:
         async def send(client: AsyncOpenAI) -> RawResponse:
             # As the body they go out as they are; as arguments the client would look at the type of every part,
             # which takes a third of the time that a call takes here.
@@ -148,7 +150,7 @@ class Chat:
             response: RawResponse = await create(model=model, messages=(), extra_body=parameters)
             return response
 
-        return read_answer(await self._transport.call(send))
+        return read_answer(await self._transport.call(send, patient=patient))
 
 
 def bare(text: str) -> str:

@@ -11,6 +11,7 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from typing import Any, Protocol
 
 import openai
@@ -55,6 +56,7 @@ class Transport:
         self._rng = rng or random.Random()
         self._wall_clock_s = wall_clock_s
         self._slots = asyncio.Semaphore(endpoint.max_concurrency)
+        self._patient = asyncio.Semaphore(max(1, endpoint.max_concurrency - 1))
         self._client = openai.AsyncOpenAI(
             base_url=endpoint.base_url,
             api_key=endpoint.api_key or "none",
@@ -64,8 +66,9 @@ class Transport:
             default_headers={"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit},  # type: ignore[dict-item]
         )
 
-    async def call(self, send: Call) -> bytes:
-        """The body of a successful answer to `send`.
+    async def call(self, send: Call, *, patient: bool = False) -> bytes:
+        """The body of a successful answer to `send`. Patient calls leave one place to the others, who thus need
+        not stand behind all that has queued.
 
         Raises ModelUnavailable after the last attempt (with the pause that the server asked for), StepError
         when the server refuses the request as such, ModelOutputInvalid when the answer is too large.
@@ -77,7 +80,7 @@ class Transport:
             sleep=self._sleep,
             reraise=True,
         )
-        async with self._slots:
+        async with self._patient if patient else nullcontext(), self._slots:
             try:
                 return await retrying(self._attempt, send)
             except _AttemptFailed as failed:

@@ -12,9 +12,11 @@ import pytest
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, StepError
 from kgsvc.domain.extraction import Extraction, ExtractionRequest
 from kgsvc.domain.limits import Limits
+from kgsvc.domain.resolution_types import KnownEntity, NodeQuestion, ResolutionRequest
 from kgsvc.llm.openai import ChatModel
 from kgsvc.llm.openai.chat import Chat, TooLong
 from kgsvc.llm.openai.extractor import OpenAIExtractor
+from kgsvc.llm.openai.resolver import OpenAIResolver
 from kgsvc.llm.protocol import Extracted, Extractor, Usage
 from tests.support.scripted_openai import (
     Outcome,
@@ -258,12 +260,26 @@ async def test_an_answer_beyond_the_byte_bound_is_refused_unread(rig: Rig) -> No
 async def test_no_more_calls_in_flight_than_configured(rig: Rig) -> None:
     rig.model.fail(hanging(), times=None)
     work = asyncio.ensure_future(rig.extractor(max_concurrency=3).extract([request()] * 12))
-    await rig.model.received(3)
+    await rig.model.received(2)
     rig.model.heal()
     results = await work
     assert all(isinstance(result, Extracted) for result in results)
-    assert rig.model.in_flight_max == 3
+    assert rig.model.in_flight_max == 2  # the third place is kept for what does not wait in a queue
     assert len(rig.model.chats) == 12
+
+
+async def test_a_commits_call_does_not_stand_behind_extractions(rig: Rig) -> None:
+    rig.model.fail(hanging(), times=2)
+    chat = rig.chat(max_concurrency=3)
+    work = asyncio.ensure_future(OpenAIExtractor(chat, Limits()).extract([request()] * 12))
+    await rig.model.received(2)
+    asked = ResolutionRequest("g", (NodeQuestion(0, "Al", candidates=(0,)),), (KnownEntity(0, "Alice"),))
+    async with asyncio.timeout(20):
+        answered = await OpenAIResolver(chat, Limits()).resolve(asked)
+    assert (answered.usage.calls, len(rig.model.chats), work.done()) == (1, 3, False)
+    rig.model.heal()
+    assert len(await work) == 12
+    assert rig.model.in_flight_max == 3
 
 
 async def test_cancellation_passes_through_and_frees_the_slot(rig: Rig, alice: Check) -> None:
