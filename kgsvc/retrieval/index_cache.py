@@ -21,8 +21,9 @@ T = TypeVar("T")
 Index = GroupIndex | GroupTexts
 Page = Changes | TextChanges
 
-# A hop to a thread costs about 0.1 ms here; below these sizes the work itself is under a millisecond or so.
-_INLINE_ROWS = 1_200
+# A hop to a thread costs some 0.3 ms with all that waits for it. Below these sizes the work takes a millisecond
+# or two, most of it holding the interpreter's lock, so that a thread would not let others go on either.
+_INLINE_ROWS = 12_000
 _INLINE_CHANGES = 16
 _INLINE_CHARS = 16 * 1024  # of bodies: their words are looked for
 _ENTRY_BYTES = 8 * 1024  # of an index without facts: many empty groups are bounded too
