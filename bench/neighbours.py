@@ -1,4 +1,5 @@
-"""Whether a large group slows a small one down: the small one's searches alone, and beside the large one.
+"""Whether a large group slows a small one down: the small one's searches alone, and beside the large one
+while that is loaded (a search has begun it, nobody waits for it), rests, and is searched without a pause.
 
 Part of bench.scale. On the embedded store two servers take turns, one whose store holds the small group
 alone. A Neo4j holds one database: there the small group is alone before the large one comes and again after
@@ -16,7 +17,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from bench.asking import ROOMY, search_facts
+from bench.asking import ROOMY, search_facts, search_graph
 from bench.knowledge import questions
 from bench.loading import Loader
 from bench.measuring import Clocked, flooded, interleaved, one_by_one, quantile, ratio, spread
@@ -63,11 +64,11 @@ async def busy(client: Client, group: str, facts: int) -> AsyncIterator[None]:
         await asyncio.gather(*callers, return_exceptions=True)
 
 
-def compared(facts: int, idle: Sequence[list[float]], searched: Sequence[list[float]]) -> dict[str, Any]:
-    """The small group alone and beside the large one, while that rests and while it is searched."""
+def compared(facts: int, **phases: Sequence[list[float]]) -> dict[str, Any]:
+    """The small group alone and beside the large one, phase by phase."""
     row: dict[str, Any] = {"neighbour_facts": facts}
-    for name, (alone, beside) in (("idle", idle), ("searched", searched)):
-        row["alone" if name == "idle" else "alone_meanwhile"] = spread(alone)
+    for name, (alone, beside) in phases.items():
+        row["alone" if name == "idle" else f"alone_while_{name}"] = spread(alone)
         row[name] = spread(beside)
         row[f"ratio_{name}"] = ratio(spread(beside)["p50_ms"], spread(alone)["p50_ms"])
     return row
@@ -94,10 +95,12 @@ async def embedded_neighbours(
         Client(servers[1].address) as beside,
     ):
         await search_facts(beside, LARGE)("anything")
+        loading = await take_turns([alone, beside], seconds)
+        await search_graph(beside, LARGE)("anything")  # waits until it is loaded
         idle = await take_turns([alone, beside], seconds)
         async with busy(beside, LARGE, facts):
             searched = await take_turns([alone, beside], seconds)
-    return {"store": "embedded"} | compared(facts, idle, searched)
+    return {"store": "embedded"} | compared(facts, loading=loading, idle=idle, searched=searched)
 
 
 async def neo4j_neighbours(
@@ -118,8 +121,10 @@ async def neo4j_neighbours(
         before = await alone("before")
         await Loader(store, LARGE, episodes=True).to(facts)
         async with Service(given, folder, "beside") as server, Client(server.address) as client:
-            await search_facts(client, LARGE)("anything")
             await _warm(client, seconds)
+            await search_facts(client, LARGE)("anything")
+            loading = await take_turns([client, still], seconds)
+            await search_graph(client, LARGE)("anything")  # waits until it is loaded
             idle = await take_turns([client, still], seconds)
             async with busy(client, LARGE, facts):
                 searched = await take_turns([client, still], seconds)
@@ -127,23 +132,22 @@ async def neo4j_neighbours(
         after = await alone("after")
     await store.close()
     await database.wipe()
-    return {"store": "neo4j", "neighbour_facts": facts} | corrected(before, idle, searched, after)
+    return {"store": "neo4j", "neighbour_facts": facts} | corrected(before, loading, idle, searched, after)
 
 
 def corrected(*phases: list[list[float]]) -> dict[str, Any]:
-    """Of before, idle, searched and after, each the times and those of the server that nothing happens to:
-    p50, and its ratio to alone had the machine kept its pace."""
-    before, idle, searched, after = phases
-    paces = [quantile(times, 0.5) / quantile(still, 0.5) for times, still in phases]
-    alone = (paces[0] + paces[3]) / 2
-    return {
-        "alone": spread([*before[0], *after[0]]),
-        "idle": spread(idle[0]),
-        "searched": spread(searched[0]),
-        "ratio_idle": ratio(paces[1], alone),
-        "ratio_searched": ratio(paces[2], alone),
-        "paces": dict(zip(("before", "idle", "searched", "after"), paces, strict=True)),
+    """Of before, loading, idle, searched and after, each the times and those of the server that nothing
+    happens to: p50, and its ratio to alone had the machine kept its pace."""
+    names = ("before", "loading", "idle", "searched", "after")
+    paces = {
+        n: quantile(times, 0.5) / quantile(still, 0.5)
+        for n, (times, still) in zip(names, phases, strict=True)
     }
+    alone = (paces["before"] + paces["after"]) / 2
+    row: dict[str, Any] = {"alone": spread([*phases[0][0], *phases[-1][0]])}
+    for name, (times, _) in zip(names[1:-1], phases[1:-1], strict=True):
+        row |= {name: spread(times), f"ratio_{name}": ratio(paces[name], alone)}
+    return row | {"paces": paces}
 
 
 @asynccontextmanager

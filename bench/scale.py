@@ -191,15 +191,15 @@ def _optional(row: dict[str, Any], name: str) -> str:
 
 def _neighbours(results: dict[str, Any]) -> Iterator[str]:
     yield (
-        f"\n| store | beside {SMALL_FACTS} facts | p50 alone | neighbour idle | ratio | neighbour searched"
-        " | ratio |\n|---|---|---|---|---|---|---|"
+        f"\n| store | beside {SMALL_FACTS} facts | p50 alone | neighbour loaded | ratio | idle | ratio"
+        " | searched | ratio |\n|---|---|---|---|---|---|---|---|---|"
     )
     for row in results["neighbours"]:
-        yield (
-            f"| {row['store']} | {row['neighbour_facts']:,} | {row['alone']['p50_ms']:.2f}"
-            f" | {row['idle']['p50_ms']:.2f} | {row['ratio_idle']:.2f}"
-            f" | {row['searched']['p50_ms']:.2f} | {row['ratio_searched']:.2f} |"
+        phases = " | ".join(
+            f"{row[name]['p50_ms']:.2f} | {row[f'ratio_{name}']:.2f}"
+            for name in ("loading", "idle", "searched")
         )
+        yield f"| {row['store']} | {row['neighbour_facts']:,} | {row['alone']['p50_ms']:.2f} | {phases} |"
 
 
 def _while_ingesting(results: dict[str, Any]) -> Iterator[str]:

@@ -67,8 +67,8 @@ class Rewriter:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def turn(self, group_id: str) -> asyncio.Lock:
-        """Held by whoever plans and writes, so that within a process the pipeline and this do not overtake one
-        another, which costs a plan each time. It spares work; what is right the store's guards decide."""
+        """Held by whoever plans and writes, so that within a process the pipeline and this do not overtake
+        one another, which costs a plan each time. It spares work; what is right the store's guards decide."""
         return self._turns.setdefault(group_id, asyncio.Lock())
 
     def offer(self, written: GraphDelta, epoch: int) -> None:

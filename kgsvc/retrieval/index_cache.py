@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -21,14 +21,16 @@ T = TypeVar("T")
 Index = GroupIndex | GroupTexts
 Page = Changes | TextChanges
 
-# A hop to a thread costs some 0.3 ms with all that waits for it. Below these sizes the work takes a millisecond
-# or two, most of it holding the interpreter's lock, so that a thread would not let others go on either.
+# A hop to a thread costs some 0.3 ms with all that waits for it. Below these sizes the work takes a
+# millisecond or two, most of it under the interpreter's lock: a thread would not let others go on either.
 _INLINE_ROWS = 12_000
 _INLINE_CHANGES = 16
 _INLINE_CHARS = 16 * 1024  # of bodies: their words are looked for
 _ENTRY_BYTES = 8 * 1024  # of an index without facts: many empty groups are bounded too
 _FACT_BYTES = 1_200  # about what a fact takes beside its vector
 _LOADERS = 2  # groups that are loaded at once with nobody waiting
+_BEHIND_PAGE = 200  # facts of a page then: what is searched meanwhile shares the interpreter with it
+_REST = 4  # times as long as a page took does such a load rest where others search
 
 
 class _Kind(StrEnum):
@@ -45,6 +47,7 @@ class _Entry:
         self.lock = asyncio.Lock()
         self.nbytes = _ENTRY_BYTES
         self.complete = False  # whether it was loaded to its end
+        self.awaited = 0  # callers who wait for it
 
     @property
     def ready(self) -> bool:
@@ -63,7 +66,15 @@ class IndexCache:
     Bounded together by `settings.index_bytes`; the group used last stays even if it exceeds the bound alone.
     """
 
-    def __init__(self, store: SearchStore, settings: SearchSettings, space: str, dimension: int) -> None:
+    def __init__(
+        self,
+        store: SearchStore,
+        settings: SearchSettings,
+        space: str,
+        dimension: int,
+        rest: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """`rest` waits for so many seconds."""
         self._store = store
         self._settings = settings
         self._space = space
@@ -73,6 +84,8 @@ class IndexCache:
         self._running: set[asyncio.Task[Any]] = set()
         self._loaders: dict[str, asyncio.Task[None]] = {}
         self._unloadable: set[str] = set()  # groups whose last load with nobody waiting failed
+        self._asked = 0  # searches so far
+        self._rest = rest
 
     @property
     def nbytes(self) -> int:
@@ -97,6 +110,7 @@ class IndexCache:
         return await self._use(_Kind.TEXTS, head, work, heavy)
 
     async def _use(self, kind: _Kind, head: GroupHead, work: Callable[[Any], T], heavy: bool) -> T:
+        self._asked += 1
         entry = self._entry(kind, head.group_id)
         small = not heavy and len(entry.index) <= _INLINE_ROWS
         if small and not entry.lock.locked() and entry.covers(head):
@@ -104,11 +118,14 @@ class IndexCache:
         task = asyncio.create_task(self._run(entry, head, work, heavy))
         self._running.add(task)
         task.add_done_callback(self._finished)
+        entry.awaited += 1
         try:
             async with asyncio.timeout(self._settings.search_timeout_s):
                 return await asyncio.shield(task)
         except TimeoutError as error:
             raise StoreUnavailable("the group's search index was not ready in time") from error
+        finally:
+            entry.awaited -= 1
 
     def holds(self, group_id: str) -> bool:
         """Whether the group's facts are in memory, whole, if perhaps not yet up to date."""
@@ -116,8 +133,9 @@ class IndexCache:
         return entry is not None and entry.ready
 
     def load_behind(self, head: GroupHead, facts: int) -> None:
-        """Begin to load a group of so many facts while nobody waits for it, if the bound allows it. Tried
-        again by the next call if it fails."""
+        """Begin to load a group of so many facts while nobody waits for it, if the bound allows it: in small
+        pages, with rests while others search. Tried again by the next call if it fails."""
+        self._asked += 1
         group_id = head.group_id
         if facts * (4 * self._dimension + _FACT_BYTES) > self._settings.index_bytes:
             return
@@ -191,13 +209,16 @@ class IndexCache:
         """Read changes until the index covers `head`. A failure leaves what was applied, page by page."""
         more = True
         while more and not entry.covers(head):
-            changes = await self._changes(entry.kind, entry.index)
+            asked, began = self._asked, asyncio.get_running_loop().time()
+            changes = await self._changes(entry)
             if (entry.index.rev or len(entry.index)) and changes.head.epoch != entry.index.epoch:
                 entry.index = self._empty(entry.kind, head.group_id)
                 entry.complete = False
                 continue
             await self._apply(entry, changes)
             more = changes.more
+            if more and not entry.awaited and self._asked > asked:
+                await self._rest(_REST * (asyncio.get_running_loop().time() - began))
         entry.complete = True
 
     async def _apply(self, entry: _Entry, changes: Page) -> None:
@@ -208,11 +229,13 @@ class IndexCache:
             await asyncio.to_thread(index.apply, changes)
         entry.index = index
 
-    async def _changes(self, kind: _Kind, index: Any) -> Page:
-        limit = self._settings.load_page
+    async def _changes(self, entry: _Entry) -> Page:
+        index, limit = entry.index, self._settings.load_page
+        if not entry.awaited:
+            limit = min(limit, _BEHIND_PAGE)
         try:
             async with asyncio.timeout(self._settings.store_timeout_s):
-                if kind is _Kind.FACTS:
+                if entry.kind is _Kind.FACTS:
                     return await self._store.changes(index.group_id, index.rev, limit)
                 return await self._store.text_changes(index.group_id, index.rev, limit, after_uuid=index.uuid)
         except TimeoutError as error:

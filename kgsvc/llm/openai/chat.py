@@ -143,8 +143,8 @@ class Chat:
 
     async def _send(self, parameters: dict[str, Any], *, patient: bool) -> Answer:
         async def send(client: AsyncOpenAI) -> RawResponse:
-            # As the body they go out as they are; as arguments the client would look at the type of every part,
-            # which takes a third of the time that a call takes here.
+            # As the body they go out as they are; as arguments the client would look at the type of every
+            # part, which takes a third of the time that a call takes here.
             model: str = parameters["model"]
             create = client.chat.completions.with_raw_response.create
             response: RawResponse = await create(model=model, messages=(), extra_body=parameters)

@@ -67,8 +67,8 @@ class Transport:
         )
 
     async def call(self, send: Call, *, patient: bool = False) -> bytes:
-        """The body of a successful answer to `send`. Patient calls leave one place to the others, who thus need
-        not stand behind all that has queued.
+        """The body of a successful answer to `send`. Patient calls leave one place to the others, who thus
+        need not stand behind all that has queued.
 
         Raises ModelUnavailable after the last attempt (with the pause that the server asked for), StepError
         when the server refuses the request as such, ModelOutputInvalid when the answer is too large.

@@ -104,9 +104,8 @@ def test_the_family_of_a_process_are_those_it_has_started() -> None:
 
 def test_a_neighbour_is_not_blamed_for_the_pace_of_the_machine() -> None:
     alone, slow = [[2.0], [1.0]], [[6.0], [3.0]]  # everything takes three times as long: the machine
-    row = corrected(alone, slow, [[12.0], [3.0]], alone)
-    assert row["ratio_idle"] == 1.0
-    assert row["ratio_searched"] == 2.0
+    row = corrected(alone, [[9.0], [3.0]], slow, [[12.0], [3.0]], alone)
+    assert (row["ratio_loading"], row["ratio_idle"], row["ratio_searched"]) == (1.5, 1.0, 2.0)
     assert (row["alone"]["p50_ms"], row["alone"]["calls"]) == (2.0, 2)
 
 

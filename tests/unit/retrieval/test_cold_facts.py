@@ -306,7 +306,8 @@ async def test_a_caller_who_needs_the_index_waits_for_the_load_behind() -> None:
     assert not centered.done()
     feed.gate.set()
     assert await centered
-    assert [after for _, after in feed.reads] == [0]
+    afters = [after for _, after in feed.reads]
+    assert afters == sorted(set(afters))  # nothing is read twice
 
 
 async def test_a_group_deleted_meanwhile_is_empty() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
@@ -14,6 +15,7 @@ from kgsvc.retrieval.fact_columns import FactColumns
 from kgsvc.retrieval.group_index import GroupIndex
 from kgsvc.retrieval.index_cache import IndexCache
 from kgsvc.retrieval.settings import SearchSettings
+from kgsvc.stores.search_protocol import Changes
 from tests.unit.retrieval.feed import Feed, fact
 from tests.unit.retrieval.test_group_texts import episode
 
@@ -265,3 +267,66 @@ async def test_a_group_that_is_forgotten_leaves_nothing() -> None:
     await cache.use_texts((await feed.heads(["g"]))["g"], len)
     cache.forget("g")
     assert cache.nbytes == 0
+
+
+class Loading:
+    """A large group that is loaded behind, a small one beside it, and what happens while the load rests."""
+
+    def __init__(self, rested: Callable[[], Awaitable[None]] | None = None) -> None:
+        self.feed = filled(95, "large")
+        self.feed.write(fact("s1", "tea", "small"))
+        self.cache = IndexCache(self.feed, SETTINGS, "", 0, self._rest)
+        self.rests: list[float] = []
+        self.rested = rested
+
+    async def _rest(self, seconds: float) -> None:
+        self.rests.append(seconds)
+        if self.rested is not None:
+            await self.rested()
+
+    async def done(self) -> None:
+        head = (await self.feed.heads(["large"]))["large"]
+        self.cache.load_behind(head, 95)
+        async with asyncio.timeout(20):
+            while not self.cache.holds("large"):  # noqa: ASYNC110 - no signal
+                await asyncio.sleep(0)
+
+    def search_at_each_page(self) -> None:
+        changes = self.feed.changes
+
+        async def searched(group_id: str, after_rev: int, limit: int) -> Changes:
+            if group_id == "large":
+                await size(self.cache, self.feed, "small")
+            return await changes(group_id, after_rev, limit)
+
+        self.feed.changes = searched  # type: ignore[method-assign]
+
+
+async def test_a_load_behind_rests_between_pages_while_others_search() -> None:
+    loading = Loading()
+    loading.search_at_each_page()
+    await loading.done()
+    assert len(loading.rests) == 9  # ten pages
+    assert min(loading.rests) > 0
+    assert await size(loading.cache, loading.feed, "large") == 95
+
+
+async def test_a_load_behind_does_not_rest_where_nobody_searches() -> None:
+    loading = Loading()
+    await loading.done()
+    assert loading.rests == []
+
+
+async def test_a_load_behind_hurries_once_somebody_waits_for_it() -> None:
+    waiting: list[asyncio.Task[int]] = []
+
+    async def somebody_comes() -> None:
+        waiting.append(asyncio.create_task(size(loading.cache, loading.feed, "large")))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+    loading = Loading(somebody_comes)
+    loading.search_at_each_page()
+    await loading.done()
+    assert len(waiting) == len(loading.rests) == 1
+    assert await waiting[0] == 95
