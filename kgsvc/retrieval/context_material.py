@@ -78,7 +78,7 @@ async def _looked_up(
     nodes: Packed = {}
     bodies: Packed = {}
     groups = {group_id for _, group_id in (*ends, *sources)}
-    for head in await search.heads(groups) if groups else ():
+    for head in await search.heads(groups):
         read = _reader(head.group_id, ends, sources)
         more_nodes, more_bodies = await search.indexes.use_texts(head, read)
         nodes |= more_nodes

@@ -29,6 +29,8 @@ class GroupHeads:
     async def of(self, group_ids: Collection[str]) -> Heads:
         """The records of those groups that there are. Raises StoreUnavailable, also when it takes longer than
         the timeout."""
+        if not group_ids:
+            return {}
         try:
             async with asyncio.timeout(self._timeout_s):
                 return await asyncio.shield(self._joined(group_ids))

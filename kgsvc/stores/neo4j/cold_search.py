@@ -65,7 +65,7 @@ TAIL: LiteralString = """
         }
         WITH r, sum(list) AS lists, max(score) AS score
         RETURN collect([lists, r.shown, r.source_name, r.target_name,
-            CASE WHEN lists <> 2 THEN r.terms END,
+            CASE WHEN lists <> 2 THEN r.terms END, CASE WHEN lists <> 2 THEN r.term_count END,
             score, CASE WHEN $p.all_vectors AND r.space = $p.space THEN r.vector END]) AS found
     }
     RETURN [g.rev, g.epoch, g.last_ms], g.facts, g.fact_terms, frequencies, found
@@ -135,7 +135,8 @@ def _wider(
 async def _found(head: GroupHead, row: Row, words: Mapping[str, str], now_ms: int) -> FactCandidates:
     keyword: list[FactCandidate] = []
     semantic: list[FactCandidate] = []
-    for number, (lists, shown, source_name, target_name, terms, score, vector) in enumerate(row[4]):
+    keys = frozenset(words)
+    for number, (lists, shown, source_name, target_name, terms, length, score, vector) in enumerate(row[4]):
         if shown is None:
             continue  # removed or over since it was found
         uuid = visible_at(shown, head.epoch, now_ms)
@@ -143,7 +144,9 @@ async def _found(head: GroupHead, row: Row, words: Mapping[str, str], now_ms: in
             continue
         show = partial(shown_fact, shown, head.group_id, (source_name, target_name))
         if lists % 2 and terms:
-            keyword.append(FactCandidate(uuid, show, _counts(terms, words), _length(terms), vector))
+            held = terms.split()
+            counts = {words[key]: held.count(key) for key in keys.intersection(held)}
+            keyword.append(FactCandidate(uuid, show, counts, length, vector))
         if lists > 1:
             semantic.append(FactCandidate(uuid, show, vector=vector, cosine=2 * score - 1))
         if number % 250 == 249:
@@ -156,12 +159,3 @@ async def _found(head: GroupHead, row: Row, words: Mapping[str, str], now_ms: in
         keyword=tuple(keyword),
         semantic=tuple(semantic),
     )
-
-
-def _counts(terms: str, words: Mapping[str, str]) -> dict[str, int]:
-    return {word: count for key, word in words.items() if (count := terms.count(key))}
-
-
-def _length(terms: str) -> int:
-    """Keys of terms begin with t, those of prefixes do not."""
-    return f" {terms}".replace("\n", " ").count(" t")

@@ -112,3 +112,9 @@ async def test_of_very_many_groups_everybody_reads_alone() -> None:
         await store.reads(n + 1)
         store.answers[n].set_result(n)
     assert [len(await each) for each in (first, many, few)] == [1, 1_000, 1]
+
+
+async def test_of_no_groups_nothing_is_read() -> None:
+    gate = Gate()
+    assert await GroupHeads(gate, SOON_S).of([]) == {}
+    assert gate.asked == []
