@@ -95,6 +95,8 @@ class Committer:
         """All of `works` or nothing. Raises StepError, StaleItems, LeaseLost, Overloaded (the group changes
         without a pause), StoreUnavailable."""
         batch = _Batch(works, Bridging(self._store, self._joining, self._clock))
+        if self._rewriter is not None:  # a model may be asked now, not while the rewriter waits for its turn
+            await self._decide(lease, batch, await self._read(lease, batch))
         for _ in range(_TRIES):
             try:
                 async with self._rewriter.turn(lease.group_id) if self._rewriter else nullcontext():

@@ -1,6 +1,6 @@
 """Summaries in a model's words, beside the pipeline: after the commit, outside of the group's lock.
 
-Nothing waits for them and nothing fails with them. What is asked for lives in this process alone: a crash
+Nothing waits for the model and nothing fails with it. What is asked for lives in this process alone: a crash
 loses it, and the next change of the entity's summary asks again. A text is written only if every fact it was
 made from still says the same; what ceases to hold later takes it out of the summary (domain/summary.py).
 """
@@ -26,11 +26,9 @@ from kgsvc.llm.protocol import Retold, Subject, SummaryWriter
 log = logging.getLogger(__name__)
 AT_ONCE = 2  # calls of one process: the pipeline's own have the rest of the model's time
 ENTITIES = 8  # of one call
-_GROUPS, _WAITING = (
-    1_000,
-    64,
-)  # that wait, and entities and items of each; what is more is asked for again later
-_DEADLINE_S = 120.0
+_GROUPS = 1_000  # that wait; what is more is asked for again later
+_WAITING = 64  # entities and items of each
+_DEADLINE_S = 300.0  # of a call and its writing: extractions may stand before it in the model's queue
 _AFTER_OUTAGE_S = 10.0
 _TRIES = 6  # writes that the pipeline's may overtake
 _PAUSE_S = 0.05
@@ -98,24 +96,29 @@ class Rewriter:
             group_id = next(iter(self._waiting))
             waiting = self._waiting.pop(group_id)
             try:
-                async with asyncio.timeout(_DEADLINE_S):
-                    await self.rewrite(group_id, waiting.epoch, list(waiting.entities), list(waiting.items))
+                await self.rewrite(group_id, waiting.epoch, list(waiting.entities), list(waiting.items))
             except (StepError, ServiceError, TimeoutError) as error:
                 log.warning("summaries stay: %s", type(error).__name__, extra={"group_id": group_id})
                 await asyncio.sleep(_AFTER_OUTAGE_S)
 
     async def rewrite(self, group_id: str, epoch: int, uuids: Sequence[str], items: Sequence[str]) -> None:
         """Rewrite the summaries of those of these entities that are due, some a call; count the cost for the
-        items. Raises ModelUnavailable, StoreUnavailable."""
+        items. Raises ModelUnavailable, StoreUnavailable, TimeoutError."""
         for start in range(0, len(uuids), ENTITIES):
-            drafts = await self._due(group_id, epoch, uuids[start : start + ENTITIES])
-            if drafts:
-                retold = await self._retold(group_id, drafts)
-                done = [
-                    _Draft(draft.entity, draft.sources, text)
-                    for draft, text in zip(drafts, retold.texts, strict=True)
-                ]
-                await self._write(group_id, epoch, done, retold.usage, items)
+            async with asyncio.timeout(_DEADLINE_S):
+                await self._rewrite_some(group_id, epoch, uuids[start : start + ENTITIES], items)
+
+    async def _rewrite_some(
+        self, group_id: str, epoch: int, uuids: Sequence[str], items: Sequence[str]
+    ) -> None:
+        drafts = await self._due(group_id, epoch, uuids)
+        if drafts:
+            retold = await self._retold(group_id, drafts)
+            done = [
+                _Draft(draft.entity, draft.sources, text)
+                for draft, text in zip(drafts, retold.texts, strict=True)
+            ]
+            await self._write(group_id, epoch, done, retold.usage, items)
 
     async def _due(self, group_id: str, epoch: int, uuids: Sequence[str]) -> list[_Draft]:
         view = await self._store.names(group_id, (), uuids)

@@ -40,6 +40,8 @@ class GroupTexts:
             self.episodes.put(episode)
         if changes.communities is not None:
             self.communities.replace(changes.communities)
+            self.communities.settle()
+        self.nodes.settle()
         self.epoch = changes.head.epoch
         self.rev = changes.upto_rev if changes.more else changes.head.rev
         self.uuid = changes.upto_uuid

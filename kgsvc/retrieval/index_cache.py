@@ -21,8 +21,8 @@ T = TypeVar("T")
 Index = GroupIndex | GroupTexts
 Page = Changes | TextChanges
 
-# A hop to a thread costs some 0.3 ms with all that waits for it. Below these sizes the work takes a
-# millisecond or two, most of it under the interpreter's lock: a thread would not let others go on either.
+# A hop to a thread costs some 0.3 ms with all that waits for it. Below these sizes the work takes a few
+# milliseconds, most of it under the interpreter's lock: a thread would not let others go on either.
 _INLINE_ROWS = 12_000
 _INLINE_CHANGES = 16
 _INLINE_CHARS = 16 * 1024  # of bodies: their words are looked for
@@ -30,7 +30,8 @@ _ENTRY_BYTES = 8 * 1024  # of an index without facts: many empty groups are boun
 _FACT_BYTES = 1_200  # about what a fact takes beside its vector
 _LOADERS = 2  # groups that are loaded at once with nobody waiting
 _BEHIND_PAGE = 200  # facts of a page then: what is searched meanwhile shares the interpreter with it
-_REST = 4  # times as long as a page took does such a load rest where others search
+_REST = 4  # times as long as a page took does such a load rest where others search, and at most
+_LONGEST_REST_S = 0.2  # since who comes to wait for it waits for its rest too
 
 
 class _Kind(StrEnum):
@@ -218,7 +219,7 @@ class IndexCache:
             await self._apply(entry, changes)
             more = changes.more
             if more and not entry.awaited and self._asked > asked:
-                await self._rest(_REST * (asyncio.get_running_loop().time() - began))
+                await self._rest(rest_s(asyncio.get_running_loop().time() - began))
         entry.complete = True
 
     async def _apply(self, entry: _Entry, changes: Page) -> None:
@@ -262,6 +263,11 @@ class IndexCache:
 
     def _drop(self, place: tuple[_Kind, str]) -> None:
         self._nbytes -= self._entries.pop(place).nbytes
+
+
+def rest_s(page_s: float) -> float:
+    """How long a load that nobody waits for rests after a page that took so long, in seconds."""
+    return min(_REST * page_s, _LONGEST_REST_S)
 
 
 def _nothing(_: GroupIndex) -> None:

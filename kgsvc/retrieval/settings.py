@@ -14,7 +14,7 @@ class SearchSettings:
     distance_weight: float = 0.3  # w: share of graph distance in the score when a center node is given
     candidates: int = 200  # length of each rank list before fusion
     index_bytes: int = 512 * MIB  # of all group indexes together; the least recently used go first
-    load_page: int = 2_000  # facts asked of the store at once
+    load_page: int = 2_000  # facts asked of the store at once by who waits for them
     store_timeout_s: float = 30.0  # for one store read
     search_timeout_s: float = 60.0  # for a group's index to be loaded, refreshed and ranked
     embed_timeout_s: float = 3.0  # for the query's embedding; afterwards keywords alone answer

@@ -13,7 +13,7 @@ class Endpoint:
     base_url: str = "https://api.openai.com/v1"
     api_key: str = field(default="", repr=False)  # empty: the server asks for none
     timeout_s: float = 60.0  # of one attempt, from sending to the last byte
-    max_concurrency: int = 8  # calls in flight, waiting for their next attempt too; one is kept for commits
+    max_concurrency: int = 8  # in flight, waiting for an attempt too; from 2 on one is kept for commits
     attempts: int = 4  # of one call, the first included
     backoff_s: float = 0.5  # upper end of the first random pause; doubles with each attempt
     backoff_max_s: float = 20.0

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from kgsvc.domain.candidates import CandidateQuery, Candidates
 from kgsvc.domain.delta import GraphDelta
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable
 from kgsvc.domain.extraction import ExtractedEdge, ExtractedNode, Extraction
@@ -339,6 +340,18 @@ async def test_the_pipeline_and_the_rewriter_take_turns(running: Bench) -> None:
         await written.wait()
     assert planned == [True]
     assert len(turns) == 3
+
+
+async def test_the_turn_is_free_while_a_commit_decides(bench: Bench) -> None:
+    candidates, taken = bench.store.candidates, list[bool]()
+
+    async def looked(group_id: str, query: CandidateQuery) -> Candidates:
+        taken.append(bench.rewriter.turn(group_id).locked())
+        return await candidates(group_id, query)
+
+    bench.store.candidates = looked  # type: ignore[method-assign]
+    await bench.commit(says(1))
+    assert taken == [False], "deciding may ask a model"
 
 
 async def test_what_waits_is_bounded_and_kept_once(bench: Bench) -> None:

@@ -134,3 +134,11 @@ def test_memory_grows_with_what_is_held_and_an_empty_row_holds_no_text() -> None
     index.apply(page(2, removed_episodes=tuple(f"e{n}" for n in range(50))))
     assert len(index) == 0
     assert index.nbytes < full
+
+
+def test_a_page_leaves_no_vectors_to_be_coded_by_the_first_search() -> None:
+    index = GroupTexts("g", SPACE, 4)
+    index.apply(page(1, *(entity(f"n{n}", "tea") for n in range(4_100))))
+    before = index.nodes.nbytes
+    assert found(index, Scope.NODES).packed
+    assert index.nodes.nbytes == before

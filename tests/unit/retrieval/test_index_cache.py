@@ -13,7 +13,7 @@ from kgsvc.domain.delta import GroupHead
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.retrieval.fact_columns import FactColumns
 from kgsvc.retrieval.group_index import GroupIndex
-from kgsvc.retrieval.index_cache import IndexCache
+from kgsvc.retrieval.index_cache import IndexCache, rest_s
 from kgsvc.retrieval.settings import SearchSettings
 from kgsvc.stores.search_protocol import Changes
 from tests.unit.retrieval.feed import Feed, fact
@@ -309,6 +309,11 @@ async def test_a_load_behind_rests_between_pages_while_others_search() -> None:
     assert len(loading.rests) == 9  # ten pages
     assert min(loading.rests) > 0
     assert await size(loading.cache, loading.feed, "large") == 95
+
+
+def test_no_rest_is_long() -> None:
+    assert rest_s(0.01) == 0.04
+    assert rest_s(20.0) == 0.2, "who comes meanwhile waits for it"
 
 
 async def test_a_load_behind_does_not_rest_where_nobody_searches() -> None:
