@@ -26,23 +26,25 @@ import uvloop
 
 from kgsvc import ontology as ontology_yaml
 from kgsvc.announcement import Running
+from kgsvc.api.ids import RandomIds
+from kgsvc.api.ports import Deps, ServerSettings, ServiceInfo
+from kgsvc.api.server import KgServer, build_server
+from kgsvc.commands.memory import GetMemory
+from kgsvc.communities.builder import CommunityBuilder
+from kgsvc.communities.describing import Describer
+from kgsvc.communities.detection import Louvain
+from kgsvc.communities.following import Follower
 from kgsvc.config import ConfigError, Settings, read_ontology, split_address
 from kgsvc.domain.clock import Clock, SystemClock
 from kgsvc.domain.errors import ServiceError
-from kgsvc.domain.ontology import Ontology
-from kgsvc.ingestion.commit import Committer
-from kgsvc.ingestion.communities.builder import CommunityBuilder
-from kgsvc.ingestion.communities.describing import Describer
-from kgsvc.ingestion.communities.detection import Louvain
-from kgsvc.ingestion.communities.following import Follower
-from kgsvc.ingestion.embedding import CachingEmbedder
-from kgsvc.ingestion.ontologies import Ontologies
-from kgsvc.ingestion.pipeline import Pipeline, PipelineSettings
-from kgsvc.ingestion.pressure import IntakePressure
-from kgsvc.ingestion.rewriting import Rewriter
-from kgsvc.llm.offline.embedder import HashingEmbedder
-from kgsvc.llm.offline.extractor import OfflineExtractor
-from kgsvc.llm.protocol import (
+from kgsvc.domain.model.ontology import Ontology
+from kgsvc.jobs.activity import ActivityWatch
+from kgsvc.jobs.builds import BuildDispatcher
+from kgsvc.jobs.dispatcher import Dispatcher
+from kgsvc.jobs.retry import RetryPolicy
+from kgsvc.models.embedding import CachingEmbedder
+from kgsvc.models.hashing import HashingEmbedder
+from kgsvc.models.protocol import (
     CrossEncoder,
     Embedder,
     Extractor,
@@ -51,22 +53,19 @@ from kgsvc.llm.protocol import (
     Summariser,
     SummaryWriter,
 )
+from kgsvc.models.rules.extractor import OfflineExtractor
 from kgsvc.observability.counting import counted
-from kgsvc.observability.endpoint import MetricsEndpoint
 from kgsvc.observability.logs import LogWriter
-from kgsvc.observability.metrics import Metrics
+from kgsvc.observability.metrics import Metrics, MetricsEndpoint
 from kgsvc.observability.outcomes import Outcomes
-from kgsvc.queue.activity import ActivityWatch
-from kgsvc.queue.builds import BuildDispatcher
-from kgsvc.queue.dispatcher import Dispatcher
-from kgsvc.queue.retry import RetryPolicy
-from kgsvc.retrieval.memory import GetMemory
-from kgsvc.retrieval.search import SearchFacts
-from kgsvc.retrieval.search_graph import SearchGraph
+from kgsvc.pipeline.commit import Committer
+from kgsvc.pipeline.handler import Pipeline, PipelineSettings
+from kgsvc.pipeline.ontologies import Ontologies
+from kgsvc.pipeline.pressure import IntakePressure
+from kgsvc.pipeline.summaries import Rewriter
+from kgsvc.search.search import SearchFacts
+from kgsvc.search.search_graph import SearchGraph
 from kgsvc.stores.protocol import Store
-from kgsvc.transport.ids import RandomIds
-from kgsvc.transport.ports import Deps, ServerSettings, ServiceInfo
-from kgsvc.transport.server import KgServer, build_server
 
 log = logging.getLogger(__name__)
 _SAMPLE_S = 1.0
@@ -106,13 +105,12 @@ def make_models(settings: Settings, meter: Meter | None = None) -> Models:
     embedder = make_embedder(settings, meter)
     if settings.extractor == "offline":
         return Models(OfflineExtractor(settings.limits), None, embedder)
-    from kgsvc.llm.openai.chat import Chat
-    from kgsvc.llm.openai.extractor import OpenAIExtractor
-    from kgsvc.llm.openai.rating import OpenAICrossEncoder
-    from kgsvc.llm.openai.resolver import OpenAIResolver
-    from kgsvc.llm.openai.retelling import OpenAISummaryWriter
-    from kgsvc.llm.openai.summariser import OpenAISummariser
-    from kgsvc.llm.openai.transport import Transport
+    from kgsvc.models.openai.chat import Chat
+    from kgsvc.models.openai.extractor import OpenAIExtractor
+    from kgsvc.models.openai.rating import OpenAICrossEncoder
+    from kgsvc.models.openai.resolver import OpenAIResolver
+    from kgsvc.models.openai.summaries import OpenAISummariser, OpenAISummaryWriter
+    from kgsvc.models.openai.transport import Transport
 
     chat = Chat(Transport(settings.openai), settings.chat, meter)
     return Models(
@@ -134,8 +132,8 @@ def make_embedder(settings: Settings, meter: Meter | None = None) -> Embedder | 
         return HashingEmbedder()
     if settings.embedder == "local":
         return _local_embedder(settings)
-    from kgsvc.llm.openai.embedder import OpenAIEmbedder
-    from kgsvc.llm.openai.transport import Transport
+    from kgsvc.models.openai.embedder import OpenAIEmbedder
+    from kgsvc.models.openai.transport import Transport
 
     # A transport of its own: a query's embedding must not queue behind extractions.
     return OpenAIEmbedder(Transport(settings.openai), settings.embedding, meter)
@@ -143,7 +141,7 @@ def make_embedder(settings: Settings, meter: Meter | None = None) -> Embedder | 
 
 def _local_embedder(settings: Settings) -> Embedder:
     try:
-        from kgsvc.llm.local.embedder import LocalEmbedder
+        from kgsvc.models.local import LocalEmbedder
     except ModuleNotFoundError as error:
         says = f"models.embedder is local, which needs the extra kgsvc[local]: there is no {error.name}"
         raise ConfigError(says) from error

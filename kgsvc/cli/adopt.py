@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 
 from kgsvc.cli import options
-from kgsvc.cli.failure import Failure
+from kgsvc.cli.options import Failure
 from kgsvc.cli.show import print_json
+from kgsvc.commands.adoption import Adopted, Adopter
 from kgsvc.config import Settings
 from kgsvc.domain.clock import SystemClock
-from kgsvc.ingestion.adoption import Adopted, Adopter
-from kgsvc.ingestion.embedding import CachingEmbedder
+from kgsvc.models.embedding import CachingEmbedder
 
 
 @click.command("adopt")

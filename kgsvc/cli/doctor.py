@@ -12,10 +12,10 @@ from typing import Any
 import click
 
 from kgsvc.cli import options
-from kgsvc.cli.failure import Failure
+from kgsvc.cli.options import Failure
 from kgsvc.cli.show import print_json, printable
 from kgsvc.config import Loaded, describe
-from kgsvc.domain.items import SCRATCH
+from kgsvc.domain.model.items import SCRATCH
 from kgsvc.stores.protocol import Store
 
 CHECK_S = 60.0  # for one check

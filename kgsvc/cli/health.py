@@ -10,7 +10,7 @@ from grpc_health.v1 import health_pb2
 
 from kgsvc.cli import options
 from kgsvc.cli.client import connect
-from kgsvc.cli.failure import Failure
+from kgsvc.cli.options import Failure
 from kgsvc.config import Client
 
 STATUS = health_pb2.HealthCheckResponse

@@ -13,7 +13,7 @@ import click
 
 from kgsvc.cli import options
 from kgsvc.cli.client import connect
-from kgsvc.cli.failure import Failure
+from kgsvc.cli.options import Failure
 from kgsvc.cli.reading import time_of, timestamp
 from kgsvc.cli.show import print_facts
 from kgsvc.config import Client

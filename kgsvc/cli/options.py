@@ -1,4 +1,4 @@
-"""Options that several commands share, and the settings made of them."""
+"""How a command ends when it did not do what it was asked. Wrong usage ends with 2, by click."""
 
 from __future__ import annotations
 
@@ -10,9 +10,21 @@ from typing import Any, TypeVar
 
 import click
 
-from kgsvc.cli.failure import Failure
 from kgsvc.config import ConfigError, Loaded, Settings, load
 from kgsvc.domain.errors import KgError, StoreUnavailable
+
+
+class Failure(click.ClickException):
+    """One sentence on standard error, exit code 1."""
+
+    exit_code = 1
+
+
+class ItemsParked(Failure):
+    """Done, but items are parked: exit code 3."""
+
+    exit_code = 3
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 

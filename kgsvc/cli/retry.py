@@ -8,7 +8,7 @@ import click
 
 from kgsvc.cli import options
 from kgsvc.cli.client import connect
-from kgsvc.cli.failure import Failure
+from kgsvc.cli.options import Failure
 from kgsvc.cli.show import print_json
 from kgsvc.config import Client
 from kgsvc.v1.ingestion_pb2 import RetryItemsInput, RetryItemsRequest

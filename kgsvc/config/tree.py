@@ -1,7 +1,9 @@
-"""The settings tree: a frozen dataclass a section."""
+"""Addresses HOST:PORT."""
 
 from __future__ import annotations
 
+import ipaddress
+import re
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,13 +11,30 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from kgsvc.config.addresses import is_loopback
+from kgsvc.communities.builder import CommunitySettings
 from kgsvc.domain.errors import KgError
 from kgsvc.domain.limits import Limits
-from kgsvc.ingestion.communities.settings import CommunitySettings
-from kgsvc.llm.openai.settings import ChatModel, EmbeddingModel, Endpoint
-from kgsvc.queue.settings import QueueSettings
-from kgsvc.retrieval.settings import SearchSettings
+from kgsvc.jobs.retry import QueueSettings
+from kgsvc.models.openai.settings import ChatModel, EmbeddingModel, Endpoint
+from kgsvc.search.settings import SearchSettings
+
+
+def split_address(text: str) -> tuple[str, int]:
+    """Host and port of HOST:PORT or [IPv6]:PORT. Raises ValueError saying what it must be."""
+    host, _, port = text.rpartition(":")
+    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    if not bare or (":" in bare and bare is host) or not re.fullmatch(r"\d{1,5}", port) or int(port) > 65_535:
+        raise ValueError("HOST:PORT, such as 127.0.0.1:50051")
+    return bare, int(port)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether only this machine can reach an address HOST:PORT."""
+    host, _ = split_address(address)
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 class ConfigError(KgError):

@@ -9,8 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from kgsvc.config.addresses import split_address
-from kgsvc.config.tree import Settings
+from kgsvc.config.tree import Settings, split_address
 
 PREFIX = "KGSVC_"
 

@@ -13,19 +13,19 @@ from typing import Any
 
 import pytest
 
+from kgsvc.api.ports import Deps, ServerSettings, ServiceInfo
+from kgsvc.api.server import KgServer, build_server
+from kgsvc.commands.memory import GetMemory
 from kgsvc.domain.clock import SystemClock
-from kgsvc.domain.items import ItemState, Step, Transition
 from kgsvc.domain.limits import Limits
+from kgsvc.domain.model.items import ItemState, Step, Transition
+from kgsvc.jobs.activity import ActivityWatch
 from kgsvc.observability.metrics import Metrics
-from kgsvc.queue.activity import ActivityWatch
-from kgsvc.retrieval.memory import GetMemory
-from kgsvc.retrieval.search import SearchFacts
-from kgsvc.retrieval.search_graph import SearchGraph
-from kgsvc.retrieval.settings import SearchSettings
+from kgsvc.search.search import SearchFacts
+from kgsvc.search.search_graph import SearchGraph
+from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.embedded import EmbeddedStore
 from kgsvc.stores.protocol import Store
-from kgsvc.transport.ports import Deps, ServerSettings, ServiceInfo
-from kgsvc.transport.server import KgServer, build_server
 from tests.support.client import Client
 
 # Small, so that tests can exceed them.

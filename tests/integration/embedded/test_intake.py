@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kgsvc.domain.delta import Claim
 from kgsvc.domain.errors import Conflict
+from kgsvc.domain.model.delta import Claim
 from kgsvc.stores.conformance.samples import NOW, accepted, entity, episode, write
 from kgsvc.stores.embedded import EmbeddedStore
 

@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from kgsvc.domain.model import Closure, Evidence, FactKind, Polarity
-from kgsvc.domain.timeline import Ending, Statement, Wording, fold
+from kgsvc.domain.facts.timeline import Ending, Statement, Wording, fold
+from kgsvc.domain.model.graph import Closure, Evidence, FactKind, Polarity
 
 A, E, D = Polarity.ASSERTS, Polarity.ENDS, Polarity.DENIES
 

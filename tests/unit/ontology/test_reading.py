@@ -9,9 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgsvc.domain.default_ontology import DEFAULT
-from kgsvc.domain.model import FactKind
-from kgsvc.domain.ontology import Attribute, EntityType, FactType, Ontology, Priority, Signature, ValueKind
+from kgsvc.domain.model.graph import FactKind
+from kgsvc.domain.model.ontology import (
+    DEFAULT,
+    Attribute,
+    EntityType,
+    FactType,
+    Ontology,
+    Priority,
+    Signature,
+    ValueKind,
+)
 from kgsvc.ontology import MAX_BYTES, OntologyError, read, write
 
 WHOLE = """\

@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 import pytest
 
+from kgsvc.api.errors import RULES
+from kgsvc.api.server import SERVICES
 from kgsvc.cli.main import COMMANDS, cli
 from kgsvc.config import KEYS
-from kgsvc.transport.errors import RULES
-from kgsvc.transport.server import SERVICES
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 README = (REPOSITORY / "README.md").read_text()

@@ -1,0 +1,253 @@
+"""One durable commit for all who accept at the same time (design §4)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kgsvc.domain.clock import Clock
+from kgsvc.domain.errors import Conflict, Overloaded, StoreUnavailable
+from kgsvc.domain.limits import Limits
+from kgsvc.domain.model.graph import Episode, RoleType, Source
+from kgsvc.domain.model.identity import content_hash, digest, mint
+from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemStatus, NewItem
+from kgsvc.pipeline.pressure import IntakePressure
+from kgsvc.stores.protocol import IntakeStore
+
+_RETRY_AFTER_MS = 250
+
+
+@dataclass(frozen=True, slots=True)
+class CoalescerSettings:
+    """How much goes into one commit, and how much may wait for it."""
+
+    batches: int = 64
+    commit_bytes: int = 8 * 1024 * 1024  # of bodies, unless a single batch is larger
+    waiting_bytes: int = 64 * 1024 * 1024  # of bodies in this process; beyond, Overloaded
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    batch: AcceptBatch
+    size: int
+    answer: asyncio.Future[Accepted]
+
+
+class AcceptCoalescer:
+    """Merges concurrent calls into one `store.accept`; while one is under way, the next collects.
+
+    Nobody waits for company: an idle store is asked at once. A caller that is cancelled leaves its batch
+    behind, since it may be on its way to the disk already.
+    """
+
+    def __init__(
+        self, store: IntakeStore, pressure: IntakePressure, settings: CoalescerSettings | None = None
+    ) -> None:
+        self._store = store
+        self._pressure = pressure
+        self._settings = settings or CoalescerSettings()
+        self._waiting: deque[_Waiting] = deque()
+        self._bytes = 0
+        self._running: asyncio.Task[None] | None = None
+
+    async def accept(self, batch: AcceptBatch) -> Accepted:
+        """Return when the batch is durable. Raises Conflict, Overloaded, StoreUnavailable."""
+        size = sum(len(item.episode.body) for item in batch.items)
+        if self._bytes and self._bytes + size > self._settings.waiting_bytes:
+            raise Overloaded("too many items wait to be stored", _RETRY_AFTER_MS)
+        entry = _Waiting(batch, size, asyncio.get_running_loop().create_future())
+        self._waiting.append(entry)
+        self._bytes += size
+        if self._running is None:
+            self._running = asyncio.create_task(self._run(), name="accept")
+        return await asyncio.shield(entry.answer)
+
+    async def close(self) -> None:
+        """Wait until everything handed in is answered."""
+        if self._running is not None:
+            await asyncio.wait({self._running})
+
+    async def _run(self) -> None:
+        try:
+            while self._waiting:
+                await self._commit(self._take())
+        finally:
+            self._running = None
+
+    def _take(self) -> list[_Waiting]:
+        taken = [self._waiting.popleft()]
+        size = taken[0].size
+        while self._waiting and len(taken) < self._settings.batches:
+            size += self._waiting[0].size
+            if size > self._settings.commit_bytes:
+                break
+            taken.append(self._waiting.popleft())
+        return taken
+
+    async def _commit(self, entries: list[_Waiting]) -> None:
+        commit = asyncio.ensure_future(self._store.accept([entry.batch for entry in entries]))
+        with self._pressure.accepting(sum(len(entry.batch.items) for entry in entries)):
+            await asyncio.wait({commit})
+        for entry, result in zip(entries, _results(commit, len(entries)), strict=True):
+            self._bytes -= entry.size
+            if isinstance(result, Accepted):
+                entry.answer.set_result(result)
+            else:
+                entry.answer.set_exception(result)
+
+
+def _results(
+    commit: asyncio.Future[list[Accepted | Exception]], count: int
+) -> Sequence[Accepted | BaseException]:
+    """One result for each batch, whatever became of the commit: nobody may be left waiting."""
+    if commit.cancelled():
+        return [StoreUnavailable("the commit was cancelled")] * count
+    error = commit.exception()
+    if error is None and len(commit.result()) != count:
+        error = RuntimeError(f"the store answered {len(commit.result())} of {count} batches")
+    return commit.result() if error is None else [error] * count
+
+
+STREAM = "StreamEpisodes"
+_OFFLOAD_CHARS = 128 * 1024  # hashing more than this is done off the event loop
+
+
+@dataclass(frozen=True, slots=True)
+class ItemInput:
+    """An item as the caller sent it, validated. A message carries its role beside the composed body."""
+
+    body: str
+    source: Source
+    reference_ms: int
+    uuid: str | None = None
+    name: str | None = None
+    source_description: str | None = None
+    role_type: RoleType | None = None
+    role: str | None = None
+    previous: tuple[str, ...] = ()  # uuids of episodes to be its context instead of the latest ones
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """What became of one streamed item: its state and the receipt that covers it."""
+
+    item: ItemStatus
+    receipt_id: str
+
+
+def message_body(role_type: RoleType, role: str | None, content: str) -> str:
+    """The body of the episode that a message becomes (design §2)."""
+    return f"{role or ''}({role_type.value}): {content}"
+
+
+class Intake:
+    """Turns validated items into batches and hands them to the store."""
+
+    def __init__(
+        self, coalescer: AcceptCoalescer, limits: Limits, clock: Clock, new_id: Callable[[], str]
+    ) -> None:
+        self._coalescer = coalescer
+        self._limits = limits
+        self._clock = clock
+        self._new_id = new_id
+
+    async def accept(
+        self, operation: str, group_id: str, items: Sequence[ItemInput], idempotency_key: str | None = None
+    ) -> Accepted:
+        """Accept all of `items` or none, and return when they are durable.
+
+        Raises Conflict (a uuid known with other content, naming `items[i].uuid`; an idempotency key known
+        with other input), Overloaded, StoreUnavailable.
+        """
+        if sum(len(item.body) for item in items) > _OFFLOAD_CHARS:
+            batch = await asyncio.to_thread(self._batch, operation, group_id, items, idempotency_key)
+        else:
+            batch = self._batch(operation, group_id, items, idempotency_key)
+        return await self._coalescer.accept(batch)
+
+    async def accept_run(self, group_id: str, items: Sequence[ItemInput]) -> list[Acknowledged | Conflict]:
+        """Accept items that stand each for itself, in order, one result an item.
+
+        They are stored as one batch; if one of them is in conflict, each as a batch of its own. Raises
+        Overloaded and StoreUnavailable: then it is unknown which of them were stored.
+        """
+        try:
+            return _acknowledged(await self.accept(STREAM, group_id, items))
+        except Conflict as conflict:
+            if len(items) == 1:
+                return [conflict]
+        alone = [self._batch(STREAM, group_id, [item], None) for item in items]
+        results = await asyncio.gather(*map(self._coalescer.accept, alone), return_exceptions=True)
+        acknowledged: list[Acknowledged | Conflict] = []
+        for result in results:
+            if isinstance(result, Accepted):
+                acknowledged.extend(_acknowledged(result))
+            elif isinstance(result, Conflict):
+                acknowledged.append(result)
+            else:
+                raise result
+        return acknowledged
+
+    def _batch(
+        self, operation: str, group_id: str, items: Sequence[ItemInput], key: str | None
+    ) -> AcceptBatch:
+        now_ms = self._clock.now_ms()
+        return AcceptBatch(
+            group_id=group_id,
+            items=tuple(NewItem(_episode(group_id, item, now_ms), item.previous) for item in items),
+            receipt_id=self._new_id(),
+            operation=operation,
+            now_ms=now_ms,
+            idempotency_key=key,
+            input_hash="" if key is None else input_hash(operation, group_id, items),
+            dedup_window_ms=self._limits.dedup_window_ms,
+            queue_items=self._limits.queue_items,
+        )
+
+
+def input_hash(operation: str, group_id: str, items: Sequence[ItemInput]) -> str:
+    """What two calls with one idempotency key must have in common: the values they map to (design §3)."""
+    return digest(operation, group_id, [_values(item) for item in items])
+
+
+def _values(item: ItemInput) -> list[Any]:
+    return [
+        item.uuid,
+        item.name,
+        item.source.value,
+        item.body,
+        item.reference_ms,
+        item.source_description,
+        None if item.role_type is None else item.role_type.value,
+        item.role,
+        *([list(item.previous)] if item.previous else ()),
+    ]
+
+
+def _episode(group_id: str, item: ItemInput, now_ms: int) -> Episode:
+    """The episode of an item; without a uuid it gets one that follows from its content."""
+    episode = Episode(
+        uuid=item.uuid or "",
+        group_id=group_id,
+        body=item.body,
+        source=item.source,
+        reference_ms=item.reference_ms,
+        created_ms=now_ms,
+        name=item.name,
+        source_description=item.source_description,
+        role_type=item.role_type,
+        role=item.role,
+    )
+    hashed = content_hash(episode)
+    return replace(episode, uuid=item.uuid or mint("episode", group_id, hashed), content_hash=hashed)
+
+
+def _acknowledged(accepted: Accepted) -> list[Acknowledged | Conflict]:
+    """A duplicate is followed by the receipt it came with, so that every replay names the same one."""
+    return [
+        Acknowledged(item, (item.receipt_id if item.duplicate else "") or accepted.receipt_id)
+        for item in accepted.items
+    ]
