@@ -149,7 +149,7 @@ def _rpcs(core: Core, served: Served, acceptor: ItemAcceptor, stopping: asyncio.
         ReceiptRpcs(core, stopping, served.settings.watch_deadline_s),
         SearchRpcs(core, served.search, served.graph),
     )
-    return {name: rpc for noun in nouns for name, rpc in noun.rpcs().items()}
+    return {name: rpc for noun in nouns for name, rpc in noun.rpcs.items()}
 
 
 def _options(settings: ServerSettings, limits: Limits) -> list[tuple[str, int]]:

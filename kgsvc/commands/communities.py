@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from kgsvc.commands.core import Core, page_token, parts_of, wrong_token
 from kgsvc.domain.errors import NotFound
 from kgsvc.domain.model.communities import BuildRequest, Community, CommunityBuild, CommunityPage
-from kgsvc.domain.model.delta import Claim
 from kgsvc.domain.model.identity import digest
 
 OPERATION = "BuildCommunities"
@@ -32,9 +31,7 @@ async def build_communities(core: Core, group_ids: Sequence[str], key: str | Non
     """
     now_ms = core.clock.now_ms()
     distinct = list(dict.fromkeys(group_ids))
-    claim = None
-    if key is not None:
-        claim = Claim(OPERATION, key, digest(sorted(distinct)), now_ms, core.limits.dedup_window_ms)
+    claim = core.claim(OPERATION, key, digest(sorted(distinct)))
     requests = [BuildRequest(group_id, core.new_id(), now_ms) for group_id in distinct]
     builds = dict(zip(distinct, await core.store.request_builds(requests, claim), strict=True))
     core.activity.poke()

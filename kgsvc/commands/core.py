@@ -9,14 +9,24 @@ import json
 import os
 import random
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from kgsvc.domain.clock import Clock
-from kgsvc.domain.errors import Conflict, InvalidArgument, LeaseLost, Overloaded, RevisionChanged, Violation
+from kgsvc.domain.errors import (
+    Conflict,
+    EmbedderUnavailable,
+    InvalidArgument,
+    LeaseLost,
+    NotFound,
+    Overloaded,
+    RevisionChanged,
+    StepError,
+    Violation,
+)
 from kgsvc.domain.limits import Limits
-from kgsvc.domain.model.delta import GroupHead
+from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard
 from kgsvc.jobs.activity import ActivityWatch
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.observability.metrics import Metrics
@@ -63,6 +73,32 @@ class Core:
         """The system time of the group's next change: later than every change before it."""
         return max(self.clock.now_ms(), head.last_ms + 1)
 
+    @property
+    def space(self) -> str:
+        """The space of `vectors`; empty without an embedder."""
+        return self.embedder.space if self.embedder else ""
+
+    async def vectors(self, group_id: str, texts: Mapping[str, str]) -> dict[str, bytes]:
+        """Vectors of texts by uuid; none without an embedder. Raises EmbedderUnavailable."""
+        if self.embedder is None or not texts:
+            return {}
+        try:
+            vectors = await self.embedder.vectors(set(texts.values()), group_id)
+        except StepError as error:
+            raise EmbedderUnavailable("a text could not be embedded; nothing was written") from error
+        return {uuid: vectors[text] for uuid, text in texts.items()}
+
+    def claim(self, operation: str, key: str | None, input_hash: str) -> Claim | None:
+        """What an idempotency key stands for: another call with it must have the same input."""
+        if key is None:
+            return None
+        return Claim(operation, key, input_hash, self.clock.now_ms(), self.limits.dedup_window_ms)
+
+    async def apply(self, delta: GraphDelta, head: GroupHead) -> GroupHead:
+        """Apply a change that was planned at `head`; the group's record after it. Raises RevisionChanged,
+        LeaseLost, Conflict (another input with the key of the claim), StoreUnavailable."""
+        return await self.store.apply(delta, Guard(head.rev, head.epoch))
+
     async def until_applied(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Repeat a write until no other write overtakes it, with jittered pauses; its result.
 
@@ -76,23 +112,19 @@ class Core:
         raise Overloaded("the group is changing too fast at the moment", _RETRY_AFTER_MS)
 
 
-class Grouped(Protocol):
-    """Anything that belongs to a group."""
-
-    @property
-    def group_id(self) -> str:
-        """The tenant."""
-
-
-G = TypeVar("G", bound=Grouped)
-
-
-def the_one(rows: Sequence[G], what: str) -> G | None:
+def the_one(rows: Sequence[T], what: str) -> T | None:
     """The only row with a uuid, or None. Raises Conflict when several groups have one (design §2)."""
     if len(rows) > 1:
         problem = f"several groups have {what} with this uuid; set group_id"
         raise Conflict(problem, [Violation("group_id", problem)])
     return rows[0] if rows else None
+
+
+def no_entities(fields: Iterable[str]) -> NotFound:
+    """The error for fields that name no entity of the group."""
+    problem = "names no entity of the group"
+    violations = [Violation(field, problem) for field in fields]
+    return NotFound(f"{violations[0].field} {problem}", violations)
 
 
 def page_token(*parts: Any) -> str:
@@ -104,9 +136,8 @@ def parts_of(token: str) -> list[Any]:
     """The parts of a `page_token`; empty for any other text."""
     try:
         parts = json.loads(base64.b64decode(token, altchars=b"-_", validate=True))
-        "".join(
-            part for part in parts if isinstance(part, str)
-        ).encode()  # lone surrogates: no store takes them
+        for part in parts:
+            str(part).encode()  # a lone surrogate, which no store takes, raises ValueError
     except (ValueError, TypeError, binascii.Error, RecursionError):
         return []
     return parts if isinstance(parts, list) else []

@@ -11,7 +11,7 @@ from kgsvc.commands.core import Core, the_one
 from kgsvc.commands.facts import CitedFact, cited
 from kgsvc.domain.errors import Conflict, LimitExceeded, NotFound, Violation
 from kgsvc.domain.facts.summary import holds, recomposed, summary_facts
-from kgsvc.domain.model.delta import Claim, GraphDelta, Guard, NameView
+from kgsvc.domain.model.delta import GraphDelta, NameView
 from kgsvc.domain.model.graph import Citation, Entity, Episode, Mention
 from kgsvc.domain.model.identity import digest, name_key
 from kgsvc.domain.names.forgetting import given_names, names_given
@@ -58,14 +58,10 @@ async def _try_upsert(core: Core, wanted: EntityInput, key: str | None) -> Entit
             return _present(before)
         delta = GraphDelta(wanted.group_id, view.head.last_ms, bumps_rev=False)
     if key is not None:
-        delta = replace(delta, claim=_claim(core, wanted, key))
-    head = await core.store.apply(delta, Guard(view.head.rev, view.head.epoch))
+        values = digest(wanted.uuid, wanted.name, wanted.summary, wanted.attributes)
+        delta = replace(delta, claim=core.claim(OPERATION, key, values))
+    head = await core.apply(delta, view.head)
     return delta.entities[0] if head.rev != view.head.rev else _present(before)
-
-
-def _claim(core: Core, wanted: EntityInput, key: str) -> Claim:
-    values = digest(wanted.uuid, wanted.name, wanted.summary, wanted.attributes)
-    return Claim(OPERATION, key, values, core.clock.now_ms(), core.limits.dedup_window_ms)
 
 
 def upsert(view: NameView, wanted: EntityInput, system_ms: int) -> GraphDelta | None:
@@ -143,17 +139,6 @@ class EntityView:
     mentions: tuple[Mention, ...]  # by `episodes`, in their order
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """How much of an entity is wanted, as of `now_ms`; with `current` only facts that are valid then."""
-
-    facts: int
-    episodes: int
-    now_ms: int
-    current: bool
-    max_bytes: int
-
-
 async def get_entity_node(
     core: Core, uuid: str, group_id: str | None, facts: int, episodes: int, current: bool
 ) -> EntityView:
@@ -161,8 +146,7 @@ async def get_entity_node(
     episodes. Raises NotFound, Conflict (several groups have one), LimitExceeded (naming `max_episodes`: their
     bodies are too much for one response), StoreUnavailable."""
     entity = await _find_entity(core.store, uuid, group_id)
-    extent = Extent(facts, episodes, core.clock.now_ms(), current, core.limits.response_bytes)
-    return await view_of(core.store, entity, extent)
+    return await _view(core, entity, facts, episodes, current)
 
 
 async def _find_entity(store: ReadStore, uuid: str, group_id: str | None) -> Entity:
@@ -177,22 +161,21 @@ async def _find_entity(store: ReadStore, uuid: str, group_id: str | None) -> Ent
     raise NotFound("there is no entity with this uuid")
 
 
-async def view_of(store: HistoryStore, entity: Entity, extent: Extent) -> EntityView:
-    """The entity to the wanted extent. Raises LimitExceeded, StoreUnavailable."""
-    group_id, uuid = entity.group_id, entity.uuid
-    naming = await store.entity_episodes(group_id, uuid, extent.episodes, extent.max_bytes)
-    if sum(len(episode.body.encode()) for episode in naming.latest) > extent.max_bytes:
-        problem = f"the bodies of these episodes have more than {extent.max_bytes} bytes; ask for fewer"
+async def _view(core: Core, entity: Entity, facts: int, episodes: int, current: bool) -> EntityView:
+    store, group_id, uuid = core.store, entity.group_id, entity.uuid
+    now_ms, most = core.clock.now_ms(), core.limits.response_bytes
+    naming = await store.entity_episodes(group_id, uuid, episodes, most)
+    if sum(len(episode.body.encode()) for episode in naming.latest) > most:
+        problem = f"the bodies of these episodes have more than {most} bytes; ask for fewer"
         raise LimitExceeded(problem, [Violation("max_episodes", problem)])
-    current_ms = extent.now_ms if extent.current else None
-    facts = await store.entity_facts(group_id, uuid, extent.facts, current_ms)
+    rows = await store.entity_facts(group_id, uuid, facts, now_ms if current else None)
     latest = [episode.uuid for episode in naming.latest]
     edges = await store.episode_edges(group_id, latest)
     mentions = await store.mentions(group_id, uuid, latest)
     return EntityView(
-        await as_of(store, entity, extent.now_ms),
+        await as_of(store, entity, now_ms),
         await aliases_of(store, entity),
-        tuple(await cited(store, group_id, facts)),
+        tuple(await cited(store, group_id, rows)),
         naming.latest,
         edges,
         await _chain(store, entity, naming, edges),

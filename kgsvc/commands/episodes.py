@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kgsvc.commands.core import Core, page_token, parts_of, the_one, wrong_token
-from kgsvc.commands.merges import entity_vectors, undo_merge
+from kgsvc.commands.merges import undo_merge
 from kgsvc.domain.errors import Conflict, EmbedderUnavailable, LimitExceeded, NotFound, Violation
 from kgsvc.domain.facts.cascade import removable, without_episode, without_words
-from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard, SlotView
+from kgsvc.domain.model.delta import GraphDelta, GroupHead, SlotView
 from kgsvc.domain.model.graph import Entity, Episode, source_url_of
 from kgsvc.domain.model.identity import digest
 from kgsvc.domain.names.forgetting import Forgotten, Saying, doubtful, forgotten
@@ -145,7 +145,7 @@ async def delete_episode(core: Core, uuid: str, group_id: str | None) -> bool:
             return False
         head = (await core.store.names(episode.group_id, ())).head
         delta = GraphDelta(episode.group_id, core.system_ms(head), remove_episodes=(uuid,))
-        await core.store.apply(delta, Guard(head.rev, head.epoch))
+        await core.apply(delta, head)
         return True
 
     existed = await core.until_applied(attempt)
@@ -224,7 +224,7 @@ async def _cascade(core: Core, group_id: str, uuid: str, tried: set[str]) -> Cas
     )
     removed = [fact for fact in view.facts if fact.uuid in gone]
     delta = await summarised(store, delta, {entity.uuid: entity for entity in kept}, removed)
-    await store.apply(delta, Guard(head.rev, head.epoch))
+    await core.apply(delta, head)
     return Cascaded(len(gone), without.restored, len(loose))
 
 
@@ -246,7 +246,7 @@ async def _new_vectors(core: Core, group_id: str, texts: Mapping[str, str]) -> t
     no new one can be made it is removed, and keywords alone find the text."""
     removed = dict.fromkeys(texts, b"")
     try:
-        vectors = await entity_vectors(core, group_id, texts)
+        vectors = await core.vectors(group_id, texts)
     except EmbedderUnavailable:
         return removed, ""
-    return removed | vectors, core.embedder.space if core.embedder else ""
+    return removed | vectors, core.space

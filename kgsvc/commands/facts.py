@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kgsvc.commands.core import Core, the_one
+from kgsvc.commands.core import Core, no_entities, the_one
 from kgsvc.domain.errors import (
     Conflict,
-    EmbedderUnavailable,
     InvalidArgument,
     NotFound,
     RevisionChanged,
-    StepError,
     Violation,
 )
 from kgsvc.domain.facts.correction import FactInput, correct, says_so, successor
@@ -25,7 +23,6 @@ from kgsvc.domain.model.delta import (
     FactTombstone,
     GraphDelta,
     GroupHead,
-    Guard,
     NameView,
 )
 from kgsvc.domain.model.graph import Citation, Fact
@@ -152,7 +149,7 @@ async def delete_fact(core: Core, uuid: str, group_id: str | None) -> bool:
             return False
         head = (await core.store.names(fact.group_id, ())).head
         delta = await summarised(core.store, without_fact(fact, head, core.system_ms(head)), {}, [fact])
-        await core.store.apply(delta, Guard(head.rev, head.epoch))
+        await core.apply(delta, head)
         return True
 
     return await core.until_applied(attempt)
@@ -167,7 +164,9 @@ def without_fact(fact: Fact, head: GroupHead, system_ms: int) -> GraphDelta:
 async def _try_update(core: Core, wanted: FactInput, key: str | None) -> FactUpdate:
     old = await find_fact(core.store, wanted.uuid, wanted.group_id)
     view = await core.store.names(old.group_id, (), _ends(wanted))
-    claim = None if key is None else _claim(core, wanted, key)
+    ends = [wanted.source_uuid, wanted.target_uuid]
+    values = digest(wanted.uuid, wanted.fact, ends, wanted.attributes, wanted.reason)
+    claim = core.claim(OPERATION, key, values)
     system_ms = core.system_ms(view.head)
     new_uuid = _new_uuid(old, claim, system_ms)
     if old.expired_ms is not None:
@@ -175,7 +174,7 @@ async def _try_update(core: Core, wanted: FactInput, key: str | None) -> FactUpd
     if says_so(old, wanted):
         if claim is not None:
             delta = GraphDelta(old.group_id, view.head.last_ms, bumps_rev=False, claim=claim)
-            await core.store.apply(delta, Guard(view.head.rev, view.head.epoch))
+            await core.apply(delta, view.head)
         return FactUpdate(old.uuid, old)
     _check_ends(old, wanted, view)
     new = successor(old, wanted, view.by_uuid, new_uuid, system_ms)
@@ -184,7 +183,7 @@ async def _try_update(core: Core, wanted: FactInput, key: str | None) -> FactUpd
         raise RevisionChanged("the fact changed since it was read")
     facts = {fact.uuid: fact for fact in correct(old, new, slots, system_ms)}
     delta = await _update_delta(core, old, new, facts, system_ms)
-    after = await core.store.apply(replace(delta, claim=claim), Guard(view.head.rev, view.head.epoch))
+    after = await core.apply(replace(delta, claim=claim), view.head)
     if after.rev == view.head.rev:  # the key was used before, and the fact stated this already then
         return FactUpdate(old.uuid, old)
     return FactUpdate(old.uuid, facts[new.uuid])
@@ -200,8 +199,8 @@ async def _update_delta(
         system_ms=system_ms,
         facts=tuple(facts.values()),
         episode_edges={uuid: tuple(sorted({*stated, new.uuid})) for uuid, stated in edges.items()},
-        vectors=await _vectors(core, old.group_id, created),
-        space=core.embedder.space if core.embedder else "",
+        vectors=await core.vectors(old.group_id, created),
+        space=core.space,
     )
     return await summarised(core.store, delta, {})
 
@@ -215,22 +214,6 @@ async def _first_outcome(store: ReadStore, old: Fact, new_uuid: str, keyed: bool
         "the fact is already expired; update the fact that replaced it",
         [Violation("uuid", "names a fact that is already expired")],
     )
-
-
-async def _vectors(core: Core, group_id: str, texts: Mapping[str, str]) -> dict[str, bytes]:
-    if core.embedder is None:
-        return {}
-    try:
-        vectors = await core.embedder.vectors(set(texts.values()), group_id)
-    except StepError as error:
-        raise EmbedderUnavailable("the fact could not be embedded; nothing was written") from error
-    return {uuid: vectors[text] for uuid, text in texts.items()}
-
-
-def _claim(core: Core, wanted: FactInput, key: str) -> Claim:
-    ends = [wanted.source_uuid, wanted.target_uuid]
-    values = digest(wanted.uuid, wanted.fact, ends, wanted.attributes, wanted.reason)
-    return Claim(OPERATION, key, values, core.clock.now_ms(), core.limits.dedup_window_ms)
 
 
 def _ends(wanted: FactInput) -> list[str]:
@@ -247,8 +230,7 @@ def _check_ends(old: Fact, wanted: FactInput, view: NameView) -> None:
     fields = {"source_node_uuid": wanted.source_uuid, "target_node_uuid": wanted.target_uuid}
     missing = [field for field, uuid in fields.items() if uuid is not None and uuid not in view.by_uuid]
     if missing:
-        problem = "names no entity of the group"
-        raise NotFound(f"{missing[0]} {problem}", [Violation(field, problem) for field in missing])
+        raise no_entities(missing)
     if (wanted.source_uuid or old.source_uuid) == (wanted.target_uuid or old.target_uuid):
         field = "target_node_uuid" if wanted.target_uuid else "source_node_uuid"
         raise InvalidArgument.of([Violation(field, "must differ from the entity at the other end")])

@@ -16,8 +16,6 @@ from kgsvc.domain.errors import Conflict, Overloaded, StoreUnavailable
 from kgsvc.domain.model.graph import Episode, RoleType, Source
 from kgsvc.domain.model.identity import content_hash, digest, mint
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemStatus, NewItem
-from kgsvc.pipeline.pressure import IntakePressure
-from kgsvc.stores.protocol import IntakeStore
 
 STREAM = "StreamEpisodes"
 _RETRY_AFTER_MS = 250
@@ -38,69 +36,6 @@ class _Pending:
     batch: AcceptBatch
     size: int
     answer: asyncio.Future[Accepted]
-
-
-class AcceptCoalescer:
-    """Merges concurrent calls into one `store.accept`: while one runs, the batches for the next collect.
-
-    An idle store is called at once, without waiting for more. The batch of a caller that is cancelled is
-    stored all the same, since it may be on its way to the disk already.
-    """
-
-    def __init__(
-        self, store: IntakeStore, pressure: IntakePressure, settings: CoalescerSettings | None = None
-    ) -> None:
-        self._store = store
-        self._pressure = pressure
-        self._settings = settings or CoalescerSettings()
-        self._pending: deque[_Pending] = deque()
-        self._bytes = 0
-        self._running: asyncio.Task[None] | None = None
-
-    async def accept(self, batch: AcceptBatch) -> Accepted:
-        """Return when the batch is durable. Raises Conflict, Overloaded, StoreUnavailable."""
-        size = sum(len(item.episode.body) for item in batch.items)
-        if self._bytes and self._bytes + size > self._settings.waiting_bytes:
-            raise Overloaded("too many items wait to be stored", _RETRY_AFTER_MS)
-        entry = _Pending(batch, size, asyncio.get_running_loop().create_future())
-        self._pending.append(entry)
-        self._bytes += size
-        if self._running is None:
-            self._running = asyncio.create_task(self._run(), name="accept")
-        return await asyncio.shield(entry.answer)
-
-    async def close(self) -> None:
-        """Wait until everything handed in is answered."""
-        if self._running is not None:
-            await asyncio.wait({self._running})
-
-    async def _run(self) -> None:
-        try:
-            while self._pending:
-                await self._commit(self._take())
-        finally:
-            self._running = None
-
-    def _take(self) -> list[_Pending]:
-        taken = [self._pending.popleft()]
-        size = taken[0].size
-        while self._pending and len(taken) < self._settings.batches:
-            size += self._pending[0].size
-            if size > self._settings.commit_bytes:
-                break
-            taken.append(self._pending.popleft())
-        return taken
-
-    async def _commit(self, entries: list[_Pending]) -> None:
-        commit = asyncio.ensure_future(self._store.accept([entry.batch for entry in entries]))
-        with self._pressure.accepting(sum(len(entry.batch.items) for entry in entries)):
-            await asyncio.wait({commit})
-        for entry, result in zip(entries, _results(commit, len(entries)), strict=True):
-            self._bytes -= entry.size
-            if isinstance(result, Accepted):
-                entry.answer.set_result(result)
-            else:
-                entry.answer.set_exception(result)
 
 
 def _results(
@@ -144,15 +79,24 @@ def message_body(role_type: RoleType, role: str | None, content: str) -> str:
 
 
 class ItemAcceptor:
-    """Turns validated items into batches and stores them."""
+    """Turns validated items into batches and stores them.
+
+    Concurrent calls share one `store.accept`: while one runs, the batches for the next collect. An idle store
+    is called at once, without waiting for more. The batch of a caller that is cancelled is stored all the
+    same, since it may be on its way to the disk already.
+    """
 
     def __init__(self, core: Core, settings: CoalescerSettings | None = None) -> None:
         self._core = core
-        self._coalescer = AcceptCoalescer(core.store, core.pressure, settings)
+        self._settings = settings or CoalescerSettings()
+        self._pending: deque[_Pending] = deque()
+        self._bytes = 0
+        self._running: asyncio.Task[None] | None = None
 
     async def close(self) -> None:
         """Wait until everything handed in is answered."""
-        await self._coalescer.close()
+        if self._running is not None:
+            await asyncio.wait({self._running})
 
     async def accept(
         self, operation: str, group_id: str, items: Sequence[ItemInput], idempotency_key: str | None = None
@@ -192,13 +136,49 @@ class ItemAcceptor:
         return acknowledged
 
     async def _stored(self, batch: AcceptBatch) -> Accepted:
-        """Store a batch, count its new items and wake the workers."""
-        accepted = await self._coalescer.accept(batch)
+        """Store a batch with others that wait, count its new items and wake the workers."""
+        size = sum(len(item.episode.body) for item in batch.items)
+        if self._bytes and self._bytes + size > self._settings.waiting_bytes:
+            raise Overloaded("too many items wait to be stored", _RETRY_AFTER_MS)
+        entry = _Pending(batch, size, asyncio.get_running_loop().create_future())
+        self._pending.append(entry)
+        self._bytes += size
+        if self._running is None:
+            self._running = asyncio.create_task(self._run(), name="accept")
+        accepted = await asyncio.shield(entry.answer)
         new = sum(not item.duplicate for item in accepted.items)
         if new:
             self._core.metrics.ingestion_accepted.inc(new)
             self._core.activity.poke()
         return accepted
+
+    async def _run(self) -> None:
+        try:
+            while self._pending:
+                await self._commit(self._take())
+        finally:
+            self._running = None
+
+    def _take(self) -> list[_Pending]:
+        taken = [self._pending.popleft()]
+        size = taken[0].size
+        while self._pending and len(taken) < self._settings.batches:
+            size += self._pending[0].size
+            if size > self._settings.commit_bytes:
+                break
+            taken.append(self._pending.popleft())
+        return taken
+
+    async def _commit(self, entries: list[_Pending]) -> None:
+        commit = asyncio.ensure_future(self._core.store.accept([entry.batch for entry in entries]))
+        with self._core.pressure.accepting(sum(len(entry.batch.items) for entry in entries)):
+            await asyncio.wait({commit})
+        for entry, result in zip(entries, _results(commit, len(entries)), strict=True):
+            self._bytes -= entry.size
+            if isinstance(result, Accepted):
+                entry.answer.set_result(result)
+            else:
+                entry.answer.set_exception(result)
 
     def _batch(
         self, operation: str, group_id: str, items: Sequence[ItemInput], key: str | None

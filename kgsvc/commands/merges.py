@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kgsvc.commands.core import Core
+from kgsvc.commands.core import Core, no_entities
 from kgsvc.domain.errors import Conflict, EmbedderUnavailable, InvalidArgument, NotFound, StepError, Violation
 from kgsvc.domain.facts.cascade import without_words
 from kgsvc.domain.facts.summary import OF_EPISODE, with_parts
-from kgsvc.domain.model.delta import Claim, FactTombstone, GraphDelta, Guard, MergeRecord, NameView
+from kgsvc.domain.model.delta import FactTombstone, GraphDelta, MergeRecord, NameView
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.identity import digest, mint, name_key
 from kgsvc.domain.names.forgetting import Said, lost_tokens
@@ -65,14 +65,6 @@ async def undo_merge(core: Core, group_id: str, merge_id: str) -> Merged:
     return await core.until_applied(lambda: _try_undo(core, group_id, merge_id))
 
 
-async def entity_vectors(core: Core, group_id: str, texts: Mapping[str, str]) -> dict[str, bytes]:
-    """Of texts by uuid; none without an embedder. Raises EmbedderUnavailable."""
-    try:
-        return await _joining(core).vectors(group_id, texts)
-    except StepError as error:
-        raise _unembedded() from error
-
-
 async def _try_merge(core: Core, group_id: str, keep: str, merged: str, key: str | None) -> Merged:
     view = await core.store.names(group_id, (), [keep, merged])
     system_ms = core.system_ms(view.head)
@@ -81,15 +73,12 @@ async def _try_merge(core: Core, group_id: str, keep: str, merged: str, key: str
     if kept is None or gone is None:
         return await _first_outcome(core, view, keep, merged, merge_id if key else None)
     try:
-        joined = await _joining(core).joined(kept, gone, merge_id, system_ms)
+        joining = Joining(core.store, core.embedder, core.limits)
+        joined = await joining.joined(kept, gone, merge_id, system_ms)
     except StepError as error:
-        raise _unembedded() from error
-    delta = joined.delta
-    if key is not None:
-        window_ms = core.limits.dedup_window_ms
-        claim = Claim(OPERATION, key, digest(keep, merged), core.clock.now_ms(), window_ms)
-        delta = replace(delta, claim=claim)
-    await core.store.apply(delta, Guard(view.head.rev, view.head.epoch))
+        raise EmbedderUnavailable("a text could not be embedded; nothing was written") from error
+    delta = replace(joined.delta, claim=core.claim(OPERATION, key, digest(keep, merged)))
+    await core.apply(delta, view.head)
     (after,) = (entity for entity in delta.entities if entity.uuid == kept.uuid)
     return Merged(after, merge_id, joined.facts_moved)
 
@@ -101,9 +90,7 @@ async def _first_outcome(core: Core, view: NameView, keep: str, merged: str, mer
     if record is not None and kept is not None:
         return Merged(kept, record.merge_id, len(json.loads(record.data)["ends"]))
     named = [("keep_uuid", keep), ("merge_uuid", merged)]
-    fields = [field for field, uuid in named if uuid not in view.by_uuid]
-    problem = "names no entity of the group"
-    raise NotFound(f"{fields[0]} {problem}", [Violation(field, problem) for field in fields])
+    raise no_entities(field for field, uuid in named if uuid not in view.by_uuid)
 
 
 async def _try_undo(core: Core, group_id: str, merge_id: str) -> Merged:
@@ -146,11 +133,11 @@ async def _try_undo(core: Core, group_id: str, merge_id: str) -> Merged:
         remove_mentions=tuple((episode, kept.uuid) for episode in data["mentions"]),
         remove_facts=tuple(FactTombstone(fact.uuid, fact.slot, "", system_ms) for fact in removed),
         remove_merges=(merge_id,),
-        vectors=await entity_vectors(core, group_id, {**texts, gone.uuid: gone.name, **renamed}),
-        space=core.embedder.space if core.embedder else "",
+        vectors=await core.vectors(group_id, {**texts, gone.uuid: gone.name, **renamed}),
+        space=core.space,
     )
     delta = await summarised(store, delta, {}, removed)
-    await store.apply(delta, Guard(view.head.rev, view.head.epoch))
+    await core.apply(delta, view.head)
     (returned,) = (entity for entity in delta.entities if entity.uuid == gone.uuid)
     return Merged(returned, merge_id, sum(uuid in back for uuid in data["ends"]))
 
@@ -162,10 +149,6 @@ async def _as_it_went(core: Core, gone: Entity, system_ms: int) -> Entity:
     for episode in sorted(teachers - known.keys()):
         gone = without_words(gone, episode, system_ms)
     return replace(gone, updated_ms=system_ms)
-
-
-def _joining(core: Core) -> Joining:
-    return Joining(core.store, core.embedder, core.limits)
 
 
 def _still_kept(view: NameView, record: MergeRecord, data: Mapping[str, Any]) -> Entity:
@@ -183,7 +166,3 @@ def _still_kept(view: NameView, record: MergeRecord, data: Mapping[str, Any]) ->
     if kept is None or problem is not None:
         raise Conflict(str(problem), [Violation("merge_id", str(problem))])
     return kept
-
-
-def _unembedded() -> EmbedderUnavailable:
-    return EmbedderUnavailable("a name could not be embedded; nothing was written")

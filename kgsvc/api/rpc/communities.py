@@ -18,10 +18,7 @@ class CommunityRpcs:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-
-    def rpcs(self) -> Rpcs:
-        """The RPCs by name."""
-        return {
+        self.rpcs: Rpcs = {
             "BuildCommunities": Unary(self._build_communities),
             "GetCommunityBuild": Unary(self._get_community_build),
             "ListCommunities": Unary(self._list_communities),

@@ -29,10 +29,7 @@ class EntityRpcs:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-
-    def rpcs(self) -> Rpcs:
-        """The RPCs by name."""
-        return {
+        self.rpcs: Rpcs = {
             "AddEntityNode": Unary(self._add_entity_node),
             "GetEntityNode": Unary(self._get_entity_node),
             "MergeEntityNodes": Unary(self._merge_entity_nodes),

@@ -25,10 +25,7 @@ class EpisodeRpcs:
     def __init__(self, core: Core, acceptor: ItemAcceptor) -> None:
         self._core = core
         self._acceptor = acceptor
-
-    def rpcs(self) -> Rpcs:
-        """The RPCs by name."""
-        return {
+        self.rpcs: Rpcs = {
             "AddMessages": Unary(self._add_messages),
             "AddEpisodes": Unary(self._add_episodes),
             "GetEpisodes": Unary(self._get_episodes),

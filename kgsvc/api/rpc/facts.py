@@ -18,10 +18,7 @@ class FactRpcs:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-
-    def rpcs(self) -> Rpcs:
-        """The RPCs by name."""
-        return {
+        self.rpcs: Rpcs = {
             "GetEntityEdge": Unary(self._get_entity_edge),
             "GetFactHistory": Unary(self._get_fact_history),
             "UpdateFact": Unary(self._update_fact),

@@ -14,10 +14,7 @@ class GroupRpcs:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-
-    def rpcs(self) -> Rpcs:
-        """The RPCs by name."""
-        return {
+        self.rpcs: Rpcs = {
             "DeleteGroup": Unary(self._delete_group),
             "ClearAll": Unary(self._clear_all, input_required=False),
         }

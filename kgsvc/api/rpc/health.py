@@ -38,10 +38,7 @@ class HealthRpcs:
     def __init__(self, core: Core, info: ServiceInfo) -> None:
         self._core = core
         self._info = info
-
-    def rpcs(self) -> Rpcs:
-        """The RPCs by name."""
-        return {"Healthcheck": Unary(self._healthcheck, input_required=False)}
+        self.rpcs: Rpcs = {"Healthcheck": Unary(self._healthcheck, input_required=False)}
 
     def _healthcheck(self, _sent: admin_pb2.HealthcheckInput, _check: RequestCheck) -> Operation:
         async def run() -> Reply:

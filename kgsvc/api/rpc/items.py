@@ -18,10 +18,7 @@ class ItemRpcs:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-
-    def rpcs(self) -> Rpcs:
-        """The RPCs by name."""
-        return {"ListItems": Unary(self._list_items), "RetryItems": Unary(self._retry_items)}
+        self.rpcs: Rpcs = {"ListItems": Unary(self._list_items), "RetryItems": Unary(self._retry_items)}
 
     def _list_items(self, sent: ingestion_pb2.ListItemsInput, check: RequestCheck) -> Operation:
         states: Sequence[int] = check.bounded("input.states", sent.states) if sent.states else ()

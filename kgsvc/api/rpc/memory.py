@@ -19,10 +19,7 @@ class MemoryRpcs:
     def __init__(self, core: Core, search: SearchFacts) -> None:
         self._core = core
         self._search = search
-
-    def rpcs(self) -> Rpcs:
-        """The RPCs by name."""
-        return {"GetMemory": Unary(self._get_memory)}
+        self.rpcs: Rpcs = {"GetMemory": Unary(self._get_memory)}
 
     def _get_memory(self, sent: retrieval_pb2.GetMemoryInput, check: RequestCheck) -> Operation:
         group_id = check.group_id("input.group_id", sent.group_id)

@@ -20,10 +20,7 @@ class OntologyRpcs:
     def __init__(self, core: Core, of_server: Ontology) -> None:
         self._core = core
         self._of_server = of_server
-
-    def rpcs(self) -> Rpcs:
-        """The RPCs by name."""
-        return {"PutOntology": Unary(self._put_ontology), "GetOntology": Unary(self._get_ontology)}
+        self.rpcs: Rpcs = {"PutOntology": Unary(self._put_ontology), "GetOntology": Unary(self._get_ontology)}
 
     def _put_ontology(self, sent: admin_pb2.PutOntologyInput, check: RequestCheck) -> Operation:
         yaml = sent.yaml

@@ -29,10 +29,10 @@ class ReceiptRpcs:
         self._stopping = stopping
         self._deadline_s = watch_deadline_s
         self._watches = 0
-
-    def rpcs(self) -> Rpcs:
-        """The RPCs by name."""
-        return {"GetReceipt": Unary(self._get_receipt), "WatchReceipt": ServerStream(self._watch_receipt)}
+        self.rpcs: Rpcs = {
+            "GetReceipt": Unary(self._get_receipt),
+            "WatchReceipt": ServerStream(self._watch_receipt),
+        }
 
     def _get_receipt(self, sent: ingestion_pb2.GetReceiptInput, check: RequestCheck) -> Operation:
         receipt_id = check.uuid(sent, "receipt_id")

@@ -60,10 +60,7 @@ class SearchRpcs:
         self._core = core
         self._search = search
         self._graph = graph
-
-    def rpcs(self) -> Rpcs:
-        """The RPCs by name."""
-        return {"SearchFacts": Unary(self._search_facts), "SearchGraph": Unary(self._search_graph)}
+        self.rpcs: Rpcs = {"SearchFacts": Unary(self._search_facts), "SearchGraph": Unary(self._search_graph)}
 
     def _search_facts(self, sent: retrieval_pb2.SearchFactsInput, check: RequestCheck) -> Operation:
         group_ids = check.group_ids("input.group_ids", sent.group_ids)

@@ -52,10 +52,7 @@ class EpisodeStream:
         self._stopping = stopping
         counter = core.metrics.stream_items
         self._counters = {name: counter.labels(name) for name in ("stored", "duplicate", "refused")}
-
-    def rpcs(self) -> Rpcs:
-        """The RPC by name."""
-        return {"StreamEpisodes": BidiStream(self._stream_episodes)}
+        self.rpcs: Rpcs = {"StreamEpisodes": BidiStream(self._stream_episodes)}
 
     async def _stream_episodes(
         self, requests: AsyncIterator[bytes], _context: object
