@@ -53,16 +53,13 @@ class Server:
     """Where the service listens and how it behaves towards its callers."""
 
     listen: Annotated[str, Address()] = "127.0.0.1:50051"  # port 0: any free one
-    metrics_listen: Annotated[str, Address(optional=True)] = (
-        "127.0.0.1:9464"  # Prometheus over HTTP; empty: none
-    )
+    metrics_listen: Annotated[str, Address(optional=True)] = "127.0.0.1:9464"  # Prometheus; empty: none
     metrics_groups: Annotated[int, FROM_ZERO] = (
-        50  # groups whose model work has a label of its own; all others share one
+        50  # groups with a metric label of their own; others share one
     )
     role: Literal["api", "worker", "all"] = "all"
-    processes: Annotated[int, Range(1, 256)] = (
-        1  # that serve as one; with role all, the larger half answers calls, the others ingest
-    )
+    # That serve as one. With role all, the larger half answers calls and the others ingest.
+    processes: Annotated[int, Range(1, 256)] = 1
     grace_s: Annotated[float, FROM_ZERO] = 20.0  # for running calls at shutdown
     tls_cert: Path | None = None  # PEM files; both or none
     tls_key: Path | None = None
@@ -216,7 +213,6 @@ def _limit_problems(limits: Limits) -> Iterator[str]:
         ("body_bytes", "payload_bytes"),
         ("attributes_bytes", "payload_bytes"),
         ("max_facts_default", "max_facts_bound"),
-        ("context_tokens_default", "context_tokens_bound"),
     ):
         if getattr(limits, smaller) > getattr(limits, larger):
             yield f"limits.{smaller} must not be above limits.{larger}"

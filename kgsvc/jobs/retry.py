@@ -15,12 +15,8 @@ from kgsvc.domain.model.items import CRASH, Failure, ItemState, QueuedItem, Tran
 class QueueSettings:
     """Times in seconds unless the name says milliseconds."""
 
-    micro_batch: Annotated[int, Fixed] = (
-        32  # items of one commit; beyond, more brings little (bench.beside_graphiti)
-    )
-    batches_ahead: Annotated[int, Fixed] = (
-        3  # micro-batches of one group whose model work runs at the same time
-    )
+    micro_batch: Annotated[int, Fixed] = 32  # items of one commit; more brings little (bench.beside_graphiti)
+    batches_ahead: Annotated[int, Fixed] = 3  # micro-batches of one group prepared at the same time
     batch_bytes: Annotated[int, Fixed] = 4 * 1024 * 1024  # of bodies in a micro-batch
     groups_at_once: int = 8  # groups that one process works on at the same time
     batches_a_turn: int = 8  # then a group makes room if others wait

@@ -12,9 +12,7 @@ from kgsvc.domain.limits import MIB, Fixed, Range
 class SearchSettings:
     """Weights, sizes and deadlines of searches (spec 004 §10, design §9)."""
 
-    distance_weight: Annotated[float, Range(0, 1)] = (
-        0.3  # w: share of graph distance in the score when a center node is given
-    )
+    distance_weight: Annotated[float, Range(0, 1)] = 0.3  # w: share of graph distance in the score
     candidates: Annotated[int, Fixed] = 200  # length of each rank list before fusion
     index_bytes: int = 512 * MIB  # of all group indexes together; the least recently used go first
     load_page: Annotated[int, Fixed] = 2_000  # facts asked of the store at once by who waits for them
