@@ -43,7 +43,7 @@ center = click.option("--center", metavar="UUID", help="Lift facts near this ent
 
 
 def client(function: Callable[..., None]) -> Callable[..., None]:
-    """The options of a command that talks to a running service; it is called with the `settings` they make."""
+    """The options of a command that talks to a running service; it gets the `settings` they make."""
 
     @functools.wraps(function)
     def command(config: Path | None, timeout: float | None, server: str | None, **others: Any) -> None:
