@@ -34,7 +34,7 @@ $(VENV)/.runtime: requirements.txt requirements-build.txt pyproject.toml
 	@touch $@
 
 # What comes without a wheel is built with the pinned setuptools.
-$(VENV)/.dev: $(VENV)/.runtime requirements-dev.txt
+$(VENV)/.dev: $(VENV)/.runtime requirements-local.txt requirements-dev.txt
 	@echo "installing what tests and checks need into $(VENV) ..."
 	@$(PIP) install --no-build-isolation --require-hashes -r requirements-dev.txt
 	@touch $@
@@ -100,11 +100,5 @@ clients-proto-check: clients-proto ## Fail when the committed client stubs diffe
 	git diff --exit-code HEAD -- $(CLIENT_STUBS)
 	test -z "$$(git ls-files --others --exclude-standard -- $(CLIENT_STUBS))"
 
-PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make requirements" $(BIN)/pip-compile --quiet --upgrade --generate-hashes \
-	--allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options
 requirements: $(VENV)/.dev ## Pin the newest allowed versions again; with the oldest Python that is supported
-	@$(BIN)/python -c 'import sys; sys.exit("pin with Python 3.11, the oldest supported" * (sys.version_info[:2] != (3, 11)))'
-	$(PIP_COMPILE) -o requirements.txt pyproject.toml
-	$(PIP_COMPILE) --extra local -c requirements.txt -o requirements-local.txt pyproject.toml
-	$(PIP_COMPILE) --extra dev -c requirements-local.txt -o requirements-dev.txt pyproject.toml
-	$(PIP_COMPILE) --all-build-deps --only-build-deps -o requirements-build.txt pyproject.toml
+	$(BIN)/python scripts/pin_requirements.py --upgrade
