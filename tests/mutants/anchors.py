@@ -11,100 +11,97 @@ from pathlib import Path
 from tests.mutants.table import Mutant, TableError
 
 GENERATED = "v1"  # of the contract; not ours to break
+Change = tuple[Path, str]  # a file and its whole text then
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A function, method, constant or field, and its text: from `start` to `end` in the file."""
+    """A function, method, constant or field in a file that says `text`."""
 
     path: Path
     module: str
     name: str  # Class.method, function or CONSTANT
-    doc: str
-    start: int
-    end: int
     node: ast.stmt
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A module's text and what is in it."""
-
-    path: Path
     text: str
-    places: tuple[Place, ...]
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """From where to where in the text, in whole lines."""
+        return lines_of(self.node, self.text)
+
+    @property
+    def doc(self) -> str:
+        """A function's docstring."""
+        is_function = isinstance(self.node, ast.FunctionDef | ast.AsyncFunctionDef)
+        return ast.get_docstring(self.node) or "" if is_function else ""  # type: ignore[arg-type]
 
 
-def sources(tree: Path) -> list[Source]:
-    """Every module of kgsvc but the generated ones, by path."""
-    package = tree / "kgsvc"
-    paths = sorted(p for p in package.rglob("*.py") if p.relative_to(package).parts[0] != GENERATED)
-    return [read(path, ".".join(path.relative_to(tree).with_suffix("").parts)) for path in paths]
-
-
-def read(path: Path, module: str) -> Source:
-    """One module."""
-    text = path.read_text(encoding="utf-8")
-    offsets = line_offsets(text)
-    return Source(path, text, tuple(_places(ast.parse(text).body, path, module, offsets)))
-
-
-def line_offsets(text: str) -> list[int]:
-    """Where each line begins, and where the text ends."""
-    found = [0]
-    for line in text.splitlines(keepends=True):
-        found.append(found[-1] + len(line))
+def places(tree: Path) -> list[Place]:
+    """All of kgsvc but what is generated, by path."""
+    package, found = tree / "kgsvc", list[Place]()
+    for path in sorted(package.rglob("*.py")):
+        if path.relative_to(package).parts[0] != GENERATED:
+            text, module = path.read_text(encoding="utf-8"), path.relative_to(tree).with_suffix("")
+            for name, node in _named(ast.parse(text).body):
+                found.append(Place(path, ".".join(module.parts), name, node, text))
     return found
 
 
-def _places(
-    body: Sequence[ast.stmt], path: Path, module: str, offsets: list[int], within: str = ""
-) -> Iterator[Place]:
+def _named(body: Sequence[ast.stmt], within: str = "") -> Iterator[tuple[str, ast.stmt]]:
     """Functions are not looked into: what they define belongs to them."""
     for node in body:
-        doc = ""
-        names: list[str] = []
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            names, doc = [node.name], ast.get_docstring(node) or ""
-        elif isinstance(node, ast.Assign):
-            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            names = [node.target.id]
-        elif isinstance(node, ast.ClassDef):
-            yield from _places(node.body, path, module, offsets, f"{within}{node.name}.")
-        for name in names:
-            start, end = offsets[node.lineno - 1], offsets[node.end_lineno or node.lineno]
-            yield Place(path, module, within + name, doc, start, end, node)
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield within + name, node
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                yield within + name, node
+            case ast.ClassDef():
+                yield from _named(node.body, f"{within}{node.name}.")
+
+
+def lines_of(node: ast.expr | ast.stmt, text: str) -> tuple[int, int]:
+    """From where to where the node's lines go in the text."""
+    lines = text.splitlines(keepends=True)
+    first, last = node.lineno - 1, node.end_lineno or node.lineno
+    start = sum(map(len, lines[:first]))
+    return start, start + sum(map(len, lines[first:last]))
 
 
 def occurrences(before: str, text: str) -> list[re.Match[str]]:
     """Where a fragment stands, however it is broken into lines."""
-    words = (re.escape(word) for word in before.split())
-    return list(re.finditer(r"\s+".join(words), text))
+    return list(re.finditer(r"\s+".join(map(re.escape, before.split())), text))
 
 
-def mutated(mutant: Mutant, tree: Sequence[Source]) -> tuple[Path, str]:
-    """The file that the mutant changes and its whole text then. Raises TableError unless there is exactly one
-    place for it."""
+def changes_of(mutants: Sequence[Mutant], known: Sequence[Place]) -> list[Change]:
+    """What each mutant changes. Raises TableError naming all that have not exactly one place."""
+    changes: list[Change] = []
+    lost: list[str] = []
+    for mutant in mutants:
+        try:
+            changes.append(_change_of(mutant, known))
+        except TableError as error:
+            lost.append(f"{mutant.id}: {error}")
+    if lost:
+        raise TableError("\n".join(lost))
+    return changes
+
+
+def _change_of(mutant: Mutant, known: Sequence[Place]) -> Change:
     found = [
-        (source, place, matches)
-        for source in tree
-        for place in source.places
+        (place, place.span[0] + match.start(), place.span[0] + match.end())
+        for place in known
         if place.name == mutant.where and (mutant.hint in place.module or mutant.hint in place.doc)
-        if (matches := occurrences(mutant.before, source.text[place.start : place.end]))
+        for match in occurrences(mutant.before, place.text[slice(*place.span)])
     ]
-    if len(found) != 1 or len(found[0][2]) != 1:
-        where = ", ".join(f"{place.module} ({len(matches)} times)" for _, place, matches in found)
-        raise TableError(
-            f"{mutant.id}: {mutant.where} that holds {mutant.before!r} once: {where or 'nowhere'}"
-        )
-    source, place, (match,) = found[0]
-    start, end = place.start + match.start(), place.start + match.end()
-    text = source.text[:start] + mutant.after + source.text[end:]
+    if len(found) != 1:
+        modules = ", ".join(place.module for place, _, _ in found) or "nowhere"
+        raise TableError(f"{mutant.where} must hold {mutant.before!r} once; it does in: {modules}")
+    ((place, start, end),) = found
+    text = place.text[:start] + mutant.after + place.text[end:]
     try:
         ast.parse(text)
     except SyntaxError as error:
-        raise TableError(f"{mutant.id}: is no Python then: {error}") from error
-    if text == source.text:
-        raise TableError(f"{mutant.id}: changes nothing")
-    return source.path, text
+        raise TableError(f"is no Python then: {error}") from error
+    if text == place.text:
+        raise TableError("changes nothing")
+    return place.path, text

@@ -11,29 +11,29 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from neo4j import Driver, GraphDatabase
 
-from tests.mutants.table import NEO4J, Mutant, Table, TableError
+from tests.mutants.anchors import Change
+from tests.mutants.table import NEO4J
 from tests.support.neo4j_server import VERSIONS, Neo4jServer, Running, cache_folder
 
-_LEFT_OUT = ("clients", "node_modules", "__pycache__", ".*")
+_LEFT_OUT = shutil.ignore_patterns("clients", "node_modules", "__pycache__", ".*")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
-_FACTOR, _MARGIN_S = 3, 60.0  # time-out: so many times what the suite takes unmutated, and so much more
 _END_S = 20.0  # for pytest to stop the servers of its tests
-_NOTHING_SELECTED = 5
+_STATES = {0: "passed", 5: "empty", None: "timeout"}  # by exit code of pytest; any other: failed
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run of one suite came to."""
+    """What a run of pytest came to."""
 
-    state: str  # passed, failed, timeout
-    by: str  # the test that failed first, and what pytest printed last where none is named
+    state: str  # passed, failed, timeout, or empty: it selected no test
+    by: str  # the test that failed first, or what pytest printed last
     seconds: float
 
 
@@ -47,7 +47,7 @@ class Database:
 
     @contextmanager
     def emptied(self) -> Iterator[str]:
-        """A value for KGSVC_TEST_NEO4J: an empty database, schema included, for the length of the block."""
+        """An empty database, its schema included, as KGSVC_TEST_NEO4J names it."""
         with self._turn:
             running = self._running = self._running or self._server.start()
             with GraphDatabase.driver(running.uri, auth=(running.user, running.password)) as driver:
@@ -56,8 +56,7 @@ class Database:
 
     def stop(self) -> None:
         """Stop it if it runs."""
-        if self._running is not None:
-            self._server.stop()
+        self._server.stop()
 
 
 def _empty(driver: Driver) -> None:
@@ -72,14 +71,14 @@ def _empty(driver: Driver) -> None:
 class Copy:
     """A copy of a tree. Its modules are changed and put back; the tree itself never is."""
 
-    def __init__(self, tree: Path, folder: Path, table: Table, database: Database) -> None:
-        shutil.copytree(tree, folder, ignore=shutil.ignore_patterns(*_LEFT_OUT))
-        self._tree, self._folder = tree, folder
-        self._table, self._database = table, database
+    def __init__(self, tree: Path, folder: Path, database: Database) -> None:
+        shutil.copytree(tree, folder, ignore=_LEFT_OUT)
+        self._tree, self._folder, self._database = tree, folder, database
 
     @contextmanager
-    def planted(self, path: Path, text: str) -> Iterator[None]:
-        """The module at `path` of the tree says `text` for the length of the block."""
+    def planted(self, change: Change) -> Iterator[None]:
+        """A file of the tree has another text for the length of the block."""
+        path, text = change
         copied = self._folder / path.relative_to(self._tree)
         before = copied.read_text(encoding="utf-8")
         _write(copied, text)
@@ -89,33 +88,30 @@ class Copy:
             _write(copied, before)
 
     def run(self, arguments: Sequence[str], timeout_s: float | None = None) -> Result:
-        """pytest with these arguments, to its first failure. Raises TableError if they select no test."""
-        begin = time.monotonic()
+        """pytest with these arguments, to its first failure."""
+        begin, environ = time.monotonic(), self._environ()
         if any(NEO4J in argument for argument in arguments):
-            with self._database.emptied() as address:
-                code, said = self._pytest(arguments, {"KGSVC_TEST_NEO4J": address}, timeout_s)
+            with self._database.emptied() as environ["KGSVC_TEST_NEO4J"]:
+                code, said = self._pytest(arguments, environ, timeout_s)
         else:
-            code, said = self._pytest(arguments, {}, timeout_s)
-        if code == _NOTHING_SELECTED:
-            raise TableError(f"no test is selected by {' '.join(arguments)}")
+            code, said = self._pytest(arguments, environ, timeout_s)
         first = _FAILED.search(said)
-        by = first[1] if first else " ".join(said.strip().splitlines()[-1:])
-        state = "timeout" if code is None else "failed" if code else "passed"
-        return Result(state, "" if state == "passed" else by, round(time.monotonic() - begin, 1))
+        by = first[1] if first else "".join(said.strip().splitlines()[-1:])
+        return Result(_STATES.get(code, "failed"), by, round(time.monotonic() - begin, 1))
 
-    def _pytest(
-        self, arguments: Sequence[str], more: Mapping[str, str], timeout_s: float | None
-    ) -> tuple[int | None, str]:
-        """Its exit code, None when the time was over, and what it printed."""
-        known = {name: value for name, value in os.environ.items() if not name.startswith("KGSVC_")}
-        environ = {
-            **known,
-            **more,
+    def _environ(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("KGSVC_")}
+        return kept | {
             "PYTHONPATH": str(self._folder),
             "KGSVC_NEO4J_CACHE": str(cache_folder()),
             "KGSVC_REQUIRE_NEO4J": "1",
-            "KGSVC_TEST_RUN": "mutants",
+            "KGSVC_TEST_RUN": "mutants",  # the same uuids in every run
         }
+
+    def _pytest(
+        self, arguments: Sequence[str], environ: dict[str, str], timeout_s: float | None
+    ) -> tuple[int | None, str]:
+        """Its exit code, None when the time was over, and what it printed."""
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *arguments]
         with subprocess.Popen(
             command,
@@ -127,43 +123,19 @@ class Copy:
             start_new_session=True,
         ) as process:
             try:
-                return _ended(process, timeout_s)
-            finally:  # whatever a test left running in its group, also when this run is interrupted
+                said, _ = process.communicate(timeout=timeout_s)
+                return process.returncode, said
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGINT)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(_END_S)
+                return None, ""
+            finally:  # whatever it left running in its group, also when this run is interrupted
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
-
-
-def _ended(process: subprocess.Popen[str], timeout_s: float | None) -> tuple[int | None, str]:
-    try:
-        said, _ = process.communicate(timeout=timeout_s)
-        return process.returncode, said
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGINT)
-    try:
-        said, _ = process.communicate(timeout=_END_S)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        said, _ = process.communicate()
-    return None, said
 
 
 def _write(path: Path, text: str) -> None:
     """The bytecode goes too: it is told from an older one by seconds and size alone."""
     path.write_text(text, encoding="utf-8")
     Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
-
-
-def timeout_of(unmutated_s: float) -> float:
-    """How long a suite may take with a mutant."""
-    return _FACTOR * unmutated_s + _MARGIN_S
-
-
-def whole_suites(table: Table, mutants: Sequence[Mutant]) -> dict[str, list[str]]:
-    """By alias the arguments that select every test which these mutants need."""
-    keywords: dict[str, set[str]] = {}
-    for suite in (suite for mutant in mutants for suite in mutant.suites):
-        alias, _, keyword = suite.partition(":")
-        keywords.setdefault(alias, set()).add(keyword)
-    return {
-        alias: table.arguments(alias, () if "" in wanted else wanted) for alias, wanted in keywords.items()
-    }

@@ -8,79 +8,70 @@ from __future__ import annotations
 
 import ast
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from tests.mutants.anchors import Place, Source, line_offsets, occurrences
+from tests.mutants.anchors import Place, lines_of, occurrences
 from tests.mutants.table import Mutant
 
-_COMPARISONS: Mapping[type[ast.cmpop], Sequence[str]] = {
-    ast.Eq: ("!=",),
-    ast.NotEq: ("==",),
-    ast.Lt: ("<=", ">="),
-    ast.LtE: ("<", ">"),
-    ast.Gt: (">=", "<="),
-    ast.GtE: (">", "<"),
-    ast.Is: ("is not",),
-    ast.IsNot: ("is",),
-    ast.In: ("not in",),
-    ast.NotIn: ("in",),
+_FLIPPED = {
+    ast.Eq: "!=",
+    ast.NotEq: "==",
+    ast.Is: "is not",
+    ast.IsNot: "is",
+    ast.In: "not in",
+    ast.NotIn: "in",
 }
+_MOVED = {ast.Lt: ("<=", ">="), ast.LtE: ("<", ">"), ast.Gt: (">=", "<="), ast.GtE: (">", "<")}
 _SWAPPED = {"min": "max", "max": "min"}
 _JUDGES = "kgsvc.stores.conformance"
-_LOGS = frozenset({"log", "_log"})
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPOUND = (ast.BoolOp, ast.BinOp, ast.IfExp, ast.Compare)
 _Node = ast.expr | ast.stmt
 
 
 def draw(
-    tree: Sequence[Source], rooms: Sequence[str], seed: int, each: int, without: frozenset[str]
+    known: Sequence[Place], rooms: Iterable[str], seed: int, each: int, without: Collection[str]
 ) -> list[Mutant]:
     """`each` mutants of every room (a folder of kgsvc). Sites in `without` are passed over: the next of the
     same room's order takes their place."""
     found: list[Mutant] = []
     for room in rooms:
-        sites = [site for source in tree for place in source.places for site in _sites(source, place, room)]
+        inside = f"kgsvc.{room.replace('/', '.')}."
+        within = [place for place in known if f"{place.module}.".startswith(inside)]
+        sites = [site for place in within for site in _sites(place, room)]
         order = random.Random(f"{seed}/{room}").sample(sites, len(sites))
         found += [site for site in order if site.id not in without][:each]
     return found
 
 
-def _sites(source: Source, place: Place, room: str) -> Iterator[Mutant]:
-    """Mutants of a function of the room, if each one's text can be told from all else in the function."""
-    inside = f"{place.module}.".startswith(f"kgsvc.{room.replace('/', '.')}.")
-    if not isinstance(place.node, ast.FunctionDef | ast.AsyncFunctionDef):
+def _sites(place: Place, room: str) -> Iterator[Mutant]:
+    """Mutants of a function, if each one's text can be told from all else in it."""
+    if not isinstance(place.node, _FUNCTIONS) or place.module.startswith(_JUDGES):
         return
-    if not inside or place.module.startswith(_JUDGES):
-        return
-    text, offsets = source.text, line_offsets(source.text)
-    function = text[place.start : place.end]
-    for number, (node, after) in enumerate(_edits(place.node, text), 1):
-        before = _text_of(node, text)
+    function = place.text[slice(*place.span)]
+    for number, (node, after) in enumerate(_edits(place.node, place.text), 1):
+        before = _text_of(node, place.text)
+        edit = before, after
         if len(occurrences(before, function)) != 1:  # with all of its lines then
-            lines = text[offsets[node.lineno - 1] : offsets[node.end_lineno or node.lineno]]
+            lines = place.text[slice(*lines_of(node, place.text))]
             if lines.count(before) != 1 or len(occurrences(lines, function)) != 1:
                 continue
             edit = lines, lines.replace(before, after).strip()
-        else:
-            edit = before, after
         name = f"{place.module.removeprefix('kgsvc.')}.{place.name}#{number}"
-        yield Mutant(name, room, place.name, " ".join(edit[0].split()), edit[1], drawn=True)
+        yield Mutant(name, room, place.name, " ".join(edit[0].split()), edit[1], [], drawn=True)
 
 
 def _edits(node: ast.AST, text: str) -> Iterator[tuple[_Node, str]]:
     """What can be changed in a node and all below it, each with the text that takes its place."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        for statement in node.body:
-            yield from _edits(statement, text)
-        return
-    if isinstance(node, ast.Expr) and _is_call_of_log(node.value):
-        return
-    if isinstance(node, ast.expr | ast.stmt):
-        yield from ((node, after) for after in _instead(node, text))
-    for child in ast.iter_child_nodes(node):
-        is_strict = isinstance(child, ast.keyword) and child.arg == "strict"
-        if not is_strict and not isinstance(child, ast.JoinedStr):
-            yield from _edits(child, text)
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="log" | "_log")))):
+            return
+        case ast.JoinedStr() | ast.keyword(arg="strict"):
+            return
+        case ast.expr() | ast.stmt():
+            yield from ((node, after) for after in _instead(node, text))
+    for child in node.body if isinstance(node, _FUNCTIONS) else ast.iter_child_nodes(node):
+        yield from _edits(child, text)
 
 
 def _instead(node: _Node, text: str) -> Iterator[str]:
@@ -89,7 +80,7 @@ def _instead(node: _Node, text: str) -> Iterator[str]:
         case ast.Expr(value=ast.Call() | ast.Await(value=ast.Call())):
             yield "pass"
         case ast.Compare(ops=[operator], comparators=[other]):
-            for sign in _COMPARISONS[type(operator)]:
+            for sign in _MOVED.get(type(operator)) or [_FLIPPED[type(operator)]]:
                 yield f"{_text_of(node.left, text)} {sign} {_text_of(other, text)}"
         case ast.BoolOp(op=operator, values=values):
             word = " or " if isinstance(operator, ast.And) else " and "
@@ -118,10 +109,3 @@ def _is_text(node: ast.expr) -> bool:
     """Whether it is a text or a list as it stands."""
     text = isinstance(node, ast.Constant) and isinstance(node.value, str)
     return text or isinstance(node, ast.JoinedStr | ast.List | ast.Tuple)
-
-
-def _is_call_of_log(node: ast.expr) -> bool:
-    match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name))):
-            return name in _LOGS
-    return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ NEO4J = "neo4j-2026"  # suites that name this label get a server
 
 
 class TableError(ValueError):
-    """The table, or one of its mutants, does not fit the tree. Its message says which and why."""
+    """The table, or mutants in it, do not fit the tree. Its message says which and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Mutant:
     where: str
     before: str
     after: str
-    suites: tuple[str, ...] = ()  # `alias` or `alias:KEYWORD`, the cheapest first
+    suites: list[str]  # `alias` or `alias:KEYWORD`, the cheapest first
     hint: str = ""  # part of a module's name or of a docstring, where several functions have the name
     drawn: bool = False
 
@@ -35,17 +36,17 @@ class Table:
     """All of the file."""
 
     suites: Mapping[str, str]  # alias -> arguments of pytest
-    rooms: Mapping[str, tuple[str, ...]]  # where mutants are drawn -> suites of what is drawn there
-    mutants: tuple[Mutant, ...]
+    rooms: Mapping[str, list[str]]  # where mutants are drawn -> suites of what is drawn there
+    mutants: list[Mutant]
     equivalent: frozenset[str]  # sites that were drawn and make no difference to any caller
 
-    def arguments(self, suite: str, among: Iterable[str] = ()) -> list[str]:
-        """What pytest is given for `alias` or `alias:KEYWORD`. `among`: keywords, any of which selects."""
+    def arguments(self, suite: str, *keywords: str) -> list[str]:
+        """What pytest is given for `alias` or `alias:KEYWORD`, or for an alias and any of the keywords."""
         alias, _, keyword = suite.partition(":")
         if alias not in self.suites:
             raise TableError(f"no suite is called {alias}")
         found = shlex.split(self.suites[alias])
-        wanted = " or ".join(sorted({keyword, *among} - {""}))
+        wanted = " or ".join(filter(None, (keyword, *keywords)))
         if not wanted:
             return found
         if "-k" not in found:
@@ -53,23 +54,28 @@ class Table:
         at = found.index("-k") + 1
         return [*found[:at], f"({found[at]}) and ({wanted})", *found[at + 1 :]]
 
+    def whole_suites(self, mutants: Iterable[Mutant]) -> dict[str, list[str]]:
+        """By alias the arguments that select every test which these mutants need."""
+        needed: dict[str, set[str]] = {}
+        for suite in (suite for mutant in mutants for suite in mutant.suites):
+            alias, _, keyword = suite.partition(":")
+            needed.setdefault(alias, set()).add(keyword)
+        return {
+            alias: self.arguments(alias, *([] if "" in keywords else sorted(keywords)))
+            for alias, keywords in needed.items()
+        }
+
 
 def load(path: Path) -> Table:
     """The table in a file. Raises TableError."""
     document = tomllib.loads(path.read_text(encoding="utf-8"))
-    rooms = {room: tuple(suites) for room, suites in document["rooms"].items()}
     try:
-        mutants = tuple(Mutant(**{**row, "suites": tuple(row["suites"])}) for row in document["mutant"])
+        mutants = [Mutant(**row) for row in document["mutant"]]
     except (TypeError, KeyError) as error:
         raise TableError(f"{path}: {error}") from error
+    if twice := [name for name, count in Counter(m.id for m in mutants).items() if count > 1]:
+        raise TableError(f"ids that stand twice: {', '.join(twice)}")
     equivalent = frozenset(row["site"] for row in document.get("equivalent", ()))
-    found = Table(document["suites"], rooms, mutants, equivalent)
-    ids = [mutant.id for mutant in mutants]
-    if twice := {each for each in ids if ids.count(each) > 1}:
-        raise TableError(f"ids that stand twice: {', '.join(sorted(twice))}")
-    for mutant in mutants:
-        if not mutant.suites:
-            raise TableError(f"{mutant.id}: names no suite")
-        for suite in mutant.suites:
-            found.arguments(suite)
-    return found
+    table = Table(document["suites"], document["rooms"], mutants, equivalent)
+    table.whole_suites(mutants)  # names aliases that are unknown
+    return table
