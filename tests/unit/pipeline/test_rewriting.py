@@ -22,7 +22,7 @@ from kgsvc.domain.resolution.decisions import CandidateQuery, Candidates
 from kgsvc.models.protocol import Retold, Subject
 from kgsvc.pipeline.commit import Committer, Work
 from kgsvc.pipeline.stages import Stage
-from kgsvc.pipeline.summaries import ENTITIES, Rewriter
+from kgsvc.pipeline.summaries import AT_ONCE, ENTITIES, Rewriter
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, accepted, episode, leased
 from tests.support.core import core_of
 from tests.support.model_store import ModelStore
@@ -293,6 +293,15 @@ async def test_no_commit_waits_for_the_model(running: Bench) -> None:
         released.set()
         await written.wait()
     assert (await running.entity()).summary.startswith(tells("Ann", 12))
+
+
+async def test_after_an_outage_a_worker_rests(running: Bench) -> None:
+    running.writer.error = ModelUnavailable("down")
+    for numbers in (range(12), (12,), (13,), (14,)):
+        await running.commit(says(*numbers))
+        for _ in range(20):
+            await asyncio.sleep(0)
+    assert len(running.writer.asked) == AT_ONCE
 
 
 async def test_the_pipeline_and_the_rewriter_take_turns(running: Bench) -> None:
