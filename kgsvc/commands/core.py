@@ -109,13 +109,13 @@ class Core:
                 return await attempt()
             except (RevisionChanged, LeaseLost):  # LeaseLost: the group was deleted meanwhile
                 await asyncio.sleep(self.rng.uniform(0, min(_PAUSE_CAP_S, 0.001 * 2**number)))
-        raise Overloaded("the group is changing too fast at the moment", _RETRY_AFTER_MS)
+        raise Overloaded("other writes to the group came first each time", _RETRY_AFTER_MS)
 
 
 def the_one(rows: Sequence[T], what: str) -> T | None:
     """The only row with a uuid, or None. Raises Conflict when several groups have one (design §2)."""
     if len(rows) > 1:
-        problem = f"several groups have {what} with this uuid; set group_id"
+        problem = f"several groups have {what} with this uuid; give its group_id"
         raise Conflict(problem, [Violation("group_id", problem)])
     return rows[0] if rows else None
 
@@ -143,6 +143,6 @@ def parts_of(token: str) -> list[Any]:
     return parts if isinstance(parts, list) else []
 
 
-def wrong_token(problem: str = "is not a token of this listing") -> InvalidArgument:
+def wrong_token(problem: str = "is not a page token of this listing") -> InvalidArgument:
     """The error for a page token that cannot be used."""
     return InvalidArgument(f"page_token: {problem}", [Violation("page_token", problem)])

@@ -73,7 +73,9 @@ def upsert(view: NameView, wanted: EntityInput, system_ms: int) -> GraphDelta | 
     key = name_key(wanted.name)
     owner = view.by_key.get(key)
     if owner is not None and owner.uuid != wanted.uuid:
-        raise Conflict("another entity of the group owns this name", [Violation("name", "is taken")])
+        raise Conflict(
+            "another entity of the group owns this name", [Violation("name", "belongs to another entity")]
+        )
     before = view.by_uuid.get(wanted.uuid)
     after = _merged(before or _new(wanted, system_ms), wanted)
     if after == before:

@@ -24,7 +24,7 @@ from kgsvc.stores.protocol import EpisodeCut, ReadStore
 
 log = logging.getLogger(__name__)
 
-_OVERHEAD_BYTES = 128  # of an episode's message beside its texts, generously
+_OVERHEAD_BYTES = 128  # of an episode's message without its texts, rounded up
 _TAG_BYTES = 3  # of an entry of a list
 _ANY_MS = 2**53  # beyond every time that can be accepted
 _NAMES = 100_000  # of one entity
@@ -55,12 +55,13 @@ async def get_episodes(
 
 
 async def _all_at_once(store: ReadStore, group_id: str, last_n: int, max_bytes: int) -> EpisodePage:
-    found = await store.recent_episodes(group_id, last_n, EpisodeCut(max_bytes=max_bytes))
-    edges = await _edges(store, group_id, found)
-    if sum(_size(episode, edges) for episode in found) > max_bytes:
-        problem = f"these episodes have more than {max_bytes} bytes; read them in pages with page_size"
+    rows = await store.recent_episodes(group_id, last_n, EpisodeCut(max_bytes=max_bytes))
+    edges = await _edges(store, group_id, rows)
+    if sum(_size(episode, edges) for episode in rows) > max_bytes:
+        problem = f"these episodes have more than {max_bytes} bytes; "
+        problem += "read them in pages, with page_size and page_token"
         raise LimitExceeded(problem, [Violation("page_token", problem)])
-    return EpisodePage(tuple(found), edges=edges)
+    return EpisodePage(tuple(rows), edges=edges)
 
 
 async def _one_page(
@@ -77,9 +78,9 @@ async def _one_page(
         upto, after = _decoded(token, group_id, last_n)
     if upto is None:
         return EpisodePage(())
-    found = await store.recent_episodes(group_id, last_n, EpisodeCut(upto, after, max_bytes))
-    edges = await _edges(store, group_id, found[:page_size])
-    page = _fitting(found[:page_size], edges, max_bytes)
+    rows = await store.recent_episodes(group_id, last_n, EpisodeCut(upto, after, max_bytes))
+    edges = await _edges(store, group_id, rows[:page_size])
+    page = _fitting(rows[:page_size], edges, max_bytes)
     if not page or _key(page[-1]) == upto:
         return EpisodePage(page, edges=edges)
     next_token = page_token(_listing(group_id, last_n), *upto, *_key(page[-1]))
@@ -184,7 +185,10 @@ async def _undo_merges(core: Core, group_id: str, uuid: str, tried: set[str]) ->
             try:
                 await undo_merge(core, group_id, merge_id)
             except (Conflict, NotFound) as error:
-                log.info("a merge stays", extra={"group_id": group_id, "item": uuid, "reason": str(error)})
+                log.info(
+                    "a merge could not be undone",
+                    extra={"group_id": group_id, "item": uuid, "reason": str(error)},
+                )
 
 
 async def _cascade(core: Core, group_id: str, uuid: str, tried: set[str]) -> Cascaded:

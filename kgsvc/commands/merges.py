@@ -53,7 +53,7 @@ async def merge_entity_nodes(
     EmbedderUnavailable, Overloaded, StoreUnavailable.
     """
     if keep == merged:
-        raise InvalidArgument.of([Violation("merge_uuid", "must differ from keep_uuid")])
+        raise InvalidArgument.of([Violation("merge_uuid", "must not be the entity that stays")])
     return await core.until_applied(lambda: _try_merge(core, group_id, keep, merged, key))
 
 
@@ -156,13 +156,13 @@ def _still_kept(view: NameView, record: MergeRecord, data: Mapping[str, Any]) ->
     kept = view.by_uuid.get(record.kept_uuid)
     problem = None
     if kept is None:
-        problem = "the entity that was kept is gone or was merged itself"
+        problem = "the entity that stayed was deleted or merged itself"
     elif record.merged_uuid in view.by_uuid:
-        problem = "the uuid of the merged entity was given to another entity since"
+        problem = "the uuid of the merged entity is in use again"
     elif name_key(own_name(kept, data)) in set(data["names"]) or any(
         owner.uuid != kept.uuid for owner in view.by_key.values()
     ):
-        problem = "a name of the merged entity was given to another entity since"
+        problem = "a name of the merged entity belongs to another entity now"
     if kept is None or problem is not None:
         raise Conflict(str(problem), [Violation("merge_id", str(problem))])
     return kept

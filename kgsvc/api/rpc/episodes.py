@@ -158,7 +158,7 @@ def _description(
         return description
     whole = with_source_url(description, url)
     if source_url_of(whole) != url:
-        check.invalid(where, "differs from the address that source_description already holds")
+        check.invalid(where, "differs from the address that source_description contains")
     if description is None or len(description) <= limit:  # else that violation is named already
         check.text(where, whole or "", limit)
     return whole

@@ -61,7 +61,7 @@ class FactRpcs:
                 status="updated" if done.changed else "unchanged",
                 old_uuid=done.old_uuid,
                 new_uuid=done.fact.uuid,
-                message="a new fact replaced it" if done.changed else "the fact already says so",
+                message="the fact was replaced" if done.changed else "the fact says this already",
                 new_edge=values.cited_fact(cited),
             )
             return Reply(output)

@@ -18,7 +18,7 @@ from kgsvc.domain.model.items import ItemState, ItemStatus, Receipt
 from kgsvc.domain.model.usage import Usage
 from kgsvc.v1 import ingestion_pb2, types_pb2
 
-_PAUSE_S = 0.005  # for each watch beside: together they read at most 200 receipts a second
+_PAUSE_S = 0.005  # for each other watch: together they read at most 200 receipts a second
 
 
 class ReceiptRpcs:

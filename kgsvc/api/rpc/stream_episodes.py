@@ -25,7 +25,7 @@ from kgsvc.v1 import envelope_pb2, ingestion_pb2
 
 _ITEMS_A_BATCH = 64
 _REF_CHARS = 256
-_HELD_BYTES = 256  # what is held of a message beside its own bytes, and again for each of its violations
+_HELD_BYTES = 256  # of memory for a message besides its own bytes, and again for each of its violations
 _GROUPS_NAMED = 8  # in the log line of a stream
 Response = ingestion_pb2.StreamEpisodesResponse
 
