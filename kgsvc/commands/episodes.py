@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kgsvc.commands.core import Core, page_token, parts_of, the_one, wrong_token
+from kgsvc.commands.core import Core, page_token, parts_of, the_one, until_applied, wrong_token
 from kgsvc.commands.merges import undo_merge
 from kgsvc.domain.errors import Conflict, EmbedderUnavailable, LimitExceeded, NotFound, Violation
 from kgsvc.domain.facts.cascade import removable, without_episode, without_words
@@ -136,44 +136,39 @@ class Cascaded:
     entities_removed: int
 
 
+@until_applied
 async def delete_episode(core: Core, uuid: str, group_id: str | None) -> bool:
     """Delete an episode with its mentions and cancel work on it; whether it existed. Facts and entities that
     were read from it stay. Raises Conflict (uuid in several groups), Overloaded, StoreUnavailable."""
-
-    async def attempt() -> bool:
-        episode = the_one(await core.store.episode(uuid, group_id), "an episode")
-        if episode is None:
-            return False
-        head = (await core.store.names(episode.group_id, ())).head
-        delta = GraphDelta(episode.group_id, core.system_ms(head), remove_episodes=(uuid,))
-        await core.apply(delta, head)
-        return True
-
-    existed = await core.until_applied(attempt)
+    episode = the_one(await core.store.episode(uuid, group_id), "an episode")
+    if episode is None:
+        return False
+    head = (await core.store.names(episode.group_id, ())).head
+    delta = GraphDelta(episode.group_id, core.system_ms(head), remove_episodes=(uuid,))
+    await core.apply(delta, head)
     core.activity.poke()
-    return existed
+    return True
 
 
+@until_applied
 async def cascade_episode(core: Core, uuid: str, group_id: str | None) -> Cascaded | None:
     """Delete an episode with everything that only it supports, and restore the facts that it alone ended;
     None when it did not exist. Merges of entities that it caused are undone where that is still possible.
     Raises as `delete_episode`, and EmbedderUnavailable."""
-    tried: set[str] = set()
-
-    async def attempt() -> Cascaded | None:
-        episode = the_one(await core.store.episode(uuid, group_id), "an episode")
-        return None if episode is None else await _cascade(core, episode.group_id, uuid, tried)
-
-    done = await core.until_applied(attempt)
+    episode = the_one(await core.store.episode(uuid, group_id), "an episode")
+    if episode is None:
+        return None
+    done = await _cascade(core, episode.group_id, uuid)
     core.activity.poke()
     return done
 
 
-async def _undo_merges(core: Core, group_id: str, uuid: str, tried: set[str]) -> GroupHead:
+async def _undo_merges(core: Core, group_id: str, uuid: str) -> GroupHead:
     """Undo every merge that the episode caused, where possible; the group's record at which none is left.
 
     The record is read before the merges: the guard catches one that is made later.
     """
+    tried: set[str] = set()
     while True:
         head = (await core.store.names(group_id, ())).head
         merges = await core.store.merges_by(group_id, uuid)
@@ -191,9 +186,9 @@ async def _undo_merges(core: Core, group_id: str, uuid: str, tried: set[str]) ->
                 )
 
 
-async def _cascade(core: Core, group_id: str, uuid: str, tried: set[str]) -> Cascaded:
+async def _cascade(core: Core, group_id: str, uuid: str) -> Cascaded:
     store = core.store
-    head = await _undo_merges(core, group_id, uuid, tried)
+    head = await _undo_merges(core, group_id, uuid)
     system_ms = core.system_ms(head)
     traces = await store.traces(group_id, uuid)
     view = await store.slots(group_id, traces.slots) if traces.slots else SlotView()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kgsvc.commands.core import Core, no_entities
+from kgsvc.commands.core import Core, no_entities, until_applied
 from kgsvc.domain.errors import Conflict, EmbedderUnavailable, InvalidArgument, NotFound, StepError, Violation
 from kgsvc.domain.facts.cascade import without_words
 from kgsvc.domain.facts.summary import OF_EPISODE, with_parts
@@ -43,6 +43,7 @@ class Merged:
     facts_moved: int
 
 
+@until_applied
 async def merge_entity_nodes(
     core: Core, group_id: str, keep: str, merged: str, key: str | None = None
 ) -> Merged:
@@ -54,18 +55,6 @@ async def merge_entity_nodes(
     """
     if keep == merged:
         raise InvalidArgument.of([Violation("merge_uuid", "must not be the entity that stays")])
-    return await core.until_applied(lambda: _try_merge(core, group_id, keep, merged, key))
-
-
-async def undo_merge(core: Core, group_id: str, merge_id: str) -> Merged:
-    """Give back what the merge moved, and return the entity that had been merged; what was stated since then
-    stays with the entity that was kept. Raises NotFound, Conflict (the merged entity's uuid or a name of it
-    belongs to another entity now, or the kept entity is gone), EmbedderUnavailable, Overloaded,
-    StoreUnavailable."""
-    return await core.until_applied(lambda: _try_undo(core, group_id, merge_id))
-
-
-async def _try_merge(core: Core, group_id: str, keep: str, merged: str, key: str | None) -> Merged:
     view = await core.store.names(group_id, (), [keep, merged])
     system_ms = core.system_ms(view.head)
     merge_id = mint("merge", group_id, digest(keep, merged, key or system_ms))
@@ -83,17 +72,12 @@ async def _try_merge(core: Core, group_id: str, keep: str, merged: str, key: str
     return Merged(after, merge_id, joined.facts_moved)
 
 
-async def _first_outcome(core: Core, view: NameView, keep: str, merged: str, merge_id: str | None) -> Merged:
-    """The outcome when the idempotency key was used first. Raises NotFound without a merge of this id."""
-    group_id, kept = view.head.group_id, view.by_uuid.get(keep)
-    record = await core.store.merge(group_id, merge_id) if merge_id is not None else None
-    if record is not None and kept is not None:
-        return Merged(kept, record.merge_id, len(json.loads(record.data)["ends"]))
-    named = [("keep_uuid", keep), ("merge_uuid", merged)]
-    raise no_entities(field for field, uuid in named if uuid not in view.by_uuid)
-
-
-async def _try_undo(core: Core, group_id: str, merge_id: str) -> Merged:
+@until_applied
+async def undo_merge(core: Core, group_id: str, merge_id: str) -> Merged:
+    """Give back what the merge moved, and return the entity that had been merged; what was stated since then
+    stays with the entity that was kept. Raises NotFound, Conflict (the merged entity's uuid or a name of it
+    belongs to another entity now, or the kept entity is gone), EmbedderUnavailable, Overloaded,
+    StoreUnavailable."""
     store = core.store
     record = await store.merge(group_id, merge_id)
     if record is None:
@@ -140,6 +124,16 @@ async def _try_undo(core: Core, group_id: str, merge_id: str) -> Merged:
     await core.apply(delta, view.head)
     (returned,) = (entity for entity in delta.entities if entity.uuid == gone.uuid)
     return Merged(returned, merge_id, sum(uuid in back for uuid in data["ends"]))
+
+
+async def _first_outcome(core: Core, view: NameView, keep: str, merged: str, merge_id: str | None) -> Merged:
+    """The outcome when the idempotency key was used first. Raises NotFound without a merge of this id."""
+    group_id, kept = view.head.group_id, view.by_uuid.get(keep)
+    record = await core.store.merge(group_id, merge_id) if merge_id is not None else None
+    if record is not None and kept is not None:
+        return Merged(kept, record.merge_id, len(json.loads(record.data)["ends"]))
+    named = [("keep_uuid", keep), ("merge_uuid", merged)]
+    raise no_entities(field for field, uuid in named if uuid not in view.by_uuid)
 
 
 async def _as_it_went(core: Core, gone: Entity, system_ms: int) -> Entity:
