@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from google.protobuf.message import Message
 
-from kgsvc.api import values
+from kgsvc.api import mapping
 from kgsvc.api.calls import current_call
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
@@ -37,14 +37,14 @@ from kgsvc.search.search_graph import GraphQuery, SearchGraph
 from kgsvc.v1 import retrieval_pb2, types_pb2
 
 _pb = retrieval_pb2
-_SCOPES = values.enum_table(_pb.SearchScope, "SEARCH_SCOPE_", Scope)
-_METHODS = values.enum_table(_pb.SearchMethod, "SEARCH_METHOD_", Method)
-_RERANKERS = values.enum_table(_pb.Reranker, "RERANKER_", Reranker)
-_RECIPES = values.enum_table(_pb.SearchRecipe, "SEARCH_RECIPE_", Recipe)
-_SCOPE_NUMBERS = values.enum_numbers(_pb.SearchScope, "SEARCH_SCOPE_", Scope)
-_METHOD_NUMBERS = values.enum_numbers(_pb.SearchMethod, "SEARCH_METHOD_", Method)
-_RERANKER_NUMBERS = values.enum_numbers(_pb.Reranker, "RERANKER_", Reranker)
-_REASON_NUMBERS = values.enum_numbers(_pb.RerankerReason, "RERANKER_REASON_", Reason)
+_SCOPES = mapping.enum_table(_pb.SearchScope, "SEARCH_SCOPE_", Scope)
+_METHODS = mapping.enum_table(_pb.SearchMethod, "SEARCH_METHOD_", Method)
+_RERANKERS = mapping.enum_table(_pb.Reranker, "RERANKER_", Reranker)
+_RECIPES = mapping.enum_table(_pb.SearchRecipe, "SEARCH_RECIPE_", Recipe)
+_SCOPE_NUMBERS = mapping.enum_numbers(_pb.SearchScope, "SEARCH_SCOPE_", Scope)
+_METHOD_NUMBERS = mapping.enum_numbers(_pb.SearchMethod, "SEARCH_METHOD_", Method)
+_RERANKER_NUMBERS = mapping.enum_numbers(_pb.Reranker, "RERANKER_", Reranker)
+_REASON_NUMBERS = mapping.enum_numbers(_pb.RerankerReason, "RERANKER_REASON_", Reason)
 _SCOPE_ENTRIES = 4
 _ORIGINS = 64
 _NAMES = 256  # in one filter
@@ -117,7 +117,7 @@ def read_fact_bounds(
 
 def fact_results(hits: Sequence[Hit]) -> list[types_pb2.FactResult]:
     """Facts with their scores."""
-    return [values.fact_result(hit.fact, hit.score) for hit in hits]
+    return [mapping.fact_result(hit.fact, hit.score) for hit in hits]
 
 
 def _query(sent: retrieval_pb2.SearchGraphInput, check: RequestCheck) -> GraphQuery:
@@ -310,15 +310,15 @@ def _add(output: retrieval_pb2.SearchGraphOutput, hit: GraphHit, with_scores: bo
     if isinstance(hit.item, FoundEntity):
         output.nodes.add(node=_node(hit.item), score=hit.score, found_by=by)
     elif isinstance(hit.item, FoundEpisode):
-        output.episodes.add(episode=values.episode(hit.item.episode), score=hit.score, found_by=by)
+        output.episodes.add(episode=mapping.episode(hit.item.episode), score=hit.score, found_by=by)
     elif isinstance(hit.item, Community):
-        output.communities.add(community=values.community(hit.item), score=hit.score, found_by=by)
+        output.communities.add(community=mapping.community(hit.item), score=hit.score, found_by=by)
     else:
-        output.facts.add(fact=values.fact_result(hit.item), score=hit.score, found_by=by)
+        output.facts.add(fact=mapping.fact_result(hit.item), score=hit.score, found_by=by)
 
 
 def _node(hit: FoundEntity) -> types_pb2.EntityNode:
-    node = values.entity_node(hit.entity, hit.aliases)
+    node = mapping.entity_node(hit.entity, hit.aliases)
     node.summary_facts[:] = hit.summary_facts
     return node
 

@@ -14,9 +14,9 @@ from kgsvc.api.calls import Call, current_call
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import OFFLOAD_BYTES, BidiStream, Rpcs, parse
 from kgsvc.api.errors import CallFailure, ShuttingDown, failure_of, to_proto
+from kgsvc.api.mapping import STATE_NUMBERS
 from kgsvc.api.rpc.episodes import episode_item, message_item
 from kgsvc.api.unknown_fields import unknown_fields
-from kgsvc.api.values import STATE_NUMBERS
 from kgsvc.commands.core import Core
 from kgsvc.commands.items import Acknowledged, ItemAcceptor, ItemInput
 from kgsvc.domain.errors import InvalidArgument, OperationError, Violation
