@@ -1,23 +1,25 @@
-"""One durable commit for all who accept at the same time (design §4)."""
+"""Accepting items (AddMessages, AddEpisodes, StreamEpisodes) and RetryItems.
+
+Concurrent calls share one durable commit (design §4).
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kgsvc.domain.clock import Clock
+from kgsvc.commands.core import Core
 from kgsvc.domain.errors import Conflict, Overloaded, StoreUnavailable
-from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.graph import Episode, RoleType, Source
 from kgsvc.domain.model.identity import content_hash, digest, mint
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemStatus, NewItem
-from kgsvc.pipeline.pressure import IntakePressure
-from kgsvc.stores.protocol import IntakeStore
 
+STREAM = "StreamEpisodes"
 _RETRY_AFTER_MS = 250
+_OFFLOAD_CHARS = 128 * 1024  # hashing more than this is done off the event loop
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,89 +32,22 @@ class CoalescerSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class _Waiting:
+class _Pending:
     batch: AcceptBatch
     size: int
     answer: asyncio.Future[Accepted]
 
 
-class AcceptCoalescer:
-    """Merges concurrent calls into one `store.accept`; while one is under way, the next collects.
-
-    Nobody waits for company: an idle store is asked at once. A caller that is cancelled leaves its batch
-    behind, since it may be on its way to the disk already.
-    """
-
-    def __init__(
-        self, store: IntakeStore, pressure: IntakePressure, settings: CoalescerSettings | None = None
-    ) -> None:
-        self._store = store
-        self._pressure = pressure
-        self._settings = settings or CoalescerSettings()
-        self._waiting: deque[_Waiting] = deque()
-        self._bytes = 0
-        self._running: asyncio.Task[None] | None = None
-
-    async def accept(self, batch: AcceptBatch) -> Accepted:
-        """Return when the batch is durable. Raises Conflict, Overloaded, StoreUnavailable."""
-        size = sum(len(item.episode.body) for item in batch.items)
-        if self._bytes and self._bytes + size > self._settings.waiting_bytes:
-            raise Overloaded("too many items wait to be stored", _RETRY_AFTER_MS)
-        entry = _Waiting(batch, size, asyncio.get_running_loop().create_future())
-        self._waiting.append(entry)
-        self._bytes += size
-        if self._running is None:
-            self._running = asyncio.create_task(self._run(), name="accept")
-        return await asyncio.shield(entry.answer)
-
-    async def close(self) -> None:
-        """Wait until everything handed in is answered."""
-        if self._running is not None:
-            await asyncio.wait({self._running})
-
-    async def _run(self) -> None:
-        try:
-            while self._waiting:
-                await self._commit(self._take())
-        finally:
-            self._running = None
-
-    def _take(self) -> list[_Waiting]:
-        taken = [self._waiting.popleft()]
-        size = taken[0].size
-        while self._waiting and len(taken) < self._settings.batches:
-            size += self._waiting[0].size
-            if size > self._settings.commit_bytes:
-                break
-            taken.append(self._waiting.popleft())
-        return taken
-
-    async def _commit(self, entries: list[_Waiting]) -> None:
-        commit = asyncio.ensure_future(self._store.accept([entry.batch for entry in entries]))
-        with self._pressure.accepting(sum(len(entry.batch.items) for entry in entries)):
-            await asyncio.wait({commit})
-        for entry, result in zip(entries, _results(commit, len(entries)), strict=True):
-            self._bytes -= entry.size
-            if isinstance(result, Accepted):
-                entry.answer.set_result(result)
-            else:
-                entry.answer.set_exception(result)
-
-
 def _results(
     commit: asyncio.Future[list[Accepted | Exception]], count: int
 ) -> Sequence[Accepted | BaseException]:
-    """One result for each batch, whatever became of the commit: nobody may be left waiting."""
+    """One result for each batch, also when the commit failed: every caller gets an answer."""
     if commit.cancelled():
         return [StoreUnavailable("the commit was cancelled")] * count
     error = commit.exception()
     if error is None and len(commit.result()) != count:
         error = RuntimeError(f"the store answered {len(commit.result())} of {count} batches")
     return commit.result() if error is None else [error] * count
-
-
-STREAM = "StreamEpisodes"
-_OFFLOAD_CHARS = 128 * 1024  # hashing more than this is done off the event loop
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,16 +78,25 @@ def message_body(role_type: RoleType, role: str | None, content: str) -> str:
     return f"{role or ''}({role_type.value}): {content}"
 
 
-class Intake:
-    """Turns validated items into batches and hands them to the store."""
+class ItemAcceptor:
+    """Turns validated items into batches and stores them.
 
-    def __init__(
-        self, coalescer: AcceptCoalescer, limits: Limits, clock: Clock, new_id: Callable[[], str]
-    ) -> None:
-        self._coalescer = coalescer
-        self._limits = limits
-        self._clock = clock
-        self._new_id = new_id
+    Concurrent calls share one `store.accept`: while one runs, the batches for the next collect. An idle store
+    is called at once, without waiting for more. The batch of a caller that is cancelled is stored all the
+    same, since it may be on its way to the disk already.
+    """
+
+    def __init__(self, core: Core, settings: CoalescerSettings | None = None) -> None:
+        self._core = core
+        self._settings = settings or CoalescerSettings()
+        self._pending: deque[_Pending] = deque()
+        self._bytes = 0
+        self._running: asyncio.Task[None] | None = None
+
+    async def close(self) -> None:
+        """Wait until everything handed in is answered."""
+        if self._running is not None:
+            await asyncio.wait({self._running})
 
     async def accept(
         self, operation: str, group_id: str, items: Sequence[ItemInput], idempotency_key: str | None = None
@@ -166,10 +110,10 @@ class Intake:
             batch = await asyncio.to_thread(self._batch, operation, group_id, items, idempotency_key)
         else:
             batch = self._batch(operation, group_id, items, idempotency_key)
-        return await self._coalescer.accept(batch)
+        return await self._stored(batch)
 
-    async def accept_run(self, group_id: str, items: Sequence[ItemInput]) -> list[Acknowledged | Conflict]:
-        """Accept items that stand each for itself, in order, one result an item.
+    async def accept_each(self, group_id: str, items: Sequence[ItemInput]) -> list[Acknowledged | Conflict]:
+        """Accept items independently of each other, in order; one result for each item.
 
         They are stored as one batch; if one of them is in conflict, each as a batch of its own. Raises
         Overloaded and StoreUnavailable: then it is unknown which of them were stored.
@@ -180,7 +124,7 @@ class Intake:
             if len(items) == 1:
                 return [conflict]
         alone = [self._batch(STREAM, group_id, [item], None) for item in items]
-        results = await asyncio.gather(*map(self._coalescer.accept, alone), return_exceptions=True)
+        results = await asyncio.gather(*map(self._stored, alone), return_exceptions=True)
         acknowledged: list[Acknowledged | Conflict] = []
         for result in results:
             if isinstance(result, Accepted):
@@ -191,21 +135,74 @@ class Intake:
                 raise result
         return acknowledged
 
+    async def _stored(self, batch: AcceptBatch) -> Accepted:
+        """Store a batch with others that wait, count its new items and wake the workers."""
+        size = sum(len(item.episode.body) for item in batch.items)
+        if self._bytes and self._bytes + size > self._settings.waiting_bytes:
+            raise Overloaded("too many items wait to be stored", _RETRY_AFTER_MS)
+        entry = _Pending(batch, size, asyncio.get_running_loop().create_future())
+        self._pending.append(entry)
+        self._bytes += size
+        if self._running is None:
+            self._running = asyncio.create_task(self._run(), name="accept")
+        accepted = await asyncio.shield(entry.answer)
+        new = sum(not item.duplicate for item in accepted.items)
+        if new:
+            self._core.metrics.ingestion_accepted.inc(new)
+            self._core.activity.poke()
+        return accepted
+
+    async def _run(self) -> None:
+        try:
+            while self._pending:
+                await self._commit(self._take())
+        finally:
+            self._running = None
+
+    def _take(self) -> list[_Pending]:
+        taken = [self._pending.popleft()]
+        size = taken[0].size
+        while self._pending and len(taken) < self._settings.batches:
+            size += self._pending[0].size
+            if size > self._settings.commit_bytes:
+                break
+            taken.append(self._pending.popleft())
+        return taken
+
+    async def _commit(self, entries: list[_Pending]) -> None:
+        commit = asyncio.ensure_future(self._core.store.accept([entry.batch for entry in entries]))
+        with self._core.pressure.accepting(sum(len(entry.batch.items) for entry in entries)):
+            await asyncio.wait({commit})
+        for entry, result in zip(entries, _results(commit, len(entries)), strict=True):
+            self._bytes -= entry.size
+            if isinstance(result, Accepted):
+                entry.answer.set_result(result)
+            else:
+                entry.answer.set_exception(result)
+
     def _batch(
         self, operation: str, group_id: str, items: Sequence[ItemInput], key: str | None
     ) -> AcceptBatch:
-        now_ms = self._clock.now_ms()
+        now_ms = self._core.clock.now_ms()
         return AcceptBatch(
             group_id=group_id,
             items=tuple(NewItem(_episode(group_id, item, now_ms), item.previous) for item in items),
-            receipt_id=self._new_id(),
+            receipt_id=self._core.new_id(),
             operation=operation,
             now_ms=now_ms,
             idempotency_key=key,
             input_hash="" if key is None else input_hash(operation, group_id, items),
-            dedup_window_ms=self._limits.dedup_window_ms,
-            queue_items=self._limits.queue_items,
+            dedup_window_ms=self._core.limits.dedup_window_ms,
+            queue_items=self._core.limits.queue_items,
         )
+
+
+async def retry_items(core: Core, group_id: str, uuids: Collection[str] | None) -> list[str]:
+    """Start parked items again (None: all of the group); the uuids of those. Raises StoreUnavailable."""
+    retried = await core.store.retry_items(group_id, uuids, core.clock.now_ms())
+    if retried:
+        core.activity.poke()
+    return retried
 
 
 def input_hash(operation: str, group_id: str, items: Sequence[ItemInput]) -> str:
@@ -246,7 +243,8 @@ def _episode(group_id: str, item: ItemInput, now_ms: int) -> Episode:
 
 
 def _acknowledged(accepted: Accepted) -> list[Acknowledged | Conflict]:
-    """A duplicate is followed by the receipt it came with, so that every replay names the same one."""
+    """Each item with its receipt. A duplicate keeps the receipt it first came with, so that every replay
+    names the same one."""
     return [
         Acknowledged(item, (item.receipt_id if item.duplicate else "") or accepted.receipt_id)
         for item in accepted.items
