@@ -14,12 +14,13 @@ from kgsvc.api.errors import Failure, ShuttingDown, failure_of, to_proto
 from kgsvc.api.inbox import Inbox, Incoming
 from kgsvc.api.items_in import episode_item, message_item
 from kgsvc.api.strict import unknown_fields
-from kgsvc.api.unary import OFFLOAD_BYTES, parse
+from kgsvc.api.unary import parse
 from kgsvc.commands.intake import Acknowledged, Intake, ItemInput
 from kgsvc.domain.errors import InvalidArgument, OperationError, Violation
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.items import ItemState
 from kgsvc.observability.metrics import Metrics
+from kgsvc.offload import REQUEST_BYTES, offload
 from kgsvc.v1 import envelope_pb2, ingestion_pb2
 
 _RUN = 64  # items accepted in one batch
@@ -99,9 +100,7 @@ class Streaming:
         self._counters[outcome].inc()
 
     async def _read(self, sequence: int, raw: bytes) -> Incoming:
-        if len(raw) > OFFLOAD_BYTES:
-            return await asyncio.to_thread(self._incoming, sequence, raw)
-        return self._incoming(sequence, raw)
+        return await offload(len(raw) / REQUEST_BYTES, self._incoming, sequence, raw)
 
     def _incoming(self, sequence: int, raw: bytes) -> Incoming:
         request = parse(ingestion_pb2.StreamEpisodesRequest, raw)

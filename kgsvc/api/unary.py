@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
@@ -16,10 +15,10 @@ from kgsvc.api.errors import Failure, MalformedRequest, failure_of, to_proto
 from kgsvc.api.strict import unknown_fields
 from kgsvc.domain.errors import LimitExceeded, OperationError, Violation
 from kgsvc.domain.limits import Limits
+from kgsvc.offload import REQUEST_BYTES, offload
 from kgsvc.v1 import envelope_pb2
 
 V = TypeVar("V")
-OFFLOAD_BYTES = 64 * 1024  # larger requests are read in a thread, so that the event loop goes on
 _INPUT = "input."
 _ENVELOPE = frozenset({"idempotency_key"})  # what stores name of a call that is not in its input
 
@@ -58,10 +57,7 @@ class Unary(Generic[V]):
     async def _answer(self, raw: bytes, limits: Limits) -> Message:
         call = current_call.get()
         try:
-            if len(raw) > OFFLOAD_BYTES:
-                value, key = await asyncio.to_thread(self._read, raw, limits, call)
-            else:
-                value, key = self._read(raw, limits, call)
+            value, key = await offload(len(raw) / REQUEST_BYTES, self._read, raw, limits, call)
             reply = await self._run(value, key)
             return self._succeed(call, reply, limits)
         except OperationError as error:

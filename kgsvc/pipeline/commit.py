@@ -24,7 +24,7 @@ from kgsvc.domain.resolution.decisions import Decisions
 from kgsvc.domain.resolution.settling import settle, slots_of
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.protocol import Resolver
-from kgsvc.pipeline.computing import computed
+from kgsvc.offload import STATEMENTS, offload
 from kgsvc.pipeline.joining import Bridging, Joining
 from kgsvc.pipeline.ontologies import Ontologies
 from kgsvc.pipeline.resolving import Found, Resolving
@@ -193,7 +193,7 @@ class Committer:
             )
             return resolved, statements_of(resolved, items)
 
-        resolved, statements = await computed(said, understand)
+        resolved, statements = await offload(said / STATEMENTS, understand)
         slots = slots_of(items, statements, decisions, resolved)
         view = await self._slots(group_id, slots, decisions)
         known = sum(len(fact.evidence) for fact in view.facts)
@@ -202,7 +202,7 @@ class Committer:
             settled, found = settle(items, statements, decisions, resolved, view)
             return plan(group_id, items, resolved, settled, view, system_ms, contradictions=found)
 
-        delta = await computed(said + known, planned)
+        delta = await offload((said + known) / STATEMENTS, planned)
         uuids = tuple(item.episode.uuid for item in items)
         delta = replace(
             delta,

@@ -328,7 +328,7 @@ async def test_a_large_merge_is_planned_beside_the_loop(
         threads.append(threading.get_ident())
         return record_of(*given)
 
-    monkeypatch.setattr("kgsvc.pipeline.computing.INLINE", inline)
+    monkeypatch.setattr("kgsvc.pipeline.joining.STATEMENTS", inline)
     monkeypatch.setattr("kgsvc.pipeline.joining.record_of", watched)
     bench = Bench(Model(knowing))
     await split(bench)

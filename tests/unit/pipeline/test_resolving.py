@@ -28,7 +28,7 @@ from kgsvc.domain.resolution.decisions import (
 )
 from kgsvc.domain.resolution.types import FactResolution, NodeResolution, ResolutionRequest, Resolutions
 from kgsvc.models.protocol import Resolved
-from kgsvc.pipeline import computing
+from kgsvc.pipeline import resolving
 from kgsvc.pipeline.commit import Committer, Work
 from kgsvc.pipeline.stages import Stage, decode, encode
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, accepted, entity, episode, leased, write
@@ -553,7 +553,7 @@ async def test_what_was_paid_for_is_kept_though_nobody_tells_whom_a_full_name_fi
 async def test_large_batches_are_compared_beside_the_loop(
     monkeypatch: pytest.MonkeyPatch, inline: int, beside: bool
 ) -> None:
-    monkeypatch.setattr(computing, "INLINE", inline)
+    monkeypatch.setattr(resolving, "STATEMENTS", inline)
     threads: dict[str, int] = {}
 
     def watched(work: Callable[..., T]) -> Callable[..., T]:
