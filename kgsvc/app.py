@@ -42,6 +42,7 @@ from kgsvc.jobs.activity import ActivityWatch
 from kgsvc.jobs.builds import BuildDispatcher
 from kgsvc.jobs.dispatcher import Dispatcher
 from kgsvc.jobs.retry import RetryPolicy
+from kgsvc.jobs.runner import Steps
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.hashing import HashingEmbedder
 from kgsvc.models.protocol import (
@@ -59,8 +60,8 @@ from kgsvc.observability.logs import LogWriter
 from kgsvc.observability.metrics import Metrics, MetricsEndpoint
 from kgsvc.observability.outcomes import Outcomes
 from kgsvc.pipeline.commit import Committer
-from kgsvc.pipeline.handler import Pipeline, PipelineSettings
 from kgsvc.pipeline.ontologies import Ontologies
+from kgsvc.pipeline.preparing import Preparer
 from kgsvc.pipeline.pressure import IntakePressure
 from kgsvc.pipeline.summaries import Rewriter
 from kgsvc.search.search import SearchFacts
@@ -259,12 +260,10 @@ async def _start_worker(
     if rewriter is not None:
         _background(stack, rewriter.run(), "summaries")
     committer = Committer(store, embedder, clock, models.resolver, settings.limits, ontologies, rewriter)
-    pipeline = Pipeline(
-        store, models.extractor, embedder, committer, clock, PipelineSettings(), pressure, ontologies
-    )
+    preparer = Preparer(store, models.extractor, embedder, clock, pressure, ontologies)
     dispatcher = Dispatcher(
         store,
-        pipeline,
+        Steps(preparer.prepare, committer.commit),
         Outcomes(metrics),
         RetryPolicy(queue, rng),
         activity,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import KgError, LeaseLost, ServiceError
@@ -12,12 +13,13 @@ from kgsvc.domain.model.items import SCRATCH, GroupWork, Lease
 from kgsvc.jobs.activity import ActivityWatch
 from kgsvc.jobs.leases import LapseWatch
 from kgsvc.jobs.retry import QueueSettings, RetryPolicy
-from kgsvc.jobs.runner import GroupRunner, Handler, Observer, Starts, without_text
+from kgsvc.jobs.runner import GroupRunner, HasItem, Observer, Starts, Steps, without_text
 from kgsvc.stores.protocol import QueueStore
 
 log = logging.getLogger(__name__)
 _IDLE_S = 5.0  # the longest pause between two looks when nothing seems due
 _AFTER_FAILURE_S = 1.0
+P = TypeVar("P", bound=HasItem)
 
 
 @dataclass(slots=True)
@@ -26,13 +28,13 @@ class _Held:
     task: asyncio.Task[None]
 
 
-class Dispatcher:
+class Dispatcher(Generic[P]):
     """Runs the queue of one process until `drain`."""
 
     def __init__(
         self,
         store: QueueStore,
-        handler: Handler,
+        steps: Steps[P],
         observer: Observer,
         retry: RetryPolicy,
         activity: ActivityWatch,
@@ -41,7 +43,7 @@ class Dispatcher:
         owner_id: str,
     ) -> None:
         self._store = store
-        self._handler = handler
+        self._steps = steps
         self._observer = observer
         self._retry = retry
         self._activity = activity
@@ -145,7 +147,7 @@ class Dispatcher:
 
         runner = GroupRunner(
             self._store,
-            self._handler,
+            self._steps,
             self._observer,
             self._retry,
             self._settings,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from kgsvc.domain.model.items import Failure, Step
+from kgsvc.domain.model.items import FailedItem, Step
 from kgsvc.observability.metrics import Metrics
 
 log = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ class Outcomes:
         """See jobs.runner.Observer."""
         self._metrics.ingestion_processed.inc(count)
 
-    def failed(self, failure: Failure, attempt: int) -> None:
+    def failed(self, failure: FailedItem, attempt: int) -> None:
         """See jobs.runner.Observer."""
         self._metrics.ingestion_failed.inc()
         self._by_step.get(failure.step, self._metrics.upsert_conflicts).inc()

@@ -18,6 +18,7 @@ from tests.integration.jobs.support import (
     DEADLINE_S,
     SETTINGS,
     ScriptedHandler,
+    Started,
     Told,
     accept,
     dispatcher,
@@ -34,7 +35,7 @@ DONE = ItemState.COMPLETED
 
 
 @asynccontextmanager
-async def running(one: Dispatcher) -> AsyncIterator[None]:
+async def running(one: Dispatcher[Started]) -> AsyncIterator[None]:
     task = asyncio.create_task(one.run())
     yield
     async with asyncio.timeout(DEADLINE_S):

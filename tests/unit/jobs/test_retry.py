@@ -8,7 +8,7 @@ import pytest
 
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable
 from kgsvc.domain.model.graph import Episode, Source
-from kgsvc.domain.model.items import CRASH, Failure, GroupWork, ItemState, QueuedItem, Step
+from kgsvc.domain.model.items import CRASH, FailedItem, GroupWork, ItemState, QueuedItem, Step
 from kgsvc.jobs.leases import LapseWatch
 from kgsvc.jobs.retry import QueueSettings, RetryPolicy
 
@@ -39,19 +39,23 @@ def test_a_servers_wish_to_wait_is_granted_up_to_the_cap() -> None:
 
 
 def test_a_failure_is_retried_and_keeps_the_stage() -> None:
-    after = policy().after(Failure(item(extract=1), Step.EXTRACT, ModelUnavailable("429", 400)), now_ms=1_000)
+    after = policy().after(
+        FailedItem(item(extract=1), Step.EXTRACT, ModelUnavailable("429", 400)), now_ms=1_000
+    )
     assert (after.state, after.attempts, after.step) == (ItemState.EXTRACT_FAILED, 2, Step.EXTRACT)
     assert after.next_ms >= 1_400
     assert after.keep_stage
 
 
 def test_the_nth_failure_of_a_step_parks_with_the_reason() -> None:
-    after = policy().after(Failure(item(extract=2), Step.EXTRACT, ModelOutputInvalid("no nodes")), now_ms=5)
+    after = policy().after(
+        FailedItem(item(extract=2), Step.EXTRACT, ModelOutputInvalid("no nodes")), now_ms=5
+    )
     assert (after.state, after.reason) == (ItemState.PARKED, "no nodes")
 
 
 def test_attempts_are_counted_by_step() -> None:
-    after = policy().after(Failure(item(extract=2), Step.UPSERT, ModelOutputInvalid("x")), now_ms=5)
+    after = policy().after(FailedItem(item(extract=2), Step.UPSERT, ModelOutputInvalid("x")), now_ms=5)
     assert (after.state, after.attempts) == (ItemState.UPSERT_FAILED, 1)
 
 
