@@ -39,10 +39,10 @@ from kgsvc.domain.clock import Clock, SystemClock
 from kgsvc.domain.errors import ServiceError
 from kgsvc.domain.model.ontology import Ontology
 from kgsvc.jobs.activity import ActivityWatch
-from kgsvc.jobs.builds import BuildDispatcher
+from kgsvc.jobs.builds import build_work
 from kgsvc.jobs.dispatcher import Dispatcher
+from kgsvc.jobs.groups import Steps, group_work
 from kgsvc.jobs.retry import RetryPolicy
-from kgsvc.jobs.runner import Steps
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.hashing import HashingEmbedder
 from kgsvc.models.protocol import (
@@ -261,16 +261,9 @@ async def _start_worker(
         _background(stack, rewriter.run(), "summaries")
     committer = Committer(store, embedder, clock, models.resolver, settings.limits, ontologies, rewriter)
     preparer = Preparer(store, models.extractor, embedder, clock, pressure, ontologies)
-    dispatcher = Dispatcher(
-        store,
-        Steps(preparer.prepare, committer.commit),
-        Outcomes(metrics),
-        RetryPolicy(queue, rng),
-        activity,
-        queue,
-        clock,
-        owner_id,
-    )
+    steps = Steps(preparer.prepare, committer.commit)
+    groups = group_work(store, steps, Outcomes(metrics), RetryPolicy(queue, rng), queue, clock)
+    dispatcher = Dispatcher(groups, activity, queue, clock, owner_id)
     _background(stack, dispatcher.run(), "dispatcher")
     stack.push_async_callback(dispatcher.drain)
     builder = CommunityBuilder(
@@ -280,7 +273,8 @@ async def _start_worker(
         settings.communities,
         clock,
     )
-    builds = BuildDispatcher(store, builder, RetryPolicy(queue, rng), activity, queue, clock, owner_id)
+    jobs = build_work(store, builder, RetryPolicy(queue, rng), queue, clock)
+    builds = Dispatcher(jobs, activity, queue, clock, owner_id)
     _background(stack, builds.run(), "builds of communities")
     if settings.communities.follow:
         _background(stack, Follower(store, activity, clock).run(), "communities that follow")

@@ -25,8 +25,8 @@ from kgsvc.domain.model.items import (
 )
 from kgsvc.jobs.activity import ActivityWatch
 from kgsvc.jobs.dispatcher import Dispatcher
+from kgsvc.jobs.groups import GroupRunner, Starts, Steps, group_work
 from kgsvc.jobs.retry import QueueSettings, RetryPolicy
-from kgsvc.jobs.runner import GroupRunner, Starts, Steps
 from kgsvc.stores.embedded import EmbeddedStore
 
 DEADLINE_S = 30.0
@@ -191,9 +191,10 @@ def dispatcher(
     told: Told | None = None,
     settings: QueueSettings = SETTINGS,
     owner: str = "me",
-) -> Dispatcher[Started]:
+) -> Dispatcher[Lease]:
     """A dispatcher; what others do it sees by polling."""
     activity = ActivityWatch(store, settings.poll_s, random.Random(2))
     policy = RetryPolicy(settings, random.Random(1))
     steps = Steps(handler.prepare, handler.commit)
-    return Dispatcher(store, steps, told or Told(), policy, activity, settings, CLOCK, owner)
+    groups = group_work(store, steps, told or Told(), policy, settings, CLOCK)
+    return Dispatcher(groups, activity, settings, CLOCK, owner)

@@ -12,7 +12,7 @@ import pytest
 from kgsvc.domain.errors import LeaseLost, StoreRefused, StoreUnavailable
 from kgsvc.domain.model.delta import GraphDelta, Guard
 from kgsvc.domain.model.items import ItemState, Lease, Step
-from kgsvc.jobs.runner import Starts
+from kgsvc.jobs.groups import Starts
 from kgsvc.stores.conformance.samples import delta, entity, guard
 from kgsvc.stores.embedded import EmbeddedStore
 from tests.integration.jobs.support import (

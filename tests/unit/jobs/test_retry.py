@@ -8,8 +8,8 @@ import pytest
 
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable
 from kgsvc.domain.model.graph import Episode, Source
-from kgsvc.domain.model.items import CRASH, FailedItem, GroupWork, ItemState, QueuedItem, Step
-from kgsvc.jobs.leases import LapseWatch
+from kgsvc.domain.model.items import CRASH, FailedItem, ItemState, QueuedItem, Step
+from kgsvc.jobs.dispatcher import LapseWatch, Offer
 from kgsvc.jobs.retry import QueueSettings, RetryPolicy
 
 SETTINGS = QueueSettings(attempts_per_step=3, backoff_base_ms=100, backoff_cap_ms=1_000)
@@ -79,10 +79,14 @@ class Hands:
         return self.at
 
 
+def offer(owner: str | None, renewals: int) -> Offer:
+    return Offer("g", "g", owner, (3, renewals), None)
+
+
 def test_a_lease_lapses_only_after_standing_still_while_watched() -> None:
     clock = Hands()
     watch = LapseWatch(clock, lease_s=5)
-    held = GroupWork("g", 3, "other", renewals=7, served_ms=0)
+    held = offer("other", renewals=7)
     assert not watch.may_claim(held)
     clock.at = 4.9
     assert not watch.may_claim(held)
@@ -93,12 +97,12 @@ def test_a_lease_lapses_only_after_standing_still_while_watched() -> None:
 def test_a_renewal_starts_the_watch_anew() -> None:
     clock = Hands()
     watch = LapseWatch(clock, lease_s=5)
-    watch.may_claim(GroupWork("g", 3, "other", renewals=7, served_ms=0))
+    watch.may_claim(offer("other", renewals=7))
     clock.at = 5.0
-    assert not watch.may_claim(GroupWork("g", 3, "other", renewals=8, served_ms=0))
+    assert not watch.may_claim(offer("other", renewals=8))
     clock.at = 9.0
-    assert not watch.may_claim(GroupWork("g", 3, "other", renewals=8, served_ms=0))
+    assert not watch.may_claim(offer("other", renewals=8))
 
 
 def test_a_free_group_may_be_claimed_at_once() -> None:
-    assert LapseWatch(Hands(), 5).may_claim(GroupWork("g", 3, None, 0, 0))
+    assert LapseWatch(Hands(), 5).may_claim(offer(None, renewals=0))

@@ -1,11 +1,11 @@
-"""What the queue asks of the work it drives, and whom it tells about it."""
+"""Groups of items as leased work: due items are prepared, committed, retried and parked (design §4)."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -20,6 +20,7 @@ from kgsvc.domain.model.items import (
     QueuedItem,
     Step,
 )
+from kgsvc.jobs.dispatcher import LeasedWork, Offer, step_error, without_text
 from kgsvc.jobs.retry import QueueSettings, RetryPolicy
 from kgsvc.stores.protocol import QueueStore
 
@@ -240,7 +241,7 @@ class GroupRunner(Generic[P]):
             if not isinstance(error, StepError):
                 log.error("preparing failed", exc_info=without_text(error))
             if len(items) == 1:
-                return PreparedBatch((), (FailedItem(items[0], Step.EXTRACT, _step_error(error)),))
+                return PreparedBatch((), (FailedItem(items[0], Step.EXTRACT, step_error(error)),))
         # One item that cannot be prepared must not count against its neighbours.
         parts = [await self._prepare([item]) for item in items]
         return PreparedBatch(
@@ -269,7 +270,7 @@ class GroupRunner(Generic[P]):
         except Exception as error:
             if not isinstance(error, StepError):
                 log.error("committing failed", exc_info=without_text(error))
-            return await self._halve(batch, _step_error(error))
+            return await self._halve(batch, step_error(error))
         self._observer.completed(self._lease.group_id, len(batch))
         return []
 
@@ -289,15 +290,41 @@ class GroupRunner(Generic[P]):
                 self._observer.parked(self._lease.group_id, transition.uuid, transition.reason or "")
 
 
-def _step_error(error: Exception) -> StepError:
-    return error if isinstance(error, StepError) else _defect(error)
+def group_work(
+    store: QueueStore,
+    steps: Steps[P],
+    observer: Observer,
+    retry: RetryPolicy,
+    settings: QueueSettings,
+    clock: Clock,
+) -> LeasedWork[Lease]:
+    """Groups with due items, the least recently served first."""
+    starts = Starts()
 
+    async def offers(now_ms: int, limit: int) -> list[Offer]:
+        return [
+            Offer(group.group_id, group.group_id, group.owner_id, (group.owner_token, group.renewals), group)
+            for group in await store.ready_groups(now_ms, limit)
+        ]
 
-def _defect(error: BaseException) -> StepError:
-    """An unforeseen error as a reason: its type only, since its text may quote a body."""
-    return StepError(f"internal error: {type(error).__name__}")
+    async def renew(leases: Mapping[str, Lease]) -> set[str]:
+        return set(await store.renew(list(leases.values())))
 
+    async def serve(lease: Lease, make_room: Callable[[], bool]) -> None:
+        await GroupRunner(store, steps, observer, retry, settings, clock, starts, lease).run(make_room)
 
-def without_text(error: BaseException) -> BaseException:
-    """The same traceback under an error that quotes nothing."""
-    return _defect(error).with_traceback(error.__traceback__)
+    return LeasedWork(
+        name="groups",
+        key="group_id",
+        at_once=settings.groups_at_once,
+        limit=4 * settings.groups_at_once,
+        idle_s=5.0,
+        contended_s=0.25,
+        rest_s=0.0,
+        offers=offers,
+        next_due_ms=store.next_due_ms,
+        claim=store.claim,
+        renew=renew,
+        release=lambda lease, _now_ms: store.release(lease),
+        serve=serve,
+    )
