@@ -48,9 +48,7 @@ class LeasedWork(Generic[L]):
     # Work that is due at a time (now_ms, limit), others' included; what is to be claimed first comes first.
     offers: Callable[[int, int], Awaitable[list[Offer]]]
     next_due_ms: Callable[[], Awaitable[int | None]]  # when work is due next, None: not known
-    claim: Callable[
-        [Any, str, int], Awaitable[L | None]
-    ]  # (work, owner_id, now_ms); None: taken
+    claim: Callable[[Any, str, int], Awaitable[L | None]]  # (work, owner_id, now_ms); None: taken
     renew: Callable[[Mapping[str, L]], Awaitable[set[str]]]  # by key; the keys of those that are still held
     release: Callable[[L, int], Awaitable[None]]  # (lease, now_ms); nothing if it is not held any more
     # Does the work, or a part of it once the function given says that other work waits. Raises LeaseLost,
