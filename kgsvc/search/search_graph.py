@@ -18,8 +18,7 @@ from kgsvc.domain.model.delta import GroupHead
 from kgsvc.models.protocol import CrossEncoder
 from kgsvc.offload import QUERY_CHARS, RANKED, RESULT_BYTES, offload
 from kgsvc.search import fusion
-from kgsvc.search.context import composed
-from kgsvc.search.context_material import material
+from kgsvc.search.context import composed, material
 from kgsvc.search.cross_encoding import CrossEncoding, Ranking, fitting
 from kgsvc.search.episode_index import unpack_episode, unpacked_bytes
 from kgsvc.search.evidence_search import EvidenceSearch
