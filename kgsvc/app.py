@@ -38,8 +38,9 @@ from kgsvc.domain.clock import Clock, SystemClock
 from kgsvc.domain.errors import ServiceError
 from kgsvc.domain.model.ontology import Ontology
 from kgsvc.jobs.activity import ActivityWatch
-from kgsvc.jobs.builds import BuildDispatcher
+from kgsvc.jobs.builds import build_work
 from kgsvc.jobs.dispatcher import Dispatcher
+from kgsvc.jobs.groups import Steps, group_work
 from kgsvc.jobs.retry import RetryPolicy
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.observability.counting import counted
@@ -47,8 +48,8 @@ from kgsvc.observability.logs import LogWriter
 from kgsvc.observability.metrics import Metrics, MetricsEndpoint
 from kgsvc.observability.outcomes import Outcomes
 from kgsvc.pipeline.commit import Committer
-from kgsvc.pipeline.handler import Pipeline, PipelineSettings
 from kgsvc.pipeline.ontologies import Ontologies
+from kgsvc.pipeline.preparing import Preparer
 from kgsvc.pipeline.summaries import Rewriter
 from kgsvc.search.search import SearchFacts
 from kgsvc.search.search_graph import SearchGraph
@@ -157,11 +158,10 @@ async def _start_worker(
     if rewriter is not None:
         _background(stack, rewriter.run(), "summaries")
     committer = Committer(store, embedder, clock, models.resolver, core.limits, ontologies, rewriter)
-    pipeline = Pipeline(
-        store, models.extractor, embedder, committer, clock, PipelineSettings(), core.pressure, ontologies
-    )
-    retry, outcomes = RetryPolicy(queue, rng), Outcomes(core.metrics)
-    dispatcher = Dispatcher(store, pipeline, outcomes, retry, core.activity, queue, clock, owner_id)
+    preparer = Preparer(store, models.extractor, embedder, clock, core.pressure, ontologies)
+    steps = Steps(preparer.prepare, committer.commit)
+    groups = group_work(store, steps, Outcomes(core.metrics), RetryPolicy(queue, rng), queue, clock)
+    dispatcher = Dispatcher(groups, core.activity, queue, clock, owner_id)
     _background(stack, dispatcher.run(), "dispatcher")
     stack.push_async_callback(dispatcher.drain)
     detector, describer = (
@@ -169,7 +169,8 @@ async def _start_worker(
         Describer(store, embedder, models.summariser),
     )
     builder = CommunityBuilder(store, detector, describer, settings.communities, clock)
-    builds = BuildDispatcher(store, builder, retry, core.activity, queue, clock, owner_id)
+    jobs = build_work(store, builder, RetryPolicy(queue, rng), queue, clock)
+    builds = Dispatcher(jobs, core.activity, queue, clock, owner_id)
     _background(stack, builds.run(), "builds of communities")
     if settings.communities.follow:
         _background(stack, Follower(store, core.activity, clock).run(), "communities that follow")

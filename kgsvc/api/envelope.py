@@ -6,7 +6,6 @@ Every RPC but StreamEpisodes is a `Unary` or a `ServerStream`. Its `read` takes 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -23,9 +22,9 @@ from kgsvc.api.errors import CallFailure, MalformedRequest, failure_of, to_proto
 from kgsvc.api.unknown_fields import unknown_fields
 from kgsvc.domain.errors import LimitExceeded, OperationError, Violation
 from kgsvc.domain.limits import Limits
+from kgsvc.offload import REQUEST_BYTES, offload
 from kgsvc.v1 import envelope_pb2
 
-OFFLOAD_BYTES = 64 * 1024  # larger requests are read in a thread, so that they do not block the event loop
 _ENVELOPE_FIELDS = frozenset({"idempotency_key"})  # violations of these are not inside the input
 
 
@@ -120,9 +119,7 @@ class _Envelope(Generic[R]):
     async def opened(self, raw: bytes) -> R:
         """The operation that the request asks for. Raises MalformedRequest and OperationError."""
         call = current_call.get()
-        if len(raw) > OFFLOAD_BYTES:
-            return await asyncio.to_thread(self._opened, raw, call)
-        return self._opened(raw, call)
+        return await offload(len(raw) / REQUEST_BYTES, self._opened, raw, call)
 
     def _opened(self, raw: bytes, call: Call) -> R:
         request = parse(self._request, raw)

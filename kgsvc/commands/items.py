@@ -16,10 +16,10 @@ from kgsvc.domain.errors import Conflict, Overloaded, StoreUnavailable
 from kgsvc.domain.model.graph import Episode, RoleType, Source
 from kgsvc.domain.model.identity import content_hash, digest, mint
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemStatus, NewItem
+from kgsvc.offload import ACCEPTED_CHARS, offload
 
 STREAM = "StreamEpisodes"
 _RETRY_AFTER_MS = 250
-_OFFLOAD_CHARS = 128 * 1024  # hashing more than this is done off the event loop
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +106,8 @@ class ItemAcceptor:
         Raises Conflict (a uuid known with other content, naming `items[i].uuid`; an idempotency key known
         with other input), Overloaded, StoreUnavailable.
         """
-        if sum(len(item.body) for item in items) > _OFFLOAD_CHARS:
-            batch = await asyncio.to_thread(self._batch, operation, group_id, items, idempotency_key)
-        else:
-            batch = self._batch(operation, group_id, items, idempotency_key)
+        cost = sum(len(item.body) for item in items) / ACCEPTED_CHARS
+        batch = await offload(cost, self._batch, operation, group_id, items, idempotency_key)
         return await self._stored(batch)
 
     async def accept_each(self, group_id: str, items: Sequence[ItemInput]) -> list[Acknowledged | Conflict]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from kgsvc.api.calls import Call, current_call
 from kgsvc.api.checks import RequestCheck
-from kgsvc.api.envelope import OFFLOAD_BYTES, BidiStream, Rpcs, parse
+from kgsvc.api.envelope import BidiStream, Rpcs, parse
 from kgsvc.api.errors import CallFailure, ShuttingDown, failure_of, to_proto
 from kgsvc.api.mapping import STATE_NUMBERS
 from kgsvc.api.rpc.episodes import episode_item, message_item
@@ -21,6 +21,7 @@ from kgsvc.commands.core import Core
 from kgsvc.commands.items import Acknowledged, ItemAcceptor, ItemInput
 from kgsvc.domain.errors import InvalidArgument, OperationError, Violation
 from kgsvc.domain.model.items import ItemState
+from kgsvc.offload import REQUEST_BYTES, offload
 from kgsvc.v1 import envelope_pb2, ingestion_pb2
 
 _ITEMS_A_BATCH = 64
@@ -170,9 +171,7 @@ def _together(first: StreamedItem, other: StreamedItem) -> bool:
 
 
 async def _read(core: Core, sequence: int, raw: bytes) -> StreamedItem:
-    if len(raw) > OFFLOAD_BYTES:
-        return await asyncio.to_thread(_streamed, core, sequence, raw)
-    return _streamed(core, sequence, raw)
+    return await offload(len(raw) / REQUEST_BYTES, _streamed, core, sequence, raw)
 
 
 def _streamed(core: Core, sequence: int, raw: bytes) -> StreamedItem:

@@ -21,8 +21,8 @@ from kgsvc.domain.model.graph import Fact, FactKind
 from kgsvc.domain.names.merging import record_of
 from kgsvc.domain.resolution.decisions import CandidateQuery
 from kgsvc.domain.resolution.types import FactResolution, NodeResolution, ResolutionRequest, Resolutions
-from kgsvc.pipeline.commit import Committer, Work
-from kgsvc.pipeline.stages import decode
+from kgsvc.pipeline.commit import Committer
+from kgsvc.pipeline.stages import PreparedItem, decode
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, entity, leased, write
 from tests.support.core import core_of
 from tests.support.model_store import ModelStore
@@ -62,7 +62,7 @@ async def told(bench: Bench, batches: Sequence[Sequence[tuple[int, Extraction]]]
         begin, said = batch[0][0], [extraction for _, extraction in batch]
         lease, items = await bench.works(*said, at=begin)
         items = [
-            Work(replace(w.item, episode=replace(w.item.episode, reference_ms=NOW + at)), w.stage)
+            PreparedItem(replace(w.item, episode=replace(w.item.episode, reference_ms=NOW + at)), w.stage)
             for w, (at, _) in zip(items, batch, strict=True)
         ]
         await bench.committer.commit(lease, items)
@@ -231,7 +231,7 @@ async def test_dying_in_between_changes_nothing(at: int, done: bool) -> None:
             stage = decode(item.stage)
             assert stage is not None
             bench.committer = Committer(store, None, Clock(), Model(answer))
-            await bench.committer.commit(lease, [Work(item, stage)])
+            await bench.committer.commit(lease, [PreparedItem(item, stage)])
         else:
             await told(bench, [[lives[2]]])
         outcomes.append((await bench.entities(), await bench.facts()))
@@ -325,7 +325,7 @@ async def test_a_large_merge_is_planned_beside_the_loop(
         threads.append(threading.get_ident())
         return record_of(*given)
 
-    monkeypatch.setattr("kgsvc.pipeline.computing.INLINE", inline)
+    monkeypatch.setattr("kgsvc.pipeline.joining.STATEMENTS", inline)
     monkeypatch.setattr("kgsvc.pipeline.joining.record_of", watched)
     bench = Bench(Model(knowing))
     await split(bench)

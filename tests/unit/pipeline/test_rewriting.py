@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from kgsvc.commands.entities import EntityInput, add_entity_node
 from kgsvc.commands.episodes import cascade_episode
 from kgsvc.commands.facts import delete_fact
-from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable
+from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, RevisionChanged
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Entity
@@ -20,9 +22,9 @@ from kgsvc.domain.model.items import Lease
 from kgsvc.domain.model.usage import Usage
 from kgsvc.domain.resolution.decisions import CandidateQuery, Candidates
 from kgsvc.models.protocol import Retold, Subject
-from kgsvc.pipeline.commit import Committer, Work
-from kgsvc.pipeline.stages import Stage
-from kgsvc.pipeline.summaries import AT_ONCE, ENTITIES, Rewriter
+from kgsvc.pipeline.commit import Committer
+from kgsvc.pipeline.stages import PreparedItem, Stage
+from kgsvc.pipeline.summaries import AT_ONCE, ENTITIES, Rewriter, Turn
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, accepted, episode, leased
 from tests.support.core import core_of
 from tests.support.model_store import ModelStore
@@ -83,7 +85,7 @@ class Bench:
         await accepted(self.store, *episodes)
         lease = await leased(self.store, GROUP)
         items = await self.store.start_items(lease, NOW, MANY, HUGE, ())
-        works = [Work(item, Stage(each)) for item, each in zip(items, said, strict=True)]
+        works = [PreparedItem(item, Stage(each)) for item, each in zip(items, said, strict=True)]
         await self.committer.commit(lease, works)
         await self.store.release(lease)
         return lease
@@ -315,7 +317,7 @@ async def test_the_pipeline_and_the_rewriter_take_turns(running: Bench) -> None:
     turns: list[str] = []
     planned: list[bool] = []
 
-    def taken(group_id: str) -> asyncio.Lock:
+    def taken(group_id: str) -> Turn:
         turns.append(group_id)
         if len(turns) == 3:
             wanted.set()
@@ -351,12 +353,62 @@ async def test_the_turn_is_free_while_a_commit_decides(bench: Bench) -> None:
     candidates, taken = bench.store.candidates, list[bool]()
 
     async def looked(group_id: str, query: CandidateQuery) -> Candidates:
-        taken.append(bench.rewriter.turn(group_id).locked())
+        taken.append(bench.rewriter.turn(group_id).lock.locked())
         return await candidates(group_id, query)
 
     bench.store.candidates = looked  # type: ignore[method-assign]
     await bench.commit(says(1))
     assert taken == [False], "deciding may ask a model"
+
+
+READS = ("names", "candidates", "slots", "facts", "entity_facts", "mentions")
+
+
+def counting(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often the store is called from here on, and how often it refuses a change as stale."""
+    calls: Counter[str] = Counter()
+
+    def counted(name: str) -> None:
+        method = getattr(bench.store, name)
+
+        async def call(*given: Any) -> Any:
+            calls[name] += 1
+            try:
+                return await method(*given)
+            except RevisionChanged:
+                calls["stale"] += 1
+                raise
+
+        monkeypatch.setattr(bench.store, name, call)
+
+    for name in (*READS, "apply", "save_transitions"):
+        counted(name)
+    return calls
+
+
+async def test_a_micro_batch_reads_its_names_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    await bench.commit(says(1))
+    calls = counting(bench, monkeypatch)
+    await bench.commit(says(1, 2), says(3))
+    assert calls == {"names": 1, "candidates": 1, "slots": 1, "apply": 1}
+
+
+async def test_a_summary_written_while_a_batch_decides_costs_a_read_and_no_plan(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await bench.commit(says(*range(12)))
+    calls = counting(bench, monkeypatch)
+    candidates = bench.store.candidates
+
+    async def rewriting(group_id: str, query: CandidateQuery) -> Candidates:
+        await bench.settle()
+        calls.clear()
+        return await candidates(group_id, query)
+
+    monkeypatch.setattr(bench.store, "candidates", rewriting)
+    await bench.commit(says(12))
+    assert calls == {"candidates": 1, "names": 1, "slots": 1, "apply": 1}
+    assert (await bench.entity()).summary == f"{tells('Ann', 12)} Ann likes thing 12 {WIDE}."
 
 
 async def test_what_waits_is_bounded_and_kept_once(bench: Bench) -> None:

@@ -83,9 +83,10 @@ async def test_an_embedder_that_fails_leaves_keywords(feed: Feed, way: str) -> N
     assert uuids(await search.search(["g"], "tea", 10)) == ["b", "a", "c"]
 
 
-async def test_a_query_is_embedded_once(feed: Feed) -> None:
+async def test_a_query_is_embedded_once(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgsvc.search.query_vectors._CACHED_BYTES", 40)  # two entries
     embedder = Embedder()
-    search = searching(feed, embedder, replace(SETTINGS, query_vectors=2))
+    search = searching(feed, embedder)
     for query in ("x", "y", "x", "z", "x", "y"):
         await search.search(["g"], query, 10)
     assert embedder.asked == ["x", "y", "z", "y"]

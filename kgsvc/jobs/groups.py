@@ -1,40 +1,61 @@
-"""What the queue asks of the work it drives, and whom it tells about it."""
+"""Groups of items as leased work: due items are prepared, committed, retried and parked (design §4)."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import KgError, LeaseLost, ServiceError, StepError
 from kgsvc.domain.model.delta import StaleItems
 from kgsvc.domain.model.items import (
     CRASH,
-    Failure,
+    FailedItem,
     ItemState,
     Lease,
-    Prepared,
-    PreparedBatch,
     QueuedItem,
     Step,
 )
+from kgsvc.jobs.dispatcher import LeasedWork, Offer, step_error, without_text
 from kgsvc.jobs.retry import QueueSettings, RetryPolicy
 from kgsvc.stores.protocol import QueueStore
 
 
-class Handler(Protocol):
-    """The pipeline's steps, as the queue sees them."""
+class HasItem(Protocol):
+    """An item whose model work is done, with whatever else its commit needs."""
 
-    async def prepare(self, lease: Lease, items: Sequence[QueuedItem]) -> PreparedBatch:
-        """Everything that needs no lock: extraction, embedding. Raises LeaseLost, StoreUnavailable."""
+    @property
+    def item(self) -> QueuedItem:
+        """The item."""
 
-    async def commit(self, lease: Lease, batch: Sequence[Prepared]) -> None:
-        """One atomic change of the graph that also completes the items; items that were deleted meanwhile
-        are left out. Raises StepError (the batch is then tried in halves), LeaseLost, StoreUnavailable."""
+
+P = TypeVar("P", bound=HasItem)
+
+
+@dataclass(frozen=True, slots=True)
+class Steps(Generic[P]):
+    """What is done with the items of a leased group, in two steps.
+
+    `prepare` does everything that needs no lock and gives the items that can be committed and those that
+    failed; it raises LeaseLost, StoreUnavailable. `commit` changes the graph and completes the items in one
+    transaction; it raises StepError (the batch is then tried in halves), StaleItems (it is tried without
+    them), LeaseLost, ServiceError.
+    """
+
+    prepare: Callable[[Lease, Sequence[QueuedItem]], Awaitable[tuple[list[P], list[FailedItem]]]]
+    commit: Callable[[Lease, Sequence[P]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedBatch(Generic[P]):
+    """The outcome of preparing some items: each is in one of the two."""
+
+    ready: Sequence[P]
+    failed: Sequence[FailedItem] = ()
 
 
 class Observer(Protocol):
@@ -43,7 +64,7 @@ class Observer(Protocol):
     def completed(self, group_id: str, count: int) -> None:
         """Items reached COMPLETED."""
 
-    def failed(self, failure: Failure, attempt: int) -> None:
+    def failed(self, failure: FailedItem, attempt: int) -> None:
         """An attempt of a step failed; it will be tried again."""
 
     def parked(self, group_id: str, uuid: str, reason: str) -> None:
@@ -104,20 +125,20 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Begun:
+class _Begun(Generic[P]):
     """A batch that is being prepared; `alone`: with nothing beside it in this process."""
 
-    task: asyncio.Task[PreparedBatch]
+    task: asyncio.Task[PreparedBatch[P]]
     alone: bool
 
 
-class GroupRunner:
+class GroupRunner(Generic[P]):
     """Works on the due items of one group while the lease holds."""
 
     def __init__(
         self,
         store: QueueStore,
-        handler: Handler,
+        steps: Steps[P],
         observer: Observer,
         retry: RetryPolicy,
         settings: QueueSettings,
@@ -126,14 +147,14 @@ class GroupRunner:
         lease: Lease,
     ) -> None:
         self._store = store
-        self._handler = handler
+        self._steps = steps
         self._observer = observer
         self._retry = retry
         self._settings = settings
         self._clock = clock
         self._starts = starts
         self._lease = lease
-        self._ahead: deque[_Begun] = deque()
+        self._ahead: deque[_Begun[P]] = deque()
         self._in_flight: set[str] = set()
         self._exhausted = False
 
@@ -156,7 +177,7 @@ class GroupRunner:
         finally:
             await self._give_up(list(self._ahead))
 
-    async def _give_up(self, begun: list[_Begun]) -> None:
+    async def _give_up(self, begun: list[_Begun[P]]) -> None:
         for batch in begun:
             batch.task.cancel()
             self._starts.ended(alone=batch.alone)
@@ -207,20 +228,20 @@ class GroupRunner:
         gone = {transition.uuid for transition in parked}
         return [item for item in items if item.episode.uuid not in gone]
 
-    async def _prepare_alone(self, items: list[QueuedItem]) -> PreparedBatch:
+    async def _prepare_alone(self, items: list[QueuedItem]) -> PreparedBatch[P]:
         await self._starts.alone()
         return await self._prepare(items)
 
-    async def _prepare(self, items: list[QueuedItem]) -> PreparedBatch:
+    async def _prepare(self, items: list[QueuedItem]) -> PreparedBatch[P]:
         try:
-            return await self._handler.prepare(self._lease, items)
+            return PreparedBatch(*await self._steps.prepare(self._lease, items))
         except Exception as error:
             if isinstance(error, KgError) and not isinstance(error, StepError):
                 raise
             if not isinstance(error, StepError):
                 log.error("preparing failed", exc_info=without_text(error))
             if len(items) == 1:
-                return PreparedBatch((), (Failure(items[0], Step.EXTRACT, _step_error(error)),))
+                return PreparedBatch((), (FailedItem(items[0], Step.EXTRACT, step_error(error)),))
         # One item that cannot be prepared must not count against its neighbours.
         parts = [await self._prepare([item]) for item in items]
         return PreparedBatch(
@@ -228,7 +249,7 @@ class GroupRunner:
             tuple(failure for part in parts for failure in part.failed),
         )
 
-    async def _finish(self, batch: PreparedBatch) -> None:
+    async def _finish(self, batch: PreparedBatch[P]) -> None:
         failures = list(batch.failed)
         if batch.ready:
             failures.extend(await self._commit(batch.ready))
@@ -237,10 +258,10 @@ class GroupRunner:
         done = [entry.item.episode.uuid for entry in batch.ready]
         self._in_flight.difference_update(done, [f.item.episode.uuid for f in batch.failed])
 
-    async def _commit(self, batch: Sequence[Prepared]) -> list[Failure]:
+    async def _commit(self, batch: Sequence[P]) -> list[FailedItem]:
         """Commit, or halve the batch until the items that cannot be committed stand alone."""
         try:
-            await self._handler.commit(self._lease, batch)
+            await self._steps.commit(self._lease, batch)
         except (LeaseLost, ServiceError):
             raise
         except StaleItems as stale:
@@ -249,17 +270,17 @@ class GroupRunner:
         except Exception as error:
             if not isinstance(error, StepError):
                 log.error("committing failed", exc_info=without_text(error))
-            return await self._halve(batch, _step_error(error))
+            return await self._halve(batch, step_error(error))
         self._observer.completed(self._lease.group_id, len(batch))
         return []
 
-    async def _halve(self, batch: Sequence[Prepared], error: StepError) -> list[Failure]:
+    async def _halve(self, batch: Sequence[P], error: StepError) -> list[FailedItem]:
         if len(batch) == 1:
-            return [Failure(batch[0].item, Step.UPSERT, error)]
+            return [FailedItem(batch[0].item, Step.UPSERT, error)]
         middle = len(batch) // 2
         return [*await self._commit(batch[:middle]), *await self._commit(batch[middle:])]
 
-    async def _record(self, failures: Sequence[Failure]) -> None:
+    async def _record(self, failures: Sequence[FailedItem]) -> None:
         now_ms = self._clock.now_ms()
         transitions = [self._retry.after(failure, now_ms) for failure in failures]
         await self._store.save_transitions(self._lease, transitions)
@@ -269,15 +290,41 @@ class GroupRunner:
                 self._observer.parked(self._lease.group_id, transition.uuid, transition.reason or "")
 
 
-def _step_error(error: Exception) -> StepError:
-    return error if isinstance(error, StepError) else _defect(error)
+def group_work(
+    store: QueueStore,
+    steps: Steps[P],
+    observer: Observer,
+    retry: RetryPolicy,
+    settings: QueueSettings,
+    clock: Clock,
+) -> LeasedWork[Lease]:
+    """Groups with due items, the least recently served first."""
+    starts = Starts()
 
+    async def offers(now_ms: int, limit: int) -> list[Offer]:
+        return [
+            Offer(group.group_id, group.group_id, group.owner_id, (group.owner_token, group.renewals), group)
+            for group in await store.ready_groups(now_ms, limit)
+        ]
 
-def _defect(error: BaseException) -> StepError:
-    """An unforeseen error as a reason: its type only, since its text may quote a body."""
-    return StepError(f"internal error: {type(error).__name__}")
+    async def renew(leases: Mapping[str, Lease]) -> set[str]:
+        return set(await store.renew(list(leases.values())))
 
+    async def serve(lease: Lease, make_room: Callable[[], bool]) -> None:
+        await GroupRunner(store, steps, observer, retry, settings, clock, starts, lease).run(make_room)
 
-def without_text(error: BaseException) -> BaseException:
-    """The same traceback under an error that quotes nothing."""
-    return _defect(error).with_traceback(error.__traceback__)
+    return LeasedWork(
+        name="groups",
+        key="group_id",
+        at_once=settings.groups_at_once,
+        limit=4 * settings.groups_at_once,
+        idle_s=5.0,
+        contended_s=0.25,
+        rest_s=0.0,
+        offers=offers,
+        next_due_ms=store.next_due_ms,
+        claim=store.claim,
+        renew=renew,
+        release=lambda lease, _now_ms: store.release(lease),
+        serve=serve,
+    )
