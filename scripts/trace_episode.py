@@ -79,12 +79,14 @@ async def trace(stream: bool) -> dict[str, str]:
                 store=StoreSettings(kind="embedded", data_dir=Path(folder)),
                 models=Models(extractor="offline", embedder="offline"),
             )
-            async with running(settings) as service:
-                async with grpc.aio.insecure_channel(str(service.address)) as channel:
-                    recorder.on = True
-                    async with asyncio.timeout(DEADLINE_S):
-                        await _send(ingestion_pb2_grpc.IngestionServiceStub(channel), stream)
-                        await committed.wait()
+            async with (
+                running(settings) as service,
+                grpc.aio.insecure_channel(str(service.address)) as channel,
+                asyncio.timeout(DEADLINE_S),
+            ):
+                recorder.on = True
+                await _send(ingestion_pb2_grpc.IngestionServiceStub(channel), stream)
+                await committed.wait()
     finally:
         sys.setprofile(None)
         threading.setprofile(None)

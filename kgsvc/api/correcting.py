@@ -14,7 +14,7 @@ from kgsvc.api.unary import Reply, Unary
 from kgsvc.commands.entities import aliases_of
 from kgsvc.commands.facts import OPERATION, Corrections, cited
 from kgsvc.commands.merges import MERGE, Merged, Merging
-from kgsvc.domain.facts.correction import FactInput
+from kgsvc.domain.facts.amendments import FactInput
 from kgsvc.stores.protocol import HistoryStore
 from kgsvc.v1 import admin_pb2, types_pb2
 

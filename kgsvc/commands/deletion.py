@@ -11,11 +11,11 @@ from kgsvc.commands.lookup import the_one
 from kgsvc.commands.merges import Merging
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import Conflict, EmbedderUnavailable, NotFound
-from kgsvc.domain.facts.cascade import removable, without_episode, without_words
+from kgsvc.domain.facts.amendments import without_episode
 from kgsvc.domain.facts.plan import text_digest
 from kgsvc.domain.model.delta import FactTombstone, GraphDelta, GroupHead, Guard, SlotView
 from kgsvc.domain.model.graph import Entity, Fact
-from kgsvc.domain.names.forgetting import Forgotten, Saying, doubtful, forgotten
+from kgsvc.domain.names.forgetting import Forgotten, Saying, doubtful, forgotten, removable, without_words
 from kgsvc.domain.names.merging import called
 from kgsvc.pipeline.summaries import summarised
 from kgsvc.stores.protocol import AdminStore, ReadStore

@@ -17,7 +17,7 @@ from kgsvc.domain.errors import (
     StepError,
     Violation,
 )
-from kgsvc.domain.facts.correction import FactInput, correct, says_so, successor
+from kgsvc.domain.facts.amendments import FactInput, correct, says_so, successor
 from kgsvc.domain.facts.plan import UPDATED
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard, NameView, SlotView

@@ -10,13 +10,12 @@ from typing import Any
 from kgsvc.commands.contention import Contention
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import Conflict, EmbedderUnavailable, InvalidArgument, NotFound, StepError, Violation
-from kgsvc.domain.facts.cascade import without_words
 from kgsvc.domain.facts.summary import OF_EPISODE, with_parts
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import Claim, FactTombstone, GraphDelta, Guard, MergeRecord, NameView
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.identity import digest, mint, name_key
-from kgsvc.domain.names.forgetting import Said, lost_tokens
+from kgsvc.domain.names.forgetting import Said, lost_tokens, without_words
 from kgsvc.domain.names.merging import (
     called,
     entity_in,
