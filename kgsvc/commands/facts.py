@@ -16,7 +16,7 @@ from kgsvc.domain.errors import (
     RevisionChanged,
     Violation,
 )
-from kgsvc.domain.facts.correction import FactInput, correct, says_so, successor
+from kgsvc.domain.facts.amendments import FactInput, correct, says_so, successor
 from kgsvc.domain.facts.plan import UPDATED, text_digest
 from kgsvc.domain.model.delta import (
     Claim,

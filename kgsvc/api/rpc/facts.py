@@ -9,7 +9,7 @@ from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
 from kgsvc.commands import facts
 from kgsvc.commands.core import Core
-from kgsvc.domain.facts.correction import FactInput
+from kgsvc.domain.facts.amendments import FactInput
 from kgsvc.v1 import admin_pb2, retrieval_pb2
 
 

@@ -10,7 +10,7 @@ from kgsvc.domain.names.similarity import name_tokens
 from kgsvc.domain.resolution.decisions import (
     FROM_THE_FIRST,
     CandidateQuery,
-    Candidates,
+    NameCandidates,
     VectorPage,
     VectorsAfter,
 )
@@ -22,7 +22,7 @@ from kgsvc.stores.embedded.rows import all_rows, entity_of, fact_of, json_ids, j
 class CandidateReads(Base):
     """CandidateStore."""
 
-    async def candidates(self, group_id: str, query: CandidateQuery) -> Candidates:
+    async def candidates(self, group_id: str, query: CandidateQuery) -> NameCandidates:
         """See CandidateStore."""
         return await self._read(_candidates, group_id, query)
 
@@ -42,10 +42,10 @@ def fill_name_tokens(db: apsw.Connection) -> None:
         write_name_tokens(db, gid, {key: uuid})
 
 
-def _candidates(db: apsw.Connection, group_id: str, query: CandidateQuery) -> Candidates:
+def _candidates(db: apsw.Connection, group_id: str, query: CandidateQuery) -> NameCandidates:
     group = find_group(db, group_id)
     if group is None:
-        return Candidates()
+        return NameCandidates()
     by_token: dict[str, tuple[str, ...]] = {}
     for token in sorted(set(query.tokens)):
         rows = all_rows(
@@ -75,7 +75,7 @@ def _candidates(db: apsw.Connection, group_id: str, query: CandidateQuery) -> Ca
         """,
         (json_ids(ids),),
     )
-    return Candidates(
+    return NameCandidates(
         by_token=by_token,
         entities={row[2]: entity_of(row) for row in found},
         names={row[2]: _names(db, group.gid, row[0], query.names_per_entity) for row in found},
