@@ -23,7 +23,7 @@ from kgsvc.cli.options import Failure, ItemsParked
 from kgsvc.cli.reading import BadLine, Record, buffered, read_json_lines, read_text, time_of
 from kgsvc.cli.show import print_json, printable
 from kgsvc.cli.upload import Outcome, Upload, follow
-from kgsvc.config import Client
+from kgsvc.config import Client, Settings
 
 
 class Bars:
@@ -102,9 +102,7 @@ def command(
     wait: bool,
     wait_timeout: float,
     as_json: bool,
-    server: str | None,
-    timeout: float | None,
-    config: Path | None,
+    settings: Settings,
 ) -> None:
     """Send the items of FILE, or of standard input for -, and wait until each is stored durably.
 
@@ -112,7 +110,6 @@ def command(
     like) or episodes (source, body, reference_time, and uuid, name, source_description). Of plain text every
     paragraph is an episode. Sending a file again changes nothing: what is stored already is counted apart.
     """
-    settings = options.client_settings(config, server, timeout)
     records = _records(buffered(source), kind, time)
     task = Task(source, records, group, settings.limits.payload_bytes, wait_timeout if wait else None)
     options.run(_ingest(settings.client, task, as_json))

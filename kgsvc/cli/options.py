@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -26,8 +27,6 @@ class ItemsParked(Failure):
     exit_code = 3
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 config = click.option(
     "--config",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -43,11 +42,15 @@ max_facts = click.option("--max-facts", type=int, help="At most so many facts; d
 center = click.option("--center", metavar="UUID", help="Lift facts near this entity.")
 
 
-def client(function: F) -> F:
-    """The options of a command that talks to a running service."""
-    for option in (config, timeout, server):
-        function = option(function)
-    return function
+def client(function: Callable[..., None]) -> Callable[..., None]:
+    """The options of a command that talks to a running service; it gets the `settings` they make."""
+
+    @functools.wraps(function)
+    def command(config: Path | None, timeout: float | None, server: str | None, **others: Any) -> None:
+        settings = loaded(config, client_server=server, client_timeout_s=timeout).settings
+        function(settings=settings, **others)
+
+    return config(timeout(server(command)))
 
 
 def loaded(config: Path | None, **flags: object) -> Loaded:
@@ -56,11 +59,6 @@ def loaded(config: Path | None, **flags: object) -> Loaded:
         return load({name.replace("_", ".", 1): value for name, value in flags.items()}, config)
     except ConfigError as error:
         raise Failure(str(error)) from error
-
-
-def client_settings(config: Path | None, server: str | None, timeout: float | None) -> Settings:
-    """The settings of a command that talks to a running service. Raises Failure."""
-    return loaded(config, client_server=server, client_timeout_s=timeout).settings
 
 
 def store_place(settings: Settings) -> str:

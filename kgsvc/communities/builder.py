@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile, zip_longest
+from typing import Annotated
 
 from kgsvc.communities.describing import CALLS_A_DRAFT, Describer
 from kgsvc.communities.detection import Detector, Ends
 from kgsvc.domain.clock import Clock
+from kgsvc.domain.limits import FROM_ZERO, Fixed
 from kgsvc.domain.model.communities import BuildLease, Draft, Link, community_uuid
 from kgsvc.stores.community_protocol import DraftStore
 
@@ -19,9 +21,9 @@ from kgsvc.stores.community_protocol import DraftStore
 class CommunitySettings:
     """Times in seconds."""
 
-    detection_s: float = 600.0  # detection that takes longer is a failed attempt
+    detection_s: Annotated[float, Fixed] = 600.0  # detection that takes longer is a failed attempt
     follow: bool = False  # entities new to a group join the community of most of their neighbours
-    model_calls: int = 200  # at most, of one build; communities beyond get a summary without a model
+    model_calls: Annotated[int, FROM_ZERO] = 200  # of one build; further communities get a composed summary
 
 
 HUBS = 8

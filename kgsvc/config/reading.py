@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from kgsvc.config.tree import ConfigError, Settings
-from kgsvc.config.values import FILLED_IN, KEYS, PREFIX, Key, convert
+from kgsvc.config.values import KEYS, PREFIX, Key, convert
 from kgsvc.domain.model.ontology import DEFAULT, Ontology
 from kgsvc.ontology import OntologyError, read
 
@@ -126,9 +126,6 @@ class _Reader:
         self._problems.append(f"unknown {what} ({f'did you mean {near[0]}?' if near else allowed})")
 
     def finish(self) -> Loaded:
-        for target, source in FILLED_IN.items():
-            if source in self._values:
-                self._values[target] = self._values[source]
         settings = {}
         for section, kind in get_type_hints(Settings).items():
             chosen = {n.partition(".")[2]: v for n, v in self._values.items() if n.startswith(f"{section}.")}

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import Annotated
 
 from kgsvc.domain.errors import ModelUnavailable
-from kgsvc.domain.model.items import CRASH, Failure, ItemState, QueuedItem, Transition
+from kgsvc.domain.limits import FROM_ZERO, Fixed
+from kgsvc.domain.model.items import CRASH, FailedItem, ItemState, QueuedItem, Transition
 
 
 @dataclass(frozen=True, slots=True)
 class QueueSettings:
     """Times in seconds unless the name says milliseconds."""
 
-    micro_batch: int = 32  # items of one commit; beyond, more brings little (bench.beside_graphiti)
-    batches_ahead: int = 3  # micro-batches of one group whose model work runs at the same time
-    batch_bytes: int = 4 * 1024 * 1024  # of bodies in a micro-batch
+    micro_batch: Annotated[int, Fixed] = 32  # items of one commit; more brings little (bench.beside_graphiti)
+    batches_ahead: Annotated[int, Fixed] = 3  # micro-batches of one group prepared at the same time
+    batch_bytes: Annotated[int, Fixed] = 4 * 1024 * 1024  # of bodies in a micro-batch
     groups_at_once: int = 8  # groups that one process works on at the same time
     batches_a_turn: int = 8  # then a group makes room if others wait
-    attempts_per_step: int = 5  # N
+    attempts_per_step: Annotated[int, Fixed] = 5  # N; the limit of that name
     backoff_base_ms: int = 500
     backoff_cap_ms: int = 60_000
     lease_s: float = 5.0  # a lease whose counter stands still for so long has lapsed
     poll_s: float = 0.1  # between two looks for other processes' changes, jittered
-    drain_s: float = 20.0  # for running batches at shutdown
+    drain_s: Annotated[float, FROM_ZERO] = 20.0  # for running batches at shutdown
 
 
 class RetryPolicy:
@@ -41,7 +43,7 @@ class RetryPolicy:
         drawn = full // 2 + int(self._rng.random() * (full - full // 2))
         return max(drawn, min(asked_ms or 0, settings.backoff_cap_ms))
 
-    def after(self, failure: Failure, now_ms: int) -> Transition:
+    def after(self, failure: FailedItem, now_ms: int) -> Transition:
         """The failure substate with its next attempt, or PARKED with the reason."""
         item, step, error = failure.item, failure.step, failure.error
         attempt = item.attempts.get(step.value, 0) + 1

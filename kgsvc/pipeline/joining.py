@@ -15,8 +15,7 @@ from kgsvc.domain.model.delta import GraphDelta, Guard, MergeRecord, NameView
 from kgsvc.domain.model.graph import Entity, Fact, Mention
 from kgsvc.domain.model.identity import digest, mint
 from kgsvc.domain.model.items import Lease
-from kgsvc.domain.names.bridging import MOST, Bridge, bridges, names_allow
-from kgsvc.domain.names.entities import BatchItem
+from kgsvc.domain.names.entities import MOST, BatchItem, Bridge, bridges, names_allow
 from kgsvc.domain.names.forgetting import Said
 from kgsvc.domain.names.merging import (
     Hanging,
@@ -30,7 +29,7 @@ from kgsvc.domain.names.merging import (
 )
 from kgsvc.domain.resolution.decisions import NameDecision
 from kgsvc.models.embedding import CachingEmbedder
-from kgsvc.pipeline.computing import computed
+from kgsvc.offload import STATEMENTS, offload
 from kgsvc.pipeline.summaries import SummaryStore, summarised
 
 
@@ -72,7 +71,7 @@ class Joining:
             return after, mentions, json.dumps(record, ensure_ascii=False)
 
         size = len(hanging.episodes) + sum(len(fact.evidence) for fact in before.values())
-        after, mentions, data = await computed(size, understand)
+        after, mentions, data = await offload(size / STATEMENTS, understand)
         made = {uuid: fact.fact for uuid, fact in after.items() if uuid not in before}
         delta = GraphDelta(
             group_id=group_id,

@@ -10,13 +10,14 @@ from typing import Any
 
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model.graph import FactKind, Polarity
+from kgsvc.domain.model.items import QueuedItem
 from kgsvc.domain.resolution.decisions import (
+    BatchFact,
     FactDecision,
     KnownRef,
-    Meant,
     NameDecision,
+    NameTarget,
     StoredFact,
-    ToldFact,
 )
 
 # A release that does not know the version does the step again: each field that older ones would not
@@ -34,6 +35,20 @@ class Stage:
     space: str = field(default="")
     names: Mapping[str, NameDecision] = field(default_factory=dict)  # what a model decided, by name key
     facts: Mapping[int, FactDecision] = field(default_factory=dict)  # by index of the edge
+
+
+@dataclass(slots=True)
+class PreparedItem:
+    """An item whose model work is done, ready to be committed. Its stage takes up what a model decides at the
+    commit: where the batch fails and is tried again in parts, nothing is asked twice."""
+
+    item: QueuedItem
+    stage: Stage
+
+    @property
+    def uuid(self) -> str:
+        """Of its episode."""
+        return self.item.episode.uuid
 
 
 def encode(stage: Stage) -> bytes:
@@ -68,7 +83,7 @@ def decode(stored: bytes | None) -> Stage | None:
 
 
 def _name_decision(document: dict[str, Any]) -> NameDecision:
-    also = tuple(Meant(**each) for each in document.get("also", ()))
+    also = tuple(NameTarget(**each) for each in document.get("also", ()))
     return NameDecision(**{**document, "also": also})
 
 
@@ -84,7 +99,7 @@ def _fact_decision(document: dict[str, Any]) -> FactDecision:
 def _ref(document: dict[str, Any]) -> KnownRef:
     if "uuid" in document:
         return StoredFact(**document)
-    return ToldFact(_edge(document["edge"]), document["source"], document["target"])
+    return BatchFact(_edge(document["edge"]), document["source"], document["target"])
 
 
 def _extraction(document: dict[str, Any]) -> Extraction:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.search.current import Mask
+from kgsvc.search.fact_columns import Mask
 from kgsvc.search.group_index import GroupIndex
 from kgsvc.search.plans import Method, Reranker
 from kgsvc.search.pool import Asked, Found, assembled

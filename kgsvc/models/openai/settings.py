@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 from urllib.parse import urlsplit
+
+from kgsvc.domain.limits import FROM_ZERO, Fixed, Range
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,10 +18,10 @@ class Endpoint:
     timeout_s: float = 60.0  # of one attempt, from sending to the last byte
     max_concurrency: int = 8  # in flight, waiting for an attempt too; from 2 on one is kept for commits
     attempts: int = 4  # of one call, the first included
-    backoff_s: float = 0.5  # upper end of the first random pause; doubles with each attempt
-    backoff_max_s: float = 20.0
-    retry_after_max_s: float = 30.0  # a server asking for a longer pause is left to the queue
-    response_bytes: int = 16 * 1024 * 1024  # a longer answer is refused before it is parsed
+    backoff_s: Annotated[float, FROM_ZERO] = 0.5  # the longest first pause; doubles with each attempt
+    backoff_max_s: Annotated[float, Fixed] = 20.0
+    retry_after_max_s: Annotated[float, Fixed] = 30.0  # a longer pause is left to the queue
+    response_bytes: Annotated[int, Fixed] = 16 * 1024 * 1024  # a longer answer is refused before it is parsed
 
     def __post_init__(self) -> None:
         """A key belongs into `api_key`: URLs are shown in logs."""
@@ -35,11 +38,11 @@ class ChatModel:
 
     model: str = "gpt-4.1-mini"
     max_output_tokens: int = 8_192  # doubled for the repair of a truncated answer
-    repair_attempts: int = 1
-    reflexion_rounds: int = 0  # up to 3 looks for what an extraction missed, each a call
-    context_chars: int = 12_000  # of previous episodes in the prompt
+    repair_attempts: Annotated[int, Fixed] = 1
+    reflexion_rounds: Annotated[int, Range(0, 3)] = 0  # looks for what an extraction missed, each a call
+    context_chars: Annotated[int, Fixed] = 12_000  # of previous episodes in the prompt
     body_chars: int = 60_000  # of an episode in one prompt; a longer one is read in parts
-    temperature: float | None = None  # sent only where set: reasoning models refuse it
+    temperature: Annotated[float | None, FROM_ZERO] = None  # sent only where set: reasoning models refuse it
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,4 +53,4 @@ class EmbeddingModel:
     dimension: int = 1_536
     send_dimensions: bool = False  # ask for `dimension` numbers: only models that can shorten accept it
     batch_texts: int = 256  # texts of one call
-    batch_chars: int = 200_000  # and their length together
+    batch_chars: Annotated[int, Fixed] = 200_000  # and their length together

@@ -9,7 +9,7 @@ from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Entity, Episode, Fact, Source
 from kgsvc.domain.model.items import NewItem
 from kgsvc.domain.names.similarity import name_tokens
-from kgsvc.domain.resolution.decisions import CandidateQuery, Candidates, VectorPage, VectorsAfter
+from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates, VectorPage, VectorsAfter
 from kgsvc.stores.conformance.samples import (
     HUGE,
     MANY,
@@ -58,9 +58,9 @@ async def candidates_stay_in_their_group(store: Store, group_id: str) -> None:
     ada, bob = await pair(store, group_id)
     await write(store, group_id, facts=(fact("f1", ada, bob),))
     query = CandidateQuery(tokens=name_tokens("Ada"), sources=["n-ada"], pairs=[("n-ada", "n-bob")])
-    equal(await store.candidates(f"{group_id}-2", query), Candidates(), "candidates: of another group")
+    equal(await store.candidates(f"{group_id}-2", query), NameCandidates(), "candidates: of another group")
     await store.delete_group(group_id, NOW + 9)
-    equal(await store.candidates(group_id, query), Candidates(), "candidates: of a deleted group")
+    equal(await store.candidates(group_id, query), NameCandidates(), "candidates: of a deleted group")
 
 
 async def open_facts_are_found_by_source_and_pair(store: Store, group_id: str) -> None:

@@ -12,7 +12,7 @@ from kgsvc.domain.model.graph import Entity, Episode, Fact
 from kgsvc.domain.resolution.decisions import (
     FROM_THE_FIRST,
     CandidateQuery,
-    Candidates,
+    NameCandidates,
     VectorPage,
     VectorsAfter,
 )
@@ -75,10 +75,10 @@ def _slots(db: apsw.Connection, group_id: str, slots: Collection[str]) -> SlotVi
     return SlotView(tuple(read_facts(db, among, wanted)), tuple(FactTombstone(*row) for row in tombstones))
 
 
-def _candidates(db: apsw.Connection, group_id: str, query: CandidateQuery) -> Candidates:
+def _candidates(db: apsw.Connection, group_id: str, query: CandidateQuery) -> NameCandidates:
     group = group_of(db, group_id)
     if not group.gid:
-        return Candidates()
+        return NameCandidates()
     by_token = _by_token(db, group.gid, query)
     uuids = {uuid for each in by_token.values() for uuid in each}.union(query.uuids)
     entities = {entity.uuid: entity for entity in _entities(db, group.gid, uuids)}
@@ -88,7 +88,7 @@ def _candidates(db: apsw.Connection, group_id: str, query: CandidateQuery) -> Ca
         WHERE id IN (SELECT value FROM json_each(?))
         ORDER BY coalesce(valid_ms, reference_ms) DESC, uuid DESC
         """
-    return Candidates(
+    return NameCandidates(
         by_token=by_token,
         entities=entities,
         names={uuid: tuple(names_of(db, group.gid, uuid, query.names_per_entity)) for uuid in entities},

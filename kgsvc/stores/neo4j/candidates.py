@@ -9,7 +9,7 @@ from kgsvc.domain.names.similarity import name_tokens
 from kgsvc.domain.resolution.decisions import (
     FROM_THE_FIRST,
     CandidateQuery,
-    Candidates,
+    NameCandidates,
     VectorPage,
     VectorsAfter,
 )
@@ -146,15 +146,15 @@ class CandidateReads(Base):
             found = len(named)
             group, key = (named[-1][0], named[-1][2]) if named else (group, key)
 
-    async def candidates(self, group_id: str, query: CandidateQuery) -> Candidates:
+    async def candidates(self, group_id: str, query: CandidateQuery) -> NameCandidates:
         """See CandidateStore."""
         rows = await self._run(_CANDIDATES, **_values(group_id, query))
         if not rows:
-            return Candidates()
+            return NameCandidates()
         by_token, entities, of_sources, of_pairs, epoch, vectors = rows[0]
         told = list(whole([*of_sources, *of_pairs]))
         facts = {fact.uuid: fact for fact in map(fact_of, told)}
-        return Candidates(
+        return NameCandidates(
             by_token={token: tuple(uuids) for token, uuids in by_token if uuids},
             entities={row[0]: entity_of(row) for row, _names in entities},
             names={row[0]: tuple(names) for row, names in entities},

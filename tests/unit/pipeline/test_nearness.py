@@ -1,4 +1,4 @@
-"""Candidates by embedding: names that share no word, and mean the same to an embedder."""
+"""NameCandidates by embedding: names that share no word, and mean the same to an embedder."""
 
 from __future__ import annotations
 
@@ -13,13 +13,21 @@ from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.extraction import Extraction
 from kgsvc.domain.model.items import Lease
 from kgsvc.domain.model.usage import FREE, Usage
-from kgsvc.domain.resolution.decisions import FROM_THE_FIRST, CandidateQuery, Candidates, VectorPage
-from kgsvc.domain.resolution.types import NodeResolution, ResolutionRequest, Resolutions
+from kgsvc.domain.resolution.decisions import (
+    FROM_THE_FIRST,
+    CandidateQuery,
+    NameCandidates,
+    NodeResolution,
+    ResolutionRequest,
+    Resolutions,
+    VectorPage,
+)
 from kgsvc.models.embedding import CachingEmbedder, texts_of
 from kgsvc.models.protocol import Vectors
 from kgsvc.pipeline import nearness
-from kgsvc.pipeline.commit import Committer, Work
+from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.nearness import Nearness
+from kgsvc.pipeline.stages import PreparedItem
 from kgsvc.stores.conformance.samples import entity, write
 from tests.support.model_store import ModelStore
 from tests.unit.pipeline.test_resolving import GROUP, Bench, Clock, Model, names, says
@@ -61,7 +69,7 @@ class Counting(ModelStore):
         super().__init__()
         self.asked: list[CandidateQuery] = []
 
-    async def candidates(self, group_id: str, query: CandidateQuery) -> Candidates:
+    async def candidates(self, group_id: str, query: CandidateQuery) -> NameCandidates:
         self.asked.append(query)
         return await super().candidates(group_id, query)
 
@@ -76,7 +84,9 @@ class Embedding(Bench):
         self.atlas, self.store = atlas, Counting()
         self.committer = Committer(self.store, CachingEmbedder(atlas), Clock(), model)
 
-    async def works(self, *extractions: Extraction, at: int | None = None) -> tuple[Lease, list[Work]]:
+    async def works(
+        self, *extractions: Extraction, at: int | None = None
+    ) -> tuple[Lease, list[PreparedItem]]:
         lease, works = await super().works(*extractions, at=at)
         for work in works:
             vectors = {text: self.atlas.vector(text).tobytes() for text in texts_of(work.stage.extraction)}

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsvc.domain.model.graph import Fact
-from kgsvc.search.current import NEVER, Current
-from kgsvc.search.fact_columns import FactColumns
+from kgsvc.search.fact_columns import NEVER, Current, FactColumns
 from kgsvc.search.filters import NONE, Filters, Span
 from tests.unit.search.feed import fact, patient
 

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from kgsvc.search import vectors as module
-from kgsvc.search.codes import CodeColumn
 from kgsvc.search.topk import edge
-from kgsvc.search.vectors import COSINE_FLOOR, VectorColumn
+from kgsvc.search.vectors import COSINE_FLOOR, CodeColumn, VectorColumn
 from tests.unit.search.feed import patient
 
 
