@@ -27,12 +27,6 @@ from kgsvc.stores.conformance import (
     values,
     writes,
 )
-from kgsvc.stores.conformance import accept as idempotency
-from kgsvc.stores.conformance import context as candidates
-from kgsvc.stores.conformance import leases as starting
-from kgsvc.stores.conformance import receipts as listing
-from kgsvc.stores.conformance import values as ontologies
-from kgsvc.stores.conformance import writes as facts
 from kgsvc.stores.conformance.samples import NOW, ConformanceError
 from kgsvc.stores.protocol import Store
 
@@ -42,9 +36,8 @@ Body = Callable[[Store, str], Awaitable[None]]
 SIBLINGS = ("", "-2", "-3")  # group ids that a check may use beside its own
 
 _AREAS = (
-    accept, idempotency, receipts, listing, leases, starting, transitions, context,
-    writes, guards, facts, changes, search_candidates, texts, history, candidates,
-    communities, ontologies, delete, values,
+    accept, receipts, leases, transitions, context, writes, guards, changes, search_candidates, texts, history,
+    communities, delete, values,
 )  # fmt: skip
 
 
