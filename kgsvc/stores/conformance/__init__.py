@@ -36,8 +36,8 @@ Body = Callable[[Store, str], Awaitable[None]]
 SIBLINGS = ("", "-2", "-3")  # group ids that a check may use beside its own
 
 _AREAS = (
-    accept, receipts, leases, transitions, context, writes, guards, changes, search_candidates, texts, history,
-    communities, delete, values,
+    accept, receipts, leases, transitions, context, writes, guards, changes, search_candidates, texts,
+    history, communities, delete, values,
 )  # fmt: skip
 
 

@@ -12,8 +12,8 @@ from kgsvc.stores.neo4j.admin import Admin
 from kgsvc.stores.neo4j.adoption import Adoption
 from kgsvc.stores.neo4j.apply import Apply
 from kgsvc.stores.neo4j.base import unavailable
-from kgsvc.stores.neo4j.cold_search import ColdSearch
 from kgsvc.stores.neo4j.communities import Communities
+from kgsvc.stores.neo4j.fact_terms import ColdSearch
 from kgsvc.stores.neo4j.graph import Graph
 from kgsvc.stores.neo4j.history import History
 from kgsvc.stores.neo4j.intake import Intake

@@ -21,7 +21,7 @@ from kgsvc.stores.neo4j.fact_terms import (
 )
 from kgsvc.stores.neo4j.guards import LOCK, check_guard, check_rows, claimed, claims_of, questions_of
 from kgsvc.stores.neo4j.queue import WRITE_TRANSITIONS, transition_rows
-from kgsvc.stores.neo4j.rows import SET_ENTITY, SET_FACT, calendar, entity_row, fact_row
+from kgsvc.stores.neo4j.rows import calendar, entity_row, fact_row
 from kgsvc.stores.neo4j.search import TOUCH_TEXTS, touched
 
 _WRITE: LiteralString = (
@@ -62,9 +62,7 @@ _WRITE: LiteralString = (
     CALL () {
         UNWIND $p.entities AS row
         MERGE (n:Entity {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch})
-    """
-    + SET_ENTITY
-    + """
+        <SET_ENTITY>
     }
     CALL () {
         UNWIND $p.renamed AS row
@@ -121,8 +119,8 @@ _WRITE: LiteralString = (
         MATCH (t:Entity {uuid: row[2], group_id: $p.group_id, epoch: $p.epoch})
             USING INDEX SEEK t:Entity(uuid, group_id, epoch)
         CREATE (s)-[r:RELATES_TO {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch, rev: $p.rev}]->(t)
+    <SET_FACT>
     """
-    + SET_FACT
     + SET_TERMS
     + """
     }
@@ -131,8 +129,8 @@ _WRITE: LiteralString = (
         MATCH ()-[r:RELATES_TO {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch}]->()
             USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
         SET r.rev = $p.rev
+    <SET_FACT>
     """
-    + SET_FACT
     + SET_TERMS
     + """
     }
@@ -252,7 +250,6 @@ class Apply(Base):
     """GraphStore.apply."""
 
     async def apply(self, delta: GraphDelta, guard: Guard) -> GroupHead:
-        """See GraphStore."""
         questions = questions_of(delta, guard.token)
 
         async def commit(tx: Tx) -> GroupHead:

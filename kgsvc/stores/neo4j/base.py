@@ -1,9 +1,13 @@
-"""What the driver's errors mean to the service."""
+"""Running statements: the clauses they share, sessions and retries, what the driver's errors mean.
+
+In a statement a name in angle brackets stands for columns (rows.py) or for a clause below: `<GROUP>`.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import cache
 from itertools import cycle
 from typing import Any, LiteralString, TypeVar
 
@@ -20,7 +24,72 @@ from neo4j.exceptions import (
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from kgsvc.domain.errors import StoreRefused, StoreUnavailable
+from kgsvc.stores.neo4j.rows import ENTITY, EPISODE, FACT, QUEUED, SET_ENTITY, SET_FACT, STATUS
 from kgsvc.stores.neo4j.schema import ACTIVITY_SHARDS
+
+_GROUP: LiteralString = """MATCH (g:KgGroup {group_id: $p.group_id})
+    WITH g.epoch AS epoch"""
+# Writing the lock to a property takes the record's lock for the transaction.
+_LOCKED_GROUP: LiteralString = """MATCH (g:KgGroup {group_id: $p.group_id})
+    SET g.lock = 0"""
+_NEW_GROUP: LiteralString = """MERGE (g:KgGroup {group_id: $p.group_id})
+    ON CREATE SET g.rev = 0, g.epoch = 0, g.last_ms = 0,
+        g.owner_token = 0, g.renewals = 0, g.served_ms = 0"""
+_OF_LEASE: LiteralString = """
+    MATCH (b:KgBuild {group_id: $p.group_id, epoch: $p.epoch, build_id: $p.build_id})
+    SET b.lock = 0
+    WITH g, b WHERE b.token = $p.token AND b.owner_id = $p.owner_id AND b.next_ms IS NOT NULL"""
+_OF_ENTITY: LiteralString = """
+    MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+    WHERE n.uuid = $p.uuid AND n.group_id = $p.group_id AND n.epoch = epoch"""
+_OF_EPISODE: LiteralString = """
+    MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+    WHERE e.uuid = $p.uuid AND e.group_id = $p.group_id AND e.epoch = epoch"""
+_OF_EPISODES: LiteralString = """
+    UNWIND $p.uuids AS uuid
+    MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+    WHERE e.uuid = uuid AND e.group_id = $p.group_id AND e.epoch = epoch"""
+_OF_FACTS: LiteralString = """
+    UNWIND $p.uuids AS uuid
+    MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
+    WHERE r.uuid = uuid AND r.group_id = $p.group_id AND r.epoch = epoch"""
+
+_CLAUSES: dict[LiteralString, LiteralString] = {
+    "<EPISODE>": EPISODE,
+    "<EPISODE_CUT>": EPISODE.replace("e.content,", "left(e.content, 2 * $p.max_chars),"),
+    "<ENTITY>": ENTITY,
+    "<FACT>": FACT,
+    "<STATUS>": STATUS,
+    "<QUEUED>": QUEUED,
+    "<SET_ENTITY>": SET_ENTITY,
+    "<SET_FACT>": SET_FACT,
+    # A group's record: its present epoch; locked; locked and made if need be; locked by who holds its lease.
+    "<GROUP>": _GROUP,
+    "<LOCKED_GROUP>": _LOCKED_GROUP,
+    "<NEW_GROUP>": _NEW_GROUP,
+    "<LEASED_GROUP>": _LOCKED_GROUP
+    + """
+    WITH g WHERE g.owner_token = $p.token AND g.owner_id = $p.owner_id AND g.epoch = $p.epoch""",
+    # A build, locked by who holds its lease. Who writes more than the build takes the group's lock first.
+    "<LEASED_BUILD>": "MATCH (g:KgGroup {group_id: $p.group_id}) WHERE g.epoch = $p.epoch" + _OF_LEASE,
+    "<LOCKED_LEASED_BUILD>": _LOCKED_GROUP
+    + """
+    WITH g WHERE g.epoch = $p.epoch"""
+    + _OF_LEASE,
+    # Rows of the group's present epoch by `$p.uuid` or `$p.uuids`.
+    "<ENTITY_OF_GROUP>": _GROUP + _OF_ENTITY,
+    "<EPISODE_OF_GROUP>": _GROUP + _OF_EPISODE,
+    "<EPISODES_OF_GROUP>": _GROUP + _OF_EPISODES,
+    "<FACTS_OF_GROUP>": _GROUP + _OF_FACTS,
+    # An unfinished item of an older epoch ends without content.
+    "<PARK_STALE>": """
+    SET i.state = 'parked', i.reason = 'group_deleted', i.updated_ms = $p.now_ms, i.name = null,
+        i.stage = null, i.started = null, i.suspect = null, i.step = null, i.attempts = 0
+    REMOVE i:KgPending""",
+    "<COUNT_ACTIVITY>": """MATCH (a:KgActivity {shard: $p.shard})
+    SET a.lock = 0
+    SET a.count = a.count + 1""",
+}
 
 # What lies in the values of one statement. A global shortage of memory has another code: it may pass.
 _REFUSALS = frozenset(
@@ -79,15 +148,23 @@ T = TypeVar("T")
 Row = list[Any]
 
 
+def whole_text(statement: LiteralString) -> LiteralString:
+    """The statement with its clauses filled in."""
+    for name, clause in _CLAUSES.items():
+        statement = statement.replace(name, clause)
+    return statement
+
+
+@cache
 def planned_once(statement: LiteralString) -> LiteralString:
-    """The statement, planned no more while the server has a plan of it.
+    """The whole statement, planned no more while the server has a plan of it.
 
     Statements name their indexes, and are read by index on an empty database too: a later plan is no better,
     and while a graph grows the server would make it anew every ten seconds, for up to a second each.
     """
     if statement.startswith("CYPHER 25"):
-        return "CYPHER 25 replan=skip" + statement[len("CYPHER 25") :]
-    return "CYPHER replan=skip " + statement
+        return "CYPHER 25 replan=skip" + whole_text(statement[len("CYPHER 25") :])
+    return "CYPHER replan=skip " + whole_text(statement)
 
 
 class Tx:

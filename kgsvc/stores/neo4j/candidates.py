@@ -14,7 +14,7 @@ from kgsvc.domain.resolution.decisions import (
     VectorsAfter,
 )
 from kgsvc.stores.neo4j.base import Base, Row
-from kgsvc.stores.neo4j.rows import ENTITY, FACT, NEVER, entity_of, fact_of, whole
+from kgsvc.stores.neo4j.rows import NEVER, entity_of, fact_of, whole
 
 # Part of apply's write.
 WRITE_NAME_TOKENS: LiteralString = """
@@ -46,8 +46,7 @@ _FILL: LiteralString = """
 _PAGE = 1_000
 
 # `valid_ms` as a property is the start that counts.
-_CANDIDATES: LiteralString = (
-    """
+_CANDIDATES: LiteralString = """
     MATCH (g:KgGroup {group_id: $p.group_id})
     WITH g.epoch AS epoch, g.rev AS rev
     CALL (epoch) {
@@ -74,9 +73,7 @@ _CANDIDATES: LiteralString = (
             WITH k.name_key AS name ORDER BY name LIMIT $p.names_per_entity
             RETURN collect(name) AS names
         }
-        RETURN collect([["""
-    + ENTITY
-    + """], names]) AS entities
+        RETURN collect([[<ENTITY>], names]) AS entities
     }
     WITH epoch, rev, by_token, entities, reduce(
         told = $p.sources, row IN by_token | told + row[1][..$p.told_per_token]) AS sources
@@ -90,9 +87,7 @@ _CANDIDATES: LiteralString = (
                 AND r.expired_ms = $p.never AND r.valid_ms IS NOT NULL AND r.uuid IS NOT NULL
             RETURN r ORDER BY r.valid_ms DESC, r.uuid DESC LIMIT $p.facts_per_source
         }
-        RETURN collect(["""
-    + FACT
-    + """, coalesce(endNode(r).labels, [])]) AS of_sources
+        RETURN collect([<FACT>, coalesce(endNode(r).labels, [])]) AS of_sources
     }
     CALL (epoch) {
         UNWIND $p.pairs AS pair
@@ -104,9 +99,7 @@ _CANDIDATES: LiteralString = (
             MATCH (s)-[r:RELATES_TO]->(t) WHERE r.expired_ms = $p.never
             RETURN r ORDER BY r.valid_ms DESC, r.uuid DESC LIMIT $p.facts_per_pair
         }
-        RETURN collect(["""
-    + FACT
-    + """, coalesce(endNode(r).labels, [])]) AS of_pairs
+        RETURN collect([<FACT>, coalesce(endNode(r).labels, [])]) AS of_pairs
     }
     CALL (epoch, rev) {
         UNWIND $p.vectors AS after
@@ -120,7 +113,6 @@ _CANDIDATES: LiteralString = (
     }
     RETURN by_token, entities, of_sources, of_pairs, epoch, vectors
     """
-)
 
 
 def name_token_rows(names: Mapping[str, str]) -> list[list[str]]:
@@ -147,7 +139,6 @@ class CandidateReads(Base):
             group, key = (named[-1][0], named[-1][2]) if named else (group, key)
 
     async def candidates(self, group_id: str, query: CandidateQuery) -> Candidates:
-        """See CandidateStore."""
         rows = await self._run(_CANDIDATES, **_values(group_id, query))
         if not rows:
             return Candidates()

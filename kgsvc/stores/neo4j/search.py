@@ -8,7 +8,7 @@ from typing import Any, LiteralString
 
 from kgsvc.domain.model.delta import GraphDelta, GroupHead
 from kgsvc.stores.neo4j.base import Base, Row
-from kgsvc.stores.neo4j.rows import ENTITY, EPISODE, FACT, entity_of, episode_of, fact_of
+from kgsvc.stores.neo4j.rows import entity_of, episode_of, fact_of
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
     Changes,
@@ -52,10 +52,8 @@ TOUCH_TEXTS: LiteralString = """
     """
 
 # Under the group's lock, as `changes`, and in slices like them.
-_TEXT_CHANGES: LiteralString = (
-    """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    SET g.lock = 0
+_TEXT_CHANGES: LiteralString = """
+    <LOCKED_GROUP>
     WITH g, g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
     CALL (epoch) {
         MATCH (n:Entity) USING INDEX SEEK n:Entity(group_id, epoch, rev)
@@ -88,18 +86,14 @@ _TEXT_CHANGES: LiteralString = (
             WHERE k.group_id = n.group_id AND k.epoch = n.epoch AND k.entity_uuid = n.uuid
             RETURN collect(k.name_key) AS keys
         }
-        RETURN collect([keys, n.space, n.vector, """
-    + ENTITY
-    + """]) AS entities
+        RETURN collect([keys, n.space, n.vector, <ENTITY>]) AS entities
     }
     CALL (epoch, upto_rev, upto_uuid) {
         MATCH (e:Episodic) USING INDEX SEEK e:Episodic(group_id, epoch, rev)
         WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.rev >= $p.rev AND e.rev <= upto_rev
             AND [e.rev, e.uuid] > [$p.rev, $p.uuid] AND [e.rev, e.uuid] <= [upto_rev, upto_uuid]
         WITH e ORDER BY e.group_id, e.epoch, e.rev, e.uuid
-        RETURN collect([[(e)-[:MENTIONS]->(n:Entity) | n.uuid], """
-    + EPISODE
-    + """]) AS episodes
+        RETURN collect([[(e)-[:MENTIONS]->(n:Entity) | n.uuid], <EPISODE>]) AS episodes
     }
     CALL (epoch, upto_rev, upto_uuid) {
         MATCH (k:KgGone) USING INDEX SEEK k:KgGone(group_id, epoch, rev)
@@ -130,7 +124,6 @@ _TEXT_CHANGES: LiteralString = (
     RETURN head, upto, removed, entities[first..first + 250], episodes[first..first + 250], renewed,
         CASE WHEN first = 0 THEN grouped ELSE [] END
     """
-)
 
 
 def touched(delta: GraphDelta) -> dict[str, Any]:
@@ -160,7 +153,6 @@ class Texts(Base):
         max_bytes: int = TEXT_BYTES,
         after_uuid: str = "",
     ) -> TextChanges:
-        """See SearchStore."""
         rows = await self._run(
             _TEXT_CHANGES,
             group_id=group_id,
@@ -213,10 +205,8 @@ _HEADS: LiteralString = """
 
 # Under the group's lock: what stands at `rev` is all there, and nothing of the next commit. Facts come in
 # slices, so that no single row keeps the event loop busy for long.
-_CHANGES: LiteralString = (
-    """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    SET g.lock = 0
+_CHANGES: LiteralString = """
+    <LOCKED_GROUP>
     WITH g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
     CALL (epoch) {
         MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
@@ -229,9 +219,7 @@ _CHANGES: LiteralString = (
         MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
         WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev > $p.after_rev AND r.rev <= upto_rev
         WITH r ORDER BY r.group_id, r.epoch, r.rev
-        RETURN collect([r.space, r.vector, """
-    + FACT
-    + """]) AS facts
+        RETURN collect([r.space, r.vector, <FACT>]) AS facts
     }
     CALL (epoch, upto_rev) {
         MATCH (t:KgTombstone)
@@ -241,7 +229,6 @@ _CHANGES: LiteralString = (
     UNWIND CASE WHEN size(facts) = 0 THEN [0] ELSE range(0, size(facts) - 1, 250) END AS first
     RETURN head, upto_rev, removed, facts[first..first + 250]
     """
-)
 
 
 class Search(Base):
@@ -253,7 +240,6 @@ class Search(Base):
         return {row[0]: GroupHead(*row) for row in rows}
 
     async def changes(self, group_id: str, after_rev: int, limit: int) -> Changes:
-        """See SearchStore."""
         rows = await self._run(_CHANGES, group_id=group_id, after_rev=after_rev, limit=max(limit, 1))
         if not rows:
             return Changes(GroupHead(group_id), (), (), 0)

@@ -12,6 +12,7 @@ from typing import Any, LiteralString
 from neo4j import AsyncDriver, AsyncTransaction, Query
 
 from kgsvc.stores import neo4j
+from kgsvc.stores.neo4j.base import whole_text
 
 DEADLINE_S = 30.0
 _BLOCKED: LiteralString = "SHOW TRANSACTIONS YIELD status WHERE status STARTS WITH 'Blocked' RETURN status"
@@ -69,13 +70,11 @@ def _statements() -> Iterator[tuple[str, str]]:
             continue
         names = vars(importlib.import_module(f"kgsvc.stores.neo4j.{module.name}"))
         for name, value in names.items():
+            if not name.startswith(("_", "LOCK")):
+                continue
             for text in value if name == "_PURGE" else (value,):
-                if (
-                    name.startswith(("_", "LOCK"))
-                    and isinstance(text, str)
-                    and text.lstrip().startswith(_CLAUSES)
-                ):
-                    yield name, f"{text} RETURN g" if name == "_HELD" else text
+                if isinstance(text, str) and whole_text(text).lstrip().startswith(_CLAUSES):
+                    yield name, whole_text(text)
 
 
 def _operators(plan: dict[str, Any]) -> Iterator[str]:
