@@ -186,11 +186,7 @@ class Admin(CandidateReads):
 
     async def _purge(self, group_id: str, epoch: int, now_ms: int) -> None:
         for statement in _PURGE:
-            removed = _BATCH
-            while removed == _BATCH:
-                ((removed,),) = await self._run(
-                    statement, group_id=group_id, epoch=epoch, now_ms=now_ms, batch=_BATCH
-                )
+            await self._run_in_batches(statement, _BATCH, group_id=group_id, epoch=epoch, now_ms=now_ms)
         await self._run(_PURGED, group_id=group_id, epoch=epoch)
 
     async def group_ids(self) -> list[str]:

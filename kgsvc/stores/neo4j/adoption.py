@@ -165,22 +165,7 @@ def _episode(group_id: str, row: Row, now_ms: int) -> Episode:
 
 
 def _fact(row: Row) -> ForeignFact:
-    uuid, name, fact, source, target, source_name, target_name, created, valid, invalid, expired = row[:11]
-    return ForeignFact(
-        uuid=uuid,
-        name=name,
-        fact=fact,
-        source_uuid=source,
-        target_uuid=target,
-        source_name=source_name,
-        target_name=target_name,
-        created_ms=created,
-        valid_ms=valid,
-        invalid_ms=invalid,
-        expired_ms=expired,
-        episodes=dict(row[11]),
-        attributes=_plain(row[12], _FACT_FIELDS),
-    )
+    return ForeignFact(*row[:11], episodes=dict(row[11]), attributes=_plain(row[12], _FACT_FIELDS))
 
 
 def _plain(values: Mapping[str, Any], fields: Collection[str]) -> dict[str, Any]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, LiteralString
 
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
-from kgsvc.domain.model.graph import Mention
 from kgsvc.domain.model.identity import digest
 from kgsvc.stores.neo4j.base import Base, Row, Tx
 from kgsvc.stores.neo4j.candidates import WRITE_NAME_TOKENS, name_token_rows
@@ -299,16 +299,21 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "moved": [fact[:3] for fact in facts if ends.get(fact[0], fact[1:3]) != fact[1:3]],
         **_vectors(delta),
         "mentions": [
-            [*_ids(m), m.created_ms, calendar(m.created_ms), list(m.names), list(m.types)]
+            [
+                m.uuid,
+                m.episode_uuid,
+                m.entity_uuid,
+                m.created_ms,
+                calendar(m.created_ms),
+                [*m.names],
+                [*m.types],
+            ]
             for m in delta.mentions
         ],
         "removed_names": [digest(key) for key in delta.remove_names],
         "removed_name_tokens": [list(pair) for pair in delta.remove_name_tokens],
         "edges": [{"uuid": uuid, "facts": list(facts)} for uuid, facts in delta.episode_edges.items()],
-        "removed": [
-            {"uuid": t.uuid, "slot": t.slot, "fact": t.fact, "deleted_ms": t.deleted_ms}
-            for t in delta.remove_facts
-        ],
+        "removed": [asdict(tombstone) for tombstone in delta.remove_facts],
         **touched(delta),
         "removed_episodes": list(delta.remove_episodes),
         "removed_merges": list(delta.remove_merges),
@@ -324,10 +329,6 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "transitions": transition_rows(delta.transitions, guard.token),
         "spent": [[uuid, u.calls, u.prompt_tokens, u.completion_tokens] for uuid, u in delta.spent.items()],
     }
-
-
-def _ids(mention: Mention) -> tuple[str, str, str]:
-    return (mention.uuid, mention.episode_uuid, mention.entity_uuid)
 
 
 def _vectors(delta: GraphDelta) -> dict[str, Any]:

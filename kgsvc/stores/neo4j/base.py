@@ -86,6 +86,9 @@ _CLAUSES: dict[LiteralString, LiteralString] = {
     SET i.state = 'parked', i.reason = 'group_deleted', i.updated_ms = $p.now_ms, i.name = null,
         i.stage = null, i.started = null, i.suspect = null, i.step = null, i.attempts = 0
     REMOVE i:KgPending""",
+    "<DRAFTS_OF_BUILD>": """MATCH (d:KgDraft) USING INDEX SEEK d:KgDraft(group_id, epoch, build, uuid)
+    WHERE d.group_id = $p.group_id AND d.epoch = $p.epoch AND d.build = $p.build_id
+        AND d.uuid IS NOT NULL""",
     "<COUNT_ACTIVITY>": """MATCH (a:KgActivity {shard: $p.shard})
     SET a.lock = 0
     SET a.count = a.count + 1""",
@@ -211,6 +214,12 @@ class Base:
             return await self._once(statement, **values)
 
         return await self._again(once)
+
+    async def _run_in_batches(self, statement: LiteralString, batch: int, **values: Any) -> None:
+        """Run a statement that counts what it removes, at most `batch`, until nothing is left."""
+        removed = batch
+        while removed == batch:
+            ((removed,),) = await self._run(statement, **values, batch=batch)
 
     async def _transact(self, work: Callable[[Tx], Awaitable[T]], deadline_s: float | None = None) -> T:
         """Several statements, one transaction: rolled back when `work` raises. As `_run`.

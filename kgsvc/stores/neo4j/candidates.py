@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, LiteralString
 
 from kgsvc.domain.names.similarity import name_tokens
@@ -166,16 +167,11 @@ def _page(after: VectorsAfter, epoch: int, rows: list[Row]) -> VectorPage:
 
 def _values(group_id: str, query: CandidateQuery) -> dict[str, Any]:
     after = query.vectors
-    return {
+    return asdict(query) | {
         "group_id": group_id,
         "tokens": sorted(set(query.tokens)),
         "sources": sorted(set(query.sources)),
         "pairs": [list(pair) for pair in sorted(set(query.pairs))],
-        "entities_per_token": query.entities_per_token,
-        "names_per_entity": query.names_per_entity,
-        "facts_per_source": query.facts_per_source,
-        "facts_per_pair": query.facts_per_pair,
-        "told_per_token": query.told_per_token,
         "never": NEVER,
         "uuids": sorted(set(query.uuids)),
         "vectors": [_after(after)] if after else [],

@@ -51,9 +51,7 @@ _LINKS: LiteralString = """
 _CLEAR_DRAFTS: LiteralString = """
     <LOCKED_LEASED_BUILD>
     CALL () {
-        MATCH (d:KgDraft) USING INDEX SEEK d:KgDraft(group_id, epoch, build, uuid)
-        WHERE d.group_id = $p.group_id AND d.epoch = $p.epoch AND d.build = $p.build_id
-            AND d.uuid IS NOT NULL
+        <DRAFTS_OF_BUILD>
         WITH d LIMIT $p.batch
         DETACH DELETE d
         RETURN count(*) AS gone
@@ -88,9 +86,7 @@ _END_DRAFTS: LiteralString = """
     """
 
 _DRAFTS: LiteralString = """
-    MATCH (d:KgDraft) USING INDEX SEEK d:KgDraft(group_id, epoch, build, uuid)
-    WHERE d.group_id = $p.group_id AND d.epoch = $p.epoch AND d.build = $p.build_id AND d.uuid IS NOT NULL
-        AND d.described = false
+    <DRAFTS_OF_BUILD> AND d.described = false
     RETURN d.uuid, d.hubs, d.facts, d.by_model
     ORDER BY d.group_id, d.epoch, d.build, d.uuid LIMIT $p.limit
     """
@@ -118,9 +114,7 @@ _PUBLISH: LiteralString = """
         REMOVE c:Community
     }
     CALL () {
-        MATCH (d:KgDraft) USING INDEX SEEK d:KgDraft(group_id, epoch, build, uuid)
-        WHERE d.group_id = $p.group_id AND d.epoch = $p.epoch AND d.build = $p.build_id
-            AND d.uuid IS NOT NULL
+        <DRAFTS_OF_BUILD>
         SET d:Community
         REMOVE d:KgDraft
     }
@@ -196,9 +190,9 @@ class Communities(Following):
         return Links(tuple(Link(*row) for row in links), upto_rev, upto_rev < rev)
 
     async def clear_drafts(self, lease: BuildLease) -> None:
-        gone = _BATCH
-        while gone == _BATCH:
-            (gone,) = await self._held(_CLEAR_DRAFTS, lease, batch=_BATCH)
+        removed = _BATCH
+        while removed == _BATCH:
+            (removed,) = await self._held(_CLEAR_DRAFTS, lease, batch=_BATCH)
 
     async def put_drafts(self, lease: BuildLease, drafts: Sequence[Draft]) -> None:
         await self._held(
@@ -221,9 +215,7 @@ class Communities(Following):
     async def publish(self, lease: BuildLease, now_ms: int) -> None:
         await self._held(_PUBLISH, lease, now_ms=now_ms)
         for statement in (_SWEEP_REPLACED, _SWEEP_FAILED):
-            gone = _BATCH
-            while gone == _BATCH:
-                ((gone,),) = await self._run(statement, **asdict(lease), batch=_BATCH)
+            await self._run_in_batches(statement, _BATCH, **asdict(lease))
 
     async def communities(self, group_id: str, limit: int, after: str, build_id: str | None) -> CommunityPage:
         rows = await self._run(

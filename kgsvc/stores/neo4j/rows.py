@@ -27,6 +27,11 @@ from kgsvc.domain.model.items import CRASH, ItemState, ItemStatus, QueuedItem, S
 from kgsvc.domain.model.ontology import labels_of
 from kgsvc.domain.model.usage import FREE, Usage
 
+# Fields of a fact in the text `detail`: as they are, and those that are left out where they are absent.
+_PLAIN = (
+    *("created_ms", "reference_ms", "fact_key", "valid_ms", "kind", "polarity", "keywords", "weight"),
+    *("expired_by_fact", "expired_by_episode", "expired_reason", "invalid_before_ms"),
+)
 _UPDATED = ("updated_ms", "original_fact", "update_reason", "previous_uuid")
 NEVER = 2**63 - 1  # invalid_ms and expired_ms of what has no end: ranges need no null check
 
@@ -251,21 +256,9 @@ def _ends(fact: Fact) -> list[int]:
 
 
 def _detail(fact: Fact) -> dict[str, Any]:
-    detail = {
-        "created_ms": fact.created_ms,
-        "reference_ms": fact.reference_ms,
-        "fact_key": fact.fact_key,
-        "valid_ms": fact.valid_ms,
-        "kind": fact.kind,
-        "polarity": fact.polarity,
+    detail = {name: getattr(fact, name) for name in _PLAIN} | {
         "qualifiers": dict(fact.qualifiers),
-        "keywords": fact.keywords,
-        "weight": fact.weight,
         "evidence": [_evidence(piece) for piece in fact.evidence],
-        "expired_by_fact": fact.expired_by_fact,
-        "expired_by_episode": fact.expired_by_episode,
-        "expired_reason": fact.expired_reason,
-        "invalid_before_ms": fact.invalid_before_ms,
         "attributes": dict(fact.attributes),
     }
     for name in _UPDATED:
