@@ -27,12 +27,12 @@ from kgsvc.stores.conformance import (
     values,
     writes,
 )
-from kgsvc.stores.conformance.samples import NOW, ConformanceError
+from kgsvc.stores.conformance.samples import NOW, ConformanceError, Scratch
 from kgsvc.stores.protocol import Store
 
 __all__ = ["Check", "ConformanceError", "checks"]
 
-Body = Callable[[Store, str], Awaitable[None]]
+Body = Callable[[Scratch], Awaitable[None]]
 SIBLINGS = ("", "-2", "-3")  # group ids that a check may use beside its own
 
 _AREAS = (
@@ -55,7 +55,7 @@ class Check:
     async def run(self, store: Store, scratch: str) -> None:
         """Try it in the group `scratch` and clean up."""
         try:
-            await self.body(store, scratch)
+            await self.body(Scratch(store, scratch))
         finally:
             used = await store.heads([scratch + suffix for suffix in SIBLINGS])
             for group_id in sorted(used):
