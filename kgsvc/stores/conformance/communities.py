@@ -18,6 +18,7 @@ from kgsvc.domain.model.communities import (
     Draft,
 )
 from kgsvc.domain.model.delta import Claim
+from kgsvc.domain.model.graph import Fact
 from kgsvc.stores.conformance.samples import (
     MANY,
     NOW,
@@ -29,7 +30,6 @@ from kgsvc.stores.conformance.samples import (
     refused,
     tombstone,
 )
-from kgsvc.stores.protocol import Store
 from kgsvc.stores.search_protocol import IndexedCommunity
 
 LATER = NOW + 1_000
@@ -47,30 +47,30 @@ async def _open(g: Scratch, now_ms: int = LATER) -> BuildWork | None:
     return next((work for work in works if work.group_id == g.id), None)
 
 
-async def _leased(g: Scratch, owner_id: str = "worker-a") -> BuildLease:
-    seen = present(await _open(g), "open_builds: of a requested build")
+async def _leased(g: Scratch, owner_id: str = "worker-a", now_ms: int = LATER) -> BuildLease:
+    seen = present(await _open(g, now_ms), f"open_builds: at {now_ms}")
     return present(await g.store.claim_build(seen, owner_id, LATER), "claim_build: as just seen")
 
 
-async def _published(g: Scratch, *members: tuple[str, ...]) -> BuildLease:
-    """A build from request to publication, a community for each of `members`."""
+async def _drafted(g: Scratch, *members: tuple[str, ...], facts: tuple[str, ...] = ()) -> BuildLease:
+    """The lease of a build with a draft for each of `members`; the first member is its hub."""
     await _requested(g)
     lease = await _leased(g)
-    await _drafted(g.store, lease, *members)
     uuid = lease.build_id[:8]
-    described = [Described(f"{uuid}-{n}", f"name {n}", f"summary {n}") for n in range(len(members))]
-    await g.store.describe(lease, described, LATER)
-    await g.store.publish(lease, LATER)
+    drafts = [Draft(f"{uuid}-{n}", each, each[:1], facts) for n, each in enumerate(members)]
+    await g.store.put_drafts(lease, drafts)
+    await g.store.end_drafts(lease, len(drafts), LATER)
     return lease
 
 
-async def _drafted(
-    store: Store, lease: BuildLease, *members: tuple[str, ...], facts: tuple[str, ...] = ()
-) -> None:
-    uuid = lease.build_id[:8]
-    drafts = [Draft(f"{uuid}-{n}", each, each[:1], facts) for n, each in enumerate(members)]
-    await store.put_drafts(lease, drafts)
-    await store.end_drafts(lease, len(drafts), LATER)
+async def _published(g: Scratch, *members: tuple[str, ...], facts: tuple[Fact, ...] = ()) -> BuildLease:
+    """A build from request to publication, a community for each of `members` with a summary of `facts`."""
+    lease = await _drafted(g, *members, facts=tuple(each.uuid for each in facts))
+    for n, draft in enumerate(await g.store.drafts(lease, MANY)):
+        summary = facts[0].fact if facts else f"summary {n}"
+        await g.store.describe(lease, [Described(draft.uuid, f"name {n}", summary)], LATER)
+    await g.store.publish(lease, LATER)
+    return lease
 
 
 async def _names(g: Scratch) -> list[tuple[str, str, tuple[str, ...]]]:
@@ -109,14 +109,13 @@ async def a_build_is_leased_once(g: Scratch) -> None:
     """Two claims of the same sight: one wins. A renewal spoils an older sight. Who lost cannot write."""
     await _requested(g)
     seen = present(await _open(g), "open_builds")
-    first = present(await g.store.claim_build(seen, "worker-a", LATER), "claim_build")
+    first = await _leased(g)
     equal((first.attempt, first.drafted, first.created_ms), (1, False, NOW), "claim_build: lease")
     equal(await g.store.claim_build(seen, "worker-b", LATER), None, "claim_build: of an older sight")
     held = present(await _open(g), "open_builds: of a build that is held")
     expect(await g.store.renew_build(first), "renew_build: held")
     equal(await g.store.claim_build(held, "worker-b", LATER), None, "claim_build: after a renewal")
-    seen = present(await _open(g), "open_builds")
-    second = present(await g.store.claim_build(seen, "worker-b", LATER), "claim_build: of a lapsed lease")
+    second = await _leased(g, "worker-b")
     equal((second.attempt, second.token > first.token), (2, True), "claim_build: taken over")
     expect(not await g.store.renew_build(first), "renew_build: lost")
     await g.store.release_build(first, LATER)
@@ -141,12 +140,10 @@ async def attempts_are_counted_until_it_gets_on(g: Scratch) -> None:
     failed = present(await g.store.build(g.id, build.build_id), "build")
     equal((failed.state, failed.reason), (BuildState.PENDING, "no model"), "fail_build: to be tried again")
     equal(await _open(g, LATER + 4), None, "open_builds: before its time")
-    seen = present(await _open(g, LATER + 5), "open_builds: at its time")
-    second = present(await g.store.claim_build(seen, "worker-a", LATER), "claim_build")
+    second = await _leased(g, now_ms=LATER + 5)
     equal(second.attempt, 2, "claim_build: attempt after a failure")
     await g.store.release_build(second, LATER)
-    seen = present(await _open(g, LATER + 5), "open_builds: after a release")
-    third = present(await g.store.claim_build(seen, "worker-a", LATER), "claim_build")
+    third = await _leased(g, now_ms=LATER + 5)
     equal(third.attempt, 2, "claim_build: attempt after a release")
     await g.store.end_drafts(third, 0, LATER)
     await g.store.fail_build(third, "no model", LATER, LATER)
@@ -208,9 +205,7 @@ async def the_last_publication_is_listed(g: Scratch) -> None:
     equal((page.build_id, page.rows), (second.build_id, ()), "communities: a page of an earlier build")
     before = await _names(g)
     equal(len(before), 1, "communities: replaced")
-    await _requested(g)
-    lease = await _leased(g)
-    await _drafted(g.store, lease, (bob.uuid,))
+    lease = await _drafted(g, (bob.uuid,))
     await g.store.fail_build(lease, "no luck", LATER, None)
     equal(await _names(g), before, "communities: after a failed build")
 
@@ -219,16 +214,14 @@ async def searches_are_fed_all_at_once(g: Scratch) -> None:
     """Communities come with the revision that publishing takes, and again, without the words of what went,
     when something is removed from the graph."""
     ada, bob = await g.pair()
-    told = fact("f1", ada, bob)
-    before = await g.write(facts=(told,))
-    await _requested(g)
-    lease = await _leased(g)
-    await _drafted(g.store, lease, (ada.uuid,), facts=(told.uuid,))
+    known = fact("f1", ada, bob)
+    before = await g.write(facts=(known,))
+    lease = await _drafted(g, (ada.uuid,), facts=(known.uuid,))
     (draft,) = await g.store.drafts(lease, MANY)
     await g.store.describe(lease, [Described(draft.uuid, "Club", "Ada met Bob", b"1234", "s:1")], LATER)
     equal((await g.store.text_changes(g.id, 0, MANY)).communities, None, "text_changes: drafts")
     await g.store.publish(lease, LATER)
-    after = (await g.store.heads([g.id]))[g.id]
+    after = await g.head()
     expect(after.rev > before.rev, "publish: takes a revision")
     found = await g.store.text_changes(g.id, before.rev, MANY)
     wanted = IndexedCommunity(draft.uuid, "Club", "Ada met Bob", lease.created_ms, "s:1", b"1234")
@@ -237,7 +230,7 @@ async def searches_are_fed_all_at_once(g: Scratch) -> None:
     equal((shown.uuid, shown.name, shown.member_uuids), (draft.uuid, "Club", (ada.uuid,)), "communities_of")
     await g.write(entities=(replace(ada, summary="x"),))
     equal((await g.store.text_changes(g.id, after.rev, MANY)).communities, None, "text_changes: a write")
-    await g.write(remove_facts=(tombstone(told),))
+    await g.write(remove_facts=(tombstone(known),))
     found = await g.store.text_changes(g.id, after.rev, MANY)
     equal(found.communities, (replace(wanted, summary=""),), "text_changes: after a removal")
     equal(await g.store.communities_of(g.sibling().id, [draft.uuid]), [], "communities_of: another group")
@@ -249,13 +242,12 @@ async def newcomers_join_once(g: Scratch) -> None:
     ada, bob = await g.pair()
     first = await _published(g, (ada.uuid,))
     home = f"{first.build_id[:8]}-0"
-    now = (await g.store.heads([g.id]))[g.id]
+    now = await g.head()
     seen = present(await _behind(g), "behind: after a publication")
     equal((seen.build_id, seen.rev), (first.build_id, 0), "behind")
     equal(await g.store.placements(g.id, [ada.uuid, bob.uuid, "x"]), {ada.uuid: home}, "placements")
-    expect(
-        await g.store.join(seen, now.rev, {bob.uuid: home, "x": home, ada.uuid: "x"}), "join: as just seen"
-    )
+    members = {bob.uuid: home, "x": home, ada.uuid: "x"}
+    expect(await g.store.join(seen, now.rev, members), "join: as just seen")
     equal(await _behind(g), None, "behind: of a group that was followed")
     equal((await _names(g))[0][2], (ada.uuid, bob.uuid), "communities: after a join")
     cy = g.entity("n-cy", "Cy")
@@ -264,9 +256,7 @@ async def newcomers_join_once(g: Scratch) -> None:
     equal(later.rev, now.rev, "behind: revision")
     expect(not await g.store.join(seen, head.rev + 1, {cy.uuid: home}), "join: of an older sight")
     second = await _published(g, (ada.uuid,))
-    expect(
-        not await g.store.join(later, head.rev, {cy.uuid: home}), "join: to communities of an earlier build"
-    )
+    expect(not await g.store.join(later, head.rev, {cy.uuid: home}), "join: in an earlier build")
     equal(await g.store.placements(g.id, [bob.uuid, cy.uuid]), {}, "placements: in a later build")
     anew = present(await _behind(g), "behind: after the next publication")
     equal((anew.build_id, anew.rev), (second.build_id, 0), "behind: after the next publication")
@@ -305,16 +295,11 @@ async def what_is_removed_takes_its_words_along(g: Scratch) -> None:
     ada, bob = await g.pair()
     known = fact("f1", ada, bob)
     await g.write(facts=(known,))
-    await _requested(g)
-    lease = await _leased(g)
-    await _drafted(g.store, lease, (ada.uuid, bob.uuid), facts=("f1",))
-    uuid = f"{lease.build_id[:8]}-0"
-    await g.store.describe(lease, [Described(uuid, "Ada and Bob", known.fact)], LATER)
-    await g.store.publish(lease, LATER)
+    await _published(g, (ada.uuid, bob.uuid), facts=(known,))
     await g.write(remove_facts=(tombstone(known),))
-    equal([row[:2] for row in await _names(g)], [("Ada and Bob", "")], "communities: summary")
+    equal([row[:2] for row in await _names(g)], [("name 0", "")], "communities: summary")
     await g.write(remove_entities=(bob.uuid,))
-    row = ("Ada and Bob", "", (ada.uuid,))
+    row = ("name 0", "", (ada.uuid,))
     equal(await _names(g), [row], "communities: a member that is no hub is removed")
     await g.write(remove_entities=(ada.uuid,))
     equal(await _names(g), [("", "", ())], "communities: a hub is removed")
@@ -325,18 +310,13 @@ async def what_lost_words_is_told_no_more(g: Scratch) -> None:
     ada, bob = await g.pair()
     known = fact("f1", ada, bob)
     await g.write(facts=(known,))
-    await _requested(g)
-    lease = await _leased(g)
-    await _drafted(g.store, lease, (ada.uuid, bob.uuid), facts=("f1",))
-    described = Described(f"{lease.build_id[:8]}-0", "Ada and Bob", known.fact)
-    await g.store.describe(lease, [described], LATER)
-    await g.store.publish(lease, LATER)
+    await _published(g, (ada.uuid, bob.uuid), facts=(known,))
     members = tuple(sorted((ada.uuid, bob.uuid)))
     await g.write(entities=(replace(bob, summary="less"),), unsaid=(bob.uuid, "nobody"))
-    whole = ("Ada and Bob", known.fact, members)
+    whole = ("name 0", known.fact, members)
     equal(await _names(g), [whole], "communities: a member lost words")
     await g.write(facts=(replace(known, fact="less"),), unsaid=("f1",))
-    equal(await _names(g), [("Ada and Bob", "", members)], "communities: a fact lost words")
+    equal(await _names(g), [("name 0", "", members)], "communities: a fact lost words")
     await g.write(entities=(replace(ada, summary="less"),), unsaid=(ada.uuid,))
     equal(await _names(g), [("", "", members)], "communities: a hub lost words")
 
@@ -346,8 +326,7 @@ async def a_deleted_group_takes_its_builds_along(g: Scratch) -> None:
     ada, bob = await g.pair()
     over = await _published(g, (ada.uuid, bob.uuid))
     await _requested(g, Claim("BuildCommunities", "k", "h", NOW))
-    lease = await _leased(g)
-    await _drafted(g.store, lease, (ada.uuid,))
+    lease = await _drafted(g, (ada.uuid,))
     await g.store.delete_group(g.id, LATER)
     equal(await _names(g), [], "communities: of a deleted group")
     equal(await g.store.build(g.id, over.build_id), None, "build: of a deleted group")

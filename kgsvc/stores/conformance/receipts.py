@@ -48,8 +48,8 @@ async def items_come_in_order_of_acceptance(g: Scratch) -> None:
 
 async def states_filter(g: Scratch) -> None:
     """Only items in the asked states; no states: all; other groups' never."""
-    await g.accepted(*g.episodes(6))
-    lease = await g.begun(g.sibling().episode("other"))
+    await g.accepted(g.sibling().episode("other"))
+    lease = await g.begun(*g.episodes(6))
     await g.move(lease, ItemState.COMPLETED, "e1", "e4")
     await g.move(lease, ItemState.PARKED, "e2", reason="unreadable", step=Step.EXTRACT, attempts=5)
     for limit in (1, 2, 50):
