@@ -14,8 +14,6 @@ from kgsvc.stores.conformance.samples import (
     NOW,
     Scratch,
     batch,
-    entity,
-    episode,
     equal,
     expect,
     fact,
@@ -310,10 +308,10 @@ async def slots_show_everything_of_a_key(g: Scratch) -> None:
 async def objects_are_found_by_uuid(g: Scratch) -> None:
     """By uuid in the group or, for None, in the first two groups; nothing for an unknown uuid."""
     other, same = g.sibling().id, f"same-{g.id}"
-    for name in (g.sibling(3).id, other, g.id):
-        await g.accepted(episode(name, same))
-        ada = entity(name, same, f"Ada of {name[-1]}")
-        await Scratch(g.store, name).write(entities=(ada,), facts=(fact(same, ada, ada),))
+    for each in (g.sibling(3), g.sibling(), g):
+        await each.accepted(each.episode(same))
+        ada = each.entity(same, f"Ada of {each.id[-1]}")
+        await each.write(entities=(ada,), facts=(fact(same, ada, ada),))
     lookups: dict[str, Callable[[str, str | None], Awaitable[Sequence[Entity | Fact | Episode]]]] = {
         "entity": g.store.entity, "fact": g.store.fact, "episode": g.store.episode,
     }  # fmt: skip

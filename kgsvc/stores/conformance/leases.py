@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 from kgsvc.domain.errors import LeaseLost
-from kgsvc.domain.model.items import CRASH, ItemState, Step
+from kgsvc.domain.model.items import CRASH, ItemState, Lease, QueuedItem, Step
 from kgsvc.stores.conformance.samples import (
     HUGE,
     MANY,
     NOW,
     Scratch,
-    episode,
     equal,
     expect,
     present,
     refused,
 )
-from kgsvc.stores.protocol import Store
 
 
 async def items_come_by_reference_time_and_uuid(g: Scratch) -> None:
@@ -54,19 +53,17 @@ async def items_come_whole(g: Scratch) -> None:
     made = g.episode("e1", name="a name", body="x" * 5_000, role="Ada", source_description="chat")
     lease = await g.queued(made, now_ms=NOW - 50)
     (item,) = await g.due(lease)
-    equal(item.episode, made, "start_items: the episode as accepted")
-    equal((item.state, item.accepted_ms), (ItemState.ACCEPTED, NOW - 50), "start_items: state, accepted_ms")
-    equal((item.stage, item.suspect), (None, False), "start_items: stage and suspicion of a new item")
-    equal(sum(item.attempts.values()), 0, "start_items: attempts of a new item")
+    equal(
+        replace(item, ontology=0),
+        QueuedItem(made, ItemState.ACCEPTED, NOW - 50, {}),
+        "start_items: a new item",
+    )
     stage = bytes(range(256)) * 40
     await g.move(lease, ItemState.EXTRACTED, "e1", stage=stage)
     await g.move(lease, ItemState.EMBED_FAILED, "e1", step=Step.EMBED, attempts=3, keep_stage=True)
     (item,) = await g.due(lease)
-    equal(item.state, ItemState.EMBED_FAILED, "start_items: state of a failed item")
-    equal(item.stage, stage, "start_items: the stored stage")
-    equal(item.attempts.get("embed"), 3, "start_items: attempts of the step that failed")
-    equal(item.attempts.get("extract", 0), 0, "start_items: attempts of another step")
-    equal(item.accepted_ms, NOW - 50, "start_items: accepted_ms after transitions")
+    failed = QueuedItem(made, ItemState.EMBED_FAILED, NOW - 50, {"embed": 3}, stage)
+    equal(replace(item, ontology=0), failed, "start_items: a failed item with attempts and stage")
 
 
 async def terminal_items_never_come(g: Scratch) -> None:
@@ -104,9 +101,8 @@ async def a_group_with_work_is_ready(g: Scratch) -> None:
     equal(seen.owner_id, None, "ready_groups: owner of a group that nobody leases")
     lease = await g.leased()
     held = present(await g.work(), "ready_groups: a leased group with unfinished items")
-    equal(held.owner_id, "worker-a", "ready_groups: owner_id")
-    equal(held.owner_token, lease.token, "ready_groups: owner_token")
-    equal(held.served_ms, NOW, "ready_groups: served_ms is the time of the claim")
+    shown = (held.owner_id, held.owner_token, held.served_ms)
+    equal(shown, ("worker-a", lease.token, NOW), "ready_groups: owner, token and time of the claim")
     await g.started(lease)
     await g.move(lease, ItemState.COMPLETED, "e1")
     equal(await g.work(NOW + 10**9), None, "ready_groups: after the last item ended")
@@ -129,22 +125,23 @@ async def groups_wait_for_next_ms(g: Scratch) -> None:
 
 async def least_recently_served_come_first(g: Scratch) -> None:
     """Groups are ordered by when they were last leased, whatever the size of their backlog; limit holds."""
-    groups = [g.id, g.sibling().id, g.sibling(3).id]
-    for n, name in enumerate(groups):
-        await g.accepted(*[episode(name, f"e{k}") for k in range(1 + 5 * n)])
-    for served, name in enumerate([groups[1], groups[2], groups[0]]):
-        await g.store.release(await Scratch(g.store, name).leased(now_ms=NOW + 10 * served))
-    equal(await _order(g.store, groups), [groups[1], groups[2], groups[0]], "ready_groups: order")
-    await g.store.release(await Scratch(g.store, groups[1]).leased(now_ms=NOW + 100))
-    equal(await _order(g.store, groups), [groups[2], groups[0], groups[1]], "ready_groups: order, one served")
+    groups = first, second, third = g, g.sibling(), g.sibling(3)
+
+    async def order() -> list[str]:
+        ids = {each.id for each in groups}
+        ready = await g.store.ready_groups(NOW + 200, MANY)
+        return [seen.group_id for seen in ready if seen.group_id in ids]
+
+    for n, each in enumerate(groups):
+        await each.accepted(*each.episodes(1 + 5 * n))
+    for served, each in enumerate([second, third, first]):
+        await g.store.release(await each.leased(now_ms=NOW + 10 * served))
+    equal(await order(), [second.id, third.id, first.id], "ready_groups: order")
+    await g.store.release(await second.leased(now_ms=NOW + 100))
+    equal(await order(), [third.id, first.id, second.id], "ready_groups: order, one served")
     for limit in (1, 2):
         found = len(await g.store.ready_groups(NOW + 200, limit))
         equal(found, limit, f"ready_groups: groups found for limit {limit} with three ready")
-
-
-async def _order(store: Store, groups: list[str]) -> list[str]:
-    ready = await store.ready_groups(NOW + 200, MANY)
-    return [seen.group_id for seen in ready if seen.group_id in groups]
 
 
 async def tokens_grow(g: Scratch) -> None:
@@ -156,8 +153,7 @@ async def tokens_grow(g: Scratch) -> None:
         lease = await g.leased(owner_id)
         equal((lease.group_id, lease.owner_id), (g.id, owner_id), "claim: whose lease it is")
         equal(lease.token, token + 1, "claim: the token after one more claim")
-        heads = await g.store.heads([g.id])
-        equal(lease.epoch, heads[g.id].epoch, "claim: the lease carries the group's epoch")
+        equal(lease.epoch, (await g.head()).epoch, "claim: the lease carries the group's epoch")
         token = lease.token
         await g.store.release(lease)
 
@@ -194,9 +190,7 @@ async def a_renewal_outdates_what_was_seen(g: Scratch) -> None:
 async def renew_tells_what_is_still_held(g: Scratch) -> None:
     """Only leases still held are renewed and named; a lost one moves no counter."""
     other = g.sibling().id
-    await g.accepted(g.episode("e1"))
-    await g.accepted(episode(other, "e1"))
-    lost, held = await g.leased(), await Scratch(g.store, other).leased()
+    lost, held = await g.queued(g.episode("e1")), await g.queued(g.sibling().episode("e1"))
     taken = await g.leased("worker-b")
     before = present(await g.work(), "ready_groups: a leased group")
     equal(await g.store.renew([lost, held]), [other], "renew: one lost, one held")
@@ -215,9 +209,7 @@ async def release_frees_the_group(g: Scratch) -> None:
     equal(seen.owner_id, None, "ready_groups: owner of a released group")
     await refused(LeaseLost, g.due(lease), "start_items: after release")
     again = present(await g.store.claim(seen, "worker-b", NOW), "claim: of a released group")
-    items = await g.due(again)
-    shown = [(i.episode.uuid, i.suspect) for i in items]
-    equal(shown, [("e1", False), ("e2", False)], "start_items: after a release")
+    equal(await _begun(g, again), [("e1", False, 0), ("e2", False, 0)], "start_items: after a release")
 
 
 async def releasing_a_lost_lease_does_nothing(g: Scratch) -> None:
@@ -240,16 +232,10 @@ async def a_lapse_makes_started_items_suspect(g: Scratch) -> None:
     items = await g.store.start_items(dead, NOW, 2, HUGE, ())
     equal([i.suspect for i in items], [False, False], "start_items: suspect, when nobody died")
     lease = await g.leased("worker-b")
-    suspects: list[str] = []
-    for _ in range(2):
-        (item,) = await g.due(lease)
-        expect(item.suspect, f"start_items: {item.episode.uuid} was started by a process that died")
-        suspects.append(item.episode.uuid)
-        await g.move(lease, ItemState.COMPLETED, item.episode.uuid)
-    equal(suspects, ["e0", "e1"], "start_items: suspects one by one")
-    rest = await g.due(lease)
-    shown = [(i.episode.uuid, i.suspect) for i in rest]
-    equal(shown, [("e2", False), ("e3", False)], "start_items: after the suspects")
+    for uuid in ("e0", "e1"):
+        equal(await _begun(g, lease), [(uuid, True, 1)], "start_items: suspects one by one")
+        await g.move(lease, ItemState.COMPLETED, uuid)
+    equal(await _begun(g, lease), [("e2", False, 0), ("e3", False, 0)], "start_items: after the suspects")
 
 
 async def suspects_come_only_alone(g: Scratch) -> None:
@@ -260,8 +246,7 @@ async def suspects_come_only_alone(g: Scratch) -> None:
     for excluded in (("e1",), ("e1", "e2"), ("e0",)):
         items = await g.store.start_items(lease, NOW, MANY, HUGE, excluded)
         expect(not any(i.suspect for i in items), f"start_items: a suspect beside excluded {excluded}")
-    (alone,) = await g.due(lease)
-    equal((alone.episode.uuid, alone.suspect), ("e0", True), "start_items: nothing excluded, a suspect due")
+    equal(await _begun(g, lease), [("e0", True, 1)], "start_items: nothing excluded, a suspect due")
 
 
 async def finished_failures_are_no_suspects(g: Scratch) -> None:
@@ -269,8 +254,7 @@ async def finished_failures_are_no_suspects(g: Scratch) -> None:
     dead = await g.begun(g.episode("e1"))
     await g.move(dead, ItemState.EXTRACT_FAILED, "e1", next_ms=NOW, reason="timeout")
     lease = await g.leased("worker-b")
-    (item,) = await g.due(lease)
-    equal((item.episode.uuid, item.suspect), ("e1", False), "start_items: failed before the crash")
+    equal(await _begun(g, lease), [("e1", False, 0)], "start_items: failed before the crash")
 
 
 async def a_transition_clears_the_suspicion(g: Scratch) -> None:
@@ -278,30 +262,23 @@ async def a_transition_clears_the_suspicion(g: Scratch) -> None:
     await g.accepted(*g.episodes(3, step=1))
     await g.store.start_items(await g.leased(), NOW, 1, HUGE, ())
     lease = await g.leased("worker-b")
-    (suspect,) = await g.due(lease)
-    failure = {"next_ms": NOW + 5_000, "reason": "timeout"}
-    await g.move(lease, ItemState.EXTRACT_FAILED, suspect.episode.uuid, **failure)
+    equal(await _begun(g, lease), [("e0", True, 1)], "start_items: a suspect alone")
+    await g.move(lease, ItemState.EXTRACT_FAILED, "e0", next_ms=NOW + 5_000, reason="timeout")
     equal(await g.started(lease), ["e1", "e2"], "start_items: the suspect waits for its next_ms")
-    items = await g.store.start_items(lease, NOW + 5_000, MANY, HUGE, ())
-    shown = [(i.episode.uuid, i.suspect) for i in items]
-    equal(shown, [("e0", False), ("e1", False), ("e2", False)], "start_items: the suspicion is gone")
-    equal(items[0].attempts.get(CRASH), 1, "start_items: the count of crashes stays")
+    wanted = [("e0", False, 1), ("e1", False, 0), ("e2", False, 0)]
+    equal(await _begun(g, lease, NOW + 5_000), wanted, "start_items: the crash still counts")
 
 
 async def crashes_are_counted_when_begun_alone(g: Scratch) -> None:
     """Each time a suspect is given out alone its crash count grows by one; nobody else's does."""
     await g.accepted(g.episode("e0"), g.episode("e1", at=1))
-    items = await g.store.start_items(await g.leased(), NOW, MANY, HUGE, ())
-    equal([i.attempts.get(CRASH, 0) for i in items], [0, 0], "start_items: crashes before any lapse")
+    items = await _begun(g, await g.leased())
+    equal(items, [("e0", False, 0), ("e1", False, 0)], "start_items: crashes before any lapse")
     for n in range(1, 4):
         lease = await g.leased(f"worker-{n}")
-        (item,) = await g.due(lease)
-        found = (item.episode.uuid, item.suspect, item.attempts.get(CRASH))
-        equal(found, ("e0", True, n), f"start_items: after {n} lapses")
+        equal(await _begun(g, lease), [("e0", True, n)], f"start_items: after {n} lapses")
     await g.move(lease, ItemState.PARKED, "e0", reason="it kills its process")
-    (item,) = await g.due(lease)
-    found = (item.episode.uuid, item.suspect, item.attempts.get(CRASH))
-    equal(found, ("e1", True, 1), "start_items: the neighbour of a poisonous item")
+    equal(await _begun(g, lease), [("e1", True, 1)], "start_items: the neighbour of a poisonous item")
 
 
 async def release_takes_back_a_counted_crash(g: Scratch) -> None:
@@ -310,6 +287,11 @@ async def release_takes_back_a_counted_crash(g: Scratch) -> None:
     await g.started(await g.leased())
     for worker in ("worker-b", "worker-c"):
         lease = await g.leased(worker)
-        (item,) = await g.due(lease)
-        equal((item.suspect, item.attempts.get(CRASH)), (True, 1), f"start_items: for {worker}")
+        equal(await _begun(g, lease), [("e1", True, 1)], f"start_items: for {worker}")
         await g.store.release(lease)
+
+
+async def _begun(g: Scratch, lease: Lease, now_ms: int = NOW) -> list[tuple[str, bool, int]]:
+    """Uuid, suspicion and counted crashes of the items that the lease is given now."""
+    given = await g.store.start_items(lease, now_ms, MANY, HUGE, ())
+    return [(item.episode.uuid, item.suspect, item.attempts.get(CRASH, 0)) for item in given]
