@@ -174,7 +174,7 @@ class Admin(CandidateReads):
             await (await session.run(Query(statement, timeout=_MIGRATION_S))).consume()
 
     async def info(self) -> StoreInfo:
-        """See AdminStore. Schema version 0: not migrated yet."""
+        """Schema version 0: not migrated yet."""
         ((version,),) = await self._run(_ENGINE)
         schema = await self._run(_SCHEMA_VERSION)
         return StoreInfo("neo4j", version, schema[0][0] if schema else 0)

@@ -165,7 +165,7 @@ def _episode(group_id: str, row: Row, now_ms: int) -> Episode:
 
 
 def _fact(row: Row) -> ForeignFact:
-    return ForeignFact(*row[:11], episodes=dict(row[11]), attributes=_plain(row[12], _FACT_FIELDS))
+    return ForeignFact(*row[:11], dict(row[11]), _plain(row[12], _FACT_FIELDS))
 
 
 def _plain(values: Mapping[str, Any], fields: Collection[str]) -> dict[str, Any]:

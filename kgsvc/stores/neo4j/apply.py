@@ -46,14 +46,14 @@ _WRITE: LiteralString = (
         DELETE r
     }
     CALL () {
-        UNWIND $p.untold AS uuid
+        UNWIND $p.dropped_facts AS uuid
         MATCH (c:Community) USING INDEX SEEK c:Community(group_id, epoch, build, uuid)
         WHERE c.group_id = $p.group_id AND c.epoch = $p.epoch AND c.build IS NOT NULL AND c.uuid IS NOT NULL
             AND uuid IN c.facts
         SET c.summary = ''
     }
     CALL () {
-        UNWIND $p.untold AS uuid
+        UNWIND $p.dropped_facts AS uuid
         MATCH (d:KgDraft) USING INDEX SEEK d:KgDraft(group_id, epoch, build, uuid)
         WHERE d.group_id = $p.group_id AND d.epoch = $p.epoch AND d.build IS NOT NULL AND d.uuid IS NOT NULL
             AND uuid IN d.facts
@@ -228,7 +228,7 @@ _WRITE: LiteralString = (
         DELETE k
     }
     CALL () {
-        UNWIND $p.unnamed AS uuid
+        UNWIND $p.dropped_hubs AS uuid
         MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
             USING INDEX SEEK n:Entity(uuid, group_id, epoch)
         MATCH (c)-[:HAS_MEMBER]->(n) WHERE uuid IN c.hubs
@@ -323,8 +323,8 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         ],
         "removed_mentions": [list(pair) for pair in delta.remove_mentions],
         "removed_entities": list(delta.remove_entities),
-        "untold": [*(t.uuid for t in delta.remove_facts), *delta.unsaid],
-        "unnamed": [*delta.remove_entities, *delta.unsaid],
+        "dropped_facts": [*(t.uuid for t in delta.remove_facts), *delta.unsaid],
+        "dropped_hubs": [*delta.remove_entities, *delta.unsaid],
         "closures": [[c.by_episode, fact.uuid] for fact in delta.facts for c in fact.closures],
         "transitions": transition_rows(delta.transitions, guard.token),
         "spent": [[uuid, u.calls, u.prompt_tokens, u.completion_tokens] for uuid, u in delta.spent.items()],
@@ -332,7 +332,7 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
 
 
 def _vectors(delta: GraphDelta) -> dict[str, Any]:
-    """Vectors may be of what the delta does not write: then they are tried on both."""
+    """Parameters. A vector of what the delta does not write is offered to entities and facts alike."""
     entities = {entity.uuid for entity in delta.entities}
     facts = {fact.uuid for fact in delta.facts}
     pairs = delta.vectors.items()

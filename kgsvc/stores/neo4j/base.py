@@ -94,7 +94,7 @@ _CLAUSES: dict[LiteralString, LiteralString] = {
     SET a.count = a.count + 1""",
 }
 
-# What lies in the values of one statement. A global shortage of memory has another code: it may pass.
+# Errors that the values of a statement cause. A shortage of memory of the whole server has another code.
 _REFUSALS = frozenset(
     {
         "Neo.ClientError.Statement.TypeError",
@@ -103,18 +103,18 @@ _REFUSALS = frozenset(
         "Neo.ClientError.General.TransactionOutOfMemoryError",
     }
 )
-_TOO_LARGE = "too large to index"  # under a code that is that of any failure within a statement
+_TOO_LARGE = "too large to index"  # its code is that of any failure within a statement
 
 
-def passes(error: BaseException) -> bool:
-    """Whether trying again can help: deadlocks, lost connections, a lost race for a uuid or a key."""
+def is_transient(error: BaseException) -> bool:
+    """Whether trying again can help: a deadlock, a lost connection, a lost race for a uuid or a key."""
     if isinstance(error, ConstraintError):
         return True
     return isinstance(error, (Neo4jError, DriverError)) and error.is_retryable()
 
 
-def meaning(error: Exception) -> StoreUnavailable | StoreRefused:
-    """What an error of a statement means: some lie in what it writes."""
+def store_error(error: Exception) -> StoreUnavailable | StoreRefused:
+    """The service's error for one of the driver: refused because of its values, or the store unavailable."""
     if not _refuses(error):
         return unavailable(error)
     made = StoreRefused(f"Neo4j refuses this write ({getattr(error, 'code', None)})")
@@ -162,8 +162,8 @@ def whole_text(statement: LiteralString) -> LiteralString:
 def planned_once(statement: LiteralString) -> LiteralString:
     """The whole statement, planned no more while the server has a plan of it.
 
-    Statements name their indexes, and are read by index on an empty database too: a later plan is no better,
-    and while a graph grows the server would make it anew every ten seconds, for up to a second each.
+    Statements name their indexes, so the first plan, made on an empty database, is as good as a later one.
+    While a graph grows the server would plan anew every ten seconds, for up to a second each time.
     """
     if statement.startswith("CYPHER 25"):
         return "CYPHER 25 replan=skip" + whole_text(statement[len("CYPHER 25") :])
@@ -241,7 +241,7 @@ class Base:
     async def _again(self, once: Callable[[], Awaitable[T]], deadline_s: float | None = None) -> T:
         """Try `once` until it succeeds, fails for good or patience ends."""
         attempts = AsyncRetrying(
-            retry=retry_if_exception(passes),
+            retry=retry_if_exception(is_transient),
             stop=stop_after_delay(self._patience_s),
             wait=wait_random_exponential(multiplier=0.02, max=0.5),
             reraise=True,
@@ -250,4 +250,4 @@ class Base:
             async with asyncio.timeout(deadline_s or self._deadline_s):
                 return await attempts(once)
         except (Neo4jError, DriverError, TimeoutError) as error:
-            raise meaning(error) from error
+            raise store_error(error) from error

@@ -69,7 +69,7 @@ _OPEN: LiteralString = """
     ORDER BY b.next_ms, b.build_id LIMIT $p.limit
     """
 
-# `claim` names this very call: run again after a lost answer it finds its own lease.
+# `claim` is new with every call: run again after its answer was lost, this recognises its own lease.
 _CLAIM_BUILD: LiteralString = """
     MATCH (g:KgGroup {group_id: $p.group_id})
     MATCH (b:KgBuild {group_id: $p.group_id, epoch: g.epoch, build_id: $p.build_id})
@@ -206,7 +206,7 @@ _PLACEMENTS: LiteralString = """
     RETURN uuid, c.uuid
     """
 
-# Written first and checked behind it: run again after a lost answer it finds its own mark.
+# Also matches the revision that it writes: run again after its answer was lost, it succeeds again.
 _JOIN: LiteralString = """
     <LOCKED_GROUP>
     WITH g WHERE g.communities = $p.build_id AND g.followed_rev IN [$p.rev, $p.upto_rev]

@@ -17,7 +17,7 @@ from kgsvc.domain.resolution.decisions import (
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import NEVER, entity_of, fact_of, whole
 
-# Part of apply's write.
+# Part of apply.
 WRITE_NAME_TOKENS: LiteralString = """
     CALL () {
         UNWIND $p.name_tokens AS row
@@ -26,7 +26,7 @@ WRITE_NAME_TOKENS: LiteralString = """
     }
     """
 
-# For names written before there were tokens, a page at a time.
+# Names written before schema 4 have no tokens: they are read a page at a time.
 _NAMED: LiteralString = """
     MATCH (g:KgGroup) USING INDEX SEEK g:KgGroup(group_id)
     WHERE g.group_id >= $p.after_group
@@ -77,7 +77,7 @@ _CANDIDATES: LiteralString = """
         RETURN collect([[<ENTITY>], names]) AS entities
     }
     WITH epoch, rev, by_token, entities, reduce(
-        told = $p.sources, row IN by_token | told + row[1][..$p.told_per_token]) AS sources
+        all = $p.sources, row IN by_token | all + row[1][..$p.told_per_token]) AS sources
     CALL (epoch, sources) {
         UNWIND sources AS source
         WITH DISTINCT epoch, source
@@ -144,14 +144,14 @@ class CandidateReads(Base):
         if not rows:
             return Candidates()
         by_token, entities, of_sources, of_pairs, epoch, vectors = rows[0]
-        told = list(whole([*of_sources, *of_pairs]))
-        facts = {fact.uuid: fact for fact in map(fact_of, told)}
+        of_facts = list(whole([*of_sources, *of_pairs]))
+        facts = {fact.uuid: fact for fact in map(fact_of, of_facts)}
         return Candidates(
             by_token={token: tuple(uuids) for token, uuids in by_token if uuids},
             entities={row[0]: entity_of(row) for row, _names in entities},
             names={row[0]: tuple(names) for row, names in entities},
             facts=tuple(sorted(facts.values(), key=lambda f: (f.start_ms, f.uuid), reverse=True)),
-            labels={row[5]: tuple(row[-1]) for row in told},
+            labels={row[5]: tuple(row[-1]) for row in of_facts},
             vectors=None if query.vectors is None else _page(query.vectors, epoch, vectors),
         )
 

@@ -46,7 +46,7 @@ SET_VECTOR: LiteralString = """
         r.scope = CASE WHEN r.terms IS NOT NULL AND row[2] IS NOT NULL THEN $p.scope + $p.space END
     """
 
-# Facts that the delta writes anyway are left out: their numbers are among `frequencies`.
+# Part of apply, for facts of renamed entities but those that the delta writes: they are in `frequencies`.
 RENAME_TERMS: LiteralString = """
     CALL (g) {
         UNWIND $p.renamed AS row
@@ -107,8 +107,8 @@ Held = tuple[str, int]  # the keys, how many of them are terms
 
 
 def scope(group_id: str, space: str) -> str:
-    """By which the vector index knows the open facts of a group with vectors of a space, in any epoch: so
-    that a search need not know the group's epoch before it asks."""
+    """What the vector index filters by: a group and the space of its vectors. Without the group's epoch, so
+    that a search need not read that first."""
     return f"{group_id}\n{space}"
 
 
@@ -259,8 +259,7 @@ class ColdSearch(Base):
     """ColdSearchStore."""
 
     async def search_candidates(self, group_id: str, asked: FactsAsked) -> FactCandidates | None:
-        """See ColdSearchStore. One round trip, again only where many facts found are not visible (yet, or
-        no more though nothing was written since)."""
+        """One round trip; more only where many candidates are not visible (yet, or no more)."""
         if asked.vector is not None and len(asked.vector) > 4 * MOST_NUMBERS:
             return None
         words = _Words(group_id, asked)
@@ -317,7 +316,7 @@ async def _found(head: GroupHead, row: Row, words: Mapping[str, str], now_ms: in
     keys = frozenset(words)
     for number, (lists, shown, source_name, target_name, terms, length, score, vector) in enumerate(row[4]):
         if shown is None:
-            continue  # removed or over since it was found
+            continue  # removed or closed meanwhile
         uuid = visible_at(shown, head.epoch, now_ms)
         if uuid is None:
             continue

@@ -1,8 +1,8 @@
 """Reading the graph (GraphStore but apply).
 
-A commit becomes visible piece by piece to readers without a lock. `names` is what plans stand on, so it
-takes the group's lock for a moment: then its head is never newer than the rows behind it. Writing the
-property it has already makes no change, so nothing is logged.
+Readers without a lock may see a part of a commit. Plans are made from `names`, so it takes the group's lock
+for a moment: its head is then never newer than its rows. Writing to a property the value that it has takes
+the lock without changing anything.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _SLOTS: LiteralString = """
     RETURN facts, tombstones
     """
 
-# Hints: plans made while the database is empty would scan either end, and are kept for a while.
+# With hints: without, a plan made on an empty database would scan a label, and plans are kept.
 _ENTITY: LiteralString = """
     MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
     WHERE n.uuid = $p.uuid AND n.group_id IS NOT NULL AND n.epoch IS NOT NULL
@@ -87,7 +87,7 @@ _EPISODE: LiteralString = """
     RETURN <EPISODE> ORDER BY e.group_id LIMIT 2
     """
 
-# Sizes decide before bodies are read: [sum, count] of the episodes up to the one that exceeds the bytes.
+# Sizes are added up before bodies are read: `read` is [sum, count] up to the one that exceeds the bytes.
 _RECENT: LiteralString = """
     <GROUP>
     UNWIND $p.sources AS source

@@ -48,7 +48,7 @@ _ENTITY_FACTS: LiteralString = """
     RETURN <FACT>
     """
 
-# Sizes decide before bodies are read: [sum, count] of the episodes up to the one that exceeds the bytes.
+# Sizes are added up before bodies are read: `read` is [sum, count] up to the one that exceeds the bytes.
 _ENTITY_EPISODES: LiteralString = """
     <ENTITY_OF_GROUP>
     CALL (n) {
@@ -81,7 +81,7 @@ _NAMED: LiteralString = """
     RETURN <ENTITY>
     """
 
-_TOLD: LiteralString = """
+_STATED: LiteralString = """
     <EPISODE_OF_GROUP>
     RETURN coalesce(e.entity_edges, [])
     """
@@ -267,8 +267,8 @@ class History(Base):
         return [MergeRecord(*row) for row in rows]
 
     async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
-        told = await self._run(_TOLD, group_id=group_id, uuid=episode_uuid)
-        uuids = [uuid for (facts,) in told for uuid in facts]
+        stated = await self._run(_STATED, group_id=group_id, uuid=episode_uuid)
+        uuids = [uuid for (facts,) in stated for uuid in facts]
         closed = [row[0] for row in await self._run(_CLOSED, group_id=group_id, uuid=episode_uuid)]
         slots = await self._run(_SLOTS_OF_FACTS, group_id=group_id, uuids=uuids + closed)
         slots += await self._run(_SLOTS_OF_REMOVED, group_id=group_id, uuids=uuids)

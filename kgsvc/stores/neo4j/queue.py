@@ -1,4 +1,4 @@
-"""Writing states and stages of items: one statement, for save_transitions and for apply."""
+"""Leases of groups, and the items behind them (QueueStore)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, episode_of, queued_of, whole
 from kgsvc.stores.protocol import Anchor
 
-# The group is locked by the caller's transaction. Rows of one item come in order; a row decides on what was
-# stored before the first of them. `token` null: a caller's own write.
+# Part of save_transitions and of apply, which lock the group. Rows of one item come in order; whether they
+# count depends on what was stored before the first of them. Without a `token` (a caller's own write) an item
+# need not have been started.
 WRITE_TRANSITIONS: LiteralString = """
     CALL () {
         UNWIND $p.transitions AS row
@@ -46,8 +47,8 @@ _UNMARKING = TERMINAL | {ItemState.ACCEPTED} | {step.failed for step in Step}
 
 
 def transition_rows(transitions: Iterable[Transition], token: int | None) -> list[dict[str, Any]]:
-    """Parameters; what comes after the end of an item within one call, or after the lease with this token
-    gave it back, is passed over."""
+    """Parameters of WRITE_TRANSITIONS. Of one item, what follows its end is left out, and so is what follows
+    a transition with which the lease gives it back."""
     rows: list[dict[str, Any]] = []
     ended: set[str] = set()
     ending = TERMINAL if token is None else _UNMARKING
@@ -83,7 +84,8 @@ def _row(transition: Transition) -> dict[str, Any]:
 
 _LOST = "the group is owned by another process or was deleted"
 
-# Candidates are the groups that accepting marked; those that turn out idle are marked so afterwards.
+# Groups that may have due work, as accepting items noted in KgWork. Those without are told apart, and
+# _SETTLE corrects their notes.
 _READY: LiteralString = """
     MATCH (w:KgWork) USING INDEX SEEK w:KgWork(due_ms) WHERE w.due_ms <= $p.now_ms
     MATCH (g:KgGroup {group_id: w.group_id}) USING INDEX SEEK g:KgGroup(group_id)
@@ -97,7 +99,7 @@ _READY: LiteralString = """
         collect(CASE WHEN NOT due THEN g.group_id END)[..1000]
     """
 
-# Accepting locks the same record, so nothing that it commits later is overlooked.
+# Accepting items locks the same record, so that no note of it is lost.
 _SETTLE: LiteralString = """
     UNWIND $p.groups AS group_id
     MATCH (w:KgWork {group_id: group_id})
@@ -119,7 +121,7 @@ _NEXT_DUE: LiteralString = """
     RETURN min(due_ms)
     """
 
-# `claim` names this very call: run again after a lost answer it finds its own lease.
+# `claim` is new with every call: run again after its answer was lost, this recognises its own lease.
 _CLAIM: LiteralString = """
     <LOCKED_GROUP>
     WITH g
@@ -169,8 +171,8 @@ _RELEASE: LiteralString = """
     SET i.started = null, i.crash_attempts = i.crash_attempts - CASE WHEN i.suspect = true THEN 1 ELSE 0 END
     """
 
-# A suspect is counted once a `call`, also when that is run again after a lost answer. [sum, count] of the
-# bodies that fit: a sum of -1 takes nothing more.
+# A suspect's crash is counted once for each `call`, even if that runs again after its answer was lost.
+# `taken` is [sum, count] of the bodies that fit; a sum of -1 takes nothing more.
 _START: LiteralString = """
     <LEASED_GROUP>
     CALL () {
@@ -214,7 +216,7 @@ _START: LiteralString = """
 
 _SAVE: LiteralString = "<LEASED_GROUP>" + WRITE_TRANSITIONS + "RETURN g.epoch"
 
-# UTF-16 units are counted here: twice as many hold at least as many code points.
+# Cypher's left() counts UTF-16 units: twice as many hold at least as many code points.
 _PREVIOUS: LiteralString = """
     <GROUP>
     UNWIND $p.anchors AS anchor
@@ -314,10 +316,10 @@ class Queue(Base):
         asked = {"group_id": group_id, "max_chars": max_chars}
         rows = await self._run(_PREVIOUS, **asked, anchors=latest, limit=limit) if latest else []
         rows += await self._run(_NAMED, **asked, anchors=named) if named else []
-        found = {uuid: tuple(_cut(before, max_chars)) for uuid, before in rows}
-        return {anchor.uuid: found.get(anchor.uuid, ()) for anchor in anchors}
+        before = {uuid: tuple(_cut(latest_first, max_chars)) for uuid, latest_first in rows}
+        return {anchor.uuid: before.get(anchor.uuid, ()) for anchor in anchors}
 
 
 def _cut(latest_first: list[Row], max_chars: int) -> list[Episode]:
-    found = [episode_of(row, max_chars) for row in whole(latest_first, EPISODE_OPTIONAL)]
-    return found[::-1]
+    episodes = [episode_of(row, max_chars) for row in whole(latest_first, EPISODE_OPTIONAL)]
+    return episodes[::-1]

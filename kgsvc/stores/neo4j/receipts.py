@@ -16,8 +16,8 @@ GROUP_DELETED = "group_deleted"
 _BEFORE_ALL = -(2**63)
 _STATES = tuple(str(state) for state in ItemState)
 
-# A commit's records can be read a moment before the indexes have what it wrote. Who holds the group's lock
-# has waited for that: whoever is told of a completed item finds what it led to.
+# A commit's records can be read a moment before the indexes have them. Taking the group's lock waits for the
+# indexes, so that a client that reads COMPLETED finds the facts of the item.
 _RECEIPT: LiteralString = """
     MATCH (c:KgReceipt) WHERE c.receipt_id = $p.receipt_id AND c.part IS NOT NULL
     MATCH (g:KgGroup {group_id: c.group_id}) USING INDEX SEEK g:KgGroup(group_id)

@@ -86,12 +86,12 @@ QUEUED = (
 
 
 def calendar(ms: int | None) -> int | None:
-    """What a datetime property is made of: none outside of what calendars (and Python) hold."""
+    """Milliseconds for a datetime property; None outside of the years that calendars and Python know."""
     return ms if ms is not None and _FIRST_MS <= ms <= _LAST_MS else None
 
 
 def whole(rows: Iterable[Row], optional: Container[int] = ()) -> Iterator[Row]:
-    """Rows without those deleted while they were read: such have gaps in columns that are never empty."""
+    """The rows without those deleted while they were read, which lack columns that are never null."""
     for row in rows:
         if all(value is not None or n in optional for n, value in enumerate(row)):
             yield row
@@ -135,8 +135,8 @@ def entity_of(row: Row) -> Entity:
 
 
 def _rewriting(text: str, updated_ms: int) -> Rewriting | None:
-    """What a model made of the summary. One that came with another version of the entity is none: a server
-    that knows nothing of it wrote the entity since."""
+    """A model's rewriting of the summary. None if it belongs to another version of the entity: then a server
+    that does not know of rewritings has written the entity since."""
     if not text:
         return None
     written_ms, words, sources, made_of = json.loads(text)
@@ -227,8 +227,8 @@ def fact_row(fact: Fact) -> list[Any]:
 
 
 def shown_text(fact: Fact, epoch: int) -> str:
-    """When a fact is visible, what is shown of it but for the names of its ends, its uuid, each on a line:
-    one text, since reading so many properties takes the database longer than finding the fact."""
+    """Three lines: when the fact is visible, its fields as search shows them (without the names of its ends),
+    its uuid. One text, since reading so many properties takes the database longer than finding the fact."""
     detail = _detail(fact) | {"fact_key": "", "evidence": ()}
     detail.pop("closures", None)
     shown = [fact.name, fact.fact, fact.source_uuid, fact.target_uuid, *_ends(fact), fact.episodes, detail]

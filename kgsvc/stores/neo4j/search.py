@@ -1,4 +1,4 @@
-"""What indexes of entities and episodes are fed from (SearchStore.text_changes), and keeping track of it."""
+"""What search indexes in memory are fed from (SearchStore), and the revisions that track it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from kgsvc.stores.search_protocol import (
     no_texts,
 )
 
-# The delta's revision for entities and episodes whose entries in an index it changes, before what it removes
-# is gone. Who loses a name to another is among those written or removed.
+# Part of apply: notes the delta's revision on entities and episodes whose entries in an index change. Comes
+# before removals, which take mentions along. An entity that loses a name is among those written or removed.
 TOUCH_TEXTS: LiteralString = """
     CALL () {
         UNWIND $p.touched_entities AS uuid
@@ -51,7 +51,7 @@ TOUCH_TEXTS: LiteralString = """
     }
     """
 
-# Under the group's lock, as `changes`, and in slices like them.
+# Under the group's lock and in slices, as _CHANGES.
 _TEXT_CHANGES: LiteralString = """
     <LOCKED_GROUP>
     WITH g, g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
@@ -71,10 +71,10 @@ _TEXT_CHANGES: LiteralString = """
         RETURN CASE WHEN size(read) = $p.limit THEN read[-1][0] END AS full_episodes,
             reduce(all = [0, null], one IN read | [all[0] + one[1],
                 CASE WHEN all[1] IS NULL AND all[0] + one[1] > $p.max_bytes THEN one[0] ELSE all[1] END
-            ])[1] AS heavy
+            ])[1] AS full_bytes
     }
-    WITH g, epoch, head, reduce(least = [head[0] + 1, ''], place IN [full_entities, full_episodes, heavy] |
-        CASE WHEN place < least THEN place ELSE least END) AS upto
+    WITH g, epoch, head, reduce(least = [head[0] + 1, ''],
+        place IN [full_entities, full_episodes, full_bytes] | CASE WHEN place < least THEN place ELSE least END) AS upto
     WITH g, epoch, head, upto[0] AS upto_rev, upto[1] AS upto_uuid
     CALL (epoch, upto_rev, upto_uuid) {
         MATCH (n:Entity) USING INDEX SEEK n:Entity(group_id, epoch, rev)
@@ -116,13 +116,14 @@ _TEXT_CHANGES: LiteralString = """
         WHERE renewed AND c.group_id = $p.group_id AND c.epoch = epoch AND c.build = g.communities
             AND c.uuid IS NOT NULL
         WITH c ORDER BY c.uuid
-        RETURN collect([c.uuid, c.name, c.summary, c.created_ms, coalesce(c.space, ''), c.vector]) AS grouped
+        RETURN collect([c.uuid, c.name, c.summary, c.created_ms, coalesce(c.space, ''), c.vector])
+            AS communities
     }
-    WITH head, [upto_rev, upto_uuid] AS upto, removed, entities, episodes, renewed, grouped,
+    WITH head, [upto_rev, upto_uuid] AS upto, removed, entities, episodes, renewed, communities,
         CASE WHEN size(entities) > size(episodes) THEN size(entities) ELSE size(episodes) END AS longest
     UNWIND CASE WHEN longest = 0 THEN [0] ELSE range(0, longest - 1, 250) END AS first
     RETURN head, upto, removed, entities[first..first + 250], episodes[first..first + 250], renewed,
-        CASE WHEN first = 0 THEN grouped ELSE [] END
+        CASE WHEN first = 0 THEN communities ELSE [] END
     """
 
 
@@ -203,8 +204,8 @@ _HEADS: LiteralString = """
     RETURN g.group_id, g.rev, g.epoch, g.last_ms
     """
 
-# Under the group's lock: what stands at `rev` is all there, and nothing of the next commit. Facts come in
-# slices, so that no single row keeps the event loop busy for long.
+# Under the group's lock: all of revision `rev` is visible, and nothing of the next commit. Facts come in
+# slices, so that decoding one row does not hold up the event loop for long.
 _CHANGES: LiteralString = """
     <LOCKED_GROUP>
     WITH g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
@@ -235,7 +236,7 @@ class Search(Base):
     """SearchStore."""
 
     async def heads(self, group_ids: Collection[str]) -> dict[str, GroupHead]:
-        """See SearchStore. Read without lock: for a plan's guard use `names`."""
+        """Read without lock: for a plan's guard use `names`."""
         rows = await self._run(_HEADS, group_ids=sorted(set(group_ids)))
         return {row[0]: GroupHead(*row) for row in rows}
 
