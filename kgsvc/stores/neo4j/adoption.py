@@ -165,7 +165,8 @@ def _episode(group_id: str, row: Row, now_ms: int) -> Episode:
 
 
 def _fact(row: Row) -> ForeignFact:
-    return ForeignFact(*row[:11], dict(row[11]), _plain(row[12], _FACT_FIELDS))
+    fields = [*row[:11], dict(row[11]), _plain(row[12], _FACT_FIELDS)]
+    return ForeignFact(*fields)
 
 
 def _plain(values: Mapping[str, Any], fields: Collection[str]) -> dict[str, Any]:

@@ -74,7 +74,8 @@ _TEXT_CHANGES: LiteralString = """
             ])[1] AS full_bytes
     }
     WITH g, epoch, head, reduce(least = [head[0] + 1, ''],
-        place IN [full_entities, full_episodes, full_bytes] | CASE WHEN place < least THEN place ELSE least END) AS upto
+        place IN [full_entities, full_episodes, full_bytes] |
+        CASE WHEN place < least THEN place ELSE least END) AS upto
     WITH g, epoch, head, upto[0] AS upto_rev, upto[1] AS upto_uuid
     CALL (epoch, upto_rev, upto_uuid) {
         MATCH (n:Entity) USING INDEX SEEK n:Entity(group_id, epoch, rev)
