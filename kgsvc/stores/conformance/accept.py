@@ -291,9 +291,12 @@ async def keys_belong_to_operation_and_group(g: Scratch) -> None:
 
 async def keys_lapse_after_the_window(g: Scratch) -> None:
     """After dedup_window_ms a key may be used for other input, and then stands for that."""
+    first = batch(g.episode("e1"), idempotency_key="k", dedup_window_ms=HOUR)
+    await g.answer(first)
     within = await g.answer(replace(first, receipt_id="unused", now_ms=NOW + HOUR - 1))
     equal(within.receipt_id, first.receipt_id, "accept: a key in the last moment of its window")
     later = batch(g.episode("e2"), idempotency_key="k", dedup_window_ms=HOUR, now_ms=NOW + HOUR)
+    result = await g.answer(later)
     equal(result.receipt_id, later.receipt_id, "accept: a lapsed key with other input")
     equal(result.items[0].duplicate, False, "accept: an item under a lapsed key")
     again = await g.answer(replace(later, receipt_id="unused", now_ms=later.now_ms + HOUR // 2))
