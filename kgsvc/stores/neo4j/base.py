@@ -1,6 +1,7 @@
 """Running statements: the clauses they share, sessions and retries, what the driver's errors mean.
 
-In a statement a name in angle brackets stands for columns (rows.py) or for a clause below: `<GROUP>`.
+In a statement a name in angle brackets, as `<GROUP>`, stands for columns (rows.py) or for a clause below,
+which may name those after it.
 """
 
 from __future__ import annotations
@@ -27,34 +28,47 @@ from kgsvc.domain.errors import StoreRefused, StoreUnavailable
 from kgsvc.stores.neo4j.rows import ENTITY, EPISODE, FACT, QUEUED, SET_ENTITY, SET_FACT, STATUS
 from kgsvc.stores.neo4j.schema import ACTIVITY_SHARDS
 
-_GROUP: LiteralString = """MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch"""
-# Writing the lock to a property takes the record's lock for the transaction.
-_LOCKED_GROUP: LiteralString = """MATCH (g:KgGroup {group_id: $p.group_id})
-    SET g.lock = 0"""
-_NEW_GROUP: LiteralString = """MERGE (g:KgGroup {group_id: $p.group_id})
-    ON CREATE SET g.rev = 0, g.epoch = 0, g.last_ms = 0,
-        g.owner_token = 0, g.renewals = 0, g.served_ms = 0"""
-_OF_LEASE: LiteralString = """
+_CLAUSES: dict[LiteralString, LiteralString] = {
+    # A build, locked, for who holds its lease. Who writes more than the build takes the group's lock first.
+    "<LEASED_BUILD>": "MATCH (g:KgGroup {group_id: $p.group_id}) WHERE g.epoch = $p.epoch <OWN_BUILD>",
+    "<LOCKED_LEASED_BUILD>": "<LOCKED_GROUP> WITH g WHERE g.epoch = $p.epoch <OWN_BUILD>",
+    "<OWN_BUILD>": """
     MATCH (b:KgBuild {group_id: $p.group_id, epoch: $p.epoch, build_id: $p.build_id})
     SET b.lock = 0
-    WITH g, b WHERE b.token = $p.token AND b.owner_id = $p.owner_id AND b.next_ms IS NOT NULL"""
-_OF_ENTITY: LiteralString = """
+    WITH g, b WHERE b.token = $p.token AND b.owner_id = $p.owner_id AND b.next_ms IS NOT NULL""",
+    "<DRAFTS_OF_BUILD>": """MATCH (d:KgDraft) USING INDEX SEEK d:KgDraft(group_id, epoch, build, uuid)
+    WHERE d.group_id = $p.group_id AND d.epoch = $p.epoch AND d.build = $p.build_id
+        AND d.uuid IS NOT NULL""",
+    # Rows of the group's present epoch by `$p.uuid` or `$p.uuids`.
+    "<ENTITY_OF_GROUP>": """<GROUP>
     MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
-    WHERE n.uuid = $p.uuid AND n.group_id = $p.group_id AND n.epoch = epoch"""
-_OF_EPISODE: LiteralString = """
+    WHERE n.uuid = $p.uuid AND n.group_id = $p.group_id AND n.epoch = epoch""",
+    "<EPISODE_OF_GROUP>": """<GROUP>
     MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
-    WHERE e.uuid = $p.uuid AND e.group_id = $p.group_id AND e.epoch = epoch"""
-_OF_EPISODES: LiteralString = """
+    WHERE e.uuid = $p.uuid AND e.group_id = $p.group_id AND e.epoch = epoch""",
+    "<EPISODES_OF_GROUP>": """<GROUP>
     UNWIND $p.uuids AS uuid
     MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
-    WHERE e.uuid = uuid AND e.group_id = $p.group_id AND e.epoch = epoch"""
-_OF_FACTS: LiteralString = """
+    WHERE e.uuid = uuid AND e.group_id = $p.group_id AND e.epoch = epoch""",
+    "<FACTS_OF_GROUP>": """<GROUP>
     UNWIND $p.uuids AS uuid
     MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
-    WHERE r.uuid = uuid AND r.group_id = $p.group_id AND r.epoch = epoch"""
-
-_CLAUSES: dict[LiteralString, LiteralString] = {
+    WHERE r.uuid = uuid AND r.group_id = $p.group_id AND r.epoch = epoch""",
+    # A group's record: locked for who holds its lease; its present epoch; locked, which writing `lock` does
+    # for the transaction; made if there is none.
+    "<LEASED_GROUP>": """<LOCKED_GROUP>
+    WITH g WHERE g.owner_token = $p.token AND g.owner_id = $p.owner_id AND g.epoch = $p.epoch""",
+    "<GROUP>": "MATCH (g:KgGroup {group_id: $p.group_id}) WITH g.epoch AS epoch",
+    "<LOCKED_GROUP>": "MATCH (g:KgGroup {group_id: $p.group_id}) SET g.lock = 0",
+    "<NEW_GROUP>": """MERGE (g:KgGroup {group_id: $p.group_id})
+    ON CREATE SET g.rev = 0, g.epoch = 0, g.last_ms = 0,
+        g.owner_token = 0, g.renewals = 0, g.served_ms = 0""",
+    # An unfinished item of an older epoch ends without content.
+    "<PARK_STALE>": """
+    SET i.state = 'parked', i.reason = 'group_deleted', i.updated_ms = $p.now_ms, i.name = null,
+        i.stage = null, i.started = null, i.suspect = null, i.step = null, i.attempts = 0
+    REMOVE i:KgPending""",
+    "<COUNT_ACTIVITY>": "MATCH (a:KgActivity {shard: $p.shard}) SET a.lock = 0 SET a.count = a.count + 1",
     "<EPISODE>": EPISODE,
     "<EPISODE_CUT>": EPISODE.replace("e.content,", "left(e.content, 2 * $p.max_chars),"),
     "<ENTITY>": ENTITY,
@@ -63,35 +77,6 @@ _CLAUSES: dict[LiteralString, LiteralString] = {
     "<QUEUED>": QUEUED,
     "<SET_ENTITY>": SET_ENTITY,
     "<SET_FACT>": SET_FACT,
-    # A group's record: its present epoch; locked; locked and made if need be; locked by who holds its lease.
-    "<GROUP>": _GROUP,
-    "<LOCKED_GROUP>": _LOCKED_GROUP,
-    "<NEW_GROUP>": _NEW_GROUP,
-    "<LEASED_GROUP>": _LOCKED_GROUP
-    + """
-    WITH g WHERE g.owner_token = $p.token AND g.owner_id = $p.owner_id AND g.epoch = $p.epoch""",
-    # A build, locked by who holds its lease. Who writes more than the build takes the group's lock first.
-    "<LEASED_BUILD>": "MATCH (g:KgGroup {group_id: $p.group_id}) WHERE g.epoch = $p.epoch" + _OF_LEASE,
-    "<LOCKED_LEASED_BUILD>": _LOCKED_GROUP
-    + """
-    WITH g WHERE g.epoch = $p.epoch"""
-    + _OF_LEASE,
-    # Rows of the group's present epoch by `$p.uuid` or `$p.uuids`.
-    "<ENTITY_OF_GROUP>": _GROUP + _OF_ENTITY,
-    "<EPISODE_OF_GROUP>": _GROUP + _OF_EPISODE,
-    "<EPISODES_OF_GROUP>": _GROUP + _OF_EPISODES,
-    "<FACTS_OF_GROUP>": _GROUP + _OF_FACTS,
-    # An unfinished item of an older epoch ends without content.
-    "<PARK_STALE>": """
-    SET i.state = 'parked', i.reason = 'group_deleted', i.updated_ms = $p.now_ms, i.name = null,
-        i.stage = null, i.started = null, i.suspect = null, i.step = null, i.attempts = 0
-    REMOVE i:KgPending""",
-    "<DRAFTS_OF_BUILD>": """MATCH (d:KgDraft) USING INDEX SEEK d:KgDraft(group_id, epoch, build, uuid)
-    WHERE d.group_id = $p.group_id AND d.epoch = $p.epoch AND d.build = $p.build_id
-        AND d.uuid IS NOT NULL""",
-    "<COUNT_ACTIVITY>": """MATCH (a:KgActivity {shard: $p.shard})
-    SET a.lock = 0
-    SET a.count = a.count + 1""",
 }
 
 # Errors that the values of a statement cause. A shortage of memory of the whole server has another code.
