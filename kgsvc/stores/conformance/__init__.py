@@ -27,7 +27,8 @@ from kgsvc.stores.conformance import (
     values,
     writes,
 )
-from kgsvc.stores.conformance.samples import NOW, ConformanceError, Scratch
+from kgsvc.stores.conformance.expectations import ConformanceError
+from kgsvc.stores.conformance.samples import NOW, Scratch
 from kgsvc.stores.protocol import Store
 
 __all__ = ["Check", "ConformanceError", "checks"]

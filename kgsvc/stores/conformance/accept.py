@@ -9,16 +9,8 @@ from typing import TypeVar
 
 from kgsvc.domain.errors import Conflict, Overloaded
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState, ItemStatus
-from kgsvc.stores.conformance.samples import (
-    MANY,
-    NOW,
-    ConformanceError,
-    Scratch,
-    batch,
-    equal,
-    expect,
-    present,
-)
+from kgsvc.stores.conformance.expectations import ConformanceError, equal, expect, present
+from kgsvc.stores.conformance.samples import MANY, NOW, Scratch, batch
 
 _E = TypeVar("_E", bound=Exception)
 

@@ -5,15 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kgsvc.domain.model.graph import Fact
-from kgsvc.stores.conformance.samples import (
-    ConformanceError,
-    Scratch,
-    episode,
-    equal,
-    expect,
-    fact,
-    tombstone,
-)
+from kgsvc.stores.conformance.expectations import ConformanceError, equal, expect
+from kgsvc.stores.conformance.samples import Scratch, episode, fact, tombstone
 
 
 async def heads_show_the_known_groups(g: Scratch) -> None:
@@ -70,9 +63,8 @@ async def pages_hold_whole_revisions(g: Scratch) -> None:
             page = await g.store.changes(g.id, after, limit)
             uuids = [f.fact.uuid for f in page.facts]
             for group in written:
-                expect(
-                    group <= set(uuids) or not group & set(uuids), f"changes: limit {limit} cut a revision"
-                )
+                whole = group <= set(uuids) or not group & set(uuids)
+                expect(whole, f"changes: limit {limit} cut a revision")
             seen += uuids
             if not page.more:
                 break

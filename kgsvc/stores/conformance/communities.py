@@ -19,17 +19,8 @@ from kgsvc.domain.model.communities import (
 )
 from kgsvc.domain.model.delta import Claim
 from kgsvc.domain.model.graph import Fact
-from kgsvc.stores.conformance.samples import (
-    MANY,
-    NOW,
-    Scratch,
-    equal,
-    expect,
-    fact,
-    present,
-    refused,
-    tombstone,
-)
+from kgsvc.stores.conformance.expectations import equal, expect, present, refused
+from kgsvc.stores.conformance.samples import MANY, NOW, Scratch, fact, tombstone
 from kgsvc.stores.search_protocol import IndexedCommunity
 
 LATER = NOW + 1_000

@@ -8,20 +8,8 @@ from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.delta import Guard
 from kgsvc.domain.model.graph import Source
 from kgsvc.domain.model.items import ItemState, Transition
-from kgsvc.stores.conformance.samples import (
-    HUGE,
-    MANY,
-    NOW,
-    Scratch,
-    batch,
-    episode,
-    equal,
-    expect,
-    fact,
-    present,
-    refused,
-    tombstone,
-)
+from kgsvc.stores.conformance.expectations import equal, expect, present, refused
+from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, Scratch, batch, episode, fact, tombstone
 from kgsvc.stores.protocol import Anchor
 
 LATER = NOW + 100
@@ -141,11 +129,8 @@ async def the_group_can_be_filled_anew(g: Scratch) -> None:
     change = g.delta(entities=(ada,), facts=(made,), mentions=(g.mention("e1", ada.uuid),))
     await g.store.apply(change, await g.guard(lease.token))
     dump = await g.store.dump(g.id)
-    equal(
-        (dump.entities, dump.facts, dump.mentions),
-        ((ada,), (made,), (("e1", ada.uuid),)),
-        "dump: filled anew",
-    )
+    shown = (dump.entities, dump.facts, dump.mentions)
+    equal(shown, ((ada,), (made,), (("e1", ada.uuid),)), "dump: filled anew")
     expect(g.id in await g.store.group_ids(), "group_ids: a group filled anew")
 
 

@@ -10,19 +10,8 @@ from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged
 from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard, StaleItems
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.items import ItemState, Transition
-from kgsvc.stores.conformance.samples import (
-    HUGE,
-    MANY,
-    NOW,
-    ConformanceError,
-    Scratch,
-    batch,
-    equal,
-    expect,
-    fact,
-    refused,
-    tombstone,
-)
+from kgsvc.stores.conformance.expectations import ConformanceError, equal, expect, refused
+from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, Scratch, batch, fact, tombstone
 from kgsvc.stores.protocol import GroupDump
 
 

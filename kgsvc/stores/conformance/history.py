@@ -8,7 +8,8 @@ from kgsvc.domain.model.delta import MergeRecord
 from kgsvc.domain.model.graph import Citation, Closure, Entity, Source
 from kgsvc.domain.names.forgetting import Saying
 from kgsvc.domain.resolution.decisions import CandidateQuery
-from kgsvc.stores.conformance.samples import MANY, NOW, Scratch, equal, expect, fact, tombstone
+from kgsvc.stores.conformance.expectations import equal, expect
+from kgsvc.stores.conformance.samples import MANY, NOW, Scratch, fact, tombstone
 from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces
 
 

@@ -7,16 +7,8 @@ from dataclasses import replace
 
 from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.items import CRASH, ItemState, Lease, QueuedItem, Step
-from kgsvc.stores.conformance.samples import (
-    HUGE,
-    MANY,
-    NOW,
-    Scratch,
-    equal,
-    expect,
-    present,
-    refused,
-)
+from kgsvc.stores.conformance.expectations import equal, expect, present, refused
+from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, Scratch
 
 
 async def items_come_by_reference_time_and_uuid(g: Scratch) -> None:
@@ -53,11 +45,8 @@ async def items_come_whole(g: Scratch) -> None:
     made = g.episode("e1", name="a name", body="x" * 5_000, role="Ada", source_description="chat")
     lease = await g.queued(made, now_ms=NOW - 50)
     (item,) = await g.due(lease)
-    equal(
-        replace(item, ontology=0),
-        QueuedItem(made, ItemState.ACCEPTED, NOW - 50, {}),
-        "start_items: a new item",
-    )
+    new = QueuedItem(made, ItemState.ACCEPTED, NOW - 50, {})
+    equal(replace(item, ontology=0), new, "start_items: a new item")
     stage = bytes(range(256)) * 40
     await g.move(lease, ItemState.EXTRACTED, "e1", stage=stage)
     await g.move(lease, ItemState.EMBED_FAILED, "e1", step=Step.EMBED, attempts=3, keep_stage=True)

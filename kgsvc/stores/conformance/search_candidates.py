@@ -10,8 +10,9 @@ from typing import Any
 from kgsvc.domain.facts.terms import keyword_text
 from kgsvc.domain.model.graph import Fact
 from kgsvc.domain.text import tokens
-from kgsvc.stores.conformance.samples import NOW, Scratch, expect, fact, present, tombstone
-from kgsvc.stores.conformance.samples import equal as equal_values
+from kgsvc.stores.conformance.expectations import equal as equal_values
+from kgsvc.stores.conformance.expectations import expect, present
+from kgsvc.stores.conformance.samples import NOW, Scratch, fact, tombstone
 from kgsvc.stores.search_protocol import FactCandidate, FactCandidates, FactsAsked
 
 _SPACE = "conformance:4"
@@ -19,7 +20,7 @@ _LATER = NOW + 1000  # when the checks ask
 
 
 def equal(found: object, wanted: object, what: str) -> None:
-    """As in samples.py, with the call that all these checks are about."""
+    """As everywhere, naming the call that all these checks are about."""
     equal_values(found, wanted, f"search_candidates: {what}")
 
 

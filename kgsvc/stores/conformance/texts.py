@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgsvc.stores.conformance.samples import NOW, Scratch, equal, expect, fact
+from kgsvc.stores.conformance.expectations import equal, expect
+from kgsvc.stores.conformance.samples import NOW, Scratch, fact
 from kgsvc.stores.search_protocol import IndexedEntity, IndexedEpisode, TextChanges
 
 Held = dict[tuple[str, str], IndexedEntity | IndexedEpisode]

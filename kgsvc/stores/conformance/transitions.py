@@ -7,16 +7,8 @@ from dataclasses import replace
 from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.items import ItemState, ItemStatus, QueuedItem, Step, Transition
 from kgsvc.domain.model.usage import FREE, Usage
-from kgsvc.stores.conformance.samples import (
-    HUGE,
-    MANY,
-    NOW,
-    ConformanceError,
-    Scratch,
-    equal,
-    present,
-    refused,
-)
+from kgsvc.stores.conformance.expectations import ConformanceError, equal, present, refused
+from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, Scratch
 
 
 async def states_are_written_together(g: Scratch) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 from kgsvc.domain.model.graph import Evidence, FactKind, Polarity, RoleType, Source
 from kgsvc.domain.model.identity import name_key
 from kgsvc.domain.model.items import ItemState, Lease
-from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, Scratch, distinct, equal, expect, fact
+from kgsvc.stores.conformance.expectations import distinct, equal, expect
+from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, Scratch, fact
 from kgsvc.stores.protocol import Store
 
 
