@@ -10,10 +10,9 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import Extraction, ExtractionRequest
 from kgsvc.domain.model.graph import Source
 from kgsvc.models.protocol import Extracted
-from kgsvc.models.rules.cast import cast_of, enter, turns_of
 from kgsvc.models.rules.json_source import read_json
 from kgsvc.models.rules.prose import read_text
-from kgsvc.models.rules.scene import Scene
+from kgsvc.models.rules.scene import Scene, cast_of, enter, turns_of
 from kgsvc.models.rules.text import MOST
 
 

@@ -9,10 +9,9 @@ from typing import Any
 
 from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import Episode, FactKind
-from kgsvc.models.rules.cast import Cast, short_names
 from kgsvc.models.rules.prose import read_text
 from kgsvc.models.rules.relations import BY_NAME, screaming
-from kgsvc.models.rules.scene import Draft, Scene
+from kgsvc.models.rules.scene import Cast, Draft, Scene, short_names
 from kgsvc.models.rules.text import word_set
 from kgsvc.models.rules.wording import finished
 
@@ -36,11 +35,9 @@ _NAME_KEYS = (
 _IDENTITY_KEYS = ("id", "uuid", "key", "code", "identifier")
 _SPEAKER_KEYS = ("speaker", "role", "author", "from", "sender", "user")
 _SPOKEN_KEYS = ("content", "text", "message", "body")
-_TEXT_KEYS = word_set(
-    """
-    description notes note comment comments content text body message summary bio about details abstract
-    """
-)
+_TEXT_KEYS = word_set("""
+description notes note comment comments content text body message summary bio about details abstract
+""")
 _NAMING_KEYS = frozenset((*_NAME_KEYS, *_IDENTITY_KEYS, "first_name"))
 _TYPE_KEYS = ("type", "kind", "category", "@type")
 _SCALARS = (str, int, float, bool)
@@ -64,12 +61,10 @@ _KNOWN_KEYS = {
     "member_of": "MEMBER_OF",
 }
 _PEOPLE_ONLY = word_set("WORKS_AT LIVES_IN IS_FROM MARRIED_TO LIKES SPEAKS INTERESTED_IN")
-_PEOPLE_KEYS = word_set(
-    """
-    person people user users employee employees member members customer customers contact contacts
-    author authors manager owner assignee lead team staff friend friends student students
-    """
-)
+_PEOPLE_KEYS = word_set("""
+person people user users employee employees member members customer customers contact contacts author authors
+manager owner assignee lead team staff friend friends student students
+""")
 
 
 def read_json(scene: Scene, episode: Episode, cast: Cast) -> bool:
