@@ -19,18 +19,11 @@ from kgsvc.models.rules.text import MOST
 class OfflineExtractor:
     """Implements Extractor without network, key or model."""
 
+    name = "offline"
+    costs_model_calls = False
+
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
-
-    @property
-    def name(self) -> str:
-        """See Extractor."""
-        return "offline"
-
-    @property
-    def costs_model_calls(self) -> bool:
-        """See Extractor: the same text gives the same result again for nothing."""
-        return False
 
     async def extract(self, requests: Sequence[ExtractionRequest]) -> list[Extracted | Exception]:
         """See Extractor. The whole batch runs in one thread beside the event loop."""

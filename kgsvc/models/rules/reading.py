@@ -1,4 +1,4 @@
-"""One sentence: its tagged units and clauses, and which entities its names, pronouns and noun phrases refer to."""
+"""One sentence: its tagged units, its clauses, and what names, pronouns and noun phrases refer to."""
 
 from __future__ import annotations
 

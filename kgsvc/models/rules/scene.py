@@ -1,5 +1,7 @@
-"""The state of reading one episode: who speaks (spec 004 §4.2.1: a body reads `role(role_type): content`), the
-entities by name, and the facts found so far, all bounded."""
+"""The state of reading one episode: who speaks, the entities by name, and the facts so far; all bounded.
+
+A body may begin with its speaker: `role(role_type): content` (spec 004 §4.2.1).
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Time expressions of a sentence, resolved against the episode's reference time (spec 004 §2.2).
 
-A day is an ordinal of the proleptic Gregorian calendar in UTC, in the years 1 to 9999. A date outside of these
-years is None, never an error.
+A day is an ordinal of the proleptic Gregorian calendar in UTC, in the years 1 to 9999. A date outside of
+these years is None, never an error.
 """
 
 from __future__ import annotations
