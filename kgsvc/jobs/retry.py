@@ -8,7 +8,7 @@ from typing import Annotated
 
 from kgsvc.domain.errors import ModelUnavailable
 from kgsvc.domain.limits import FROM_ZERO, Fixed
-from kgsvc.domain.model.items import CRASH, Failure, ItemState, QueuedItem, Transition
+from kgsvc.domain.model.items import CRASH, FailedItem, ItemState, QueuedItem, Transition
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class RetryPolicy:
         drawn = full // 2 + int(self._rng.random() * (full - full // 2))
         return max(drawn, min(asked_ms or 0, settings.backoff_cap_ms))
 
-    def after(self, failure: Failure, now_ms: int) -> Transition:
+    def after(self, failure: FailedItem, now_ms: int) -> Transition:
         """The failure substate with its next attempt, or PARKED with the reason."""
         item, step, error = failure.item, failure.step, failure.error
         attempt = item.attempts.get(step.value, 0) + 1

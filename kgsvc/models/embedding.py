@@ -1,9 +1,9 @@
-"""Vectors of fact texts and entity names (spec 004 §8)."""
+"""Vectors of texts, the recent ones kept (spec 004 §8)."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from kgsvc.domain.model.extraction import Extraction
 from kgsvc.domain.model.usage import FREE, Usage
@@ -18,27 +18,17 @@ def texts_of(extraction: Extraction) -> set[str]:
 
 
 class CachingEmbedder:
-    """An embedder that remembers the latest texts, bounded by bytes: names come again and again."""
+    """An embedder that keeps the vectors of recently used texts, bounded by bytes: texts recur."""
 
-    def __init__(self, inner: Embedder) -> None:
-        self.inner = inner
-        self._cache: OrderedDict[str, bytes] = OrderedDict()
+    def __init__(self, inner: Embedder, cached_bytes: int = _CACHED_BYTES) -> None:
+        self._inner = inner
+        self._cached_bytes = cached_bytes
+        self._cache: OrderedDict[str, bytes] = OrderedDict()  # least recently used first
         self._bytes = 0
-
-    @property
-    def space(self) -> str:
-        """The inner embedder's space."""
-        return self.inner.space
-
-    @property
-    def min_cosine(self) -> float:
-        """The inner embedder's."""
-        return self.inner.min_cosine
-
-    @property
-    def costs_model_calls(self) -> bool:
-        """Whether a miss asks a model server."""
-        return self.inner.costs_model_calls
+        # As of the embedder itself, see Embedder.
+        self.space = inner.space
+        self.min_cosine = inner.min_cosine
+        self.costs_model_calls = inner.costs_model_calls
 
     async def vectors(self, texts: Collection[str], group_id: str = "") -> dict[str, bytes]:
         """`vectors_and_cost` without the cost."""
@@ -47,21 +37,21 @@ class CachingEmbedder:
     async def vectors_and_cost(self, texts: Collection[str], group_id: str) -> tuple[dict[str, bytes], Usage]:
         """Float32 little-endian bytes by text, asking the model only for unknown ones, and what that cost,
         which is counted for the group. Raises StepError."""
-        found = {text: self._cache[text] for text in texts if text in self._cache}
-        missing = sorted(set(texts) - set(found))
-        cost = FREE
+        known = {text: self._cache[text] for text in texts if text in self._cache}
+        missing = sorted(set(texts) - known.keys())
+        fresh, cost = dict[str, bytes](), FREE
         if missing:
-            rows, cost = await self.inner.embed(missing, group_id)
+            rows, cost = await self._inner.embed(missing, group_id)
             fresh = {text: row.astype("<f4").tobytes() for text, row in zip(missing, rows, strict=True)}
-            self._remember(fresh.items())
-            found |= fresh
-        return found, cost
+        self._remember(known | fresh)
+        return known | fresh, cost
 
-    def _remember(self, entries: Iterable[tuple[str, bytes]]) -> None:
-        for text, vector in entries:
+    def _remember(self, used: dict[str, bytes]) -> None:
+        for text, vector in used.items():
             if text not in self._cache:  # two calls may have asked for the same at once
                 self._bytes += len(vector) + 4 * len(text)
             self._cache[text] = vector
-        while self._bytes > _CACHED_BYTES:
+            self._cache.move_to_end(text)
+        while self._bytes > self._cached_bytes:
             text, vector = self._cache.popitem(last=False)
             self._bytes -= len(vector) + 4 * len(text)

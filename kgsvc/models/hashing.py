@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import math
 from collections import Counter
@@ -15,8 +14,8 @@ from numpy.typing import NDArray
 from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.domain.text import tokens
 from kgsvc.models.protocol import Vectors
+from kgsvc.offload import EMBEDDED_CHARS, offload
 
-_INLINE_CHARACTERS = 2_000  # up to this size a batch is embedded on the event loop, in under a millisecond
 _PLACES = 4  # dimensions of a word itself: two words seldom share all of them
 _PIECES_WEIGHT = 0.5  # of all pieces of a word together, beside the word itself
 _LIGHT_WEIGHT = 0.2  # of words that are in every text
@@ -59,9 +58,7 @@ class HashingEmbedder:
 
     async def embed(self, texts: Sequence[str], group_id: str = "") -> tuple[Vectors, Usage]:
         """See Embedder. Large batches run in a thread beside the event loop."""
-        if sum(map(len, texts)) <= _INLINE_CHARACTERS:
-            return self._embed(texts), FREE
-        return await asyncio.to_thread(self._embed, list(texts)), FREE
+        return await offload(sum(map(len, texts)) / EMBEDDED_CHARS, self._embed, list(texts)), FREE
 
     async def close(self) -> None:
         """Nothing to release."""

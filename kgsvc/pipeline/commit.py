@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from kgsvc.domain.clock import Clock
@@ -14,7 +13,7 @@ from kgsvc.domain.facts.plan import plan, statements_of
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import GraphDelta, Guard, NameView, SlotView
 from kgsvc.domain.model.identity import name_key
-from kgsvc.domain.model.items import ItemState, Lease, QueuedItem, Transition
+from kgsvc.domain.model.items import ItemState, Lease, Transition
 from kgsvc.domain.model.ontology import Ontology
 from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.domain.names.bridging import MOVED
@@ -24,12 +23,12 @@ from kgsvc.domain.resolution.decisions import Decisions
 from kgsvc.domain.resolution.settling import settle, slots_of
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.protocol import Resolver
-from kgsvc.pipeline.computing import computed
+from kgsvc.offload import STATEMENTS, offload
 from kgsvc.pipeline.joining import Bridging, Joining
 from kgsvc.pipeline.ontologies import Ontologies
 from kgsvc.pipeline.resolving import Found, Resolving
-from kgsvc.pipeline.stages import Stage, encode
-from kgsvc.pipeline.summaries import Rewriter, SummaryStore, summarised
+from kgsvc.pipeline.stages import PreparedItem, encode
+from kgsvc.pipeline.summaries import Rewriter, SummaryStore, Turn, summarised
 from kgsvc.stores.protocol import QueueStore, ResolutionStore
 
 _TRIES = 20  # plans of one batch that a caller's own writes may overtake
@@ -37,19 +36,10 @@ _RETRY_AFTER_MS = 500
 _LIMITS = Limits()
 
 
-@dataclass(slots=True)
-class Work:
-    """An item and all that is needed to commit it. The stage takes up what a model decides at the commit, so
-    that nothing is asked twice."""
-
-    item: QueuedItem
-    stage: Stage
-
-
 class _Batch:
     """What is committed together, and what was decided about it."""
 
-    def __init__(self, works: Sequence[Work], bridging: Bridging) -> None:
+    def __init__(self, works: Sequence[PreparedItem], bridging: Bridging) -> None:
         self.works = works
         self.bridging = bridging
         self.items = [BatchItem(w.item.episode, w.stage.extraction, w.item.accepted_ms) for w in works]
@@ -58,7 +48,6 @@ class _Batch:
             {key: decision for work in works for key, decision in work.stage.names.items()},
             {(w.item.episode.uuid, n): decision for w in works for n, decision in w.stage.facts.items()},
         )
-        self.is_decided = False
 
 
 class LeasedStore(ResolutionStore, QueueStore, SummaryStore, Protocol):
@@ -89,18 +78,23 @@ class Committer:
         self._ontologies = ontologies if resolver is not None else None
         self._rewriter = rewriter
 
-    async def commit(self, lease: Lease, works: Sequence[Work]) -> None:
+    async def commit(self, lease: Lease, works: Sequence[PreparedItem]) -> None:
         """All of `works` or nothing. Raises StepError, StaleItems, LeaseLost, Overloaded (the group changes
         without a pause), StoreUnavailable."""
         batch = _Batch(works, Bridging(self._store, self._joining, self._clock))
-        if self._rewriter is not None:  # a model may be asked now, not while the rewriter waits for its turn
-            await self._decide(lease, batch, await self._read(lease, batch))
+        turn = self._rewriter.turn(lease.group_id) if self._rewriter else Turn()
+        rewrites = turn.rewrites
+        # A model may be asked now, not while the rewriter waits for its turn.
+        names: NameView | None = await self._decide(lease, batch, await self._read(lease, batch))
         for _ in range(_TRIES):
             try:
-                async with self._rewriter.turn(lease.group_id) if self._rewriter else nullcontext():
-                    delta, guard = await self._plan(lease, batch)
+                async with turn.lock:
+                    if turn.rewrites != rewrites:  # then the guard would refuse what was planned from it
+                        names = None
+                    delta, guard = await self._plan(lease, batch, names or await self._read(lease, batch))
                     await self._store.apply(delta, guard)
             except RevisionChanged:
+                names = None
                 continue
             if self._rewriter is not None:
                 self._rewriter.offer(delta, lease.epoch)
@@ -118,14 +112,11 @@ class Committer:
 
     async def _decide(self, lease: Lease, batch: _Batch, names: NameView) -> NameView:
         """Decide about what is new, once a batch; what a model decided is stored before it is used."""
-        if batch.is_decided:
-            return names
         found = await self._found(lease, batch, names)
         if found.asked.names or found.asked.facts or found.usage:
             await self._keep(lease, batch.works, found)
         before = keys_of(batch.items) | batch.decisions.keys
         batch.decisions = batch.decisions.with_more(found.by_rule).with_more(found.asked)
-        batch.is_decided = True
         if not batch.decisions.keys <= before:  # a full name that nobody bears in this batch
             return await self._read(lease, batch)
         # The guard holds what was read later to the same revision.
@@ -149,7 +140,7 @@ class Committer:
             return Ontology()
         return await self._ontologies.of(lease.group_id, max(work.item.ontology for work in batch.works))
 
-    async def _keep(self, lease: Lease, works: Sequence[Work], found: Found) -> None:
+    async def _keep(self, lease: Lease, works: Sequence[PreparedItem], found: Found) -> None:
         now_ms, asked, state = self._clock.now_ms(), found.asked, self._state_kept()
         costly = state is ItemState.EMBEDDED
         transitions: list[Transition] = []
@@ -168,7 +159,7 @@ class Committer:
         costly = self._embedder is not None and self._embedder.costs_model_calls
         return ItemState.EMBEDDED if costly else ItemState.EXTRACTED
 
-    async def _charge(self, lease: Lease, works: Sequence[Work], usage: Usage) -> None:
+    async def _charge(self, lease: Lease, works: Sequence[PreparedItem], usage: Usage) -> None:
         """What nothing came of was paid for too."""
         now_ms, state = self._clock.now_ms(), self._state_kept()
         paid = zip(works, usage.split(len(works)), strict=True)
@@ -177,9 +168,8 @@ class Committer:
             [Transition(w.item.episode.uuid, state, now_ms, keep_stage=True, usage=part) for w, part in paid],
         )
 
-    async def _plan(self, lease: Lease, batch: _Batch) -> tuple[GraphDelta, Guard]:
+    async def _plan(self, lease: Lease, batch: _Batch, names: NameView) -> tuple[GraphDelta, Guard]:
         group_id, now_ms = lease.group_id, self._clock.now_ms()
-        names = await self._decide(lease, batch, await self._read(lease, batch))
         decisions = batch.decisions
         items = as_decided(batch.items, decisions)
         while await batch.bridging.merged_one(lease, items, names, decisions.names):
@@ -193,7 +183,7 @@ class Committer:
             )
             return resolved, statements_of(resolved, items)
 
-        resolved, statements = await computed(said, understand)
+        resolved, statements = await offload(said / STATEMENTS, understand)
         slots = slots_of(items, statements, decisions, resolved)
         view = await self._slots(group_id, slots, decisions)
         known = sum(len(fact.evidence) for fact in view.facts)
@@ -202,7 +192,7 @@ class Committer:
             settled, found = settle(items, statements, decisions, resolved, view)
             return plan(group_id, items, resolved, settled, view, system_ms, contradictions=found)
 
-        delta = await computed(said + known, planned)
+        delta = await offload((said + known) / STATEMENTS, planned)
         uuids = tuple(item.episode.uuid for item in items)
         delta = replace(
             delta,

@@ -30,7 +30,7 @@ from kgsvc.domain.names.merging import (
 )
 from kgsvc.domain.resolution.decisions import NameDecision
 from kgsvc.models.embedding import CachingEmbedder
-from kgsvc.pipeline.computing import computed
+from kgsvc.offload import STATEMENTS, offload
 from kgsvc.pipeline.summaries import SummaryStore, summarised
 
 
@@ -72,7 +72,7 @@ class Joining:
             return after, mentions, json.dumps(record, ensure_ascii=False)
 
         size = len(hanging.episodes) + sum(len(fact.evidence) for fact in before.values())
-        after, mentions, data = await computed(size, understand)
+        after, mentions, data = await offload(size / STATEMENTS, understand)
         made = {uuid: fact.fact for uuid, fact in after.items() if uuid not in before}
         delta = GraphDelta(
             group_id=group_id,

@@ -7,16 +7,15 @@ matrices.
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.resolution.decisions import FROM_THE_FIRST, VectorPage, VectorsAfter
+from kgsvc.offload import MULTIPLICATIONS, offload
 
 LIKENESS = 0.6  # cosine of two names from which on they may mean the same
 NEAREST = 3  # entities, and new names, that one new name is compared with for that alone
@@ -24,11 +23,9 @@ GROUP_BYTES = 64 * 1024 * 1024  # a group's names beyond are not found this way:
 ALL_BYTES = 256 * 1024 * 1024  # the least recently used groups go
 PAGE = 2_000  # vectors of one answer of the store
 _AT_ONCE = 64  # new names of one product
-_INLINE = 2_000_000  # multiplications on the event loop
 _TIES = 64
 
 Floats = NDArray[np.float32]
-T = TypeVar("T")
 
 
 class _Names:
@@ -130,9 +127,8 @@ class Nearness:
         questions, uuids, known = _rows(asked.values()), names.uuids, names.matrix
         if questions.shape[1] != known.shape[1]:
             return {}
-        return await _computed(
-            known.size * len(asked), lambda: _near(list(asked), questions, uuids, known, self._likeness)
-        )
+        cost = known.size * len(asked) / MULTIPLICATIONS
+        return await offload(cost, _near, list(asked), questions, uuids, known, self._likeness)
 
     async def peers(self, asked: Mapping[str, bytes]) -> dict[str, tuple[str, ...]]:
         """For each key of `asked` the keys before it that are near, the nearest first; keys without are
@@ -147,11 +143,7 @@ class Nearness:
                 found |= _near(keys[n : n + 1], rows[n : n + 1], keys[:n], rows[:n], self._likeness)
             return found
 
-        return await _computed(rows.size * len(keys), compute)
-
-
-async def _computed(size: int, work: Callable[[], T]) -> T:
-    return work() if size <= _INLINE else await asyncio.to_thread(work)
+        return await offload(rows.size * len(keys) / MULTIPLICATIONS, compute)
 
 
 def _rows(vectors: Iterable[bytes]) -> Floats:

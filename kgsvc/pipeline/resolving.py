@@ -19,7 +19,7 @@ from kgsvc.domain.resolution.decisions import CandidateQuery, Candidates, Decisi
 from kgsvc.domain.resolution.questions import NewName
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.protocol import Resolver
-from kgsvc.pipeline.computing import computed
+from kgsvc.offload import STATEMENTS, offload
 from kgsvc.pipeline.nearness import Nearness
 from kgsvc.stores.protocol import CandidateStore
 
@@ -72,12 +72,12 @@ class Resolving:
 
         found = await self._candidates(view.head, names, query, vectors)
         size = len(names) + len(places) + len(found.facts)
-        by_rule = Decisions(await computed(size, lambda: questions.by_rule(names, found)))
+        by_rule = Decisions(await offload(size / STATEMENTS, questions.by_rule, names, found))
         if self._resolver is None:
             return Found(by_rule, entities=found.entities)
         left = [new for new in names if new.key not in by_rule.names]
         inquiry = Inquiry(group_id, view, found, left, known.with_more(by_rule), ontology)
-        request = await computed(size, lambda: inquiry.request(items))
+        request = await offload(size / STATEMENTS, inquiry.request, items)
         by_rule = by_rule.with_more(Decisions(facts=inquiry.decided))
         if request is None:
             return Found(by_rule, entities=found.entities)
@@ -100,8 +100,8 @@ class Resolving:
             others = await self._store.candidates(inquiry.group_id, naming.query(full.values()))
         except StoreUnavailable:  # the answer is paid for and not kept yet: rather go without
             return naming.without(decided, full)
-        size = len(names) + len(full)
-        return await computed(size, lambda: naming.named(decided, full, names, inquiry.compared, others))
+        cost = (len(names) + len(full)) / STATEMENTS
+        return await offload(cost, naming.named, decided, full, names, inquiry.compared, others)
 
     async def _candidates(
         self,

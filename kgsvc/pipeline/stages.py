@@ -10,6 +10,7 @@ from typing import Any
 
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model.graph import FactKind, Polarity
+from kgsvc.domain.model.items import QueuedItem
 from kgsvc.domain.resolution.decisions import (
     FactDecision,
     KnownRef,
@@ -34,6 +35,20 @@ class Stage:
     space: str = field(default="")
     names: Mapping[str, NameDecision] = field(default_factory=dict)  # what a model decided, by name key
     facts: Mapping[int, FactDecision] = field(default_factory=dict)  # by index of the edge
+
+
+@dataclass(slots=True)
+class PreparedItem:
+    """An item whose model work is done, ready to be committed. Its stage takes up what a model decides at the
+    commit: where the batch fails and is tried again in parts, nothing is asked twice."""
+
+    item: QueuedItem
+    stage: Stage
+
+    @property
+    def uuid(self) -> str:
+        """Of its episode."""
+        return self.item.episode.uuid
 
 
 def encode(stage: Stage) -> bytes:

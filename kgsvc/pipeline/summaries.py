@@ -107,6 +107,18 @@ class _Draft:
     text: str = ""
 
 
+class Turn:
+    """A group's turn to plan and write.
+
+    Within a process the pipeline and the rewriter thereby do not overtake one another, which would cost a
+    plan each time. Whether a write is right, the store's guards decide.
+    """
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.rewrites = 0  # writes of the rewriter since somebody first held this
+
+
 class Rewriter:
     """Has summaries rewritten that are due."""
 
@@ -117,12 +129,11 @@ class Rewriter:
         self._rng = rng
         self._waiting: dict[str, _Waiting] = {}
         self._something = asyncio.Event()
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._turns: WeakValueDictionary[str, Turn] = WeakValueDictionary()
 
-    def turn(self, group_id: str) -> asyncio.Lock:
-        """Held by whoever plans and writes, so that within a process the pipeline and this do not overtake
-        one another, which costs a plan each time. It spares work; what is right the store's guards decide."""
-        return self._turns.setdefault(group_id, asyncio.Lock())
+    def turn(self, group_id: str) -> Turn:
+        """The group's; the same for all who hold it at a time."""
+        return self._turns.setdefault(group_id, Turn())
 
     def offer(self, written: GraphDelta, epoch: int) -> None:
         """Take up what is due among the entities of a delta that was applied. Never waits."""
@@ -206,10 +217,12 @@ class Rewriter:
     ) -> None:
         parts = usage.split(len(items)) if items else []
         spent = {uuid: part for uuid, part in zip(items, parts, strict=True) if part}
+        turn = self.turn(group_id)
         for _ in range(_TRIES):
             try:
-                async with self.turn(group_id):
+                async with turn.lock:
                     await self._written(group_id, epoch, drafts, spent)
+                    turn.rewrites += 1
             except RevisionChanged:
                 await asyncio.sleep(self._rng.uniform(0, _PAUSE_S))
                 continue

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.facts.terms import K1, B, idf
+from kgsvc.offload import SCORES, offload
 from kgsvc.search.filters import NONE
 from kgsvc.search.fusion import Key, RankList
 from kgsvc.search.index_cache import IndexCache
@@ -27,7 +28,6 @@ from kgsvc.stores.search_protocol import ColdSearchStore, FactCandidate, FactCan
 
 # Up to this size a group is loaded while its caller waits: that takes a moment, and the answer is exact.
 LOADED_AT_ONCE = 500
-_INLINE_STEPS = 20_000  # a look at a term of a candidate, or at some numbers of its vector: about 2 ms
 _METHODS = frozenset({Method.BM25, Method.COSINE})
 
 
@@ -136,7 +136,7 @@ class ColdFacts:
             return by_keyword(found, terms)[: asked.count], self._semantic(found, vector, asked)
 
         steps = len(terms) * len(found.keyword) + self._dimension * len(found.semantic) // 16
-        return await asyncio.to_thread(ranked) if steps > _INLINE_STEPS else ranked()
+        return await offload(steps / SCORES, ranked)
 
     def _semantic(
         self, found: FactCandidates, vector: NDArray[np.float32] | None, asked: FactsAsked

@@ -13,7 +13,7 @@ from typing import TypeVar
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Entity, Episode, Fact
 from kgsvc.domain.names.entities import UNSPECIFIC
-from kgsvc.search.beside import beside
+from kgsvc.offload import RESULT_BYTES, offload
 from kgsvc.search.episode_index import FoundEpisode, unpack_episode, unpacked_bytes
 from kgsvc.search.fusion import Key
 from kgsvc.search.graph_results import Item, ScopeAnswer
@@ -151,7 +151,7 @@ async def material(
     sources = _sources(facts, episodes)
     nodes, bodies = await _looked_up(search, ends, sources)
     size = sum(map(unpacked_bytes, bodies))
-    told = await beside(size, lambda: [unpack_episode(each).episode for each in bodies])
+    told = await offload(size / RESULT_BYTES, lambda: [unpack_episode(each).episode for each in bodies])
     named = [unpack_entity(each).entity for each in nodes]
     return Material(
         facts,

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.model.delta import GroupHead
+from kgsvc.offload import RANKED, offload
 from kgsvc.search.evidence import DIGITS, by_best, by_spread, fact_scores, rounded
 from kgsvc.search.evidence_candidates import Candidates
 from kgsvc.search.evidence_times import named_times
@@ -28,7 +29,6 @@ from kgsvc.search.plans import Method, Reranker, Scope, ScopePlan
 from kgsvc.search.pool import Asked, Found, united
 from kgsvc.search.text_scopes import find_texts, measure_episodes
 
-_INLINE_FACTS = 2_000  # of all groups; more are weighed beside the event loop
 _FOLLOWED = 20  # best episodes whose facts are looked at even where no method found them
 _FACTS = ScopePlan(Scope.FACTS, (Method.BM25, Method.COSINE), Reranker.EVIDENCE)
 _EPISODES = ScopePlan(Scope.EPISODES, (Method.BM25,), Reranker.EVIDENCE)
@@ -68,8 +68,8 @@ class EvidenceSearch:
     async def found(self, asked: Asked, question: str, heads: Sequence[GroupHead], heavy: bool) -> Found:
         """The candidates of a plan whose reranker is EVIDENCE, with their scores."""
         groups = list(await asyncio.gather(*(self._fitting(asked, head, heavy) for head in heads)))
-        many = sum(len(group.facts.uuids) for group in groups) > _INLINE_FACTS
-        scaled = await asyncio.to_thread(_scaled, groups, asked) if many else _scaled(groups, asked)
+        cost = sum(len(group.facts.uuids) for group in groups) / RANKED
+        scaled = await offload(cost, _scaled, groups, asked)
         named = named_times(question)
 
         async def weigh(group: _Group, scaled: _Scaled) -> None:
@@ -82,8 +82,7 @@ class EvidenceSearch:
         if asked.plan.scope is Scope.EPISODES:
             return united([await self._shown(group, asked) for group in groups], asked.candidates)
         await asyncio.gather(*(self._follow(group, heavy) for group in groups))
-        weighing = (groups, scaled, asked)
-        return await asyncio.to_thread(_facts, *weighing) if many else _facts(*weighing)
+        return await offload(cost, _facts, groups, scaled, asked)
 
     async def _fitting(self, asked: Asked, head: GroupHead, heavy: bool) -> _Group:
         of_facts, types = _of_facts(asked), asked.filters.entity_types

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
+from kgsvc.offload import INDEX_CHANGES, INDEX_CHARS, INDEX_ROWS, offload
 from kgsvc.search.group_index import GroupIndex
 from kgsvc.search.group_texts import GroupTexts
 from kgsvc.search.settings import SearchSettings
@@ -21,11 +23,6 @@ T = TypeVar("T")
 Index = GroupIndex | GroupTexts
 Page = Changes | TextChanges
 
-# A hop to a thread costs some 0.3 ms with all that waits for it. Below these sizes the work takes a few
-# milliseconds, most of it under the interpreter's lock: a thread would not let others go on either.
-_INLINE_ROWS = 12_000
-_INLINE_CHANGES = 16
-_INLINE_CHARS = 16 * 1024  # of bodies: their words are looked for
 _ENTRY_BYTES = 8 * 1024  # of an index without facts: many empty groups are bounded too
 _FACT_BYTES = 1_200  # about what a fact takes beside its vector
 _LOADERS = 2  # groups that are loaded at once with nobody waiting
@@ -113,7 +110,7 @@ class IndexCache:
     async def _use(self, kind: _Kind, head: GroupHead, work: Callable[[Any], T], heavy: bool) -> T:
         self._asked += 1
         entry = self._entry(kind, head.group_id)
-        small = not heavy and len(entry.index) <= _INLINE_ROWS
+        small = _cost(entry, heavy) <= 1
         if small and not entry.lock.locked() and entry.covers(head):
             return work(entry.index)
         task = asyncio.create_task(self._run(entry, head, work, heavy))
@@ -202,9 +199,7 @@ class IndexCache:
             if not entry.covers(head):
                 await self._refresh(entry, head)
                 self._account(entry)
-            if heavy or len(entry.index) > _INLINE_ROWS:
-                return await asyncio.to_thread(work, entry.index)
-            return work(entry.index)
+            return await offload(_cost(entry, heavy), work, entry.index)
 
     async def _refresh(self, entry: _Entry, head: GroupHead) -> None:
         """Read changes until the index covers `head`. A failure leaves what was applied, page by page."""
@@ -224,10 +219,7 @@ class IndexCache:
 
     async def _apply(self, entry: _Entry, changes: Page) -> None:
         index, entry.index = entry.index, self._empty(entry.kind, changes.head.group_id)  # never half a page
-        if _is_light(changes):
-            index.apply(changes)
-        else:
-            await asyncio.to_thread(index.apply, changes)
+        await offload(_cost_of_changes(changes), index.apply, changes)
         entry.index = index
 
     async def _changes(self, entry: _Entry) -> Page:
@@ -274,10 +266,17 @@ def _nothing(_: GroupIndex) -> None:
     """What is done with an index that nobody waits for."""
 
 
-def _is_light(page: Page) -> bool:
-    """Whether applying it takes no more than a moment. Bodies are read again when they are removed."""
+def _cost(entry: _Entry, heavy: bool) -> float:
+    """Of work on an index, see `offload`."""
+    return math.inf if heavy else len(entry.index) / INDEX_ROWS
+
+
+def _cost_of_changes(page: Page) -> float:
+    """Of applying a page, see `offload`. Bodies are read again when they are removed."""
     if isinstance(page, Changes):
-        return len(page.facts) + len(page.removed) <= _INLINE_CHANGES
+        return (len(page.facts) + len(page.removed)) / INDEX_CHANGES
+    if page.removed_episodes:
+        return math.inf
     rows = len(page.entities) + len(page.episodes) + len(page.removed_entities) + len(page.communities or ())
     chars = sum(len(indexed.episode.body) for indexed in page.episodes)
-    return rows <= _INLINE_CHANGES and chars <= _INLINE_CHARS and not page.removed_episodes
+    return max(rows / INDEX_CHANGES, chars / INDEX_CHARS)

@@ -11,6 +11,7 @@ from kgsvc.domain.errors import NotFound
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Fact
 from kgsvc.models.protocol import Embedder
+from kgsvc.offload import QUERY_CHARS, offload
 from kgsvc.search import fusion
 from kgsvc.search.cold_facts import ColdFacts
 from kgsvc.search.group_index import GroupIndex
@@ -22,8 +23,6 @@ from kgsvc.search.query_vectors import QueryVectors
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.protocol import GraphStore
 from kgsvc.stores.search_protocol import FactSearchStore
-
-LONG_QUERY = 1_000  # code points; tokenising more than this is done off the event loop
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ class SearchFacts:
         one). Raises StoreUnavailable.
         """
         asked = await self._query(query, max_facts, center_node_uuid, now_ms)
-        heavy = len(query) > LONG_QUERY
+        heavy = len(query) > QUERY_CHARS
 
         def work(index: GroupIndex) -> Candidates:
             return index.candidates(asked)
@@ -103,7 +102,7 @@ class SearchFacts:
 
     async def terms(self, text: str) -> tuple[Term, ...]:
         """The terms of a query."""
-        return parse(text) if len(text) <= LONG_QUERY else await asyncio.to_thread(parse, text)
+        return await offload(len(text) / QUERY_CHARS, parse, text)
 
     async def _query(self, text: str, max_facts: int, center: str | None, now_ms: int | None) -> Query:
         return Query(
@@ -138,9 +137,16 @@ class SearchFacts:
         return [Hit(unpack(packed[key]), score) for key, score in fusion.best(scores, max_facts)]
 
 
-async def require_center(store: GraphStore, group_ids: Collection[str], uuid: str) -> None:
-    """Raise NotFound unless one of the groups has an entity with this uuid."""
+async def require_center(store: GraphStore, group_ids: Collection[str], uuid: str | None) -> None:
+    """Raise NotFound unless one of the groups has an entity with this uuid, or it is None."""
+    if uuid is not None and await unknown_entities(store, group_ids, [uuid]):
+        raise NotFound(f"no entity {uuid} in these groups")
+
+
+async def unknown_entities(store: GraphStore, group_ids: Collection[str], uuids: Collection[str]) -> set[str]:
+    """Those of the uuids that are no entity of any of the groups. Raises StoreUnavailable."""
+    left = set(uuids)
     for group_id in dict.fromkeys(group_ids):
-        if await store.entity(uuid, group_id):
-            return
-    raise NotFound(f"no entity {uuid} in these groups")
+        if left:
+            left -= (await store.names(group_id, (), sorted(left))).by_uuid.keys()
+    return left

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -15,8 +16,8 @@ from kgsvc.domain.errors import LimitExceeded, NotFound, Violation
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.models.protocol import CrossEncoder
+from kgsvc.offload import QUERY_CHARS, RANKED, RESULT_BYTES, offload
 from kgsvc.search import fusion
-from kgsvc.search.beside import beside
 from kgsvc.search.context import composed, material
 from kgsvc.search.cross_encoding import CrossEncoding, Ranking, fitting
 from kgsvc.search.episode_index import unpack_episode, unpacked_bytes
@@ -31,13 +32,12 @@ from kgsvc.search.plans import Method, Reason, Reranker, Scope, ScopePlan
 from kgsvc.search.pool import Asked, Found, Scores, united
 from kgsvc.search.query import Term
 from kgsvc.search.rerankers import RERANKERS, in_force
-from kgsvc.search.search import LONG_QUERY, SearchFacts
+from kgsvc.search.search import SearchFacts, unknown_entities
 from kgsvc.search.settings import SearchSettings
 from kgsvc.search.text_scopes import find_texts, origins_found
 from kgsvc.stores.community_protocol import CommunityStore
 from kgsvc.stores.protocol import GraphStore
 
-_INLINE_CANDIDATES = 2_000  # more are ranked beside the event loop
 Shown = Callable[[Key], Item | None]
 _UNPACK: dict[Scope, Callable[[Any], Item]] = {
     Scope.FACTS: unpack,
@@ -118,18 +118,12 @@ class SearchGraph:
         return composed(await material(self._search, found, query.filters.known_at_ms), chars)
 
     async def _require_nodes(self, query: GraphQuery) -> None:
-        named = dict.fromkeys(query.origins)
-        if query.center is not None:
-            named[query.center] = None
-        if not named:
-            return
-        known: set[str] = set()
-        for group_id in dict.fromkeys(query.group_ids):
-            known.update((await self._store.names(group_id, (), named)).by_uuid)
-        if query.center is not None and query.center not in known:
+        named = {*query.origins, *([] if query.center is None else [query.center])}
+        unknown = await unknown_entities(self._store, query.group_ids, named)
+        if query.center in unknown:
             raise NotFound(f"no entity {query.center} in these groups", [_missing("center_node_uuid")])
         for at, uuid in enumerate(query.origins):
-            if uuid not in known:
+            if uuid in unknown:
                 where = f"bfs_origin_node_uuids[{at}]"
                 raise NotFound(f"no entity {uuid} in these groups", [_missing(where)])
 
@@ -150,8 +144,8 @@ class SearchGraph:
         reranker, reason = in_force(plan, parsed.vector is not None)
         ranking = (found, asked, reranker, self._settings.distance_weight)
         # MMR compares many vectors with many.
-        much = reranker is Reranker.MMR or len(found.packed) > _INLINE_CANDIDATES
-        ranked = await asyncio.to_thread(_ranked, *ranking) if much else _ranked(*ranking)
+        cost = math.inf if reranker is Reranker.MMR else len(found.packed) / RANKED
+        ranked = await offload(cost, _ranked, *ranking)
         if plan.reranker is Reranker.CROSS_ENCODER:
             ranked, reason = await self._rated(query, plan.scope, found, ranked)
             reranker = reranker if reason else plan.reranker
@@ -162,7 +156,7 @@ class SearchGraph:
             says = f"the episodes have about {size} bytes, at most {query.max_bytes} are sent; ask for fewer"
             raise LimitExceeded(says, [Violation("max_results", says)])
         shown = await self._shown(plan.scope, found, keys)
-        hits = await beside(size, lambda: _hits(found, kept, shown))
+        hits = await offload(size / RESULT_BYTES, _hits, found, kept, shown)
         return ScopeAnswer(plan.scope, tuple(found.lists), reranker, hits, reason)
 
     async def _rated(
@@ -172,7 +166,7 @@ class SearchGraph:
         keys = [key for key, _ in ranked[: self._settings.rerank_candidates]]
         shown = await self._shown(scope, found, keys)
         limit = self._settings.rerank_bytes
-        texts = await beside(_size(scope, found, keys), lambda: fitting(keys, shown, limit))
+        texts = await offload(_size(scope, found, keys) / RESULT_BYTES, fitting, keys, shown, limit)
         group_id = query.group_ids[0] if len(query.group_ids) == 1 else ""
         left_s = None if query.ends_s is None else query.ends_s - self._clock.monotonic()
         return await self._cross_encoding.reranked(query.text, group_id, ranked, texts, left_s)
@@ -189,7 +183,7 @@ class SearchGraph:
         return present.get
 
     async def _found(self, asked: Asked, text: str, heads: list[GroupHead]) -> Found:
-        heavy = len(text) > LONG_QUERY
+        heavy = len(text) > QUERY_CHARS
         if asked.plan.reranker is Reranker.EVIDENCE:
             return await self._evidence.found(asked, text, heads, heavy)
         one = self._facts if asked.plan.scope is Scope.FACTS else self._texts

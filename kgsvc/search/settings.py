@@ -19,7 +19,6 @@ class SearchSettings:
     store_timeout_s: float = 30.0  # for one store read
     search_timeout_s: float = 60.0  # for a group's index to be loaded, refreshed and ranked
     embed_timeout_s: float = 3.0  # for the query's embedding; afterwards keywords alone answer
-    query_vectors: Annotated[int, Fixed] = 1_024  # embeddings of recent queries kept
     rerank_timeout_s: float = 5.0  # for a model to rate the candidates; then the fused order answers
     rerank_candidates: int = 20  # of a scope that it is shown, the best of the fused order
     rerank_bytes: Annotated[int, Fixed] = 32 * 1024  # of their texts together

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from kgsvc.domain.errors import StepError
 from kgsvc.domain.model.graph import Episode
@@ -181,18 +180,10 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """An item whose model work is done; `work` is the handler's own."""
-
-    item: QueuedItem
-    work: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
+class FailedItem:
     """An item that failed in a step; `stage` is the output of the last step that succeeded, to be kept.
 
-    `usage` is its part of what the failed work cost; None: all that the error tells.
+    `usage` is its part of what the failed work cost; None: all that `error` counts.
     """
 
     item: QueuedItem
@@ -200,11 +191,3 @@ class Failure:
     error: StepError
     stage: bytes | None = None
     usage: Usage | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedBatch:
-    """The outcome of preparing some items: each is in one of the two."""
-
-    ready: tuple[Prepared, ...]
-    failed: tuple[Failure, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kgsvc.domain.clock import SystemClock
@@ -15,20 +15,18 @@ from kgsvc.domain.model.graph import Episode, Source
 from kgsvc.domain.model.identity import content_hash
 from kgsvc.domain.model.items import (
     AcceptBatch,
-    Failure,
+    FailedItem,
     ItemState,
     ItemStatus,
     Lease,
     NewItem,
-    Prepared,
-    PreparedBatch,
     QueuedItem,
     Transition,
 )
 from kgsvc.jobs.activity import ActivityWatch
 from kgsvc.jobs.dispatcher import Dispatcher
+from kgsvc.jobs.groups import GroupRunner, Starts, Steps, group_work
 from kgsvc.jobs.retry import QueueSettings, RetryPolicy
-from kgsvc.jobs.runner import GroupRunner, Starts
 from kgsvc.stores.embedded import EmbeddedStore
 
 DEADLINE_S = 30.0
@@ -84,6 +82,13 @@ async def until(condition: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0.005)
 
 
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A prepared item of which nothing but the item is known."""
+
+    item: QueuedItem
+
+
 class ScriptedHandler:
     """Completes items; `spoilt` ones cannot be committed, preparing a `broken` one raises its error."""
 
@@ -98,8 +103,10 @@ class ScriptedHandler:
         self.before_prepare: Callable[[Lease], Awaitable[None]] = _nothing
         self.before_commit: Callable[[Lease], Awaitable[None]] = _nothing
 
-    async def prepare(self, lease: Lease, items: Sequence[QueuedItem]) -> PreparedBatch:
-        """See Handler."""
+    async def prepare(
+        self, lease: Lease, items: Sequence[QueuedItem]
+    ) -> tuple[list[Started], list[FailedItem]]:
+        """See Steps."""
         self.preparing += 1
         self.preparing_max = max(self.preparing_max, self.preparing)
         try:
@@ -110,10 +117,10 @@ class ScriptedHandler:
         for item in items:
             if item.episode.uuid in self.broken:
                 raise self.broken[item.episode.uuid]
-        return PreparedBatch(tuple(Prepared(item, None) for item in items))
+        return [Started(item) for item in items], []
 
-    async def commit(self, lease: Lease, batch: Sequence[Prepared]) -> None:
-        """See Handler."""
+    async def commit(self, lease: Lease, batch: Sequence[Started]) -> None:
+        """See Steps."""
         await self.before_commit(lease)
         uuids = tuple(entry.item.episode.uuid for entry in batch)
         if self.spoilt.intersection(uuids):
@@ -147,7 +154,7 @@ class Told:
         """See Observer."""
         self.done[group_id] = self.done.get(group_id, 0) + count
 
-    def failed(self, failure: Failure, attempt: int) -> None:
+    def failed(self, failure: FailedItem, attempt: int) -> None:
         """See Observer."""
         self.failures.append((failure.item.episode.uuid, attempt))
 
@@ -163,10 +170,19 @@ def runner(
     lease: Lease,
     settings: QueueSettings = SETTINGS,
     starts: Starts | None = None,
-) -> GroupRunner:
+) -> GroupRunner[Started]:
     """A runner of one leased group."""
     policy = RetryPolicy(settings, random.Random(1))
-    return GroupRunner(store, handler, told, policy, settings, CLOCK, starts or Starts(), lease)
+    return GroupRunner(
+        store,
+        Steps(handler.prepare, handler.commit),
+        told,
+        policy,
+        settings,
+        CLOCK,
+        starts or Starts(),
+        lease,
+    )
 
 
 def dispatcher(
@@ -175,8 +191,10 @@ def dispatcher(
     told: Told | None = None,
     settings: QueueSettings = SETTINGS,
     owner: str = "me",
-) -> Dispatcher:
+) -> Dispatcher[Lease]:
     """A dispatcher; what others do it sees by polling."""
     activity = ActivityWatch(store, settings.poll_s, random.Random(2))
     policy = RetryPolicy(settings, random.Random(1))
-    return Dispatcher(store, handler, told or Told(), policy, activity, settings, CLOCK, owner)
+    steps = Steps(handler.prepare, handler.commit)
+    groups = group_work(store, steps, told or Told(), policy, settings, CLOCK)
+    return Dispatcher(groups, activity, settings, CLOCK, owner)

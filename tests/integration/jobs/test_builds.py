@@ -14,7 +14,8 @@ from kgsvc.domain.errors import LeaseLost, StepError, StoreUnavailable
 from kgsvc.domain.model.communities import BuildLease, BuildRequest, BuildState, CommunityBuild
 from kgsvc.domain.model.items import SCRATCH
 from kgsvc.jobs.activity import ActivityWatch
-from kgsvc.jobs.builds import BuildDispatcher
+from kgsvc.jobs.builds import build_work
+from kgsvc.jobs.dispatcher import Dispatcher
 from kgsvc.jobs.retry import RetryPolicy
 from kgsvc.stores.embedded import EmbeddedStore
 from tests.integration.jobs.support import CLOCK, DEADLINE_S, SETTINGS
@@ -41,7 +42,8 @@ async def dispatching(store: EmbeddedStore, build: Build, owner: str = "me") -> 
     handler, rng = Handler(build), random.Random(1)
     activity = ActivityWatch(store, 0.01, rng)
     retry = RetryPolicy(QUICK, rng)
-    dispatcher = BuildDispatcher(store, handler, retry, activity, QUICK, CLOCK, owner)
+    jobs = build_work(store, handler, retry, QUICK, CLOCK)
+    dispatcher = Dispatcher(jobs, activity, QUICK, CLOCK, owner)
     tasks = [asyncio.create_task(activity.run()), asyncio.create_task(dispatcher.run())]
     try:
         yield handler

@@ -34,7 +34,7 @@ DONE = ItemState.COMPLETED
 
 
 @asynccontextmanager
-async def running(one: Dispatcher) -> AsyncIterator[None]:
+async def running(one: Dispatcher[Lease]) -> AsyncIterator[None]:
     task = asyncio.create_task(one.run())
     yield
     async with asyncio.timeout(DEADLINE_S):
@@ -268,7 +268,7 @@ async def test_an_unforeseen_error_pauses_one_group_and_is_told(
     async with running(dispatcher(store, handler, told, LONG_LEASE)):
         await until(lambda: all_done(store, "good"))
         await until(lambda: all_done(store, "bad"))
-    assert "group paused" in caplog.text
+    assert "groups paused" in caplog.text
     assert secret not in caplog.text
     assert told.failures == []
 

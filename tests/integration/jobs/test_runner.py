@@ -11,14 +11,15 @@ import pytest
 
 from kgsvc.domain.errors import LeaseLost, StoreRefused, StoreUnavailable
 from kgsvc.domain.model.delta import GraphDelta, Guard
-from kgsvc.domain.model.items import ItemState, Lease, Prepared, Step
-from kgsvc.jobs.runner import Starts
+from kgsvc.domain.model.items import ItemState, Lease, Step
+from kgsvc.jobs.groups import Starts
 from kgsvc.stores.conformance.samples import delta, entity, guard
 from kgsvc.stores.embedded import EmbeddedStore
 from tests.integration.jobs.support import (
     CLOCK,
     SETTINGS,
     ScriptedHandler,
+    Started,
     Told,
     accept,
     lease_of,
@@ -98,7 +99,7 @@ async def test_the_bad_item_alone_is_parked_after_its_attempts(
 class PoisonousHandler(ScriptedHandler):
     """Whatever is committed together with e2 the engine refuses to write."""
 
-    async def commit(self, lease: Lease, batch: Sequence[Prepared]) -> None:
+    async def commit(self, lease: Lease, batch: Sequence[Started]) -> None:
         """See Handler."""
         if any(entry.item.episode.uuid == "e2" for entry in batch):
             poison = replace(entity("g", "n1", "Ada"), created_ms="secret text")  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
 from kgsvc.api.errors import CODE_METADATA, ERROR_DOMAIN, RULES, Mode
-from kgsvc.api.ports import ServerSettings
+from kgsvc.api.server import ServerSettings
 from kgsvc.domain.errors import Overloaded, StoreRefused, StoreUnavailable
 from kgsvc.domain.model.items import ItemState
 from kgsvc.observability.logs import JsonFormatter

@@ -8,8 +8,8 @@ import pytest
 
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable
 from kgsvc.domain.model.graph import Episode, Source
-from kgsvc.domain.model.items import CRASH, Failure, GroupWork, ItemState, QueuedItem, Step
-from kgsvc.jobs.leases import LapseWatch
+from kgsvc.domain.model.items import CRASH, FailedItem, ItemState, QueuedItem, Step
+from kgsvc.jobs.dispatcher import LapseWatch, Offer
 from kgsvc.jobs.retry import QueueSettings, RetryPolicy
 
 SETTINGS = QueueSettings(attempts_per_step=3, backoff_base_ms=100, backoff_cap_ms=1_000)
@@ -39,19 +39,23 @@ def test_a_servers_wish_to_wait_is_granted_up_to_the_cap() -> None:
 
 
 def test_a_failure_is_retried_and_keeps_the_stage() -> None:
-    after = policy().after(Failure(item(extract=1), Step.EXTRACT, ModelUnavailable("429", 400)), now_ms=1_000)
+    after = policy().after(
+        FailedItem(item(extract=1), Step.EXTRACT, ModelUnavailable("429", 400)), now_ms=1_000
+    )
     assert (after.state, after.attempts, after.step) == (ItemState.EXTRACT_FAILED, 2, Step.EXTRACT)
     assert after.next_ms >= 1_400
     assert after.keep_stage
 
 
 def test_the_nth_failure_of_a_step_parks_with_the_reason() -> None:
-    after = policy().after(Failure(item(extract=2), Step.EXTRACT, ModelOutputInvalid("no nodes")), now_ms=5)
+    after = policy().after(
+        FailedItem(item(extract=2), Step.EXTRACT, ModelOutputInvalid("no nodes")), now_ms=5
+    )
     assert (after.state, after.reason) == (ItemState.PARKED, "no nodes")
 
 
 def test_attempts_are_counted_by_step() -> None:
-    after = policy().after(Failure(item(extract=2), Step.UPSERT, ModelOutputInvalid("x")), now_ms=5)
+    after = policy().after(FailedItem(item(extract=2), Step.UPSERT, ModelOutputInvalid("x")), now_ms=5)
     assert (after.state, after.attempts) == (ItemState.UPSERT_FAILED, 1)
 
 
@@ -75,10 +79,14 @@ class Hands:
         return self.at
 
 
+def offer(owner: str | None, renewals: int) -> Offer:
+    return Offer("g", "g", owner, (3, renewals), None)
+
+
 def test_a_lease_lapses_only_after_standing_still_while_watched() -> None:
     clock = Hands()
     watch = LapseWatch(clock, lease_s=5)
-    held = GroupWork("g", 3, "other", renewals=7, served_ms=0)
+    held = offer("other", renewals=7)
     assert not watch.may_claim(held)
     clock.at = 4.9
     assert not watch.may_claim(held)
@@ -89,12 +97,12 @@ def test_a_lease_lapses_only_after_standing_still_while_watched() -> None:
 def test_a_renewal_starts_the_watch_anew() -> None:
     clock = Hands()
     watch = LapseWatch(clock, lease_s=5)
-    watch.may_claim(GroupWork("g", 3, "other", renewals=7, served_ms=0))
+    watch.may_claim(offer("other", renewals=7))
     clock.at = 5.0
-    assert not watch.may_claim(GroupWork("g", 3, "other", renewals=8, served_ms=0))
+    assert not watch.may_claim(offer("other", renewals=8))
     clock.at = 9.0
-    assert not watch.may_claim(GroupWork("g", 3, "other", renewals=8, served_ms=0))
+    assert not watch.may_claim(offer("other", renewals=8))
 
 
 def test_a_free_group_may_be_claimed_at_once() -> None:
-    assert LapseWatch(Hands(), 5).may_claim(GroupWork("g", 3, None, 0, 0))
+    assert LapseWatch(Hands(), 5).may_claim(offer(None, renewals=0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from kgsvc.jobs.runner import Starts
+from kgsvc.jobs.groups import Starts
 
 
 async def test_turns_come_one_after_the_other() -> None:

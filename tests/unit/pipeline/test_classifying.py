@@ -12,9 +12,9 @@ from kgsvc.domain.model.graph import FactKind
 from kgsvc.domain.model.ontology import ANY, Attribute, FactType, Ontology, Signature, ValueKind
 from kgsvc.domain.resolution.comparing import fitting
 from kgsvc.domain.resolution.types import FactResolution, KnownType, ResolutionRequest, Resolutions
-from kgsvc.pipeline.commit import Committer, Work
+from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.ontologies import Ontologies
-from kgsvc.pipeline.stages import decode
+from kgsvc.pipeline.stages import PreparedItem, decode
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, leased
 from tests.unit.pipeline.test_resolving import GROUP, Bench, Clock, Failing, Model, new
 
@@ -130,7 +130,7 @@ async def test_the_type_is_kept_with_the_item_and_not_asked_for_again() -> None:
     (item,) = await bench.store.start_items(lease, NOW, MANY, HUGE, ())
     stage = decode(item.stage)
     assert stage is not None
-    await bench.committer.commit(lease, [Work(item, stage)])
+    await bench.committer.commit(lease, [PreparedItem(item, stage)])
     assert len(model.requests) == 1
     assert (await bench.fact("Ada has a job at Acme")).name == "WORKS_AT"
 

@@ -6,10 +6,8 @@ import asyncio
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
-from kgsvc.models import embedding
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.protocol import Usage
 
@@ -33,9 +31,8 @@ class Waiting:
         """Nothing to release."""
 
 
-async def test_a_text_that_several_ask_for_at_once_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding, "_CACHED_BYTES", 60)  # three entries
-    embedder = CachingEmbedder(inner := Waiting(2))
+async def test_a_text_that_several_ask_for_at_once_counts_once() -> None:
+    embedder = CachingEmbedder(inner := Waiting(2), cached_bytes=60)  # three entries
     for number in range(8):
         text = f"t{number}"
         one, other = await asyncio.gather(embedder.vectors([text]), embedder.vectors([text]))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 
-from kgsvc.commands.contention import Contention
 from kgsvc.commands.entities import EntityInput, upsert
 from kgsvc.domain.errors import Conflict, Overloaded, RevisionChanged
 from kgsvc.domain.model.delta import GroupHead, NameView
 from kgsvc.domain.model.extraction import ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Entity, Episode, Source
 from kgsvc.domain.names.entities import BatchItem, resolve
+from tests.support.core import core_of
 
 
 def _view(*entities: Entity, **aliases: str) -> NameView:
@@ -63,5 +61,5 @@ async def test_contention_gives_up_with_a_delay() -> None:
         raise RevisionChanged
 
     with pytest.raises(Overloaded):
-        await Contention(random.Random(0)).settle(overtaken)
+        await core_of(None).until_applied(overtaken)
     assert tries == 20

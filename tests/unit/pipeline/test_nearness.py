@@ -18,8 +18,9 @@ from kgsvc.domain.resolution.types import NodeResolution, ResolutionRequest, Res
 from kgsvc.models.embedding import CachingEmbedder, texts_of
 from kgsvc.models.protocol import Vectors
 from kgsvc.pipeline import nearness
-from kgsvc.pipeline.commit import Committer, Work
+from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.nearness import Nearness
+from kgsvc.pipeline.stages import PreparedItem
 from kgsvc.stores.conformance.samples import entity, write
 from tests.support.model_store import ModelStore
 from tests.unit.pipeline.test_resolving import GROUP, Bench, Clock, Model, names, says
@@ -76,7 +77,9 @@ class Embedding(Bench):
         self.atlas, self.store = atlas, Counting()
         self.committer = Committer(self.store, CachingEmbedder(atlas), Clock(), model)
 
-    async def works(self, *extractions: Extraction, at: int | None = None) -> tuple[Lease, list[Work]]:
+    async def works(
+        self, *extractions: Extraction, at: int | None = None
+    ) -> tuple[Lease, list[PreparedItem]]:
         lease, works = await super().works(*extractions, at=at)
         for work in works:
             vectors = {text: self.atlas.vector(text).tobytes() for text in texts_of(work.stage.extraction)}

@@ -28,9 +28,9 @@ from kgsvc.domain.resolution.decisions import (
 )
 from kgsvc.domain.resolution.types import FactResolution, NodeResolution, ResolutionRequest, Resolutions
 from kgsvc.models.protocol import Resolved
-from kgsvc.pipeline import computing
-from kgsvc.pipeline.commit import Committer, Work
-from kgsvc.pipeline.stages import Stage, decode, encode
+from kgsvc.pipeline import resolving
+from kgsvc.pipeline.commit import Committer
+from kgsvc.pipeline.stages import PreparedItem, Stage, decode, encode
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, accepted, entity, episode, leased, write
 from tests.support.model_store import ModelStore
 
@@ -87,7 +87,9 @@ class Bench:
         self.committer = Committer(self.store, None, Clock(), model)
         self._said = 0
 
-    async def works(self, *extractions: Extraction, at: int | None = None) -> tuple[Lease, list[Work]]:
+    async def works(
+        self, *extractions: Extraction, at: int | None = None
+    ) -> tuple[Lease, list[PreparedItem]]:
         """Items that are leased and started, a millisecond apart from `at` on."""
         begin = self._said if at is None else at
         episodes = [episode(GROUP, f"e{self._said + n}", at=begin + n) for n in range(len(extractions))]
@@ -95,7 +97,7 @@ class Bench:
         await accepted(self.store, *episodes)
         lease = await leased(self.store, GROUP)
         items = await self.store.start_items(lease, NOW, MANY, HUGE, ())
-        return lease, [Work(item, Stage(said)) for item, said in zip(items, extractions, strict=True)]
+        return lease, [PreparedItem(item, Stage(said)) for item, said in zip(items, extractions, strict=True)]
 
     async def commit(self, *extractions: Extraction, at: int | None = None) -> None:
         lease, works = await self.works(*extractions, at=at)
@@ -454,7 +456,7 @@ async def test_what_a_model_decided_is_kept_and_not_asked_again() -> None:
     (item,) = await bench.store.start_items(lease, NOW, MANY, HUGE, ())
     stage = decode(item.stage)
     assert stage is not None
-    await bench.committer.commit(lease, [Work(item, stage)])
+    await bench.committer.commit(lease, [PreparedItem(item, stage)])
     assert len(model.requests) == 1
     assert await bench.facts() == [("LEADS", "Ada leads Acme", 0, None)]
 
@@ -553,7 +555,7 @@ async def test_what_was_paid_for_is_kept_though_nobody_tells_whom_a_full_name_fi
 async def test_large_batches_are_compared_beside_the_loop(
     monkeypatch: pytest.MonkeyPatch, inline: int, beside: bool
 ) -> None:
-    monkeypatch.setattr(computing, "INLINE", inline)
+    monkeypatch.setattr(resolving, "STATEMENTS", inline)
     threads: dict[str, int] = {}
 
     def watched(work: Callable[..., T]) -> Callable[..., T]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from kgsvc.commands.contention import Contention
-from kgsvc.commands.deletion import Deletions
-from kgsvc.commands.entities import EntityInput, EntityNodes
-from kgsvc.commands.merges import Merging
-from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable
-from kgsvc.domain.limits import Limits
+from kgsvc.commands.entities import EntityInput, add_entity_node
+from kgsvc.commands.episodes import cascade_episode
+from kgsvc.commands.facts import delete_fact
+from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, RevisionChanged
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Entity
@@ -22,10 +22,11 @@ from kgsvc.domain.model.items import Lease
 from kgsvc.domain.model.usage import Usage
 from kgsvc.domain.resolution.decisions import CandidateQuery, Candidates
 from kgsvc.models.protocol import Retold, Subject
-from kgsvc.pipeline.commit import Committer, Work
-from kgsvc.pipeline.stages import Stage
-from kgsvc.pipeline.summaries import ENTITIES, Rewriter
+from kgsvc.pipeline.commit import Committer
+from kgsvc.pipeline.stages import PreparedItem, Stage
+from kgsvc.pipeline.summaries import AT_ONCE, ENTITIES, Rewriter, Turn
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, accepted, episode, leased
+from tests.support.core import core_of
 from tests.support.model_store import ModelStore
 
 GROUP = "g"
@@ -75,10 +76,7 @@ class Bench:
         self.store, self.writer = ModelStore(), Writer()
         self.rewriter = Rewriter(self.store, self.writer, Clock(), random.Random(7))
         self.committer = Committer(self.store, None, Clock(), rewriter=self.rewriter)
-        contention = Contention(random.Random(7))
-        merging = Merging(self.store, None, Limits(), Clock(), contention)
-        self.deletions = Deletions(self.store, merging, Clock(), contention)
-        self.nodes = EntityNodes(self.store, Limits(), Clock(), contention)
+        self.core = core_of(self.store, clock=Clock())
         self._said = 0
 
     async def commit(self, *said: Extraction) -> Lease:
@@ -87,7 +85,7 @@ class Bench:
         await accepted(self.store, *episodes)
         lease = await leased(self.store, GROUP)
         items = await self.store.start_items(lease, NOW, MANY, HUGE, ())
-        works = [Work(item, Stage(each)) for item, each in zip(items, said, strict=True)]
+        works = [PreparedItem(item, Stage(each)) for item, each in zip(items, said, strict=True)]
         await self.committer.commit(lease, works)
         await self.store.release(lease)
         return lease
@@ -163,7 +161,7 @@ async def test_the_cost_is_counted_for_the_items(bench: Bench) -> None:
 
 async def test_a_text_is_not_written_once_one_of_its_facts_is_gone(bench: Bench) -> None:
     async def delete() -> None:
-        await bench.deletions.fact(await bench.fact_of("Ann likes thing 03"), GROUP)
+        await delete_fact(bench.core, await bench.fact_of("Ann likes thing 03"), GROUP)
 
     bench.writer.meanwhile = delete
     await bench.commit(says(*range(12)))
@@ -187,7 +185,7 @@ async def test_what_is_deleted_takes_the_text_with_it(bench: Bench) -> None:
     await bench.commit(says(*range(11)), says(11))
     await bench.settle()
     assert (await bench.entity()).summary == tells("Ann", 12)
-    await bench.deletions.cascade("e1", GROUP)
+    await cascade_episode(bench.core, "e1", GROUP)
     ann = await bench.entity()
     assert ann.summary.startswith("Ann likes thing")
     assert "thing 11" not in str(ann)
@@ -195,7 +193,7 @@ async def test_what_is_deleted_takes_the_text_with_it(bench: Bench) -> None:
 
 async def test_a_callers_own_summary_meanwhile_stays(bench: Bench) -> None:
     async def assert_own() -> None:
-        await bench.nodes.add(EntityInput((await bench.entity()).uuid, GROUP, "Ann", "by hand"))
+        await add_entity_node(bench.core, EntityInput((await bench.entity()).uuid, GROUP, "Ann", "by hand"))
 
     bench.writer.meanwhile = assert_own
     await bench.commit(says(*range(12)))
@@ -253,7 +251,7 @@ async def test_a_write_that_is_overtaken_is_tried_again(bench: Bench) -> None:
     async def overtaken(delta: GraphDelta, guard: object) -> object:
         if delta.spent and not raced.is_set():
             raced.set()
-            await bench.nodes.add(EntityInput("other", GROUP, "Zoe"))
+            await add_entity_node(bench.core, EntityInput("other", GROUP, "Zoe"))
         return await apply(delta, guard)  # type: ignore[arg-type]
 
     bench.store.apply = overtaken  # type: ignore[assignment, method-assign]
@@ -299,6 +297,15 @@ async def test_no_commit_waits_for_the_model(running: Bench) -> None:
     assert (await running.entity()).summary.startswith(tells("Ann", 12))
 
 
+async def test_after_an_outage_a_worker_rests(running: Bench) -> None:
+    running.writer.error = ModelUnavailable("down")
+    for numbers in (range(12), (12,), (13,), (14,)):
+        await running.commit(says(*numbers))
+        for _ in range(20):
+            await asyncio.sleep(0)
+    assert len(running.writer.asked) == AT_ONCE
+
+
 async def test_the_pipeline_and_the_rewriter_take_turns(running: Bench) -> None:
     released, wanted, written = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
@@ -310,7 +317,7 @@ async def test_the_pipeline_and_the_rewriter_take_turns(running: Bench) -> None:
     turns: list[str] = []
     planned: list[bool] = []
 
-    def taken(group_id: str) -> asyncio.Lock:
+    def taken(group_id: str) -> Turn:
         turns.append(group_id)
         if len(turns) == 3:
             wanted.set()
@@ -346,12 +353,62 @@ async def test_the_turn_is_free_while_a_commit_decides(bench: Bench) -> None:
     candidates, taken = bench.store.candidates, list[bool]()
 
     async def looked(group_id: str, query: CandidateQuery) -> Candidates:
-        taken.append(bench.rewriter.turn(group_id).locked())
+        taken.append(bench.rewriter.turn(group_id).lock.locked())
         return await candidates(group_id, query)
 
     bench.store.candidates = looked  # type: ignore[method-assign]
     await bench.commit(says(1))
     assert taken == [False], "deciding may ask a model"
+
+
+READS = ("names", "candidates", "slots", "facts", "entity_facts", "mentions")
+
+
+def counting(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often the store is called from here on, and how often it refuses a change as stale."""
+    calls: Counter[str] = Counter()
+
+    def counted(name: str) -> None:
+        method = getattr(bench.store, name)
+
+        async def call(*given: Any) -> Any:
+            calls[name] += 1
+            try:
+                return await method(*given)
+            except RevisionChanged:
+                calls["stale"] += 1
+                raise
+
+        monkeypatch.setattr(bench.store, name, call)
+
+    for name in (*READS, "apply", "save_transitions"):
+        counted(name)
+    return calls
+
+
+async def test_a_micro_batch_reads_its_names_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    await bench.commit(says(1))
+    calls = counting(bench, monkeypatch)
+    await bench.commit(says(1, 2), says(3))
+    assert calls == {"names": 1, "candidates": 1, "slots": 1, "apply": 1}
+
+
+async def test_a_summary_written_while_a_batch_decides_costs_a_read_and_no_plan(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await bench.commit(says(*range(12)))
+    calls = counting(bench, monkeypatch)
+    candidates = bench.store.candidates
+
+    async def rewriting(group_id: str, query: CandidateQuery) -> Candidates:
+        await bench.settle()
+        calls.clear()
+        return await candidates(group_id, query)
+
+    monkeypatch.setattr(bench.store, "candidates", rewriting)
+    await bench.commit(says(12))
+    assert calls == {"candidates": 1, "names": 1, "slots": 1, "apply": 1}
+    assert (await bench.entity()).summary == f"{tells('Ann', 12)} Ann likes thing 12 {WIDE}."
 
 
 async def test_what_waits_is_bounded_and_kept_once(bench: Bench) -> None:

@@ -344,5 +344,5 @@ async def test_numbers_that_lag_behind_do_no_harm() -> None:
 async def test_much_work_is_done_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     feed = filled()
     expected = await loaded(feed)
-    monkeypatch.setattr(cold_facts, "_INLINE_STEPS", 0)
+    monkeypatch.setattr(cold_facts, "SCORES", 0.5)
     assert await find(searching(feed, TIGHT)) == expected

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
 
 from kgsvc.domain.errors import ModelUnavailable, NotFound, StoreUnavailable
+from kgsvc.domain.model.delta import GroupHead, NameView
 from kgsvc.domain.model.graph import Entity, Polarity
 from kgsvc.search.search import Hit, SearchFacts, require_center
 from kgsvc.search.settings import SearchSettings
@@ -81,9 +83,10 @@ async def test_an_embedder_that_fails_leaves_keywords(feed: Feed, way: str) -> N
     assert uuids(await search.search(["g"], "tea", 10)) == ["b", "a", "c"]
 
 
-async def test_a_query_is_embedded_once(feed: Feed) -> None:
+async def test_a_query_is_embedded_once(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgsvc.search.query_vectors._CACHED_BYTES", 40)  # two entries
     embedder = Embedder()
-    search = searching(feed, embedder, replace(SETTINGS, query_vectors=2))
+    search = searching(feed, embedder)
     for query in ("x", "y", "x", "z", "x", "y"):
         await search.search(["g"], query, 10)
     assert embedder.asked == ["x", "y", "z", "y"]
@@ -256,9 +259,9 @@ async def test_a_store_without_an_answer_is_unavailable(feed: Feed) -> None:
 
 
 class _Entities:
-    async def entity(self, uuid: str, group_id: str | None) -> list[Entity]:
-        assert group_id is not None
-        return [Entity("ann", "g", "Ann", NOW)] if (uuid, group_id) == ("ann", "g") else []
+    async def names(self, group_id: str, _keys: object, uuids: Collection[str]) -> NameView:
+        known = {"ann": Entity("ann", "g", "Ann", NOW)} if group_id == "g" else {}
+        return NameView(GroupHead(group_id), {}, {uuid: known[uuid] for uuid in uuids if uuid in known})
 
 
 async def test_a_center_must_be_known_in_one_of_the_groups() -> None:
