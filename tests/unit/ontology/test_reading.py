@@ -163,7 +163,7 @@ ONE = "entity_types:\n  - name: Task\n    description: x\n"
         ),
         (
             ONE + "excluded_entity_types:\n  - Task\n  - Person\n",
-            "line 6: excluded_entity_types[1] is no entity",
+            "line 6: excluded_entity_types[1] is not an entity",
         ),
         ("graphiti:\n  entity_types: 3\n", "line 2: graphiti.entity_types must be a list"),
         ("other: 1\n", "line 1: other is not known; allowed are entity_types"),
