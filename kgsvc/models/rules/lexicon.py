@@ -3,7 +3,7 @@ complete, open ones hold what turned out to help."""
 
 from __future__ import annotations
 
-from kgsvc.models.rules.text import name_set, word_set
+from kgsvc.models.rules.text import name_set, numbered, word_set
 from kgsvc.models.rules.verbs import verb
 
 PLACES = name_set("""
@@ -128,26 +128,19 @@ lecturer tutor instructor trainer volunteer
 """)
 
 
+_CLASSES = {
+    "Person": _MAKERS,
+    "Work": WORK_WORDS,
+    "Organization": ORGANISATION_WORDS,
+    "Location": PLACE_WORDS | word_set("country municipality capital neighborhood suburb commune"),
+    "Project": PROJECT_WORDS,
+    "Event": EVENT_WORDS,
+}
+
+
 def kind_of_class(noun: str) -> str:
     """What type a thing has that "is a <noun>"; "" if the noun does not tell."""
-    if noun in _MAKERS:
-        return "Person"
-    if noun in WORK_WORDS:
-        return "Work"
-    if noun in ORGANISATION_WORDS:
-        return "Organization"
-    if noun in PLACE_WORDS or noun in (
-        "country",
-        "municipality",
-        "capital",
-        "neighborhood",
-        "suburb",
-        "commune",
-    ):
-        return "Location"
-    if noun in PROJECT_WORDS:
-        return "Project"
-    return "Event" if noun in EVENT_WORDS else ""
+    return next((kind for kind, nouns in _CLASSES.items() if noun in nouns), "")
 
 
 FIRST_PERSON = word_set("i me my mine myself we us our ours ourselves")
@@ -215,42 +208,14 @@ absolutely definitely exactly indeed agreed fantastic perfect amazing wonderful 
 gotcha alright anyways anyway hiya dude bro bud sis buddy guys folks
 """)
 
-MONTHS = {
-    name: number
-    for number, names in enumerate(
-        [
-            "january jan",
-            "february feb",
-            "march mar",
-            "april apr",
-            "may",
-            "june jun",
-            "july jul",
-            "august aug",
-            "september sept sep",
-            "october oct",
-            "november nov",
-            "december dec",
-        ],
-        start=1,
-    )
-    for name in names.split()
-}
-WEEKDAYS = {
-    name: number
-    for number, names in enumerate(
-        [
-            "monday mon",
-            "tuesday tue tues",
-            "wednesday wed",
-            "thursday thu thur thurs",
-            "friday fri",
-            "saturday sat",
-            "sunday sun",
-        ]
-    )
-    for name in names.split()
-}
+MONTHS = numbered(
+    "january/jan february/feb march/mar april/apr may june/jun july/jul august/aug september/sept/sep "
+    "october/oct november/nov december/dec",
+    1,
+)
+WEEKDAYS = numbered(
+    "monday/mon tuesday/tue/tues wednesday/wed thursday/thu/thur/thurs friday/fri saturday/sat sunday/sun", 0
+)
 
 # Capitalised, yet no names: adjectives of peoples, which may still be things ("speaks Hungarian").
 DEMONYMS = word_set("""
@@ -351,29 +316,13 @@ kitten kittens pet pets team company fam mentee student students client clients 
 
 PETS = word_set("dog dogs cat cats puppy puppies kitten kittens pet pets")
 
-STOP = (
-    PRONOUNS
-    | DETERMINERS
-    | BE
-    | HAVE
-    | DO
-    | MODALS
-    | NEGATIONS
-    | PREPOSITIONS
-    | CONJUNCTIONS
-    | RELATIVES
-    | SUBORDINATORS
-    | ADVERBS
-    | INTERJECTIONS
+STOP = PRONOUNS.union(
+    *(DETERMINERS, BE, HAVE, DO, MODALS, NEGATIONS, PREPOSITIONS, CONJUNCTIONS, RELATIVES),
+    *(SUBORDINATORS, ADVERBS, INTERJECTIONS),
 )
+_WORDS = STOP | COMMON | VAGUE
 
 
 def is_word(low: str) -> bool:
     """Whether a lower-case word is ordinary English here: a stop word, a listed noun or a listed verb."""
-    return (
-        low in STOP
-        or low in COMMON
-        or low in VAGUE
-        or low.removesuffix("s") in COMMON
-        or verb(low) is not None
-    )
+    return low in _WORDS or low.removesuffix("s") in COMMON or verb(low) is not None

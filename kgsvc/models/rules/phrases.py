@@ -251,8 +251,7 @@ family supply reply assembly italy butterfly friendly lovely lonely elderly mont
 multiply comply rally bully fly ally belly jelly hourly yearly costly deadly ugly silly holy july emily kelly
 sally molly polly beverly kimberly anomaly homily monopoly
 """)
-_CLOSED: dict[str, str] = {}
-for _tag, _class in (
+_CLASSES = (  # of words that are in several, the last one counts
     (UH, INTERJECTIONS - {"no", "right", "well", "same", "like"}),
     (ADV, ADVERBS),
     (SUB, SUBORDINATORS | {"who", "which", "whom", "whose"}),
@@ -264,9 +263,9 @@ for _tag, _class in (
     (POSS, POSSESSIVES),
     (NEG, NEGATIONS),
     (AUX, _AUXILIARIES),
-):
-    _CLOSED.update(dict.fromkeys(_class, _tag))
-_CLOSED["her"] = PRON  # possessive when a noun follows; see phrases
+    (PRON, {"her"}),  # possessive when a noun follows; see noun_phrase
+)
+_CLOSED = {word: tag for tag, words in _CLASSES for word in words}
 
 
 def _closed_class(low: str) -> str:

@@ -6,7 +6,8 @@ A body may begin with its speaker: `role(role_type): content` (spec 004 §4.2.1)
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -57,9 +58,9 @@ class Draft:
 class Scene:
     """Collects the nodes and edges of one episode within the bounds of `limits`."""
 
-    def __init__(self, limits: Limits, reference_ms: int, aliases: Mapping[str, str] | None = None) -> None:
+    def __init__(self, limits: Limits, reference_ms: int) -> None:
         self.limits, self.reference_ms = limits, reference_ms
-        self.aliases: dict[str, str] = dict(aliases or {})  # lower-case short name → full name
+        self.aliases: dict[str, str] = {}  # lower-case short name → full name
         self.people: frozenset[str] = frozenset()  # full names of those who talk
         self.speaker: Draft | None = None
         self.listener: Draft | None = None
@@ -218,15 +219,8 @@ def speaker_of(episode: Episode) -> str | None:
 
 def participants_of(request: ExtractionRequest) -> tuple[str, ...]:
     """Everyone who speaks in the episode and the earlier ones, in order of appearance, latest last."""
-    found: dict[str, None] = {}
-    for episode in request.previous:
-        speaker = speaker_of(episode)
-        if speaker:
-            found.setdefault(speaker)
-    for turn in turns_of(request.episode):
-        if turn.speaker:
-            found.setdefault(turn.speaker)
-    return tuple(found)
+    speakers = [*map(speaker_of, request.previous), *(turn.speaker for turn in turns_of(request.episode))]
+    return tuple(dict.fromkeys(speaker for speaker in speakers if speaker))
 
 
 def _split_prefix(episode: Episode) -> tuple[str | None, str]:
@@ -296,7 +290,7 @@ def cast_of(request: ExtractionRequest) -> Cast:
     participants = participants_of(request)
     full = [*participants, *_full_names(request.episode.body[:READ])]
     aliases = short_names(full)
-    aliases.update(_nicknames(participants, aliases))
+    aliases.update(_nicknames(participants, aliases.keys()))
     known = frozenset(name.lower() for name in participants) | aliases.keys()
     return Cast(participants, aliases, known, request.previous)
 
@@ -329,33 +323,34 @@ def _full_names(body: str) -> list[str]:
     return [name for name in dict.fromkeys(found) if name.split(" ", 1)[0].lower() in MEN | WOMEN]
 
 
-def short_names(full: Sequence[str]) -> dict[str, str]:
+def short_names(full: Iterable[str]) -> dict[str, str]:
     """First and last words of full names, where they point to one name only."""
-    claims: dict[str, set[str]] = {}
-    for name in full:
-        parts = name.split()
-        for part in {parts[0], parts[-1]} if len(parts) > 1 else ():
-            claims.setdefault(part.lower(), set()).add(name)
-        if len(parts) == 1:
-            claims.setdefault(name.lower(), set()).add(name)
-    return {
-        short: next(iter(names))
-        for short, names in claims.items()
-        if len(names) == 1 and short not in PLACES and short not in HONORIFICS and _is_name(short)
-    }
+    ends = ((part.lower(), name) for name in full for part in (*name.split()[:1], *name.split()[-1:]))
+    return _unique(ends, PLACES | HONORIFICS)
 
 
-def _nicknames(participants: Sequence[str], taken: dict[str, str]) -> dict[str, str]:
+def _nicknames(participants: Iterable[str], taken: Set[str]) -> dict[str, str]:
     """ "Mel" for Melanie: a beginning of one participant's name only, that is no word."""
-    claims: dict[str, set[str]] = {}
-    for name in participants:
-        first = name.split(" ", 1)[0].lower()
-        for length in range(_SHORTEST_NICKNAME, min(len(first), 12)):
-            claims.setdefault(first[:length], set()).add(name)
+    firsts = ((name.split(" ", 1)[0].lower(), name) for name in participants)
+    return _unique(
+        (
+            (first[:length], name)
+            for first, name in firsts
+            for length in range(_SHORTEST_NICKNAME, min(len(first), 12))
+        ),
+        taken,
+    )
+
+
+def _unique(claims: Iterable[tuple[str, str]], never: Set[str]) -> dict[str, str]:
+    """Full names by the short ones that stand for one of them only and are no ordinary words."""
+    names: defaultdict[str, set[str]] = defaultdict(set)
+    for short, name in claims:
+        names[short].add(name)
     return {
-        short: next(iter(names))
-        for short, names in claims.items()
-        if len(names) == 1 and short not in taken and _is_name(short)
+        short: min(full)
+        for short, full in names.items()
+        if len(full) == 1 and short not in never and _is_name(short)
     }
 
 

@@ -23,6 +23,11 @@ def name_set(text: str) -> frozenset[str]:
     return frozenset(" ".join(name.split()) for name in text.split(",")) - {""}
 
 
+def numbered(text: str, start: int) -> dict[str, int]:
+    """The words of `text` with their numbers; words joined by "/" have the same."""
+    return {word: n for n, words in enumerate(text.split(), start) for word in words.split("/")}
+
+
 LONGEST = 1_000  # characters; leaves room in a fact for names in place of pronouns
 # What is read of one text: the bound on facts is reached long before, except by text that says nothing.
 MOST = 2_000  # sentences
@@ -92,16 +97,8 @@ _TOKEN = re.compile(
 )
 _CLITIC = re.compile(r"(?i)(n['’]t|['’](?:s|m|re|ve|ll|d))\Z")
 _SLANG = {
-    "im": ("i", "'m"),
-    "ive": ("i", "'ve"),
-    "dont": ("do", "n't"),
-    "didnt": ("did", "n't"),
-    "doesnt": ("does", "n't"),
-    "isnt": ("is", "n't"),
-    "wasnt": ("was", "n't"),
-    "cant": ("ca", "n't"),
-    "wont": ("wo", "n't"),
-    "cannot": ("can", "not"),
+    **{"im": ("i", "'m"), "ive": ("i", "'ve"), "cannot": ("can", "not")},
+    **{f"{stem}nt": (stem, "n't") for stem in ("do", "did", "does", "is", "was", "ca", "wo")},
 }
 _IRREGULAR_STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
 _LONGEST = 200  # characters of one word that rules look at; longer runs are data, not language

@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 from kgsvc.models.rules.lexicon import MONTHS, WEEKDAYS
-from kgsvc.models.rules.text import word_list, word_set
+from kgsvc.models.rules.text import numbered, word_list, word_set
 
 DAY_MS = 86_400_000
 _EPOCH = date(1970, 1, 1).toordinal()
@@ -100,14 +100,8 @@ UNITS = word_list("second minute hour day night week weekend fortnight month qua
 UNIT = rf"(?:{'|'.join(UNITS)})"
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # the month that each begins in
 COUNTS = {
-    **{
-        word: n
-        for n, word in enumerate(
-            ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"]
-        )
-    },
-    **{"a": 1, "an": 1, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30},
-    **{"couple": 2, "few": 3, "several": 3, "dozen": 12},
+    **numbered("zero a/an/one two three four five six seven eight nine ten eleven twelve", 0),
+    **{"couple": 2, "few": 3, "several": 3, "dozen": 12, "fifteen": 15, "twenty": 20, "thirty": 30},
 }
 MAGNITUDES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 COUNT = (
