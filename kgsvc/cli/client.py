@@ -11,7 +11,7 @@ import grpc
 import grpc.aio
 from google.protobuf.message import Message
 
-from kgsvc.cli.failure import Failure
+from kgsvc.cli.options import Failure
 from kgsvc.config import Client
 from kgsvc.v1 import envelope_pb2, ingestion_pb2_grpc, retrieval_pb2_grpc
 

@@ -13,12 +13,11 @@ import click
 
 from kgsvc.cli import options
 from kgsvc.cli.client import Service, connect
-from kgsvc.cli.failure import Failure
-from kgsvc.cli.follow import follow
 from kgsvc.cli.memory import messages_of
+from kgsvc.cli.options import Failure
 from kgsvc.cli.reading import BadLine, Record, read_json_lines
 from kgsvc.cli.show import validity
-from kgsvc.cli.upload import Upload
+from kgsvc.cli.upload import Upload, follow
 from kgsvc.config import Client, Models, Server, Settings, StoreSettings
 from kgsvc.domain.limits import Limits
 from kgsvc.v1.retrieval_pb2 import (

@@ -12,10 +12,10 @@ from typing import Any
 import click
 
 from kgsvc.cli import options
-from kgsvc.cli.failure import Failure
+from kgsvc.cli.options import Failure
 from kgsvc.cli.show import print_json, printable
 from kgsvc.config import Loaded, describe
-from kgsvc.domain.items import SCRATCH
+from kgsvc.domain.model.items import SCRATCH
 from kgsvc.stores.protocol import Store
 
 CHECK_S = 60.0  # for one check
@@ -84,15 +84,15 @@ def _show_configuration(loaded: Loaded) -> None:
 
 
 async def _examine(loaded: Loaded, findings: Findings) -> None:
-    from kgsvc import app  # loads every room
+    from kgsvc import backends  # loads stores and models
 
     settings = loaded.settings
-    store = await app.open_store(settings)
+    store = await backends.open_store(settings)
     try:
         findings.fact("schema", str(await store.migrate()))
         info = await store.info()
         findings.fact("store", f"{info.kind} {info.version}, reachable")
-        models = app.make_models(settings)
+        models = backends.make_models(settings)
         extractor, embedder = models.extractor, models.embedder
         findings.fact("extractor", extractor.name)
         findings.fact("embedder", embedder.space if embedder else "none: search by keyword alone")

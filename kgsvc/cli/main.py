@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import click
 
-from kgsvc.cli.failure import Failure
+from kgsvc.cli.options import Failure
 
 # In the order of the help; the module of a command has its name.
 COMMANDS = {

@@ -1,15 +1,77 @@
-"""The service's meters, by the names of spec 004 §14, in a registry of their own.
-
-`search_latency_ms` is a summary: its p50, p90 and p99 are computed over the last searches of this process.
-Everything else is a counter, a gauge or a histogram and adds up over processes.
-"""
+"""A Prometheus summary with quantiles, which the client library does not compute."""
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+import threading
+from collections import deque
+from collections.abc import Iterable, Sequence
 
-from kgsvc.domain.usage import Usage
-from kgsvc.observability.quantiles import Quantiles
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    start_http_server,
+)
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from kgsvc.domain.model.usage import Usage
+
+_WINDOW = 4_096
+
+
+class Quantiles(Collector):
+    """Quantiles over the last 4,096 observations; count and sum over all of them."""
+
+    def __init__(self, name: str, documentation: str, quantiles: Sequence[float]) -> None:
+        self._name = name
+        self._documentation = documentation
+        self._quantiles = tuple(quantiles)
+        self._lock = threading.Lock()  # observed on the event loop, collected in the endpoint's thread
+        self._window: deque[float] = deque(maxlen=_WINDOW)
+        self._count = 0
+        self._sum = 0.0
+
+    def observe(self, value: float) -> None:
+        """Take one observation in."""
+        with self._lock:
+            self._window.append(value)
+            self._count += 1
+            self._sum += value
+
+    def collect(self) -> Iterable[Metric]:
+        """The summary as it stands; without observations its quantiles are NaN, as is usual."""
+        with self._lock:
+            ordered, count, total = sorted(self._window), self._count, self._sum
+        metric = Metric(self._name, self._documentation, "summary")
+        for q in self._quantiles:
+            metric.add_sample(self._name, {"quantile": f"{q:g}"}, _nearest_rank(ordered, q))
+        metric.add_sample(f"{self._name}_count", {}, count)
+        metric.add_sample(f"{self._name}_sum", {}, total)
+        yield metric
+
+
+def _nearest_rank(ordered: Sequence[float], q: float) -> float:
+    if not ordered:
+        return float("nan")
+    return ordered[min(len(ordered) - 1, int(q * len(ordered)))]
+
+
+class MetricsEndpoint:
+    """Serves /metrics on `host`:`port`; port 0 takes a free one. Raises OSError when it cannot bind."""
+
+    def __init__(self, registry: CollectorRegistry, port: int, host: str = "127.0.0.1") -> None:
+        self._server, self._thread = start_http_server(port, addr=host, registry=registry)
+        self.port = int(self._server.server_port)
+
+    def close(self) -> None:
+        """Stop serving and free the port."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
 
 _LATENCY_BUCKETS_MS = (0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000)
 
@@ -86,7 +148,7 @@ class Metrics:
         self.store_failures = Counter("store_failures", "Store steps that raised", ["step"], registry=r)
 
     def used(self, operation: str, group_id: str, usage: Usage) -> None:
-        """Count model work; `operation` is one of llm.protocol.Operation.
+        """Count model work; `operation` is one of models.protocol.Operation.
 
         The first groups that spend something have the label of their own, all others share OTHER_GROUPS: the
         number of series stays bounded. What belongs to no group, such as a query's embedding, has "".

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import logging
 
-from kgsvc.domain.items import Step
-from kgsvc.domain.work import Failure
+from kgsvc.domain.model.items import FailedItem, Step
 from kgsvc.observability.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
 
 class Outcomes:
-    """A queue.handler.Observer."""
+    """A jobs.groups.Observer."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         self._by_step = {Step.EXTRACT: metrics.extraction_failures, Step.EMBED: metrics.embedding_failures}
 
     def completed(self, group_id: str, count: int) -> None:
-        """See queue.handler.Observer."""
+        """See jobs.groups.Observer."""
         self._metrics.ingestion_processed.inc(count)
 
-    def failed(self, failure: Failure, attempt: int) -> None:
-        """See queue.handler.Observer."""
+    def failed(self, failure: FailedItem, attempt: int) -> None:
+        """See jobs.groups.Observer."""
         self._metrics.ingestion_failed.inc()
         self._by_step.get(failure.step, self._metrics.upsert_conflicts).inc()
         log.warning(
@@ -38,6 +37,6 @@ class Outcomes:
         )
 
     def parked(self, group_id: str, uuid: str, reason: str) -> None:
-        """See queue.handler.Observer."""
+        """See jobs.groups.Observer."""
         self._metrics.parked_items.inc()
         log.error("item parked", extra={"group_id": group_id, "item": uuid, "reason": reason})

@@ -1,25 +1,83 @@
-"""The parent: starts every process, starts again what dies, and ends all of them together."""
+"""Which processes there are, and the settings of each."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import signal
+import socket
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
-from typing import Any
+from typing import Any, Literal
 
 from kgsvc.announcement import Running
 from kgsvc.config import ConfigError, Settings, split_address
-from kgsvc.observability.endpoint import MetricsEndpoint
 from kgsvc.observability.logs import LogWriter
+from kgsvc.observability.metrics import MetricsEndpoint
 from kgsvc.observability.processes import ProcessMetrics
 from kgsvc.processes.child import Child, ProcessFailed
-from kgsvc.processes.members import Member, members
-from kgsvc.processes.port import reserved
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One of the processes."""
+
+    name: str  # its role and a number
+    settings: Settings = field(repr=False)
+
+
+def members(settings: Settings, listen: str) -> tuple[Member, ...]:
+    """`server.processes` of them, answering calls on `listen`."""
+    made: list[Member] = []
+    numbers: Counter[str] = Counter()
+    for role in _roles(settings):
+        numbers[role] += 1
+        # Read by the parent alone, which shows all together.
+        metrics_listen = "127.0.0.1:0" if settings.server.metrics_listen else ""
+        server = replace(settings.server, role=role, listen=listen, metrics_listen=metrics_listen)
+        made.append(Member(f"{role}-{numbers[role]}", replace(settings, server=server)))
+    return tuple(made)
+
+
+def _roles(settings: Settings) -> Iterator[Literal["api", "worker"]]:
+    """Role all: the larger half answers calls, the others ingest."""
+    count, role = settings.server.processes, settings.server.role
+    answering = (count + 1) // 2
+    for n in range(count):
+        if role == "all":
+            yield "api" if n < answering else "worker"
+        else:
+            yield role
+
+
+@contextmanager
+def reserved(listen: str) -> Iterator[str]:
+    """`listen`, HOST:PORT, with a port (0: a free one) that is this service's as long as the block runs.
+
+    The socket that holds it never listens: the system deals connections out among the processes that do.
+    Raises ConfigError where the port is taken, also by another service that would share it.
+    """
+    host, port = split_address(listen)
+    try:
+        family, kind, proto, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, proto) as alone:
+            # Connections that are on their way out do not count, listeners do.
+            alone.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            alone.bind(address)
+        holder = socket.socket(family, kind, proto)
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        holder.bind(address)
+    except OSError as error:
+        raise ConfigError(f"server.listen: cannot listen on {listen}, is the port in use?") from error
+    with holder:
+        yield f"{listen.rpartition(':')[0]}:{holder.getsockname()[1]}"
+
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from kgsvc.domain.communities import (
+from kgsvc.domain.model.communities import (
     Behind,
     BuildLease,
     BuildRequest,
@@ -22,7 +22,7 @@ from kgsvc.domain.communities import (
     Draft,
     Links,
 )
-from kgsvc.domain.delta import Claim
+from kgsvc.domain.model.delta import Claim
 
 
 class BuildStore(Protocol):

@@ -14,11 +14,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from kgsvc.domain.candidates import CandidateQuery, Candidates
-from kgsvc.domain.citation import Citation
-from kgsvc.domain.delta import GraphDelta, GroupHead, Guard, MergeRecord, NameView, SlotView
-from kgsvc.domain.forgetting import Saying
-from kgsvc.domain.items import (
+from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard, MergeRecord, NameView, SlotView
+from kgsvc.domain.model.graph import Citation, Entity, Episode, Fact, Mention
+from kgsvc.domain.model.items import (
     AcceptBatch,
     Accepted,
     GroupWork,
@@ -29,7 +27,8 @@ from kgsvc.domain.items import (
     Receipt,
     Transition,
 )
-from kgsvc.domain.model import Entity, Episode, Fact, Mention
+from kgsvc.domain.names.forgetting import Saying
+from kgsvc.domain.resolution.decisions import CandidateQuery, Candidates
 from kgsvc.stores.community_protocol import CommunityStore
 from kgsvc.stores.search_protocol import FactSearchStore
 

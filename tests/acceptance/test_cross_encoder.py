@@ -12,7 +12,7 @@ from typing import TypeAlias
 import pytest
 import pytest_asyncio
 
-from kgsvc.llm.prompts import relevance
+from kgsvc.models.prompts import relevance
 from kgsvc.v1 import retrieval_pb2 as ret
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.graph_searches import BFS, BM25, COSINE, facts_by, graph, texts

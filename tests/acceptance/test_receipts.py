@@ -7,7 +7,7 @@ import asyncio
 import grpc
 import pytest
 
-from kgsvc.llm.prompts import extraction
+from kgsvc.models.prompts import extraction
 from kgsvc.v1 import envelope_pb2
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from kgsvc.retrieval.plans import METHODS, RERANKERS, Reranker, Scope, default_plan
+from kgsvc.search.plans import METHODS, RERANKERS, Reranker, Scope, default_plan
 from kgsvc.v1 import retrieval_pb2 as ret
 from tests.acceptance.graph_searches import BFS, BM25, COSINE, graph
 from tests.acceptance.saying import APR, FEB, JAN, MAR, fact, telling

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 
 import pytest
 
-from kgsvc.domain.delta import GraphDelta, GroupHead, Guard
-from kgsvc.domain.items import AcceptBatch, Accepted, Lease, Transition
+from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
+from kgsvc.domain.model.items import AcceptBatch, Accepted, Lease, Transition
 from kgsvc.stores.conformance import ConformanceError, checks
 from kgsvc.stores.protocol import Page
 from kgsvc.stores.search_protocol import Changes

@@ -9,7 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from kgsvc.llm.prompts import communities as prompts
+from kgsvc.models.prompts import community as prompts
 from kgsvc.v1 import admin_pb2 as adm
 from tests.acceptance.saying import JAN, fact, gist, reads_bodies, telling
 from tests.acceptance.shared import scripted

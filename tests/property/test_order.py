@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgsvc.domain.contradictions import SlotStatement
-from kgsvc.domain.delta import GraphDelta, GroupHead, NameView, SlotView
-from kgsvc.domain.entities import BatchItem, candidate_uuids, keys_of, resolve
-from kgsvc.domain.extraction import ExtractedEdge, ExtractedNode, Extraction
-from kgsvc.domain.model import Closure, Entity, Episode, Fact, FactKind, Polarity, Source
-from kgsvc.domain.plan import plan, statements_of
-from kgsvc.domain.timeline import Ending
+from kgsvc.domain.facts.contradictions import SlotStatement
+from kgsvc.domain.facts.plan import plan, statements_of
+from kgsvc.domain.facts.timeline import Ending
+from kgsvc.domain.model.delta import GraphDelta, GroupHead, NameView, SlotView
+from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
+from kgsvc.domain.model.graph import Closure, Entity, Episode, Fact, FactKind, Polarity, Source
+from kgsvc.domain.names.entities import BatchItem, candidate_uuids, keys_of, resolve
 
 PEOPLE = ("Alice", "Bob")
 PLACES = ("Acme", "Globex", "Initech")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from kgsvc.domain.candidates import (
+from kgsvc.domain.model.graph import Fact
+from kgsvc.domain.resolution.decisions import (
     FROM_THE_FIRST,
     CandidateQuery,
     Candidates,
     VectorPage,
     VectorsAfter,
 )
-from kgsvc.domain.model import Fact
 from tests.support.model_intake import ModelQueue
 from tests.support.model_rows import Group
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kgsvc.domain.communities import (
+from kgsvc.domain.errors import LeaseLost
+from kgsvc.domain.model.communities import (
     Behind,
     BuildLease,
     BuildRequest,
@@ -19,9 +20,8 @@ from kgsvc.domain.communities import (
     Link,
     Links,
 )
-from kgsvc.domain.delta import Claim
-from kgsvc.domain.errors import LeaseLost
-from kgsvc.domain.model import Fact
+from kgsvc.domain.model.delta import Claim
+from kgsvc.domain.model.graph import Fact
 from kgsvc.stores.search_protocol import IndexedCommunity
 from tests.support.model_history import ModelHistory
 from tests.support.model_rows import Answer, Group

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from kgsvc.domain.citation import Citation
-from kgsvc.domain.delta import MergeRecord
-from kgsvc.domain.forgetting import Saying
-from kgsvc.domain.model import Episode, Fact, Mention
+from kgsvc.domain.model.delta import MergeRecord
+from kgsvc.domain.model.graph import Citation, Episode, Fact, Mention
+from kgsvc.domain.names.forgetting import Saying
 from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces
 from tests.support.model_intake import ModelQueue
 from tests.support.model_rows import Group

@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from kgsvc.domain.errors import Conflict, InvalidArgument, LeaseLost, Overloaded, Violation
-from kgsvc.domain.items import (
+from kgsvc.domain.model.graph import Episode
+from kgsvc.domain.model.items import (
     AcceptBatch,
     Accepted,
     GroupWork,
@@ -18,7 +19,6 @@ from kgsvc.domain.items import (
     Receipt,
     Transition,
 )
-from kgsvc.domain.model import Episode
 from kgsvc.stores.protocol import Anchor, Page, QueueDepth
 from tests.support.model_rows import Answer, Group, Item, ReceiptRow
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from kgsvc.domain.delta import GraphDelta, GroupHead, Guard, NameView, SlotView, StaleItems
 from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged
-from kgsvc.domain.items import ItemState
-from kgsvc.domain.model import Entity, Episode, Fact
-from kgsvc.domain.similarity import name_tokens
-from kgsvc.domain.usage import FREE
+from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard, NameView, SlotView, StaleItems
+from kgsvc.domain.model.graph import Entity, Episode, Fact
+from kgsvc.domain.model.items import ItemState
+from kgsvc.domain.model.usage import FREE
+from kgsvc.domain.names.similarity import name_tokens
 from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump, StoreInfo
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,

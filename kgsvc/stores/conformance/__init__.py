@@ -13,28 +13,27 @@ from types import ModuleType
 
 from kgsvc.stores.conformance import (
     accept,
-    candidates,
     changes,
     communities,
     context,
     delete,
-    facts,
     guards,
     history,
-    idempotency,
     leases,
-    listing,
-    ontologies,
     receipts,
     search_candidates,
-    starting,
     texts,
     transitions,
     values,
     writes,
 )
-from kgsvc.stores.conformance.expect import ConformanceError
-from kgsvc.stores.conformance.samples import NOW
+from kgsvc.stores.conformance import accept as idempotency
+from kgsvc.stores.conformance import context as candidates
+from kgsvc.stores.conformance import leases as starting
+from kgsvc.stores.conformance import receipts as listing
+from kgsvc.stores.conformance import values as ontologies
+from kgsvc.stores.conformance import writes as facts
+from kgsvc.stores.conformance.samples import NOW, ConformanceError
 from kgsvc.stores.protocol import Store
 
 __all__ = ["Check", "ConformanceError", "checks"]

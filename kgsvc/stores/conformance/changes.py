@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgsvc.domain.model import Fact
-from kgsvc.stores.conformance.expect import ConformanceError, equal, expect
-from kgsvc.stores.conformance.samples import accepted, entity, episode, fact, head, pair, tombstone, write
+from kgsvc.domain.model.graph import Fact
+from kgsvc.stores.conformance.samples import (
+    ConformanceError,
+    accepted,
+    entity,
+    episode,
+    equal,
+    expect,
+    fact,
+    head,
+    pair,
+    tombstone,
+    write,
+)
 from kgsvc.stores.protocol import Store
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import uuid as uuids
 from dataclasses import replace
 
-from kgsvc.domain.communities import (
+from kgsvc.domain.errors import Conflict, LeaseLost
+from kgsvc.domain.model.communities import (
     Behind,
     BuildLease,
     BuildRequest,
@@ -16,10 +17,20 @@ from kgsvc.domain.communities import (
     Described,
     Draft,
 )
-from kgsvc.domain.delta import Claim
-from kgsvc.domain.errors import Conflict, LeaseLost
-from kgsvc.stores.conformance.expect import equal, expect, present, refused
-from kgsvc.stores.conformance.samples import MANY, NOW, entity, fact, pair, tombstone, write
+from kgsvc.domain.model.delta import Claim
+from kgsvc.stores.conformance.samples import (
+    MANY,
+    NOW,
+    entity,
+    equal,
+    expect,
+    fact,
+    pair,
+    present,
+    refused,
+    tombstone,
+    write,
+)
 from kgsvc.stores.protocol import Store
 from kgsvc.stores.search_protocol import IndexedCommunity
 

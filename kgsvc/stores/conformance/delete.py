@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgsvc.domain.delta import Guard
 from kgsvc.domain.errors import LeaseLost
-from kgsvc.domain.items import ItemState, Transition
-from kgsvc.domain.model import Source
-from kgsvc.stores.conformance.expect import equal, expect, present, refused
+from kgsvc.domain.model.delta import Guard
+from kgsvc.domain.model.graph import Source
+from kgsvc.domain.model.items import ItemState, Transition
 from kgsvc.stores.conformance.samples import (
     HUGE,
     MANY,
@@ -19,6 +18,8 @@ from kgsvc.stores.conformance.samples import (
     delta,
     entity,
     episode,
+    equal,
+    expect,
     fact,
     guard,
     head,
@@ -26,6 +27,8 @@ from kgsvc.stores.conformance.samples import (
     mention,
     move,
     pair,
+    present,
+    refused,
     started,
     tombstone,
     work,

@@ -6,20 +6,22 @@ import asyncio
 import contextlib
 from dataclasses import replace
 
-from kgsvc.domain.delta import Claim, GraphDelta, GroupHead, Guard, StaleItems
 from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged
-from kgsvc.domain.items import ItemState, Transition
-from kgsvc.domain.model import Entity
-from kgsvc.stores.conformance.expect import ConformanceError, equal, expect, refused
+from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard, StaleItems
+from kgsvc.domain.model.graph import Entity
+from kgsvc.domain.model.items import ItemState, Transition
 from kgsvc.stores.conformance.samples import (
     HUGE,
     MANY,
     NOW,
+    ConformanceError,
     accepted,
     batch,
     delta,
     entity,
     episode,
+    equal,
+    expect,
     fact,
     guard,
     head,
@@ -27,6 +29,7 @@ from kgsvc.stores.conformance.samples import (
     mention,
     move,
     pair,
+    refused,
     started,
     tombstone,
     write,

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgsvc.domain.candidates import CandidateQuery
-from kgsvc.domain.citation import Citation
-from kgsvc.domain.delta import MergeRecord
-from kgsvc.domain.forgetting import Saying
-from kgsvc.domain.model import Closure, Entity, Source
-from kgsvc.stores.conformance.expect import equal, expect
+from kgsvc.domain.model.delta import MergeRecord
+from kgsvc.domain.model.graph import Citation, Closure, Entity, Source
+from kgsvc.domain.names.forgetting import Saying
+from kgsvc.domain.resolution.decisions import CandidateQuery
 from kgsvc.stores.conformance.samples import (
     MANY,
     NOW,
     accepted,
     entity,
     episode,
+    equal,
+    expect,
     fact,
     mention,
     pair,

@@ -1,19 +1,66 @@
-"""Builders of episodes, entities, facts and deltas, and the calls that most checks begin with."""
+"""Assertions of the suite: plain functions that need no test framework and work under `python -O`."""
 
 from __future__ import annotations
 
 import uuid as uuids
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
-from kgsvc.domain.delta import FactTombstone, GraphDelta, GroupHead, Guard
-from kgsvc.domain.identity import content_hash, digest, fact_key, name_key, slot_of
-from kgsvc.domain.items import AcceptBatch, Accepted, GroupWork, ItemState, Lease, NewItem, Transition
-from kgsvc.domain.model import Entity, Episode, Fact, FactKind, Mention, Source
+from kgsvc.domain.model.delta import FactTombstone, GraphDelta, GroupHead, Guard
+from kgsvc.domain.model.graph import Entity, Episode, Fact, FactKind, Mention, Source
+from kgsvc.domain.model.identity import content_hash, digest, fact_key, name_key, slot_of
+from kgsvc.domain.model.items import AcceptBatch, Accepted, GroupWork, ItemState, Lease, NewItem, Transition
 from kgsvc.domain.text import normalise
-from kgsvc.stores.conformance.expect import ConformanceError, present
 from kgsvc.stores.protocol import Store
+
+E = TypeVar("E", bound=BaseException)
+T = TypeVar("T")
+
+
+class ConformanceError(AssertionError):
+    """A store broke a sentence of its protocol; the message says which and what was found instead."""
+
+
+def expect(holds: bool, what: str) -> None:
+    """Raise ConformanceError(what) unless `holds`."""
+    if not holds:
+        raise ConformanceError(what)
+
+
+def equal(found: object, wanted: object, what: str) -> None:
+    """Raise ConformanceError unless both are equal; long values are cut in the message."""
+    if found != wanted:
+        raise ConformanceError(f"{what}: found {_short(found)}, wanted {_short(wanted)}")
+
+
+def present(found: T | None, what: str) -> T:
+    """`found`, or ConformanceError when it is None."""
+    if found is None:
+        raise ConformanceError(f"{what}: found nothing")
+    return found
+
+
+def distinct(values: Iterable[object], what: str) -> None:
+    """Raise ConformanceError when a value occurs twice."""
+    seen = list(values)
+    if len(set(seen)) != len(seen):
+        raise ConformanceError(f"{what}: {_short(seen)}")
+
+
+async def refused(kind: type[E], call: Awaitable[object], what: str) -> E:
+    """The error of type `kind` that `call` must raise; other errors pass through."""
+    try:
+        result = await call
+    except kind as error:
+        return error
+    raise ConformanceError(f"{what}: wanted {kind.__name__}, got {_short(result)}")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 600 else f"{text[:600]}… ({len(text)} characters)"
+
 
 NOW = 1_760_000_000_000  # 2025-10-09; checks count system time from here
 MANY = 100_000  # a limit that nothing in a check reaches

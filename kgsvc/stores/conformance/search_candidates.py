@@ -7,11 +7,21 @@ from dataclasses import replace
 from math import sqrt
 from typing import Any
 
-from kgsvc.domain.fact_terms import keyword_text
-from kgsvc.domain.model import Fact
+from kgsvc.domain.facts.terms import keyword_text
+from kgsvc.domain.model.graph import Fact
 from kgsvc.domain.text import tokens
-from kgsvc.stores.conformance.expect import equal, expect, present
-from kgsvc.stores.conformance.samples import NOW, delta, fact, guard, pair, tombstone, write
+from kgsvc.stores.conformance.samples import (
+    NOW,
+    delta,
+    equal,
+    expect,
+    fact,
+    guard,
+    pair,
+    present,
+    tombstone,
+    write,
+)
 from kgsvc.stores.protocol import Store
 from kgsvc.stores.search_protocol import FactCandidate, FactCandidates, FactsAsked
 

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgsvc.stores.conformance.expect import equal, expect
-from kgsvc.stores.conformance.samples import NOW, accepted, entity, episode, fact, head, mention, write
+from kgsvc.stores.conformance.samples import (
+    NOW,
+    accepted,
+    entity,
+    episode,
+    equal,
+    expect,
+    fact,
+    head,
+    mention,
+    write,
+)
 from kgsvc.stores.protocol import Store
 from kgsvc.stores.search_protocol import IndexedEntity, IndexedEpisode, TextChanges
 

@@ -5,20 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kgsvc.domain.errors import LeaseLost
-from kgsvc.domain.items import ItemState, ItemStatus, QueuedItem, Step, Transition
-from kgsvc.domain.usage import FREE, Usage
-from kgsvc.stores.conformance.expect import ConformanceError, equal, present, refused
+from kgsvc.domain.model.items import ItemState, ItemStatus, QueuedItem, Step, Transition
+from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.stores.conformance.samples import (
     HUGE,
     MANY,
     NOW,
+    ConformanceError,
     accepted,
     delta,
     episode,
+    equal,
     guard,
     head,
     leased,
     move,
+    present,
+    refused,
     started,
     write,
 )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import apsw
 
 from kgsvc.domain.errors import Conflict, Violation
-from kgsvc.stores.embedded.sql import first_row
+from kgsvc.stores.embedded.rows import first_row
 
 _EXPIRED_A_CALL = 50  # expired keys that recording a new one clears away
 

@@ -7,16 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import apsw
 
-from kgsvc.domain.delta import Claim, GraphDelta, GroupHead, Guard, StaleItems
 from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged
+from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard, StaleItems
 from kgsvc.stores.embedded.answers import Key, keep_answer, known_answer
 from kgsvc.stores.embedded.candidates import write_name_tokens
 from kgsvc.stores.embedded.groups import Group, find_group, make_group, take_ids
-from kgsvc.stores.embedded.merges import write_merges
-from kgsvc.stores.embedded.removal import remove_entities, remove_names, unsay, write_closures
-from kgsvc.stores.embedded.rows import entity_row, fact_row, json_list
-from kgsvc.stores.embedded.sql import Row, all_rows
-from kgsvc.stores.embedded.texts import touch_texts
+from kgsvc.stores.embedded.rows import Row, all_rows, entity_row, fact_row, json_list
+from kgsvc.stores.embedded.search import touch_texts
+from kgsvc.stores.embedded.traces import remove_entities, remove_names, unsay, write_closures, write_merges
 from kgsvc.stores.embedded.transitions import write_spent, write_transitions
 from kgsvc.stores.embedded.words import rename_words, write_words
 

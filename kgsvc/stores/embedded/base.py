@@ -1,19 +1,72 @@
-"""What every part of the store stands on: running work on the writer or on a reader, with a deadline."""
+"""A few threads that read, each with its own connection, each job in one snapshot."""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 import apsw
 
 from kgsvc.domain.errors import StoreUnavailable
-from kgsvc.stores.embedded.readers import Readers
+from kgsvc.stores.embedded.connection import BusyHandler, open_reader, unavailable
 from kgsvc.stores.embedded.writer import Writer
 
-P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class Readers:
+    """Read-only connections; writes of this and other processes are seen from their commit on."""
+
+    def __init__(self, directory: Path, threads: int, patience_s: float) -> None:
+        self._directory = directory
+        self._patience_s = patience_s
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="kgsvc-store-reader")
+        self._own = threading.local()
+        self._connections: list[apsw.Connection] = []
+        self._closed = False
+
+    async def run(self, work: Callable[[apsw.Connection], T]) -> T:
+        """What `work` returns or raises, run in one snapshot."""
+        if self._closed:
+            raise StoreUnavailable("the embedded store is closed")
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._snapshot, work)
+
+    async def close(self) -> None:
+        """Finish running reads and release the connections. May be called again."""
+        self._closed = True
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        self._pool.shutdown()
+        while self._connections:
+            self._connections.pop().close()
+
+    def _snapshot(self, work: Callable[[apsw.Connection], T]) -> T:
+        try:
+            db = self._connection()
+            db.execute("BEGIN")
+            try:
+                return work(db)
+            finally:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+        except apsw.Error as error:
+            raise unavailable(error) from error
+
+    def _connection(self) -> apsw.Connection:
+        db: apsw.Connection | None = getattr(self._own, "db", None)
+        if db is None:
+            db = open_reader(self._directory, BusyHandler(self._patience_s))
+            self._own.db = db
+            self._connections.append(db)
+        return db
+
+
+P = ParamSpec("P")
 _DEADLINE_S = 30.0
 
 

@@ -6,18 +6,17 @@ from collections.abc import Iterable, Mapping
 
 import apsw
 
-from kgsvc.domain.candidates import (
+from kgsvc.domain.names.similarity import name_tokens
+from kgsvc.domain.resolution.decisions import (
     FROM_THE_FIRST,
     CandidateQuery,
     Candidates,
     VectorPage,
     VectorsAfter,
 )
-from kgsvc.domain.similarity import name_tokens
 from kgsvc.stores.embedded.base import Base
 from kgsvc.stores.embedded.groups import Group, find_group
-from kgsvc.stores.embedded.rows import entity_of, fact_of, json_ids, json_list, strings
-from kgsvc.stores.embedded.sql import all_rows
+from kgsvc.stores.embedded.rows import all_rows, entity_of, fact_of, json_ids, json_list, strings
 
 
 class CandidateReads(Base):

@@ -11,12 +11,11 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.domain.model import Fact
+from kgsvc.domain.model.graph import Fact
 from kgsvc.stores.embedded.base import Base
-from kgsvc.stores.embedded.cold_words import Ints, Words, among
 from kgsvc.stores.embedded.groups import find_group, id_span
-from kgsvc.stores.embedded.rows import fact_of, json_ids
-from kgsvc.stores.embedded.sql import Row, all_rows, first_row
+from kgsvc.stores.embedded.rows import Row, all_rows, fact_of, first_row, json_ids
+from kgsvc.stores.embedded.words import Ints, Words, among
 from kgsvc.stores.search_protocol import FactCandidate, FactCandidates, FactsAsked
 
 READ = """

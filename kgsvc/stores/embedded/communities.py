@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 import apsw
 
-from kgsvc.domain.communities import (
+from kgsvc.domain.model.communities import (
     MEMBERS_SHOWN,
     BuildLease,
     Community,
@@ -17,11 +17,9 @@ from kgsvc.domain.communities import (
     Link,
     Links,
 )
-from kgsvc.stores.embedded.builds import held
-from kgsvc.stores.embedded.following import Following
+from kgsvc.stores.embedded.builds import Following, held
 from kgsvc.stores.embedded.groups import find_group, take_ids
-from kgsvc.stores.embedded.rows import json_list
-from kgsvc.stores.embedded.sql import Row, all_rows, first_row, one_row
+from kgsvc.stores.embedded.rows import Row, all_rows, first_row, json_list, one_row
 
 
 class Communities(Following):

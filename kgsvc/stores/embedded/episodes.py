@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import apsw
 
-from kgsvc.domain.model import Episode, Source
+from kgsvc.domain.model.graph import Episode, Source
 from kgsvc.stores.embedded.groups import find_group
-from kgsvc.stores.embedded.rows import episode_of, json_ids, json_list
-from kgsvc.stores.embedded.sql import Row, all_rows
+from kgsvc.stores.embedded.rows import Row, all_rows, episode_of, json_ids, json_list
 from kgsvc.stores.protocol import Anchor, EpisodeCut
 
 _MAX_KEY = (2**63 - 1, "\U0010ffff")

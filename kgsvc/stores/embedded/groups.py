@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import apsw
 
-from kgsvc.domain.delta import GroupHead
+from kgsvc.domain.model.delta import GroupHead
+from kgsvc.stores.embedded.rows import all_rows, first_row
 from kgsvc.stores.embedded.schema import ID_BITS
-from kgsvc.stores.embedded.sql import all_rows, first_row
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,22 @@ from collections.abc import Collection
 
 import apsw
 
-from kgsvc.domain.citation import Citation
-from kgsvc.domain.delta import MergeRecord
-from kgsvc.domain.forgetting import Saying
-from kgsvc.domain.model import Episode, Fact, Mention, Source
+from kgsvc.domain.model.delta import MergeRecord
+from kgsvc.domain.model.graph import Citation, Episode, Fact, Mention, Source
+from kgsvc.domain.names.forgetting import Saying
 from kgsvc.stores.embedded.base import Base
 from kgsvc.stores.embedded.groups import find_group
-from kgsvc.stores.embedded.merges import entity_mentions, find_mentions, find_merge, merges_by, merges_of
-from kgsvc.stores.embedded.removal import episode_sayings, episode_traces, unheld_entities
-from kgsvc.stores.embedded.rows import episode_of, fact_of, json_ids, json_list
-from kgsvc.stores.embedded.sql import Row, all_rows, first_row
+from kgsvc.stores.embedded.rows import Row, all_rows, episode_of, fact_of, first_row, json_ids, json_list
+from kgsvc.stores.embedded.traces import (
+    entity_mentions,
+    episode_sayings,
+    episode_traces,
+    find_mentions,
+    find_merge,
+    merges_by,
+    merges_of,
+    unheld_entities,
+)
 from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces
 
 _NONE = EntityEpisodes(None, ())

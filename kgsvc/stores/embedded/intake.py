@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import apsw
 
 from kgsvc.domain.errors import Conflict, Overloaded, Violation
-from kgsvc.domain.items import AcceptBatch, Accepted, ItemState, ItemStatus, NewItem
+from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState, ItemStatus, NewItem
 from kgsvc.stores.embedded.answers import Key, keep_answer, known_answer
 from kgsvc.stores.embedded.base import Base
 from kgsvc.stores.embedded.groups import find_group, make_group, take_ids
 from kgsvc.stores.embedded.receipts import present_states
-from kgsvc.stores.embedded.rows import episode_row, json_list, status_of
-from kgsvc.stores.embedded.sql import Row, all_rows, one_row
+from kgsvc.stores.embedded.rows import Row, all_rows, episode_row, json_list, one_row, status_of
 
 _RETRY_AFTER_MS = 1_000
 

@@ -7,12 +7,11 @@ from dataclasses import replace
 
 import apsw
 
-from kgsvc.domain.items import CRASH, GroupWork, ItemState, Lease, QueuedItem, Step, Transition
-from kgsvc.domain.model import Episode
+from kgsvc.domain.model.graph import Episode
+from kgsvc.domain.model.items import CRASH, GroupWork, ItemState, Lease, QueuedItem, Step, Transition
 from kgsvc.stores.embedded.base import Base
 from kgsvc.stores.embedded.episodes import previous_episodes
-from kgsvc.stores.embedded.rows import episode_of, json_ids, json_list, strings
-from kgsvc.stores.embedded.sql import Row, all_rows, one_row
+from kgsvc.stores.embedded.rows import Row, all_rows, episode_of, json_ids, json_list, one_row, strings
 from kgsvc.stores.embedded.transitions import leased_group, write_transitions
 from kgsvc.stores.protocol import Anchor
 

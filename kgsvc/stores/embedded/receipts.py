@@ -7,11 +7,10 @@ from collections.abc import Collection, Sequence
 import apsw
 
 from kgsvc.domain.errors import InvalidArgument, Violation
-from kgsvc.domain.items import ItemState, ItemStatus, Receipt
+from kgsvc.domain.model.items import ItemState, ItemStatus, Receipt
 from kgsvc.stores.embedded.base import Base
 from kgsvc.stores.embedded.groups import find_group, id_span
-from kgsvc.stores.embedded.rows import json_ids, json_list, status_of
-from kgsvc.stores.embedded.sql import Row, all_rows, first_row, one_row
+from kgsvc.stores.embedded.rows import Row, all_rows, first_row, json_ids, json_list, one_row, status_of
 from kgsvc.stores.protocol import Page, QueueDepth
 
 GROUP_DELETED = "group_deleted"

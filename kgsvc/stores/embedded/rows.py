@@ -1,13 +1,14 @@
-"""Rows to domain objects and back. The columns follow views.py and schema.py."""
+"""Fetching rows whose column types are known from the schema."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from kgsvc.domain.items import ItemState, ItemStatus, Step
-from kgsvc.domain.model import (
+import apsw
+
+from kgsvc.domain.model.graph import (
     Closure,
     Entity,
     Episode,
@@ -20,8 +21,27 @@ from kgsvc.domain.model import (
     Source,
     SummaryPart,
 )
-from kgsvc.domain.usage import FREE, Usage
-from kgsvc.stores.embedded.sql import Row
+from kgsvc.domain.model.items import ItemState, ItemStatus, Step
+from kgsvc.domain.model.usage import FREE, Usage
+
+Row = tuple[Any, ...]
+
+
+def all_rows(db: apsw.Connection, text: str, values: Sequence[Any] = ()) -> list[Row]:
+    """Every row of a statement, which is finished afterwards."""
+    return db.execute(text, values).fetchall()
+
+
+def first_row(db: apsw.Connection, text: str, values: Sequence[Any] = ()) -> Row | None:
+    """The first row of a statement, None if it has none."""
+    rows = db.execute(text, values).fetchall()
+    return rows[0] if rows else None
+
+
+def one_row(db: apsw.Connection, text: str, values: Sequence[Any] = ()) -> Row:
+    """The row of a statement that always has one."""
+    return db.execute(text, values).fetchall()[0]
+
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _decode = json.JSONDecoder().raw_decode  # the texts are our own: no white space around them

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import apsw
 
 from kgsvc.domain.errors import LeaseLost
-from kgsvc.domain.items import TERMINAL, ItemState, Lease, Step, Transition
-from kgsvc.domain.usage import Usage
+from kgsvc.domain.model.items import TERMINAL, ItemState, Lease, Step, Transition
+from kgsvc.domain.model.usage import Usage
 from kgsvc.stores.embedded.groups import Group, find_group
-from kgsvc.stores.embedded.sql import all_rows
+from kgsvc.stores.embedded.rows import all_rows
 
 _UNMARKING = TERMINAL | {ItemState.ACCEPTED} | {step.failed for step in Step}
 

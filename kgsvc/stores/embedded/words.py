@@ -7,16 +7,21 @@ ends stand apart, since renaming an entity changes them alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 
 import apsw
+import numpy as np
+from numpy.typing import NDArray
 
-from kgsvc.domain.fact_terms import firsts, own_text
-from kgsvc.domain.model import Fact
+from kgsvc.domain.facts.terms import K1, B, firsts, idf, own_text
+from kgsvc.domain.model.graph import Fact
 from kgsvc.domain.text import tokens
-from kgsvc.stores.embedded.sql import Row
+from kgsvc.stores.embedded.groups import id_span
+from kgsvc.stores.embedded.rows import Row, all_rows
+from kgsvc.stores.search_protocol import FactsAsked
 
 _NEVER = 2**63 - 1
 
@@ -76,3 +81,128 @@ _name_words = lru_cache(maxsize=4_096)(words)  # names come again and again
 def _word(text: str, kind: int) -> bytes:
     number = int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
     return (number & ~1 | kind).to_bytes(8, "little")
+
+
+READ = """
+    SELECT id, start_ms, until_ms, own, source, target FROM fact_words
+    WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?
+    """
+_SLICE = 10_000  # facts read at once: about 5 MB
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A visible fact that holds terms of the query: how many terms it has, which of those asked how often."""
+
+    length: int
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Slice:
+    """Some facts: hits are (row, place of the term, count), row by row."""
+
+    ids: Ints
+    lengths: Ints
+    visible: NDArray[np.bool_]
+    hits: tuple[Ints, Ints, Ints]
+
+
+class Words:
+    """What the rows of a group say about a query."""
+
+    def __init__(self, db: apsw.Connection, gid: int, asked: FactsAsked) -> None:
+        self._asked = asked
+        self._texts = (*asked.terms, *asked.prefixes)
+        made = [*map(term_word, asked.terms), *map(prefix_word, asked.prefixes)]
+        keys = np.frombuffer(b"".join(made), "<u8")
+        self._order = np.argsort(keys)
+        self._keys = keys[self._order]
+        self._parts = [self._sliced(rows) for rows in _slices(db, gid)]
+        self.facts = sum(len(part.ids) for part in self._parts)
+        self.total_length = sum(int(part.lengths.sum()) for part in self._parts)
+        held = np.zeros(len(keys), np.int64)
+        for part in self._parts:
+            held += np.bincount(part.hits[1], minlength=len(keys))
+        self._held = held
+
+    @property
+    def frequencies(self) -> dict[str, int]:
+        """Facts that hold each term, where any does."""
+        return {text: n for text, n in zip(self._texts, self._held.tolist(), strict=True) if n}
+
+    @property
+    def visible(self) -> Ints:
+        """The ids of all visible facts, ascending."""
+        return _joined([part.ids[part.visible] for part in self._parts])
+
+    def scored(self) -> tuple[Ints, NDArray[np.float64]]:
+        """Visible facts that hold any of the terms, with their scores by BM25."""
+        worth = np.array(
+            [
+                self._asked.weights.get(text, 1.0) * idf(held, self.facts)
+                for text, held in zip(self._texts, self._held.tolist(), strict=True)
+            ]
+        )
+        scored = [self._scored(part, worth) for part in self._parts]
+        scores = np.concatenate([scores for _, scores in scored]) if scored else np.empty(0)
+        return _joined([ids for ids, _ in scored]), scores
+
+    def matches(self, ids: Ints) -> dict[int, Match]:
+        """What of the query these facts hold, by id."""
+        wanted = np.sort(ids)
+        found: dict[int, Match] = {}
+        for part in self._parts:
+            for row in np.flatnonzero(among(part.ids, wanted)).tolist():
+                first, last = np.searchsorted(part.hits[0], (row, row + 1))
+                places, counts = (column[first:last].tolist() for column in part.hits[1:])
+                held = {self._texts[place]: count for place, count in zip(places, counts, strict=True)}
+                found[int(part.ids[row])] = Match(int(part.lengths[row]), held)
+        return found
+
+    def _scored(self, part: _Slice, worth: NDArray[np.float64]) -> tuple[Ints, NDArray[np.float64]]:
+        kept = part.visible[part.hits[0]]
+        rows, places, counts = (column[kept] for column in part.hits)
+        lengths = part.lengths[rows] * (self.facts / max(self.total_length, 1))
+        gains = worth[places] * counts * (K1 + 1) / (counts + K1 * (1 - B + B * lengths))
+        scores: NDArray[np.float64] = np.bincount(rows, weights=gains, minlength=len(part.ids)).astype(float)
+        hit = np.flatnonzero(scores > 0)
+        return part.ids[hit], scores[hit]
+
+    def _sliced(self, rows: list[Row]) -> _Slice:
+        ids, starts, untils, own, source, target = zip(*rows, strict=True)
+        texts = [b"".join(parts) for parts in zip(own, source, target, strict=True)]
+        sizes = np.fromiter(map(len, texts), np.int64, len(texts)) // 8
+        words = np.frombuffer(b"".join(texts), "<u8")
+        row_of = np.repeat(np.arange(len(rows)), sizes)
+        prefixes = np.bincount(row_of[(words & np.uint64(1)).astype(np.bool_)], minlength=len(rows))
+        now_ms = self._asked.now_ms
+        visible = (np.array(starts, np.int64) <= now_ms) & (now_ms < np.array(untils, np.int64))
+        return _Slice(np.array(ids, np.int64), sizes - prefixes, visible, self._hits(words, row_of))
+
+    def _hits(self, words: NDArray[np.uint64], row_of: NDArray[np.intp]) -> tuple[Ints, Ints, Ints]:
+        at = np.flatnonzero(np.isin(words, self._keys))
+        places = self._order[np.searchsorted(self._keys, words[at])]
+        many = max(len(self._keys), 1)
+        pairs, counts = np.unique(row_of[at] * many + places, return_counts=True)
+        return pairs // many, pairs % many, counts.astype(np.int64)
+
+
+def _slices(db: apsw.Connection, gid: int) -> Iterator[list[Row]]:
+    first, last = id_span(gid)
+    while rows := all_rows(db, READ, (first, last, _SLICE)):
+        yield rows
+        first = rows[-1][0] + 1
+
+
+def among(ids: Ints, wanted: Ints) -> NDArray[np.bool_]:
+    """Which of `ids` are in `wanted`, which is sorted."""
+    if not len(wanted):
+        return np.zeros(len(ids), np.bool_)
+    found: NDArray[np.bool_] = wanted[np.minimum(np.searchsorted(wanted, ids), len(wanted) - 1)] == ids
+    return found
+
+
+def _joined(parts: list[Ints]) -> Ints:
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)

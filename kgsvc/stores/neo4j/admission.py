@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kgsvc.domain.errors import Conflict, Overloaded, Violation
-from kgsvc.domain.items import AcceptBatch, Accepted, ItemState, ItemStatus, NewItem
+from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState, ItemStatus, NewItem
 from kgsvc.stores.neo4j.rows import calendar
 
 _RETRY_AFTER_MS = 1_000

@@ -8,9 +8,9 @@ from typing import Any, LiteralString
 
 from neo4j.time import Date, DateTime
 
-from kgsvc.domain.adoption import ForeignFact
-from kgsvc.domain.identity import content_hash
-from kgsvc.domain.model import Entity, Episode, Source
+from kgsvc.domain.facts.adoption import ForeignFact
+from kgsvc.domain.model.graph import Entity, Episode, Source
+from kgsvc.domain.model.identity import content_hash
 from kgsvc.stores.neo4j.base import Base, Row
 
 _GROUP: LiteralString = """
@@ -102,7 +102,7 @@ _FACT_FIELDS = {
 
 
 class Adoption(Base):
-    """What `kgsvc adopt` asks of the store (ingestion/adoption.py)."""
+    """What `kgsvc adopt` asks of the store (commands/adoption.py)."""
 
     async def adopt_episodes(self, group_id: str, now_ms: int, limit: int) -> int:
         """Make at most `limit` of Graphiti's episodes of the group ours; how many. StoreUnavailable."""

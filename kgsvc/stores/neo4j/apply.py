@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, LiteralString
 
-from kgsvc.domain.delta import GraphDelta, GroupHead, Guard
-from kgsvc.domain.identity import digest
-from kgsvc.domain.model import Mention
+from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
+from kgsvc.domain.model.graph import Mention
+from kgsvc.domain.model.identity import digest
 from kgsvc.stores.neo4j.base import Base, Row, Tx
 from kgsvc.stores.neo4j.candidates import WRITE_NAME_TOKENS, name_token_rows
 from kgsvc.stores.neo4j.fact_terms import (
@@ -20,9 +20,9 @@ from kgsvc.stores.neo4j.fact_terms import (
     scope,
 )
 from kgsvc.stores.neo4j.guards import LOCK, check_guard, check_rows, claimed, claims_of, questions_of
+from kgsvc.stores.neo4j.queue import WRITE_TRANSITIONS, transition_rows
 from kgsvc.stores.neo4j.rows import SET_ENTITY, SET_FACT, calendar, entity_row, fact_row
-from kgsvc.stores.neo4j.texts import TOUCH_TEXTS, touched
-from kgsvc.stores.neo4j.transitions import WRITE_TRANSITIONS, transition_rows
+from kgsvc.stores.neo4j.search import TOUCH_TEXTS, touched
 
 _WRITE: LiteralString = (
     """

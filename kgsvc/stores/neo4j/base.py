@@ -1,11 +1,4 @@
-"""What every part of the store stands on: running statements with a deadline, again where that can help.
-
-Statements read their values from one map, `$p`: for lists and texts of its own a parameter's size is part of
-the key under which a plan is kept, and every new combination of sizes would be planned again.
-
-Everything runs on the leader (write access), also reads: bookmarks are not handed between processes, and a
-follower of a cluster could answer with a past that the caller has left already.
-"""
+"""What the driver's errors mean to the service."""
 
 from __future__ import annotations
 
@@ -15,11 +8,72 @@ from itertools import cycle
 from typing import Any, LiteralString, TypeVar
 
 from neo4j import WRITE_ACCESS, AsyncDriver, AsyncTransaction, Query
-from neo4j.exceptions import DriverError, Neo4jError
+from neo4j.exceptions import (
+    AuthError,
+    ConstraintError,
+    DatabaseError,
+    DriverError,
+    Neo4jError,
+    ServiceUnavailable,
+    SessionExpired,
+)
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
-from kgsvc.stores.neo4j.errors import meaning, passes
+from kgsvc.domain.errors import StoreRefused, StoreUnavailable
 from kgsvc.stores.neo4j.schema import ACTIVITY_SHARDS
+
+# What lies in the values of one statement. A global shortage of memory has another code: it may pass.
+_REFUSALS = frozenset(
+    {
+        "Neo.ClientError.Statement.TypeError",
+        "Neo.ClientError.Statement.ArgumentError",
+        "Neo.ClientError.Statement.ArithmeticError",
+        "Neo.ClientError.General.TransactionOutOfMemoryError",
+    }
+)
+_TOO_LARGE = "too large to index"  # under a code that is that of any failure within a statement
+
+
+def passes(error: BaseException) -> bool:
+    """Whether trying again can help: deadlocks, lost connections, a lost race for a uuid or a key."""
+    if isinstance(error, ConstraintError):
+        return True
+    return isinstance(error, (Neo4jError, DriverError)) and error.is_retryable()
+
+
+def meaning(error: Exception) -> StoreUnavailable | StoreRefused:
+    """What an error of a statement means: some lie in what it writes."""
+    if not _refuses(error):
+        return unavailable(error)
+    made = StoreRefused(f"Neo4j refuses this write ({getattr(error, 'code', None)})")
+    made.__cause__ = error
+    return made
+
+
+def _refuses(error: Exception) -> bool:
+    return isinstance(error, Neo4jError) and (
+        error.code in _REFUSALS or (isinstance(error, DatabaseError) and _TOO_LARGE in (error.message or ""))
+    )
+
+
+def unavailable(error: Exception) -> StoreUnavailable:
+    """The error as StoreUnavailable with one sentence that quotes no data, `error` chained as its cause."""
+    made = StoreUnavailable(_sentence(error))
+    made.__cause__ = error
+    return made
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, AuthError):
+        return "Neo4j refused the user name or the password"
+    if isinstance(error, (ServiceUnavailable, SessionExpired)):
+        return "Neo4j cannot be reached"
+    if isinstance(error, TimeoutError):
+        return "Neo4j did not answer in time"
+    if isinstance(error, ConstraintError):
+        return "Neo4j is too busy: other clients kept writing first"
+    return f"Neo4j failed ({getattr(error, 'code', None) or type(error).__name__})"
+
 
 T = TypeVar("T")
 Row = list[Any]

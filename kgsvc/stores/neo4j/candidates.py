@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, LiteralString
 
-from kgsvc.domain.candidates import (
+from kgsvc.domain.names.similarity import name_tokens
+from kgsvc.domain.resolution.decisions import (
     FROM_THE_FIRST,
     CandidateQuery,
     Candidates,
     VectorPage,
     VectorsAfter,
 )
-from kgsvc.domain.similarity import name_tokens
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import ENTITY, FACT, NEVER, entity_of, fact_of, whole
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import LiteralString
 
-from kgsvc.domain.delta import GroupHead
+from kgsvc.domain.model.delta import GroupHead
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.fact_terms import MOST_NUMBERS, group_keys, numbers, scope
 from kgsvc.stores.neo4j.rows import shown_fact, visible_at

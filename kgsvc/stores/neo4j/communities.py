@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, LiteralString
 
-from kgsvc.domain.communities import (
+from kgsvc.domain.model.communities import (
     MEMBERS_SHOWN,
     BuildLease,
     Community,
@@ -21,8 +21,7 @@ from kgsvc.domain.communities import (
     membership_uuid,
 )
 from kgsvc.stores.neo4j.base import Row
-from kgsvc.stores.neo4j.builds import HELD_BUILD
-from kgsvc.stores.neo4j.following import Following
+from kgsvc.stores.neo4j.builds import HELD_BUILD, Following
 from kgsvc.stores.neo4j.rows import NEVER, calendar
 
 _BATCH = 100

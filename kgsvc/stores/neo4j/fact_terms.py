@@ -22,9 +22,9 @@ from typing import Any, LiteralString
 import numpy as np
 from neo4j.vector import Vector
 
-from kgsvc.domain.delta import GraphDelta
-from kgsvc.domain.fact_terms import GroupKeys, own_text
-from kgsvc.domain.model import Entity, Fact
+from kgsvc.domain.facts.terms import GroupKeys, own_text
+from kgsvc.domain.model.delta import GraphDelta
+from kgsvc.domain.model.graph import Entity, Fact
 from kgsvc.stores.neo4j.rows import shown_text
 
 # Columns 17 to 20 of a fact's row, after those of SET_FACT. A new vector comes later.

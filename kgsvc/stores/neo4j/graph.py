@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import LiteralString
 
-from kgsvc.domain.delta import FactTombstone, GroupHead, NameView, SlotView
-from kgsvc.domain.identity import digest
-from kgsvc.domain.model import Entity, Episode, Fact, Source
+from kgsvc.domain.model.delta import FactTombstone, GroupHead, NameView, SlotView
+from kgsvc.domain.model.graph import Entity, Episode, Fact, Source
+from kgsvc.domain.model.identity import digest
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import (
     ENTITY,

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any, LiteralString
 
-from kgsvc.domain.delta import GraphDelta, Guard, StaleItems
 from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged, Violation
-from kgsvc.domain.identity import digest
+from kgsvc.domain.model.delta import GraphDelta, Guard, StaleItems
+from kgsvc.domain.model.identity import digest
 from kgsvc.stores.neo4j.base import Row
 from kgsvc.stores.neo4j.fact_terms import HELD_TERMS
 

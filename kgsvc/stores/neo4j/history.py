@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import LiteralString
 
-from kgsvc.domain.citation import Citation
-from kgsvc.domain.delta import MergeRecord
-from kgsvc.domain.forgetting import Saying, saying_of
-from kgsvc.domain.model import Fact, Mention, Source
+from kgsvc.domain.model.delta import MergeRecord
+from kgsvc.domain.model.graph import Citation, Fact, Mention, Source
+from kgsvc.domain.names.forgetting import Saying, saying_of
 from kgsvc.stores.neo4j.base import Base
 from kgsvc.stores.neo4j.rows import (
     ENTITY,

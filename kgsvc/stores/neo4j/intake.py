@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, LiteralString
 
 from kgsvc.domain.errors import Conflict, Overloaded
-from kgsvc.domain.items import AcceptBatch, Accepted
+from kgsvc.domain.model.items import AcceptBatch, Accepted
 from kgsvc.stores.neo4j.admission import Known, KnownAnswer, KnownItem, Writes, admit
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.receipts import present

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import LiteralString
 
 from kgsvc.domain.errors import InvalidArgument, Violation
-from kgsvc.domain.items import ItemState, ItemStatus, Receipt
+from kgsvc.domain.model.items import ItemState, ItemStatus, Receipt
 from kgsvc.stores.neo4j.base import Base
 from kgsvc.stores.neo4j.rows import NEVER, STATUS, STATUS_OPTIONAL, Row, status_of, whole
 from kgsvc.stores.protocol import Page, QueueDepth

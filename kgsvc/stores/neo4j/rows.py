@@ -10,8 +10,7 @@ import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kgsvc.domain.items import CRASH, ItemState, ItemStatus, QueuedItem, Step
-from kgsvc.domain.model import (
+from kgsvc.domain.model.graph import (
     Closure,
     Entity,
     Episode,
@@ -24,8 +23,9 @@ from kgsvc.domain.model import (
     Source,
     SummaryPart,
 )
-from kgsvc.domain.ontology import labels_of
-from kgsvc.domain.usage import FREE, Usage
+from kgsvc.domain.model.items import CRASH, ItemState, ItemStatus, QueuedItem, Step
+from kgsvc.domain.model.ontology import labels_of
+from kgsvc.domain.model.usage import FREE, Usage
 
 _UPDATED = ("updated_ms", "original_fact", "update_reason", "previous_uuid")
 NEVER = 2**63 - 1  # invalid_ms and expired_ms of what has no end: ranges need no null check

@@ -9,12 +9,13 @@ import apsw
 import numpy as np
 import pytest
 
-from kgsvc.domain.model import Entity, Fact
-from kgsvc.retrieval.cold_facts import by_keyword
-from kgsvc.retrieval.query import parse
+from kgsvc.domain.model.graph import Entity, Fact
+from kgsvc.search.cold_facts import by_keyword
+from kgsvc.search.query import parse
 from kgsvc.stores.conformance.samples import NOW, fact, pair, tombstone, write
-from kgsvc.stores.embedded import EmbeddedStore, cold_search, cold_words
-from kgsvc.stores.embedded.sql import all_rows
+from kgsvc.stores.embedded import EmbeddedStore, cold_search
+from kgsvc.stores.embedded import words as cold_words
+from kgsvc.stores.embedded.rows import all_rows
 from kgsvc.stores.search_protocol import FactCandidates, FactsAsked, IndexedFact
 from tests.support.cold_search import candidates_among
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import apsw
 import pytest
 
-from kgsvc.domain.items import GroupWork, Lease
+from kgsvc.domain.model.items import GroupWork, Lease
 from kgsvc.stores.conformance.samples import HUGE, NOW, accepted, episode, leased
 from kgsvc.stores.embedded import EmbeddedStore, queue, receipts
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import apsw
 
-from kgsvc.domain.delta import GraphDelta
-from kgsvc.domain.model import Mention
+from kgsvc.domain.model.delta import GraphDelta
+from kgsvc.domain.model.graph import Mention
 from kgsvc.stores.conformance.samples import NOW, accepted, entity, episode, guard
 from kgsvc.stores.embedded import EmbeddedStore
-from kgsvc.stores.embedded.removal import episode_sayings
+from kgsvc.stores.embedded.traces import episode_sayings
 from tests.integration.embedded.test_queue_cost import steps
 
 EPISODES = [f"e{n:03}" for n in range(401)]

@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 from neo4j import AsyncDriver
 
-from kgsvc.domain.fact_terms import keyword_text
-from kgsvc.domain.model import Entity, Fact
+from kgsvc.domain.facts.terms import keyword_text
+from kgsvc.domain.model.graph import Entity, Fact
 from kgsvc.domain.text import tokens
 from kgsvc.stores.conformance.samples import NOW, delta, entity, fact, guard, tombstone
 from kgsvc.stores.neo4j import Neo4jStore

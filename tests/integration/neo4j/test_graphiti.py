@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from kgsvc.commands.adoption import Adopted, Adopter
 from kgsvc.domain.clock import SystemClock
-from kgsvc.ingestion.adoption import Adopted, Adopter
-from kgsvc.ingestion.embedding import CachingEmbedder
-from kgsvc.llm.offline.embedder import HashingEmbedder
+from kgsvc.models.embedding import CachingEmbedder
+from kgsvc.models.hashing import HashingEmbedder
 from kgsvc.stores.neo4j import Neo4jStore
 from tests.support.client import Client, message
 from tests.support.neo4j_server import Neo4jServer

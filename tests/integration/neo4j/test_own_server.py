@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator
 import pytest
 from neo4j import AsyncGraphDatabase
 
-from kgsvc.domain.candidates import CandidateQuery, VectorsAfter
 from kgsvc.domain.errors import StoreUnavailable
-from kgsvc.domain.items import Accepted
-from kgsvc.domain.similarity import name_tokens
+from kgsvc.domain.model.items import Accepted
+from kgsvc.domain.names.similarity import name_tokens
+from kgsvc.domain.resolution.decisions import CandidateQuery, VectorsAfter
 from kgsvc.stores.conformance.samples import accepted, batch, entity, episode, pair, write
 from kgsvc.stores.neo4j import Neo4jStore
 from kgsvc.stores.neo4j.schema import SCHEMA_VERSION

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from neo4j.exceptions import AuthError, ClientError, DatabaseError, Neo4jError, TransientError
 
-from kgsvc.domain.delta import GraphDelta
 from kgsvc.domain.errors import StoreRefused, StoreUnavailable
+from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.stores.conformance.samples import delta, entity, fact, guard, pair
 from kgsvc.stores.neo4j import Neo4jStore
-from kgsvc.stores.neo4j.errors import meaning
+from kgsvc.stores.neo4j.base import meaning
 
 SECRET = "what Ann said"
 CODES = {

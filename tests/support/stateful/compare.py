@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from kgsvc.domain.items import ItemState, ItemStatus
-from kgsvc.retrieval.search import SearchFacts
+from kgsvc.domain.model.items import ItemState, ItemStatus
+from kgsvc.search.search import SearchFacts
 from kgsvc.stores.protocol import Anchor, EpisodeCut
 from kgsvc.stores.search_protocol import Changes, TextChanges
 from tests.support.stateful.twins import Comparable, Side, receipt

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from kgsvc.domain.delta import GraphDelta, GroupHead, Guard
+from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
 from tests.support.model_rows import Group, Item
 from tests.support.model_store import ModelStore
 from tests.support.stateful.twins import Comparable, Side, Twins

@@ -13,7 +13,7 @@ import pytest
 
 from kgsvc.cli import upload as upload_module
 from kgsvc.cli.client import connect
-from kgsvc.cli.failure import Failure
+from kgsvc.cli.options import Failure
 from kgsvc.cli.reading import BadLine, Record
 from kgsvc.cli.upload import Outcome, Upload
 from kgsvc.config import Client

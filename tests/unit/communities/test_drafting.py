@@ -6,11 +6,10 @@ import random
 
 import pytest
 
-from kgsvc.domain.communities import Draft, Link
-from kgsvc.ingestion.communities.builder import writes_of
-from kgsvc.ingestion.communities.detection import Ends
-from kgsvc.ingestion.communities.drafting import Graph, drafts_of, give_to_model
-from kgsvc.ingestion.communities.wording import NAME_CHARS, SUMMARY_CHARS, name_of, summary_of
+from kgsvc.communities.builder import Graph, drafts_of, give_to_model, writes_of
+from kgsvc.communities.describing import NAME_CHARS, SUMMARY_CHARS, name_of, summary_of
+from kgsvc.communities.detection import Ends
+from kgsvc.domain.model.communities import Draft, Link
 
 FACTS: dict[str, Ends] = {
     "f1": ("ada", "bob"),

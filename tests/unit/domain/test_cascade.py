@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgsvc.domain.cascade import Without, removable, without_episode, without_words
-from kgsvc.domain.delta import SlotView
-from kgsvc.domain.identity import slot_of
-from kgsvc.domain.model import Closure, Entity, Evidence, Fact, FactKind
-from kgsvc.domain.plan import refold
+from kgsvc.domain.facts.cascade import Without, removable, without_episode, without_words
+from kgsvc.domain.facts.plan import refold
+from kgsvc.domain.model.delta import SlotView
+from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, FactKind
+from kgsvc.domain.model.identity import slot_of
 
 NOW = 1_000
 LATER = [(2, "e2", "Ann runs Acme"), (3, "e3", "Ann heads Acme")]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgsvc.domain.correction import FactInput, correct, says_so, successor
-from kgsvc.domain.delta import SlotView
-from kgsvc.domain.identity import slot_of
-from kgsvc.domain.model import Entity, Evidence, Fact, FactKind, Polarity
-from kgsvc.domain.plan import as_merged, refold
+from kgsvc.domain.facts.correction import FactInput, correct, says_so, successor
+from kgsvc.domain.facts.plan import as_merged, refold
+from kgsvc.domain.model.delta import SlotView
+from kgsvc.domain.model.graph import Entity, Evidence, Fact, FactKind, Polarity
+from kgsvc.domain.model.identity import slot_of
 
 NOW = 1_000
 BEN = Entity("ben", "g", "Ben", 1)

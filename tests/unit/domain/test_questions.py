@@ -6,15 +6,15 @@ import random
 
 import pytest
 
-from kgsvc.domain import questions, similarity
-from kgsvc.domain.candidates import Candidates
-from kgsvc.domain.decisions import NameDecision
-from kgsvc.domain.entities import BatchItem
-from kgsvc.domain.extraction import ExtractedNode, Extraction
-from kgsvc.domain.identity import name_key
-from kgsvc.domain.model import Episode, Source
-from kgsvc.domain.naming import Compared, named
-from kgsvc.domain.questions import CANDIDATES, NewName, peers, share
+from kgsvc.domain.model.extraction import ExtractedNode, Extraction
+from kgsvc.domain.model.graph import Episode, Source
+from kgsvc.domain.model.identity import name_key
+from kgsvc.domain.names import similarity
+from kgsvc.domain.names.entities import BatchItem
+from kgsvc.domain.names.naming import Compared, named
+from kgsvc.domain.resolution import questions
+from kgsvc.domain.resolution.decisions import Candidates, NameDecision
+from kgsvc.domain.resolution.questions import CANDIDATES, NewName, peers, share
 
 WORDS = ("Bob", "Robert", "Smith", "Liz", "Elizabeth", "Acme", "North Sea Company", "NSC", "Oslo", "Hotel")
 

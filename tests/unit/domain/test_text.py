@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from kgsvc.domain.identity import content_hash, mint, name_key, slot_of
-from kgsvc.domain.model import Episode, FactKind, Source
+from kgsvc.domain.model.graph import Episode, FactKind, Source
+from kgsvc.domain.model.identity import content_hash, mint, name_key, slot_of
 from kgsvc.domain.text import _stemmed, normalise, query_terms, tokens
 
 

@@ -9,9 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgsvc.domain.default_ontology import DEFAULT
-from kgsvc.domain.model import FactKind
-from kgsvc.domain.ontology import Attribute, EntityType, FactType, Ontology, Priority, Signature, ValueKind
+from kgsvc.domain.model.graph import FactKind
+from kgsvc.domain.model.ontology import (
+    DEFAULT,
+    Attribute,
+    EntityType,
+    FactType,
+    Ontology,
+    Priority,
+    Signature,
+    ValueKind,
+)
 from kgsvc.ontology import MAX_BYTES, OntologyError, read, write
 
 WHOLE = """\
@@ -97,8 +105,8 @@ def test_without_entity_types_the_default_ones_stand() -> None:
     assert found == Ontology(DEFAULT.entity_types, (), frozenset({"Topic"}))
 
 
-def test_the_example_of_the_readme_is_read() -> None:
-    text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+def test_the_example_of_the_docs_is_read() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "types.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
     found = read(example)
     assert found is not None

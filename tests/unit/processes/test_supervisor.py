@@ -14,8 +14,7 @@ from kgsvc.config import Settings
 from kgsvc.observability.processes import ProcessMetrics
 from kgsvc.processes import supervisor
 from kgsvc.processes.child import ProcessFailed
-from kgsvc.processes.members import Member
-from kgsvc.processes.supervisor import Supervisor
+from kgsvc.processes.supervisor import Member, Supervisor
 from kgsvc.stores.protocol import StoreInfo
 
 RUNNING = Running("127.0.0.1:7", "127.0.0.1:8", StoreInfo("embedded", "SQLite 3", 12), "offline", None)

@@ -1,0 +1,237 @@
+"""The envelope around a chat model's answer: text, why it ended, what it cost. Nothing in it is trusted."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from openai import AsyncOpenAI
+
+from kgsvc.domain.errors import ModelOutputInvalid, StepError
+from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.models.openai.manners import About, Form, Manners, Message, learned
+from kgsvc.models.openai.settings import ChatModel
+from kgsvc.models.openai.transport import RawResponse, RequestRefused, Transport
+from kgsvc.models.openai.validation import Rejected, decode
+from kgsvc.models.prompts import form as prompts
+from kgsvc.models.protocol import Meter, Operation, Trouble, Unmetered
+
+_TOKENS_MAX = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One completion. `text` is None when the envelope was not that of a chat completion."""
+
+    text: str | None
+    usage: Usage
+    truncated: bool = False
+    refused: bool = False
+
+
+def read_answer(body: bytes) -> Answer:
+    """The first choice of a chat completion."""
+    envelope = as_object(decoded(body))
+    usage = read_usage(envelope)
+    choices = envelope.get("choices")
+    choice = as_object(choices[0]) if isinstance(choices, list) and choices else {}
+    message = as_object(choice.get("message"))
+    content, reason = message.get("content"), choice.get("finish_reason")
+    return Answer(
+        text=content if isinstance(content, str) else None,
+        usage=usage,
+        truncated=reason == "length",
+        refused=bool(message.get("refusal")) or reason == "content_filter",
+    )
+
+
+def decoded(body: bytes) -> object:
+    """`body` as JSON, or None."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):  # UnicodeDecodeError is a ValueError
+        return None
+
+
+def as_object(value: object) -> dict[str, Any]:
+    """`value` if it is a JSON object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def read_usage(envelope: dict[str, Any]) -> Usage:
+    """One call and the tokens that the server counted; 0 where it gives no sensible number."""
+    given = as_object(envelope.get("usage"))
+    return Usage(
+        calls=1,
+        prompt_tokens=_tokens(given.get("prompt_tokens")),
+        completion_tokens=_tokens(given.get("completion_tokens")),
+    )
+
+
+def _tokens(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _TOKENS_MAX:
+        return value
+    return 0
+
+
+T = TypeVar("T")
+
+_QUOTED_CHARS = 32_000  # a longer rejected answer is not shown to the model again
+_REASONS = 3
+# What is asked ahead or beside; for others a commit or a search waits.
+_PATIENT = frozenset({Operation.EXTRACT, Operation.REFLEXION, Operation.SUMMARISE, Operation.REWRITE})
+_CUT_OFF = "it broke off at the token limit: be briefer, and keep to what matters"
+_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_FENCE = re.compile(r"\A\s*```[a-zA-Z]*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
+
+
+class TooLong(StepError):
+    """What is asked, or its answer, does not fit the model: less must be asked at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task(Generic[T]):
+    """What is asked, and how an answer is read: `read` raises Rejected."""
+
+    operation: Operation
+    group_id: str
+    messages: Sequence[Message]
+    form: Form
+    read: Callable[[object], T]
+    repaired: bool = True  # whether a rejected answer is worth another call
+
+
+class Chat:
+    """A chat model. What it learns about its server serves all who share it."""
+
+    def __init__(self, transport: Transport, settings: ChatModel, meter: Meter | None = None) -> None:
+        self.settings = settings
+        self.meter = meter or Unmetered()
+        self._transport = transport
+        self._manners = Manners()
+
+    async def ask(self, task: Task[T]) -> tuple[T, Usage]:
+        """The answer as `task.read` understands it, and what it cost with its repairs.
+
+        Raises StepError with the cost: ModelUnavailable, ModelOutputInvalid when no repair helped, TooLong.
+        """
+        spent = [FREE]
+        try:
+            return await self._answered(task, spent), spent[0]
+        except StepError as error:
+            error.usage = error.usage + spent[0]
+            raise
+
+    async def close(self) -> None:
+        """Close the transport's connections."""
+        await self._transport.close()
+
+    async def _answered(self, task: Task[T], spent: list[Usage]) -> T:
+        budget, said, rejected = self.settings.max_output_tokens, list(task.messages), Rejected()
+        operation = task.operation
+        for _ in range(1 + (self.settings.repair_attempts if task.repaired else 0)):
+            answer = await self._call(task, operation, said, budget)
+            spent[0] += answer.usage
+            try:
+                return task.read(decode(self._text(answer)))
+            except Rejected as bad:
+                rejected = bad
+            self._note(task, rejected.kind, answer)
+            budget *= 2 if answer.truncated else 1
+            said = [*task.messages, *_quoted(answer), prompts.repair(rejected.problems)]
+            operation = Operation.REPAIR
+        reasons = "; ".join(rejected.problems[:_REASONS])
+        kind = TooLong if rejected.kind is Trouble.TRUNCATED else ModelOutputInvalid
+        raise kind(f"the model's answer was rejected: {reasons}")
+
+    def _text(self, answer: Answer) -> str:
+        if answer.truncated:
+            raise Rejected(_CUT_OFF, kind=Trouble.TRUNCATED)
+        if not answer.text or not answer.text.strip():
+            raise Rejected("the model server's reply held no text", kind=Trouble.EMPTY)
+        return bare(answer.text)
+
+    def _note(self, task: Task[T], kind: Trouble, answer: Answer) -> None:
+        self.meter.trouble(task.operation, kind)
+        if kind is Trouble.MALFORMED and answer.text is not None:
+            # A server that keeps to schemas could not have said that: from now on the prompt holds it, too.
+            self._manners = replace(self._manners, shows_schema=True)
+
+    async def _call(self, task: Task[T], operation: Operation, said: list[Message], budget: int) -> Answer:
+        """One answered call; a server that refuses its form is asked again in one that it understands."""
+        manners = self._manners
+        while True:
+            parameters = manners.parameters(self.settings, said, task.form, budget)
+            try:
+                answer = await self._send(parameters, patient=task.operation in _PATIENT)
+            except RequestRefused as refusal:
+                manners = self._adapted(task, refusal, manners, budget)
+                continue
+            self._keep(manners)
+            self.meter.used(operation, task.group_id, answer.usage)
+            if answer.refused:
+                self.meter.trouble(task.operation, Trouble.REFUSED)
+                declined = ModelOutputInvalid("the model refused to answer for this episode")
+                declined.usage = answer.usage
+                raise declined
+            return answer
+
+    def _adapted(self, task: Task[T], refusal: RequestRefused, sent: Manners, budget: int) -> Manners:
+        """Another way to ask, or what the refusal means is raised."""
+        for about in refusal.abouts:
+            better = learned(sent, about, budget)
+            if better is not None:
+                self.meter.trouble(task.operation, Trouble.UNSUPPORTED)
+                # A budget that was cut for the length of one request is none for the others.
+                return replace(better, passing=About.LENGTH in refusal.abouts)
+            if about is About.LENGTH:
+                self.meter.trouble(task.operation, Trouble.TOO_LONG)
+                raise TooLong(str(refusal)) from None
+        raise refusal
+
+    def _keep(self, manners: Manners) -> None:
+        """Remember what an answered call has proved."""
+        known = self._manners
+        if manners != known and not manners.passing:
+            self._manners = replace(manners, shows_schema=manners.shows_schema or known.shows_schema)
+
+    async def _send(self, parameters: dict[str, Any], *, patient: bool) -> Answer:
+        async def send(client: AsyncOpenAI) -> RawResponse:
+            # As the body they go out as they are; as arguments the client would look at the type of every
+            # part, which takes a third of the time that a call takes here.
+            model: str = parameters["model"]
+            create = client.chat.completions.with_raw_response.create
+            response: RawResponse = await create(model=model, messages=(), extra_body=parameters)
+            return response
+
+        return read_answer(await self._transport.call(send, patient=patient))
+
+
+def bare(text: str) -> str:
+    """`text` without what models put around JSON: their thoughts before it, a code fence, and, where it holds
+    no JSON by itself, words before and after the one object."""
+    inner = _THOUGHT.sub("", text, count=1).strip()
+    fence = _FENCE.match(inner)
+    if fence:
+        return fence.group(1)
+    first, last = inner.find("{"), inner.rfind("}")
+    return inner[first : last + 1] if 0 <= first < last and not inner.startswith("[") else inner
+
+
+def costing(errors: Sequence[BaseException], usage: Usage) -> BaseException:
+    """The first error, with the cost of all."""
+    first = errors[0]
+    if isinstance(first, StepError):
+        first.usage = sum((error.usage for error in errors if isinstance(error, StepError)), usage)
+    return first
+
+
+def _quoted(answer: Answer) -> list[Message]:
+    """The rejected answer, so that the places named in it can be found; not a truncated or huge one."""
+    if not answer.text or answer.truncated or len(answer.text) > _QUOTED_CHARS:
+        return []
+    sendable = answer.text.encode("utf-8", "replace").decode()
+    return [{"role": "assistant", "content": sendable}]

@@ -1,0 +1,223 @@
+"""Dividing a text that is too long to be read at once, where it hurts least."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from kgsvc.domain.errors import StepError
+from kgsvc.domain.limits import Limits
+from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction, ExtractionRequest
+from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.text import normalise
+from kgsvc.models.openai.chat import Chat, Task, TooLong, costing
+from kgsvc.models.openai.manners import Form
+from kgsvc.models.openai.validation import NAME, UNKNOWN, edge_identity, extraction, validate
+from kgsvc.models.prompts import extraction as prompts
+from kgsvc.models.prompts import reflexion
+from kgsvc.models.protocol import Extracted, Operation, Trouble
+
+_BREAKS = (
+    re.compile(r"\n\s*\n"),  # paragraphs
+    re.compile(r"\n"),
+    re.compile(r"""[.!?…]["'”’)\]]*\s|[。！？]"""),  # sentences
+    re.compile(r"\s"),
+)
+
+
+def parts(text: str, chars: int) -> list[str]:
+    """`text` in order, in parts of at most `chars` characters: cut between paragraphs, else lines, sentences,
+    words, else anywhere. Together they are `text`; parts of white space alone are left out."""
+    found: list[str] = []
+    while len(text) > chars:
+        at = max(_breaks(text, chars // 2, chars), default=chars)
+        found.append(text[:at])
+        text = text[at:]
+    return [part for part in (*found, text) if part.strip()]
+
+
+def halves(text: str) -> list[str]:
+    """Two parts of about the same length."""
+    middle = len(text) // 2
+    near = _breaks(text, middle * 2 // 3, middle * 4 // 3)
+    at = min(near, key=lambda end: abs(end - middle), default=middle)
+    return [part for part in (text[:at], text[at:]) if part.strip()]
+
+
+def _breaks(text: str, first: int, last: int) -> list[int]:
+    """Where the best kind of break that occurs between `first` and `last` ends."""
+    for kind in _BREAKS:
+        ends = [found.end() for found in kind.finditer(text, first, last)]
+        if ends:
+            return ends
+    return []
+
+
+def merged(extractions: Iterable[Extraction], limits: Limits) -> Extraction:
+    """Each name one node, numbered n1, n2 …; each statement once. Nodes and edges beyond `limits` are left
+    out, the later ones first, with the edges of nodes left out."""
+    nodes: dict[str, ExtractedNode] = {}
+    edges: dict[object, ExtractedEdge] = {}
+    for each in extractions:
+        refs: dict[str, str] = {}
+        for node in each.nodes:
+            key = normalise(node.name)
+            if key in nodes:
+                nodes[key] = _completed(nodes[key], node)
+            elif len(nodes) < limits.nodes_per_extraction:
+                nodes[key] = replace(node, ref=f"n{len(nodes) + 1}")
+            else:
+                continue
+            refs[node.ref] = nodes[key].ref
+        for edge in each.edges:
+            if edge.source_ref in refs and edge.target_ref in refs:
+                linked = replace(edge, source_ref=refs[edge.source_ref], target_ref=refs[edge.target_ref])
+                edges.setdefault(edge_identity(linked), linked)
+    kept = tuple(edges.values())[: limits.edges_per_extraction]
+    return Extraction(tuple(nodes.values()), kept)
+
+
+def _completed(first: ExtractedNode, second: ExtractedNode) -> ExtractedNode:
+    """What the first leaves open comes from the second; both were validated, and nothing grows."""
+    return replace(
+        first,
+        type=second.type if first.type in {"Entity", UNKNOWN} else first.type,
+        summary=first.summary or second.summary,
+        attributes=first.attributes or second.attributes,
+    )
+
+
+_EARLIER_CHARS = 500  # of the part before, shown with a part
+_DIVISIBLE_CHARS = 400  # a shorter part is not divided further
+_DIVISIONS = 4  # of one part: at most 16 of it
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A body, or a part of one; `earlier` is what stands before it, None where it is the whole."""
+
+    request: ExtractionRequest
+    earlier: str | None = None
+    divisions: int = 0
+
+
+class OpenAIExtractor:
+    """An Extractor (models/protocol.py) on an OpenAI-compatible server."""
+
+    def __init__(self, chat: Chat, limits: Limits) -> None:
+        self._chat = chat
+        self._limits = limits
+
+    @property
+    def name(self) -> str:
+        """ "openai:<model>"."""
+        return f"openai:{self._chat.settings.model}"
+
+    @property
+    def costs_model_calls(self) -> bool:
+        """Always."""
+        return True
+
+    async def extract(self, requests: Sequence[ExtractionRequest]) -> list[Extracted | Exception]:
+        """One result or StepError for each request, in order (see models/protocol.py)."""
+        done = await asyncio.gather(*map(self._extract, requests), return_exceptions=True)
+        results: list[Extracted | Exception] = []
+        for result in done:
+            if isinstance(result, Extracted | Exception):
+                results.append(result)
+            else:
+                raise result
+        return results
+
+    async def close(self) -> None:
+        """Close the chat's connections."""
+        await self._chat.close()
+
+    async def _extract(self, request: ExtractionRequest) -> Extracted:
+        bodies = parts(request.episode.body, self._chat.settings.body_chars) or [request.episode.body]
+        whole = _Part(request)
+        if len(bodies) == 1:
+            return await self._read_part(whole)
+        return await self._read_parts(_divided(whole, bodies))
+
+    async def _read_parts(self, divided: Sequence[_Part]) -> Extracted:
+        """All parts made one. Raises the first StepError, with what all of them cost."""
+        self._chat.meter.trouble(Operation.EXTRACT, Trouble.SPLIT)
+        done = await asyncio.gather(*map(self._read_part, divided), return_exceptions=True)
+        read = [result for result in done if isinstance(result, Extracted)]
+        usage = sum((result.usage for result in read), FREE)
+        failed = [result for result in done if isinstance(result, BaseException)]
+        if failed:
+            raise costing(failed, usage)
+        return Extracted(merged((result.extraction for result in read), self._limits), usage)
+
+    async def _read_part(self, part: _Part) -> Extracted:
+        try:
+            found, usage = await self._ask(part)
+        except TooLong as error:
+            bodies = halves(part.request.episode.body)
+            if part.divisions == _DIVISIONS or len(bodies) < 2 or sum(map(len, bodies)) < _DIVISIBLE_CHARS:
+                raise
+            try:
+                rest = await self._read_parts(_divided(part, bodies))
+            except StepError as later:
+                later.usage += error.usage
+                raise
+            return replace(rest, usage=rest.usage + error.usage)
+        return await self._reflected(part, found, usage)
+
+    async def _ask(self, part: _Part) -> tuple[Extraction, Usage]:
+        group_id, asked = part.request.episode.group_id, self._messages(part)
+        return await self._chat.ask(Task(Operation.EXTRACT, group_id, asked, _form(part), self._validated))
+
+    async def _reflected(self, part: _Part, found: Extraction, usage: Usage) -> Extracted:
+        """`found` with what the configured number of second looks adds. A look that fails ends them: what was
+        found is worth more than what may be missing."""
+        for _ in range(self._chat.settings.reflexion_rounds):
+            found = merged([found], self._limits)  # for the numbering of its refs
+            try:
+                more, cost = await self._look_again(part, found)
+            except StepError as error:
+                self._chat.meter.trouble(Operation.REFLEXION, Trouble.REFLEXION_LOST)
+                return Extracted(found, usage + error.usage)
+            usage += cost
+            known, found = found, merged([found, more], self._limits)
+            if (len(known.nodes), len(known.edges)) == (len(found.nodes), len(found.edges)):
+                break
+        return Extracted(found, usage)
+
+    async def _look_again(self, part: _Part, found: Extraction) -> tuple[Extraction, Usage]:
+        known = [{"ref": node.ref, "name": node.name, "type": node.type} for node in found.nodes]
+
+        def read(answer: object) -> Extraction:
+            if isinstance(answer, dict) and isinstance(answer.get("nodes"), list):
+                answer = {**answer, "nodes": [*known, *answer["nodes"]]}
+            return self._validated(answer)
+
+        asked = reflexion.messages(self._messages(part), found)
+        group_id = part.request.episode.group_id
+        task = Task(Operation.REFLEXION, group_id, asked, _form(part), read, repaired=False)
+        return await self._chat.ask(task)
+
+    def _messages(self, part: _Part) -> list[dict[str, str]]:
+        return prompts.messages(part.request, self._chat.settings.context_chars, part.earlier)
+
+    def _validated(self, answer: object) -> Extraction:
+        return validate(answer, self._limits)
+
+
+def _form(part: _Part) -> Form:
+    return Form(NAME, extraction(part.request.ontology))
+
+
+def _divided(part: _Part, bodies: Sequence[str]) -> list[_Part]:
+    """The parts that these bodies, which together are the part's, become."""
+    found: list[_Part] = []
+    before = part.earlier or ""
+    for each in bodies:
+        request = replace(part.request, episode=replace(part.request.episode, body=each))
+        found.append(_Part(request, before[-_EARLIER_CHARS:], part.divisions + 1))
+        before += each
+    return found

@@ -1,0 +1,64 @@
+"""The offline extractor: rules instead of a model (design §7). Deterministic, and linear in the text."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from kgsvc.domain.errors import StepError
+from kgsvc.domain.limits import Limits
+from kgsvc.domain.model.extraction import Extraction, ExtractionRequest
+from kgsvc.domain.model.graph import Source
+from kgsvc.models.protocol import Extracted
+from kgsvc.models.rules.cast import cast_of, enter, turns_of
+from kgsvc.models.rules.json_source import read_json
+from kgsvc.models.rules.prose import read_text
+from kgsvc.models.rules.scene import Scene
+from kgsvc.models.rules.text import MOST
+
+
+class OfflineExtractor:
+    """Implements Extractor without network, key or model."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self._limits = limits or Limits()
+
+    @property
+    def name(self) -> str:
+        """See Extractor."""
+        return "offline"
+
+    @property
+    def costs_model_calls(self) -> bool:
+        """See Extractor: the same text gives the same result again for nothing."""
+        return False
+
+    async def extract(self, requests: Sequence[ExtractionRequest]) -> list[Extracted | Exception]:
+        """See Extractor. The whole batch runs in one thread beside the event loop."""
+        return await asyncio.to_thread(self._extract_all, list(requests))
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+    def _extract_all(self, requests: Sequence[ExtractionRequest]) -> list[Extracted | Exception]:
+        results: list[Extracted | Exception] = []
+        for request in requests:
+            try:
+                results.append(Extracted(extract_one(request, self._limits)))
+            except StepError as error:
+                results.append(error)
+        return results
+
+
+def extract_one(request: ExtractionRequest, limits: Limits) -> Extraction:
+    """What the rules find in one episode."""
+    episode = request.episode
+    scene = Scene(limits, episode.reference_ms)
+    cast = cast_of(request)
+    if episode.source is Source.JSON and read_json(scene, episode, cast):
+        return scene.extraction()
+    for turn in turns_of(episode):
+        if scene.full or scene.sentence >= MOST:
+            break
+        read_text(scene, enter(scene, cast, turn, episode), cast)
+    return scene.extraction()

@@ -1,0 +1,346 @@
+"""Tagging the words of a sentence and joining them to phrases: a shallow reading, left to right, once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from kgsvc.models.rules.lexicon import (
+    ADVERBS,
+    BE,
+    COMMON,
+    CONJUNCTIONS,
+    DETERMINERS,
+    DO,
+    HAVE,
+    INTERJECTIONS,
+    MODALS,
+    NEGATIONS,
+    NUMBERS,
+    POSSESSIVES,
+    PREPOSITIONS,
+    PRONOUNS,
+    SUBORDINATORS,
+)
+from kgsvc.models.rules.names import Name
+from kgsvc.models.rules.text import Word, word_set
+from kgsvc.models.rules.times import Time
+from kgsvc.models.rules.verbs import Form, verb
+
+# Tags of units. NAME, PRON and NOUN may head a noun phrase; NOUN is also every word of unknown class.
+NAME, PRON, POSS, DET, NUM, NOUN, GEN = "name", "pron", "poss", "det", "num", "noun", "gen"
+VERB, AUX, NEG, ADV, TO, PREP, CONJ, SUB, TIME, UH, MARK = (
+    *("verb", "aux", "neg", "adv", "to", "prep", "conj", "sub", "time", "uh", "mark"),
+)
+_AUXILIARIES = BE | HAVE | DO | (MODALS - {"need"})
+_BEFORE_NOUN = frozenset({DET, POSS, NUM, GEN})
+_LONGEST_PHRASE = 12  # units that a look back over a noun phrase takes
+_CLITICS = frozenset({"'m", "'s", "'re", "'ve", "'ll", "'d", "&"})
+_QUOTES = frozenset('"“”«»')
+OBJECT_PRONOUNS = word_set(
+    """
+    me him us them myself himself herself themselves ourselves yourself itself mine
+    """
+)
+LETS_BASE = word_set("help let make makes made lets helps helped watch see saw hear heard")
+REDUCED_ACTIVE = word_set("star feature")  # "a film starring X"
+_NOUNS_IN_ING = word_set(
+    """
+    painting meeting wedding training building feeling reading hiking camping
+    """
+)
+
+
+class Unit(NamedTuple):
+    """A word, or a whole name or time, with its tag; at characters `start`..`end` of its sentence."""
+
+    tag: str
+    low: str
+    start: int
+    end: int
+    name: Name | None = None
+    time: Time | None = None
+    form: Form | None = None
+
+
+def units_of(words: Sequence[Word], names: Sequence[Name], times: Sequence[Time]) -> list[Unit]:
+    """The sentence as tagged units; a name or time expression is one unit."""
+    return _Tagger(words, names, times).run()
+
+
+class _Tagger:
+    """Reads left to right; what a word is depends on the unit before it and a word or two behind it."""
+
+    def __init__(self, words: Sequence[Word], names: Sequence[Name], times: Sequence[Time]) -> None:
+        self.words = words
+        self.names = {name.first: name for name in names}
+        self.times = {time.start: time for time in times}
+        self.units: list[Unit] = []
+        self.before: Unit | None = None  # the unit before, asides skipped; None at the beginning of a clause
+        self.seen_verb = False
+
+    def run(self) -> list[Unit]:
+        at = 0
+        while at < len(self.words):
+            at = self._step(at)
+        return self.units
+
+    def _add(self, unit: Unit) -> None:
+        self.units.append(unit)
+        self.seen_verb = self.seen_verb or unit.tag in (VERB, AUX)
+        if unit.tag not in (ADV, TIME, UH):
+            self.before = None if unit.tag == MARK else unit
+
+    def _step(self, at: int) -> int:
+        """Tag what stands at word `at`; the word to go on with."""
+        word, time, name = self.words[at], self.times.get(self.words[at].start), self.names.get(at)
+        if time is not None:
+            self._add(Unit(TIME, "", word.start, time.end, time=time))
+            while at < len(self.words) and self.words[at].start < time.end:
+                at += 1
+            return at
+        if name is not None:
+            self._add(Unit(NAME, name.text.lower(), word.start, self.words[name.after - 1].end, name=name))
+            return name.after
+        if word.low == "no" and self._low(at + 1) == "longer":
+            self._add(Unit(NEG, "no longer", word.start, self.words[at + 1].end))
+            return at + 2
+        if word.text not in _QUOTES:
+            tag, form = self._tag(at, word.low)
+            self._add(Unit(tag, word.low, word.start, word.end, form=form))
+        return at + 1
+
+    def _tag(self, at: int, low: str) -> tuple[str, Form | None]:
+        closed = self._closed(at, low)
+        if closed:
+            return closed, verb(low) if closed == VERB else None
+        form = verb(low)
+        if form is not None and self._acts(at, form):
+            return VERB, form
+        return NOUN, form if form is not None and form.ing else None
+
+    # words that may be only a few things
+
+    def _closed(self, at: int, low: str) -> str:
+        """The tag of a word of a closed class, a number or a mark; "" for nouns and verbs."""
+        if not low[0].isalnum():
+            tag = _clitic(low)
+            return (AUX if self._is_be(at) else GEN) if low == "'s" else tag
+        if low == "to":
+            return TO if self._infinitive(at) else PREP
+        tag = self._like(low) if low == "like" else _closed_class(low)
+        if low == "last" and self._tag_before() in (PRON, NAME) and verb(self._low(at + 1)):
+            return ADV
+        if tag == UH and self.units and self.units[-1].tag != MARK:
+            return ADV if low in ADVERBS else ""
+        if tag == AUX and low in HAVE | DO and self._tag_before() in _BEFORE_NOUN:
+            return ""
+        return NUM if not tag and low[0].isdigit() else tag
+
+    def _like(self, low: str) -> str:
+        """ "I like tea" against "like a dream"."""
+        last, before = self.units[-1] if self.units else None, self.before
+        if last is None:
+            return _closed_class(low)
+        subject = before is not None and before.tag == PRON and before.low not in OBJECT_PRONOUNS
+        helped = last.tag == AUX and last.low in MODALS | DO
+        verbal = last.tag in (TO, NEG) or helped or (subject and last.tag in (PRON, ADV))
+        return VERB if verbal else _closed_class(low)
+
+    def _tag_before(self) -> str:
+        return "" if self.before is None else self.before.tag
+
+    def _low(self, at: int) -> str:
+        return self.words[at].low if at < len(self.words) else ""
+
+    def _is_be(self, at: int) -> bool:
+        """Whether 's is "is" or "has", and not a genitive."""
+        tag = self.units[-1].tag if self.units else MARK
+        if tag in (PRON, SUB, DET, PREP, ADV) or self._low(at - 1) in PRONOUNS:
+            return True
+        following = self._low(at + 1)
+        form = verb(following)
+        if self.names.get(at + 1) or following in _NOUNS_IN_ING:
+            return False
+        closed = _closed_class(following)
+        return closed in (DET, ADV, NEG, PREP) or following == "been" or bool(form and form.ing)
+
+    def _infinitive(self, at: int) -> bool:
+        following = self._low(at + 1)
+        if following in ADVERBS:
+            following = self._low(at + 2)
+        form = verb(following)
+        return following in ("be", "have", "do") or bool(form and form.base and at + 1 not in self.names)
+
+    # words that may be verbs
+
+    def _acts(self, at: int, form: Form) -> bool:
+        """Whether a word that may be a verb is one here."""
+        tag = self._tag_before()
+        if tag in _BEFORE_NOUN:
+            return False
+        if tag in (TO, NEG, SUB):
+            return True
+        after = _AFTER.get(tag)
+        return self._at_beginning(at, form) if after is None else after(self, at, form)
+
+    def _after_auxiliary(self, at: int, form: Form) -> bool:
+        auxiliary = "" if self.before is None else self.before.low
+        if auxiliary in BE or auxiliary == "'s":
+            return form.ing or form.participle
+        return form.participle or form.past if auxiliary in HAVE else True
+
+    def _after_pronoun(self, at: int, form: Form) -> bool:
+        if self.before is not None and self.before.low in OBJECT_PRONOUNS:
+            return form.ing or (form.base and any(u.low in LETS_BASE for u in self.units[-3:]))
+        return True
+
+    def _after_name(self, at: int, form: Form) -> bool:
+        return form.third or form.past or form.participle or form.ing or self._takes_object(at)
+
+    def _after_preposition(self, at: int, form: Form) -> bool:
+        return form.ing
+
+    def _after_verb(self, at: int, form: Form) -> bool:
+        return form.ing or (form.base and self.units[-1].low in LETS_BASE)
+
+    def _after_noun(self, at: int, form: Form) -> bool:
+        if form.ing:
+            return self._takes_object(at) or not self._low(at + 1).isalpha()
+        if form.past or form.participle:
+            return True
+        plural = self.units[-1].low.endswith("s")
+        if form.third and form.lemma not in COMMON and form.lemma + "s" not in COMMON:
+            return True  # "the project migrates": no noun
+        if not (form.third or (form.base and plural)) or not self._takes_object(at):
+            return False
+        first = last = len(self.units) - 1
+        while first > max(0, last - _LONGEST_PHRASE) and self.units[first].tag in (NOUN, ADV):
+            first -= 1
+        return self.units[first].tag != NUM  # "250 feature films in": a count needs no verb
+
+    def _after_conjunction(self, at: int, form: Form) -> bool:
+        if form.ing:
+            active = any(u.form and u.form.ing and u.tag == VERB for u in self.units[-6:])
+            return active or form.lemma in REDUCED_ACTIVE
+        return self.seen_verb and (form.past or form.third or self._takes_object(at, plainly=True))
+
+    def _at_beginning(self, at: int, form: Form) -> bool:
+        if self.units and self.units[-1].tag == CONJ:
+            return self._after_conjunction(at, form)
+        if form.ing:
+            return bool(self.units) and self.seen_verb
+        return ((form.past or form.participle) and not form.base) or self._takes_object(at)
+
+    def _takes_object(self, at: int, plainly: bool = False) -> bool:
+        """Whether what follows suits a verb; `plainly`: an adverb or preposition does not prove it."""
+        if at + 1 in self.names:
+            return True
+        following = self._low(at + 1)
+        closed, form = _closed_class(following), verb(following)
+        if closed in (ADV, PREP, SUB):
+            return not plainly
+        return closed in (DET, POSS, PRON, NUM) or following == "to" or bool(form and form.ing)
+
+
+_AFTER: dict[str, Callable[[_Tagger, int, Form], bool]] = {
+    AUX: _Tagger._after_auxiliary,
+    PRON: _Tagger._after_pronoun,
+    NAME: _Tagger._after_name,
+    PREP: _Tagger._after_preposition,
+    VERB: _Tagger._after_verb,
+    NOUN: _Tagger._after_noun,
+}
+
+_LY_NOUNS = word_set(
+    """
+    family supply reply assembly italy butterfly friendly lovely lonely elderly monthly weekly daily
+    early apply multiply comply rally bully fly ally belly jelly hourly yearly costly deadly ugly silly
+    holy july emily kelly sally molly polly beverly kimberly anomaly homily monopoly
+    """
+)
+_CLOSED: dict[str, str] = {}
+for _tag, _class in (
+    (UH, INTERJECTIONS - {"no", "right", "well", "same", "like"}),
+    (ADV, ADVERBS),
+    (SUB, SUBORDINATORS | {"who", "which", "whom", "whose"}),
+    (PREP, PREPOSITIONS - {"to"}),
+    (DET, DETERMINERS),
+    (NUM, NUMBERS),
+    (CONJ, CONJUNCTIONS),
+    (PRON, PRONOUNS),
+    (POSS, POSSESSIVES),
+    (NEG, NEGATIONS),
+    (AUX, _AUXILIARIES),
+):
+    _CLOSED.update(dict.fromkeys(_class, _tag))
+_CLOSED["her"] = PRON  # possessive when a noun follows; see phrases
+
+
+def _closed_class(low: str) -> str:
+    found = _CLOSED.get(low)
+    if found is None:
+        return ADV if low.endswith("ly") and len(low) > 5 and low not in _LY_NOUNS else ""
+    return found
+
+
+def _clitic(low: str) -> str:
+    """The tag of what begins with no letter or digit: a contracted verb, "&", or a mark."""
+    return _CLOSED.get(low, MARK) if low in _CLITICS else MARK
+
+
+NP_STARTS = frozenset({NAME, NOUN, PRON, DET, POSS, NUM})
+_LONGEST = 12  # units
+
+
+class Phrase(NamedTuple):
+    """A noun phrase: units `first`..`after`."""
+
+    first: int
+    after: int
+
+
+def noun_phrase(units: Sequence[Unit], first: int) -> int:
+    """Where the noun phrase that begins at `first` ends; `first` itself if none begins there."""
+    if units[first].tag == PRON and not _is_possessive(units, first):
+        return first + 1
+    at, head = first, False
+    while at < min(len(units), first + _LONGEST):
+        step = _step(units, at, head, at == first)
+        if step == 0:
+            break
+        head = units[at].tag in (NAME, NOUN) or (head and units[at].tag not in (GEN, PREP))
+        at += step
+    if not head and not any(unit.tag in (DET, NUM) for unit in units[first:at]):
+        return first
+    return at
+
+
+def _is_possessive(units: Sequence[Unit], at: int) -> bool:
+    """ "her daughter" against "saw her"."""
+    return units[at].low == "her" and _tag_of(units, at + 1) in (NOUN, NAME, NUM)
+
+
+def _tag_of(units: Sequence[Unit], at: int) -> str:
+    return units[at].tag if at < len(units) else ""
+
+
+def _step(units: Sequence[Unit], at: int, head: bool, begins: bool) -> int:
+    """1 if the phrase goes on with the unit at `at`, else 0. `head`: it has its noun already."""
+    tag, following = units[at].tag, _tag_of(units, at + 1)
+    if tag in (NAME, NOUN):
+        goes_on = True
+    elif tag in (DET, POSS, NUM):
+        goes_on = not head
+    elif tag == PRON:  # a possessive "her"
+        goes_on = begins
+    elif tag == GEN:
+        goes_on = head and following in (NOUN, NAME, NUM)
+    elif tag == CONJ:  # "safe and loving home"
+        goes_on = head and following == NOUN and _tag_of(units, at + 2) == NOUN
+    elif tag == ADV:
+        goes_on = not begins and not head and following == NOUN
+    else:
+        of = tag == PREP and units[at].low == "of"
+        goes_on = of and head and following in (NAME, NOUN, DET, POSS, NUM)
+    return int(goes_on)
