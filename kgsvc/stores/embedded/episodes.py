@@ -17,7 +17,7 @@ _MAX_KEY = (2**63 - 1, "\U0010ffff")
 def previous_episodes(
     db: apsw.Connection, group_id: str, anchors: Sequence[Anchor], limit: int, max_chars: int
 ) -> dict[str, tuple[Episode, ...]]:
-    """The episodes of the same source before each anchor."""
+    """The episodes of the same source before each anchor, or those that it names."""
     group = group_of(db, group_id)
     before = {
         anchor.uuid: _ids_named(db, group.gid, anchor)

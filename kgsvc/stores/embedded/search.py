@@ -1,4 +1,4 @@
-"""What indexes of entities and episodes are fed from (SearchStore.text_changes), and keeping track of it."""
+"""What the indexes of a search are fed from (SearchStore), and noting which entities and episodes changed."""
 
 from __future__ import annotations
 
