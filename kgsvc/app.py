@@ -32,8 +32,7 @@ from kgsvc.api.server import KgServer, build_server
 from kgsvc.commands.memory import GetMemory
 from kgsvc.communities.builder import CommunityBuilder
 from kgsvc.communities.describing import Describer
-from kgsvc.communities.detection import Louvain
-from kgsvc.communities.following import Follower
+from kgsvc.communities.detection import Follower, Louvain
 from kgsvc.config import ConfigError, Settings, read_ontology, split_address
 from kgsvc.domain.clock import Clock, SystemClock
 from kgsvc.domain.errors import ServiceError
@@ -60,9 +59,7 @@ from kgsvc.observability.logs import LogWriter
 from kgsvc.observability.metrics import Metrics, MetricsEndpoint
 from kgsvc.observability.outcomes import Outcomes
 from kgsvc.pipeline.commit import Committer
-from kgsvc.pipeline.ontologies import Ontologies
-from kgsvc.pipeline.preparing import Preparer
-from kgsvc.pipeline.pressure import IntakePressure
+from kgsvc.pipeline.preparing import IntakePressure, Ontologies, Preparer
 from kgsvc.pipeline.summaries import Rewriter
 from kgsvc.search.search import SearchFacts
 from kgsvc.search.search_graph import SearchGraph

@@ -13,7 +13,7 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.ontology import DEFAULT, Ontology
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.observability.metrics import Metrics
-from kgsvc.pipeline.pressure import IntakePressure
+from kgsvc.pipeline.preparing import IntakePressure
 from kgsvc.search.graph_results import ScopeAnswer
 from kgsvc.search.search import Hit
 from kgsvc.search.search_graph import GraphQuery

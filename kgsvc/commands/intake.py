@@ -15,7 +15,7 @@ from kgsvc.domain.model.graph import Episode, RoleType, Source
 from kgsvc.domain.model.identity import content_hash, digest, mint
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemStatus, NewItem
 from kgsvc.offload import ACCEPTED_CHARS, offload
-from kgsvc.pipeline.pressure import IntakePressure
+from kgsvc.pipeline.preparing import IntakePressure
 from kgsvc.stores.protocol import IntakeStore
 
 _RETRY_AFTER_MS = 250

@@ -32,7 +32,7 @@ _FACTS = 24
 _BY_MODEL_FROM = 3  # members
 
 
-class Graph:
+class FactGraph:
     """The current facts of a group, collected from pages of links."""
 
     def __init__(self) -> None:
@@ -154,8 +154,8 @@ class CommunityBuilder:
             await self._store.put_drafts(lease, some)
         await self._store.end_drafts(lease, len(drafts), self._clock.now_ms())
 
-    async def _read(self, lease: BuildLease) -> Graph:
-        graph, after_rev, more = Graph(), 0, True
+    async def _read(self, lease: BuildLease) -> FactGraph:
+        graph, after_rev, more = FactGraph(), 0, True
         while more:
             page = await self._store.links(lease.group_id, lease.created_ms, after_rev, _LINKS_A_PAGE)
             graph.add(page.rows)

@@ -23,10 +23,10 @@ from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.protocol import Resolver
 from kgsvc.offload import STATEMENTS, offload
 from kgsvc.pipeline.joining import Bridging, Joining
-from kgsvc.pipeline.ontologies import Ontologies
-from kgsvc.pipeline.resolving import Found, Resolving
+from kgsvc.pipeline.preparing import Ontologies
+from kgsvc.pipeline.resolving import Resolution, Resolving
 from kgsvc.pipeline.stages import PreparedItem, encode
-from kgsvc.pipeline.summaries import Rewriter, SummaryStore, Turn, summarised
+from kgsvc.pipeline.summaries import Rewriter, SummaryStore, WriteTurn, summarised
 from kgsvc.stores.protocol import QueueStore, ResolutionStore
 
 _TRIES = 20  # plans of one batch that a caller's own writes may overtake
@@ -80,7 +80,7 @@ class Committer:
         """All of `works` or nothing. Raises StepError, StaleItems, LeaseLost, Overloaded (the group changes
         without a pause), StoreUnavailable."""
         batch = _Batch(works, Bridging(self._store, self._joining, self._clock))
-        turn = self._rewriter.turn(lease.group_id) if self._rewriter else Turn()
+        turn = self._rewriter.turn(lease.group_id) if self._rewriter else WriteTurn()
         rewrites = turn.rewrites
         # A model may be asked now, not while the rewriter waits for its turn.
         names: NameView | None = await self._decide(lease, batch, await self._read(lease, batch))
@@ -121,7 +121,7 @@ class Committer:
         meant = {uuid: found.entities[uuid] for uuid in batch.decisions.uuids & found.entities.keys()}
         return replace(names, by_uuid={**meant, **names.by_uuid})
 
-    async def _found(self, lease: Lease, batch: _Batch, names: NameView) -> Found:
+    async def _found(self, lease: Lease, batch: _Batch, names: NameView) -> Resolution:
         items, types = as_decided(batch.items, batch.decisions), await self._types(lease, batch)
         try:
             return await self._resolving.decide(
@@ -138,7 +138,7 @@ class Committer:
             return Ontology()
         return await self._ontologies.of(lease.group_id, max(work.item.ontology for work in batch.works))
 
-    async def _keep(self, lease: Lease, works: Sequence[PreparedItem], found: Found) -> None:
+    async def _keep(self, lease: Lease, works: Sequence[PreparedItem], found: Resolution) -> None:
         now_ms, asked, state = self._clock.now_ms(), found.asked, self._state_kept()
         costly = state is ItemState.EMBEDDED
         transitions: list[Transition] = []

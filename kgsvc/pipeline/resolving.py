@@ -24,7 +24,7 @@ from kgsvc.stores.protocol import CandidateStore
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Resolution:
     """What follows by rule, what a model decided and cost, and the entities that were looked at, by uuid."""
 
     by_rule: Decisions = field(default_factory=Decisions)
@@ -57,14 +57,14 @@ class Resolving:
         known: Decisions,
         vectors: Mapping[str, bytes] = _NO_VECTORS,
         ontology: Ontology = _NO_TYPES,
-    ) -> Found:
+    ) -> Resolution:
         """Everything about the batch that neither `view` nor `known` tells. `vectors` are those of new names,
         by name; `ontology` holds the fact types. Raises StepError, StoreUnavailable."""
         names = questions.new_names(items, view, known)
         places = {(i.episode.uuid, n) for i in items for n in range(len(i.extraction.edges))}
         facts = self._resolver is not None and not places <= known.facts.keys()
         if not names and not facts:
-            return Found()
+            return Resolution()
 
         def query(near: Mapping[str, tuple[str, ...]]) -> CandidateQuery:
             return questions.query(names, items, view, facts, near)
@@ -73,19 +73,19 @@ class Resolving:
         size = len(names) + len(places) + len(found.facts)
         by_rule = Decisions(await offload(size / STATEMENTS, questions.by_rule, names, found))
         if self._resolver is None:
-            return Found(by_rule, entities=found.entities)
+            return Resolution(by_rule, entities=found.entities)
         left = [new for new in names if new.key not in by_rule.names]
         inquiry = Inquiry(group_id, view, found, left, known.with_more(by_rule), ontology)
         request = await offload(size / STATEMENTS, inquiry.request, items)
         by_rule = by_rule.with_more(Decisions(facts=inquiry.decided))
         if request is None:
-            return Found(by_rule, entities=found.entities)
+            return Resolution(by_rule, entities=found.entities)
         answer = await self._resolver.resolve(request)
         asked = inquiry.decisions(answer.resolutions)
         full = questions.unused_full_names(asked.names, names, found)
         if full:
             asked = replace(asked, names=await self._named(asked.names, full, names, inquiry))
-        return Found(by_rule, asked, found.entities, answer.usage)
+        return Resolution(by_rule, asked, found.entities, answer.usage)
 
     async def _named(
         self,

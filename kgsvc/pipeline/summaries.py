@@ -107,7 +107,7 @@ class _Draft:
     text: str = ""
 
 
-class Turn:
+class WriteTurn:
     """A group's turn to plan and write.
 
     Within a process the pipeline and the rewriter thereby do not overtake one another, which would cost a
@@ -129,11 +129,11 @@ class Rewriter:
         self._rng = rng
         self._waiting: dict[str, _Waiting] = {}
         self._something = asyncio.Event()
-        self._turns: WeakValueDictionary[str, Turn] = WeakValueDictionary()
+        self._turns: WeakValueDictionary[str, WriteTurn] = WeakValueDictionary()
 
-    def turn(self, group_id: str) -> Turn:
+    def turn(self, group_id: str) -> WriteTurn:
         """The group's; the same for all who hold it at a time."""
-        return self._turns.setdefault(group_id, Turn())
+        return self._turns.setdefault(group_id, WriteTurn())
 
     def offer(self, written: GraphDelta, epoch: int) -> None:
         """Take up what is due among the entities of a delta that was applied. Never waits."""

@@ -63,9 +63,7 @@ class Inquiry:
     _near: dict[str, list[Entity]] = field(default_factory=dict)
     _peers: dict[str, list[str]] = field(default_factory=dict)
     _place_of: dict[str, Place] = field(default_factory=dict)
-    _repetitions: dict[Place, BatchFact] = field(
-        default_factory=dict
-    )  # of words stated earlier in the batch
+    _repetitions: dict[Place, BatchFact] = field(default_factory=dict)  # of words stated earlier in the batch
 
     def request(self, items: Sequence[BatchItem]) -> ResolutionRequest | None:
         """None: there is nothing to ask."""

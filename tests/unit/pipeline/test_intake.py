@@ -23,7 +23,7 @@ from kgsvc.domain.errors import Conflict, Overloaded, StoreUnavailable
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.graph import RoleType, Source
 from kgsvc.domain.model.items import AcceptBatch, Accepted
-from kgsvc.pipeline.pressure import IntakePressure
+from kgsvc.pipeline.preparing import IntakePressure
 from tests.support.model_store import ModelStore
 
 
