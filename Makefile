@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WITH_BUF := PATH="$(BIN):$$PATH"
 # Type stubs that the generator writes for contract files without services.
 EMPTY_STUBS := kgsvc/v1/envelope_pb2_grpc.pyi kgsvc/v1/types_pb2_grpc.pyi
-CLIENT_STUBS := clients/go/kgsvc clients/typescript/src/gen clients/java/src/main/java/kgsvc/v1
+CLIENT_STUBS := clients/go/kgsvc clients/typescript/src/gen
 # What the contract must stay compatible with.
 AGAINST ?= .git\#branch=main
 SOURCES := kgsvc tests bench scripts
@@ -18,8 +18,8 @@ NEO4J ?=
 RESULTS := bench/results
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo serve test bench plots lint format proto proto-check proto-breaking clients-proto \
-	clients-proto-check requirements
+.PHONY: help venv demo serve test mutants bench plots lint format proto proto-check proto-breaking clients-proto \
+	clients-proto-check clients requirements
 
 help: ## Say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -34,7 +34,7 @@ $(VENV)/.runtime: requirements.txt requirements-build.txt pyproject.toml
 	@touch $@
 
 # What comes without a wheel is built with the pinned setuptools.
-$(VENV)/.dev: $(VENV)/.runtime requirements-dev.txt
+$(VENV)/.dev: $(VENV)/.runtime requirements-local.txt requirements-dev.txt
 	@echo "installing what tests and checks need into $(VENV) ..."
 	@$(PIP) install --no-build-isolation --require-hashes -r requirements-dev.txt
 	@touch $@
@@ -49,6 +49,9 @@ serve: $(VENV)/.runtime ## Serve from data/ on 127.0.0.1:50051; more with ARGS="
 
 test: $(VENV)/.dev ## Run every test that can run here; the summary names those that cannot; ARGS for pytest
 	$(BIN)/python -m pytest $(ARGS)
+
+mutants: $(VENV)/.dev ## Plant one-line faults in a copy and see that the tests notice; takes long; ARGS, see --help
+	nice -n 10 $(BIN)/python -m tests.mutants $(ARGS)
 
 $(VENV)/.bench: $(VENV)/.dev
 	@echo "installing what benchmarks need into $(VENV) ..."
@@ -93,18 +96,22 @@ proto-check: $(VENV)/.dev ## Fail when the contract is not clean or the committe
 proto-breaking: $(VENV)/.dev ## Fail when the contract breaks callers of the one in AGAINST
 	$(WITH_BUF) buf breaking --against '$(AGAINST)'
 
-clients-proto: $(VENV)/.dev ## Regenerate the Go, TypeScript and Java stubs (needs go, npm and mvn)
-	$(WITH_BUF) scripts/generate_clients.sh
+clients/typescript/node_modules: clients/typescript/package-lock.json
+	npm --prefix clients/typescript ci --no-audit --no-fund --silent
+
+# Stubs of contract files that are gone must go too.
+clients-proto: $(VENV)/.dev clients/typescript/node_modules ## Regenerate the Go and TypeScript stubs (needs go and npm)
+	rm -rf $(CLIENT_STUBS)
+	$(WITH_BUF) buf generate --template clients/buf.gen.yaml
 
 clients-proto-check: clients-proto ## Fail when the committed client stubs differ from the contract
 	git diff --exit-code HEAD -- $(CLIENT_STUBS)
 	test -z "$$(git ls-files --others --exclude-standard -- $(CLIENT_STUBS))"
 
-PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make requirements" $(BIN)/pip-compile --quiet --upgrade --generate-hashes \
-	--allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options
+clients: clients/typescript/node_modules ## Build the clients' examples, for clients/run_examples.sh (needs go, npm and mvn)
+	cd clients/go && go vet ./... && go build -o bin/example ./example
+	npm --prefix clients/typescript run --silent build
+	mvn -q -B -f clients/java/pom.xml compile
+
 requirements: $(VENV)/.dev ## Pin the newest allowed versions again; with the oldest Python that is supported
-	@$(BIN)/python -c 'import sys; sys.exit("pin with Python 3.11, the oldest supported" * (sys.version_info[:2] != (3, 11)))'
-	$(PIP_COMPILE) -o requirements.txt pyproject.toml
-	$(PIP_COMPILE) --extra local -c requirements.txt -o requirements-local.txt pyproject.toml
-	$(PIP_COMPILE) --extra dev -c requirements-local.txt -o requirements-dev.txt pyproject.toml
-	$(PIP_COMPILE) --all-build-deps --only-build-deps -o requirements-build.txt pyproject.toml
+	$(BIN)/python scripts/pin_requirements.py --upgrade

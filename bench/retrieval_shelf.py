@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from kgsvc.commands.intake import message_body
+from kgsvc.commands.items import message_body
 from kgsvc.domain.clock import SystemClock
 from kgsvc.domain.facts.plan import plan, statements_of
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, NameView, SlotView

@@ -4,8 +4,9 @@ from tests.support.blocking import no_blocking_calls
 from tests.support.keep_grpc import keep_grpc
 from tests.support.neo4j_fixture import neo4j_servers
 from tests.support.skips import pytest_unconfigure
-from tests.support.store_spec import embedded_spec, group, neo4j_spec, own_store_spec, store_spec
+from tests.support.store_spec import embedded_spec, group, store_spec
 from tests.support.stores import any_store
+from tests.support.which_stores import pytest_generate_tests
 
 __all__ = [
     "any_store",
@@ -13,9 +14,8 @@ __all__ = [
     "group",
     "keep_grpc",
     "neo4j_servers",
-    "neo4j_spec",
     "no_blocking_calls",
-    "own_store_spec",
+    "pytest_generate_tests",
     "pytest_unconfigure",
     "store_spec",
 ]

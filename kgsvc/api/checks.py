@@ -1,11 +1,11 @@
-"""The rules for values in a request (design §2). Every violation is collected; none ends the looking."""
+"""The rules for values in a request (design §2). All violations are collected: the first does not end it."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence, Sized
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -16,43 +16,48 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.items import SCRATCH
 from kgsvc.domain.text import normalise, normalise_body
 
+D = TypeVar("D", int, None)
 E = TypeVar("E")
 N = TypeVar("N", bound=int)
+V = TypeVar("V")
 _FIRST_SECOND = int(datetime(1, 1, 1, tzinfo=UTC).timestamp())
 _LAST_SECOND = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
 _NANOS_A_SECOND = 1_000_000_000
 _OVER = LimitExceeded.error_code
 _VIOLATIONS = 1_000  # named at most
+_PAGE_SIZE = 100  # when none is asked for
+_TOKEN_CHARS = 4_096
 
 
-class Check:
+class RequestCheck:
     """Collects what is wrong with one request and maps what is right."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
+        self.idempotency_key: str | None = None  # of the envelope
         self.groups: list[str] = []  # tenants named in the request, for the log
         self._violations: list[Violation] = []
 
     def extend(self, violations: list[Violation]) -> None:
-        """Take in violations that were found elsewhere."""
+        """Add violations."""
         self._violations.extend(violations)
 
-    def invalid(self, path: str, says: str) -> None:
+    def invalid(self, path: str, problem: str) -> None:
         """Something breaks the contract."""
-        self._violations.append(Violation(path, says))
+        self._violations.append(Violation(path, problem))
 
-    def over(self, path: str, says: str) -> None:
+    def over(self, path: str, problem: str) -> None:
         """Something is over a limit."""
-        self._violations.append(Violation(path, says, _OVER))
+        self._violations.append(Violation(path, problem, _OVER))
 
     def error(self) -> OperationError | None:
-        """All that was found as one error: LIMIT_EXCEEDED if that is all it is, else INVALID_ARGUMENT."""
-        found = self._violations[:_VIOLATIONS]
-        if not found:
+        """All violations as one error: LIMIT_EXCEEDED if all are of limits, else INVALID_ARGUMENT."""
+        named = self._violations[:_VIOLATIONS]
+        if not named:
             return None
         if all(violation.code == _OVER for violation in self._violations):
-            return LimitExceeded(summary(self._violations), found)
-        return InvalidArgument(summary(self._violations), found)
+            return LimitExceeded(summary(self._violations), named)
+        return InvalidArgument(summary(self._violations), named)
 
     def finish(self) -> None:
         """Raise `error` if there is one."""
@@ -79,11 +84,30 @@ class Check:
             self.groups.append(value)
         return value
 
-    def fed_group_id(self, path: str, value: str) -> str:
-        """A required tenant whose items workers shall serve."""
+    def writable_group_id(self, path: str, value: str) -> str:
+        """A required tenant that items are added to."""
         if value.startswith(SCRATCH):
             self.invalid(path, f"must not begin with {SCRATCH}, which is reserved")
         return self.group_id(path, value)
+
+    def group_ids(self, path: str, values: Sequence[str]) -> tuple[str, ...]:
+        """A list of 1 to `items_per_call` tenants."""
+        return tuple(
+            self.group_id(f"{path}[{i}]", group_id) for i, group_id in enumerate(self.bounded(path, values))
+        )
+
+    def uuid(self, sent: Any, field: str) -> str:
+        """A required uuid of the input."""
+        return self.identifier(f"input.{field}", getattr(sent, field), self.limits.uuid)
+
+    def optional_uuid(self, sent: Message, field: str) -> str | None:
+        """A uuid of the input that may be absent."""
+        return self.optional_identifier(sent, "input.", field, self.limits.uuid)
+
+    def named(self, sent: Any) -> tuple[str, str | None]:
+        """The uuid and the optional group_id by which an input names one thing."""
+        uuid = self.uuid(sent, "uuid")
+        return uuid, self.group_id("input.group_id", sent.group_id) if sent.HasField("group_id") else None
 
     def optional_identifier(self, message: Message, path: str, field: str, limit: int) -> str | None:
         """An identifier that may be absent; present it must not be empty."""
@@ -106,6 +130,12 @@ class Check:
         self._length(path, value, limit)
         return value
 
+    def required_text(self, path: str, value: str, limit: int) -> str:
+        """Text that must not be blank."""
+        if not value.strip():
+            self.invalid(path, "is required")
+        return self.text(path, value, limit)
+
     def optional_text(self, message: Message, path: str, field: str, limit: int) -> str | None:
         """Text that may be absent and may be empty."""
         if not message.HasField(field):
@@ -113,7 +143,7 @@ class Check:
         return self.text(f"{path}{field}", getattr(message, field), limit)
 
     def body(self, path: str, value: str, around: str = "") -> str:
-        """The required text of an item, with `around` (what its body says of the speaker) in bytes."""
+        """The required text of an item, with `around` (what its body problem of the speaker) in bytes."""
         if not value:
             self.invalid(path, "is required")
         if "\0" in value:
@@ -151,6 +181,11 @@ class Check:
         elif len(values) > limit:
             self.over(path, f"has {len(values)} entries, at most {limit} are allowed")
 
+    def bounded(self, path: str, values: Sequence[V]) -> Sequence[V]:
+        """A list of 1 to `items_per_call` entries. Of a longer one, which is refused, the first entries."""
+        self.count(path, values, self.limits.items_per_call)
+        return values[: self.limits.items_per_call]
+
     def identifiers(self, path: str, values: Sequence[str], most: int, limit: int) -> tuple[str, ...]:
         """A list of at most `most` identifiers; one named twice counts once."""
         if len(values) > most:
@@ -167,6 +202,20 @@ class Check:
         elif value > limit:
             self.over(path, f"must be at most {limit}")
         return value
+
+    def optional_number(self, message: Message, path: str, field: str, default: D, limit: int) -> int | D:
+        """A number from 1 to `limit` that may be absent."""
+        if not message.HasField(field):
+            return default
+        return self.number(f"{path}{field}", getattr(message, field), limit)
+
+    def page_size(self, sent: Message) -> int:
+        """The page size of a listing."""
+        return self.optional_number(sent, "input.", "page_size", _PAGE_SIZE, self.limits.page_size_bound)
+
+    def page_token(self, sent: Message) -> str | None:
+        """The page token of a listing."""
+        return self.optional_identifier(sent, "input.", "page_token", _TOKEN_CHARS)
 
     def _length(self, path: str, value: str, limit: int) -> None:
         length = len(value)

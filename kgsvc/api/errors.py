@@ -33,8 +33,8 @@ _RETRY_AFTER_MS = 1_000
 class Mode(Enum):
     """Where an error is answered."""
 
-    OPERATION = "in band; as a gRPC status on request"  # what an operation itself decides
-    ENVELOPE = "always in band"  # goes along with an output
+    OPERATION = "in band; as a gRPC status on request"  # the operation itself refuses
+    ENVELOPE = "always in band"  # accompanies an output
     STATUS = "always a gRPC status"  # what happens before or around an operation
 
 
@@ -58,13 +58,16 @@ RULES: Mapping[str, Rule] = {
     ),
     "NOT_FOUND": Rule(Mode.OPERATION, _C.NOT_FOUND, False, "the thing named does not exist"),
     "CONFLICT": Rule(
-        Mode.OPERATION, _C.ALREADY_EXISTS, False, "a uniqueness rule forbids it, or a uuid is ambiguous"
+        Mode.OPERATION,
+        _C.ALREADY_EXISTS,
+        False,
+        "it exists already with other content, or several groups have the uuid",
     ),
     "PARKED": Rule(
         Mode.ENVELOPE, _C.OK, False, "an item of the call was parked earlier; RetryItems starts it again"
     ),
     "MALFORMED_REQUEST": Rule(
-        Mode.STATUS, _C.INVALID_ARGUMENT, False, "the bytes are no message of this contract"
+        Mode.STATUS, _C.INVALID_ARGUMENT, False, "the bytes are not a message of this contract"
     ),
     "OVERLOADED": Rule(
         Mode.STATUS, _C.RESOURCE_EXHAUSTED, True, "a bounded queue is full; try again after the delay given"
@@ -85,7 +88,7 @@ RULES: Mapping[str, Rule] = {
         True,
         "the caller hung up (logs and metrics only); a write may have happened",
     ),
-    "INTERNAL": Rule(Mode.STATUS, _C.INTERNAL, False, "a fault of the service; it is in its log"),
+    "INTERNAL": Rule(Mode.STATUS, _C.INTERNAL, False, "a fault of the service; its log says more"),
 }
 
 
@@ -94,12 +97,12 @@ class MalformedRequest(ServiceError):
 
 
 class ShuttingDown(ServiceError):
-    """This process answers no more; another one may."""
+    """This process takes no more calls; another one may."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """An error as the caller is told of it."""
+class CallFailure:
+    """An error as it is answered to the caller."""
 
     error_code: str
     message: str
@@ -113,36 +116,38 @@ class Failure:
         return RULES[self.error_code]
 
 
-def failure_of(error: BaseException) -> Failure:
-    """What the caller learns of `error`; of an unforeseen one nothing but that it happened."""
-    failure = Failure("INTERNAL", "the service failed to carry out the operation")
+def failure_of(error: BaseException) -> CallFailure:
+    """How `error` is answered. An unforeseen one reveals nothing but that it happened."""
+    failure = CallFailure("INTERNAL", "the service failed to carry out the operation")
     match error:
         case OperationError():
-            failure = Failure(error.error_code, error.message, error.violations)
+            failure = CallFailure(error.error_code, error.message, error.violations)
         case Overloaded():
-            failure = Failure("OVERLOADED", str(error), retry_after_ms=error.retry_after_ms)
+            failure = CallFailure("OVERLOADED", str(error), retry_after_ms=error.retry_after_ms)
         case MalformedRequest():
-            failure = Failure("MALFORMED_REQUEST", str(error))
+            failure = CallFailure("MALFORMED_REQUEST", str(error))
         case ShuttingDown():
-            failure = Failure("SHUTTING_DOWN", "the server is shutting down", retry_after_ms=_RETRY_AFTER_MS)
+            failure = CallFailure(
+                "SHUTTING_DOWN", "the server is shutting down", retry_after_ms=_RETRY_AFTER_MS
+            )
         case StoreUnavailable():
-            says = "the store cannot be reached at the moment"
-            failure = Failure("STORE_UNAVAILABLE", says, retry_after_ms=_RETRY_AFTER_MS)
+            message = "the store cannot be reached at the moment"
+            failure = CallFailure("STORE_UNAVAILABLE", message, retry_after_ms=_RETRY_AFTER_MS)
         case EmbedderUnavailable():
-            failure = Failure("EMBEDDER_UNAVAILABLE", str(error), retry_after_ms=_RETRY_AFTER_MS)
+            failure = CallFailure("EMBEDDER_UNAVAILABLE", str(error), retry_after_ms=_RETRY_AFTER_MS)
         case TimeoutError():
-            failure = Failure("DEADLINE_EXCEEDED", "the operation did not finish in time")
+            failure = CallFailure("DEADLINE_EXCEEDED", "the operation did not finish in time")
     return failure
 
 
 def summary(violations: Sequence[Violation]) -> str:
-    """A sentence over violations: the first in full, then how many more."""
+    """A sentence about violations: the first in full, then how many more."""
     first = f"{violations[0].field}: {violations[0].description}" if violations else "the input is refused"
     more = len(violations) - 1
     return first if more < 1 else f"{first}; and {more} more"
 
 
-def to_proto(failure: Failure) -> envelope_pb2.Error:
+def to_proto(failure: CallFailure) -> envelope_pb2.Error:
     """The error of an envelope."""
     error = envelope_pb2.Error(
         error_code=failure.error_code,
@@ -163,7 +168,7 @@ def to_proto(failure: Failure) -> envelope_pb2.Error:
 
 
 def to_status(
-    failure: Failure, request_id: str
+    failure: CallFailure, request_id: str
 ) -> tuple[grpc.StatusCode, str, tuple[tuple[str, str | bytes], ...]]:
     """Code, message and trailing metadata of the gRPC status, with google.rpc details."""
     message = failure.message[:_STATUS_MESSAGE_CHARS]
@@ -191,8 +196,8 @@ def _pack(status: status_pb2.Status, detail: Any) -> None:
     status.details.append(packed)
 
 
-def _bad_request(failure: Failure) -> error_details_pb2.BadRequest:
-    """As many violations as fit into a trailer; all of them are to be had in band."""
+def _bad_request(failure: CallFailure) -> error_details_pb2.BadRequest:
+    """As many violations as fit into a trailer."""
     bad = error_details_pb2.BadRequest()
     size = 0
     for number, violation in enumerate(failure.violations):
@@ -204,10 +209,12 @@ def _bad_request(failure: Failure) -> error_details_pb2.BadRequest:
         size += entry.ByteSize() + 8
         if size > _STATUS_DETAILS_BYTES:
             left = len(failure.violations) - number
-            entry.CopyFrom(type(entry)(description=f"{left} more are left out here; in band all are named"))
+            entry.CopyFrom(
+                type(entry)(description=f"{left} more do not fit here; the envelope names all of them")
+            )
             break
     return bad
 
 
-def _own_code(violation: Violation, failure: Failure) -> str | None:
+def _own_code(violation: Violation, failure: CallFailure) -> str | None:
     return violation.code if violation.code != failure.error_code else None

@@ -32,15 +32,15 @@ def command(group: str, as_json: bool, config: Path | None) -> None:
 
 
 async def _adopt(settings: Settings, group: str, as_json: bool) -> None:
-    from kgsvc import app  # loads every room
+    from kgsvc import backends  # loads stores and models
     from kgsvc.stores.neo4j import Neo4jStore
 
-    store = await app.open_store(settings)
+    store = await backends.open_store(settings)
     try:
         if not isinstance(store, Neo4jStore):
             raise Failure("only a Neo4j store can hold what Graphiti wrote")
         await store.migrate()
-        embedder = app.make_embedder(settings)
+        embedder = backends.make_embedder(settings)
         cached = CachingEmbedder(embedder) if embedder else None
         done = await Adopter(store, cached, SystemClock()).adopt(
             group, (lambda _: None) if as_json else _tell

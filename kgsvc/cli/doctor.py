@@ -84,15 +84,15 @@ def _show_configuration(loaded: Loaded) -> None:
 
 
 async def _examine(loaded: Loaded, findings: Findings) -> None:
-    from kgsvc import app  # loads every room
+    from kgsvc import backends  # loads stores and models
 
     settings = loaded.settings
-    store = await app.open_store(settings)
+    store = await backends.open_store(settings)
     try:
         findings.fact("schema", str(await store.migrate()))
         info = await store.info()
         findings.fact("store", f"{info.kind} {info.version}, reachable")
-        models = app.make_models(settings)
+        models = backends.make_models(settings)
         extractor, embedder = models.extractor, models.embedder
         findings.fact("extractor", extractor.name)
         findings.fact("embedder", embedder.space if embedder else "none: search by keyword alone")

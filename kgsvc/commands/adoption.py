@@ -1,4 +1,4 @@
-"""Making the graph that Graphiti wrote for a group one that kgsvc serves and goes on with."""
+"""Taking over the graph that Graphiti wrote for a group (`kgsvc adopt`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import RevisionChanged
 from kgsvc.domain.facts.adoption import ForeignFact, adopted, adopted_names
-from kgsvc.domain.model.delta import GraphDelta, Guard
+from kgsvc.domain.model.delta import GraphDelta, Guard, NameView
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.identity import name_key
 from kgsvc.models.embedding import CachingEmbedder
@@ -44,7 +44,7 @@ class Adopted:
 
 
 class Adopter:
-    """Takes over one group after the other, page by page. Stopped anywhere, it goes on where it was."""
+    """Takes over groups page by page. If it is stopped, the next run continues where it was."""
 
     def __init__(self, store: ForeignStore, embedder: CachingEmbedder | None, clock: Clock) -> None:
         self._store = store
@@ -54,7 +54,7 @@ class Adopter:
     async def adopt(self, group_id: str, on_progress: Callable[[Adopted], None]) -> Adopted:
         """Everything of the group that is not ours yet; rows that are ours are left alone.
 
-        Uuids, names, texts and both time axes stay. Vectors are made anew by the configured embedder.
+        Uuids, names, texts and both time axes stay. The configured embedder makes new vectors.
         Raises StoreUnavailable, ModelUnavailable.
         """
         done = Adopted()
@@ -75,41 +75,40 @@ class Adopter:
 
     async def _write_entities(self, group_id: str, entities: Sequence[Entity]) -> None:
         vectors = await self._vectors(group_id, {e.uuid: e.name for e in entities})
-        keys = {name_key(entity.name) for entity in entities}
-        while True:
-            view = await self._store.names(group_id, keys)
-            system_ms = max(self._clock.now_ms(), view.head.last_ms + 1)
-            delta = GraphDelta(
-                group_id,
-                system_ms,
-                entities=tuple(replace(e, updated_ms=e.created_ms) for e in entities),
-                names=adopted_names(entities, view.by_key),
-                vectors=vectors,
-                space=self._embedder.space if self._embedder else "",
-            )
-            if await self._applied(delta, Guard(view.head.rev, view.head.epoch)):
-                return
+        dated = tuple(replace(e, updated_ms=e.created_ms) for e in entities)
+
+        def delta(view: NameView) -> GraphDelta:
+            names = adopted_names(entities, view.by_key)
+            return GraphDelta(group_id, self._system_ms(view), entities=dated, names=names, vectors=vectors)
+
+        await self._write(group_id, {name_key(entity.name) for entity in entities}, delta)
 
     async def _write_facts(self, group_id: str, facts: Sequence[ForeignFact]) -> None:
         vectors = await self._vectors(group_id, {f.uuid: f.fact for f in facts})
-        while True:
-            view = await self._store.names(group_id, ())
-            delta = GraphDelta(
-                group_id,
-                max(self._clock.now_ms(), view.head.last_ms + 1),
-                facts=tuple(adopted(group_id, fact) for fact in facts),
-                vectors=vectors,
-                space=self._embedder.space if self._embedder else "",
-            )
-            if await self._applied(delta, Guard(view.head.rev, view.head.epoch)):
-                return
+        rows = tuple(adopted(group_id, fact) for fact in facts)
 
-    async def _applied(self, delta: GraphDelta, guard: Guard) -> bool:
-        try:
-            await self._store.apply(delta, guard)
-        except RevisionChanged:
-            return False
-        return True
+        def delta(view: NameView) -> GraphDelta:
+            return GraphDelta(group_id, self._system_ms(view), facts=rows, vectors=vectors)
+
+        await self._write(group_id, (), delta)
+
+    async def _write(
+        self, group_id: str, keys: Collection[str], delta: Callable[[NameView], GraphDelta]
+    ) -> None:
+        """Plan and apply a delta until no other write overtakes it."""
+        space = self._embedder.space if self._embedder else ""
+        while True:
+            view = await self._store.names(group_id, keys)
+            try:
+                await self._store.apply(
+                    replace(delta(view), space=space), Guard(view.head.rev, view.head.epoch)
+                )
+            except RevisionChanged:
+                continue
+            return
+
+    def _system_ms(self, view: NameView) -> int:
+        return max(self._clock.now_ms(), view.head.last_ms + 1)
 
     async def _vectors(self, group_id: str, texts: dict[str, str]) -> dict[str, bytes]:
         if self._embedder is None:

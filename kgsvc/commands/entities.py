@@ -1,4 +1,4 @@
-"""AddEntityNode (spec 004 §4.2.3 and §9, design §2): a caller creates an entity or updates it."""
+"""AddEntityNode (spec 004 §4.2.3 and §9, design §2) and GetEntityNode (spec 000)."""
 
 from __future__ import annotations
 
@@ -7,29 +7,30 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from kgsvc.commands.contention import Contention
+from kgsvc.commands.core import Core, the_one, until_applied
 from kgsvc.commands.facts import CitedFact, cited
-from kgsvc.domain.clock import Clock
-from kgsvc.domain.errors import Conflict, LimitExceeded, Violation
+from kgsvc.domain.errors import Conflict, LimitExceeded, NotFound, Violation
 from kgsvc.domain.facts.summary import holds, recomposed, summary_facts
-from kgsvc.domain.limits import Limits
-from kgsvc.domain.model.delta import Claim, GraphDelta, Guard, NameView
-from kgsvc.domain.model.graph import Citation, Entity, Episode, Fact, Mention
+from kgsvc.domain.model.delta import GraphDelta, NameView
+from kgsvc.domain.model.graph import Citation, Entity, Episode, Mention
 from kgsvc.domain.model.identity import digest, name_key
 from kgsvc.domain.names.forgetting import given_names, names_given
 from kgsvc.domain.names.merging import teachers_of
-from kgsvc.stores.protocol import EntityEpisodes, GraphStore, HistoryStore
+from kgsvc.stores.protocol import EntityEpisodes, HistoryStore, ReadStore
 
 OPERATION = "AddEntityNode"
-# Sorts behind the stamp of every episode: what a caller set, no extraction changes. A name keeps by the
-# earliest stamp instead.
+# Stamps say who set a value. This one sorts behind every episode's, so no extraction changes what a caller
+# set. Of names the earliest stamp wins instead, so a caller's is empty.
 _ASSERTED = "99999999999999999/"
 _ASSERTED_NAME = ""
+_ALIASES = 1_000
+_RECENT_FACTS = 500  # the latest facts, which are searched for episodes that ended one
+_MERGES = 100  # that are followed one after another
 
 
 @dataclass(frozen=True, slots=True)
 class EntityInput:
-    """What a caller says of an entity; None keeps what is there."""
+    """An entity as a caller wants it; None keeps the present value."""
 
     uuid: str
     group_id: str
@@ -38,44 +39,30 @@ class EntityInput:
     attributes: Mapping[str, Any] | None = None
 
 
-class EntityNodes:
-    """Writes entities on a caller's behalf."""
+@until_applied
+async def add_entity_node(core: Core, wanted: EntityInput, key: str | None = None) -> Entity:
+    """Create or update an entity; the entity as it is afterwards. A repeated idempotency key with the same
+    input writes nothing.
 
-    def __init__(self, store: GraphStore, limits: Limits, clock: Clock, contention: Contention) -> None:
-        self._store = store
-        self._limits = limits
-        self._clock = clock
-        self._contention = contention
-
-    async def add(self, wanted: EntityInput, idempotency_key: str | None = None) -> Entity:
-        """The entity as it is afterwards. With a key that is known with the same input nothing is written.
-
-        Raises Conflict (another entity of the group owns the name or had it; the key is known with another
-        input), Overloaded (the group is written to without a pause), StoreUnavailable.
-        """
-        return await self._contention.settle(lambda: self._attempt(wanted, idempotency_key))
-
-    async def _attempt(self, wanted: EntityInput, key: str | None) -> Entity:
-        view = await self._store.names(wanted.group_id, [name_key(wanted.name)], [wanted.uuid])
-        now_ms = self._clock.now_ms()
-        delta = upsert(view, wanted, max(now_ms, view.head.last_ms + 1))
-        before = view.by_uuid.get(wanted.uuid)
-        if delta is None:
-            if key is None:
-                return _present(before)
-            delta = GraphDelta(wanted.group_id, view.head.last_ms, bumps_rev=False)
-        if key is not None:
-            delta = replace(delta, claim=self._claim(wanted, key, now_ms))
-        head = await self._store.apply(delta, Guard(view.head.rev, view.head.epoch))
-        return delta.entities[0] if head.rev != view.head.rev else _present(before)
-
-    def _claim(self, wanted: EntityInput, key: str, now_ms: int) -> Claim:
+    Raises Conflict (the name belongs to another entity of the group, or did; the key was used with another
+    input), Overloaded, StoreUnavailable.
+    """
+    view = await core.store.names(wanted.group_id, [name_key(wanted.name)], [wanted.uuid])
+    delta = upsert(view, wanted, core.system_ms(view.head))
+    before = view.by_uuid.get(wanted.uuid)
+    if delta is None:
+        if key is None:
+            return _present(before)
+        delta = GraphDelta(wanted.group_id, view.head.last_ms, bumps_rev=False)
+    if key is not None:
         values = digest(wanted.uuid, wanted.name, wanted.summary, wanted.attributes)
-        return Claim(OPERATION, key, values, now_ms, self._limits.dedup_window_ms)
+        delta = replace(delta, claim=core.claim(OPERATION, key, values))
+    head = await core.apply(delta, view.head)
+    return delta.entities[0] if head.rev != view.head.rev else _present(before)
 
 
 def upsert(view: NameView, wanted: EntityInput, system_ms: int) -> GraphDelta | None:
-    """The change that makes the entity what the caller wants; None when it is that already.
+    """The change that makes the entity what the caller wants; None when nothing would change.
 
     A new name becomes the entity's name and the old one stays its alias. Raises Conflict when another
     entity owns the name.
@@ -83,7 +70,9 @@ def upsert(view: NameView, wanted: EntityInput, system_ms: int) -> GraphDelta | 
     key = name_key(wanted.name)
     owner = view.by_key.get(key)
     if owner is not None and owner.uuid != wanted.uuid:
-        raise Conflict("another entity of the group owns this name", [Violation("name", "is taken")])
+        raise Conflict(
+            "another entity of the group owns this name", [Violation("name", "belongs to another entity")]
+        )
     before = view.by_uuid.get(wanted.uuid)
     after = _merged(before or _new(wanted, system_ms), wanted)
     if after == before:
@@ -116,15 +105,11 @@ def _merged(entity: Entity, wanted: EntityInput) -> Entity:
 
 def _present(entity: Entity | None) -> Entity:
     if entity is None:  # its group was deleted between the key's first use and now
-        raise Conflict("the idempotency key was used for an entity that is no longer there")
+        raise Conflict("the idempotency key was used for an entity that no longer exists")
     return entity
 
 
-_ALIASES = 1_000
-_ENDED = 500  # latest facts in which it is looked for which episodes ended one
-
-
-class Operation(StrEnum):
+class CitationOperation(StrEnum):
     """What an episode did to an entity (spec 000, citation chain)."""
 
     CREATED = "created"
@@ -137,50 +122,59 @@ class ChainEntry:
     """An episode in the history of an entity."""
 
     citation: Citation
-    operation: Operation
+    operation: CitationOperation
 
 
 @dataclass(frozen=True, slots=True)
 class EntityView:
-    """An entity and what hangs on it. Facts begin with the latest, episodes and chain with the oldest."""
+    """An entity with its facts, latest first, and its episodes and citation chain, oldest first."""
 
     entity: Entity
     aliases: tuple[str, ...]
     facts: tuple[CitedFact, ...]
     episodes: tuple[Episode, ...]
-    edges: Mapping[str, Sequence[str]]  # episode -> facts that it tells
+    edges: Mapping[str, Sequence[str]]  # episode -> the facts it states
     chain: tuple[ChainEntry, ...]
     mentions: tuple[Mention, ...]  # by `episodes`, in their order
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """How much is wanted, as of now. Not `current`: facts that are expired or not valid now, too."""
+async def get_entity_node(
+    core: Core, uuid: str, group_id: str | None, facts: int, episodes: int, current: bool
+) -> EntityView:
+    """The entity with this uuid, or the one it was merged into, with at most so many of its latest facts and
+    episodes. Raises NotFound, Conflict (several groups have one), LimitExceeded (naming `max_episodes`: their
+    bodies are too much for one response), StoreUnavailable."""
+    entity = await _find_entity(core.store, uuid, group_id)
+    return await _view(core, entity, facts, episodes, current)
 
-    facts: int
-    episodes: int
-    now_ms: int
-    current: bool
-    max_bytes: int
+
+async def _find_entity(store: ReadStore, uuid: str, group_id: str | None) -> Entity:
+    for _ in range(_MERGES):
+        entity = the_one(await store.entity(uuid, group_id), "an entity")
+        if entity is not None:
+            return entity
+        record = the_one(await store.merged(uuid, group_id), "an entity")
+        if record is None:
+            break
+        uuid, group_id = record.kept_uuid, record.group_id
+    raise NotFound("there is no entity with this uuid")
 
 
-async def view_of(store: HistoryStore, entity: Entity, extent: Extent) -> EntityView:
-    """Raises LimitExceeded (naming `max_episodes`: their bodies are too much for one response),
-    StoreUnavailable."""
-    group_id, uuid = entity.group_id, entity.uuid
-    naming = await store.entity_episodes(group_id, uuid, extent.episodes, extent.max_bytes)
-    if sum(len(episode.body.encode()) for episode in naming.latest) > extent.max_bytes:
-        says = f"the bodies of these episodes have more than {extent.max_bytes} bytes; ask for fewer"
-        raise LimitExceeded(says, [Violation("max_episodes", says)])
-    current_ms = extent.now_ms if extent.current else None
-    facts = await store.entity_facts(group_id, uuid, extent.facts, current_ms)
+async def _view(core: Core, entity: Entity, facts: int, episodes: int, current: bool) -> EntityView:
+    store, group_id, uuid = core.store, entity.group_id, entity.uuid
+    now_ms, most = core.clock.now_ms(), core.limits.response_bytes
+    naming = await store.entity_episodes(group_id, uuid, episodes, most)
+    if sum(len(episode.body.encode()) for episode in naming.latest) > most:
+        problem = f"the bodies of these episodes have more than {most} bytes; ask for fewer"
+        raise LimitExceeded(problem, [Violation("max_episodes", problem)])
+    rows = await store.entity_facts(group_id, uuid, facts, now_ms if current else None)
     latest = [episode.uuid for episode in naming.latest]
     edges = await store.episode_edges(group_id, latest)
     mentions = await store.mentions(group_id, uuid, latest)
     return EntityView(
-        await as_of(store, entity, extent.now_ms),
+        await as_of(store, entity, now_ms),
         await aliases_of(store, entity),
-        tuple(await cited(store, group_id, facts)),
+        tuple(await cited(store, group_id, rows)),
         naming.latest,
         edges,
         await _chain(store, entity, naming, edges),
@@ -189,13 +183,13 @@ async def view_of(store: HistoryStore, entity: Entity, extent: Extent) -> Entity
 
 
 async def as_of(store: HistoryStore, entity: Entity, now_ms: int) -> Entity:
-    """The entity without the sentences of its summary whose time is over since they were written. Raises
+    """The entity without the sentences of its summary whose facts are no longer valid. Raises
     StoreUnavailable."""
-    told = summary_facts(entity)
-    facts = await store.facts(entity.group_id, told) if told else []
+    uuids = summary_facts(entity)
+    facts = await store.facts(entity.group_id, uuids) if uuids else []
     over = [fact for fact in facts if not holds(fact, now_ms)]
-    left = recomposed(entity, over, (), now_ms) if over else entity
-    return replace(left, updated_ms=entity.updated_ms)
+    current = recomposed(entity, over, (), now_ms) if over else entity
+    return replace(current, updated_ms=entity.updated_ms)
 
 
 async def aliases_of(store: HistoryStore, entity: Entity) -> tuple[str, ...]:
@@ -207,23 +201,19 @@ async def aliases_of(store: HistoryStore, entity: Entity) -> tuple[str, ...]:
 async def _chain(
     store: HistoryStore, entity: Entity, naming: EntityEpisodes, edges: Mapping[str, Collection[str]]
 ) -> tuple[ChainEntry, ...]:
-    told = await store.facts(entity.group_id, {fact for facts in edges.values() for fact in facts})
-    about = {fact.uuid for fact in told if entity.uuid in (fact.source_uuid, fact.target_uuid)}
-    latest = await store.entity_facts(entity.group_id, entity.uuid, _ENDED)
-    changed = _ending(latest) | teachers_of(entity)
+    stated = await store.facts(entity.group_id, {fact for facts in edges.values() for fact in facts})
+    about = {fact.uuid for fact in stated if entity.uuid in (fact.source_uuid, fact.target_uuid)}
+    latest = await store.entity_facts(entity.group_id, entity.uuid, _RECENT_FACTS)
+    changed = {fact.expired_by_episode for fact in latest if fact.expired_by_episode} | teachers_of(entity)
     changed |= {episode for episode, facts in edges.items() if about.intersection(facts)}
 
     def entry(episode: Episode) -> ChainEntry:
         if episode.uuid == naming.first_uuid:
-            return ChainEntry(_citation(episode), Operation.CREATED)
-        did = Operation.UPDATED if episode.uuid in changed else Operation.REFERENCED
+            return ChainEntry(_citation(episode), CitationOperation.CREATED)
+        did = CitationOperation.UPDATED if episode.uuid in changed else CitationOperation.REFERENCED
         return ChainEntry(_citation(episode), did)
 
     return tuple(map(entry, naming.latest))
-
-
-def _ending(facts: Sequence[Fact]) -> set[str]:
-    return {fact.expired_by_episode for fact in facts if fact.expired_by_episode}
 
 
 def _citation(episode: Episode) -> Citation:

@@ -1,31 +1,38 @@
-"""Facts with their sources (spec 000): the episodes that tell them, in the order of `episodes`."""
+"""GetEntityEdge, GetFactHistory, UpdateFact and DeleteEntityEdge.
+
+A fact is answered with its sources (spec 000): the episodes that state it, in the order of `episodes`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from kgsvc.commands import lookup
-from kgsvc.commands.contention import Contention
-from kgsvc.domain.clock import Clock
+from kgsvc.commands.core import Core, no_entities, the_one, until_applied
 from kgsvc.domain.errors import (
     Conflict,
-    EmbedderUnavailable,
     InvalidArgument,
     NotFound,
     RevisionChanged,
-    StepError,
     Violation,
 )
 from kgsvc.domain.facts.amendments import FactInput, correct, says_so, successor
-from kgsvc.domain.facts.plan import UPDATED
-from kgsvc.domain.limits import Limits
-from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard, NameView, SlotView
+from kgsvc.domain.facts.plan import UPDATED, text_digest
+from kgsvc.domain.model.delta import (
+    Claim,
+    FactTombstone,
+    GraphDelta,
+    GroupHead,
+    NameView,
+)
 from kgsvc.domain.model.graph import Citation, Fact
 from kgsvc.domain.model.identity import digest, mint
-from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.pipeline.summaries import summarised
-from kgsvc.stores.protocol import HistoryStore, ReadStore
+from kgsvc.stores.protocol import GraphStore, HistoryStore, ReadStore
+
+OPERATION = "UpdateFact"
+_CORRECTIONS = 100  # that are followed from a fact, in both directions together
+_EPISODES = 10  # of the fact, whose traces are searched for facts that it superseded in other slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +50,28 @@ async def cited(store: HistoryStore, group_id: str, facts: Sequence[Fact]) -> li
     return [CitedFact(fact, tuple(known[uuid] for uuid in fact.episodes if uuid in known)) for fact in facts]
 
 
-_CORRECTIONS = 100  # that are followed from a fact, in both directions together
-_EPISODES = 10  # of the fact, in whose traces it is looked for what it superseded in other slots
+async def find_fact(store: GraphStore, uuid: str, group_id: str | None) -> Fact:
+    """The fact with this uuid, also an expired one. Raises NotFound, Conflict (several groups have one),
+    StoreUnavailable."""
+    fact = the_one(await store.fact(uuid, group_id), "a fact")
+    if fact is None:
+        raise NotFound("there is no fact with this uuid")
+    return fact
 
 
-async def history_of(store: ReadStore, fact: Fact, limit: int) -> list[CitedFact]:
-    """What the fact replaced and was replaced by, the other rows of their slots, and what superseded them or
-    was superseded by them elsewhere; the first to be written first. Of more than `limit` rows the latest
-    beside the corrections. Raises StoreUnavailable.
+async def get_fact(store: ReadStore, uuid: str, group_id: str | None) -> CitedFact:
+    """The fact with its sources. Raises as `find_fact`."""
+    fact = await find_fact(store, uuid, group_id)
+    return (await cited(store, fact.group_id, [fact]))[0]
+
+
+async def get_fact_history(store: ReadStore, uuid: str, group_id: str | None, limit: int) -> list[CitedFact]:
+    """The fact, its corrections before and after it, the other rows of their slots, and the facts elsewhere
+    that superseded them or were superseded by them; in the order they were written.
+
+    Of more than `limit` rows the corrections and the latest of the others. Raises as `find_fact`.
     """
+    fact = await find_fact(store, uuid, group_id)
     chain = await _corrections(store, fact)
     view = await store.slots(fact.group_id, {each.slot for each in chain.values()})
     around = {each.uuid: each for each in view.facts} | chain
@@ -64,13 +84,13 @@ async def history_of(store: ReadStore, fact: Fact, limit: int) -> list[CitedFact
 
 
 async def _corrections(store: ReadStore, fact: Fact) -> dict[str, Fact]:
-    """The fact with those before and behind it that UpdateFact joined, by uuid."""
+    """The fact with its corrections by UpdateFact, before and after it, by uuid."""
     chain = {fact.uuid: fact}
     latest = [fact]
     while latest and len(chain) < _CORRECTIONS:
-        beside = {each.previous_uuid for each in latest}
-        beside |= {each.expired_by_fact for each in latest if each.expired_reason == UPDATED}
-        latest = await store.facts(fact.group_id, _texts(beside - chain.keys()))
+        linked = {each.previous_uuid for each in latest}
+        linked |= {each.expired_by_fact for each in latest if each.expired_reason == UPDATED}
+        latest = await store.facts(fact.group_id, _texts(linked - chain.keys()))
         chain |= {each.uuid: each for each in latest}
     return chain
 
@@ -94,125 +114,108 @@ def _written(fact: Fact) -> tuple[int, str]:
     return fact.created_ms, fact.uuid
 
 
-OPERATION = "UpdateFact"
-
-
 @dataclass(frozen=True, slots=True)
-class Corrected:
-    """What became of it. `fact` says so now; its uuid is `old_uuid` where it did before."""
+class FactUpdate:
+    """The outcome of UpdateFact. The uuid of `fact` is `old_uuid` if it stated this already."""
 
     old_uuid: str
     fact: Fact
 
     @property
     def changed(self) -> bool:
-        """Whether another fact took over."""
+        """Whether a new fact replaced the old one."""
         return self.old_uuid != self.fact.uuid
 
 
-class Corrections:
-    """Replaces facts on a caller's behalf, under the group's lock."""
+@until_applied
+async def update_fact(core: Core, wanted: FactInput, key: str | None = None) -> FactUpdate:
+    """Replace a fact under the group's lock. A repeated idempotency key with the same input writes nothing
+    and returns the first outcome.
 
-    def __init__(
-        self,
-        store: ReadStore,
-        embedder: CachingEmbedder | None,
-        limits: Limits,
-        clock: Clock,
-        contention: Contention,
-    ) -> None:
-        self._store = store
-        self._embedder = embedder
-        self._limits = limits
-        self._clock = clock
-        self._contention = contention
-
-    async def update(self, wanted: FactInput, idempotency_key: str | None = None) -> Corrected:
-        """With a key that is known with the same input nothing is written and the first outcome told again.
-
-        Raises NotFound (no such fact, or an end that is not there), Conflict (it is expired already; uuid in
-        several groups; the key is known with another input), InvalidArgument (both ends are one entity),
-        EmbedderUnavailable, Overloaded, StoreUnavailable.
-        """
-        return await self._contention.settle(lambda: self._attempt(wanted, idempotency_key))
-
-    async def _attempt(self, wanted: FactInput, key: str | None) -> Corrected:
-        found = await lookup.fact(self._store, wanted.uuid, wanted.group_id)
-        view = await self._store.names(found.group_id, (), _ends(wanted))
-        claim = None if key is None else self._claim(wanted, key, self._clock.now_ms())
-        system_ms = max(self._clock.now_ms(), view.head.last_ms + 1)
-        new_uuid = _uuid_of(found, claim, system_ms)
-        if found.expired_ms is not None:
-            return await self._told_before(found, new_uuid, claim is not None)
-        if says_so(found, wanted):
-            return await self._unchanged(found, view.head, claim)
-        _check_ends(found, wanted, view)
-        new = successor(found, wanted, view.by_uuid, new_uuid, system_ms)
-        slots = await self._store.slots(found.group_id, {found.slot, new.slot})
-        if found not in slots.facts:  # it changed between the reads
-            raise RevisionChanged("the fact changed since it was read")
-        return await self._write(found, new, slots, view.head, claim, system_ms)
-
-    async def _write(
-        self, old: Fact, new: Fact, slots: SlotView, head: GroupHead, claim: Claim | None, system_ms: int
-    ) -> Corrected:
-        facts = {fact.uuid: fact for fact in correct(old, new, slots, system_ms)}
-        told = await self._store.episode_edges(old.group_id, old.episodes)
-        delta = GraphDelta(
-            group_id=old.group_id,
-            system_ms=system_ms,
-            facts=tuple(facts.values()),
-            episode_edges={uuid: tuple(sorted({*edges, new.uuid})) for uuid, edges in told.items()},
-            vectors=await self._vectors(
-                old.group_id,
-                {uuid: fact.fact for uuid, fact in facts.items() if fact.created_ms == system_ms},
-            ),
-            space=self._embedder.space if self._embedder else "",
-            claim=claim,
-        )
-        delta = await summarised(self._store, delta, {})
-        after = await self._store.apply(delta, Guard(head.rev, head.epoch))
-        if after.rev == head.rev:  # the key was used for a fact that was as wanted already
-            return Corrected(old.uuid, old)
-        return Corrected(old.uuid, facts[new.uuid])
-
-    async def _told_before(self, old: Fact, new_uuid: str, keyed: bool) -> Corrected:
-        """The first outcome of a key whose uuid the new fact has. Conflict when the fact ended otherwise."""
-        if keyed and old.expired_reason == UPDATED and old.expired_by_fact == new_uuid:
-            for fact in await self._store.facts(old.group_id, [new_uuid]):
-                return Corrected(old.uuid, fact)
-        raise Conflict(
-            "the fact is expired already; update the one that took over",
-            [Violation("uuid", "names a fact that is expired already")],
-        )
-
-    async def _unchanged(self, fact: Fact, head: GroupHead, claim: Claim | None) -> Corrected:
+    Raises NotFound (no such fact, or no such entity for an end), Conflict (it is expired already; uuid in
+    several groups; the key was used with another input), InvalidArgument (both ends are one entity),
+    EmbedderUnavailable, Overloaded, StoreUnavailable.
+    """
+    old = await find_fact(core.store, wanted.uuid, wanted.group_id)
+    view = await core.store.names(old.group_id, (), _ends(wanted))
+    ends = [wanted.source_uuid, wanted.target_uuid]
+    values = digest(wanted.uuid, wanted.fact, ends, wanted.attributes, wanted.reason)
+    claim = core.claim(OPERATION, key, values)
+    system_ms = core.system_ms(view.head)
+    new_uuid = _new_uuid(old, claim, system_ms)
+    if old.expired_ms is not None:
+        return await _first_outcome(core.store, old, new_uuid, claim is not None)
+    if says_so(old, wanted):
         if claim is not None:
-            delta = GraphDelta(fact.group_id, head.last_ms, bumps_rev=False, claim=claim)
-            await self._store.apply(delta, Guard(head.rev, head.epoch))
-        return Corrected(fact.uuid, fact)
+            delta = GraphDelta(old.group_id, view.head.last_ms, bumps_rev=False, claim=claim)
+            await core.apply(delta, view.head)
+        return FactUpdate(old.uuid, old)
+    _check_ends(old, wanted, view)
+    new = successor(old, wanted, view.by_uuid, new_uuid, system_ms)
+    slots = await core.store.slots(old.group_id, {old.slot, new.slot})
+    if old not in slots.facts:  # it changed between the reads
+        raise RevisionChanged("the fact changed since it was read")
+    facts = {fact.uuid: fact for fact in correct(old, new, slots, system_ms)}
+    delta = await _update_delta(core, old, new, facts, system_ms)
+    after = await core.apply(replace(delta, claim=claim), view.head)
+    if after.rev == view.head.rev:  # the key was used before, and the fact stated this already then
+        return FactUpdate(old.uuid, old)
+    return FactUpdate(old.uuid, facts[new.uuid])
 
-    async def _vectors(self, group_id: str, texts: dict[str, str]) -> dict[str, bytes]:
-        if self._embedder is None:
-            return {}
-        try:
-            vectors = await self._embedder.vectors(set(texts.values()), group_id)
-        except StepError as error:
-            raise EmbedderUnavailable("the fact could not be embedded; nothing was written") from error
-        return {uuid: vectors[text] for uuid, text in texts.items()}
 
-    def _claim(self, wanted: FactInput, key: str, now_ms: int) -> Claim:
-        ends = [wanted.source_uuid, wanted.target_uuid]
-        values = digest(wanted.uuid, wanted.fact, ends, wanted.attributes, wanted.reason)
-        return Claim(OPERATION, key, values, now_ms, self._limits.dedup_window_ms)
+@until_applied
+async def delete_fact(core: Core, uuid: str, group_id: str | None) -> bool:
+    """Delete a fact for good (spec 004 §4.4); whether it existed. It leaves a tombstone, so that items
+    accepted before cannot bring it back. Raises Conflict (uuid in several groups), Overloaded,
+    StoreUnavailable."""
+    fact = the_one(await core.store.fact(uuid, group_id), "a fact")
+    if fact is None:
+        return False
+    head = (await core.store.names(fact.group_id, ())).head
+    delta = await summarised(core.store, without_fact(fact, head, core.system_ms(head)), {}, [fact])
+    await core.apply(delta, head)
+    return True
+
+
+def without_fact(fact: Fact, head: GroupHead, system_ms: int) -> GraphDelta:
+    """The change that deletes `fact` for good."""
+    stone = FactTombstone(fact.uuid, fact.slot, text_digest(fact.fact), system_ms)
+    return GraphDelta(head.group_id, system_ms, remove_facts=(stone,))
+
+
+async def _update_delta(
+    core: Core, old: Fact, new: Fact, facts: Mapping[str, Fact], system_ms: int
+) -> GraphDelta:
+    edges = await core.store.episode_edges(old.group_id, old.episodes)
+    created = {uuid: fact.fact for uuid, fact in facts.items() if fact.created_ms == system_ms}
+    delta = GraphDelta(
+        group_id=old.group_id,
+        system_ms=system_ms,
+        facts=tuple(facts.values()),
+        episode_edges={uuid: tuple(sorted({*stated, new.uuid})) for uuid, stated in edges.items()},
+        vectors=await core.vectors(old.group_id, created),
+        space=core.space,
+    )
+    return await summarised(core.store, delta, {})
+
+
+async def _first_outcome(store: ReadStore, old: Fact, new_uuid: str, keyed: bool) -> FactUpdate:
+    """The outcome when the key was used first. Raises Conflict when the fact expired for another reason."""
+    if keyed and old.expired_reason == UPDATED and old.expired_by_fact == new_uuid:
+        for fact in await store.facts(old.group_id, [new_uuid]):
+            return FactUpdate(old.uuid, fact)
+    raise Conflict(
+        "the fact is already expired; update the fact that replaced it",
+        [Violation("uuid", "names a fact that is already expired")],
+    )
 
 
 def _ends(wanted: FactInput) -> list[str]:
     return [uuid for uuid in (wanted.source_uuid, wanted.target_uuid) if uuid is not None]
 
 
-def _uuid_of(old: Fact, claim: Claim | None, system_ms: int) -> str:
-    """Under a key it follows from key and input, so that the first outcome is known again by it."""
+def _new_uuid(old: Fact, claim: Claim | None, system_ms: int) -> str:
+    """With an idempotency key it follows from key and input, so that a repeated call recognises its fact."""
     by = [system_ms] if claim is None else [claim.key, claim.input_hash]
     return mint("fact", old.group_id, digest(OPERATION, old.uuid, *by))
 
@@ -221,8 +224,7 @@ def _check_ends(old: Fact, wanted: FactInput, view: NameView) -> None:
     fields = {"source_node_uuid": wanted.source_uuid, "target_node_uuid": wanted.target_uuid}
     missing = [field for field, uuid in fields.items() if uuid is not None and uuid not in view.by_uuid]
     if missing:
-        says = "names no entity of the group"
-        raise NotFound(f"{missing[0]} {says}", [Violation(field, says) for field in missing])
+        raise no_entities(missing)
     if (wanted.source_uuid or old.source_uuid) == (wanted.target_uuid or old.target_uuid):
         field = "target_node_uuid" if wanted.target_uuid else "source_node_uuid"
-        raise InvalidArgument.of([Violation(field, "is the entity at the other end")])
+        raise InvalidArgument.of([Violation(field, "must differ from the entity at the other end")])

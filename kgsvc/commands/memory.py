@@ -6,44 +6,37 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kgsvc.domain.errors import LimitExceeded, Violation
-from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.graph import RoleType
 from kgsvc.search.search import Hit, SearchFacts
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryMessage:
-    """A message as far as it shapes the query; its timestamp does not."""
+    """What of a message becomes part of the query."""
 
     role_type: RoleType
     content: str
     role: str | None = None
 
 
-class GetMemory:
-    """What is known about a conversation."""
+async def get_memory(
+    search: SearchFacts,
+    query_chars: int,
+    group_id: str,
+    messages: Iterable[MemoryMessage],
+    max_facts: int,
+    center_node_uuid: str | None = None,
+    now_ms: int | None = None,
+) -> list[Hit]:
+    """The hits of SearchFacts for the query that the messages make.
 
-    def __init__(self, search: SearchFacts, limits: Limits) -> None:
-        self._search = search
-        self._limits = limits
-
-    async def get(
-        self,
-        group_id: str,
-        messages: Iterable[MemoryMessage],
-        max_facts: int,
-        center_node_uuid: str | None = None,
-        now_ms: int | None = None,
-    ) -> list[Hit]:
-        """The hits of SearchFacts for the composed query.
-
-        Raises LimitExceeded when that query is longer than Limits.query, and StoreUnavailable.
-        """
-        query = compose(messages)
-        if len(query) > self._limits.query:
-            says = f"compose a query of {len(query)} characters, at most {self._limits.query} are allowed"
-            raise LimitExceeded(f"messages {says}", [Violation("messages", says)])
-        return await self._search.search([group_id], query, max_facts, center_node_uuid, now_ms)
+    Raises LimitExceeded when that query is longer than `query_chars`, and StoreUnavailable.
+    """
+    query = compose(messages)
+    if len(query) > query_chars:
+        problem = f"make a query of {len(query)} characters, at most {query_chars} are allowed"
+        raise LimitExceeded(f"messages {problem}", [Violation("messages", problem)])
+    return await search.search([group_id], query, max_facts, center_node_uuid, now_ms)
 
 
 def compose(messages: Iterable[MemoryMessage]) -> str:

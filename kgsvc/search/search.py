@@ -137,9 +137,16 @@ class SearchFacts:
         return [Hit(unpack(packed[key]), score) for key, score in fusion.best(scores, max_facts)]
 
 
-async def require_center(store: GraphStore, group_ids: Collection[str], uuid: str) -> None:
-    """Raise NotFound unless one of the groups has an entity with this uuid."""
+async def require_center(store: GraphStore, group_ids: Collection[str], uuid: str | None) -> None:
+    """Raise NotFound unless one of the groups has an entity with this uuid, or it is None."""
+    if uuid is not None and await unknown_entities(store, group_ids, [uuid]):
+        raise NotFound(f"no entity {uuid} in these groups")
+
+
+async def unknown_entities(store: GraphStore, group_ids: Collection[str], uuids: Collection[str]) -> set[str]:
+    """Those of the uuids that are no entity of any of the groups. Raises StoreUnavailable."""
+    left = set(uuids)
     for group_id in dict.fromkeys(group_ids):
-        if await store.entity(uuid, group_id):
-            return
-    raise NotFound(f"no entity {uuid} in these groups")
+        if left:
+            left -= (await store.names(group_id, (), sorted(left))).by_uuid.keys()
+    return left

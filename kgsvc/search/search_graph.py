@@ -32,7 +32,7 @@ from kgsvc.search.plans import Method, Reason, Reranker, Scope, ScopePlan
 from kgsvc.search.pool import Asked, Found, Scores, united
 from kgsvc.search.query import Term
 from kgsvc.search.rerankers import RERANKERS, in_force
-from kgsvc.search.search import SearchFacts
+from kgsvc.search.search import SearchFacts, unknown_entities
 from kgsvc.search.settings import SearchSettings
 from kgsvc.search.text_scopes import find_texts, origins_found
 from kgsvc.stores.community_protocol import CommunityStore
@@ -118,18 +118,12 @@ class SearchGraph:
         return composed(await material(self._search, found, query.filters.known_at_ms), chars)
 
     async def _require_nodes(self, query: GraphQuery) -> None:
-        named = dict.fromkeys(query.origins)
-        if query.center is not None:
-            named[query.center] = None
-        if not named:
-            return
-        known: set[str] = set()
-        for group_id in dict.fromkeys(query.group_ids):
-            known.update((await self._store.names(group_id, (), named)).by_uuid)
-        if query.center is not None and query.center not in known:
+        named = {*query.origins, *([] if query.center is None else [query.center])}
+        unknown = await unknown_entities(self._store, query.group_ids, named)
+        if query.center in unknown:
             raise NotFound(f"no entity {query.center} in these groups", [_missing("center_node_uuid")])
         for at, uuid in enumerate(query.origins):
-            if uuid not in known:
+            if uuid in unknown:
                 where = f"bfs_origin_node_uuids[{at}]"
                 raise NotFound(f"no entity {uuid} in these groups", [_missing(where)])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgsvc.v1 import admin_pb2 as adm
-from tests.acceptance.conftest import OFFLINE
+from tests.acceptance.shared import OFFLINE
 from tests.support.client import CALL_S, Client, episode, granted
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec, opened

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from kgsvc.v1 import admin_pb2 as adm
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import retrieval_pb2 as ret
@@ -13,8 +11,6 @@ from tests.acceptance.saying import FEB, JAN, body, fact, telling
 from tests.support.client import CALL_S, Client, granted
 from tests.support.scripted_openai import ScriptedOpenAI, hanging
 from tests.support.store_spec import StoreSpec, dumped
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 WORKS = fact("WORKS_AT", "Alice", "Acme")
 LIVES = fact("LIVES_IN", "Alice", "Oslo")

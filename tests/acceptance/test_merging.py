@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from kgsvc.v1 import admin_pb2 as adm
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
@@ -14,8 +12,6 @@ from tests.acceptance.refusals import refused
 from tests.acceptance.saying import APR, FEB, JAN, MAR, fact, telling
 from tests.support.client import CALL_S, Client, granted
 from tests.support.store_spec import StoreSpec, dumped
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 WORKS = fact("WORKS_AT", "Robert Smith", "Acme", "Robert Smith works at Acme")
 LIVES = fact("LIVES_IN", "Robert Smith", "Oslo", "Robert Smith lives in Oslo", kind="functional")

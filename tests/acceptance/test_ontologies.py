@@ -16,15 +16,13 @@ import pytest
 from kgsvc.ontology import read
 from kgsvc.v1 import admin_pb2 as adm
 from kgsvc.v1 import types_pb2 as typ
-from tests.acceptance.conftest import OFFLINE
 from tests.acceptance.refusals import refused
 from tests.acceptance.saying import FEB, JAN, MAR, fact
+from tests.acceptance.shared import OFFLINE
 from tests.support.client import CALL_S, Client, episode, granted
 from tests.support.scripted_openai import answer, node
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec, dumped
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 OWN = """\
 graphiti:

@@ -17,8 +17,6 @@ from tests.support.client import CALL_S, DONE_S, Client, episode
 from tests.support.scripted_openai import ScriptedOpenAI, hanging, refused, says
 from tests.support.scripted_openai.script import fenced_data
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
 WORKS = fact("WORKS_AT", "Alice", "Acme")
 HELD = fact("KNOWS", "Alice", "Held")
 UNKNOWN = ing.WatchReceiptRequest(input=ing.WatchReceiptInput(receipt_id="nobody's"))

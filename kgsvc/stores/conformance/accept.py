@@ -319,9 +319,9 @@ async def keys_lapse_after_the_window(store: Store, group_id: str) -> None:
     """After dedup_window_ms a key may be used for other input, and then stands for that."""
     first = batch(episode(group_id, "e1"), idempotency_key="k", dedup_window_ms=HOUR)
     await answer(store, first)
-    later = batch(
-        episode(group_id, "e2"), idempotency_key="k", dedup_window_ms=HOUR, now_ms=NOW + HOUR + 1_000
-    )
+    within = await answer(store, replace(first, receipt_id="unused", now_ms=NOW + HOUR - 1))
+    equal(within.receipt_id, first.receipt_id, "accept: a key in the last moment of its window")
+    later = batch(episode(group_id, "e2"), idempotency_key="k", dedup_window_ms=HOUR, now_ms=NOW + HOUR)
     result = await answer(store, later)
     equal(result.receipt_id, later.receipt_id, "accept: a lapsed key with other input")
     equal(result.items[0].duplicate, False, "accept: an item under a lapsed key")

@@ -19,7 +19,7 @@ from kgsvc.stores.neo4j.fact_terms import (
     renamed_row,
     scope,
 )
-from kgsvc.stores.neo4j.guards import LOCK, check_guard, check_rows, claimed, claims_of, questions_of
+from kgsvc.stores.neo4j.guards import LOCK, check, claims_of, questions_of
 from kgsvc.stores.neo4j.queue import WRITE_TRANSITIONS, transition_rows
 from kgsvc.stores.neo4j.rows import SET_ENTITY, SET_FACT, calendar, entity_row, fact_row
 from kgsvc.stores.neo4j.search import TOUCH_TEXTS, touched
@@ -257,10 +257,8 @@ class Apply(Base):
 
         async def commit(tx: Tx) -> GroupHead:
             (row,) = await tx.run(LOCK, **questions)
-            check_guard(row, guard)
-            if claimed(row, delta):
-                return GroupHead(delta.group_id, *row[0])
-            check_rows(row, delta)
+            if (unchanged := check(row, delta, guard)) is not None:
+                return unchanged
             rev = guard.rev + int(delta.bumps_rev)
             values = _values(row, delta, guard)
             for vector in values["fact_vectors"]:

@@ -6,7 +6,7 @@ import uuid as uuids
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, LiteralString
 
-from kgsvc.domain.errors import Conflict, LeaseLost, Violation
+from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.communities import (
     Behind,
     BuildLease,
@@ -17,6 +17,7 @@ from kgsvc.domain.model.communities import (
     membership_uuid,
 )
 from kgsvc.domain.model.delta import Claim
+from kgsvc.stores.admission import is_repetition
 from kgsvc.stores.neo4j.base import Base, Row, Tx
 
 _BUILD_COLUMNS = (
@@ -203,12 +204,9 @@ async def _request(tx: Tx, request: BuildRequest, claim: Claim | None, shard: in
     claims = [] if claim is None else [_claim_row(claim)]
     ((epoch, answers, under_way),) = await tx.run(_ASK, group_id=request.group_id, claims=claims)
     address: dict[str, Any] = {"group_id": request.group_id, "epoch": epoch}
-    if claim is not None and answers:
-        ((input_hash, build_id),) = answers
-        if input_hash != claim.input_hash:
-            used = "was used with other input within the window"
-            raise Conflict(f"idempotency_key {used}", (Violation("idempotency_key", used),))
-        return await _present(tx, request.group_id, build_id)
+    for input_hash, build_id in answers:
+        if is_repetition(claim, input_hash):
+            return await _present(tx, request.group_id, build_id)
     build_id = under_way[0] if under_way else request.build_id
     if not under_way:
         await tx.run(_RECORD, **address, build_id=build_id, now_ms=request.now_ms, shard=shard)

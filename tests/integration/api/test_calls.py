@@ -140,7 +140,7 @@ async def test_calls_at_the_same_time_share_a_commit(serve: Serve) -> None:
         go_on.set()
         assert await asyncio.gather(*calls) == ["answered"] * 41
         assert [len(entry) for entry in log if entry != "done"] == [1, 40]
-        assert b"ingestion_accepted_total 41.0" in generate_latest(stack.deps.metrics.registry)
+        assert b"ingestion_accepted_total 41.0" in generate_latest(stack.core.metrics.registry)
 
 
 async def test_one_conflict_refuses_one_call_of_a_shared_commit(serve: Serve) -> None:

@@ -26,9 +26,9 @@ async def _connect(server: Neo4jServer, patience_s: float = 5.0, deadline_s: flo
 
 
 @pytest.fixture
-async def clients(own_server: Neo4jServer) -> AsyncIterator[list[Neo4jStore]]:
+async def clients(own_neo4j: Neo4jServer) -> AsyncIterator[list[Neo4jStore]]:
     """Three clients of the server."""
-    opened = [await _connect(own_server) for _ in range(3)]
+    opened = [await _connect(own_neo4j) for _ in range(3)]
     yield opened
     for client in opened:
         await client.close()
@@ -44,12 +44,12 @@ async def test_migrators_take_turns(clients: list[Neo4jStore]) -> None:
 
 
 async def test_an_empty_database_is_read_by_index_too(
-    own_server: Neo4jServer, clients: list[Neo4jStore]
+    own_neo4j: Neo4jServer, clients: list[Neo4jStore]
 ) -> None:
     """Plans made before there is anything to count are kept for a while."""
     await clients[0].migrate()
     async with AsyncGraphDatabase.driver(
-        own_server.uri, auth=("neo4j", own_server.password), notifications_min_severity="OFF"
+        own_neo4j.uri, auth=("neo4j", own_neo4j.password), notifications_min_severity="OFF"
     ) as driver:
         assert await scans(driver) == []
 
@@ -102,9 +102,9 @@ async def test_texts_of_an_older_database_are_followed(clients: list[Neo4jStore]
     assert [one.episode.uuid for one in page.episodes] == ["done"], "the other one is not in the graph"
 
 
-async def test_acknowledged_items_survive_a_kill(own_server: Neo4jServer) -> None:
+async def test_acknowledged_items_survive_a_kill(own_neo4j: Neo4jServer) -> None:
     """kill -9 in the middle of accepting: what was acknowledged is there, whole, and the client goes on."""
-    store = await _connect(own_server, patience_s=1.0)
+    store = await _connect(own_neo4j, patience_s=1.0)
     await store.migrate()
     acknowledged: list[str] = []
     enough = asyncio.Event()
@@ -121,12 +121,12 @@ async def test_acknowledged_items_survive_a_kill(own_server: Neo4jServer) -> Non
     sender = asyncio.create_task(send())
     async with asyncio.timeout(60):
         await enough.wait()
-    await asyncio.to_thread(own_server.stop, kill=True)
+    await asyncio.to_thread(own_neo4j.stop, kill=True)
     with pytest.raises(StoreUnavailable):
         await sender
     with pytest.raises(StoreUnavailable):
         await store.depth()
-    await asyncio.to_thread(own_server.start)
+    await asyncio.to_thread(own_neo4j.start)
     there = {e.uuid for e in await store.recent_episodes("crash", 100_000)}
     assert there >= set(acknowledged)
     items = (await store.list_items("crash", (), 100_000, None)).rows
@@ -137,13 +137,13 @@ async def test_acknowledged_items_survive_a_kill(own_server: Neo4jServer) -> Non
     await store.close()
 
 
-async def test_calls_ride_over_a_restart(own_server: Neo4jServer) -> None:
+async def test_calls_ride_over_a_restart(own_neo4j: Neo4jServer) -> None:
     """With patience enough a call made while the server restarts is answered."""
-    store = await _connect(own_server, patience_s=150.0, deadline_s=150.0)
+    store = await _connect(own_neo4j, patience_s=150.0, deadline_s=150.0)
     await store.migrate()
     ada, _bob = await pair(store, "restart")
-    await asyncio.to_thread(own_server.stop)
+    await asyncio.to_thread(own_neo4j.stop)
     waiting = asyncio.create_task(store.entity(ada.uuid, "restart"))
-    await asyncio.to_thread(own_server.start)
+    await asyncio.to_thread(own_neo4j.start)
     assert await waiting == [ada]
     await store.close()

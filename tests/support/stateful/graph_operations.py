@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kgsvc.commands.deletion import without_fact
 from kgsvc.commands.entities import EntityInput, upsert
+from kgsvc.commands.facts import without_fact
 from kgsvc.domain.errors import Conflict
 from kgsvc.domain.facts.plan import plan, statements_of
 from kgsvc.domain.model.delta import Claim, FactTombstone, GraphDelta, MergeRecord, NameView, SlotView

@@ -96,7 +96,7 @@ async def test_names_are_owned_within_a_group_only(client: Client) -> None:
 async def test_conflicts_are_counted(stack: Stack) -> None:
     await _ok(stack.client, "e", "Ann")
     _conflict(await _add(stack.client, "f", "Ann"))
-    assert b"upsert_conflicts_total 1.0" in generate_latest(stack.deps.metrics.registry)
+    assert b"upsert_conflicts_total 1.0" in generate_latest(stack.core.metrics.registry)
 
 
 async def test_known_key_with_other_input_is_a_conflict(client: Client) -> None:

@@ -15,7 +15,7 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
 from kgsvc.api.errors import CODE_METADATA, ERROR_DOMAIN, RULES, Mode
-from kgsvc.api.ports import ServerSettings
+from kgsvc.api.server import ServerSettings
 from kgsvc.domain.errors import Overloaded, StoreRefused, StoreUnavailable
 from kgsvc.domain.model.items import ItemState
 from kgsvc.observability.logs import JsonFormatter
@@ -108,7 +108,7 @@ async def test_many_violations_fit_into_a_status(client: Client) -> None:
     named = details["BadRequest"].field_violations
     assert len(in_band.error.field_violations) == 100
     assert 0 < len(named) < 100
-    assert "left out" in named[-1].description
+    assert "do not fit" in named[-1].description
 
 
 @pytest.mark.parametrize("metadata", [None, STATUS_MODE])

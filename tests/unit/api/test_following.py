@@ -8,7 +8,7 @@ from typing import Any
 import grpc
 import pytest
 
-from kgsvc.api.ports import ServerSettings
+from kgsvc.api.server import ServerSettings
 from kgsvc.domain.model.items import ItemState
 from kgsvc.stores.protocol import Store
 from kgsvc.v1 import admin_pb2 as adm
@@ -137,8 +137,8 @@ async def test_watchers_read_once_a_change_not_in_a_loop(serve: Serve) -> None:
         watches = [aiter(_watch(stack.client, done.receipt_id)) for _ in range(5)]
         for answers in watches:
             await anext(answers)
-        seen = stack.activity.version
-        await stack.activity.wait(seen, 0.3)  # thirty polls without a change
+        seen = stack.core.activity.version
+        await stack.core.activity.wait(seen, 0.3)  # thirty polls without a change
         assert len(reads) <= 10  # one for the first answer, at most one more for the acceptance itself
         await finish(stack.store, "g", ItemState.COMPLETED)
         for answers in watches:

@@ -42,7 +42,7 @@ async def test_hits_carry_score_and_sources(stack: Stack) -> None:
     hits = await stack.client.search(["g", "g", "unknown"], "who likes tea?")
     assert [(hit.uuid, hit.group_id, list(hit.episodes)) for hit in hits] == [("f", "g", ["ep"])]
     assert hits[0].score > 0
-    assert b"search_latency_ms_count 1.0" in generate_latest(stack.deps.metrics.registry)
+    assert b"search_latency_ms_count 1.0" in generate_latest(stack.core.metrics.registry)
 
 
 async def test_memory_is_the_search_for_the_composed_query(stack: Stack) -> None:

@@ -152,7 +152,7 @@ class Asked:
 async def test_a_search_knows_when_its_caller_stops_waiting(patient: bool, serve: Serve) -> None:
     asked = Asked()
     async with serve(graph=asked) as stack:
-        before = stack.deps.clock.monotonic()
+        before = stack.core.clock.monotonic()
         given = request("SearchGraph")
         await stack.client.retrieval.SearchGraph(given, timeout=None if patient else 20)
         (query,) = asked.queries
@@ -160,7 +160,7 @@ async def test_a_search_knows_when_its_caller_stops_waiting(patient: bool, serve
             assert query.ends_s is None
         else:
             assert query.ends_s is not None
-            assert before < query.ends_s < stack.deps.clock.monotonic() + 40, "gRPC rounds a deadline"
+            assert before < query.ends_s < stack.core.clock.monotonic() + 40, "gRPC rounds a deadline"
 
 
 @pytest.mark.parametrize(("tokens", "chars"), [(None, 8_000), (5, 20), (32_000, 15_000)])

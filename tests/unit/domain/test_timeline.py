@@ -56,6 +56,10 @@ CASES: dict[str, tuple[list[EdgeStatement | Ending], list[tuple[str, int, int | 
         [said("acme", "a", 1), said("globex", "g", 5)],
         [("acme", 1, 5), ("globex", 5, None)],
     ),
+    "said later of an earlier time: the later start counts, not the later statement": (
+        [said("acme", "a", 5), said("globex", "g", 1, reference=9)],
+        [("acme", 5, None), ("globex", 1, 5)],
+    ),
     "same text while it holds joins": (
         [said("acme", "a", 1), said("acme", "a", 5)],
         [("acme", 1, None)],
@@ -182,6 +186,11 @@ def test_the_closing_statement_is_named() -> None:
     rows = fold([said("acme", "a", 1, episode="e1"), said("globex", "g", 5, episode="e2")])
     assert rows[0].closed_by is rows[1]
     assert rows[0].closed_by_episode == "e2"
+
+
+def test_what_ended_as_it_began_is_closed_by_what_begins_then() -> None:
+    rows = fold([said("acme", "a", 4, 4), said("globex", "g", 4)])
+    assert rows[0].closed_by is rows[1]
 
 
 def test_a_joined_row_keeps_every_episode() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -76,6 +78,23 @@ class Recorder:
     def total(self) -> Usage:
         """Everything together."""
         return sum((usage for _, _, usage in self.usages), FREE)
+
+
+def assert_pinned(name: str, body: Any) -> None:
+    """What was sent is word for word what pins/ holds under this name; a changed text takes another."""
+    pinned = Path(__file__).parent / "pins" / f"{name}.json"
+    assert laid_out(body) + "\n" == pinned.read_text(encoding="utf-8")
+
+
+def laid_out(value: Any, margin: str = "") -> str:
+    """JSON in which whatever fits stands on one line."""
+    line = json.dumps(value, ensure_ascii=False)
+    if len(margin + line) <= 100 or not isinstance(value, dict | list):
+        return line
+    inner, brackets = f"{margin} ", "{}" if isinstance(value, dict) else "[]"
+    parts = [(f"{json.dumps(key)}: ", each) for key, each in value.items()] if brackets == "{}" else None
+    lines = [inner + key + laid_out(each, inner) for key, each in parts or [("", each) for each in value]]
+    return f"{brackets[0]}\n" + ",\n".join(lines) + f"\n{margin}{brackets[1]}"
 
 
 @dataclass

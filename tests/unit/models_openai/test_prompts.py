@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,9 +21,8 @@ from kgsvc.domain.model.ontology import (
 from kgsvc.models.openai import ChatModel
 from kgsvc.models.openai.validation import extraction
 from kgsvc.models.prompts import extraction as prompts
-from tests.unit.models_openai.conftest import Rig, episode
+from tests.unit.models_openai.conftest import Rig, assert_pinned, episode
 
-PINS = Path(__file__).parent / "pins"
 EPISODES = {
     "message": episode("Alice(user): I work at Acme.", role_type=RoleType.USER),
     "text": episode(
@@ -71,8 +69,9 @@ async def test_the_request_is_the_pinned_one(rig: Rig, source: str) -> None:
     """A changed text needs a new prompts.VERSION, which names the folder of the pins."""
     previous = [episode("Bo(assistant): Hello Alice.", reference_ms=1_715_938_100_000)]
     await rig.extractor().extract([ExtractionRequest(EPISODES[source], previous)])
-    pinned = (PINS / prompts.VERSION / f"{source}.json").read_text(encoding="utf-8")
-    assert json.dumps(rig.model.chats[0].body, ensure_ascii=False, indent=1) + "\n" == pinned
+    sent = dict(rig.model.chats[0].body)
+    assert_pinned(f"{prompts.VERSION}/schema", sent.pop("response_format"))
+    assert_pinned(f"{prompts.VERSION}/{source}", sent)
 
 
 async def test_the_types_of_a_group_are_told_and_enforced(rig: Rig) -> None:

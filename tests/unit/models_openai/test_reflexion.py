@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -12,9 +11,8 @@ from kgsvc.models.openai import ChatModel
 from kgsvc.models.prompts import reflexion as prompts
 from kgsvc.models.protocol import Extracted
 from tests.support.scripted_openai import Outcome, Request, answer, edge, node, refused, says, status
-from tests.unit.models_openai.conftest import ALICE, Rig, request
+from tests.unit.models_openai.conftest import ALICE, Rig, assert_pinned, request
 
-PINS = Path(__file__).parent / "pins"
 MISSED = answer(
     nodes=[node("n3", "Oslo", type="Location"), node("n4", "acme", summary="An employer.")],
     edges=[edge("IS_IN", "Acme is in Oslo.", "n2", "n3"), *ALICE["edges"]],
@@ -89,5 +87,4 @@ async def test_the_question_is_the_pinned_one(rig: Rig) -> None:
     await _extracted(rig, rounds=1)
     first, look = (call.body["messages"] for call in rig.model.chats)
     assert look[:2] == first
-    pinned = (PINS / f"{prompts.VERSION}.json").read_text(encoding="utf-8")
-    assert json.dumps(look[2:], ensure_ascii=False, indent=1) + "\n" == pinned
+    assert_pinned(prompts.VERSION, look[2:])

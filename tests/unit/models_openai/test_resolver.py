@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,9 +22,8 @@ from kgsvc.domain.resolution.decisions import (
 from kgsvc.models.prompts import resolution as prompts
 from kgsvc.models.protocol import Resolver
 from tests.support.scripted_openai import rate_limited, resolutions, says, status
-from tests.unit.models_openai.conftest import Rig
+from tests.unit.models_openai.conftest import Rig, assert_pinned
 
-PINS = Path(__file__).parent / "pins"
 NOW = 1_715_938_200_000
 REQUEST = ResolutionRequest(
     "g",
@@ -78,8 +76,7 @@ async def test_names_and_facts_are_resolved_in_one_call(rig: Rig) -> None:
 async def test_the_request_is_the_pinned_one(rig: Rig) -> None:
     """A changed text needs a new prompts.VERSION, which names the pin."""
     await rig.resolver().resolve(REQUEST)
-    pinned = (PINS / f"{prompts.VERSION}.json").read_text(encoding="utf-8")
-    assert json.dumps(rig.model.chats[0].body, ensure_ascii=False, indent=1) + "\n" == pinned
+    assert_pinned(prompts.VERSION, rig.model.chats[0].body)
 
 
 TYPED = replace(
@@ -104,8 +101,7 @@ def _typed(**first: Any) -> dict[str, Any]:
 async def test_the_request_with_fact_types_is_the_pinned_one(rig: Rig) -> None:
     """Types are asked about only where there are any."""
     await rig.resolver().resolve(TYPED)
-    pinned = (PINS / f"{prompts.VERSION}-typed.json").read_text(encoding="utf-8")
-    assert json.dumps(rig.model.chats[0].body, ensure_ascii=False, indent=1) + "\n" == pinned
+    assert_pinned(f"{prompts.VERSION}-typed", rig.model.chats[0].body)
 
 
 async def test_a_fact_is_of_an_offered_type_or_keeps_its_relation(rig: Rig) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from kgsvc.commands.contention import Contention
-from kgsvc.commands.deletion import Deletions
-from kgsvc.commands.merges import Merging
+from kgsvc.commands.core import Core
+from kgsvc.commands.episodes import cascade_episode
+from kgsvc.commands.merges import merge_entity_nodes, undo_merge
 from kgsvc.domain.errors import LeaseLost, RevisionChanged, StoreRefused, StoreUnavailable
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard, MergeRecord
@@ -30,6 +29,7 @@ from kgsvc.domain.resolution.decisions import (
 from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.stages import PreparedItem, decode
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, entity, leased, write
+from tests.support.core import core_of
 from tests.support.model_store import ModelStore
 from tests.unit.pipeline.test_resolving import GROUP, Bench, Clock, Model, names, says
 
@@ -52,8 +52,8 @@ def knowing(request: ResolutionRequest) -> Resolutions:
     return Resolutions(nodes, {q.id: FactResolution() for q in request.facts})
 
 
-def merging(store: ModelStore, limits: Limits | None = None) -> Merging:
-    return Merging(store, None, limits or Limits(), Clock(), Contention(random.Random(1)))
+def core(store: ModelStore) -> Core:
+    return core_of(store, clock=Clock())
 
 
 def works(name: str, at: int) -> tuple[int, Extraction]:
@@ -119,7 +119,7 @@ async def test_the_merge_names_its_episode_and_can_be_undone() -> None:
     await told(bench, [[works("Alejandro Ruiz", 9)]])
     (record,) = await bench.store.merges_by(GROUP, "e2")
     assert await bench.store.merge(GROUP, record.merge_id) == record
-    returned = await merging(bench.store).undo(GROUP, record.merge_id)
+    returned = await undo_merge(core(bench.store), GROUP, record.merge_id)
     assert returned.entity.name == "Mr. Ruiz"
     after = await bench.entities()
     assert after["Mr. Ruiz"] == before["Mr. Ruiz"]
@@ -137,8 +137,7 @@ async def test_a_cascade_takes_the_merge_back_first() -> None:
     await split(bench)
     before = await bench.facts()
     await told(bench, [[works("Alejandro Ruiz", 9)]])
-    deletions = Deletions(bench.store, merging(bench.store), Clock(), Contention(random.Random(1)))
-    assert await deletions.cascade("e2", GROUP) is not None
+    assert await cascade_episode(core(bench.store), "e2", GROUP) is not None
     assert await bench.store.merges_by(GROUP, "e2") == []
     assert await bench.facts() == before
     assert (await bench.entities())["Mr. Ruiz"] == {"mr. ruiz"}
@@ -165,8 +164,7 @@ async def test_a_cascade_takes_a_merge_back_that_comes_between_its_reads(
 
     monkeypatch.setattr(bench.store, "merges_by", merges_by)
     monkeypatch.setattr(bench.store, "apply", overtaken)
-    deletions = Deletions(bench.store, merging(bench.store), Clock(), Contention(random.Random(1)))
-    assert await deletions.cascade("e2", GROUP) is not None
+    assert await cascade_episode(core(bench.store), "e2", GROUP) is not None
     assert await read(GROUP, "e2") == []
     assert await bench.facts() == before
 
@@ -187,13 +185,12 @@ async def test_what_a_cascade_took_does_not_come_back_with_an_undone_merge() -> 
     await bench.commit(names("Ann"), Extraction((ExtractedNode("Bea", "Bea", "Person"),)))
     await bench.commit(Extraction((ExtractedNode("Bea the Crook", "Bea the Crook", "Villain"),)))
     uuids = {e.name: e.uuid for e in (await bench.store.dump(GROUP)).entities}
-    await merging(bench.store).merge(GROUP, uuids["Bea the Crook"], uuids["Bea"])
-    done = await merging(bench.store).merge(GROUP, uuids["Ann"], uuids["Bea the Crook"])
+    await merge_entity_nodes(core(bench.store), GROUP, uuids["Bea the Crook"], uuids["Bea"])
+    done = await merge_entity_nodes(core(bench.store), GROUP, uuids["Ann"], uuids["Bea the Crook"])
     assert await bench.entities() == {"Ann": {"ann", "bea", "bea the crook"}}
-    deletions = Deletions(bench.store, merging(bench.store), Clock(), Contention(random.Random(1)))
-    await deletions.cascade("e2", GROUP)
+    await cascade_episode(core(bench.store), "e2", GROUP)
     assert await bench.entities() == {"Ann": {"ann", "bea"}}
-    back = (await merging(bench.store).undo(GROUP, done.merge_id)).entity
+    back = (await undo_merge(core(bench.store), GROUP, done.merge_id)).entity
     assert (back.name, back.labels) == ("Bea", ("Person",))
     assert await bench.entities() == {"Ann": {"ann"}, "Bea": {"bea"}}
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 
-from kgsvc.commands.contention import Contention
+from kgsvc.commands.core import Core, until_applied
 from kgsvc.commands.entities import EntityInput, upsert
 from kgsvc.domain.errors import Conflict, Overloaded, RevisionChanged
 from kgsvc.domain.model.delta import GroupHead, NameView
 from kgsvc.domain.model.extraction import ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Entity, Episode, Source
 from kgsvc.domain.names.entities import BatchItem, resolve
+from tests.support.core import core_of
 
 
 def _view(*entities: Entity, **aliases: str) -> NameView:
@@ -57,11 +56,11 @@ def test_owner_of_the_name_refuses_another_uuid() -> None:
 async def test_contention_gives_up_with_a_delay() -> None:
     tries = 0
 
-    async def overtaken() -> None:
+    async def overtaken(_core: Core) -> None:
         nonlocal tries
         tries += 1
         raise RevisionChanged
 
     with pytest.raises(Overloaded):
-        await Contention(random.Random(0)).settle(overtaken)
+        await until_applied(overtaken)(core_of(None))
     assert tries == 20

@@ -9,21 +9,18 @@ from typing import Any
 
 import pytest
 
-from kgsvc.commands.intake import (
-    AcceptCoalescer,
+from kgsvc.commands.items import (
     Acknowledged,
     CoalescerSettings,
-    Intake,
+    ItemAcceptor,
     ItemInput,
     input_hash,
     message_body,
 )
-from kgsvc.domain.clock import SystemClock
 from kgsvc.domain.errors import Conflict, Overloaded, StoreUnavailable
-from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.graph import RoleType, Source
 from kgsvc.domain.model.items import AcceptBatch, Accepted
-from kgsvc.pipeline.preparing import IntakePressure
+from tests.support.core import core_of
 from tests.support.model_store import ModelStore
 
 
@@ -49,10 +46,10 @@ def _item(number: int, body: str | None = None, **fields: Any) -> ItemInput:
     return ItemInput(text, Source.TEXT, number, **{"uuid": f"u{number}", **fields})
 
 
-def _intake(store: Any, **settings: Any) -> Intake:
+def _intake(store: Any, **settings: Any) -> ItemAcceptor:
     ids = iter(range(1_000_000))
-    coalescer = AcceptCoalescer(store, IntakePressure(), CoalescerSettings(**settings))
-    return Intake(coalescer, Limits(), SystemClock(), lambda: f"r{next(ids)}")
+    core = core_of(store, new_id=lambda: f"r{next(ids)}")
+    return ItemAcceptor(core, CoalescerSettings(**settings))
 
 
 async def _start(*calls: Any) -> list[asyncio.Task[Any]]:
@@ -149,7 +146,7 @@ async def test_a_run_with_a_conflict_stores_the_others() -> None:
     store.open.set()
     intake = _intake(store)
     await intake.accept("Op", "g", [_item(2, "first words")])
-    results = await intake.accept_run("g", [_item(n) for n in range(4)])
+    results = await intake.accept_each("g", [_item(n) for n in range(4)])
     assert [type(result) for result in results] == [Acknowledged, Acknowledged, Conflict, Acknowledged]
     assert [len(call) for call in store.calls] == [1, 1, 4]
 
@@ -159,7 +156,7 @@ async def test_a_run_of_one_conflict_is_not_tried_again() -> None:
     store.open.set()
     intake = _intake(store)
     await intake.accept("Op", "g", [_item(2, "first words")])
-    assert [type(result) for result in await intake.accept_run("g", [_item(2)])] == [Conflict]
+    assert [type(result) for result in await intake.accept_each("g", [_item(2)])] == [Conflict]
     assert len(store.calls) == 2
 
 

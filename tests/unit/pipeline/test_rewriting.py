@@ -11,12 +11,10 @@ from typing import Any
 
 import pytest
 
-from kgsvc.commands.contention import Contention
-from kgsvc.commands.deletion import Deletions
-from kgsvc.commands.entities import EntityInput, EntityNodes
-from kgsvc.commands.merges import Merging
+from kgsvc.commands.entities import EntityInput, add_entity_node
+from kgsvc.commands.episodes import cascade_episode
+from kgsvc.commands.facts import delete_fact
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, RevisionChanged
-from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Entity
@@ -26,8 +24,9 @@ from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates
 from kgsvc.models.protocol import Retold, Subject
 from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.stages import PreparedItem, Stage
-from kgsvc.pipeline.summaries import ENTITIES, Rewriter, WriteTurn
+from kgsvc.pipeline.summaries import AT_ONCE, ENTITIES, Rewriter, WriteTurn
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, accepted, episode, leased
+from tests.support.core import core_of
 from tests.support.model_store import ModelStore
 
 GROUP = "g"
@@ -77,10 +76,7 @@ class Bench:
         self.store, self.writer = ModelStore(), Writer()
         self.rewriter = Rewriter(self.store, self.writer, Clock(), random.Random(7))
         self.committer = Committer(self.store, None, Clock(), rewriter=self.rewriter)
-        contention = Contention(random.Random(7))
-        merging = Merging(self.store, None, Limits(), Clock(), contention)
-        self.deletions = Deletions(self.store, merging, Clock(), contention)
-        self.nodes = EntityNodes(self.store, Limits(), Clock(), contention)
+        self.core = core_of(self.store, clock=Clock())
         self._said = 0
 
     async def commit(self, *said: Extraction) -> Lease:
@@ -165,7 +161,7 @@ async def test_the_cost_is_counted_for_the_items(bench: Bench) -> None:
 
 async def test_a_text_is_not_written_once_one_of_its_facts_is_gone(bench: Bench) -> None:
     async def delete() -> None:
-        await bench.deletions.fact(await bench.fact_of("Ann likes thing 03"), GROUP)
+        await delete_fact(bench.core, await bench.fact_of("Ann likes thing 03"), GROUP)
 
     bench.writer.meanwhile = delete
     await bench.commit(says(*range(12)))
@@ -189,7 +185,7 @@ async def test_what_is_deleted_takes_the_text_with_it(bench: Bench) -> None:
     await bench.commit(says(*range(11)), says(11))
     await bench.settle()
     assert (await bench.entity()).summary == tells("Ann", 12)
-    await bench.deletions.cascade("e1", GROUP)
+    await cascade_episode(bench.core, "e1", GROUP)
     ann = await bench.entity()
     assert ann.summary.startswith("Ann likes thing")
     assert "thing 11" not in str(ann)
@@ -197,7 +193,7 @@ async def test_what_is_deleted_takes_the_text_with_it(bench: Bench) -> None:
 
 async def test_a_callers_own_summary_meanwhile_stays(bench: Bench) -> None:
     async def assert_own() -> None:
-        await bench.nodes.add(EntityInput((await bench.entity()).uuid, GROUP, "Ann", "by hand"))
+        await add_entity_node(bench.core, EntityInput((await bench.entity()).uuid, GROUP, "Ann", "by hand"))
 
     bench.writer.meanwhile = assert_own
     await bench.commit(says(*range(12)))
@@ -255,7 +251,7 @@ async def test_a_write_that_is_overtaken_is_tried_again(bench: Bench) -> None:
     async def overtaken(delta: GraphDelta, guard: object) -> object:
         if delta.spent and not raced.is_set():
             raced.set()
-            await bench.nodes.add(EntityInput("other", GROUP, "Zoe"))
+            await add_entity_node(bench.core, EntityInput("other", GROUP, "Zoe"))
         return await apply(delta, guard)  # type: ignore[arg-type]
 
     bench.store.apply = overtaken  # type: ignore[assignment, method-assign]
@@ -299,6 +295,15 @@ async def test_no_commit_waits_for_the_model(running: Bench) -> None:
         released.set()
         await written.wait()
     assert (await running.entity()).summary.startswith(tells("Ann", 12))
+
+
+async def test_after_an_outage_a_worker_rests(running: Bench) -> None:
+    running.writer.error = ModelUnavailable("down")
+    for numbers in (range(12), (12,), (13,), (14,)):
+        await running.commit(says(*numbers))
+        for _ in range(20):
+            await asyncio.sleep(0)
+    assert len(running.writer.asked) == AT_ONCE
 
 
 async def test_the_pipeline_and_the_rewriter_take_turns(running: Bench) -> None:

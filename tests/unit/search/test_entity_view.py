@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgsvc.commands.entities import Extent, as_of, view_of
+from kgsvc.commands.entities import as_of, get_entity_node
+from kgsvc.domain.clock import SystemClock
 from kgsvc.domain.facts.summary import recomposed, summary_facts
 from kgsvc.stores.conformance.samples import NOW, fact, pair, write
+from tests.support.core import core_of
 from tests.support.model_store import ModelStore
 
 GROUP = "g"
+
+
+class Later(SystemClock):
+    def now_ms(self) -> int:
+        return NOW + 100
 
 
 async def test_a_sentence_leaves_the_summary_when_its_time_is_over() -> None:
@@ -23,8 +30,9 @@ async def test_a_sentence_leaves_the_summary_when_its_time_is_over() -> None:
     left = await as_of(store, ada, NOW + 100)
     assert (left.summary, summary_facts(left)) == ("Ada works.", ("f2",))
     assert left.updated_ms == ada.updated_ms, "nothing was written"
+    core = core_of(store, clock=Later())
     for current in (True, False):
-        view = await view_of(store, ada, Extent(9, 9, NOW + 100, current, 1_000))
+        view = await get_entity_node(core, ada.uuid, GROUP, 9, 9, current)
         assert view.entity == left
         assert len(view.facts) == 2 - current
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kgsvc.commands.facts import history_of
+from kgsvc.commands.facts import get_fact_history
 from kgsvc.domain.model.graph import Closure
 from kgsvc.stores.conformance.samples import NOW, accepted, episode, fact, pair, write
 from tests.support.model_store import ModelStore
@@ -34,7 +34,7 @@ async def test_rows_of_other_slots_that_superseded_or_were_superseded_belong_to_
     other = fact("other", ada, bob, name="OTHER", episodes=("e1",))
     told = {"e1": ("left", "other"), "e2": ("back",)}
     await write(store, GROUP, facts=(left, worked, back, other), episode_edges=told)
-    found = await history_of(store, left, 9)
+    found = await get_fact_history(store, left.uuid, GROUP, 9)
     assert [each.fact.uuid for each in found] == ["worked", "left", "back"]
     assert [[c.episode_uuid for c in each.citations] for each in found] == [[], ["e1"], ["e2"]]
 
@@ -47,5 +47,5 @@ async def test_of_more_rows_than_fit_corrections_and_the_latest_stay() -> None:
     rows[3] = replace(rows[3], previous_uuid="f0")
     await write(store, GROUP, facts=tuple(rows))
     for uuid in ("f0", "f3"):
-        found = await history_of(store, next(row for row in rows if row.uuid == uuid), 4)
+        found = await get_fact_history(store, uuid, GROUP, 4)
         assert [each.fact.uuid for each in found] == ["f0", "f3", "f7", "f8"]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kgsvc.commands.memory import GetMemory, MemoryMessage, compose
+from kgsvc.commands.memory import MemoryMessage, compose, get_memory
 from kgsvc.domain.errors import LimitExceeded
-from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.graph import RoleType
 from kgsvc.search.search import SearchFacts
 from kgsvc.search.settings import SearchSettings
@@ -36,18 +35,16 @@ def search() -> SearchFacts:
 
 
 async def test_same_results_as_searching_the_composed_query(search: SearchFacts) -> None:
-    memory = GetMemory(search, Limits())
-    hits = await memory.get("g", MESSAGES, 10)
+    hits = await get_memory(search, 200, "g", MESSAGES, 10)
     assert hits == await search.search(["g"], COMPOSED, 10)
     assert [hit.fact.uuid for hit in hits] == ["a", "b"]
-    near = await memory.get("g", MESSAGES, 1, "cleo", NOW)
+    near = await get_memory(search, 200, "g", MESSAGES, 1, "cleo", NOW)
     assert near == await search.search(["g"], COMPOSED, 1, "cleo", NOW)
     assert [hit.fact.uuid for hit in near] == ["b"]
 
 
 async def test_the_composed_query_has_the_limit_of_a_query(search: SearchFacts) -> None:
-    exact = GetMemory(search, Limits(query=len(COMPOSED)))
-    assert len(await exact.get("g", MESSAGES, 10)) == 2
+    assert len(await get_memory(search, len(COMPOSED), "g", MESSAGES, 10)) == 2
     with pytest.raises(LimitExceeded) as caught:
-        await GetMemory(search, Limits(query=len(COMPOSED) - 1)).get("g", MESSAGES, 10)
+        await get_memory(search, len(COMPOSED) - 1, "g", MESSAGES, 10)
     assert [violation.field for violation in caught.value.violations] == ["messages"]

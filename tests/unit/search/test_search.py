@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
 
 from kgsvc.domain.errors import ModelUnavailable, NotFound, StoreUnavailable
+from kgsvc.domain.model.delta import GroupHead, NameView
 from kgsvc.domain.model.graph import Entity, Polarity
 from kgsvc.search.search import Hit, SearchFacts, require_center
 from kgsvc.search.settings import SearchSettings
@@ -257,9 +259,9 @@ async def test_a_store_without_an_answer_is_unavailable(feed: Feed) -> None:
 
 
 class _Entities:
-    async def entity(self, uuid: str, group_id: str | None) -> list[Entity]:
-        assert group_id is not None
-        return [Entity("ann", "g", "Ann", NOW)] if (uuid, group_id) == ("ann", "g") else []
+    async def names(self, group_id: str, _keys: object, uuids: Collection[str]) -> NameView:
+        known = {"ann": Entity("ann", "g", "Ann", NOW)} if group_id == "g" else {}
+        return NameView(GroupHead(group_id), {}, {uuid: known[uuid] for uuid in uuids if uuid in known})
 
 
 async def test_a_center_must_be_known_in_one_of_the_groups() -> None:
