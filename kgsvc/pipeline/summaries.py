@@ -136,7 +136,7 @@ class Rewriter:
         return self._turns.setdefault(group_id, WriteTurn())
 
     def offer(self, written: GraphDelta, epoch: int) -> None:
-        """Take up what is due among the entities of a delta that was applied. Never waits."""
+        """Queue the entities of an applied delta whose summaries are due for rewriting. Never waits."""
         due = [entity.uuid for entity in written.entities if is_due(entity)]
         if not due or (written.group_id not in self._waiting and len(self._waiting) >= _GROUPS):
             return
@@ -199,7 +199,8 @@ class Rewriter:
         return [draft for draft in drafts if has_news(draft.entity, draft.sources)]
 
     async def _retold(self, group_id: str, drafts: Sequence[_Draft]) -> Retold:
-        """What the model says; nothing where it says nothing usable, which is kept too: see `rewritten`."""
+        """The texts of the model; empty ones if its answer is not usable, which is recorded too: see
+        `rewritten`."""
         subjects = [
             Subject(draft.entity.name, draft.entity.labels, tuple(part.text for part in draft.sources))
             for draft in drafts
@@ -244,7 +245,7 @@ class Rewriter:
     async def _as_drafted(
         self, view: NameView, drafts: Sequence[_Draft], system_ms: int
     ) -> tuple[Entity, ...]:
-        """The entities with their texts, but for those of which something else holds now."""
+        """The entities with their texts, without those whose sources have changed meanwhile."""
         wanted = {part.key for draft in drafts for part in draft.sources}
         facts = {fact.uuid: fact for fact in await self._store.facts(view.head.group_id, wanted)}
         present = [(view.by_uuid.get(draft.entity.uuid), draft) for draft in drafts]

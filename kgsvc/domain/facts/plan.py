@@ -364,7 +364,7 @@ def _mentions(
         types: defaultdict[str, set[str]] = defaultdict(set)
         for node in item.extraction.nodes:
             uuid = resolved.entity(node.name).uuid
-            names[uuid] |= {node.name.strip(), *resolved.brought.get(name_key(node.name), ())}
+            names[uuid] |= {node.name.strip(), *resolved.further_names.get(name_key(node.name), ())}
             types[uuid].add(node.type)
         for uuid in sorted(names):
             made = mint("mention", group_id, f"{item.episode.uuid}/{uuid}")
