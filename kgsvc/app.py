@@ -42,10 +42,8 @@ from kgsvc.jobs.dispatcher import Dispatcher
 from kgsvc.jobs.groups import Steps, group_work
 from kgsvc.jobs.retry import RetryPolicy
 from kgsvc.models.embedding import CachingEmbedder
-from kgsvc.observability.counting import counted
 from kgsvc.observability.logs import LogWriter
-from kgsvc.observability.metrics import Metrics, MetricsEndpoint
-from kgsvc.observability.outcomes import Outcomes
+from kgsvc.observability.metrics import Metrics, MetricsEndpoint, Outcomes, counted
 from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.preparing import Ontologies, Preparer
 from kgsvc.pipeline.summaries import Rewriter

@@ -10,28 +10,20 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import Extraction, ExtractionRequest
 from kgsvc.domain.model.graph import Source
 from kgsvc.models.protocol import Extracted
-from kgsvc.models.rules.cast import cast_of, enter, turns_of
 from kgsvc.models.rules.json_source import read_json
 from kgsvc.models.rules.prose import read_text
-from kgsvc.models.rules.scene import Scene
+from kgsvc.models.rules.scene import Scene, cast_of, enter, turns_of
 from kgsvc.models.rules.text import MOST
 
 
 class OfflineExtractor:
     """Implements Extractor without network, key or model."""
 
+    name = "offline"
+    costs_model_calls = False
+
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
-
-    @property
-    def name(self) -> str:
-        """See Extractor."""
-        return "offline"
-
-    @property
-    def costs_model_calls(self) -> bool:
-        """See Extractor: the same text gives the same result again for nothing."""
-        return False
 
     async def extract(self, requests: Sequence[ExtractionRequest]) -> list[Extracted | Exception]:
         """See Extractor. The whole batch runs in one thread beside the event loop."""

@@ -9,11 +9,10 @@ from typing import Any
 
 from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import Episode, FactKind
-from kgsvc.models.rules.cast import Cast, short_names
 from kgsvc.models.rules.prose import read_text
 from kgsvc.models.rules.relations import BY_NAME, screaming
-from kgsvc.models.rules.scene import Draft, Scene
-from kgsvc.models.rules.text import word_set
+from kgsvc.models.rules.scene import Cast, Draft, Scene, short_names
+from kgsvc.models.rules.text import word_list, word_set
 from kgsvc.models.rules.wording import finished
 
 _DEEPEST = 12
@@ -21,55 +20,28 @@ _MOST_ATTRIBUTES = 60  # of at most twice _LONGEST_VALUE characters each: within
 _LONGEST_SUBSTITUTE = 80
 _MOST_VALUES = 5_000
 _LONGEST_VALUE = 200  # characters; longer strings are read as text
-_NAME_KEYS = (
-    "name",
-    "full_name",
-    "fullname",
-    "display_name",
-    "title",
-    "label",
-    "username",
-    "login",
-    "email",
-    "slug",
-)
+_NAME_KEYS = word_list("name full_name fullname display_name title label username login email slug")
 _IDENTITY_KEYS = ("id", "uuid", "key", "code", "identifier")
 _SPEAKER_KEYS = ("speaker", "role", "author", "from", "sender", "user")
 _SPOKEN_KEYS = ("content", "text", "message", "body")
-_TEXT_KEYS = word_set(
-    """
-    description notes note comment comments content text body message summary bio about details abstract
-    """
-)
+_TEXT_KEYS = word_set("""
+description notes note comment comments content text body message summary bio about details abstract
+""")
 _NAMING_KEYS = frozenset((*_NAME_KEYS, *_IDENTITY_KEYS, "first_name"))
 _TYPE_KEYS = ("type", "kind", "category", "@type")
 _SCALARS = (str, int, float, bool)
 # Keys that mean a relation of the table; other keys become HAS_<KEY>.
 _KNOWN_KEYS = {
-    "company": "WORKS_AT",
-    "employer": "WORKS_AT",
-    "organization": "WORKS_AT",
-    "organisation": "WORKS_AT",
-    "works_at": "WORKS_AT",
-    "city": "LIVES_IN",
-    "lives_in": "LIVES_IN",
-    "residence": "LIVES_IN",
-    "hometown": "IS_FROM",
-    "spouse": "MARRIED_TO",
-    "likes": "LIKES",
-    "hobbies": "LIKES",
-    "interests": "INTERESTED_IN",
-    "languages": "SPEAKS",
-    "leads": "LEADS",
-    "member_of": "MEMBER_OF",
+    **dict.fromkeys(word_list("company employer organization organisation works_at"), "WORKS_AT"),
+    **dict.fromkeys(word_list("city lives_in residence"), "LIVES_IN"),
+    **{"hometown": "IS_FROM", "spouse": "MARRIED_TO", "languages": "SPEAKS", "interests": "INTERESTED_IN"},
+    **{"likes": "LIKES", "hobbies": "LIKES", "leads": "LEADS", "member_of": "MEMBER_OF"},
 }
 _PEOPLE_ONLY = word_set("WORKS_AT LIVES_IN IS_FROM MARRIED_TO LIKES SPEAKS INTERESTED_IN")
-_PEOPLE_KEYS = word_set(
-    """
-    person people user users employee employees member members customer customers contact contacts
-    author authors manager owner assignee lead team staff friend friends student students
-    """
-)
+_PEOPLE_KEYS = word_set("""
+person people user users employee employees member members customer customers contact contacts author authors
+manager owner assignee lead team staff friend friends student students
+""")
 
 
 def read_json(scene: Scene, episode: Episode, cast: Cast) -> bool:

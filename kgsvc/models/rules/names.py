@@ -5,19 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from kgsvc.models.rules.gazetteer import (
-    EVENT_WORDS,
-    MEN,
-    ORGANISATION_HEADS,
-    ORGANISATION_MARKS,
-    ORGANISATION_WORDS,
-    PLACE_HEADS,
-    PLACE_WORDS,
-    PLACES,
-    PROJECT_WORDS,
-    WOMEN,
-    WORK_WORDS,
-)
 from kgsvc.models.rules.lexicon import (
     BE,
     COMMON,
@@ -25,27 +12,34 @@ from kgsvc.models.rules.lexicon import (
     DEMONYMS,
     DETERMINERS,
     DO,
+    EVENT_WORDS,
     HAVE,
     HONORIFICS,
     INTERJECTIONS,
+    MEN,
     MODALS,
     MONTHS,
+    ORGANISATION_HEADS,
+    ORGANISATION_MARKS,
+    ORGANISATION_WORDS,
+    PLACE_HEADS,
+    PLACE_WORDS,
+    PLACES,
     PREPOSITIONS,
+    PROJECT_WORDS,
     PRONOUNS,
     STOP,
     VAGUE,
     WEEKDAYS,
+    WOMEN,
+    WORK_WORDS,
 )
 from kgsvc.models.rules.text import Word, word_set
 from kgsvc.models.rules.verbs import verb
 
 _LONGEST = 8  # words of a name
 _INSIDE_MARKS = frozenset([",", "'s", "’s", ")", "&", "/", "(", "-", ";"])
-_CONNECTORS = word_set(
-    """
-    of de la le les van von der den di da do dos del du bin ibn al el the y e ap
-    """
-)
+_CONNECTORS = word_set("of de la le les van von der den di da do dos del du bin ibn al el the y e ap")
 _QUOTES = {'"': '"', "“": "”", "”": "”", "«": "»"}
 _CALENDAR = frozenset([*MONTHS, *WEEKDAYS])
 _NEVER = (PRONOUNS | INTERJECTIONS | MODALS | BE | HAVE | DO | CONJUNCTIONS | DETERMINERS) - {"may", "will"}
@@ -55,12 +49,9 @@ _ORDINARY_ENDINGS = (
     *("ible", "est", "ies", "ers", "ants", "ents"),
 )
 _POSTS = word_set("ceo cto cfo coo vp")
-_LANGUAGE_LEADS = word_set(
-    """
-    speak speaks speaking spoke learn learns learning learned study studies studying teach teaches
-    taught know in
-    """
-)
+_LANGUAGE_LEADS = word_set("""
+speak speaks speaking spoke learn learns learning learned study studies studying teach teaches taught know in
+""")
 _ADJECTIVE_ENDINGS = ("ean", "ian", "ese", "ish")
 _ARTICLES = ("a", "an", "the")
 _SAYING = word_set("said say says saying like goes went asked shouted yelled told replied")

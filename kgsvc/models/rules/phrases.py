@@ -1,8 +1,9 @@
-"""Tagging the words of a sentence and joining them to phrases: a shallow reading, left to right, once."""
+"""Tags the words of a sentence and joins them to noun phrases and verb groups: one pass, left to right."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from kgsvc.models.rules.lexicon import (
@@ -21,6 +22,7 @@ from kgsvc.models.rules.lexicon import (
     PREPOSITIONS,
     PRONOUNS,
     SUBORDINATORS,
+    UNSURE_MODALS,
 )
 from kgsvc.models.rules.names import Name
 from kgsvc.models.rules.text import Word, word_set
@@ -34,21 +36,13 @@ VERB, AUX, NEG, ADV, TO, PREP, CONJ, SUB, TIME, UH, MARK = (
 )
 _AUXILIARIES = BE | HAVE | DO | (MODALS - {"need"})
 _BEFORE_NOUN = frozenset({DET, POSS, NUM, GEN})
-_LONGEST_PHRASE = 12  # units that a look back over a noun phrase takes
+_LONGEST_PHRASE = 12  # units of a noun phrase
 _CLITICS = frozenset({"'m", "'s", "'re", "'ve", "'ll", "'d", "&"})
 _QUOTES = frozenset('"“”«»')
-OBJECT_PRONOUNS = word_set(
-    """
-    me him us them myself himself herself themselves ourselves yourself itself mine
-    """
-)
+OBJECT_PRONOUNS = word_set("me him us them myself himself herself themselves ourselves yourself itself mine")
 LETS_BASE = word_set("help let make makes made lets helps helped watch see saw hear heard")
 REDUCED_ACTIVE = word_set("star feature")  # "a film starring X"
-_NOUNS_IN_ING = word_set(
-    """
-    painting meeting wedding training building feeling reading hiking camping
-    """
-)
+_NOUNS_IN_ING = word_set("painting meeting wedding training building feeling reading hiking camping")
 
 
 class Unit(NamedTuple):
@@ -252,15 +246,12 @@ _AFTER: dict[str, Callable[[_Tagger, int, Form], bool]] = {
     NOUN: _Tagger._after_noun,
 }
 
-_LY_NOUNS = word_set(
-    """
-    family supply reply assembly italy butterfly friendly lovely lonely elderly monthly weekly daily
-    early apply multiply comply rally bully fly ally belly jelly hourly yearly costly deadly ugly silly
-    holy july emily kelly sally molly polly beverly kimberly anomaly homily monopoly
-    """
-)
-_CLOSED: dict[str, str] = {}
-for _tag, _class in (
+_LY_NOUNS = word_set("""
+family supply reply assembly italy butterfly friendly lovely lonely elderly monthly weekly daily early apply
+multiply comply rally bully fly ally belly jelly hourly yearly costly deadly ugly silly holy july emily kelly
+sally molly polly beverly kimberly anomaly homily monopoly
+""")
+_CLASSES = (  # of words that are in several, the last one counts
     (UH, INTERJECTIONS - {"no", "right", "well", "same", "like"}),
     (ADV, ADVERBS),
     (SUB, SUBORDINATORS | {"who", "which", "whom", "whose"}),
@@ -272,9 +263,9 @@ for _tag, _class in (
     (POSS, POSSESSIVES),
     (NEG, NEGATIONS),
     (AUX, _AUXILIARIES),
-):
-    _CLOSED.update(dict.fromkeys(_class, _tag))
-_CLOSED["her"] = PRON  # possessive when a noun follows; see phrases
+    (PRON, {"her"}),  # possessive when a noun follows; see noun_phrase
+)
+_CLOSED = {word: tag for tag, words in _CLASSES for word in words}
 
 
 def _closed_class(low: str) -> str:
@@ -290,7 +281,6 @@ def _clitic(low: str) -> str:
 
 
 NP_STARTS = frozenset({NAME, NOUN, PRON, DET, POSS, NUM})
-_LONGEST = 12  # units
 
 
 class Phrase(NamedTuple):
@@ -305,7 +295,7 @@ def noun_phrase(units: Sequence[Unit], first: int) -> int:
     if units[first].tag == PRON and not _is_possessive(units, first):
         return first + 1
     at, head = first, False
-    while at < min(len(units), first + _LONGEST):
+    while at < min(len(units), first + _LONGEST_PHRASE):
         step = _step(units, at, head, at == first)
         if step == 0:
             break
@@ -344,3 +334,125 @@ def _step(units: Sequence[Unit], at: int, head: bool, begins: bool) -> int:
         of = tag == PREP and units[at].low == "of"
         goes_on = of and head and following in (NAME, NOUN, DET, POSS, NUM)
     return int(goes_on)
+
+
+_FUTURE = frozenset({"will", "'ll", "wo", "gonna", "sha"})
+_PAST = frozenset({"was", "were", "did", "had"})
+_UNSURE = UNSURE_MODALS | {"can", "ca"}
+_LONGEST_GROUP = 8  # units of a verb group
+
+
+@dataclass(slots=True)
+class VerbGroup:
+    """Auxiliaries, negation, adverbs and the main verb. `via` holds the lemmas that led to it."""
+
+    first: int
+    after: int
+    lemma: str
+    tense: str  # present, past, perfect, progressive, future, unsure, gerund, participle, infinitive
+    negated: bool = False
+    no_longer: bool = False
+    passive: bool = False
+    bare: bool = False  # a present form without auxiliary: takes an -s for one person
+    reducible: bool = False  # a participle without auxiliary: "directed by X"
+    via: tuple[str, ...] = ()
+    particle: str = ""
+
+    @property
+    def finite(self) -> bool:
+        """Whether it can have a subject of its own."""
+        return self.tense not in ("gerund", "participle", "infinitive")
+
+    def leading_to(self, following: VerbGroup) -> VerbGroup:
+        """ "want" and "to visit" as one: the second's verb in the first's tense."""
+        return VerbGroup(
+            first=self.first,
+            after=following.after,
+            lemma=following.lemma,
+            tense=self.tense,
+            negated=self.negated or following.negated,
+            no_longer=self.no_longer,
+            passive=following.passive,
+            bare=self.bare,
+            via=(*self.via, self.lemma),
+        )
+
+
+def verb_group(units: Sequence[Unit], first: int) -> VerbGroup | None:
+    """The verb group that begins at `first`, if one does."""
+    auxiliaries: list[str] = []
+    negations: list[str] = []
+    main: Unit | None = None
+    last = at = first
+    while at < min(len(units), first + _LONGEST_GROUP):
+        unit = units[at]
+        if unit.tag == VERB:
+            main, last = unit, at + 1
+            break
+        if unit.tag == AUX:
+            auxiliaries.append(unit.low)
+        elif unit.tag == NEG:
+            negations.append(unit.low)
+        elif unit.tag != ADV:
+            break
+        at += 1
+        last = at if unit.tag != ADV else last
+    if main is None and not auxiliaries:
+        return None
+    infinitive = first > 0 and units[first - 1].tag == TO
+    group = VerbGroup(first, max(last, first + 1), "", "present", bool(negations), "no longer" in negations)
+    if main is None or main.form is None:
+        _without_main(group, auxiliaries, infinitive)
+    else:
+        _with_main(group, auxiliaries, main.form, infinitive)
+    return group
+
+
+def _without_main(group: VerbGroup, auxiliaries: Sequence[str], infinitive: bool) -> None:
+    """be, have and do as verbs of their own: the last auxiliary is the verb."""
+    last = auxiliaries[-1]
+    if last in BE or last == "'s":
+        group.lemma = "be"
+    else:
+        group.lemma = "have" if last in HAVE else "do"
+    others = auxiliaries[:-1] or auxiliaries
+    group.tense = "infinitive" if infinitive else _tense(others, last, ing=False, full=False)
+    group.bare = last in ("have", "do")
+
+
+def _with_main(group: VerbGroup, auxiliaries: Sequence[str], form: Form, infinitive: bool) -> None:
+    group.lemma = form.lemma
+    has_be = any(auxiliary in BE or auxiliary == "'s" for auxiliary in auxiliaries)
+    group.passive = has_be and form.participle and not form.ing
+    if auxiliaries:
+        group.tense = _tense(auxiliaries, auxiliaries[0], ing=form.ing, full=True)
+    elif infinitive:
+        group.tense = "infinitive"
+    else:
+        group.tense = _tense_of_form(form)
+        group.bare = form.base
+        group.reducible = form.participle and not form.base
+
+
+def _tense_of_form(form: Form) -> str:
+    if form.ing:
+        return "gerund"
+    if form.base:
+        return "present"
+    if form.past:
+        return "past"
+    return "participle" if form.participle else "present"
+
+
+def _tense(auxiliaries: Collection[str], first: str, ing: bool, full: bool) -> str:
+    """The tense that auxiliaries make; `full`: a main verb follows them."""
+    if any(auxiliary in _UNSURE for auxiliary in auxiliaries):
+        return "unsure"
+    if any(auxiliary in _FUTURE for auxiliary in auxiliaries):
+        return "future"
+    if first in _PAST or any(auxiliary in _PAST for auxiliary in auxiliaries):
+        return "past"
+    having = any(auxiliary in ("have", "has", "'ve") for auxiliary in auxiliaries)
+    if having and (full or "been" in auxiliaries or first == "been"):
+        return "perfect"
+    return "progressive" if ing else "present"

@@ -231,26 +231,21 @@ TABLE = (
 
 # Nouns that say what one thing is to another: "my boss is Carol", "the capital of France is Paris". One at a
 # time: another one takes its place.
-SINGLE_ROLES = word_set(
-    """
-    boss manager supervisor husband wife spouse partner girlfriend boyfriend fiance fiancee mother
-    father mom dad ceo cto cfo coo president chairman chairwoman chair director leader head captain
-    owner capital mayor king queen minister deadline birthday name nickname surname age job occupation
-    profession title position role hometown address phone email number budget status password
-    nationality height weight salary location headquarters homepage website version priority due launch
-    start end release anniversary goal employer therapist doctor landlord roommate major theme motto
-    currency population language color colour food drink movie film song book band artist author sport
-    game animal season place city country subject hobby series show restaurant dish meal date time venue
-    room office schedule
-    """
-)
+SINGLE_ROLES = word_set("""
+boss manager supervisor husband wife spouse partner girlfriend boyfriend fiance fiancee mother father mom dad
+ceo cto cfo coo president chairman chairwoman chair director leader head captain owner capital mayor king
+queen minister deadline birthday name nickname surname age job occupation profession title position role
+hometown address phone email number budget status password nationality height weight salary location
+headquarters homepage website version priority due launch start end release anniversary goal employer
+therapist doctor landlord roommate major theme motto currency population language color colour food drink
+movie film song book band artist author sport game animal season place city country subject hobby series show
+restaurant dish meal date time venue room office schedule
+""")
 # Of these the date is the value: the fact holds from when it is said.
-DATED_ROLES = word_set(
-    """
-    deadline birthday anniversary due launch start end release date time schedule meeting wedding exam
-    appointment interview flight party
-    """
-)
+DATED_ROLES = word_set("""
+deadline birthday anniversary due launch start end release date time schedule meeting wedding exam appointment
+interview flight party
+""")
 # Verbs that lead over to another one and say more than it does; other leading verbs ("start", "keep") do not.
 _LEADING = {
     **dict.fromkeys(word_list("plan intend aim expect consider think look promise agree decide"), "PLANS"),

@@ -32,14 +32,8 @@ _PLURAL_FORMS = word_set("i me we us you they them")  # pronouns whose verbs hav
 _TOLD_ONCE = THIRD_PERSON - {"they", "them", "their"}
 _EVERYBODY = ("all", "both")
 _SINGULAR = {
-    "am": "is",
-    "are": "is",
-    "were": "was",
-    "have": "has",
-    "do": "does",
-    "ai": "is",
-    "ca": "can",
-    "gonna": "is gonna",
+    **{"am": "is", "are": "is", "ai": "is", "were": "was", "have": "has", "do": "does"},
+    **{"ca": "can", "gonna": "is gonna"},
 }
 _CONTRACTED = {"'m": " is", "'re": " is", "'ve": " has", "'ll": " will", "'d": " would"}
 _LASTING = word_set("locate base situate set know headquarter own call name operate title")

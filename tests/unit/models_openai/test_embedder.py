@@ -144,7 +144,7 @@ async def test_hostile_or_wrong_answers_are_rejected(rig: Rig, body: str) -> Non
 
 
 async def test_a_repeated_index_is_rejected(rig: Rig) -> None:
-    with pytest.raises(ModelOutputInvalid, match="numbers its vectors wrongly"):
+    with pytest.raises(ModelOutputInvalid, match="are numbered wrongly"):
         await _embed(rig, _body([1, 0], [0, 1]).replace('"index": 1', '"index": 0'), ["x", "y"])
 
 
