@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kgsvc.models.rules.lexicon import (
@@ -169,34 +169,36 @@ class _Tagger:
     # words that may be verbs
 
     def _acts(self, at: int, form: Form) -> bool:
-        """Whether a word that may be a verb is one here."""
+        """Whether a word that may be a verb is one here, by the unit before it."""
         tag = self._tag_before()
         if tag in _BEFORE_NOUN:
             return False
         if tag in (TO, NEG, SUB):
             return True
-        after = _AFTER.get(tag)
-        return self._at_beginning(at, form) if after is None else after(self, at, form)
+        if tag == AUX:
+            acts = self._after_auxiliary(form)
+        elif tag == PRON:
+            acts = self._after_pronoun(form)
+        elif tag == NAME:
+            acts = form.third or form.past or form.participle or form.ing or self._takes_object(at)
+        elif tag == PREP:
+            acts = form.ing
+        elif tag == VERB:
+            acts = form.ing or (form.base and self.units[-1].low in LETS_BASE)
+        else:
+            acts = self._after_noun(at, form) if tag == NOUN else self._at_beginning(at, form)
+        return acts
 
-    def _after_auxiliary(self, at: int, form: Form) -> bool:
+    def _after_auxiliary(self, form: Form) -> bool:
         auxiliary = "" if self.before is None else self.before.low
         if auxiliary in BE or auxiliary == "'s":
             return form.ing or form.participle
         return form.participle or form.past if auxiliary in HAVE else True
 
-    def _after_pronoun(self, at: int, form: Form) -> bool:
+    def _after_pronoun(self, form: Form) -> bool:
         if self.before is not None and self.before.low in OBJECT_PRONOUNS:
             return form.ing or (form.base and any(u.low in LETS_BASE for u in self.units[-3:]))
         return True
-
-    def _after_name(self, at: int, form: Form) -> bool:
-        return form.third or form.past or form.participle or form.ing or self._takes_object(at)
-
-    def _after_preposition(self, at: int, form: Form) -> bool:
-        return form.ing
-
-    def _after_verb(self, at: int, form: Form) -> bool:
-        return form.ing or (form.base and self.units[-1].low in LETS_BASE)
 
     def _after_noun(self, at: int, form: Form) -> bool:
         if form.ing:
@@ -236,15 +238,6 @@ class _Tagger:
             return not plainly
         return closed in (DET, POSS, PRON, NUM) or following == "to" or bool(form and form.ing)
 
-
-_AFTER: dict[str, Callable[[_Tagger, int, Form], bool]] = {
-    AUX: _Tagger._after_auxiliary,
-    PRON: _Tagger._after_pronoun,
-    NAME: _Tagger._after_name,
-    PREP: _Tagger._after_preposition,
-    VERB: _Tagger._after_verb,
-    NOUN: _Tagger._after_noun,
-}
 
 _LY_NOUNS = word_set("""
 family supply reply assembly italy butterfly friendly lovely lonely elderly monthly weekly daily early apply
@@ -365,16 +358,14 @@ class VerbGroup:
 
     def leading_to(self, following: VerbGroup) -> VerbGroup:
         """ "want" and "to visit" as one: the second's verb in the first's tense."""
-        return VerbGroup(
-            first=self.first,
+        return replace(
+            self,
             after=following.after,
             lemma=following.lemma,
-            tense=self.tense,
             negated=self.negated or following.negated,
-            no_longer=self.no_longer,
             passive=following.passive,
-            bare=self.bare,
             via=(*self.via, self.lemma),
+            reducible=False,
         )
 
 
@@ -411,10 +402,7 @@ def verb_group(units: Sequence[Unit], first: int) -> VerbGroup | None:
 def _without_main(group: VerbGroup, auxiliaries: Sequence[str], infinitive: bool) -> None:
     """be, have and do as verbs of their own: the last auxiliary is the verb."""
     last = auxiliaries[-1]
-    if last in BE or last == "'s":
-        group.lemma = "be"
-    else:
-        group.lemma = "have" if last in HAVE else "do"
+    group.lemma = "be" if last in BE or last == "'s" else "have" if last in HAVE else "do"
     others = auxiliaries[:-1] or auxiliaries
     group.tense = "infinitive" if infinitive else _tense(others, last, ing=False, full=False)
     group.bare = last in ("have", "do")
@@ -429,30 +417,21 @@ def _with_main(group: VerbGroup, auxiliaries: Sequence[str], form: Form, infinit
     elif infinitive:
         group.tense = "infinitive"
     else:
-        group.tense = _tense_of_form(form)
+        tenses = ((form.ing, "gerund"), (form.base, "present"), (form.past, "past"))
+        otherwise = "participle" if form.participle else "present"
+        group.tense = next((tense for holds, tense in tenses if holds), otherwise)
         group.bare = form.base
         group.reducible = form.participle and not form.base
 
 
-def _tense_of_form(form: Form) -> str:
-    if form.ing:
-        return "gerund"
-    if form.base:
-        return "present"
-    if form.past:
-        return "past"
-    return "participle" if form.participle else "present"
-
-
 def _tense(auxiliaries: Collection[str], first: str, ing: bool, full: bool) -> str:
     """The tense that auxiliaries make; `full`: a main verb follows them."""
-    if any(auxiliary in _UNSURE for auxiliary in auxiliaries):
-        return "unsure"
-    if any(auxiliary in _FUTURE for auxiliary in auxiliaries):
-        return "future"
-    if first in _PAST or any(auxiliary in _PAST for auxiliary in auxiliaries):
+    for words, tense in ((_UNSURE, "unsure"), (_FUTURE, "future"), (_PAST, "past")):
+        if not words.isdisjoint(auxiliaries):
+            return tense
+    if first in _PAST:
         return "past"
-    having = any(auxiliary in ("have", "has", "'ve") for auxiliary in auxiliaries)
+    having = not {"have", "has", "'ve"}.isdisjoint(auxiliaries)
     if having and (full or "been" in auxiliaries or first == "been"):
         return "perfect"
     return "progressive" if ing else "present"
