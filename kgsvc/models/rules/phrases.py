@@ -7,34 +7,39 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kgsvc.models.rules.lexicon import (
+    ADV,
     ADVERBS,
+    AUX,
     BE,
     COMMON,
-    CONJUNCTIONS,
-    DETERMINERS,
+    CONJ,
+    DET,
     DO,
+    GEN,
     HAVE,
-    INTERJECTIONS,
+    MARK,
     MODALS,
-    NEGATIONS,
-    NUMBERS,
-    POSSESSIVES,
-    PREPOSITIONS,
+    NAME,
+    NEG,
+    NOUN,
+    NUM,
+    POSS,
+    PREP,
+    PRON,
     PRONOUNS,
-    SUBORDINATORS,
+    SUB,
+    TIME,
+    TO,
+    UH,
     UNSURE_MODALS,
+    VERB,
+    closed_class,
 )
 from kgsvc.models.rules.names import Name
 from kgsvc.models.rules.text import Word, word_set
 from kgsvc.models.rules.times import Time
 from kgsvc.models.rules.verbs import Form, verb
 
-# Tags of units. NAME, PRON and NOUN may head a noun phrase; NOUN is also every word of unknown class.
-NAME, PRON, POSS, DET, NUM, NOUN, GEN = "name", "pron", "poss", "det", "num", "noun", "gen"
-VERB, AUX, NEG, ADV, TO, PREP, CONJ, SUB, TIME, UH, MARK = (
-    *("verb", "aux", "neg", "adv", "to", "prep", "conj", "sub", "time", "uh", "mark"),
-)
-_AUXILIARIES = BE | HAVE | DO | (MODALS - {"need"})
 _BEFORE_NOUN = frozenset({DET, POSS, NUM, GEN})
 _LONGEST_PHRASE = 12  # units of a noun phrase
 _CLITICS = frozenset({"'m", "'s", "'re", "'ve", "'ll", "'d", "&"})
@@ -122,7 +127,7 @@ class _Tagger:
             return (AUX if self._is_be(at) else GEN) if low == "'s" else tag
         if low == "to":
             return TO if self._infinitive(at) else PREP
-        tag = self._like(low) if low == "like" else _closed_class(low)
+        tag = self._like(low) if low == "like" else closed_class(low)
         if low == "last" and self._tag_before() in (PRON, NAME) and verb(self._low(at + 1)):
             return ADV
         if tag == UH and self.units and self.units[-1].tag != MARK:
@@ -135,11 +140,11 @@ class _Tagger:
         """ "I like tea" against "like a dream"."""
         last, before = self.units[-1] if self.units else None, self.before
         if last is None:
-            return _closed_class(low)
+            return closed_class(low)
         subject = before is not None and before.tag == PRON and before.low not in OBJECT_PRONOUNS
         helped = last.tag == AUX and last.low in MODALS | DO
         verbal = last.tag in (TO, NEG) or helped or (subject and last.tag in (PRON, ADV))
-        return VERB if verbal else _closed_class(low)
+        return VERB if verbal else closed_class(low)
 
     def _tag_before(self) -> str:
         return "" if self.before is None else self.before.tag
@@ -156,7 +161,7 @@ class _Tagger:
         form = verb(following)
         if self.names.get(at + 1) or following in _NOUNS_IN_ING:
             return False
-        closed = _closed_class(following)
+        closed = closed_class(following)
         return closed in (DET, ADV, NEG, PREP) or following == "been" or bool(form and form.ing)
 
     def _infinitive(self, at: int) -> bool:
@@ -233,44 +238,15 @@ class _Tagger:
         if at + 1 in self.names:
             return True
         following = self._low(at + 1)
-        closed, form = _closed_class(following), verb(following)
+        closed, form = closed_class(following), verb(following)
         if closed in (ADV, PREP, SUB):
             return not plainly
         return closed in (DET, POSS, PRON, NUM) or following == "to" or bool(form and form.ing)
 
 
-_LY_NOUNS = word_set("""
-family supply reply assembly italy butterfly friendly lovely lonely elderly monthly weekly daily early apply
-multiply comply rally bully fly ally belly jelly hourly yearly costly deadly ugly silly holy july emily kelly
-sally molly polly beverly kimberly anomaly homily monopoly
-""")
-_CLASSES = (  # of words that are in several, the last one counts
-    (UH, INTERJECTIONS - {"no", "right", "well", "same", "like"}),
-    (ADV, ADVERBS),
-    (SUB, SUBORDINATORS | {"who", "which", "whom", "whose"}),
-    (PREP, PREPOSITIONS - {"to"}),
-    (DET, DETERMINERS),
-    (NUM, NUMBERS),
-    (CONJ, CONJUNCTIONS),
-    (PRON, PRONOUNS),
-    (POSS, POSSESSIVES),
-    (NEG, NEGATIONS),
-    (AUX, _AUXILIARIES),
-    (PRON, {"her"}),  # possessive when a noun follows; see noun_phrase
-)
-_CLOSED = {word: tag for tag, words in _CLASSES for word in words}
-
-
-def _closed_class(low: str) -> str:
-    found = _CLOSED.get(low)
-    if found is None:
-        return ADV if low.endswith("ly") and len(low) > 5 and low not in _LY_NOUNS else ""
-    return found
-
-
 def _clitic(low: str) -> str:
     """The tag of what begins with no letter or digit: a contracted verb, "&", or a mark."""
-    return _CLOSED.get(low, MARK) if low in _CLITICS else MARK
+    return closed_class(low) or MARK if low in _CLITICS else MARK
 
 
 NP_STARTS = frozenset({NAME, NOUN, PRON, DET, POSS, NUM})

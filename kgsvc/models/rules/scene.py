@@ -26,8 +26,9 @@ from kgsvc.models.rules.lexicon import (
     WEEKDAYS,
     WOMEN,
     WORK_WORDS,
+    type_of,
 )
-from kgsvc.models.rules.names import find_names, type_of
+from kgsvc.models.rules.names import find_names
 from kgsvc.models.rules.text import MOST, READ, word_set, words_of
 from kgsvc.models.rules.verbs import verb
 
