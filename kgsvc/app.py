@@ -212,7 +212,7 @@ def _credentials(settings: Settings) -> grpc.ServerCredentials | None:
 
 
 def _background(stack: AsyncExitStack, work: Coroutine[Any, Any, None], name: str) -> None:
-    """Run a coroutine beside the rest until the block ends. A task that dies of a defect says so at once."""
+    """Run a coroutine in the background until the block ends. If it fails, that is logged at once."""
     task = asyncio.create_task(work, name=name)
     task.add_done_callback(_complain)
 

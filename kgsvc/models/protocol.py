@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kgsvc.domain.model.extraction import Extraction, ExtractionRequest
 from kgsvc.domain.model.usage import FREE, Usage
-from kgsvc.domain.resolution.types import ResolutionRequest, Resolutions
+from kgsvc.domain.resolution.decisions import ResolutionRequest, Resolutions
 
 Vectors = NDArray[np.float32]
 

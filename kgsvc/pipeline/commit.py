@@ -8,19 +8,17 @@ from typing import Protocol
 
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import LeaseLost, Overloaded, RevisionChanged, StepError
-from kgsvc.domain.facts.contradictions import SlotStatement
 from kgsvc.domain.facts.plan import plan, statements_of
+from kgsvc.domain.facts.timeline import SlotStatement
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import GraphDelta, Guard, NameView, SlotView
 from kgsvc.domain.model.identity import name_key
 from kgsvc.domain.model.items import ItemState, Lease, Transition
 from kgsvc.domain.model.ontology import Ontology
 from kgsvc.domain.model.usage import FREE, Usage
-from kgsvc.domain.names.bridging import MOVED
-from kgsvc.domain.names.entities import BatchItem, Resolved, candidate_uuids, keys_of, resolve
-from kgsvc.domain.resolution.comparing import as_decided
+from kgsvc.domain.names.entities import MOVED, BatchItem, ResolvedNames, candidate_uuids, keys_of, resolve
+from kgsvc.domain.resolution.comparing import as_decided, settle, slots_of
 from kgsvc.domain.resolution.decisions import Decisions
-from kgsvc.domain.resolution.settling import settle, slots_of
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.protocol import Resolver
 from kgsvc.offload import STATEMENTS, offload
@@ -177,7 +175,7 @@ class Committer:
         system_ms = max(now_ms, names.head.last_ms + 1)
         said = sum(len(item.extraction.nodes) + len(item.extraction.edges) for item in items)
 
-        def understand() -> tuple[Resolved, list[SlotStatement]]:
+        def understand() -> tuple[ResolvedNames, list[SlotStatement]]:
             resolved = resolve(
                 names, group_id, items, system_ms, decisions.names, self._limits.attributes_bytes
             )

@@ -15,8 +15,7 @@ from kgsvc.domain.model.delta import GraphDelta, Guard, MergeRecord, NameView
 from kgsvc.domain.model.graph import Entity, Fact, Mention
 from kgsvc.domain.model.identity import digest, mint
 from kgsvc.domain.model.items import Lease
-from kgsvc.domain.names.bridging import MOST, Bridge, bridges, names_allow
-from kgsvc.domain.names.entities import BatchItem
+from kgsvc.domain.names.entities import MOST, BatchItem, Bridge, bridges, names_allow
 from kgsvc.domain.names.forgetting import Said
 from kgsvc.domain.names.merging import (
     Hanging,

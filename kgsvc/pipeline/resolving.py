@@ -11,11 +11,10 @@ from kgsvc.domain.model.delta import GroupHead, NameView
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.ontology import Ontology
 from kgsvc.domain.model.usage import FREE, Usage
-from kgsvc.domain.names import naming
 from kgsvc.domain.names.entities import BatchItem
 from kgsvc.domain.resolution import questions
 from kgsvc.domain.resolution.asking import Inquiry
-from kgsvc.domain.resolution.decisions import CandidateQuery, Candidates, Decisions, NameDecision
+from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, NameCandidates, NameDecision
 from kgsvc.domain.resolution.questions import NewName
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.protocol import Resolver
@@ -83,7 +82,7 @@ class Resolving:
             return Found(by_rule, entities=found.entities)
         answer = await self._resolver.resolve(request)
         asked = inquiry.decisions(answer.resolutions)
-        full = naming.unheard(asked.names, names, found)
+        full = questions.unused_full_names(asked.names, names, found)
         if full:
             asked = replace(asked, names=await self._named(asked.names, full, names, inquiry))
         return Found(by_rule, asked, found.entities, answer.usage)
@@ -97,11 +96,13 @@ class Resolving:
     ) -> dict[str, NameDecision]:
         """The decisions without those of the full names that may be others'."""
         try:
-            others = await self._store.candidates(inquiry.group_id, naming.query(full.values()))
+            others = await self._store.candidates(inquiry.group_id, questions.full_name_query(full.values()))
         except StoreUnavailable:  # the answer is paid for and not kept yet: rather go without
-            return naming.without(decided, full)
+            return questions.without_full_names(decided, full)
         cost = (len(names) + len(full)) / STATEMENTS
-        return await offload(cost, naming.named, decided, full, names, inquiry.compared, others)
+        return await offload(
+            cost, questions.keeping_full_names, decided, full, names, inquiry.compared, others
+        )
 
     async def _candidates(
         self,
@@ -109,7 +110,7 @@ class Resolving:
         names: Sequence[NewName],
         query: Callable[[Mapping[str, tuple[str, ...]]], CandidateQuery],
         vectors: Mapping[str, bytes],
-    ) -> Candidates:
+    ) -> NameCandidates:
         """One round trip as a rule: what is near is known from what was read before, and the same answer
         tells what came since. A second one where that is nearer still, or something near is gone."""
         nearness, group_id = self._nearness, head.group_id
@@ -129,7 +130,7 @@ class Resolving:
                 break
         return replace(found, near=near, near_names=await nearness.peers(asked))
 
-    async def _follow(self, head: GroupHead, nearness: Nearness, found: Candidates) -> None:
+    async def _follow(self, head: GroupHead, nearness: Nearness, found: NameCandidates) -> None:
         """Read on where an answer does not hold all the vectors."""
         while found.vectors is not None and nearness.take(head.group_id, found.vectors, head):
             rest = CandidateQuery(vectors=nearness.following(head.group_id))

@@ -28,7 +28,7 @@ from kgsvc.domain.model.items import (
     Transition,
 )
 from kgsvc.domain.names.forgetting import Saying
-from kgsvc.domain.resolution.decisions import CandidateQuery, Candidates
+from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates
 from kgsvc.stores.community_protocol import CommunityStore
 from kgsvc.stores.search_protocol import FactSearchStore
 
@@ -230,7 +230,7 @@ class EntityEpisodes:
 class CandidateStore(Protocol):
     """What new names and facts are compared with."""
 
-    async def candidates(self, group_id: str, query: CandidateQuery) -> Candidates:
+    async def candidates(self, group_id: str, query: CandidateQuery) -> NameCandidates:
         """Everything that `query` asks for, in one round trip: by index, at a cost that is bounded by the
         query and does not grow with the group. Of more than fit, entities by ascending uuid and the latest
         facts by (start_ms, uuid) are taken. A token leads to an entity if `GraphDelta.names` ever gave it a

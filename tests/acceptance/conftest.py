@@ -30,8 +30,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in filter(pytest_asyncio.is_async_test, ours):
         item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
     places = [place for place, item in enumerate(items) if HERE in item.path.parents]
-    for place, item in zip(places, sorted(ours, key=_settings), strict=True):
-        items[place] = item
+    for place, moved in zip(places, sorted(ours, key=_settings), strict=True):
+        items[place] = moved
 
 
 def _settings(item: pytest.Item) -> str:

@@ -52,7 +52,7 @@ class SharedServer:
         """The server, running, with these settings beside the defaults."""
         if self._service is None or self._chosen != chosen:
             await self.stop()
-            self._service, self._chosen = Service(self._defaults | chosen, self._folder()), chosen
+            self._service, self._chosen = Service({**self._defaults, **chosen}, self._folder()), chosen
         if not self._service.running:  # a test that failed may have left it so
             await self._service.start()
         return self._service

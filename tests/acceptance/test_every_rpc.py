@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
-
-from google.protobuf.message_factory import GetMessageClass
 
 from kgsvc.v1 import admin_pb2 as adm
 from kgsvc.v1 import retrieval_pb2 as ret
 from kgsvc.v1 import types_pb2 as typ
-from tests.acceptance.operations import METHODS
 from tests.acceptance.saying import FEB, JAN, MAR, fact, telling
-from tests.support.client import CALL_S, DONE_S, Client, granted, message, stream_request, timestamp
+from tests.support.client import DONE_S, Client, granted, message, timestamp
+from tests.support.contract import METHODS
 from tests.support.neo4j_fixture import named_servers
 from tests.support.store_spec import StoreSpec
 
@@ -26,42 +23,23 @@ class Caller:
     """Calls RPCs by their names and remembers which."""
 
     def __init__(self, client: Client) -> None:
-        self._channel = client.channel
+        self._client = client
         self.called: set[str] = set()
 
     async def __call__(self, name: str, /, **given: Any) -> Any:
-        """The output of a unary RPC with this input."""
-        return granted(await self._started(name, "unary_unary")(_request(name, given), timeout=CALL_S)).output
-
-    async def watch(self, name: str, /, **given: Any) -> Any:
-        """The last output of an RPC that answers with a stream."""
-        answers = self._started(name, "unary_stream")(_request(name, given), timeout=DONE_S)
-        return [granted(each).output async for each in answers][-1]
-
-    async def stream(self, name: str, *requests: Any) -> list[Any]:
-        """The answers of an RPC that takes a stream."""
-
-        async def sent() -> AsyncIterator[Any]:
-            for request in requests:
-                yield request
-
-        return [granted(each) async for each in self._started(name, "stream_stream")(sent(), timeout=DONE_S)]
-
-    def _started(self, name: str, kind: str) -> Any:
+        """The output of a unary RPC."""
         self.called.add(name)
-        method = METHODS[name]
-        return getattr(self._channel, kind)(
-            f"/{method.containing_service.full_name}/{name}",
-            request_serializer=lambda request: request.SerializeToString(),
-            response_deserializer=GetMessageClass(method.output_type).FromString,
-        )
+        return await self._client.ask(name, **given)
 
+    async def done(self, receipt_id: str) -> None:
+        """WatchReceipt to its end."""
+        self.called.add("WatchReceipt")
+        await self._client.wait_receipt(receipt_id)
 
-def _request(name: str, given: dict[str, Any]) -> Any:
-    request: Any = GetMessageClass(METHODS[name].input_type)()
-    request.input.SetInParent()
-    request.input.MergeFrom(type(request.input)(**given))
-    return request
+    async def stream(self, group: str, *items: typ.EpisodeItem) -> list[Any]:
+        """StreamEpisodes: the acknowledgements."""
+        self.called.add("StreamEpisodes")
+        return [granted(each) for each in await self._client.stream_episodes(group, items)]
 
 
 async def test_every_rpc_answers_and_does_what_it_says(client: Client, group: str, spec: StoreSpec) -> None:
@@ -81,12 +59,12 @@ async def test_every_rpc_answers_and_does_what_it_says(client: Client, group: st
 
 async def ingested(ask: Caller, group: str) -> None:
     """By a stream, as episodes, as messages and as an entity; followed and listed."""
-    (streamed,) = await ask.stream("StreamEpisodes", stream_request(group, telling(JAN, WORKS, uuid="works")))
-    assert (await ask.watch("WatchReceipt", receipt_id=streamed.receipt_id)).done
+    (streamed,) = await ask.stream(group, telling(JAN, WORKS, uuid="works"))
+    await ask.done(streamed.receipt_id)
     added = await ask("AddEpisodes", group_id=group, items=[telling(FEB, LIKES, uuid="likes")])
-    assert (await ask.watch("WatchReceipt", receipt_id=added.receipt_id)).done
+    await ask.done(added.receipt_id)
     said = await ask("AddMessages", group_id=group, messages=[message("Hi.", MAR, role="Al", uuid="hi")])
-    assert (await ask.watch("WatchReceipt", receipt_id=said.receipt_id)).done
+    await ask.done(said.receipt_id)
     receipt = await ask("GetReceipt", receipt_id=said.receipt_id)
     assert [(item.uuid, item.state) for item in receipt.items] == [("hi", typ.ITEM_STATE_COMPLETED)]
     listed = await ask("ListItems", group_id=group)

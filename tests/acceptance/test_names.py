@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from kgsvc.stores.protocol import GroupDump
-from kgsvc.v1 import admin_pb2 as adm
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.saying import APR, FEB, JAN, MAR, fact, reads_bodies, telling
@@ -49,8 +48,7 @@ def said(name: str, at_ms: int, uuid: str, **more: Any) -> typ.EpisodeItem:
 
 async def cascade(client: Client, group: str, uuid: str) -> None:
     """DeleteEpisode with cascade."""
-    given = adm.DeleteEpisodeInput(uuid=uuid, group_id=group, cascade=True)
-    granted(await client.admin.DeleteEpisode(adm.DeleteEpisodeRequest(input=given), timeout=CALL_S))
+    await client.ask("DeleteEpisode", uuid=uuid, group_id=group, cascade=True)
 
 
 def people(dump: GroupDump) -> dict[str, set[str]]:

@@ -66,7 +66,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class MergeRecord:
-    """One entity went into another; `data` is what is needed to take that back (domain.merging).
+    """One entity went into another; `data` is what is needed to take that back (domain.names.merging).
 
     `by_episode` told them to be one; empty: a caller did.
     """

@@ -14,7 +14,8 @@ from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Entity, Episode
 from kgsvc.domain.model.identity import minted, name_key
-from kgsvc.domain.resolution.decisions import Meant, NameDecision
+from kgsvc.domain.names.similarity import figures_differ
+from kgsvc.domain.resolution.decisions import NameDecision, NameTarget
 
 BYTES = Limits().attributes_bytes
 _ASSERTED = "99999999999999999/"  # the stamp of what a caller gave
@@ -49,6 +50,9 @@ def _bytes(values: Mapping[str, Any]) -> int:
 
 
 _SALTS = 2  # a caller may have given a uuid that a name would get
+MOST = 8  # entities that one micro-batch may take away by merges
+MOVED = 1_000  # facts and mentions that such a merge moves: the batch and its group wait meanwhile
+_CALLERS = ""  # in the stamp of a name: a caller gave it
 UNSPECIFIC = frozenset({"Entity", "UNKNOWN"})  # types that say nothing
 
 
@@ -66,7 +70,7 @@ class BatchItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedNames:
     """Which entity each name is, and what must be written for that."""
 
     by_key: Mapping[str, Entity]  # as they shall be
@@ -96,7 +100,7 @@ def resolve(
     system_ms: int,
     decided: Mapping[str, NameDecision] = MappingProxyType({}),
     attributes_bytes: int = BYTES,
-) -> Resolved:
+) -> ResolvedNames:
     """Match every node by name, or as `decided` by name key; make the missing entities; merge summaries and
     attributes. A decided name becomes an alias; the fullest name decided for an entity becomes its own,
     unless a caller named it. New names that a decision leads together become one entity.
@@ -134,7 +138,7 @@ def resolve(
         for uuid, entity in sorted(merged.items())
         if before.get(uuid) != entity
     )
-    return Resolved(by_key, changed, new_names, _brought(nodes, by_key, new_names, decided))
+    return ResolvedNames(by_key, changed, new_names, _brought(nodes, by_key, new_names, decided))
 
 
 def _brought(
@@ -172,7 +176,7 @@ def homes_of(
     nodes: Mapping[str, list[_Told]], view: NameView, decided: Mapping[str, NameDecision]
 ) -> dict[str, Home]:
     """What each name means, also those new ones that others were led together with. Names of two known
-    entities stay apart: those are for a merge to join (domain.bridging)."""
+    entities stay apart: those are for a merge to join (see `bridges`)."""
     homes: dict[str, Home] = {key: _home(key, view, decided, frozenset()) for key in sorted(nodes)}
     for key in sorted(nodes):
         for also in decided[key].also if key in decided else ():
@@ -186,7 +190,7 @@ def homes_of(
     return homes
 
 
-def home_of(meant: Meant, view: NameView, decided: Mapping[str, NameDecision]) -> Home:
+def home_of(meant: NameTarget, view: NameView, decided: Mapping[str, NameDecision]) -> Home:
     """The home of what a decision names."""
     if meant.uuid is not None and meant.uuid in view.by_uuid:
         return view.by_uuid[meant.uuid]
@@ -295,3 +299,66 @@ def _labels(labels: tuple[str, ...], added: str) -> tuple[str, ...]:
 def stamp_of(reference_ms: int, episode_uuid: str) -> str:
     """Sorts as (reference time, episode uuid); shifted so that times before 1970 sort too."""
     return f"{reference_ms + 10**15:017d}/{episode_uuid}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """Two entities that a name of the episode leads together."""
+
+    kept: Entity
+    gone: Entity
+    by_episode: str
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """Their uuids."""
+        return (self.kept.uuid, self.gone.uuid)
+
+
+def bridges(items: Sequence[BatchItem], view: NameView, decided: Mapping[str, NameDecision]) -> list[Bridge]:
+    """The pairs that names of the batch lead together and that may merge, by name.
+
+    After each merge the view is another: what then is left is found by asking again.
+    """
+    nodes = told_in(items)
+    homes = homes_of(nodes, view, decided)
+    found: dict[tuple[str, str], Bridge] = {}
+    for key in sorted(nodes):
+        for also in decided[key].also if key in decided else ():
+            one, other = homes[key], home_of(also, view, decided)
+            other = homes.get(other, other) if isinstance(other, str) else other
+            if isinstance(one, Entity) and isinstance(other, Entity) and may_merge(one, other):
+                kept, gone = sorted((one, other), key=_standing)
+                bridge = Bridge(kept, gone, nodes[key][0][1].uuid)
+                found.setdefault(bridge.pair, bridge)
+    return list(found.values())
+
+
+def may_merge(one: Entity, other: Entity) -> bool:
+    """Never what two callers' names stand for, nor two things of different types."""
+    return (
+        one.uuid != other.uuid
+        and not (is_callers(one) and is_callers(other))
+        and not types_differ(one.labels, other.labels)
+    )
+
+
+def names_allow(names: Collection[str], others: Collection[str]) -> bool:
+    """Whether two entities with all these names may merge: not where they differ in figures."""
+    return not figures_differ(names, others)
+
+
+def types_differ(one: Collection[str], other: Collection[str]) -> bool:
+    """Whether both have types that say something, and none in common."""
+    first, second = set(one) - UNSPECIFIC, set(other) - UNSPECIFIC
+    return bool(first and second) and first.isdisjoint(second)
+
+
+def is_callers(entity: Entity) -> bool:
+    """Whether a caller named it, or it came with a graph that was taken over."""
+    return entity.stamps.get("name", _CALLERS) == _CALLERS
+
+
+def _standing(entity: Entity) -> tuple[bool, int, str]:
+    """The first of two stays: a caller's, else the older one."""
+    return (not is_callers(entity), entity.created_ms, entity.uuid)

@@ -6,12 +6,11 @@ what was said in between stays where it was said.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from kgsvc.domain.facts.plan import as_merged, refold, relation_of
+from kgsvc.domain.facts.plan import as_merged, episodes_of, refolded, relation_of
 from kgsvc.domain.facts.summary import with_parts
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, Mention, SummaryPart
@@ -74,18 +73,7 @@ def merged_facts(
 def _refolded(group_id: str, view: SlotView, written: Mapping[str, Fact], system_ms: int) -> dict[str, Fact]:
     """What changes when the slots of `view` and of `written` are folded with `written` in them."""
     present = {fact.uuid: fact for fact in view.facts} | dict(written)
-    taken = present.keys() | {stone.uuid for stone in view.tombstones}
-    names = {f.source_uuid: f.source_name for f in present.values()}
-    names |= {f.target_uuid: f.target_name for f in present.values()}
-    slots: defaultdict[str, list[Fact]] = defaultdict(list)
-    for fact in present.values():
-        if fact.evidence:
-            slots[fact.slot].append(fact)
-    found: dict[str, Fact] = {}
-    for slot, facts in sorted(slots.items()):
-        folded = refold(group_id, slot, facts, set(taken), names, system_ms)
-        found |= {fact.uuid: fact for fact in folded}
-    return found
+    return refolded(group_id, list(present.values()), view, system_ms)
 
 
 def merged_entity(kept: Entity, gone: Entity, attributes_bytes: int = BYTES) -> Entity:
@@ -228,8 +216,7 @@ def _without(fact: Fact, statements: Iterable[Mapping[str, Any]]) -> Fact:
 
 def _stating(fact: Fact, evidence: Iterable[Evidence]) -> Fact:
     kept = tuple(sorted(evidence))
-    by_reference = sorted(kept, key=lambda e: (e.reference_ms, e.episode_uuid))
-    return replace(fact, evidence=kept, episodes=tuple(dict.fromkeys(e.episode_uuid for e in by_reference)))
+    return replace(fact, evidence=kept, episodes=episodes_of(kept))
 
 
 def _restated(fact: Fact, changed: Mapping[str, Any] | None, alive: Collection[Evidence]) -> Fact:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from types import MappingProxyType
 
@@ -18,7 +18,7 @@ from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.identity import name_key
 from kgsvc.domain.names.entities import BatchItem
 from kgsvc.domain.names.similarity import asked_tokens, families, name_tokens, spellings
-from kgsvc.domain.resolution.decisions import CandidateQuery, Candidates, Decisions, NameDecision
+from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, NameCandidates, NameDecision
 
 CANDIDATES = 8  # entities that one name is compared with
 _CONTEXT_CHARS = 300
@@ -85,7 +85,7 @@ def _known_ends(item: BatchItem, view: NameView) -> Iterable[tuple[str | None, s
         yield (source.uuid if source else None, target.uuid if target else None)
 
 
-def ranked(name: str, candidates: Candidates) -> list[Entity]:
+def ranked(name: str, candidates: NameCandidates) -> list[Entity]:
     """Entities that share tokens with the name, the rarest tokens and most of them first; then those near it,
     for which room is kept."""
     scores: dict[str, float] = {}
@@ -103,7 +103,7 @@ def _with_near(best: Sequence[str], near: Sequence[str]) -> list[str]:
     return [*kept[: CANDIDATES - len(others)], *others]
 
 
-def by_rule(names: Sequence[NewName], candidates: Candidates) -> dict[str, NameDecision]:
+def by_rule(names: Sequence[NewName], candidates: NameCandidates) -> dict[str, NameDecision]:
     """Names that are spellings of known ones, or of one another: then the first said counts."""
     decided: dict[str, NameDecision] = {}
     for new in names:
@@ -171,3 +171,68 @@ def full_name(asked: str, proposed: str | None, others: Collection[str]) -> str:
 def aliases_of(entity: Entity, names: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """Its other names."""
     return tuple(key for key in names.get(entity.uuid, ()) if key != name_key(entity.name))
+
+
+# A full name that nobody has used yet is given only where no other entity could bear it: whoever took it
+# would be found by it without a question, and anything else that it fits would stay apart for ever. Once an
+# episode uses the name, the model is asked who bears it.
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What new names were compared with, by name key: entity uuids, and keys of other new names."""
+
+    entities: Mapping[str, Collection[str]]
+    peers: Mapping[str, Collection[str]]
+
+
+def unused_full_names(
+    decided: Mapping[str, NameDecision], names: Sequence[NewName], candidates: NameCandidates
+) -> dict[str, str]:
+    """Full names that neither the batch nor the entity uses, by the key of the name they were decided for."""
+    said = {new.key for new in names}
+    found: dict[str, str] = {}
+    for key, decision in decided.items():
+        entity = candidates.entities.get(decision.uuid or "")
+        own = {name_key(entity.name), *candidates.names.get(entity.uuid, ())} if entity else set()
+        full = name_key(decision.full_name)
+        if full and full not in said | own:
+            found[key] = decision.full_name
+    return found
+
+
+def full_name_query(full_names: Collection[str]) -> CandidateQuery:
+    """What to read to see whom they fit."""
+    return CandidateQuery({token for name in full_names for token in asked_tokens(name)})
+
+
+def keeping_full_names(
+    decided: Mapping[str, NameDecision],
+    full_names: Mapping[str, str],
+    names: Sequence[NewName],
+    compared: Compared,
+    found: NameCandidates,
+) -> dict[str, NameDecision]:
+    """The decisions without those of `full_names` that fit something else, known or new, with which their
+    name was not compared."""
+    by_token = Sharing(names)
+    fits: set[str] = set()
+    for key, full in full_names.items():
+        seen = {*compared.entities.get(key, ()), decided[key].uuid}
+        if any(entity.uuid not in seen for entity in ranked(full, found)) or any(
+            new.key != key and not _met(key, new.key, compared, decided) for new in by_token.sharing(full)
+        ):
+            fits.add(key)
+    return without_full_names(decided, fits)
+
+
+def without_full_names(decided: Mapping[str, NameDecision], keys: Collection[str]) -> dict[str, NameDecision]:
+    """The decisions, those about `keys` without their full names."""
+    return {key: replace(each, full_name="") if key in keys else each for key, each in decided.items()}
+
+
+def _met(one: str, other: str, compared: Compared, decided: Mapping[str, NameDecision]) -> bool:
+    """Whether two new names were compared, or one is decided to be the other."""
+    alike = {name_key(decided[key].name) for key in (one, other) if key in decided}
+    peers = compared.peers
+    return other in peers.get(one, ()) or one in peers.get(other, ()) or not alike.isdisjoint({one, other})

@@ -17,74 +17,27 @@ from kgsvc.domain.model.communities import (
     Link,
     Links,
 )
-from kgsvc.stores.embedded.builds import Following, held
-from kgsvc.stores.embedded.groups import find_group, take_ids
-from kgsvc.stores.embedded.rows import Row, all_rows, first_row, json_list, one_row
-
-
-class Communities(Following):
-    """CommunityStore."""
-
-    async def links(self, group_id: str, at_ms: int, after_rev: int, limit: int) -> Links:
-        """See DraftStore."""
-        return await self._read(_links, group_id, at_ms, after_rev, limit)
-
-    async def clear_drafts(self, lease: BuildLease) -> None:
-        """See DraftStore."""
-        while await self._write(_clear_some, lease):
-            pass
-
-    async def put_drafts(self, lease: BuildLease, drafts: Sequence[Draft]) -> None:
-        """See DraftStore."""
-        await self._write(_put_drafts, lease, drafts)
-
-    async def end_drafts(self, lease: BuildLease, count: int, now_ms: int) -> None:
-        """See DraftStore."""
-        await self._write(_end_drafts, lease, count, now_ms)
-
-    async def drafts(self, lease: BuildLease, limit: int) -> list[Draft]:
-        """See DraftStore."""
-        return await self._read(_drafts, lease, limit)
-
-    async def describe(self, lease: BuildLease, described: Sequence[Described], now_ms: int) -> None:
-        """See DraftStore."""
-        await self._write(_describe, lease, described, now_ms)
-
-    async def publish(self, lease: BuildLease, now_ms: int) -> None:
-        """See DraftStore."""
-        gid = await self._write(_publish, lease, now_ms)
-        while await self._write(_sweep_some, gid):
-            pass
-
-    async def communities(self, group_id: str, limit: int, after: str, build_id: str | None) -> CommunityPage:
-        """See CommunityStore."""
-        return await self._read(_communities, group_id, limit, after, build_id)
-
-    async def communities_of(self, group_id: str, uuids: Collection[str]) -> list[Community]:
-        """See CommunityStore."""
-        return await self._read(_communities_of, group_id, uuids)
+from kgsvc.stores.embedded.base import reading, writing
+from kgsvc.stores.embedded.builds import EmbeddedBuilds, held
+from kgsvc.stores.embedded.groups import group_of, take_ids
+from kgsvc.stores.embedded.rows import Row, all_rows, column, first_row, json_list, one_row
 
 
 def _links(db: apsw.Connection, group_id: str, at_ms: int, after_rev: int, limit: int) -> Links:
-    group = find_group(db, group_id)
-    if group is None:
-        return Links((), 0)
+    group = group_of(db, group_id)
     row = first_row(
         db,
         "SELECT rev FROM facts WHERE gid = ? AND rev > ? ORDER BY rev LIMIT 1 OFFSET ?",
         (group.gid, after_rev, max(limit, 1) - 1),
     )
     upto_rev = group.rev if row is None else int(row[0])
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT f.uuid, s.uuid, t.uuid, f.expired_ms IS NULL AND coalesce(f.valid_ms, f.reference_ms) <= ?1
             AND (f.invalid_ms IS NULL OR f.invalid_ms > ?1)
         FROM facts f JOIN entities s ON s.id = f.source_id JOIN entities t ON t.id = f.target_id
         WHERE f.gid = ?2 AND f.rev > ?3 AND f.rev <= ?4 ORDER BY f.rev, f.uuid
-        """,
-        (at_ms, group.gid, after_rev, upto_rev),
-    )
+        """
+    rows = all_rows(db, sql, (at_ms, group.gid, after_rev, upto_rev))
     links = tuple(Link(fact, source, target, bool(current)) for fact, source, target, current in rows)
     return Links(links, upto_rev, upto_rev < group.rev)
 
@@ -143,24 +96,19 @@ def _draft_id(db: apsw.Connection, gid: int, lease: BuildLease, draft: Draft) ->
 
 
 def _end_drafts(db: apsw.Connection, lease: BuildLease, count: int, now_ms: int) -> None:
-    db.execute(
-        """
+    sql = """
         UPDATE community_builds SET drafted = 1, found = ?, attempts = 1, updated_ms = ?
         WHERE gid = ? AND build_id = ?
-        """,
-        (count, now_ms, held(db, lease), lease.build_id),
-    )
+        """
+    db.execute(sql, (count, now_ms, held(db, lease), lease.build_id))
 
 
 def _drafts(db: apsw.Connection, lease: BuildLease, limit: int) -> list[Draft]:
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT c.uuid, c.plan FROM communities c JOIN groups g ON g.gid = c.gid
         WHERE g.group_id = ? AND c.build_id = ? AND c.described = 0 ORDER BY c.uuid LIMIT ?
-        """,
-        (lease.group_id, lease.build_id, limit),
-    )
+        """
+    rows = all_rows(db, sql, (lease.group_id, lease.build_id, limit))
     drafts = []
     for uuid, plan in rows:
         hubs, facts, by_model = json.loads(plan)
@@ -217,16 +165,13 @@ def _publish(db: apsw.Connection, lease: BuildLease, now_ms: int) -> int:
 
 def _sweep_some(db: apsw.Connection, gid: int) -> bool:
     """Remove some communities of builds that are over and not the current one; False when there are none."""
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT c.id FROM community_builds b JOIN communities c ON c.gid = b.gid AND c.build_id = b.build_id
         WHERE b.gid = ?1 AND b.next_ms IS NULL
             AND b.build_id IS NOT (SELECT build_id FROM community_current WHERE gid = ?1)
         LIMIT 100
-        """,
-        (gid,),
-    )
+        """
+    rows = all_rows(db, sql, (gid,))
     return _remove(db, [(row[0],) for row in rows])
 
 
@@ -259,16 +204,13 @@ def _communities(
 
 
 def _communities_of(db: apsw.Connection, group_id: str, uuids: Collection[str]) -> list[Community]:
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT c.id, c.uuid, c.name, c.summary, c.created_ms
         FROM groups g JOIN community_current u ON u.gid = g.gid
         JOIN communities c ON c.gid = g.gid AND c.build_id = u.build_id
         WHERE g.group_id = ? AND c.uuid IN (SELECT value FROM json_each(?)) ORDER BY c.uuid
-        """,
-        (group_id, json_list(uuids)),
-    )
+        """
+    rows = all_rows(db, sql, (group_id, json_list(uuids)))
     return [_community(db, group_id, row) for row in rows]
 
 
@@ -279,12 +221,31 @@ def _community(db: apsw.Connection, group_id: str, row: Row) -> Community:
 
 
 def _members(db: apsw.Connection, row_id: int) -> tuple[str, ...]:
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT e.uuid FROM community_members m JOIN entities e ON e.id = m.entity_id
         WHERE m.community_id = ? ORDER BY e.uuid LIMIT ?
-        """,
-        (row_id, MEMBERS_SHOWN),
-    )
-    return tuple(row[0] for row in rows)
+        """
+    return tuple(column(db, sql, (row_id, MEMBERS_SHOWN)))
+
+
+class EmbeddedCommunities(EmbeddedBuilds):
+    """CommunityStore."""
+
+    links = reading(_links)
+    put_drafts = writing(_put_drafts)
+    end_drafts = writing(_end_drafts)
+    drafts = reading(_drafts)
+    describe = writing(_describe)
+    communities = reading(_communities)
+    communities_of = reading(_communities_of)
+
+    async def clear_drafts(self, lease: BuildLease) -> None:
+        """See DraftStore."""
+        while await self._write(lambda db: _clear_some(db, lease)):
+            pass
+
+    async def publish(self, lease: BuildLease, now_ms: int) -> None:
+        """See DraftStore."""
+        gid = await self._write(lambda db: _publish(db, lease, now_ms))
+        while await self._write(lambda db: _sweep_some(db, gid)):
+            pass

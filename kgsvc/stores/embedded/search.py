@@ -8,9 +8,18 @@ from collections.abc import Collection
 import apsw
 
 from kgsvc.domain.model.delta import GraphDelta, GroupHead
-from kgsvc.stores.embedded.base import Base
-from kgsvc.stores.embedded.groups import Group, find_group
-from kgsvc.stores.embedded.rows import Row, all_rows, entity_of, episode_of, fact_of, first_row, json_list
+from kgsvc.stores.embedded.base import EmbeddedBase, reading
+from kgsvc.stores.embedded.groups import Group, group_of
+from kgsvc.stores.embedded.rows import (
+    Row,
+    all_rows,
+    column,
+    entity_of,
+    episode_of,
+    fact_of,
+    first_row,
+    json_list,
+)
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
     Changes,
@@ -19,7 +28,6 @@ from kgsvc.stores.search_protocol import (
     IndexedEpisode,
     IndexedFact,
     TextChanges,
-    no_texts,
 )
 
 Place = tuple[int, str]  # a revision and a uuid in it; an empty one comes before all
@@ -69,11 +77,15 @@ def touch_texts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta) -> N
     )
 
 
-def text_changes(db: apsw.Connection, group_id: str, after: Place, limit: int, max_bytes: int) -> TextChanges:
-    """See SearchStore; everything up to and with `after` is read."""
-    group = find_group(db, group_id)
-    if group is None:
-        return no_texts(group_id)
+def _text_changes(
+    db: apsw.Connection,
+    group_id: str,
+    after_rev: int,
+    limit: int,
+    max_bytes: int = TEXT_BYTES,
+    after_uuid: str = "",
+) -> TextChanges:
+    group, after = group_of(db, group_id), (after_rev + 1, after_uuid)
     end = (group.rev + 1, "")
     upto = min([end, *_cuts(db, group, after, limit, max_bytes)])
     span = (group.gid, *after, *upto)
@@ -122,15 +134,12 @@ def _communities(
     current = first_row(db, "SELECT build_id, rev FROM community_current WHERE gid = ?", (gid,))
     if current is None or not after <= (current[1], "") <= upto:
         return None
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT c.uuid, c.name, c.summary, c.created_ms, coalesce(v.space, ''), v.vector
         FROM communities c LEFT JOIN community_vectors v ON v.id = c.id
         WHERE c.gid = ? AND c.build_id = ? ORDER BY c.uuid
-        """,
-        (gid, current[0]),
-    )
+        """
+    rows = all_rows(db, sql, (gid, current[0]))
     return tuple(IndexedCommunity(*row) for row in rows)
 
 
@@ -165,9 +174,7 @@ def _cuts(db: apsw.Connection, group: Group, after: Place, limit: int, max_bytes
 
 def _removed(db: apsw.Connection, kind: str, span: tuple[int, int, str, int, str]) -> tuple[str, ...]:
     """What was removed and has not come again."""
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT t.uuid FROM text_tombstones t WHERE t.gid = ?1 AND t.rev BETWEEN ?2 AND ?4
             AND (t.rev, t.uuid) > (?2, ?3) AND (t.rev, t.uuid) <= (?4, ?5) AND t.kind = ?6
             AND NOT EXISTS (SELECT 1 FROM entities n WHERE ?6 = 'entity' AND n.uuid = t.uuid
@@ -175,10 +182,8 @@ def _removed(db: apsw.Connection, kind: str, span: tuple[int, int, str, int, str
             AND NOT EXISTS (SELECT 1 FROM episodes e JOIN found_episodes f ON f.id = e.id
                             WHERE ?6 = 'episode' AND e.uuid = t.uuid AND e.gid = t.gid)
         ORDER BY t.uuid
-        """,
-        (*span, kind),
-    )
-    return tuple(row[0] for row in rows)
+        """
+    return tuple(column(db, sql, (*span, kind)))
 
 
 def _entity(row: Row) -> IndexedEntity:
@@ -190,45 +195,17 @@ def _episode(row: Row) -> IndexedEpisode:
     return IndexedEpisode(episode_of(row[:-1]), tuple(sorted(json.loads(row[-1]))))
 
 
-class Search(Base):
-    """SearchStore."""
-
-    async def heads(self, group_ids: Collection[str]) -> dict[str, GroupHead]:
-        """See SearchStore."""
-        return await self._read(_heads, group_ids)
-
-    async def changes(self, group_id: str, after_rev: int, limit: int) -> Changes:
-        """See SearchStore."""
-        return await self._read(_changes, group_id, after_rev, limit)
-
-    async def text_changes(
-        self,
-        group_id: str,
-        after_rev: int,
-        limit: int,
-        max_bytes: int = TEXT_BYTES,
-        after_uuid: str = "",
-    ) -> TextChanges:
-        """See SearchStore."""
-        return await self._read(text_changes, group_id, (after_rev + 1, after_uuid), limit, max_bytes)
-
-
 def _heads(db: apsw.Connection, group_ids: Collection[str]) -> dict[str, GroupHead]:
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT group_id, rev, epoch, last_ms FROM groups
         WHERE group_id IN (SELECT value FROM json_each(?))
-        """,
-        (json_list(group_ids),),
-    )
+        """
+    rows = all_rows(db, sql, (json_list(group_ids),))
     return {row[0]: GroupHead(*row) for row in rows}
 
 
 def _changes(db: apsw.Connection, group_id: str, after_rev: int, limit: int) -> Changes:
-    group = find_group(db, group_id)
-    if group is None:
-        return Changes(GroupHead(group_id), (), (), 0)
+    group = group_of(db, group_id)
     upto_rev = _last_rev(db, group.gid, after_rev, limit, group.rev)
     span = (group.gid, after_rev, upto_rev)
     facts = all_rows(
@@ -270,3 +247,11 @@ def _last_rev(db: apsw.Connection, gid: int, after_rev: int, limit: int, last: i
 def _indexed(row: Row) -> IndexedFact:
     space, vector = row[31:33]
     return IndexedFact(fact_of(row), space or "", vector)
+
+
+class EmbeddedSearch(EmbeddedBase):
+    """SearchStore."""
+
+    heads = reading(_heads)
+    changes = reading(_changes)
+    text_changes = reading(_text_changes)

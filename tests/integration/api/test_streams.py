@@ -16,7 +16,7 @@ from kgsvc.stores.protocol import Store
 from kgsvc.v1 import envelope_pb2
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
-from tests.support.client import Client, episode, message, stream_request
+from tests.support.client import Client, episode, stream_request
 from tests.support.served import LIMITS, Serve, Stack, Wrapped, finish
 
 
@@ -51,35 +51,6 @@ async def _stream(
 
     call = client.ingestion.StreamEpisodes(send(), timeout=60, metadata=metadata)
     return [answer async for answer in call]
-
-
-async def test_every_item_is_acknowledged_in_order_and_stored(client: Client) -> None:
-    answers = await _stream(client, [_item(n) for n in range(300)])
-    assert [a.sequence for a in answers] == list(range(300))
-    assert [a.client_ref for a in answers] == [f"c{n}" for n in range(300)]
-    assert {a.status for a in answers} == {envelope_pb2.STATUS_ACCEPTED}
-    assert {a.state for a in answers} == {typ.ITEM_STATE_ACCEPTED}
-    assert not any(a.duplicate for a in answers)
-    assert len(await client.get_episodes("g")) == 300
-    receipts = {a.receipt_id for a in answers}
-    followed = [item.uuid for r in receipts for item in (await client.receipt(r)).items]
-    assert sorted(followed) == sorted(a.uuid for a in answers)
-
-
-async def test_messages_and_episodes_of_several_groups_share_a_stream(client: Client) -> None:
-    said = stream_request("h", message("hello", 1, role="Ann"))
-    answers = await _stream(client, [_item(1), said, _item(2), stream_request("h", episode("x", 2))])
-    assert [a.status for a in answers] == [envelope_pb2.STATUS_ACCEPTED] * 4
-    assert [e.body for e in await client.get_episodes("g")] == ["1", "2"]
-    assert [e.body for e in await client.get_episodes("h")] == ["Ann(user): hello", "x"]
-
-
-async def test_replay_names_duplicates_and_their_first_receipt(client: Client) -> None:
-    first = await _stream(client, [_item(n) for n in range(20)])
-    again = await _stream(client, [_item(n) for n in (3, 19, 40, 0)])
-    assert [a.duplicate for a in again] == [True, True, False, True]
-    by_uuid = {a.uuid: a.receipt_id for a in first}
-    assert [a.receipt_id for a in again if a.duplicate] == [by_uuid[f"u{n}"] for n in (3, 19, 0)]
 
 
 async def test_replay_of_a_parked_item_says_so(stack: Stack) -> None:
@@ -118,14 +89,6 @@ async def test_refused_items_are_answered_in_band_and_the_stream_lives_on(client
     assert [a.sequence for a in answers] == list(range(8))
     assert [a.client_ref for a in answers if a.error.error_code == "CONFLICT"] == ["conflict"]
     assert [e.body for e in await client.get_episodes("g")] == ["0", "5"]
-
-
-async def test_request_ids_are_echoed_or_generated(client: Client) -> None:
-    named = _item(1)
-    named.request_id = "mine"
-    answers = await _stream(client, [named, _item(2)])
-    assert answers[0].request_id == "mine"
-    assert answers[1].request_id not in ("", "mine")
 
 
 async def test_nothing_is_acknowledged_before_its_commit_and_what_waits_goes_together(serve: Serve) -> None:

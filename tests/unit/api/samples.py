@@ -9,9 +9,9 @@ import grpc
 import grpc.aio
 from google.protobuf.message import Message
 
-from kgsvc.api.server import SERVICES
 from kgsvc.v1 import admin_pb2, ingestion_pb2, retrieval_pb2, types_pb2
 from tests.support.client import episode, message, timestamp
+from tests.support.contract import path, request_of, response_class
 
 _MEMORY = types_pb2.MemoryMessage(
     role_type=types_pb2.ROLE_TYPE_USER, role="Ann", content="tea?", timestamp=timestamp(5_000)
@@ -65,23 +65,13 @@ def inputs() -> dict[str, Message]:
     }
 
 
-METHODS = {
-    method.name: method for service in SERVICES for method in service.methods if method.name in inputs()
-}
-UNARY = sorted(name for name in METHODS if name not in {"StreamEpisodes", "WatchReceipt"})
-MODULES = (ingestion_pb2, retrieval_pb2, admin_pb2)
-
-
-def _class(name: str) -> type[Message]:
-    found: type[Message] = next(getattr(m, name) for m in MODULES if hasattr(m, name))
-    return found
+METHODS = inputs().keys()
 
 
 def request(name: str, change: Any = None) -> Any:
     """A valid request of a method, `change`d by a function of its input."""
-    made: Any = _class(METHODS[name].input_type.name)()
+    made = request_of(name)
     made.input.CopyFrom(inputs()[name])
-    made.input.SetInParent()
     if change is not None:
         change(made.input)
     return made
@@ -91,13 +81,11 @@ async def call(
     channel: grpc.aio.Channel, name: str, raw: bytes, metadata: Any = None, timeout_s: float = 20
 ) -> Any:
     """The response to the bytes of a request; of a response stream, the first message."""
-    method = METHODS[name]
-    path = f"/{method.containing_service.full_name}/{name}"
-    deserialise = _class(method.output_type.name).FromString
+    deserialise = response_class(name).FromString
     if name == "WatchReceipt":
-        stream: Any = channel.unary_stream(path, response_deserializer=deserialise)
+        stream: Any = channel.unary_stream(path(name), response_deserializer=deserialise)
         return await anext(aiter(stream(raw, metadata=metadata, timeout=timeout_s)))
-    unary: Any = channel.unary_unary(path, response_deserializer=deserialise)
+    unary: Any = channel.unary_unary(path(name), response_deserializer=deserialise)
     return await unary(raw, metadata=metadata, timeout=timeout_s)
 
 

@@ -88,13 +88,14 @@ def assert_pinned(name: str, body: Any) -> None:
 
 def laid_out(value: Any, margin: str = "") -> str:
     """JSON in which whatever fits stands on one line."""
-    line = json.dumps(value, ensure_ascii=False)
+    line, inner = json.dumps(value, ensure_ascii=False), f"{margin} "
     if len(margin + line) <= 100 or not isinstance(value, dict | list):
         return line
-    inner, brackets = f"{margin} ", "{}" if isinstance(value, dict) else "[]"
-    parts = [(f"{json.dumps(key)}: ", each) for key, each in value.items()] if brackets == "{}" else None
-    lines = [inner + key + laid_out(each, inner) for key, each in parts or [("", each) for each in value]]
-    return f"{brackets[0]}\n" + ",\n".join(lines) + f"\n{margin}{brackets[1]}"
+    if isinstance(value, list):
+        lines = [inner + laid_out(each, inner) for each in value]
+    else:
+        lines = [f"{inner}{json.dumps(key)}: {laid_out(each, inner)}" for key, each in value.items()]
+    return f"{line[0]}\n" + ",\n".join(lines) + f"\n{margin}{line[-1]}"
 
 
 @dataclass

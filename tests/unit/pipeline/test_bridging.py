@@ -19,8 +19,13 @@ from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard, MergeRecord
 from kgsvc.domain.model.extraction import ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Fact, FactKind
 from kgsvc.domain.names.merging import record_of
-from kgsvc.domain.resolution.decisions import CandidateQuery
-from kgsvc.domain.resolution.types import FactResolution, NodeResolution, ResolutionRequest, Resolutions
+from kgsvc.domain.resolution.decisions import (
+    CandidateQuery,
+    FactResolution,
+    NodeResolution,
+    ResolutionRequest,
+    Resolutions,
+)
 from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.stages import PreparedItem, decode
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, entity, leased, write
