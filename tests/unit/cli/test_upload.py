@@ -50,13 +50,19 @@ class Store:
 
     def answer(self, request: StreamEpisodesRequest) -> StreamEpisodesResponse:
         uuid, body = request.episode.uuid, request.episode.body
+        duplicate = uuid in self.kept
         known = self.kept.setdefault(uuid, body)
         if known != body:
             error = Error(error_code="CONFLICT", message="other content")
             return StreamEpisodesResponse(status=STATUS_ERROR, error=error)
         state = PARKED if body == "parked" else COMPLETED if body == "done" else ItemState.ITEM_STATE_ACCEPTED
         return StreamEpisodesResponse(
-            status=STATUS_ACCEPTED, uuid=uuid, state=state, receipt_id="r", client_ref=request.client_ref
+            status=STATUS_ACCEPTED,
+            uuid=uuid,
+            state=state,
+            receipt_id="r",
+            client_ref=request.client_ref,
+            duplicate=duplicate,
         )
 
 
@@ -121,6 +127,13 @@ async def test_a_minted_uuid_in_conflict_is_there_already() -> None:
     store.kept["u1"] = "something else"
     outcome = await send(store, iter([record(1, minted=True), record(2)]))
     assert (outcome.accepted, outcome.duplicates, outcome.refused) == (1, 1, [])
+
+
+async def test_what_was_there_before_this_run_is_a_duplicate() -> None:
+    store = Store()
+    await send(store, iter([record(1)]))
+    outcome = await send(store, iter([record(1), record(2)]))
+    assert (outcome.accepted, outcome.duplicates) == (1, 1)
 
 
 async def test_an_item_larger_than_a_call_may_be_is_not_sent() -> None:
