@@ -184,6 +184,7 @@ async def test_at_most_a_window_is_sent_ahead_of_the_acknowledgements(
     task = asyncio.create_task(send(store, endless()))
     async with asyncio.timeout(20):
         await full.wait()
+        await asyncio.sleep(0.2)  # it would go on now
         assert len(taken) == AHEAD
         store.acknowledging.set()
         outcome = await task
