@@ -114,7 +114,7 @@ class _Builder:
         while not isinstance(inner := next(self._events), yaml.MappingEndEvent):
             key = self._node(inner, depth + 1)
             if not isinstance(key, Scalar):
-                raise _error(key.line, "a key must be a text")
+                raise _error(key.line, "a key must be text")
             mapping.entries.append((key, self._node(next(self._events), depth + 1)))
         return mapping
 

@@ -100,7 +100,7 @@ class Joining:
         episodes = await self._store.entity_mentions(*place)
         names = await self._store.entity_names(*place)
         if len(facts) + len(episodes) > bound or len(names) > bound:
-            says = f"more than {bound} facts and mentions hang on it; merge the other way round"
+            says = f"it has more than {bound} facts and mentions; try with keep_uuid and merge_uuid exchanged"
             raise LimitExceeded(says, [Violation("merge_uuid", says)])
         return Hanging(tuple(facts), tuple(names), tuple(episodes))
 
@@ -162,7 +162,7 @@ class Bridging:
             joined = await self._joining.joined(kept, gone, merge_id, system_ms, bridge.by_episode)
             await self._store.apply(joined.delta, Guard(view.head.rev, view.head.epoch, lease.token))
         except (LimitExceeded, StoreRefused) as error:  # either is no fault of the items
-            log.warning("entities that are one stay two", extra={"group_id": group_id, "reason": str(error)})
+            log.warning("two entities were not merged", extra={"group_id": group_id, "reason": str(error)})
             return False
         log.info("entities merged", extra={"group_id": group_id, "item": bridge.by_episode})
         return True

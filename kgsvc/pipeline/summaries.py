@@ -164,7 +164,9 @@ class Rewriter:
             try:
                 await self.rewrite(group_id, waiting.epoch, list(waiting.entities), list(waiting.items))
             except (StepError, ServiceError, TimeoutError) as error:
-                log.warning("summaries stay: %s", type(error).__name__, extra={"group_id": group_id})
+                log.warning(
+                    "summaries were not rewritten: %s", type(error).__name__, extra={"group_id": group_id}
+                )
                 await asyncio.sleep(_AFTER_OUTAGE_S)
 
     async def rewrite(self, group_id: str, epoch: int, uuids: Sequence[str], items: Sequence[str]) -> None:
@@ -210,7 +212,7 @@ class Rewriter:
         except ModelUnavailable:
             raise
         except StepError as error:
-            log.warning("summaries keep their own words: %s", error, extra={"group_id": group_id})
+            log.warning("the model's summaries cannot be used: %s", error, extra={"group_id": group_id})
             return Retold(("",) * len(drafts), error.usage)
 
     async def _write(

@@ -130,7 +130,7 @@ def _replay(batch: AcceptBatch, known: Known) -> Accepted | None:
 def check_input(known_hash: str, input_hash: str) -> None:
     """Conflict: an idempotency key that is known was used for other input."""
     if known_hash != input_hash:
-        used = "was used with other input within the window"
+        used = "was used before with other input"
         raise Conflict(f"idempotency_key {used}", [Violation("idempotency_key", used)])
 
 
@@ -179,7 +179,7 @@ def _home(batch: AcceptBatch, statuses: Sequence[ItemStatus], known: Known) -> s
             return home
     taken = known.receipts.get(batch.receipt_id)
     if taken is not None and not (known.repeats and taken.group_id == batch.group_id):
-        raise Conflict("the receipt id stands for another call")
+        raise Conflict("the receipt id belongs to another call")
     return None
 
 

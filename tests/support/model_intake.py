@@ -114,7 +114,7 @@ class ModelIntake:
         self, group_id: str, states: Collection[ItemState], limit: int, token: str | None
     ) -> Page[ItemStatus]:
         if token is not None and not (token.isascii() and token.isdigit() and len(token) < 10):
-            raise InvalidArgument.of([Violation("page_token", "is not a token of this listing")])
+            raise InvalidArgument.of([Violation("page_token", "is not a page token of this listing")])
         rows = list(enumerate(self._peek(group_id).items.values()))
         rows = [(n, i) for n, i in rows if n >= int(token or 0) and (not states or i.state in states)]
         following = str(rows[limit][0]) if len(rows) > limit else None

@@ -122,7 +122,7 @@ def _migrate(db: apsw.Connection) -> int:
     version = int(one_row(db, "PRAGMA user_version")[0])
     if version > SCHEMA_VERSION:
         raise StoreUnavailable(
-            f"the embedded store has schema {version}, this binary knows {SCHEMA_VERSION}: use a newer one"
+            f"the embedded store has schema {version}, this version knows {SCHEMA_VERSION}: upgrade kgsvc"
         )
     for migration in MIGRATIONS[version:]:
         db.execute(migration)

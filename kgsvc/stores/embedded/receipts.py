@@ -68,7 +68,7 @@ def _position(token: str | None) -> int:
     if token is None:
         return 0
     if not (token.isascii() and token.isdigit() and len(token) <= 19):
-        raise InvalidArgument.of([Violation("page_token", "is not a token of this listing")])
+        raise InvalidArgument.of([Violation("page_token", "is not a page token of this listing")])
     return min(int(token), NEVER)
 
 

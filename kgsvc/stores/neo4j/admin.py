@@ -141,7 +141,7 @@ class Admin(CandidateReads):
         ((version,),) = await tx.run(_SCHEMA_LOCK)
         if version > SCHEMA_VERSION:
             raise StoreUnavailable(
-                f"the database has schema {version}, this binary knows up to {SCHEMA_VERSION}: upgrade kgsvc"
+                f"the database has schema {version}, this version knows up to {SCHEMA_VERSION}: upgrade kgsvc"
             )
         for step in [step for steps in MIGRATIONS[version:] for step in steps]:
             await self._step(step)

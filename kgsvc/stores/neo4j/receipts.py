@@ -173,5 +173,5 @@ def _position(token: str | None) -> tuple[int, str]:
         return _BEFORE_ALL, ""
     number, colon, uuid = token.partition(":")
     if not (colon and number.isascii() and number.isdigit() and len(number) <= 19):
-        raise InvalidArgument.of([Violation("page_token", "is not a token of this listing")])
+        raise InvalidArgument.of([Violation("page_token", "is not a page token of this listing")])
     return min(int(number), NEVER), uuid

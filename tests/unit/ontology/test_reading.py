@@ -208,7 +208,7 @@ BOMB = "a: &a [x, x]\nb: &b [*a, *a]\n"
             f"line 1: the text has {MAX_BYTES + 1} bytes, at most {MAX_BYTES} are allowed",
         ),
         ("a: 1\n---\nb: 2\n", "line 2: a second document begins"),
-        ("{[a]: 1}\n", "line 1: a key must be a text"),
+        ("{[a]: 1}\n", "line 1: a key must be text"),
     ],
     ids=["bomb", "alias", "tag", "depth", "values", "bytes", "documents", "key"],
 )

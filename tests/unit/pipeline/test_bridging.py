@@ -316,7 +316,7 @@ async def test_what_cannot_be_merged_stays_two(
     with caplog.at_level("WARNING"):
         await told(bench, [[works("Alejandro Ruiz", 9)]])
     assert len(await bench.entities()) == 5
-    assert [record.message for record in caplog.records] == ["entities that are one stay two"]
+    assert [record.message for record in caplog.records] == ["two entities were not merged"]
     assert "Ruiz" not in str([vars(record) for record in caplog.records])
 
 
