@@ -40,7 +40,7 @@ async def test_a_conversation_goes_in_once_and_can_be_asked(talk: Talker) -> Non
 
     people = await talk("search", "Where does Alice Chen work?", *GROUP)
     assert "since 2024-10-01" in people.out
-    assert "told by demo-17" in people.out
+    assert "source: demo-17" in people.out
 
     near = await talk("search", "work", *GROUP, "--center", best["source_node_uuid"], "--json")
     assert near.json["facts"][0]["source_name"] == "Alice Chen"

@@ -157,7 +157,7 @@ def test_secrets_are_never_shown() -> None:
 
 def test_a_bad_secret_is_not_repeated(tmp_path: Path) -> None:
     text = problem(file=written(tmp_path, "[openai]\napi_key = 424242"))
-    assert text == "openai.api_key: must be a text"
+    assert text == "openai.api_key: must be text"
 
 
 def test_credentials_in_a_base_url_are_refused_and_not_repeated() -> None:
