@@ -15,7 +15,6 @@ from kgsvc.domain.text import normalise
 from kgsvc.models.openai.chat import Chat, ChatUser, Form, Task, TooLong, together
 from kgsvc.models.openai.validation import NAME, UNKNOWN, edge_identity, extraction, validate
 from kgsvc.models.prompts import extraction as prompts
-from kgsvc.models.prompts import reflexion
 from kgsvc.models.protocol import Extracted, Operation, Trouble
 
 _BREAKS = (
@@ -178,7 +177,7 @@ class OpenAIExtractor(ChatUser):
                 answer = {**answer, "nodes": [*known, *answer["nodes"]]}
             return self._validated(answer)
 
-        asked = reflexion.messages(self._messages(part), found)
+        asked = prompts.reflexion_messages(self._messages(part), found)
         group_id = part.request.episode.group_id
         task = Task(Operation.REFLEXION, group_id, asked, _form(part), read, repaired=False)
         return await self._chat.ask(task)

@@ -7,22 +7,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kgsvc.models.rules.lexicon import CONDITIONALS, HEDGES
-from kgsvc.models.rules.phrases import (
+from kgsvc.models.rules.lexicon import (
     ADV,
     AUX,
+    CONDITIONALS,
     CONJ,
+    HEDGES,
     MARK,
     NAME,
     NEG,
-    NP_STARTS,
     PREP,
-    REDUCED_ACTIVE,
     SUB,
     TIME,
     TO,
     UH,
     VERB,
+)
+from kgsvc.models.rules.phrases import (
+    NP_STARTS,
+    REDUCED_ACTIVE,
     Phrase,
     Unit,
     VerbGroup,

@@ -6,6 +6,12 @@ from __future__ import annotations
 from kgsvc.models.rules.text import name_set, numbered, word_set
 from kgsvc.models.rules.verbs import verb
 
+# Tags of units. NAME, PRON and NOUN may head a noun phrase; NOUN is also every word of unknown class.
+NAME, PRON, POSS, DET, NUM, NOUN, GEN = "name", "pron", "poss", "det", "num", "noun", "gen"
+VERB, AUX, NEG, ADV, TO, PREP, CONJ, SUB, TIME, UH, MARK = (
+    *("verb", "aux", "neg", "adv", "to", "prep", "conj", "sub", "time", "uh", "mark"),
+)
+
 PLACES = name_set("""
 afghanistan, albania, algeria, argentina, armenia, australia, austria, azerbaijan, bangladesh, belarus,
 belgium, bolivia, bosnia, botswana, brazil, bulgaria, cambodia, cameroon, canada, chile, china, colombia,
@@ -128,7 +134,7 @@ lecturer tutor instructor trainer volunteer
 """)
 
 
-_CLASSES = {
+_KINDS_OF_NOUNS = {
     "Person": _MAKERS,
     "Work": WORK_WORDS,
     "Organization": ORGANISATION_WORDS,
@@ -140,7 +146,7 @@ _CLASSES = {
 
 def kind_of_class(noun: str) -> str:
     """What type a thing has that "is a <noun>"; "" if the noun does not tell."""
-    return next((kind for kind, nouns in _CLASSES.items() if noun in nouns), "")
+    return next((kind for kind, nouns in _KINDS_OF_NOUNS.items() if noun in nouns), "")
 
 
 FIRST_PERSON = word_set("i me my mine myself we us our ours ourselves")
@@ -326,3 +332,61 @@ _WORDS = STOP | COMMON | VAGUE
 def is_word(low: str) -> bool:
     """Whether a lower-case word is ordinary English here: a stop word, a listed noun or a listed verb."""
     return low in _WORDS or low.removesuffix("s") in COMMON or verb(low) is not None
+
+
+GIVEN_NAMES = MEN | WOMEN
+CALENDAR = frozenset([*MONTHS, *WEEKDAYS])
+# Never names, even if capitalised.
+NEVER_NAMES = PRONOUNS.union(INTERJECTIONS, MODALS, BE, HAVE, DO, CONJUNCTIONS, DETERMINERS) - {
+    "may",
+    "will",
+}
+
+
+def type_of(name: str, quoted: bool = False, before: str = "") -> str:
+    """What kind of thing `name` is, by its words and the lower-case word before; "Entity" if unclear."""
+    low = name.lower()
+    parts = low.replace(".", "").split() or [low]
+    first, last, several = parts[0], parts[-1], len(parts) > 1
+    signs = (
+        ("Project", {first, last, before} & PROJECT_WORDS),
+        ("Work", quoted or before in WORK_WORDS),
+        ("Location", low in PLACES and (len(low) > 2 or name.isupper())),
+        ("Organization", last in ORGANISATION_WORDS or first in ORGANISATION_HEADS),
+        ("Location", last in PLACE_WORDS or (several and first in PLACE_HEADS)),
+        ("Event", last in EVENT_WORDS),
+        ("Person", first in GIVEN_NAMES or (several and first in HONORIFICS)),
+        ("Organization", not several and len(low) > 5 and low.endswith(ORGANISATION_MARKS)),
+    )
+    return next((kind for kind, sign in signs if sign), "Entity")
+
+
+_AUXILIARIES = BE | HAVE | DO | (MODALS - {"need"})
+_LY_NOUNS = word_set("""
+family supply reply assembly italy butterfly friendly lovely lonely elderly monthly weekly daily early apply
+multiply comply rally bully fly ally belly jelly hourly yearly costly deadly ugly silly holy july emily kelly
+sally molly polly beverly kimberly anomaly homily monopoly
+""")
+_CLASSES = (  # of words that are in several, the last one counts
+    (UH, INTERJECTIONS - {"no", "right", "well", "same", "like"}),
+    (ADV, ADVERBS),
+    (SUB, SUBORDINATORS | {"who", "which", "whom", "whose"}),
+    (PREP, PREPOSITIONS - {"to"}),
+    (DET, DETERMINERS),
+    (NUM, NUMBERS),
+    (CONJ, CONJUNCTIONS),
+    (PRON, PRONOUNS),
+    (POSS, POSSESSIVES),
+    (NEG, NEGATIONS),
+    (AUX, _AUXILIARIES),
+    (PRON, {"her"}),  # possessive when a noun follows; see noun_phrase
+)
+_CLOSED = {word: tag for tag, words in _CLASSES for word in words}
+
+
+def closed_class(low: str) -> str:
+    """The tag of a word of a closed class, or of one that ends as adverbs do; "" for others."""
+    found = _CLOSED.get(low)
+    if found is None:
+        return ADV if low.endswith("ly") and len(low) > 5 and low not in _LY_NOUNS else ""
+    return found

@@ -9,8 +9,7 @@ from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import FactKind
 from kgsvc.models.rules.clauses import Clause
 from kgsvc.models.rules.copulas import Statement
-from kgsvc.models.rules.lexicon import KIN, PETS, STOP
-from kgsvc.models.rules.phrases import CONJ, GEN, MARK, NAME, NOUN, POSS, SUB, TIME, UH, VERB
+from kgsvc.models.rules.lexicon import CONJ, GEN, KIN, MARK, NAME, NOUN, PETS, POSS, STOP, SUB, TIME, UH, VERB
 from kgsvc.models.rules.reading import Reading, content_words, salient_topic
 from kgsvc.models.rules.relations import SINGLE_ROLES, screaming
 from kgsvc.models.rules.scene import Cast, Draft, Scene

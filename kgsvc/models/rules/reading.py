@@ -8,35 +8,32 @@ from dataclasses import dataclass
 from kgsvc.models.rules.clauses import Clause, clauses_of
 from kgsvc.models.rules.lexicon import (
     COMMON,
-    DEMONYMS,
-    FIRST_PERSON,
-    KIN,
-    PETS,
-    PLACES,
-    SECOND_PERSON,
-    STOP,
-    THIRD_PERSON,
-    VAGUE,
-)
-from kgsvc.models.rules.names import Name, find_names, type_of
-from kgsvc.models.rules.phrases import (
     CONJ,
+    DEMONYMS,
     DET,
+    FIRST_PERSON,
     GEN,
+    KIN,
     MARK,
     NAME,
     NOUN,
     NUM,
+    PETS,
+    PLACES,
     POSS,
     PREP,
     PRON,
+    SECOND_PERSON,
+    STOP,
+    THIRD_PERSON,
     TO,
     UH,
+    VAGUE,
     VERB,
-    Phrase,
-    Unit,
-    units_of,
+    type_of,
 )
+from kgsvc.models.rules.names import Name, find_names
+from kgsvc.models.rules.phrases import Phrase, Unit, units_of
 from kgsvc.models.rules.scene import Draft, Scene
 from kgsvc.models.rules.text import word_list, word_set, words_of
 from kgsvc.models.rules.times import Time, find_times

@@ -26,8 +26,9 @@ from kgsvc.models.rules.lexicon import (
     WEEKDAYS,
     WOMEN,
     WORK_WORDS,
+    type_of,
 )
-from kgsvc.models.rules.names import find_names, type_of
+from kgsvc.models.rules.names import find_names
 from kgsvc.models.rules.text import MOST, READ, word_set, words_of
 from kgsvc.models.rules.verbs import verb
 
@@ -230,11 +231,11 @@ def _split_prefix(episode: Episode) -> tuple[str | None, str]:
     if typed and (episode.role is None or typed[1].strip() in ("", episode.role.strip())):
         return typed[1].strip() or typed[2], body[typed.end() :]
     plain = _PLAIN_PREFIX.match(body)
-    if plain and (plain[1] == episode.role or plain[1].lower() in _ROLE_TYPES):
-        return plain[1], body[plain.end() :]
-    if plain and episode.source is Source.MESSAGE and not episode.role and _is_speaker_name(plain[1]):
-        return plain[1], body[plain.end() :]
-    return None, body
+    if plain is None:
+        return None, body
+    named = plain[1] == episode.role or plain[1].lower() in _ROLE_TYPES
+    free = episode.source is Source.MESSAGE and not episode.role
+    return (plain[1], body[plain.end() :]) if named or (free and _is_speaker_name(plain[1])) else (None, body)
 
 
 def _transcript(body: str) -> list[Turn]:
@@ -247,10 +248,9 @@ def _transcript(body: str) -> list[Turn]:
 
 
 def _is_speaker_name(text: str) -> bool:
-    words = text.lower().split()
     if text.lower() in _ROLE_TYPES:
         return True
-    return text[0].isupper() and not any(word in _ORDINARY for word in words)
+    return text[0].isupper() and _ORDINARY.isdisjoint(text.lower().split())
 
 
 _FULL_NAME = re.compile(r"\b[A-Z][\w'’-]{1,30}(?: (?:[A-Z]\. )?[A-Z][\w'’-]{1,30}){1,3}")
@@ -369,14 +369,10 @@ def _entitle(scene: Scene, cast: Cast, content: str, episode: Episode) -> str:
     for other in (short, short.split(",", 1)[0], *_opening_name(rest, short)):
         cast.aliases[other.lower()] = title
     parts = short.split(",", 1)[0].split()
-    if (
-        len(parts) in (2, 3, 4)
-        and scene.subject.type in ("Person", "Entity")
-        and all(p[0].isupper() for p in parts)
-    ):
-        for part in (parts[0], parts[-1]):
-            if _is_name(part.lower()) and len(part) > 2:
-                cast.aliases.setdefault(part.lower(), title)
+    personal = scene.subject.type in ("Person", "Entity") and all(part[0].isupper() for part in parts)
+    for part in (parts[0], parts[-1]) if personal and len(parts) in (2, 3, 4) else ():
+        if _is_name(part.lower()) and len(part) > 2:
+            cast.aliases.setdefault(part.lower(), title)
     return rest
 
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.models.rules.clauses import Argument, Clause
 from kgsvc.models.rules.copulas import PLANS, Stated, Statement, copula_statements, moved_statements
-from kgsvc.models.rules.lexicon import PLACES, is_word
-from kgsvc.models.rules.phrases import VERB
+from kgsvc.models.rules.lexicon import PLACES, VERB, is_word
 from kgsvc.models.rules.reading import Reading, Referent, referent
 from kgsvc.models.rules.relations import (
     BY_NAME,

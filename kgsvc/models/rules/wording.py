@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from kgsvc.models.rules.clauses import Argument, Clause
-from kgsvc.models.rules.lexicon import THIRD_PERSON
-from kgsvc.models.rules.phrases import (
+from kgsvc.models.rules.lexicon import (
     ADV,
     AUX,
-    LETS_BASE,
     MARK,
     NAME,
     NEG,
     NOUN,
-    OBJECT_PRONOUNS,
     POSS,
     PREP,
     PRON,
     SUB,
+    THIRD_PERSON,
     TIME,
     UH,
     VERB,
-    Unit,
 )
+from kgsvc.models.rules.phrases import LETS_BASE, OBJECT_PRONOUNS, Unit
 from kgsvc.models.rules.reading import Reading, leading
 from kgsvc.models.rules.scene import Draft
 from kgsvc.models.rules.text import word_set

@@ -76,6 +76,14 @@ CASES: dict[str, tuple[list[EdgeStatement | Ending], list[tuple[str, int, int | 
         [said("acme", "a", 1, reference=2), said("globex", "g", 1, reference=1)],
         [("acme", 1, None), ("globex", 1, 1)],
     ),
+    "same instant, said again later still: it stands again": (
+        [
+            said("acme", "a", 5),
+            said("globex", "g", 5, reference=6),
+            said("acme", "a", 5, reference=7, episode="again"),
+        ],
+        [("acme", 5, None), ("globex", 5, 5)],
+    ),
     "same instant and reference: the greater text is current": (
         [said("acme", "a", 1), said("globex", "g", 1)],
         [("acme", 1, 1), ("globex", 1, None)],
