@@ -28,7 +28,7 @@ from kgsvc.domain.errors import (
 )
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard
-from kgsvc.jobs.activity import ActivityWatch
+from kgsvc.jobs.dispatcher import ActivityWatch
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.observability.metrics import Metrics
 from kgsvc.pipeline.preparing import IntakePressure

@@ -98,7 +98,7 @@ _PAUSE_S = 0.25  # between two looks, however much happens
 
 
 class ActivityChanges(Protocol):
-    """Says when something happened (see jobs.activity.ActivityWatch)."""
+    """Says when something happened (see jobs.dispatcher.ActivityWatch)."""
 
     @property
     def version(self) -> int:

@@ -16,20 +16,29 @@ from kgsvc.domain.model.identity import name_key
 from kgsvc.domain.model.items import ItemState, Lease, Transition
 from kgsvc.domain.model.ontology import Ontology
 from kgsvc.domain.model.usage import FREE, Usage
-from kgsvc.domain.names.entities import MOVED, BatchItem, ResolvedNames, candidate_uuids, keys_of, resolve
+from kgsvc.domain.names.entities import (
+    MOST,
+    MOVED,
+    BatchItem,
+    ResolvedNames,
+    bridges,
+    candidate_uuids,
+    keys_of,
+    resolve,
+)
 from kgsvc.domain.resolution.comparing import as_decided, settle, slots_of
 from kgsvc.domain.resolution.decisions import Decisions
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.protocol import Resolver
 from kgsvc.offload import STATEMENTS, offload
-from kgsvc.pipeline.joining import Bridging, Joining
+from kgsvc.pipeline.joining import Joining
 from kgsvc.pipeline.preparing import Ontologies
 from kgsvc.pipeline.resolving import Resolution, Resolving
 from kgsvc.pipeline.stages import PreparedItem, encode
 from kgsvc.pipeline.summaries import Rewriter, SummaryStore, WriteTurn, summarised
 from kgsvc.stores.protocol import QueueStore, ResolutionStore
 
-_TRIES = 20  # plans of one batch that writes of others may overtake
+_TRIES = 20  # plans of one batch that others may overtake
 _RETRY_AFTER_MS = 500
 _LIMITS = Limits()
 
@@ -37,11 +46,12 @@ _LIMITS = Limits()
 class _Batch:
     """What is committed together, and what was decided about it."""
 
-    def __init__(self, works: Sequence[PreparedItem], bridging: Bridging) -> None:
+    def __init__(self, works: Sequence[PreparedItem]) -> None:
         self.works = works
-        self.bridging = bridging
         self.items = [BatchItem(w.item.episode, w.stage.extraction, w.item.accepted_ms) for w in works]
         self.vectors = {text: v for work in works for text, v in (work.stage.vectors or {}).items()}
+        self.merges = 0  # of entities, in all plans of the batch
+        self.apart: set[tuple[str, str]] = set()  # pairs of entities that stay two
         self.decisions = Decisions(
             {key: decision for work in works for key, decision in work.stage.names.items()},
             {(w.item.episode.uuid, n): decision for w in works for n, decision in w.stage.facts.items()},
@@ -79,7 +89,7 @@ class Committer:
     async def commit(self, lease: Lease, works: Sequence[PreparedItem]) -> None:
         """All of `works` or nothing. Raises StepError, StaleItems, LeaseLost, Overloaded (the group changes
         without a pause), StoreUnavailable."""
-        batch = _Batch(works, Bridging(self._store, self._joining, self._clock))
+        batch = _Batch(works)
         turn = self._rewriter.turn(lease.group_id) if self._rewriter else WriteTurn()
         rewrites = turn.rewrites
         # A model may be asked now, not while the rewriter waits for its turn.
@@ -169,8 +179,7 @@ class Committer:
         group_id, now_ms = lease.group_id, self._clock.now_ms()
         decisions = batch.decisions
         items = as_decided(batch.items, decisions)
-        while await batch.bridging.merged_one(lease, items, names, decisions.names):
-            names = await self._read(lease, batch)
+        names = await self._merged(lease, batch, items, names)
         system_ms = max(now_ms, names.head.last_ms + 1)
         size = sum(len(item.extraction.nodes) + len(item.extraction.edges) for item in items)
 
@@ -203,6 +212,22 @@ class Committer:
         present = {entity.uuid: entity for entity in resolved.by_key.values()}
         delta = await summarised(self._store, delta, present)
         return delta, Guard(names.head.rev, lease.epoch, lease.token)
+
+    async def _merged(
+        self, lease: Lease, batch: _Batch, items: Sequence[BatchItem], names: NameView
+    ) -> NameView:
+        """The entities once those are merged that the batch shows to be one, a bounded number."""
+        while batch.merges < MOST:
+            pairs = bridges(items, names, batch.decisions.names)
+            bridge = next((each for each in pairs if each.pair not in batch.apart), None)
+            if bridge is None:
+                break
+            if await self._joining.merge(lease, names, bridge, self._clock.now_ms()):
+                batch.merges += 1
+                names = await self._read(lease, batch)
+            else:
+                batch.apart.add(bridge.pair)
+        return names
 
     async def _slots(self, group_id: str, slots: set[str], decisions: Decisions) -> SlotView:
         """What the batch touches; facts that a merge has moved since they were decided about included."""

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import LimitExceeded, StoreRefused, Violation
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import GraphDelta, Guard, MergeRecord, NameView
 from kgsvc.domain.model.graph import Entity, Fact, Mention
 from kgsvc.domain.model.identity import digest, mint
 from kgsvc.domain.model.items import Lease
-from kgsvc.domain.names.entities import MOST, BatchItem, Bridge, bridges, names_allow
+from kgsvc.domain.names.entities import Bridge, names_allow
 from kgsvc.domain.names.forgetting import Said
 from kgsvc.domain.names.merging import (
     Hanging,
@@ -26,10 +25,12 @@ from kgsvc.domain.names.merging import (
     saying,
     slots_of,
 )
-from kgsvc.domain.resolution.decisions import NameDecision
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.offload import STATEMENTS, offload
 from kgsvc.pipeline.summaries import SummaryStore, summarised
+
+log = logging.getLogger(__name__)
+_NAMES = 256  # of an entity, that are compared by their numerals
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,24 @@ class Joining:
         )
         return Joined(await summarised(store, delta, {}), len(hanging.facts))
 
+    async def merge(self, lease: Lease, view: NameView, bridge: Bridge, now_ms: int) -> bool:
+        """Merge two entities of `view`, which is stale then; False: they stay two. Raises LeaseLost,
+        RevisionChanged, StepError, StoreUnavailable."""
+        kept, gone, group_id = bridge.kept, bridge.gone, lease.group_id
+        names = [await self._store.entity_names(group_id, each.uuid, _NAMES) for each in (kept, gone)]
+        if not names_allow([kept.name, *names[0]], [gone.name, *names[1]]):
+            return False
+        system_ms = max(now_ms, view.head.last_ms + 1)
+        merge_id = mint("merge", group_id, digest(kept.uuid, gone.uuid, system_ms))
+        try:
+            joined = await self.joined(kept, gone, merge_id, system_ms, bridge.by_episode)
+            await self._store.apply(joined.delta, Guard(view.head.rev, view.head.epoch, lease.token))
+        except (LimitExceeded, StoreRefused) as error:  # either is no fault of the items
+            log.warning("two entities were not merged", extra={"group_id": group_id, "reason": str(error)})
+            return False
+        log.info("entities merged", extra={"group_id": group_id, "item": bridge.by_episode})
+        return True
+
     async def vectors(self, group_id: str, texts: Mapping[str, str]) -> dict[str, bytes]:
         """Of texts by uuid; none without an embedder. Raises StepError."""
         if self._embedder is None or not texts:
@@ -115,54 +134,3 @@ def mentions_of(
         return Mention(made, group_id, episode, entity_uuid, system_ms, *said[episode])
 
     return tuple(map(mention, sorted(said)))
-
-
-log = logging.getLogger(__name__)
-
-_NAMES = 256  # of an entity, looked at for figures
-
-
-class Bridging:
-    """Merges on behalf of one batch. Kept for all its plans, so that its bound counts for them together."""
-
-    def __init__(self, store: SummaryStore, joining: Joining, clock: Clock) -> None:
-        self._store = store
-        self._joining = joining
-        self._clock = clock
-        self._left = MOST
-        self._apart: set[tuple[str, str]] = set()  # pairs that stay two
-
-    async def merged_one(
-        self,
-        lease: Lease,
-        items: Sequence[BatchItem],
-        view: NameView,
-        decided: Mapping[str, NameDecision],
-    ) -> bool:
-        """Whether two entities of `view` were merged: then it is out of date. Raises LeaseLost,
-        RevisionChanged, StepError, StoreUnavailable."""
-        for bridge in bridges(items, view, decided) if self._left else ():
-            if bridge.pair in self._apart:
-                continue
-            if await self._merge(lease, view, bridge):
-                self._left -= 1
-                return True
-            self._apart.add(bridge.pair)
-        return False
-
-    async def _merge(self, lease: Lease, view: NameView, bridge: Bridge) -> bool:
-        """False: they stay two."""
-        kept, gone, group_id = bridge.kept, bridge.gone, lease.group_id
-        names = [await self._store.entity_names(group_id, each.uuid, _NAMES) for each in (kept, gone)]
-        if not names_allow([kept.name, *names[0]], [gone.name, *names[1]]):
-            return False
-        system_ms = max(self._clock.now_ms(), view.head.last_ms + 1)
-        merge_id = mint("merge", group_id, digest(kept.uuid, gone.uuid, system_ms))
-        try:
-            joined = await self._joining.joined(kept, gone, merge_id, system_ms, bridge.by_episode)
-            await self._store.apply(joined.delta, Guard(view.head.rev, view.head.epoch, lease.token))
-        except (LimitExceeded, StoreRefused) as error:  # either is no fault of the items
-            log.warning("two entities were not merged", extra={"group_id": group_id, "reason": str(error)})
-            return False
-        log.info("entities merged", extra={"group_id": group_id, "item": bridge.by_episode})
-        return True

@@ -19,7 +19,7 @@ from kgsvc.commands.core import Core
 from kgsvc.domain.clock import SystemClock
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.items import ItemState, Step, Transition
-from kgsvc.jobs.activity import ActivityWatch
+from kgsvc.jobs.dispatcher import ActivityWatch
 from kgsvc.observability.metrics import Metrics
 from kgsvc.search.search import SearchFacts
 from kgsvc.search.search_graph import SearchGraph

@@ -23,8 +23,7 @@ from kgsvc.domain.model.items import (
     QueuedItem,
     Transition,
 )
-from kgsvc.jobs.activity import ActivityWatch
-from kgsvc.jobs.dispatcher import Dispatcher
+from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher
 from kgsvc.jobs.groups import GroupRunner, Starts, Steps, group_work
 from kgsvc.jobs.retry import QueueSettings, RetryPolicy
 from kgsvc.stores.embedded import EmbeddedStore

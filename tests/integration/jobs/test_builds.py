@@ -13,9 +13,8 @@ import pytest
 from kgsvc.domain.errors import LeaseLost, StepError, StoreUnavailable
 from kgsvc.domain.model.communities import BuildLease, BuildRequest, BuildState, CommunityBuild
 from kgsvc.domain.model.items import SCRATCH
-from kgsvc.jobs.activity import ActivityWatch
 from kgsvc.jobs.builds import build_work
-from kgsvc.jobs.dispatcher import Dispatcher
+from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher
 from kgsvc.jobs.retry import RetryPolicy
 from kgsvc.stores.embedded import EmbeddedStore
 from tests.integration.jobs.support import CLOCK, DEADLINE_S, SETTINGS

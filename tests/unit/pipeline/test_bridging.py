@@ -340,7 +340,7 @@ async def test_a_large_merge_is_planned_beside_the_loop(
 
 
 async def test_a_batch_merges_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgsvc.pipeline.joining.MOST", 2)
+    monkeypatch.setattr("kgsvc.pipeline.commit.MOST", 2)
     bench = Bench(Model())
     await bench.commit(*(names(f"Ada {family}") for family in ("Ash", "Birch", "Cedar", "Elm", "Fir")))
     bench.committer = Committer(bench.store, None, Clock(), Model(knowing))
