@@ -13,7 +13,7 @@ from kgsvc.domain.errors import ModelOutputInvalid, StepError
 from kgsvc.domain.model.usage import Usage
 from kgsvc.models.openai.chat import as_object, decoded, read_usage
 from kgsvc.models.openai.settings import EmbeddingModel
-from kgsvc.models.openai.transport import About, RawResponse, RequestRefused, Transport
+from kgsvc.models.openai.transport import RawResponse, RefusedPart, RequestRefused, Transport
 from kgsvc.models.protocol import Meter, Operation, Trouble, Unmetered, Vectors
 
 
@@ -85,7 +85,7 @@ class OpenAIEmbedder:
         try:
             body = await self._transport.call(send)
         except RequestRefused as refusal:
-            if About.ENCODING not in refusal.abouts or parameters["encoding_format"] == "float":
+            if RefusedPart.ENCODING not in refusal.parts or parameters["encoding_format"] == "float":
                 raise
             self._meter.trouble(Operation.EMBED, Trouble.UNSUPPORTED)
             parameters["encoding_format"] = "float"

@@ -12,7 +12,7 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction, ExtractionRequest
 from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.domain.text import normalise
-from kgsvc.models.openai.chat import Chat, ChatUser, Form, Task, TooLong, together
+from kgsvc.models.openai.chat import AnswerForm, Chat, ChatTask, ChatUser, TooLong, together
 from kgsvc.models.openai.validation import NAME, UNKNOWN, edge_identity, extraction, validate
 from kgsvc.models.prompts import extraction as prompts
 from kgsvc.models.protocol import Extracted, Operation, Trouble
@@ -151,7 +151,9 @@ class OpenAIExtractor(ChatUser):
 
     async def _ask(self, part: _Part) -> tuple[Extraction, Usage]:
         group_id, asked = part.request.episode.group_id, self._messages(part)
-        return await self._chat.ask(Task(Operation.EXTRACT, group_id, asked, _form(part), self._validated))
+        return await self._chat.ask(
+            ChatTask(Operation.EXTRACT, group_id, asked, _form(part), self._validated)
+        )
 
     async def _reflected(self, part: _Part, found: Extraction, usage: Usage) -> Extracted:
         """`found` with what the configured number of second looks adds. A look that fails ends them: what was
@@ -179,7 +181,7 @@ class OpenAIExtractor(ChatUser):
 
         asked = prompts.reflexion_messages(self._messages(part), found)
         group_id = part.request.episode.group_id
-        task = Task(Operation.REFLEXION, group_id, asked, _form(part), read, repaired=False)
+        task = ChatTask(Operation.REFLEXION, group_id, asked, _form(part), read, repaired=False)
         return await self._chat.ask(task)
 
     def _messages(self, part: _Part) -> list[dict[str, str]]:
@@ -189,8 +191,8 @@ class OpenAIExtractor(ChatUser):
         return validate(answer, self._limits)
 
 
-def _form(part: _Part) -> Form:
-    return Form(NAME, extraction(part.request.ontology))
+def _form(part: _Part) -> AnswerForm:
+    return AnswerForm(NAME, extraction(part.request.ontology))
 
 
 def _divided(part: _Part, bodies: Sequence[str]) -> list[_Part]:

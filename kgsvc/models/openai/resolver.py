@@ -20,7 +20,7 @@ from kgsvc.domain.resolution.decisions import (
     Resolutions,
 )
 from kgsvc.models.openai import values
-from kgsvc.models.openai.chat import Chat, ChatUser, Form, Task, together
+from kgsvc.models.openai.chat import AnswerForm, Chat, ChatTask, ChatUser, together
 from kgsvc.models.openai.validation import Rejected, arrays, structure
 from kgsvc.models.openai.values import Bad
 from kgsvc.models.prompts import resolution as prompts
@@ -151,8 +151,8 @@ def _offered(number: object, field: str, offered: Sequence[int]) -> int | None:
 
 QUESTIONS = 60  # nodes, and as many facts, of one call
 _CHARS = 40_000  # of the nodes' side of one call, and of the facts' side
-_FORM = Form("resolutions", schema(typed=False))
-_TYPED_FORM = Form("resolutions", schema(typed=True))
+_FORM = AnswerForm("resolutions", schema(typed=False))
+_TYPED_FORM = AnswerForm("resolutions", schema(typed=True))
 
 Part = tuple[tuple[NodeQuestion, ...], tuple[FactQuestion, ...]]
 
@@ -175,13 +175,13 @@ class OpenAIResolver(ChatUser):
     async def _ask(
         self, request: ResolutionRequest, nodes: Sequence[NodeQuestion], facts: Sequence[FactQuestion]
     ) -> tuple[Resolutions, Usage]:
-        said = prompts.messages(request, nodes, facts, self._chat.settings.context_chars)
+        messages = prompts.messages(request, nodes, facts, self._chat.settings.context_chars)
 
         def read(answer: object) -> Resolutions:
             return validate(answer, nodes, facts, self._limits)
 
         form = _TYPED_FORM if any(fact.fact_types for fact in facts) else _FORM
-        return await self._chat.ask(Task(Operation.RESOLVE, request.group_id, said, form, read))
+        return await self._chat.ask(ChatTask(Operation.RESOLVE, request.group_id, messages, form, read))
 
 
 def _parts(request: ResolutionRequest) -> Iterator[Part]:

@@ -35,7 +35,7 @@ _REASONS = {
 }
 
 
-class About(StrEnum):
+class RefusedPart(StrEnum):
     """What a server that refuses a request as such may find wrong with it, in the order of trying."""
 
     BUDGET = "budget"  # fewer tokens may be asked for
@@ -47,8 +47,8 @@ class About(StrEnum):
 
 
 _FOUND = {
-    About.LENGTH: "the episode is too long for the model",
-    About.FORMAT: "the model does not know this form of answer",
+    RefusedPart.LENGTH: "the episode is too long for the model",
+    RefusedPart.FORMAT: "the model does not know this form of answer",
 }
 _READ_CHARS = 10_000
 _TOO_LONG = (
@@ -65,9 +65,9 @@ _FORMAT = ("response_format", "response format", "json_schema", "json_object", "
 class RequestRefused(StepError):
     """The server refuses the request as such; sending it again as it is would change nothing."""
 
-    def __init__(self, message: str, abouts: tuple[About, ...]) -> None:
+    def __init__(self, message: str, parts: tuple[RefusedPart, ...]) -> None:
         super().__init__(message)
-        self.abouts = abouts
+        self.parts = parts
 
 
 class FailedAttempt(Exception):
@@ -108,28 +108,26 @@ def _status(error: openai.APIStatusError, now_s: float) -> FailedAttempt:
 
 
 def _refusal(error: openai.APIStatusError) -> RequestRefused:
-    abouts = _abouts(error.response.text[:_READ_CHARS].lower())
+    parts = _refused_parts(error.response.text[:_READ_CHARS].lower())
     reason = _REASONS.get(error.code or "") or next(
-        (_FOUND[about] for about in abouts if about in _FOUND), "it finds the request invalid"
+        (_FOUND[part] for part in parts if part in _FOUND), "it finds the request invalid"
     )
-    return RequestRefused(
-        f"the model server refuses the request (HTTP {error.status_code}): {reason}", abouts
-    )
+    return RequestRefused(f"the model server refuses the request (HTTP {error.status_code}): {reason}", parts)
 
 
-def _abouts(said: str) -> tuple[About, ...]:
+def _refused_parts(text: str) -> tuple[RefusedPart, ...]:
     """What the server may find wrong, read from its words; they are used for nothing else."""
-    tokens = "max_tokens" in said or "max_completion_tokens" in said
-    too_many, too_long = any(map(said.__contains__, _TOO_MANY)), any(map(said.__contains__, _TOO_LONG))
+    tokens = "max_tokens" in text or "max_completion_tokens" in text
+    too_many, too_long = any(map(text.__contains__, _TOO_MANY)), any(map(text.__contains__, _TOO_LONG))
     found = {
-        About.BUDGET: (tokens and too_many) or (too_long and "completion" in said),
-        About.LENGTH: too_long,
-        About.TOKENS: tokens and not too_many and not too_long,
-        About.FORMAT: any(map(said.__contains__, _FORMAT)) and not too_long,
-        About.TEMPERATURE: "temperature" in said and not too_long,
-        About.ENCODING: ("encoding_format" in said or "base64" in said) and not too_long,
+        RefusedPart.BUDGET: (tokens and too_many) or (too_long and "completion" in text),
+        RefusedPart.LENGTH: too_long,
+        RefusedPart.TOKENS: tokens and not too_many and not too_long,
+        RefusedPart.FORMAT: any(map(text.__contains__, _FORMAT)) and not too_long,
+        RefusedPart.TEMPERATURE: "temperature" in text and not too_long,
+        RefusedPart.ENCODING: ("encoding_format" in text or "base64" in text) and not too_long,
     }
-    return tuple(about for about, is_so in found.items() if is_so)
+    return tuple(part for part, is_so in found.items() if is_so)
 
 
 def retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:

@@ -95,7 +95,7 @@ class _Subject(NamedTuple):
 
 def clauses_of(units: Sequence[Unit]) -> list[Clause]:
     """The clauses of a statement in order. Questions are not for this reading."""
-    return _Reader(units).run()
+    return _ClauseReader(units).run()
 
 
 def _items(units: Sequence[Unit]) -> Iterator[_Item]:
@@ -114,7 +114,7 @@ def _items(units: Sequence[Unit]) -> Iterator[_Item]:
         at = after
 
 
-class _Reader:
+class _ClauseReader:
     def __init__(self, units: Sequence[Unit]) -> None:
         self.units = units
         self.items = list(_items(units))
@@ -301,7 +301,7 @@ class _Reader:
 class _Arguments:
     """Reads the noun phrases after a verb, up to the next clause."""
 
-    def __init__(self, reader: _Reader, verb: VerbGroup) -> None:
+    def __init__(self, reader: _ClauseReader, verb: VerbGroup) -> None:
         self.reader, self.verb = reader, verb
         self.found: list[Argument] = []
         self.prep = self.joined = ""

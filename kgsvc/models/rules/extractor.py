@@ -20,7 +20,7 @@ from kgsvc.domain.model.graph import Episode, FactKind, Source
 from kgsvc.models.protocol import Extracted
 from kgsvc.models.rules.prose import read_text
 from kgsvc.models.rules.relations import BY_NAME, screaming
-from kgsvc.models.rules.scene import Cast, Draft, Scene, cast_of, enter, short_names, turns_of
+from kgsvc.models.rules.scene import Cast, NodeDraft, Scene, cast_of, enter, short_names, turns_of
 from kgsvc.models.rules.text import MOST, word_list, word_set
 from kgsvc.models.rules.wording import finished
 
@@ -113,11 +113,11 @@ class _Place:
     """Where a value stands: under which key of which entity, how deep, and whether among others."""
 
     key: str
-    owner: Draft | None
+    owner: NodeDraft | None
     depth: int = 0
     listed: bool = False
 
-    def inner(self, key: str, owner: Draft | None) -> _Place:
+    def inner(self, key: str, owner: NodeDraft | None) -> _Place:
         return _Place(key, owner, self.depth + 1)
 
 
@@ -165,13 +165,13 @@ class _Walk:
                 self._attribute(draft, inner, item)
                 self.value(item, place.inner(inner, draft))
 
-    def _attribute(self, draft: Draft, key: str, item: Any) -> None:
+    def _attribute(self, draft: NodeDraft, key: str, item: Any) -> None:
         if not isinstance(item, _SCALARS) or len(draft.attributes) >= _MOST_ATTRIBUTES:
             return
         if not isinstance(item, str) or (len(item) <= _LONGEST_VALUE and not _is_text(key, item)):
             draft.attributes[key[:_LONGEST_VALUE]] = _storable(item)
 
-    def _scalar(self, value: str | float | bool, place: _Place, owner: Draft) -> None:
+    def _scalar(self, value: str | float | bool, place: _Place, owner: NodeDraft) -> None:
         written = _written(value)
         if not written or place.key in _TYPE_KEYS or place.key in _IDENTITY_KEYS:
             return
@@ -183,7 +183,7 @@ class _Walk:
         if target is not None:
             self._fact(owner, place, target, written)
 
-    def _fact(self, owner: Draft, place: _Place, target: Draft, written: str) -> None:
+    def _fact(self, owner: NodeDraft, place: _Place, target: NodeDraft, written: str) -> None:
         known = _KNOWN_KEYS.get(place.key.lower(), "")
         if known in _PEOPLE_ONLY and owner.type not in ("Person", "Entity"):
             known = ""
@@ -202,7 +202,7 @@ class _Walk:
             kind, now = FactKind.EVENT, None
         self.scene.add(ExtractedEdge(name, finished(fact), owner.ref, target.ref, now, None, kind))
 
-    def _text(self, text: str, owner: Draft | None) -> None:
+    def _text(self, text: str, owner: NodeDraft | None) -> None:
         before = self.scene.subject
         if owner is not None:
             self.scene.subject = owner

@@ -38,7 +38,7 @@ from kgsvc.models.rules.lexicon import (
 from kgsvc.models.rules.names import Name
 from kgsvc.models.rules.text import Word, word_set
 from kgsvc.models.rules.times import Time
-from kgsvc.models.rules.verbs import Form, verb
+from kgsvc.models.rules.verbs import VerbForm, verb
 
 _BEFORE_NOUN = frozenset({DET, POSS, NUM, GEN})
 _LONGEST_PHRASE = 12  # units of a noun phrase
@@ -59,7 +59,7 @@ class Unit(NamedTuple):
     end: int
     name: Name | None = None
     time: Time | None = None
-    form: Form | None = None
+    form: VerbForm | None = None
 
 
 def units_of(words: Sequence[Word], names: Sequence[Name], times: Sequence[Time]) -> list[Unit]:
@@ -109,7 +109,7 @@ class _Tagger:
             self._add(Unit(tag, word.low, word.start, word.end, form=form))
         return at + 1
 
-    def _tag(self, at: int, low: str) -> tuple[str, Form | None]:
+    def _tag(self, at: int, low: str) -> tuple[str, VerbForm | None]:
         closed = self._closed(at, low)
         if closed:
             return closed, verb(low) if closed == VERB else None
@@ -173,7 +173,7 @@ class _Tagger:
 
     # words that may be verbs
 
-    def _acts(self, at: int, form: Form) -> bool:
+    def _acts(self, at: int, form: VerbForm) -> bool:
         """Whether a word that may be a verb is one here, by the unit before it."""
         tag = self._tag_before()
         if tag in _BEFORE_NOUN:
@@ -194,18 +194,18 @@ class _Tagger:
             acts = self._after_noun(at, form) if tag == NOUN else self._at_beginning(at, form)
         return acts
 
-    def _after_auxiliary(self, form: Form) -> bool:
+    def _after_auxiliary(self, form: VerbForm) -> bool:
         auxiliary = "" if self.before is None else self.before.low
         if auxiliary in BE or auxiliary == "'s":
             return form.ing or form.participle
         return form.participle or form.past if auxiliary in HAVE else True
 
-    def _after_pronoun(self, form: Form) -> bool:
+    def _after_pronoun(self, form: VerbForm) -> bool:
         if self.before is not None and self.before.low in OBJECT_PRONOUNS:
             return form.ing or (form.base and any(u.low in LETS_BASE for u in self.units[-3:]))
         return True
 
-    def _after_noun(self, at: int, form: Form) -> bool:
+    def _after_noun(self, at: int, form: VerbForm) -> bool:
         if form.ing:
             return self._takes_object(at) or not self._low(at + 1).isalpha()
         if form.past or form.participle:
@@ -220,13 +220,13 @@ class _Tagger:
             first -= 1
         return self.units[first].tag != NUM  # "250 feature films in": a count needs no verb
 
-    def _after_conjunction(self, at: int, form: Form) -> bool:
+    def _after_conjunction(self, at: int, form: VerbForm) -> bool:
         if form.ing:
             active = any(u.form and u.form.ing and u.tag == VERB for u in self.units[-6:])
             return active or form.lemma in REDUCED_ACTIVE
         return self.seen_verb and (form.past or form.third or self._takes_object(at, plainly=True))
 
-    def _at_beginning(self, at: int, form: Form) -> bool:
+    def _at_beginning(self, at: int, form: VerbForm) -> bool:
         if self.units and self.units[-1].tag == CONJ:
             return self._after_conjunction(at, form)
         if form.ing:
@@ -384,7 +384,7 @@ def _without_main(group: VerbGroup, auxiliaries: Sequence[str], infinitive: bool
     group.bare = last in ("have", "do")
 
 
-def _with_main(group: VerbGroup, auxiliaries: Sequence[str], form: Form, infinitive: bool) -> None:
+def _with_main(group: VerbGroup, auxiliaries: Sequence[str], form: VerbForm, infinitive: bool) -> None:
     group.lemma = form.lemma
     has_be = any(auxiliary in BE or auxiliary == "'s" for auxiliary in auxiliaries)
     group.passive = has_be and form.participle and not form.ing

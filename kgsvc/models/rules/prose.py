@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import FactKind
 from kgsvc.models.rules.clauses import Clause
-from kgsvc.models.rules.copulas import Statement
+from kgsvc.models.rules.copulas import ClauseFact
 from kgsvc.models.rules.lexicon import CONJ, GEN, KIN, MARK, NAME, NOUN, PETS, POSS, STOP, SUB, TIME, UH, VERB
 from kgsvc.models.rules.reading import Reading, content_words, salient_topic
 from kgsvc.models.rules.relations import SINGLE_ROLES, screaming
-from kgsvc.models.rules.scene import Cast, Draft, Scene
+from kgsvc.models.rules.scene import Cast, NodeDraft, Scene
 from kgsvc.models.rules.statements import statements_of
 from kgsvc.models.rules.text import LONGEST, sentences_of
 from kgsvc.models.rules.times import DAY_MS, Time, make_day, ms_of
-from kgsvc.models.rules.wording import Wording, finished
+from kgsvc.models.rules.wording import FactWording, finished
 
 SAID, ASKED, MENTIONED = "SAID", "ASKED", "MENTIONED"
 _SUBSTANCE = 3  # content words that make a sentence worth a fact even if it names nothing
@@ -30,7 +30,7 @@ class Remarks:
         self.scene = scene
         self.slight: list[Reading] = []
 
-    def add(self, reading: Reading, wording: Wording) -> None:
+    def add(self, reading: Reading, wording: FactWording) -> None:
         """Keep a sentence if it names something or has substance; else remember it as slight."""
         substance = content_words(reading.units)
         dated = any(time.begin_ms is not None for time in reading.times)
@@ -46,9 +46,9 @@ class Remarks:
         if sum(substance) >= _SUBSTANCE:
             richest = self.slight[substance.index(max(substance))]
             words = " ".join(reading.sentence for reading in self.slight)[:LONGEST]
-            self._keep(richest, Wording(richest), words)
+            self._keep(richest, FactWording(richest), words)
 
-    def _keep(self, reading: Reading, wording: Wording, words: str) -> bool:
+    def _keep(self, reading: Reading, wording: FactWording, words: str) -> bool:
         scene = self.scene
         named, addressed = _named(reading, scene)
         source = scene.speaker or scene.subject or scene.latest_named(named) or self._topic(reading)
@@ -63,12 +63,12 @@ class Remarks:
         edge = ExtractedEdge(name, fact, source.ref, target.ref, when, kind=FactKind.EVENT, weight=weight)
         return scene.add(edge)
 
-    def _topic(self, reading: Reading, but: Draft | None = None) -> Draft | None:
+    def _topic(self, reading: Reading, but: NodeDraft | None = None) -> NodeDraft | None:
         topic = salient_topic(reading.units, reading.sentence)
         draft = self.scene.node(topic, "Topic") if topic else None
         return draft if draft is not but else None
 
-    def _fact(self, reading: Reading, wording: Wording, source: Draft) -> str:
+    def _fact(self, reading: Reading, wording: FactWording, source: NodeDraft) -> str:
         """The sentence so that it reads alone, with who says it or what it is about."""
         text = finished(wording.whole())
         if len(text) + len(source.name) + 10 > self.scene.limits.fact:
@@ -87,9 +87,9 @@ class Remarks:
         return next((ms for ms in begins if ms is not None and ms <= self.scene.reference_ms), None)
 
 
-def _named(reading: Reading, scene: Scene) -> tuple[Draft | None, Draft | None]:
+def _named(reading: Reading, scene: Scene) -> tuple[NodeDraft | None, NodeDraft | None]:
     """The first name that the sentence is about, and the first that it only addresses; not the speaker's."""
-    addressed: Draft | None = None
+    addressed: NodeDraft | None = None
     for index, unit in enumerate(reading.units):
         draft = reading.meant.get(index) if unit.tag in (NAME, UH) else None
         if draft is None or draft is scene.speaker:
@@ -122,12 +122,13 @@ def read_field(reading: Reading) -> bool:
     return scene.add(edge)
 
 
+LifeEvents = Iterator[tuple[str, str, NodeDraft, int | None]]  # relation, fact, who, when
 _YEAR = re.compile(r"\d{4}")
 _SPAN = 14  # units that the brackets may take
 
 
-def life_dates(reading: Reading) -> Iterator[tuple[str, str, Draft, int | None]]:
-    """(relation, fact, who, when) for each birth and death that brackets after a name tell."""
+def life_dates(reading: Reading) -> LifeEvents:
+    """The birth and death that stand in brackets after a name: "(born 3 May 1950)", "(1893–1964)"."""
     units = reading.units
     for at in range(len(units) - 2):
         if units[at].tag == NAME and units[at + 1].low == "(":
@@ -137,7 +138,7 @@ def life_dates(reading: Reading) -> Iterator[tuple[str, str, Draft, int | None]]
                 return
 
 
-def _dates(reading: Reading, first: int, draft: Draft) -> Iterator[tuple[str, str, Draft, int | None]]:
+def _dates(reading: Reading, first: int, draft: NodeDraft) -> LifeEvents:
     units = reading.units
     after = next((i for i in range(first, min(first + _SPAN, len(units))) if units[i].low == ")"), None)
     if after is None:
@@ -147,21 +148,21 @@ def _dates(reading: Reading, first: int, draft: Draft) -> Iterator[tuple[str, st
     if not times or any(unit.tag == VERB and unit.low not in ("born", "died") for unit in inside):
         return
     words = {unit.low for unit in inside}
-    told = [("BORN_ON", "was born"), ("DIED_ON", "died")]
-    if "born" in words or "died" in words or "b" in words or "d" in words:
-        told = told[:1] if words & {"born", "b"} else told[1:]
+    events = [("BORN_ON", "was born"), ("DIED_ON", "died")]
+    if words & {"born", "died", "b", "d"}:
+        events = events[:1] if words & {"born", "b"} else events[1:]
     elif len(times) == 1 and times[0].role != "range":
         return
     if len(times) == 1 and times[0].role == "range":
         yield from _range(reading, draft, times[0])
         return
-    for (relation, verb), time in zip(told, times, strict=False):
+    for (relation, verb), time in zip(events, times, strict=False):
         if time.begin_ms is not None:
             yield relation, f"{draft.name} {verb} {_when(reading, time)}.", draft, time.begin_ms
 
 
-def _range(reading: Reading, draft: Draft, time: Time) -> Iterator[tuple[str, str, Draft, int | None]]:
-    """ "(1893–1964)" """
+def _range(reading: Reading, draft: NodeDraft, time: Time) -> LifeEvents:
+    """Both from a range of years."""
     years = _YEAR.findall(reading.sentence[time.start : time.end])
     if len(years) == 2:
         yield "BORN_ON", f"{draft.name} was born in {years[0]}.", draft, time.begin_ms
@@ -189,7 +190,7 @@ def read_text(scene: Scene, text: str, cast: Cast) -> None:
             return
         scene.sentence += 1
         reading = Reading(sentence, scene, cast.known, ordinary, cast.titles)
-        wording = Wording(reading)
+        wording = FactWording(reading)
         if not _Sentence(reading, wording).state():
             remarks.add(reading, wording)
     remarks.finish(len(sentences))
@@ -198,7 +199,7 @@ def read_text(scene: Scene, text: str, cast: Cast) -> None:
 class _Sentence:
     """Puts the facts that a sentence states onto its scene."""
 
-    def __init__(self, reading: Reading, wording: Wording) -> None:
+    def __init__(self, reading: Reading, wording: FactWording) -> None:
         self.reading, self.wording, self.scene = reading, wording, reading.scene
 
     def state(self) -> bool:
@@ -218,7 +219,7 @@ class _Sentence:
                 if owner is not None and who is not None:
                     self._role(owner, units[at - 1].low, who)
 
-    def _owner(self, at: int) -> Draft | None:
+    def _owner(self, at: int) -> NodeDraft | None:
         """Whose the noun behind unit `at` is: "my younger", "Alice's"."""
         units = self.reading.units
         while at > 0 and units[at].tag == NOUN:
@@ -226,7 +227,7 @@ class _Sentence:
         owner = at if units[at].tag == POSS else at - 1 if units[at].tag == GEN else -1
         return self.reading.meant.get(owner)
 
-    def _role(self, owner: Draft, role: str, who: Draft) -> None:
+    def _role(self, owner: NodeDraft, role: str, who: NodeDraft) -> None:
         kind = FactKind.FUNCTIONAL if role in SINGLE_ROLES else FactKind.STATE
         who.specify("Person" if role in KIN - PETS else "")
         fact = f"{owner.name}'s {role} is {who.name}."
@@ -242,7 +243,7 @@ class _Sentence:
 
     def _clauses(self) -> bool:
         """Facts of the clauses that state something; each takes the words up to the next one's."""
-        spoken: list[tuple[int, Clause, list[Statement]]] = []
+        spoken: list[tuple[int, Clause, list[ClauseFact]]] = []
         for clause, (first, after) in zip(self.reading.clauses, self._borders(), strict=True):
             times = [time for index, time in self.reading.free_times.items() if first <= index < after]
             found = statements_of(self.reading, clause, times)
@@ -274,7 +275,7 @@ class _Sentence:
             first = after
         return borders
 
-    def _words(self, clause: Clause, statement: Statement, extent: tuple[int, int], number: int) -> str:
+    def _words(self, clause: Clause, statement: ClauseFact, extent: tuple[int, int], number: int) -> str:
         """The clause with its surroundings; for its second object and further ones without them."""
         apposed = statement.tail is not None and statement.tail.apposition
         speaker = self.scene.speaker if clause.subject is None and not apposed else None
@@ -283,7 +284,7 @@ class _Sentence:
             return self.wording.short(clause, statement.tail, subject)
         return self.wording.clause(clause, *extent, subject)
 
-    def _keep(self, statement: Statement, text: str) -> bool:
+    def _keep(self, statement: ClauseFact, text: str) -> bool:
         fact = finished(text)
         if not _names(fact, statement.source.name):  # "the launch": whose
             fact = f"{statement.source.name}: {fact}"
@@ -311,6 +312,6 @@ def _names(fact: str, name: str) -> bool:
     return any(word in low for word in name.lower().split())
 
 
-def _is_aside(clause: Clause, found: list[Statement]) -> bool:
+def _is_aside(clause: Clause, found: list[ClauseFact]) -> bool:
     """ "when I saw it" tells no fact of its own beside a main clause."""
     return clause.subordinate and found[0].kind is FactKind.EVENT

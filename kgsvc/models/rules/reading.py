@@ -34,7 +34,7 @@ from kgsvc.models.rules.lexicon import (
 )
 from kgsvc.models.rules.names import Name, find_names
 from kgsvc.models.rules.phrases import Phrase, Unit, units_of
-from kgsvc.models.rules.scene import Draft, Scene
+from kgsvc.models.rules.scene import NodeDraft, Scene
 from kgsvc.models.rules.text import word_list, word_set, words_of
 from kgsvc.models.rules.times import Time, find_times
 from kgsvc.models.rules.verbs import verb
@@ -72,7 +72,7 @@ class Reading:
         self.times: Sequence[Time] = find_times(sentence, scene.reference_ms)
         self.units: list[Unit] = units_of(words, self.names, self.times)
         self.question = sentence.rstrip("\"'”’) ").endswith("?")
-        self.meant: dict[int, Draft] = {}  # unit → entity, for names, pronouns and "the project"
+        self.meant: dict[int, NodeDraft] = {}  # unit → entity, for names, pronouns and "the project"
         self._resolve()
         self.clauses: list[Clause] = [] if self.question else clauses_of(self.units)
         self.free_times = dict(self._free_times())  # by unit
@@ -111,7 +111,7 @@ class Reading:
         before = self.units[index - 1].low if index else ""
         return type_of(name.text, name.quoted, before)
 
-    def _person(self, index: int, low: str) -> Draft | None:
+    def _person(self, index: int, low: str) -> NodeDraft | None:
         if low in FIRST_PERSON:
             return self.scene.speaker
         if low in SECOND_PERSON:
@@ -123,7 +123,7 @@ class Reading:
             self.scene.recall(draft)
         return draft
 
-    def _definite(self, low: str) -> Draft | None:
+    def _definite(self, low: str) -> NodeDraft | None:
         if low in _DEFINITE:
             return self.scene.definite(_DEFINITE[low])
         subject = self.scene.subject
@@ -234,8 +234,8 @@ class Referent:
     "the capital of France": owner France, head "capital", `part` true. "a red car": head "red car".
     """
 
-    named: Draft | None = None
-    owner: Draft | None = None
+    named: NodeDraft | None = None
+    owner: NodeDraft | None = None
     head: str = ""
     part: bool = False
 
@@ -249,7 +249,7 @@ class Referent:
         """The noun itself: "brother" of "younger brother"."""
         return self.head.rsplit(" ", 1)[-1].lower()
 
-    def node(self, scene: Scene) -> Draft | None:
+    def node(self, scene: Scene) -> NodeDraft | None:
         """The node for it, made if need be."""
         if self.named is not None:
             return self.named
@@ -297,7 +297,7 @@ def _with_of(reading: Reading, left: Phrase, right: Phrase) -> Referent:
     return Referent(owner=owner, head=head, part=True)
 
 
-def _owned(reading: Reading, owner: Draft | None, rest: Phrase) -> Referent:
+def _owned(reading: Reading, owner: NodeDraft | None, rest: Phrase) -> Referent:
     inner = _plain(reading, rest)
     if inner.named is not None:
         return Referent(named=inner.named, owner=owner, head=inner.head)

@@ -21,13 +21,13 @@ from kgsvc.models.rules.lexicon import (
 )
 from kgsvc.models.rules.phrases import LETS_BASE, OBJECT_PRONOUNS, Unit
 from kgsvc.models.rules.reading import Reading, leading
-from kgsvc.models.rules.scene import Draft
+from kgsvc.models.rules.scene import NodeDraft
 from kgsvc.models.rules.text import word_set
 from kgsvc.models.rules.verbs import third_person
 
 _GENITIVE = word_set("my our your ur his their its mine ours yours hers theirs whose")
 _PLURAL_FORMS = word_set("i me we us you they them")  # pronouns whose verbs have no -s
-_TOLD_ONCE = THIRD_PERSON - {"they", "them", "their"}
+_NAMED_ONCE = THIRD_PERSON - {"they", "them", "their"}
 _EVERYBODY = ("all", "both")
 _SINGULAR = {
     **{"am": "is", "are": "is", "ai": "is", "were": "was", "have": "has", "do": "does"},
@@ -49,7 +49,7 @@ def finished(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}" + ("" if ended else ".")
 
 
-class Wording:
+class FactWording:
     """Writes pieces of one reading."""
 
     def __init__(self, reading: Reading) -> None:
@@ -62,17 +62,17 @@ class Wording:
     def text(self, first: int, after: int) -> str:
         """Units `first`..`after` with names for pronouns, and dates beside relative times."""
         parts: list[str] = []
-        told: set[str] = set()  # "Bob said he …" reads better than his name again
+        named: set[str] = set()  # "Bob said he …" reads better than his name again
         sentence = self.reading.sentence
         end = self.units[first].start if first < len(self.units) else len(sentence)
         for index in range(first, min(after, len(self.units))):
             unit, draft = self.units[index], self.reading.meant.get(index)
             plain = sentence[unit.start : unit.end]
-            again = draft is not None and draft.ref in told and unit.low in _TOLD_ONCE
+            again = draft is not None and draft.ref in named and unit.low in _NAMED_ONCE
             parts.append(sentence[end : unit.start])
             parts.append(plain if again else self._written.get(index, plain))
             if draft is not None:
-                told.add(draft.ref)
+                named.add(draft.ref)
             end = unit.end
         return " ".join("".join(parts).split())
 
@@ -81,7 +81,7 @@ class Wording:
         count = len(self.units)
         return self.text(leading(self.reading, 0, count), count)
 
-    def clause(self, clause: Clause, first: int, after: int, subject: Draft) -> str:
+    def clause(self, clause: Clause, first: int, after: int, subject: NodeDraft) -> str:
         """A clause and what surrounds it: units `first`..`after`; its subject is put in where it has none."""
         if clause.subject is not None and not clause.inherited and clause.subject.first >= first:
             return self.text(leading(self.reading, first, clause.start), after)
@@ -93,11 +93,11 @@ class Wording:
         helped = _MISSING.get(unit.low, "") if verb.finite else f"{self._be(clause)} "
         return f"{self._subject(clause, subject)} {helped}{text}"
 
-    def short(self, clause: Clause, argument: Argument, subject: Draft) -> str:
+    def short(self, clause: Clause, argument: Argument, subject: NodeDraft) -> str:
         """A clause with one of its arguments only: "Bob likes coffee"."""
-        said = self.text(*argument.phrase)
+        tail = self.text(*argument.phrase)
         if argument.apposition:
-            return f"{subject.name} is {said}"
+            return f"{subject.name} is {tail}"
         verb = clause.verb
         words = [self._subject(clause, subject)]
         if not verb.finite:
@@ -105,7 +105,7 @@ class Wording:
         words.append(self._verb(clause))
         if verb.particle != argument.prep:
             words.append(verb.particle)
-        return " ".join(word for word in (*words, argument.prep, said) if word)
+        return " ".join(word for word in (*words, argument.prep, tail) if word)
 
     def _verb(self, clause: Clause) -> str:
         """The verb group, for one person where the clause has several ("my wife and I have")."""
@@ -117,7 +117,7 @@ class Wording:
                 return " ".join((form, self.text(verb.first + 1, verb.after))).strip()
         return self.text(verb.first, verb.after)
 
-    def _subject(self, clause: Clause, subject: Draft) -> str:
+    def _subject(self, clause: Clause, subject: NodeDraft) -> str:
         return subject.name if clause.subject is None else self.text(*clause.subject)
 
     def _be(self, clause: Clause) -> str:
