@@ -104,14 +104,14 @@ class AnswerForm:
 
 @dataclass(frozen=True, slots=True)
 class ServerDialect:
-    """How this server is asked. Immutable, so that a refusal can be compared with what was sent."""
+    """Which parameters this server understands. Immutable: calls at the same time may use different ones."""
 
     format: Format = Format.SCHEMA
     tokens: str = "max_completion_tokens"
     temperature: bool = True
-    budget: int | None = None  # the most tokens that it lets be asked for
-    shows_schema: bool = False  # it takes the schema and does not keep to it
-    passing: bool = False  # good for one request only
+    budget: int | None = None  # the largest token limit that it accepts
+    shows_schema: bool = False  # the prompt shows the schema, to which the server does not keep
+    passing: bool = False  # applies to one request only
 
     def parameters(
         self, settings: ChatModel, messages: list[Message], form: AnswerForm, budget: int
@@ -137,7 +137,7 @@ class ServerDialect:
 
 
 def adapted(sent: ServerDialect, part: RefusedPart, budget: int) -> ServerDialect | None:
-    """How to ask after a refusal of what was asked with `sent` for `budget` tokens; None: this is no help."""
+    """How to ask after `sent` was refused because of `part`; None if no other way is known."""
     if part is RefusedPart.FORMAT and sent.format is not Format.TEXT:
         return replace(sent, format=Format.OBJECT if sent.format is Format.SCHEMA else Format.TEXT)
     if part is RefusedPart.TOKENS and sent.tokens != "max_tokens":
@@ -162,7 +162,7 @@ _FENCE = re.compile(r"\A\s*```[a-zA-Z]*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 
 
 class TooLong(StepError):
-    """What is asked, or its answer, does not fit the model: less must be asked at once."""
+    """The request or its answer is too long for the model: ask for less at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class ChatTask(Generic[T]):
 
 
 class Chat:
-    """A chat model. What it learns about its server serves all who share it."""
+    """A chat model on one server. All who share it also share what it learns about the server."""
 
     def __init__(self, transport: Transport, settings: ChatModel, meter: Meter | None = None) -> None:
         self.settings = settings
@@ -236,7 +236,7 @@ class Chat:
     async def _call(
         self, task: ChatTask[T], operation: Operation, messages: list[Message], budget: int
     ) -> Completion:
-        """One answered call; a server that refuses its form is asked again in one that it understands."""
+        """One answered call; a request that the server does not understand is sent again in another form."""
         dialect = self._dialect
         while True:
             parameters = dialect.parameters(self.settings, messages, task.form, budget)
@@ -277,8 +277,8 @@ class Chat:
 
     async def _send(self, parameters: dict[str, Any], *, patient: bool) -> Completion:
         async def send(client: AsyncOpenAI) -> RawResponse:
-            # As the body they go out as they are; as arguments the client would look at the type of every
-            # part, which takes a third of the time that a call takes here.
+            # In extra_body they are sent as they are. As arguments, the client would check every type, which
+            # takes a third of the time of a call.
             model: str = parameters["model"]
             create = client.chat.completions.with_raw_response.create
             response: RawResponse = await create(model=model, messages=(), extra_body=parameters)
@@ -312,7 +312,7 @@ async def together(calls: Iterable[Awaitable[T]], usage_of: Callable[[T], Usage]
 
 
 class ChatUser:
-    """What all models have that ask a chat."""
+    """Base of the models that ask a chat."""
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat

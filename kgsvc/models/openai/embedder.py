@@ -24,7 +24,7 @@ class OpenAIEmbedder:
         self._transport = transport
         self._settings = settings
         self._meter = meter or Unmetered()
-        self._encoding = "base64"  # a quarter of the bytes and of the parsing of decimal numbers
+        self._encoding = "base64"  # a quarter of the bytes of decimal numbers, and faster to parse
         self.space = f"openai-{settings.model}-{settings.dimension}"
         self.dimension = settings.dimension
         self.min_cosine = 0.0  # every similarity counts
@@ -90,7 +90,7 @@ class OpenAIEmbedder:
             self._meter.trouble(Operation.EMBED, Trouble.UNSUPPORTED)
             parameters["encoding_format"] = "float"
             body = await self._transport.call(send)
-            self._encoding = "float"  # only now that it helped
+            self._encoding = "float"  # for all later calls
         envelope = as_object(decoded(body))
         usage = read_usage(envelope)
         self._meter.used(Operation.EMBED, group_id, usage)

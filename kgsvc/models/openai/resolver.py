@@ -125,7 +125,7 @@ def _fact(question: FactQuestion, raw: Any) -> FactResolution:
     fact_type = given.get("fact_type")
     if fact_type is not None and fact_type not in question.fact_types:
         raise Bad("fact_type", "is not among the types offered to this question")
-    # A duplicate beats a contradiction (spec 002, 003).
+    # A fact that is a duplicate of another does not contradict it (spec 002, 003).
     contradicts = _several(given, "contradicts", question.may_contradict, duplicate)
     return FactResolution(duplicate, contradicts, fact_type)
 
@@ -149,8 +149,8 @@ def _offered(number: object, field: str, offered: Sequence[int]) -> int | None:
     return number
 
 
-QUESTIONS = 60  # nodes, and as many facts, of one call
-_CHARS = 40_000  # of the nodes' side of one call, and of the facts' side
+QUESTIONS = 60  # at most so many nodes, and so many facts, in one call
+_CHARS = 40_000  # at most so many of all nodes of one call, and of all its facts
 _FORM = AnswerForm("resolutions", schema(typed=False))
 _TYPED_FORM = AnswerForm("resolutions", schema(typed=True))
 
@@ -185,7 +185,7 @@ class OpenAIResolver(ChatUser):
 
 
 def _parts(request: ResolutionRequest) -> Iterator[Part]:
-    """The questions, in as many calls as their bounds need: one, as a rule."""
+    """The questions of each call: usually there is one call."""
     entities = {entity.idx: len(entity.name) + len(entity.summary) for entity in request.entities}
     known = {fact.idx: len(fact.fact) for fact in request.known_facts}
 

@@ -36,11 +36,11 @@ _REASONS = {
 
 
 class RefusedPart(StrEnum):
-    """What a server that refuses a request as such may find wrong with it, in the order of trying."""
+    """What a server may find wrong with a request, in the order in which it is mended."""
 
     BUDGET = "budget"  # fewer tokens may be asked for
     LENGTH = "length"  # the request does not fit the model's context
-    TOKENS = "max_tokens"  # it knows the parameter by its other name
+    TOKENS = "max_tokens"  # it knows only the other name of the parameter
     FORMAT = "response_format"
     TEMPERATURE = "temperature"
     ENCODING = "encoding_format"  # of embeddings
@@ -116,7 +116,7 @@ def _refusal(error: openai.APIStatusError) -> RequestRefused:
 
 
 def _refused_parts(text: str) -> tuple[RefusedPart, ...]:
-    """What the server may find wrong, read from its words; they are used for nothing else."""
+    """What the server may find wrong, guessed from the text of its error."""
     tokens = "max_tokens" in text or "max_completion_tokens" in text
     too_many, too_long = any(map(text.__contains__, _TOO_MANY)), any(map(text.__contains__, _TOO_LONG))
     found = {
@@ -131,7 +131,7 @@ def _refused_parts(text: str) -> tuple[RefusedPart, ...]:
 
 
 def retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:
-    """Seconds that the server asks to wait, at most an hour; None when it does not say so legibly."""
+    """Seconds that the server asks to wait, at most an hour; None if it does not."""
     millis = _number(headers.get("retry-after-ms"))
     if millis is not None:
         return _bounded(millis / 1000)
@@ -163,7 +163,7 @@ def _bounded(seconds: float) -> float:
 
 
 class RawResponse(Protocol):
-    """An answer before anything of it is believed."""
+    """An answer as the client library received it."""
 
     @property
     def content(self) -> bytes:
@@ -174,8 +174,10 @@ Call = Callable[[openai.AsyncOpenAI], Awaitable[RawResponse]]
 
 
 class Transport:
-    """One model server. Extractor and embedder may share it; a search's query should not queue behind
-    extractions, so give the embedder its own."""
+    """Sends calls to one model server, a bounded number at the same time.
+
+    Give what searches a transport of its own, so that it does not wait behind extractions.
+    """
 
     def __init__(
         self,
@@ -196,13 +198,12 @@ class Transport:
             api_key=endpoint.api_key or "none",
             timeout=endpoint.timeout_s,
             max_retries=0,
-            # Whatever account the environment names is not meant for this server.
+            # The client would send the account that the environment names: it is not meant for this server.
             default_headers={"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit},  # type: ignore[dict-item]
         )
 
     async def call(self, send: Call, *, patient: bool = False) -> bytes:
-        """The body of a successful answer to `send`. Patient calls leave one place to the others, who thus
-        need not stand behind all that has queued.
+        """The body of a successful answer to `send`. Patient calls leave one slot free for the others.
 
         Raises ModelUnavailable after the last attempt (with the pause that the server asked for), StepError
         when the server refuses the request as such, ModelOutputInvalid when the answer is too large.
@@ -229,7 +230,7 @@ class Transport:
             async with asyncio.timeout(self._endpoint.timeout_s):
                 response = await send(self._client)
         except (openai.OpenAIError, TimeoutError) as error:
-            # The original quotes the server's body: it goes no further, not even as a cause.
+            # The original error quotes the server's answer: it is dropped, even as a cause.
             raise classify(error, self._wall_clock_s()) from None
         if len(response.content) > self._endpoint.response_bytes:
             raise ModelOutputInvalid(

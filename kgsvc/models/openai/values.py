@@ -1,6 +1,6 @@
-"""Single values out of a model's answer, none of them trusted.
+"""Checks single values of a model's answer.
 
-Every function takes the value and the name of its field and raises Bad in words that quote nothing of it.
+Every function takes the value and the name of its field. It raises Bad, which does not quote the value.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def text(raw: object, field: str, limit: int) -> str:
 
 
 def visible(raw: object, field: str, limit: int) -> str:
-    """Like text, with something to see in it."""
+    """Like text, with at least one visible character."""
     line = text(raw, field, limit)
     if not any(char.isprintable() and not char.isspace() for char in line):
         raise Bad(field, "is empty")

@@ -1,5 +1,4 @@
-"""Clauses of a sentence: which verb group has which subject and which objects. A shallow reading in which
-every look around is bounded."""
+"""The clauses of a sentence: which verb group has which subject and objects. All look-ups are bounded."""
 
 from __future__ import annotations
 

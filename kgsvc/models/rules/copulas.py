@@ -1,4 +1,4 @@
-"""What copulas and other verbs share: a clause with what it is about, and how it becomes a statement."""
+"""The facts of a clause: what it is about, its polarity and its times; and the facts of clauses with "be"."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def units_of(words: Sequence[Word], names: Sequence[Name], times: Sequence[Time]
 
 
 class _Tagger:
-    """Reads left to right; what a word is depends on the unit before it and a word or two behind it."""
+    """Tags from left to right, by the unit before a word and one or two words after it."""
 
     def __init__(self, words: Sequence[Word], names: Sequence[Name], times: Sequence[Time]) -> None:
         self.words = words

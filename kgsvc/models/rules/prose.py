@@ -24,14 +24,14 @@ _WEIGHTS = {SAID: 0.5, MENTIONED: 0.5, ASKED: 0.3}
 
 
 class Remarks:
-    """Takes the sentences of one text that state nothing, in order."""
+    """Keeps the sentences of one text that fit no pattern as what somebody said."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.slight: list[Reading] = []
 
     def add(self, reading: Reading, wording: FactWording) -> None:
-        """Keep a sentence if it names something or has substance; else remember it as slight."""
+        """Keep a sentence if it names something or has enough content words; else remember it as slight."""
         substance = content_words(reading.units)
         dated = any(time.begin_ms is not None for time in reading.times)
         telling = substance >= _SUBSTANCE or dated or _named(reading, self.scene)[0] is not None
@@ -39,7 +39,7 @@ class Remarks:
             self.slight.append(reading)
 
     def finish(self, sentences: int) -> None:
-        """A message of slight sentences only makes one fact of them together, if there is anything in it."""
+        """Make one fact of a message that has only slight sentences, if these have enough content words."""
         if self.scene.speaker is None or len(self.slight) != sentences or not self.slight:
             return
         substance = [content_words(reading.units) for reading in self.slight]
@@ -82,7 +82,7 @@ class Remarks:
         return text if text.startswith(source.name) else f"{source.name} said: {text}"
 
     def _when(self, reading: Reading) -> int | None:
-        """The first time stated that is not to come."""
+        """The first time of the sentence that is not in the future."""
         begins = (time.begin_ms for time in reading.times if time.role != "for")
         return next((ms for ms in begins if ms is not None and ms <= self.scene.reference_ms), None)
 
@@ -104,7 +104,7 @@ _FIELD = re.compile(r"([A-Z][A-Za-z]{1,20}(?: [A-Za-z]{1,20}){0,2}):\s+(\S.{0,79
 
 
 def read_field(reading: Reading) -> bool:
-    """Add the field that the sentence is to its scene; False if it is none, or nothing has fields."""
+    """Add the fact of a line such as "Owner: Maria Lopez"; False if it is none, or there is no title."""
     scene, match = reading.scene, _FIELD.match(reading.sentence)
     if match is None or scene.subject is None or scene.speaker is not None:
         return False
@@ -242,7 +242,7 @@ class _Sentence:
                 self.scene.add(ExtractedEdge(relation, fact, who.ref, event.ref, when, None, FactKind.EVENT))
 
     def _clauses(self) -> bool:
-        """Facts of the clauses that state something; each takes the words up to the next one's."""
+        """Add the facts of the clauses; the text of each goes up to the next clause that states something."""
         spoken: list[tuple[int, Clause, list[ClauseFact]]] = []
         for clause, (first, after) in zip(self.reading.clauses, self._borders(), strict=True):
             times = [time for index, time in self.reading.free_times.items() if first <= index < after]
@@ -276,7 +276,7 @@ class _Sentence:
         return borders
 
     def _words(self, clause: Clause, statement: ClauseFact, extent: tuple[int, int], number: int) -> str:
-        """The clause with its surroundings; for its second object and further ones without them."""
+        """The text of a fact: the whole clause for the first object, a short sentence for each other."""
         apposed = statement.tail is not None and statement.tail.apposition
         speaker = self.scene.speaker if clause.subject is None and not apposed else None
         subject = speaker or statement.source
@@ -313,5 +313,5 @@ def _names(fact: str, name: str) -> bool:
 
 
 def _is_aside(clause: Clause, found: list[ClauseFact]) -> bool:
-    """ "when I saw it" tells no fact of its own beside a main clause."""
+    """ "when I saw it" states no fact of its own beside a main clause."""
     return clause.subordinate and found[0].kind is FactKind.EVENT

@@ -145,7 +145,7 @@ class Scene:
         return True
 
     def extraction(self) -> Extraction:
-        """Everything collected: the facts, their ends, and what else was named."""
+        """The facts, the nodes at their ends, and all other named nodes."""
         edges = tuple(self._edges.values())
         kept = self._named | {ref for edge in edges for ref in (edge.source_ref, edge.target_ref)}
         kept |= {draft.ref for draft in (self.speaker, self.subject) if draft is not None}
@@ -343,7 +343,7 @@ def _nicknames(participants: Iterable[str], taken: Set[str]) -> dict[str, str]:
 
 
 def _unique(claims: Iterable[tuple[str, str]], never: Set[str]) -> dict[str, str]:
-    """Full names by the short ones that stand for one of them only and are no ordinary words."""
+    """Full names by short name: short names of only one full name that are no ordinary words."""
     names: defaultdict[str, set[str]] = defaultdict(set)
     for short, name in claims:
         names[short].add(name)
@@ -359,7 +359,7 @@ def _is_name(short: str) -> bool:
 
 
 def _entitle(scene: Scene, cast: Cast, content: str, episode: Episode) -> str:
-    """Make a text's title its subject, and let its short forms mean it; returns the text behind it."""
+    """Make a text's title its subject, with its short forms as aliases; returns the text after the title."""
     title, rest = _title_of(content, episode)
     short = _BRACKETS.sub("", title)
     scene.subject = scene.node(title, _type_of_title(title, short)) if title else None
@@ -393,7 +393,7 @@ def _opening_name(text: str, short: str) -> list[str]:
 
 
 def _title_of(content: str, episode: Episode) -> tuple[str, str]:
-    """A title and what follows it: a heading line, or a name that the text begins anew with."""
+    """A title and the text after it: a heading line, or a name with which the text then begins."""
     heading = _HEADING.match(content)
     begin = heading.end() if heading else 0
     for match in _TITLE_END.finditer(content, begin, begin + _LONGEST_TITLE):
