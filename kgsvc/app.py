@@ -31,8 +31,7 @@ from kgsvc.backends import ModelSet, make_models, open_store
 from kgsvc.commands.core import Core
 from kgsvc.communities.builder import CommunityBuilder
 from kgsvc.communities.describing import Describer
-from kgsvc.communities.detection import Louvain
-from kgsvc.communities.following import Follower
+from kgsvc.communities.detection import Follower, Louvain
 from kgsvc.config import ConfigError, Settings, read_ontology, split_address
 from kgsvc.domain.clock import Clock, SystemClock
 from kgsvc.domain.errors import ServiceError
@@ -46,8 +45,7 @@ from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.observability.logs import LogWriter
 from kgsvc.observability.metrics import Metrics, MetricsEndpoint, Outcomes, counted
 from kgsvc.pipeline.commit import Committer
-from kgsvc.pipeline.ontologies import Ontologies
-from kgsvc.pipeline.preparing import Preparer
+from kgsvc.pipeline.preparing import Ontologies, Preparer
 from kgsvc.pipeline.summaries import Rewriter
 from kgsvc.search.search import SearchFacts
 from kgsvc.search.search_graph import SearchGraph

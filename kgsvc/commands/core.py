@@ -31,7 +31,7 @@ from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard
 from kgsvc.jobs.activity import ActivityWatch
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.observability.metrics import Metrics
-from kgsvc.pipeline.pressure import IntakePressure
+from kgsvc.pipeline.preparing import IntakePressure
 from kgsvc.stores.protocol import Store
 
 P = ParamSpec("P")

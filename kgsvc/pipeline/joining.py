@@ -1,5 +1,4 @@
-"""Two entities become one: what is read for it, and the change. For callers' merges and those of the
-pipeline alike."""
+"""Two entities become one: what is read for it, and the change. For merges of callers and of the pipeline."""
 
 from __future__ import annotations
 
@@ -53,9 +52,9 @@ class Joining:
     async def joined(
         self, kept: Entity, gone: Entity, merge_id: str, system_ms: int, by_episode: str = ""
     ) -> Joined:
-        """Facts, mentions, names and summary of `gone` go over to `kept`. `by_episode` shows them to be one,
-        if no caller does. Raises LimitExceeded (too much hangs on the one that goes), StepError (what it
-        says anew cannot be embedded), StoreUnavailable."""
+        """Facts, mentions, names and summary of `gone` go over to `kept`. `by_episode` shows them to be one
+        where no caller asked for it. Raises LimitExceeded (too many facts and mentions to move), StepError
+        (new words cannot be embedded), StoreUnavailable."""
         group_id, store = kept.group_id, self._store
         hanging = await self._hanging(gone)
         arriving = [moved(fact, gone.uuid, kept) for fact in hanging.facts]
@@ -109,7 +108,7 @@ class Joining:
 def mentions_of(
     group_id: str, said: Mapping[str, Said], entity_uuid: str, system_ms: int
 ) -> tuple[Mention, ...]:
-    """MENTIONS of an entity by episodes, with what these call it."""
+    """MENTIONS of an entity by episodes, with the names and types that these use."""
 
     def mention(episode: str) -> Mention:
         made = mint("mention", group_id, f"{episode}/{entity_uuid}")

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from kgsvc.domain.facts.timeline import (
     Contradiction,
+    EdgeStatement,
+    EdgeWording,
     Ending,
     Row,
     SlotStatement,
-    Statement,
-    Wording,
     endings_of,
     fold,
     thinned,
@@ -122,7 +122,7 @@ def statement_of(
     qualifiers = dict(edge.qualifiers)
     if edge.kind is FactKind.EVENT and edge.polarity is Polarity.ASSERTS:
         qualifiers = event_qualifiers(qualifiers, edge.fact, edge.valid_ms)
-    wording = Wording(
+    wording = EdgeWording(
         name=_NAME_PREFIX[edge.polarity] + edge.name,
         fact=edge.fact.strip(),
         source_uuid=source.uuid,
@@ -136,18 +136,18 @@ def statement_of(
     )
     evidence = Evidence(start, reference_ms, item.episode.uuid, edge.valid_ms, edge.invalid_ms)
     slot = slot_of(edge.kind, source.uuid, edge.name, target.uuid, qualifiers)
-    return SlotStatement(slot, Statement(wording, evidence), item.accepted_ms, index)
+    return SlotStatement(slot, EdgeStatement(wording, evidence), item.accepted_ms, index)
 
 
 def _by_slot(
     statements: Iterable[SlotStatement], tombstones: Iterable[FactTombstone]
-) -> dict[str, list[Statement]]:
+) -> dict[str, list[EdgeStatement]]:
     """Statements by slot, without those that a later hard delete forbids."""
     dead: dict[tuple[str, str], int] = {}
     for stone in tombstones:
         key = (stone.slot, stone.fact)
         dead[key] = max(stone.deleted_ms, dead.get(key, stone.deleted_ms))
-    grouped: defaultdict[str, list[Statement]] = defaultdict(list)
+    grouped: defaultdict[str, list[EdgeStatement]] = defaultdict(list)
     for entry in statements:
         deleted_ms = dead.get((entry.slot, text_digest(entry.statement.wording.fact)))
         if deleted_ms is None or entry.accepted_ms > deleted_ms:
@@ -159,7 +159,7 @@ class _Slot:
     """The rows of a slot that follow from statements, with statements that come to it."""
 
     def __init__(
-        self, group_id: str, key: str, facts: Iterable[Fact], statements: Iterable[Statement] = ()
+        self, group_id: str, key: str, facts: Iterable[Fact], statements: Iterable[EdgeStatement] = ()
     ) -> None:
         self._group_id, self._key = group_id, key
         self._facts = [fact for fact in facts if fact.expired_reason in _REBUILT_REASONS]
@@ -253,9 +253,9 @@ def relation_of(fact: Fact) -> str:
     return fact.name.removeprefix(_NAME_PREFIX[fact.polarity])
 
 
-def wording_of(fact: Fact) -> Wording:
+def wording_of(fact: Fact) -> EdgeWording:
     """What a stored fact says."""
-    return Wording(
+    return EdgeWording(
         name=fact.name,
         fact=fact.fact,
         source_uuid=fact.source_uuid,
@@ -269,9 +269,9 @@ def wording_of(fact: Fact) -> Wording:
     )
 
 
-def _statements_behind(fact: Fact) -> list[Statement]:
+def _statements_behind(fact: Fact) -> list[EdgeStatement]:
     wording = wording_of(fact)
-    return [Statement(wording, evidence) for evidence in fact.evidence]
+    return [EdgeStatement(wording, evidence) for evidence in fact.evidence]
 
 
 def _key(slot: str, row: Row) -> str:
@@ -364,7 +364,7 @@ def _mentions(
         types: defaultdict[str, set[str]] = defaultdict(set)
         for node in item.extraction.nodes:
             uuid = resolved.entity(node.name).uuid
-            names[uuid] |= {node.name.strip(), *resolved.brought.get(name_key(node.name), ())}
+            names[uuid] |= {node.name.strip(), *resolved.further_names.get(name_key(node.name), ())}
             types[uuid].add(node.type)
         for uuid in sorted(names):
             made = mint("mention", group_id, f"{item.episode.uuid}/{uuid}")

@@ -32,7 +32,7 @@ KEPT = 64  # statements of a row that are kept at each of its ends
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class EdgeWording:
     """What a statement says, without when and who."""
 
     name: str
@@ -54,10 +54,10 @@ class Wording:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class EdgeStatement:
     """One episode's wording for a slot, with its evidence."""
 
-    wording: Wording
+    wording: EdgeWording
     evidence: Evidence
 
     @property
@@ -70,7 +70,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """A closure for the row that says `key` (Wording.key)."""
+    """A closure for the row that says `key` (EdgeWording.key)."""
 
     key: tuple[str, str, str]
     closure: Closure
@@ -86,7 +86,7 @@ class Row:
     """An interval in which one wording holds. `closed_by` is what contradicted it: a statement of its slot
     or a closure; `closures` are all that name it, whether they or something earlier closed it."""
 
-    wording: Wording
+    wording: EdgeWording
     start_ms: int
     evidence: list[Evidence]
     stated_end_ms: int | None = None
@@ -137,7 +137,7 @@ class _Fold:
         self.negations: dict[str, Row] = {}
         self.latest: dict[tuple[str, str, str], Row] = {}
 
-    def add(self, statement: Statement) -> None:
+    def add(self, statement: EdgeStatement) -> None:
         target = statement.wording.target_uuid
         if statement.wording.polarity is Polarity.ASSERTS:
             self.current = self._follow(self.current, statement)
@@ -149,7 +149,7 @@ class _Fold:
             self._close(self.current, row, statement)
             self.current = None
 
-    def _follow(self, open_row: Row | None, statement: Statement) -> Row:
+    def _follow(self, open_row: Row | None, statement: EdgeStatement) -> Row:
         """The row of the statement: the open one if it says the same, else a new one that closes it."""
         start = statement.evidence.start_ms
         if (
@@ -165,7 +165,7 @@ class _Fold:
         self._close(open_row, row, statement)
         return row
 
-    def _row(self, statement: Statement) -> Row:
+    def _row(self, statement: EdgeStatement) -> Row:
         key = (statement.wording.key, statement.evidence.start_ms)
         row = self.rows.get(key)
         if row is None:
@@ -191,7 +191,7 @@ class _Fold:
             row.closed_by_episode = closure.by_episode
 
     @staticmethod
-    def _close(row: Row | None, by: Row, statement: Statement) -> None:
+    def _close(row: Row | None, by: Row, statement: EdgeStatement) -> None:
         start = statement.evidence.start_ms
         if row is None or row is by or not (row.holds_at(start) or row.start_ms == start):
             return
@@ -199,10 +199,10 @@ class _Fold:
         row.closed_by_episode = statement.evidence.episode_uuid
 
 
-def fold(statements: Iterable[Statement], endings: Iterable[Ending] = ()) -> list[Row]:
+def fold(statements: Iterable[EdgeStatement], endings: Iterable[Ending] = ()) -> list[Row]:
     """The rows of one slot, by start."""
     state = _Fold()
-    entries: list[Statement | Ending] = [*statements, *set(endings)]
+    entries: list[EdgeStatement | Ending] = [*statements, *set(endings)]
     for entry in sorted(entries, key=lambda entry: entry.order):
         if isinstance(entry, Ending):
             state.end(entry)
@@ -222,7 +222,7 @@ class SlotStatement:
     """A statement with the slot it belongs to and when its item was accepted."""
 
     slot: str
-    statement: Statement
+    statement: EdgeStatement
     accepted_ms: int
     index: int = -1  # of the edge in its extraction
 

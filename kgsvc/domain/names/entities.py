@@ -1,4 +1,7 @@
-"""How much an entity keeps with it: over the years episodes tell ever new attributes. Pure."""
+"""Entities by their names: which entity a name of a batch means, and what each entity becomes. Pure.
+
+Also which known entities turn out to be one (`bridges`), and how many attributes an entity keeps.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,8 @@ _ASSERTED = "99999999999999999/"  # the stamp of what a caller gave
 
 
 def bounded(entity: Entity, limit: int = BYTES, keep: Collection[str] = ()) -> Entity:
-    """The entity with attributes of at most `limit` bytes as JSON: those told earliest are left out, of equal
-    age those last by name. What a caller gave and those in `keep` stay in any case."""
+    """The entity with attributes of at most `limit` bytes as JSON: the earliest are left out first, of
+    equal age those last by name. What a caller gave and those in `keep` stay in any case."""
     if not entity.attributes or _bytes(entity.attributes) <= limit:
         return entity
     stamps = {name: entity.stamps.get(f"a.{name}", "") for name in entity.attributes}
@@ -53,11 +56,11 @@ _SALTS = 2  # a caller may have given a uuid that a name would get
 MOST = 8  # entities that one micro-batch may take away by merges
 MOVED = 1_000  # facts and mentions that such a merge moves: the batch and its group wait meanwhile
 _CALLERS = ""  # in the stamp of a name: a caller gave it
-UNSPECIFIC = frozenset({"Entity", "UNKNOWN"})  # types that say nothing
+UNSPECIFIC = frozenset({"Entity", "UNKNOWN"})  # types that tell nothing apart
 
 
 Home = Entity | str  # the entity that a name means, or the name key of the new one that it means
-_Told = tuple[str, Episode, ExtractedNode]  # with the stamp of its episode
+_NodeUse = tuple[str, Episode, ExtractedNode]  # with the stamp of its episode
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +76,12 @@ class BatchItem:
 class ResolvedNames:
     """Which entity each name is, and what must be written for that."""
 
-    by_key: Mapping[str, Entity]  # as they shall be
+    by_key: Mapping[str, Entity]  # as they will be written
     changed: tuple[Entity, ...]
     new_names: Mapping[str, str]
-    brought: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # other names that came with a name
+    further_names: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # further names decided for the entity of a name
 
     def entity(self, name: str) -> Entity:
         """The entity that a name of the batch stands for."""
@@ -110,7 +115,7 @@ def resolve(
     `attributes_bytes` are left out, the earliest first. Raises StepError when a caller has taken every uuid
     that a new name could get.
     """
-    nodes = told_in(items)
+    nodes = uses_of(items)
     homes = homes_of(nodes, view, decided)
     by_key: dict[str, Entity] = {}
     new_names: dict[str, str] = {}
@@ -118,7 +123,12 @@ def resolve(
     for key, home in homes.items():
         if isinstance(home, str):
             found = _new(
-                view, group_id, home, _told_of(home, homes, nodes), _name_of(home, nodes, decided), system_ms
+                view,
+                group_id,
+                home,
+                _first_use(home, homes, nodes),
+                _name_of(home, nodes, decided),
+                system_ms,
             )
             new_names[home] = found.uuid
         else:
@@ -138,17 +148,17 @@ def resolve(
         for uuid, entity in sorted(merged.items())
         if before.get(uuid) != entity
     )
-    return ResolvedNames(by_key, changed, new_names, _brought(nodes, by_key, new_names, decided))
+    return ResolvedNames(by_key, changed, new_names, _further_names(nodes, by_key, new_names, decided))
 
 
-def _brought(
-    nodes: Mapping[str, list[_Told]],
+def _further_names(
+    nodes: Mapping[str, list[_NodeUse]],
     by_key: Mapping[str, Entity],
     new_names: Mapping[str, str],
     decided: Mapping[str, NameDecision],
 ) -> dict[str, tuple[str, ...]]:
-    """By the key of a name told here the others that lead to its entity because of what was decided about it,
-    and that nobody tells here."""
+    """By the key of a name of the batch: further names of its entity, which were decided with it and which no
+    episode of the batch uses."""
     found: dict[str, tuple[str, ...]] = {}
     for key in nodes.keys() & decided.keys():
         decision, uuid = decided[key], by_key[key].uuid
@@ -160,9 +170,9 @@ def _brought(
     return found
 
 
-def told_in(items: Sequence[BatchItem]) -> dict[str, list[_Told]]:
-    """Who said what of each name, by name key, earliest first."""
-    nodes: dict[str, list[_Told]] = {}
+def uses_of(items: Sequence[BatchItem]) -> dict[str, list[_NodeUse]]:
+    """The nodes of each name with their episodes, by name key, earliest first."""
+    nodes: dict[str, list[_NodeUse]] = {}
     for item in items:
         for node in item.extraction.nodes:
             entry = (stamp_of(item.episode.reference_ms, item.episode.uuid), item.episode, node)
@@ -173,10 +183,10 @@ def told_in(items: Sequence[BatchItem]) -> dict[str, list[_Told]]:
 
 
 def homes_of(
-    nodes: Mapping[str, list[_Told]], view: NameView, decided: Mapping[str, NameDecision]
+    nodes: Mapping[str, list[_NodeUse]], view: NameView, decided: Mapping[str, NameDecision]
 ) -> dict[str, Home]:
-    """What each name means, also those new ones that others were led together with. Names of two known
-    entities stay apart: those are for a merge to join (see `bridges`)."""
+    """What each name means. New names that were decided to be one share a home; names of two known entities
+    stay apart: those are for a merge to join (see `bridges`)."""
     homes: dict[str, Home] = {key: _home(key, view, decided, frozenset()) for key in sorted(nodes)}
     for key in sorted(nodes):
         for also in decided[key].also if key in decided else ():
@@ -197,8 +207,8 @@ def home_of(meant: NameTarget, view: NameView, decided: Mapping[str, NameDecisio
     return _home(name_key(meant.name), view, decided, frozenset())
 
 
-def _age(home: Home, nodes: Mapping[str, list[_Told]]) -> tuple[bool, bool, str, str]:
-    """Sorts what is known first, then what is told first."""
+def _age(home: Home, nodes: Mapping[str, list[_NodeUse]]) -> tuple[bool, bool, str, str]:
+    """Sorts known entities first, then names by their first use."""
     if isinstance(home, Entity):
         return (False, False, "", home.uuid)
     told = nodes.get(home)
@@ -217,13 +227,13 @@ def _home(key: str, view: NameView, decided: Mapping[str, NameDecision], passed:
     return key if other in ("", key) else _home(other, view, decided, passed | {key})
 
 
-def _told_of(home: str, homes: Mapping[str, Home], nodes: Mapping[str, list[_Told]]) -> _Told:
-    """The statement that a new entity begins with: the earliest under its own name, if any."""
+def _first_use(home: str, homes: Mapping[str, Home], nodes: Mapping[str, list[_NodeUse]]) -> _NodeUse:
+    """The node that a new entity begins with: the earliest under its own name, if any."""
     entries = nodes.get(home) or [e for key, at in homes.items() if at == home for e in nodes.get(key, ())]
     return min(entries, key=lambda entry: (entry[0], entry[2].name, entry[2].ref))
 
 
-def _name_of(home: str, nodes: Mapping[str, list[_Told]], decided: Mapping[str, NameDecision]) -> str:
+def _name_of(home: str, nodes: Mapping[str, list[_NodeUse]], decided: Mapping[str, NameDecision]) -> str:
     if home in nodes:
         return nodes[home][0][2].name.strip()
     named = (each.name.strip() for decision in decided.values() for each in decision.meant)
@@ -237,7 +247,7 @@ def _name_fully(
     new_names: dict[str, str],
     decided: Mapping[str, NameDecision],
 ) -> None:
-    """Give entities the fullest names that were decided for them, where nobody else bears them."""
+    """Give entities the fullest names that were decided for them, unless other entities bear these."""
     for key, named in sorted(by_key.items()):
         full = decided[key].full_name.strip() if key in decided else ""
         entity, full_key = merged[named.uuid], name_key(full)
@@ -253,7 +263,7 @@ def _candidates(group_id: str, key: str) -> list[str]:
     return [minted("entity", group_id, key, salt) for salt in range(_SALTS)]
 
 
-def _new(view: NameView, group_id: str, key: str, told: _Told, name: str, system_ms: int) -> Entity:
+def _new(view: NameView, group_id: str, key: str, told: _NodeUse, name: str, system_ms: int) -> Entity:
     free = [uuid for uuid in _candidates(group_id, key) if uuid not in view.by_uuid]
     if not free:
         raise StepError("every uuid of a new entity is taken by other entities of the group")
@@ -320,7 +330,7 @@ def bridges(items: Sequence[BatchItem], view: NameView, decided: Mapping[str, Na
 
     After each merge the view is another: what then is left is found by asking again.
     """
-    nodes = told_in(items)
+    nodes = uses_of(items)
     homes = homes_of(nodes, view, decided)
     found: dict[tuple[str, str], Bridge] = {}
     for key in sorted(nodes):
@@ -349,7 +359,7 @@ def names_allow(names: Collection[str], others: Collection[str]) -> bool:
 
 
 def types_differ(one: Collection[str], other: Collection[str]) -> bool:
-    """Whether both have types that say something, and none in common."""
+    """Whether both have specific types, and none in common."""
     first, second = set(one) - UNSPECIFIC, set(other) - UNSPECIFIC
     return bool(first and second) and first.isdisjoint(second)
 

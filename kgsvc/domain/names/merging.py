@@ -1,7 +1,7 @@
 """MergeEntityNodes and UndoMerge: two entities become one, and two again. Pure.
 
-A merge writes down what it moved and what it changed in passing, so that taking it back needs no guessing:
-what was said in between stays where it was said.
+A merge records what it moved and changed, so that it can be undone exactly: what episodes state after the
+merge stays with the entity that is left.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _EXPIRY = ("invalid_ms", "expired_ms", "invalid_before_ms", *_ENDERS)
 
 @dataclass(frozen=True, slots=True)
 class Hanging:
-    """What hangs on an entity: all its facts, the keys of its names, the episodes that name it."""
+    """What belongs to an entity: all its facts, the keys of its names, the episodes that mention it."""
 
     facts: tuple[Fact, ...]
     names: tuple[str, ...]
@@ -133,12 +133,13 @@ def record_of(
 
 
 def saying(mentions: Mapping[str, Mention]) -> dict[str, Said]:
-    """By episode what these call the entity."""
+    """The names and types that episodes use for the entity, by episode."""
     return {episode: (mention.names, mention.types) for episode, mention in mentions.items()}
 
 
 def both(mention: Mention, other: Mention | None) -> Mention:
-    """A mention that says what two do. Where one does not tell, none does."""
+    """One mention with the names and types of two. Where one does not know its names, neither does the
+    result."""
     if other is None:
         return mention
     names = {*mention.names, *other.names} if mention.names and other.names else set()
@@ -167,7 +168,7 @@ def _state(fact: Fact) -> tuple[Any, ...]:
 
 
 def teachers_of(entity: Entity) -> set[str]:
-    """The episodes that its attributes and its summary are from."""
+    """The episodes that gave its attributes and its summary."""
     return {stamp.partition("/")[2] for part, stamp in entity.stamps.items() if part != "name"} - {""}
 
 

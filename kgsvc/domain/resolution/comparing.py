@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgsvc.domain.facts.plan import relation_of, statement_of, wording_of
-from kgsvc.domain.facts.timeline import Contradiction, SlotStatement, Statement, Wording
+from kgsvc.domain.facts.timeline import Contradiction, EdgeStatement, EdgeWording, SlotStatement
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import Fact, FactKind, Polarity
 from kgsvc.domain.model.identity import name_key
@@ -208,7 +208,7 @@ def settle(
     to be others, count for nothing."""
     facts = {fact.uuid: fact for fact in view.facts if fact.expired_ms is None}
 
-    def find(ref: KnownRef) -> tuple[str, Wording] | None:
+    def find(ref: KnownRef) -> tuple[str, EdgeWording] | None:
         if isinstance(ref, BatchFact):
             return _in_batch(ref, items, resolved)
         fact = facts.get(ref.uuid)
@@ -233,7 +233,7 @@ def settle(
 
 def _in_batch(
     ref: BatchFact, items: Sequence[BatchItem], resolved: ResolvedNames
-) -> tuple[str, Wording] | None:
+) -> tuple[str, EdgeWording] | None:
     """Slot and words of a fact stated in a batch; None: an end is not known, or both are the same."""
     source, target = resolved.by_key.get(name_key(ref.source)), resolved.by_key.get(name_key(ref.target))
     if not items or source is None or target is None or source.uuid == target.uuid:
@@ -242,14 +242,14 @@ def _in_batch(
     return entry.slot, entry.statement.wording
 
 
-def _rewritten(entry: SlotStatement, slot: str, wording: Wording) -> SlotStatement:
+def _rewritten(entry: SlotStatement, slot: str, wording: EdgeWording) -> SlotStatement:
     own, evidence = entry.statement.wording, entry.statement.evidence
     if wording.polarity is not own.polarity or _ends(wording) != _ends(own):
         return entry
     if wording.key != own.key:
         evidence = replace(evidence, said=own.fact)
-    return replace(entry, slot=slot, statement=Statement(wording, evidence))
+    return replace(entry, slot=slot, statement=EdgeStatement(wording, evidence))
 
 
-def _ends(wording: Wording) -> frozenset[str]:
+def _ends(wording: EdgeWording) -> frozenset[str]:
     return frozenset((wording.source_uuid, wording.target_uuid))

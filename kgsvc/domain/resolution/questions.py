@@ -22,13 +22,13 @@ from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, NameCan
 
 CANDIDATES = 8  # entities that one name is compared with
 _CONTEXT_CHARS = 300
-_TOLD = 3  # entities found for a name, by each of its tokens and by likeness, whose facts are read too
+_SOURCES = 3  # candidates for a name, by each of its tokens and by similarity, whose facts are read too
 _NOTHING: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class NewName:
-    """A name that nothing in the graph bears yet, with who says what of it first."""
+    """A name that nothing in the graph bears yet, with its first node in the batch."""
 
     key: str
     name: str
@@ -37,19 +37,19 @@ class NewName:
 
     @property
     def context(self) -> str:
-        """What its episode says about it."""
+        """What its episode states about it."""
         refs = {node.ref for node in self.item.extraction.nodes if name_key(node.name) == self.key}
-        told = [e.fact for e in self.item.extraction.edges if {e.source_ref, e.target_ref} & refs]
-        return (self.node.summary or " ".join(told))[:_CONTEXT_CHARS]
+        facts = [e.fact for e in self.item.extraction.edges if {e.source_ref, e.target_ref} & refs]
+        return (self.node.summary or " ".join(facts))[:_CONTEXT_CHARS]
 
 
 def in_order(items: Iterable[BatchItem]) -> list[BatchItem]:
-    """By reference time: the order in which facts are told."""
+    """By reference time."""
     return sorted(items, key=lambda item: (item.episode.reference_ms, item.episode.uuid))
 
 
 def new_names(items: Sequence[BatchItem], view: NameView, decided: Decisions) -> list[NewName]:
-    """Names of the batch that are neither known nor decided, first said first."""
+    """Names of the batch that are neither known nor decided, by first use."""
     found: dict[str, NewName] = {}
     for item in in_order(items):
         for node in item.extraction.nodes:
@@ -74,8 +74,8 @@ def query(
         return CandidateQuery(tokens, uuids=uuids)
     ends = [ends for item in items for ends in _known_ends(item, view)]
     pairs = {pair for one, other in ends if one and other for pair in ((one, other), (other, one))}
-    sources = {one for one, _ in ends if one}.union(*(found[:_TOLD] for found in near.values()))
-    return CandidateQuery(tokens, sources, pairs, told_per_token=_TOLD, uuids=uuids)
+    sources = {one for one, _ in ends if one}.union(*(found[:_SOURCES] for found in near.values()))
+    return CandidateQuery(tokens, sources, pairs, told_per_token=_SOURCES, uuids=uuids)
 
 
 def _known_ends(item: BatchItem, view: NameView) -> Iterable[tuple[str | None, str | None]]:
@@ -104,7 +104,7 @@ def _with_near(best: Sequence[str], near: Sequence[str]) -> list[str]:
 
 
 def by_rule(names: Sequence[NewName], candidates: NameCandidates) -> dict[str, NameDecision]:
-    """Names that are spellings of known ones, or of one another: then the first said counts."""
+    """Names that are spellings of known ones, or of one another: then the first used counts."""
     decided: dict[str, NameDecision] = {}
     for new in names:
         known = {e.uuid: [e.name, *candidates.names.get(e.uuid, ())] for e in ranked(new.name, candidates)}
@@ -142,7 +142,7 @@ class Sharing:
 
 
 def peers(names: Sequence[NewName], near: Mapping[str, tuple[str, ...]] = _NOTHING) -> dict[str, list[str]]:
-    """For each new name the keys of those said before that share a token with it; then those `near` it."""
+    """For each new name the keys of earlier ones that share a token with it; then those `near` it."""
     found: dict[str, list[str]] = {}
     order: dict[str, int] = {}
     before = Sharing()

@@ -15,11 +15,11 @@ from kgsvc.stores.embedded.cold_search import rename_words, write_words
 from kgsvc.stores.embedded.groups import claimed, group_of, keep_answers, known_answer, make_group, take_ids
 from kgsvc.stores.embedded.queue import write_spent, write_transitions
 from kgsvc.stores.embedded.removals import (
+    drop_descriptions,
     remove_entities,
     remove_episodes,
     remove_facts,
     remove_names,
-    unsay,
     write_merges,
 )
 from kgsvc.stores.embedded.rows import Row, all_rows, column, entity_row, fact_row, ids_of, json_list, upsert
@@ -68,7 +68,7 @@ def apply_delta(db: apsw.Connection, delta: GraphDelta, guard: Guard) -> GroupHe
     _write_vectors(db, gid, rev, delta, facts, entities)
     _write_links(db, gid, delta, entities)
     write_merges(db, gid, delta)
-    unsay(db, gid, delta)
+    drop_descriptions(db, gid, delta)
     remove_entities(db, gid, delta)
     write_transitions(db, gid, delta.transitions, guard.token)
     write_spent(db, gid, delta.spent)
@@ -90,12 +90,12 @@ def _started(db: apsw.Connection, gid: int, required: Sequence[str], token: int 
     """Which of these items are unfinished and, under a token, started by its lease."""
     if not required:
         return set()
-    text = """
+    sql = """
         SELECT uuid FROM items
         WHERE gid = ?1 AND next_ms IS NOT NULL AND uuid IN (SELECT value FROM json_each(?2))
             AND (?3 IS NULL OR started = ?3)
         """
-    return set(column(db, text, (gid, json_list(required), token)))
+    return set(column(db, sql, (gid, json_list(required), token)))
 
 
 def _owners(db: apsw.Connection, gid: int, delta: GraphDelta) -> dict[str, str]:
@@ -110,11 +110,11 @@ def _owners(db: apsw.Connection, gid: int, delta: GraphDelta) -> dict[str, str]:
 
 def _known_entities(db: apsw.Connection, gid: int, delta: GraphDelta) -> dict[str, tuple[int, str]]:
     """Ids and names of the entities that the delta speaks of, of those that exist."""
-    spoken = {entity.uuid for entity in delta.entities} | set(delta.names.values())
-    spoken |= {mention.entity_uuid for mention in delta.mentions}
+    wanted = {entity.uuid for entity in delta.entities} | set(delta.names.values())
+    wanted |= {mention.entity_uuid for mention in delta.mentions}
     for fact in delta.facts:
-        spoken |= {fact.source_uuid, fact.target_uuid}
-    return _ids_and_names(db, gid, spoken)
+        wanted |= {fact.source_uuid, fact.target_uuid}
+    return _ids_and_names(db, gid, wanted)
 
 
 def _ids_and_names(db: apsw.Connection, gid: int, uuids: Iterable[str]) -> dict[str, tuple[int, str]]:
@@ -197,8 +197,8 @@ def _write_vectors(
 
 def _write_links(db: apsw.Connection, gid: int, delta: GraphDelta, entities: Ids) -> None:
     """MENTIONS and the fact lists of episodes; those of an episode that is gone are passed over."""
-    spoken = {mention.episode_uuid for mention in delta.mentions} | set(delta.episode_edges)
-    episodes = ids_of(db, "episodes", gid, spoken) if spoken else {}
+    wanted = {mention.episode_uuid for mention in delta.mentions} | set(delta.episode_edges)
+    episodes = ids_of(db, "episodes", gid, wanted) if wanted else {}
     mentions: list[Row] = [
         (episodes[m.episode_uuid], entities[m.entity_uuid], m.uuid, m.created_ms, *_names_and_types(m))
         for m in delta.mentions

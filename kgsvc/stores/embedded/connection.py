@@ -1,4 +1,4 @@
-"""What the engine's errors mean to the service."""
+"""Opening the file, the views that reads begin from, and what the engine's errors mean to the service."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _MAX_KEY = (2**63 - 1, "\U0010ffff")
 def previous_episodes(
     db: apsw.Connection, group_id: str, anchors: Sequence[Anchor], limit: int, max_chars: int
 ) -> dict[str, tuple[Episode, ...]]:
-    """The episodes of the same source before each anchor."""
+    """The episodes of the same source before each anchor, or those that it names."""
     group = group_of(db, group_id)
     before = {
         anchor.uuid: _ids_named(db, group.gid, anchor)
@@ -36,19 +36,19 @@ def previous_episodes(
 
 
 def _ids_before(db: apsw.Connection, gid: int, anchor: Anchor, limit: int) -> list[int]:
-    text = """
+    sql = """
         SELECT id FROM episodes WHERE gid = ? AND source = ? AND (reference_ms, uuid) < (?, ?)
         ORDER BY reference_ms DESC, uuid DESC LIMIT ?
         """
-    return column(db, text, (gid, str(anchor.source), anchor.reference_ms, anchor.uuid, limit))[::-1]
+    return column(db, sql, (gid, str(anchor.source), anchor.reference_ms, anchor.uuid, limit))[::-1]
 
 
 def _ids_named(db: apsw.Connection, gid: int, anchor: Anchor) -> list[int]:
-    text = """
+    sql = """
         SELECT id FROM episodes
         WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?)) AND uuid <> ? ORDER BY reference_ms, uuid
         """
-    return column(db, text, (gid, json_list(anchor.named), anchor.uuid))
+    return column(db, sql, (gid, json_list(anchor.named), anchor.uuid))
 
 
 def recent_episodes(db: apsw.Connection, group_id: str, limit: int, cut: EpisodeCut = WHOLE) -> list[Episode]:

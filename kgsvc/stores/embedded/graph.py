@@ -100,13 +100,13 @@ def _candidates(db: apsw.Connection, group_id: str, query: CandidateQuery) -> Na
 
 def _by_token(db: apsw.Connection, gid: int, query: CandidateQuery) -> dict[str, tuple[str, ...]]:
     """The entities that each token of a name leads to."""
-    text = """
+    sql = """
         SELECT t.uuid FROM name_tokens t WHERE t.gid = ?1 AND t.token = ?2
             AND EXISTS (SELECT 1 FROM entities e WHERE e.gid = ?1 AND e.uuid = t.uuid)
         ORDER BY t.uuid LIMIT ?3
         """
     tokens = sorted(set(query.tokens))
-    uuids = {token: column(db, text, (gid, token, query.entities_per_token)) for token in tokens}
+    uuids = {token: column(db, sql, (gid, token, query.entities_per_token)) for token in tokens}
     return {token: tuple(each) for token, each in uuids.items() if each}
 
 

@@ -87,8 +87,16 @@ def id_span(gid: int) -> tuple[int, int]:
     return gid << ID_BITS, ((gid + 1) << ID_BITS) - 1
 
 
+def page_end(db: apsw.Connection, group: Group, after_rev: int, limit: int) -> int:
+    """Up to which revision a page of facts goes: that of its `limit`-th fact, the group's if there are
+    fewer."""
+    later = "SELECT rev FROM facts WHERE gid = ? AND rev > ? ORDER BY rev LIMIT 1 OFFSET ?"
+    row = first_row(db, later, (group.gid, after_rev, max(limit, 1) - 1))
+    return group.rev if row is None else int(row[0])
+
+
 @dataclass(frozen=True, slots=True)
-class Answer:
+class KeptAnswer:
     """What a key stands for. An accepted call has a receipt, and `items` (id, uuid) in its order."""
 
     gid: int
@@ -100,13 +108,13 @@ class Answer:
     items: tuple[tuple[int, str], ...] = ()
 
 
-def claimed(gid: int, claim: Claim, items: tuple[tuple[int, str], ...] = ()) -> Answer:
+def claimed(gid: int, claim: Claim, items: tuple[tuple[int, str], ...] = ()) -> KeptAnswer:
     """The answer to record for a change of the graph."""
     until_ms = claim.now_ms + claim.dedup_window_ms
-    return Answer(gid, claim.operation, claim.key, claim.input_hash, until_ms, items=items)
+    return KeptAnswer(gid, claim.operation, claim.key, claim.input_hash, until_ms, items=items)
 
 
-def known_answer(db: apsw.Connection, gid: int, operation: str, key: str, now_ms: int) -> Answer | None:
+def known_answer(db: apsw.Connection, gid: int, operation: str, key: str, now_ms: int) -> KeptAnswer | None:
     """What the key stands for, within its window."""
     sql = """
         SELECT input_hash, expires_ms, rid, items FROM answers
@@ -117,10 +125,10 @@ def known_answer(db: apsw.Connection, gid: int, operation: str, key: str, now_ms
         return None
     input_hash, expires_ms, rid, items = row
     pairs = tuple((row_id, uuid) for row_id, uuid in json.loads(items))
-    return Answer(gid, operation, key, input_hash, expires_ms, rid, pairs)
+    return KeptAnswer(gid, operation, key, input_hash, expires_ms, rid, pairs)
 
 
-def keep_answers(db: apsw.Connection, answers: Sequence[Answer], now_ms: int) -> None:
+def keep_answers(db: apsw.Connection, answers: Sequence[KeptAnswer], now_ms: int) -> None:
     """Record keys, in the place of those that lapsed."""
     db.execute(
         """
@@ -140,7 +148,7 @@ def keep_answers(db: apsw.Connection, answers: Sequence[Answer], now_ms: int) ->
     )
 
 
-def _answer_row(answer: Answer) -> Row:
+def _answer_row(answer: KeptAnswer) -> Row:
     items = json.dumps(answer.items, ensure_ascii=False)
     return (
         answer.gid,

@@ -148,11 +148,11 @@ def _merged(db: apsw.Connection, uuid: str, group_id: str | None) -> list[MergeR
 
 
 def _merges_by(db: apsw.Connection, group_id: str, episode_uuid: str) -> list[MergeRecord]:
-    told = """
+    sql = """
         WHERE g.group_id = ? AND m.by_episode = ? AND m.by_episode <> ''
         ORDER BY m.created_ms DESC, m.merge_id
         """
-    return [MergeRecord(*row) for row in all_rows(db, _MERGE + told, (group_id, episode_uuid))]
+    return [MergeRecord(*row) for row in all_rows(db, _MERGE + sql, (group_id, episode_uuid))]
 
 
 def _traces(db: apsw.Connection, group_id: str, episode_uuid: str) -> EpisodeTraces:

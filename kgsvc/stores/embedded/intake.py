@@ -11,7 +11,7 @@ from kgsvc.domain.model.items import AcceptBatch, Accepted, NewItem
 from kgsvc.stores.admission import Admission, Known, KnownAnswer, KnownItem, KnownReceipt, admit_all, key_of
 from kgsvc.stores.embedded.base import EmbeddedBase, writing
 from kgsvc.stores.embedded.groups import (
-    Answer,
+    KeptAnswer,
     group_of,
     keep_answers,
     known_answer,
@@ -24,7 +24,7 @@ from kgsvc.stores.embedded.rows import Row, all_rows, episode_row, json_list, on
 
 @dataclass(slots=True)
 class _Ids:
-    """Row ids of what the calls speak of: known from the beginning, of new rows added as they are made."""
+    """Row ids of the items and receipts that the calls concern; new rows add theirs."""
 
     items: dict[tuple[str, str], int] = field(default_factory=dict)  # by group_id and uuid
     receipts: dict[str, int] = field(default_factory=dict)
@@ -61,7 +61,7 @@ def _read_group(
                 known.answers[key] = _answer_of(db, group_id, answer)
 
 
-def _answer_of(db: apsw.Connection, group_id: str, answer: Answer) -> KnownAnswer:
+def _answer_of(db: apsw.Connection, group_id: str, answer: KeptAnswer) -> KnownAnswer:
     if answer.rid is None:
         return KnownAnswer(answer.input_hash, answer.expires_ms, None, ())
     receipt_id, created_ms = one_row(
@@ -90,7 +90,7 @@ def _write(db: apsw.Connection, admissions: Sequence[Admission], ids: _Ids) -> N
     episodes: list[Row] = []
     items: list[Row] = []
     listed: list[Row] = []
-    answers: list[Answer] = []
+    answers: list[KeptAnswer] = []
     for made in admissions:
         batch, shown = made.batch, made.answer.items
         gid = make_group(db, batch.group_id).gid
@@ -101,16 +101,12 @@ def _write(db: apsw.Connection, admissions: Sequence[Admission], ids: _Ids) -> N
             ids.items[batch.group_id, item.episode.uuid] = row_id
             episodes.append(episode_row(row_id, gid, item.episode))
             items.append(_item_row(row_id, gid, rid, item, batch.now_ms))
-        row_ids = [ids.items[batch.group_id, status.uuid] for status in shown]
+        pairs = tuple((ids.items[batch.group_id, status.uuid], status.uuid) for status in shown)
         if made.records_receipt:
-            entries = zip(row_ids, shown, strict=True)
-            listed += [
-                (rid, pos, row_id, s.uuid, int(s.duplicate)) for pos, (row_id, s) in enumerate(entries)
-            ]
+            listed += [(rid, n, *pairs[n], int(status.duplicate)) for n, status in enumerate(shown)]
         if batch.idempotency_key is not None:
-            pairs = tuple((row_id, status.uuid) for row_id, status in zip(row_ids, shown, strict=True))
             key = (gid, batch.operation, batch.idempotency_key)
-            answers.append(Answer(*key, batch.input_hash, made.expires_ms, rid, pairs))
+            answers.append(KeptAnswer(*key, batch.input_hash, made.expires_ms, rid, pairs))
     _insert(db, episodes, items, listed)
     if answers:
         keep_answers(db, answers, max(made.batch.now_ms for made in admissions))

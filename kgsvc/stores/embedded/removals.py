@@ -79,19 +79,19 @@ def write_merges(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
     db.executemany(sql, [(gid, episode, entity) for episode, entity in delta.remove_mentions])
 
 
-def unsay(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
+def drop_descriptions(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
     """Communities lose descriptions that speak of entities and facts whose text was dropped. For removed
     entities and facts triggers do the same (schema.py)."""
     if not delta.unsaid:
         return
-    unsaid = (gid, json_list(delta.unsaid))
+    dropped = (gid, json_list(delta.unsaid))
     described = """
         SELECT c.id FROM entities n JOIN community_members m ON m.entity_id = n.id
         JOIN communities c ON c.id = m.community_id
         WHERE n.gid = ? AND n.uuid IN (SELECT value FROM json_each(?))
             AND n.uuid IN (SELECT value FROM json_each(c.plan, '$[0]'))
         """
-    hubs = [(row_id,) for row_id in column(db, described, unsaid)]
+    hubs = [(row_id,) for row_id in column(db, described, dropped)]
     db.executemany("DELETE FROM community_vectors WHERE id = ?", hubs)
     db.executemany("UPDATE communities SET name = '', summary = '' WHERE id = ?", hubs)
     sql = """
@@ -99,4 +99,4 @@ def unsay(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
             SELECT x.community_id FROM facts f JOIN community_facts x ON x.fact_id = f.id
             WHERE f.gid = ? AND f.uuid IN (SELECT value FROM json_each(?)))
         """
-    db.execute(sql, unsaid)
+    db.execute(sql, dropped)

@@ -1,4 +1,4 @@
-"""What indexes of entities and episodes are fed from (SearchStore.text_changes), and keeping track of it."""
+"""What the indexes of a search are fed from (SearchStore), and noting which entities and episodes changed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import apsw
 
 from kgsvc.domain.model.delta import GraphDelta, GroupHead
 from kgsvc.stores.embedded.base import EmbeddedBase, reading
-from kgsvc.stores.embedded.groups import Group, group_of
+from kgsvc.stores.embedded.groups import Group, group_of, page_end
 from kgsvc.stores.embedded.rows import (
     Row,
     all_rows,
@@ -19,6 +19,7 @@ from kgsvc.stores.embedded.rows import (
     fact_of,
     first_row,
     json_list,
+    upsert,
 )
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
@@ -32,6 +33,7 @@ from kgsvc.stores.search_protocol import (
 
 Place = tuple[int, str]  # a revision and a uuid in it; an empty one comes before all
 _ENTITY, _EPISODE = "entity", "episode"
+_TOMBSTONE = upsert("text_tombstones", "gid, kind, uuid", "rev")
 
 
 def touch_texts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta) -> None:
@@ -40,41 +42,29 @@ def touch_texts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta) -> N
     entities = delta.vectors.keys() - {fact.uuid for fact in delta.facts}
     entities |= {entity.uuid for entity in delta.entities} | set(delta.names.values())
     if entities:
-        db.execute(
-            "UPDATE entities SET rev = ? WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))",
-            (rev, gid, json_list(entities)),
-        )
+        touched = "UPDATE entities SET rev = ? WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))"
+        db.execute(touched, (rev, gid, json_list(entities)))
     if delta.remove_entities:
-        db.execute(
-            """
+        naming = """
             UPDATE found_episodes SET rev = ? WHERE id IN (
                 SELECT m.episode_id FROM entities n JOIN mentions m ON m.entity_id = n.id
                 WHERE n.gid = ? AND n.uuid IN (SELECT value FROM json_each(?)))
-            """,
-            (rev, gid, json_list(delta.remove_entities)),
-        )
+            """
+        db.execute(naming, (rev, gid, json_list(delta.remove_entities)))
     episodes = {mention.episode_uuid for mention in delta.mentions} | set(delta.found)
     episodes |= {episode for episode, _entity in delta.remove_mentions}
     if episodes:
-        db.execute(
-            """
+        named = """
             INSERT INTO found_episodes (id, gid, rev)
             SELECT id, gid, ? FROM episodes WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))
             ON CONFLICT (id) DO UPDATE SET rev = excluded.rev
-            """,
-            (rev, gid, json_list(episodes)),
-        )
-    if delta.forgets:  # communities may have lost their words
+            """
+        db.execute(named, (rev, gid, json_list(episodes)))
+    if delta.forgets:  # descriptions of communities may have been dropped
         db.execute("UPDATE community_current SET rev = ? WHERE gid = ?", (rev, gid))
     gone = [(gid, _ENTITY, uuid, rev) for uuid in delta.remove_entities]
     gone += [(gid, _EPISODE, uuid, rev) for uuid in delta.remove_episodes]
-    db.executemany(
-        """
-        INSERT INTO text_tombstones (gid, kind, uuid, rev) VALUES (?, ?, ?, ?)
-        ON CONFLICT (gid, kind, uuid) DO UPDATE SET rev = excluded.rev
-        """,
-        gone,
-    )
+    db.executemany(_TOMBSTONE, gone)
 
 
 def _text_changes(
@@ -159,12 +149,12 @@ def _cuts(db: apsw.Connection, group: Group, after: Place, limit: int, max_bytes
         db,
         """
         SELECT rev, uuid FROM (
-            SELECT rev, uuid, row_number() OVER said AS number, sum(bytes) OVER said AS total FROM (
+            SELECT rev, uuid, row_number() OVER sofar AS number, sum(bytes) OVER sofar AS total FROM (
                 SELECT r.rev, e.uuid, octet_length(e.body) AS bytes
                 FROM found_episodes r JOIN episodes e ON e.id = r.id
                 WHERE r.gid = ?1 AND r.rev >= ?2 AND (r.rev, e.uuid) > (?2, ?3)
                 ORDER BY r.rev, e.uuid LIMIT ?4
-            ) WINDOW said AS (ORDER BY rev, uuid ROWS UNBOUNDED PRECEDING)
+            ) WINDOW sofar AS (ORDER BY rev, uuid ROWS UNBOUNDED PRECEDING)
         ) WHERE number = ?4 OR total > ?5 ORDER BY rev, uuid LIMIT 1
         """,
         (group.gid, *after, limit, max_bytes),
@@ -206,7 +196,7 @@ def _heads(db: apsw.Connection, group_ids: Collection[str]) -> dict[str, GroupHe
 
 def _changes(db: apsw.Connection, group_id: str, after_rev: int, limit: int) -> Changes:
     group = group_of(db, group_id)
-    upto_rev = _last_rev(db, group.gid, after_rev, limit, group.rev)
+    upto_rev = page_end(db, group, after_rev, limit)
     span = (group.gid, after_rev, upto_rev)
     facts = all_rows(
         db,
@@ -232,16 +222,6 @@ def _changes(db: apsw.Connection, group_id: str, after_rev: int, limit: int) -> 
         upto_rev,
         more=upto_rev < group.rev,
     )
-
-
-def _last_rev(db: apsw.Connection, gid: int, after_rev: int, limit: int, last: int) -> int:
-    """Up to which revision a page goes: that of its `limit`-th fact, the group's if there are fewer."""
-    row = first_row(
-        db,
-        "SELECT rev FROM facts WHERE gid = ? AND rev > ? ORDER BY rev LIMIT 1 OFFSET ?",
-        (gid, after_rev, limit - 1),
-    )
-    return last if row is None else int(row[0])
 
 
 def _indexed(row: Row) -> IndexedFact:

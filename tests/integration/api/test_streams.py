@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import grpc
@@ -35,6 +36,19 @@ class Gate:
         self.entered.set()
         await self.open.wait()
         return await self._inner.accept(batches)
+
+
+@asynccontextmanager
+async def gated(serve: Serve) -> AsyncIterator[tuple[Stack, Gate]]:
+    """A server on such a store."""
+    gates: list[Gate] = []
+
+    def wrap(store: Store) -> Wrapped:
+        gates.append(Gate(store))
+        return gates[0].store
+
+    async with serve(wrap=wrap) as stack:
+        yield stack, gates[0]
 
 
 def _item(number: int, group: str = "g", size: int = 1) -> ing.StreamEpisodesRequest:
@@ -92,16 +106,9 @@ async def test_refused_items_are_answered_in_band_and_the_stream_lives_on(client
 
 
 async def test_nothing_is_acknowledged_before_its_commit_and_what_waits_goes_together(serve: Serve) -> None:
-    gates: list[Gate] = []
-
-    def wrap(store: Store) -> Wrapped:
-        gates.append(Gate(store))
-        return gates[0].store
-
-    async with serve(wrap=wrap) as stack:
+    async with gated(serve) as (stack, gate):
         call = stack.client.ingestion.StreamEpisodes(timeout=60)
         await call.write(_item(0))
-        gate = gates[0]
         await gate.entered.wait()
         for number in range(1, 150):
             await call.write(_item(number))
@@ -121,14 +128,8 @@ async def test_nothing_is_acknowledged_before_its_commit_and_what_waits_goes_tog
 
 
 async def test_a_fast_client_is_slowed_by_bytes_in_flight(serve: Serve) -> None:
-    gates: list[Gate] = []
-
-    def wrap(store: Store) -> Wrapped:
-        gates.append(Gate(store))
-        return gates[0].store
-
-    size, count = 8_000, 2_000  # 16 MB, far more than the bound and what buffers on the way can hold
-    async with serve(wrap=wrap) as stack:
+    size, count = 8_000, 1_000  # 8 MB, far more than the bound and what buffers on the way can hold
+    async with gated(serve) as (stack, gate):
         sent = 0
 
         async def send() -> AsyncIterator[ing.StreamEpisodesRequest]:
@@ -140,34 +141,28 @@ async def test_a_fast_client_is_slowed_by_bytes_in_flight(serve: Serve) -> None:
         call = stack.client.ingestion.StreamEpisodes(send(), timeout=120)
         answers = aiter(call)
         pending = asyncio.ensure_future(anext(answers))
-        await gates[0].entered.wait()
+        await gate.entered.wait()
         before = -1
         while sent != before:  # until the writer makes no progress any more
             before = sent
             await asyncio.sleep(0.3)
         assert sent < count
-        assert sum(gates[0].batches[0]) * size <= LIMITS.stream_inflight_bytes + size
-        gates[0].open.set()
+        assert sum(gate.batches[0]) * size <= LIMITS.stream_inflight_bytes + size
+        gate.open.set()
         await pending
         assert sum([1 async for _ in answers]) == count - 1
-        assert max(size_ for batches in gates[0].batches for size_ in batches) <= 5
+        assert max(size_ for batches in gate.batches for size_ in batches) <= 5
 
 
 async def test_cancelled_stream_ends_and_what_reached_the_store_stays(serve: Serve) -> None:
-    gates: list[Gate] = []
-
-    def wrap(store: Store) -> Wrapped:
-        gates.append(Gate(store))
-        return gates[0].store
-
-    async with serve(wrap=wrap) as stack:
+    async with gated(serve) as (stack, gate):
         call = stack.client.ingestion.StreamEpisodes(timeout=60)
         await call.write(_item(0))
-        await gates[0].entered.wait()
+        await gate.entered.wait()
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call.read()
-        gates[0].open.set()
+        gate.open.set()
         answers = await _stream(stack.client, [_item(0)])
         assert [a.duplicate for a in answers] == [True]
 
@@ -219,19 +214,13 @@ async def test_malformed_bytes_end_the_stream_behind_what_came_before(client: Cl
 
 
 async def test_stopping_acknowledges_what_was_read_then_says_unavailable(serve: Serve) -> None:
-    gates: list[Gate] = []
-
-    def wrap(store: Store) -> Wrapped:
-        gates.append(Gate(store))
-        return gates[0].store
-
-    async with serve(wrap=wrap) as stack:
+    async with gated(serve) as (stack, gate):
         call = stack.client.ingestion.StreamEpisodes(timeout=60)
         await call.write(_item(0))
-        await gates[0].entered.wait()
+        await gate.entered.wait()
         stopping = asyncio.create_task(stack.server.stop())
         await asyncio.sleep(0)
-        gates[0].open.set()
+        gate.open.set()
         answer: Any = await call.read()
         assert answer.status == envelope_pb2.STATUS_ACCEPTED
         with pytest.raises(grpc.aio.AioRpcError) as caught:

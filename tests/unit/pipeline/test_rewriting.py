@@ -24,7 +24,7 @@ from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates
 from kgsvc.models.protocol import Retold, Subject
 from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.stages import PreparedItem, Stage
-from kgsvc.pipeline.summaries import AT_ONCE, ENTITIES, Rewriter, Turn
+from kgsvc.pipeline.summaries import AT_ONCE, ENTITIES, Rewriter, WriteTurn
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, accepted, episode, leased
 from tests.support.core import core_of
 from tests.support.model_store import ModelStore
@@ -317,7 +317,7 @@ async def test_the_pipeline_and_the_rewriter_take_turns(running: Bench) -> None:
     turns: list[str] = []
     planned: list[bool] = []
 
-    def taken(group_id: str) -> Turn:
+    def taken(group_id: str) -> WriteTurn:
         turns.append(group_id)
         if len(turns) == 3:
             wanted.set()
