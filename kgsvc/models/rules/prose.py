@@ -9,7 +9,7 @@ from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import FactKind
 from kgsvc.models.rules.clauses import Clause
 from kgsvc.models.rules.copulas import ClauseFact
-from kgsvc.models.rules.lexicon import CONJ, GEN, KIN, MARK, NAME, NOUN, PETS, POSS, STOP, SUB, TIME, UH, VERB
+from kgsvc.models.rules.lexicon import KIN, PETS, STOP, Tag
 from kgsvc.models.rules.reading import Reading, content_words, salient_topic
 from kgsvc.models.rules.relations import SINGLE_ROLES, screaming
 from kgsvc.models.rules.scene import Cast, NodeDraft, Scene
@@ -91,7 +91,7 @@ def _named(reading: Reading, scene: Scene) -> tuple[NodeDraft | None, NodeDraft 
     """The first name that the sentence is about, and the first that it only addresses; not the speaker's."""
     addressed: NodeDraft | None = None
     for index, unit in enumerate(reading.units):
-        draft = reading.meant.get(index) if unit.tag in (NAME, UH) else None
+        draft = reading.meant.get(index) if unit.tag in (Tag.NAME, Tag.UH) else None
         if draft is None or draft is scene.speaker:
             continue
         if not reading.is_vocative(index):
@@ -131,7 +131,7 @@ def life_dates(reading: Reading) -> LifeEvents:
     """The birth and death that stand in brackets after a name: "(born 3 May 1950)", "(1893–1964)"."""
     units = reading.units
     for at in range(len(units) - 2):
-        if units[at].tag == NAME and units[at + 1].low == "(":
+        if units[at].tag == Tag.NAME and units[at + 1].low == "(":
             draft = reading.meant.get(at)
             if draft is not None:
                 yield from _dates(reading, at + 2, draft)
@@ -144,8 +144,8 @@ def _dates(reading: Reading, first: int, draft: NodeDraft) -> LifeEvents:
     if after is None:
         return
     inside = units[first:after]
-    times = [unit.time for unit in inside if unit.tag == TIME and unit.time is not None]
-    if not times or any(unit.tag == VERB and unit.low not in ("born", "died") for unit in inside):
+    times = [unit.time for unit in inside if unit.tag == Tag.TIME and unit.time is not None]
+    if not times or any(unit.tag == Tag.VERB and unit.low not in ("born", "died") for unit in inside):
         return
     words = {unit.low for unit in inside}
     events = [("BORN_ON", "was born"), ("DIED_ON", "died")]
@@ -177,7 +177,7 @@ def _when(reading: Reading, time: Time) -> str:
 
 
 _ROLE_NOUNS = KIN | SINGLE_ROLES
-_BORDERS = frozenset({MARK, CONJ, SUB})
+_BORDERS = frozenset({Tag.MARK, Tag.CONJ, Tag.SUB})
 
 
 def read_text(scene: Scene, text: str, cast: Cast) -> None:
@@ -214,7 +214,11 @@ class _Sentence:
         """ "my brother Tom", "Alice's manager Bob": who is what to whom."""
         units = self.reading.units
         for at in range(2, len(units)):
-            if units[at].tag == NAME and units[at - 1].tag == NOUN and units[at - 1].low in _ROLE_NOUNS:
+            if (
+                units[at].tag == Tag.NAME
+                and units[at - 1].tag == Tag.NOUN
+                and units[at - 1].low in _ROLE_NOUNS
+            ):
                 owner, who = self._owner(at - 2), self.reading.meant.get(at)
                 if owner is not None and who is not None:
                     self._role(owner, units[at - 1].low, who)
@@ -222,9 +226,9 @@ class _Sentence:
     def _owner(self, at: int) -> NodeDraft | None:
         """Whose the noun behind unit `at` is: "my younger", "Alice's"."""
         units = self.reading.units
-        while at > 0 and units[at].tag == NOUN:
+        while at > 0 and units[at].tag == Tag.NOUN:
             at -= 1
-        owner = at if units[at].tag == POSS else at - 1 if units[at].tag == GEN else -1
+        owner = at if units[at].tag == Tag.POSS else at - 1 if units[at].tag == Tag.GEN else -1
         return self.reading.meant.get(owner)
 
     def _role(self, owner: NodeDraft, role: str, who: NodeDraft) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.models.rules.clauses import Argument, Clause
 from kgsvc.models.rules.copulas import PLANS, ClauseFact, Stated, copula_statements, moved_statements
-from kgsvc.models.rules.lexicon import PLACES, VERB, is_word
+from kgsvc.models.rules.lexicon import PLACES, Tag, is_word
 from kgsvc.models.rules.reading import Reading, Referent, referent
 from kgsvc.models.rules.relations import (
     BY_NAME,
@@ -202,7 +202,7 @@ class _Verbal:
             return
         found = self.stated.found
         unit = self.stated.reading.units[self.verb.after - 1]
-        doing = bool(self.leads and unit.tag == VERB and unit.form is not None and unit.form.ing)
+        doing = bool(self.leads and unit.tag == Tag.VERB and unit.form is not None and unit.form.ing)
         if doing and not (found and not found[0][0].prep):  # "loves hiking in the Alps"
             yield from self._event(source, self.scene.node(unit.low, "Topic"), None)
             return

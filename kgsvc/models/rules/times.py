@@ -168,11 +168,7 @@ class Time(NamedTuple):
     label: str = ""
 
 
-_ROLES = {
-    "since": "since",
-    "from": "since",
-    **dict.fromkeys(("until", "till", "to", "through"), "until"),
-}
+_ROLES = {"since": "since", "from": "since", **dict.fromkeys(("until", "till", "to", "through"), "until")}
 _RANGE_MARKS = re.compile(r"\s*(?:to|until|till|through|and|-|–|—)\s*")
 _RANGE_WORDS = ("", "to", "until", "till", "through", "and")
 _LAST_WORD = re.compile(r"([A-Za-z]+|\()[\s,]*\Z")
@@ -284,8 +280,7 @@ class _Expression:
             None if past.after is None else ms_of(past.after),
             words_for(past.first, past.unit) if relative else "",
         )._replace(
-            ahead_ms=ms_of(ahead.first),
-            ahead_finish_ms=None if ahead.after is None else ms_of(ahead.after),
+            ahead_ms=ms_of(ahead.first), ahead_finish_ms=None if ahead.after is None else ms_of(ahead.after)
         )
 
     def _month_named(self) -> int:
