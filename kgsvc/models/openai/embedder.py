@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from kgsvc.domain.errors import ModelOutputInvalid, StepError
 from kgsvc.domain.model.usage import Usage
 from kgsvc.models.openai.chat import as_object, decoded, read_usage
 from kgsvc.models.openai.settings import EmbeddingModel
-from kgsvc.models.openai.transport import RawResponse, RefusedPart, RequestRefused, Transport
+from kgsvc.models.openai.transport import RawResponse, RefusedPart, RequestRefused, Transport, batches
 from kgsvc.models.protocol import Meter, Operation, Trouble, Unmetered, Vectors
 
 
@@ -38,7 +38,7 @@ class OpenAIEmbedder:
         worded = list(dict.fromkeys(text for text in texts if any(map(str.isalnum, text))))
         known: dict[str, Vectors] = {}
         usage = Usage()
-        for batch in self._batches(worded):
+        for batch in batches(worded, len, self._settings.batch_texts, self._settings.batch_chars):
             try:
                 vectors, cost = await self._ask(batch, group_id)
             except StepError as error:
@@ -55,19 +55,6 @@ class OpenAIEmbedder:
     async def close(self) -> None:
         """Close the transport's connections."""
         await self._transport.close()
-
-    def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        batch: list[str] = []
-        chars = 0
-        for text in texts:
-            full = len(batch) >= self._settings.batch_texts or chars + len(text) > self._settings.batch_chars
-            if batch and full:
-                yield batch
-                batch, chars = [], 0
-            batch.append(text)
-            chars += len(text)
-        if batch:
-            yield batch
 
     async def _ask(self, batch: list[str], group_id: str) -> tuple[Vectors, Usage]:
         parameters: dict[str, Any] = {

@@ -6,6 +6,7 @@ Nothing is guessed: a missing, doubled or unknown id, or a number that was not o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import zip_longest
 from typing import Any, TypeVar
 
@@ -21,6 +22,7 @@ from kgsvc.domain.resolution.decisions import (
 )
 from kgsvc.models.openai import values
 from kgsvc.models.openai.chat import AnswerForm, Chat, ChatTask, ChatUser, together
+from kgsvc.models.openai.transport import batches
 from kgsvc.models.openai.validation import Rejected, arrays, structure
 from kgsvc.models.openai.values import Bad
 from kgsvc.models.prompts import resolution as prompts
@@ -154,7 +156,7 @@ _CHARS = 40_000  # at most so many of all nodes of one call, and of all its fact
 _FORM = AnswerForm("resolutions", schema(typed=False))
 _TYPED_FORM = AnswerForm("resolutions", schema(typed=True))
 
-Part = tuple[tuple[NodeQuestion, ...], tuple[FactQuestion, ...]]
+Part = tuple[Sequence[NodeQuestion], Sequence[FactQuestion]]
 
 
 class OpenAIResolver(ChatUser):
@@ -176,10 +178,7 @@ class OpenAIResolver(ChatUser):
         self, request: ResolutionRequest, nodes: Sequence[NodeQuestion], facts: Sequence[FactQuestion]
     ) -> tuple[Resolutions, Usage]:
         messages = prompts.messages(request, nodes, facts, self._chat.settings.context_chars)
-
-        def read(answer: object) -> Resolutions:
-            return validate(answer, nodes, facts, self._limits)
-
+        read = partial(validate, nodes=nodes, facts=facts, limits=self._limits)
         form = _TYPED_FORM if any(fact.fact_types for fact in facts) else _FORM
         return await self._chat.ask(ChatTask(Operation.RESOLVE, request.group_id, messages, form, read))
 
@@ -196,20 +195,7 @@ def _parts(request: ResolutionRequest) -> Iterator[Part]:
         return len(fact.fact) + sum(known[idx] for idx in {*fact.duplicates_of, *fact.may_contradict})
 
     yield from zip_longest(
-        _bounded(request.nodes, node_size), _bounded(request.facts, fact_size), fillvalue=()
+        batches(request.nodes, node_size, QUESTIONS, _CHARS),
+        batches(request.facts, fact_size, QUESTIONS, _CHARS),
+        fillvalue=(),
     )
-
-
-def _bounded(
-    questions: Sequence[Question], size: Callable[[Question], int]
-) -> Iterator[tuple[Question, ...]]:
-    part: list[Question] = []
-    chars = 0
-    for question in questions:
-        if part and (len(part) == QUESTIONS or chars + size(question) > _CHARS):
-            yield tuple(part)
-            part, chars = [], 0
-        part.append(question)
-        chars += size(question)
-    if part:
-        yield tuple(part)

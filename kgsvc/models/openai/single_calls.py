@@ -6,6 +6,7 @@ A search has an order without the ratings, and entities and communities have sum
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from kgsvc.models.openai import values
@@ -31,10 +32,7 @@ class OpenAICrossEncoder(ChatUser):
         """See CrossEncoder."""
         if not texts:
             return Rated(())
-
-        def read(answer: object) -> tuple[int, ...]:
-            return read_scores(answer, len(texts))
-
+        read = partial(read_scores, count=len(texts))
         messages = relevance.messages(query, texts)
         task = ChatTask(Operation.RERANK, group_id, messages, _RELEVANCE, read, repaired=False)
         return Rated(*await self._chat.ask(task))
@@ -45,10 +43,7 @@ class OpenAISummaryWriter(ChatUser):
 
     async def retell(self, group_id: str, subjects: Sequence[Subject]) -> Retold:
         """See SummaryWriter."""
-
-        def read(answer: object) -> tuple[str, ...]:
-            return read_texts(answer, len(subjects))
-
+        read = partial(read_texts, count=len(subjects))
         messages = summaries.messages(subjects)
         task = ChatTask(Operation.REWRITE, group_id, messages, _SUMMARIES, read, repaired=False)
         return Retold(*await self._chat.ask(task))

@@ -6,12 +6,12 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import openai
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
@@ -20,6 +20,7 @@ from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, StepError
 from kgsvc.models.openai.settings import Endpoint
 
 _REPORTED_MAX_S = 3600.0
+T = TypeVar("T")
 _RETRYABLE = frozenset({408, 409, 425, 429})
 _REFUSED = {
     401: "the model server refuses the credentials (HTTP 401): check the API key",
@@ -171,6 +172,20 @@ class RawResponse(Protocol):
 
 
 Call = Callable[[openai.AsyncOpenAI], Awaitable[RawResponse]]
+
+
+def batches(items: Iterable[T], size: Callable[[T], int], most: int, chars: int) -> Iterator[list[T]]:
+    """The items in lists of at most `most` items and `chars` characters; a longer item stands alone."""
+    batch: list[T] = []
+    used = 0
+    for item in items:
+        if batch and (len(batch) >= most or used + size(item) > chars):
+            yield batch
+            batch, used = [], 0
+        batch.append(item)
+        used += size(item)
+    if batch:
+        yield batch
 
 
 class Transport:

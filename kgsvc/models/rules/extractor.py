@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -240,9 +240,13 @@ def _substitute(value: dict[str, Any], key: str) -> tuple[str, str]:
 
 def _speech(value: dict[str, Any]) -> tuple[str, str] | None:
     """Speaker and text of a chat message in JSON."""
-    speaker = next((value[key] for key in _SPEAKER_KEYS if isinstance(value.get(key), str)), None)
-    text = next((value[key] for key in _SPOKEN_KEYS if isinstance(value.get(key), str)), None)
-    return (speaker.strip(), text) if speaker and speaker.strip() and text else None
+    speaker, text = _first(value, _SPEAKER_KEYS).strip(), _first(value, _SPOKEN_KEYS)
+    return (speaker, text) if speaker and text else None
+
+
+def _first(value: dict[str, Any], keys: Iterable[str]) -> str:
+    """The text under the first of the keys that has one."""
+    return next((value[key] for key in keys if isinstance(value.get(key), str)), "")
 
 
 def _name(value: dict[str, Any]) -> tuple[str, str]:
@@ -250,23 +254,20 @@ def _name(value: dict[str, Any]) -> tuple[str, str]:
         found = value.get(key)
         if isinstance(found, (str, int)) and not isinstance(found, bool) and str(found).strip():
             name = str(found).strip()
-            return key, name if isinstance(found, str) and key not in _IDENTITY_KEYS else _tagged(
-                value, key, name
-            )
+            if isinstance(found, str) and key not in _IDENTITY_KEYS:
+                return key, name
+            return (
+                key,
+                f"{_first(value, _TYPE_KEYS) or key} {name}".strip(),
+            )  # an id alone says nothing: "order 17"
     first, last = value.get("first_name"), value.get("last_name")
     if isinstance(first, str) and isinstance(last, str) and (first + last).strip():
         return "first_name", f"{first} {last}".strip()
     return "", ""
 
 
-def _tagged(value: dict[str, Any], key: str, name: str) -> str:
-    """An id alone names nothing to a reader: "order 17"."""
-    kind = next((value[k] for k in _TYPE_KEYS if isinstance(value.get(k), str)), "")
-    return f"{kind or key} {name}".strip()
-
-
 def _kind(value: dict[str, Any], key: str) -> str:
-    kind = next((value[k] for k in _TYPE_KEYS if isinstance(value.get(k), str)), "")
+    kind = _first(value, _TYPE_KEYS)
     if 0 < len(kind) <= 40 and kind.isascii() and kind.replace(" ", "").isalpha():
         return "".join(word.capitalize() for word in kind.split())
     if key.lower() in _PEOPLE_KEYS or "first_name" in value or "full_name" in value:
