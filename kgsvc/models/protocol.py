@@ -18,7 +18,7 @@ Vectors = NDArray[np.float32]
 
 
 class Model(Protocol):
-    """What has connections to a model, or none."""
+    """Anything here that may hold connections to a model server."""
 
     async def close(self) -> None:
         """Release connections."""
@@ -38,7 +38,7 @@ class Operation(StrEnum):
 
 
 class Meter(Protocol):
-    """Who is told what model work cost and what went wrong with it."""
+    """Counts what calls of models cost and what went wrong with them."""
 
     def used(self, operation: str, group_id: str, usage: Usage) -> None:
         """An answered call, those with unusable answers included; group_id "": of no group."""
@@ -63,7 +63,7 @@ class Trouble(StrEnum):
 
 
 class Unmetered:
-    """A Meter that forgets."""
+    """A Meter that counts nothing."""
 
     def used(self, operation: str, group_id: str, usage: Usage) -> None:
         """Nothing."""
@@ -137,7 +137,7 @@ class Summariser(Model, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """An entity and what is to be told of it, a sentence each, the oldest first."""
+    """An entity and the facts that its summary is made of, a sentence each, the oldest first."""
 
     name: str
     types: tuple[str, ...]
@@ -153,7 +153,7 @@ class Retold:
 
 
 class SummaryWriter(Model, Protocol):
-    """Tells in few sentences what many say of an entity (spec 002)."""
+    """Writes short summaries of entities (spec 002)."""
 
     async def retell(self, group_id: str, subjects: Sequence[Subject]) -> Retold:
         """All in one call of a model. Raises StepError (ModelUnavailable, ModelOutputInvalid)."""

@@ -1,4 +1,4 @@
-"""Which processes there are, and the settings of each."""
+"""The parent: plans the processes, starts and watches them, starts them again, and ends them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def members(settings: Settings, listen: str) -> tuple[Member, ...]:
     numbers: Counter[str] = Counter()
     for role in _roles(settings):
         numbers[role] += 1
-        # Read by the parent alone, which shows all together.
+        # Only the parent reads it; it shows the metrics of all processes together.
         metrics_listen = "127.0.0.1:0" if settings.server.metrics_listen else ""
         server = replace(settings.server, role=role, listen=listen, metrics_listen=metrics_listen)
         made.append(Member(f"{role}-{numbers[role]}", replace(settings, server=server)))
@@ -67,7 +67,7 @@ def reserved(listen: str) -> Iterator[str]:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         with socket.socket(family, kind, proto) as alone:
-            # Connections that are on their way out do not count, listeners do.
+            # Fails for a port on which someone listens, not for one with closing connections.
             alone.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             alone.bind(address)
         holder = socket.socket(family, kind, proto)
@@ -81,16 +81,9 @@ def reserved(listen: str) -> Iterator[str]:
 
 log = logging.getLogger(__name__)
 
-_PAUSES_S = (
-    0.5,
-    1.0,
-    2.0,
-    4.0,
-    8.0,
-    16.0,
-    30.0,
-)  # before a process that died is started again; the last stays
-_SOUND_S = 60.0  # after a life of so long the pauses begin anew
+# Before a process that died is started again; the last one repeats.
+_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
+_SOUND_S = 60.0  # a process that ran for longer is started again after the first pause
 _KILL_S = 30.0  # beyond the time that a process may take to drain
 
 
@@ -110,10 +103,10 @@ def run(settings: Settings, announce: Callable[[Running], None]) -> None:
         metrics_address = _serve_metrics(settings, meters, stack)
         supervisor = Supervisor(members(settings, listen), meters, _drain_s(settings))
 
-        def tell(service: Running) -> None:
+        def announce_all(service: Running) -> None:
             announce(replace(service, metrics_address=metrics_address))
 
-        asyncio.run(supervisor.serve(tell))
+        asyncio.run(supervisor.serve(announce_all))
 
 
 class Supervisor:
@@ -145,7 +138,7 @@ class Supervisor:
                 announce(ready.result()[0])
                 await asyncio.wait([lives, stopping], return_when=asyncio.FIRST_COMPLETED)
             if lives.done():
-                lives.result()  # they end only by what hinders them
+                lives.result()  # raises: they end only by an error
             log.info("draining")
         finally:
             codes = await self._end([*keepers, ready, lives, stopping])
@@ -154,7 +147,7 @@ class Supervisor:
             raise ProcessFailed(f"processes that did not end in order, by exit code: {disorderly}")
 
     async def _keep(self, member: Member, first: asyncio.Future[Running]) -> None:
-        """One life after the other, until cancelled. Raises ProcessFailed when there is not even a first."""
+        """Run the process again and again until cancelled. Raises ProcessFailed if it never served."""
         loop = asyncio.get_running_loop()
         pauses = _pauses()
         while True:
@@ -173,7 +166,7 @@ class Supervisor:
             await asyncio.sleep(pause_s)
 
     async def _live(self, member: Member, first: asyncio.Future[Running]) -> None:
-        """One process, from its start to an end that nobody asked for. Raises ProcessFailed."""
+        """Run the process until it dies. Raises ProcessFailed if it does not get ready."""
         child = self._children[member.name] = await Child.spawn(member.name)
         facts = {"member": member.name, "pid": child.pid}
         try:
@@ -192,7 +185,7 @@ class Supervisor:
         log.error("a process died", extra=facts | {"code": code})
 
     async def _end(self, tasks: Sequence[asyncio.Future[Any]]) -> dict[str, int]:
-        """Nothing is started again; all drain at once. Their exit codes by name."""
+        """Stop starting processes and let all drain at the same time. Returns their exit codes by name."""
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

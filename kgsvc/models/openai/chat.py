@@ -18,7 +18,7 @@ from openai import AsyncOpenAI
 from kgsvc.domain.errors import ModelOutputInvalid, StepError
 from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.models.openai.settings import ChatModel
-from kgsvc.models.openai.transport import About, RawResponse, RequestRefused, Transport
+from kgsvc.models.openai.transport import RawResponse, RefusedPart, RequestRefused, Transport
 from kgsvc.models.openai.validation import Rejected, decode
 from kgsvc.models.prompts import form as prompts
 from kgsvc.models.protocol import Meter, Operation, Trouble, Unmetered
@@ -27,7 +27,7 @@ _TOKENS_MAX = 10**9
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Completion:
     """One completion. `text` is None when the envelope was not that of a chat completion."""
 
     text: str | None
@@ -36,7 +36,7 @@ class Answer:
     refused: bool = False
 
 
-def read_answer(body: bytes) -> Answer:
+def read_answer(body: bytes) -> Completion:
     """The first choice of a chat completion."""
     envelope = as_object(decoded(body))
     usage = read_usage(envelope)
@@ -44,7 +44,7 @@ def read_answer(body: bytes) -> Answer:
     choice = as_object(choices[0]) if isinstance(choices, list) and choices else {}
     message = as_object(choice.get("message"))
     content, reason = message.get("content"), choice.get("finish_reason")
-    return Answer(
+    return Completion(
         text=content if isinstance(content, str) else None,
         usage=usage,
         truncated=reason == "length",
@@ -95,7 +95,7 @@ class Format(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class AnswerForm:
     """The form of an answer: a strict JSON schema and its name."""
 
     name: str
@@ -103,18 +103,18 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Manners:
-    """How this server is asked. Immutable, so that a refusal can be compared with what was sent."""
+class ServerDialect:
+    """Which parameters this server understands. Immutable: calls at the same time may use different ones."""
 
     format: Format = Format.SCHEMA
     tokens: str = "max_completion_tokens"
     temperature: bool = True
-    budget: int | None = None  # the most tokens that it lets be asked for
-    shows_schema: bool = False  # it takes the schema and does not keep to it
-    passing: bool = False  # good for one request only
+    budget: int | None = None  # the largest token limit that it accepts
+    shows_schema: bool = False  # the prompt shows the schema, to which the server does not keep
+    passing: bool = False  # applies to one request only
 
     def parameters(
-        self, settings: ChatModel, messages: list[Message], form: Form, budget: int
+        self, settings: ChatModel, messages: list[Message], form: AnswerForm, budget: int
     ) -> dict[str, Any]:
         """The body of a request for a chat completion."""
         asked: dict[str, Any] = {"model": settings.model, "messages": self._worded(messages, form)}
@@ -128,7 +128,7 @@ class Manners:
             asked["temperature"] = settings.temperature
         return asked
 
-    def _worded(self, messages: list[Message], form: Form) -> list[Message]:
+    def _worded(self, messages: list[Message], form: AnswerForm) -> list[Message]:
         if self.format is Format.SCHEMA and not self.shows_schema:
             return messages
         system, *rest = messages
@@ -136,15 +136,15 @@ class Manners:
         return [{**system, "content": f"{system['content']}\n{prompts.schema_rules(schema)}"}, *rest]
 
 
-def learned(sent: Manners, about: About, budget: int) -> Manners | None:
-    """How to ask after a refusal of what was asked with `sent` for `budget` tokens; None: this is no help."""
-    if about is About.FORMAT and sent.format is not Format.TEXT:
+def adapted(sent: ServerDialect, part: RefusedPart, budget: int) -> ServerDialect | None:
+    """How to ask after `sent` was refused because of `part`; None if no other way is known."""
+    if part is RefusedPart.FORMAT and sent.format is not Format.TEXT:
         return replace(sent, format=Format.OBJECT if sent.format is Format.SCHEMA else Format.TEXT)
-    if about is About.TOKENS and sent.tokens != "max_tokens":
+    if part is RefusedPart.TOKENS and sent.tokens != "max_tokens":
         return replace(sent, tokens="max_tokens")
-    if about is About.TEMPERATURE and sent.temperature:
+    if part is RefusedPart.TEMPERATURE and sent.temperature:
         return replace(sent, temperature=False)
-    if about is About.BUDGET:
+    if part is RefusedPart.BUDGET:
         asked = budget if sent.budget is None else min(budget, sent.budget)
         return replace(sent, budget=max(_BUDGET_MIN, asked // 2)) if asked > _BUDGET_MIN else None
     return None
@@ -154,7 +154,7 @@ T = TypeVar("T")
 
 _QUOTED_CHARS = 32_000  # a longer rejected answer is not shown to the model again
 _REASONS = 3
-# What is asked ahead or beside; for others a commit or a search waits.
+# Work that no commit and no search waits for.
 _PATIENT = frozenset({Operation.EXTRACT, Operation.REFLEXION, Operation.SUMMARISE, Operation.REWRITE})
 _CUT_OFF = "it broke off at the token limit: be briefer, and keep to what matters"
 _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
@@ -162,31 +162,31 @@ _FENCE = re.compile(r"\A\s*```[a-zA-Z]*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 
 
 class TooLong(StepError):
-    """What is asked, or its answer, does not fit the model: less must be asked at once."""
+    """The request or its answer is too long for the model: ask for less at once."""
 
 
 @dataclass(frozen=True, slots=True)
-class Task(Generic[T]):
+class ChatTask(Generic[T]):
     """What is asked, and how an answer is read: `read` raises Rejected."""
 
     operation: Operation
     group_id: str
     messages: Sequence[Message]
-    form: Form
+    form: AnswerForm
     read: Callable[[object], T]
     repaired: bool = True  # whether a rejected answer is worth another call
 
 
 class Chat:
-    """A chat model. What it learns about its server serves all who share it."""
+    """A chat model on one server. All who share it also share what it learns about the server."""
 
     def __init__(self, transport: Transport, settings: ChatModel, meter: Meter | None = None) -> None:
         self.settings = settings
         self.meter = meter or Unmetered()
         self._transport = transport
-        self._manners = Manners()
+        self._dialect = ServerDialect()
 
-    async def ask(self, task: Task[T]) -> tuple[T, Usage]:
+    async def ask(self, task: ChatTask[T]) -> tuple[T, Usage]:
         """The answer as `task.read` understands it, and what it cost with its repairs.
 
         Raises StepError with the cost: ModelUnavailable, ModelOutputInvalid when no repair helped, TooLong.
@@ -202,11 +202,11 @@ class Chat:
         """Close the transport's connections."""
         await self._transport.close()
 
-    async def _answered(self, task: Task[T], spent: list[Usage]) -> T:
-        budget, said, rejected = self.settings.max_output_tokens, list(task.messages), Rejected()
+    async def _answered(self, task: ChatTask[T], spent: list[Usage]) -> T:
+        budget, messages, rejected = self.settings.max_output_tokens, list(task.messages), Rejected()
         operation = task.operation
         for _ in range(1 + (self.settings.repair_attempts if task.repaired else 0)):
-            answer = await self._call(task, operation, said, budget)
+            answer = await self._call(task, operation, messages, budget)
             spent[0] += answer.usage
             try:
                 return task.read(decode(self._text(answer)))
@@ -214,36 +214,38 @@ class Chat:
                 rejected = bad
             self._note(task, rejected.kind, answer)
             budget *= 2 if answer.truncated else 1
-            said = [*task.messages, *_quoted(answer), prompts.repair(rejected.problems)]
+            messages = [*task.messages, *_quoted(answer), prompts.repair(rejected.problems)]
             operation = Operation.REPAIR
         reasons = "; ".join(rejected.problems[:_REASONS])
         kind = TooLong if rejected.kind is Trouble.TRUNCATED else ModelOutputInvalid
         raise kind(f"the model's answer was rejected: {reasons}")
 
-    def _text(self, answer: Answer) -> str:
+    def _text(self, answer: Completion) -> str:
         if answer.truncated:
             raise Rejected(_CUT_OFF, kind=Trouble.TRUNCATED)
         if not answer.text or not answer.text.strip():
             raise Rejected("the model server's reply held no text", kind=Trouble.EMPTY)
         return bare(answer.text)
 
-    def _note(self, task: Task[T], kind: Trouble, answer: Answer) -> None:
+    def _note(self, task: ChatTask[T], kind: Trouble, answer: Completion) -> None:
         self.meter.trouble(task.operation, kind)
         if kind is Trouble.MALFORMED and answer.text is not None:
-            # A server that keeps to schemas could not have said that: from now on the prompt holds it, too.
-            self._manners = replace(self._manners, shows_schema=True)
+            # The server does not keep to the schema: from now on the prompt shows it, too.
+            self._dialect = replace(self._dialect, shows_schema=True)
 
-    async def _call(self, task: Task[T], operation: Operation, said: list[Message], budget: int) -> Answer:
-        """One answered call; a server that refuses its form is asked again in one that it understands."""
-        manners = self._manners
+    async def _call(
+        self, task: ChatTask[T], operation: Operation, messages: list[Message], budget: int
+    ) -> Completion:
+        """One answered call; a request that the server does not understand is sent again in another form."""
+        dialect = self._dialect
         while True:
-            parameters = manners.parameters(self.settings, said, task.form, budget)
+            parameters = dialect.parameters(self.settings, messages, task.form, budget)
             try:
                 answer = await self._send(parameters, patient=task.operation in _PATIENT)
             except RequestRefused as refusal:
-                manners = self._adapted(task, refusal, manners, budget)
+                dialect = self._adapted(task, refusal, dialect, budget)
                 continue
-            self._keep(manners)
+            self._keep(dialect)
             self.meter.used(operation, task.group_id, answer.usage)
             if answer.refused:
                 self.meter.trouble(task.operation, Trouble.REFUSED)
@@ -252,29 +254,31 @@ class Chat:
                 raise declined
             return answer
 
-    def _adapted(self, task: Task[T], refusal: RequestRefused, sent: Manners, budget: int) -> Manners:
-        """Another way to ask, or what the refusal means is raised."""
-        for about in refusal.abouts:
-            better = learned(sent, about, budget)
+    def _adapted(
+        self, task: ChatTask[T], refusal: RequestRefused, sent: ServerDialect, budget: int
+    ) -> ServerDialect:
+        """How to ask instead. Raises the refusal, or TooLong, if nothing helps."""
+        for part in refusal.parts:
+            better = adapted(sent, part, budget)
             if better is not None:
                 self.meter.trouble(task.operation, Trouble.UNSUPPORTED)
-                # A budget that was cut for the length of one request is none for the others.
-                return replace(better, passing=About.LENGTH in refusal.abouts)
-            if about is About.LENGTH:
+                # A budget that was cut for one long request does not hold for others.
+                return replace(better, passing=RefusedPart.LENGTH in refusal.parts)
+            if part is RefusedPart.LENGTH:
                 self.meter.trouble(task.operation, Trouble.TOO_LONG)
                 raise TooLong(str(refusal)) from None
         raise refusal
 
-    def _keep(self, manners: Manners) -> None:
-        """Remember what an answered call has proved."""
-        known = self._manners
-        if manners != known and not manners.passing:
-            self._manners = replace(manners, shows_schema=manners.shows_schema or known.shows_schema)
+    def _keep(self, dialect: ServerDialect) -> None:
+        """Remember how the call was asked, now that it was answered."""
+        known = self._dialect
+        if dialect != known and not dialect.passing:
+            self._dialect = replace(dialect, shows_schema=dialect.shows_schema or known.shows_schema)
 
-    async def _send(self, parameters: dict[str, Any], *, patient: bool) -> Answer:
+    async def _send(self, parameters: dict[str, Any], *, patient: bool) -> Completion:
         async def send(client: AsyncOpenAI) -> RawResponse:
-            # As the body they go out as they are; as arguments the client would look at the type of every
-            # part, which takes a third of the time that a call takes here.
+            # In extra_body they are sent as they are. As arguments, the client would check every type, which
+            # takes a third of the time of a call.
             model: str = parameters["model"]
             create = client.chat.completions.with_raw_response.create
             response: RawResponse = await create(model=model, messages=(), extra_body=parameters)
@@ -308,7 +312,7 @@ async def together(calls: Iterable[Awaitable[T]], usage_of: Callable[[T], Usage]
 
 
 class ChatUser:
-    """What all models have that ask a chat."""
+    """Base of the models that ask a chat."""
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
@@ -323,7 +327,7 @@ class ChatUser:
         await self._chat.close()
 
 
-def _quoted(answer: Answer) -> list[Message]:
+def _quoted(answer: Completion) -> list[Message]:
     """The rejected answer, so that the places named in it can be found; not a truncated or huge one."""
     if not answer.text or answer.truncated or len(answer.text) > _QUOTED_CHARS:
         return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from kgsvc.domain.errors import ModelOutputInvalid, StepError
 from kgsvc.domain.model.usage import Usage
 from kgsvc.models.openai.chat import as_object, decoded, read_usage
 from kgsvc.models.openai.settings import EmbeddingModel
-from kgsvc.models.openai.transport import About, RawResponse, RequestRefused, Transport
+from kgsvc.models.openai.transport import RawResponse, RefusedPart, RequestRefused, Transport, batches
 from kgsvc.models.protocol import Meter, Operation, Trouble, Unmetered, Vectors
 
 
@@ -24,7 +24,7 @@ class OpenAIEmbedder:
         self._transport = transport
         self._settings = settings
         self._meter = meter or Unmetered()
-        self._encoding = "base64"  # a quarter of the bytes and of the parsing of decimal numbers
+        self._encoding = "base64"  # a quarter of the bytes of decimal numbers, and faster to parse
         self.space = f"openai-{settings.model}-{settings.dimension}"
         self.dimension = settings.dimension
         self.min_cosine = 0.0  # every similarity counts
@@ -38,7 +38,7 @@ class OpenAIEmbedder:
         worded = list(dict.fromkeys(text for text in texts if any(map(str.isalnum, text))))
         known: dict[str, Vectors] = {}
         usage = Usage()
-        for batch in self._batches(worded):
+        for batch in batches(worded, len, self._settings.batch_texts, self._settings.batch_chars):
             try:
                 vectors, cost = await self._ask(batch, group_id)
             except StepError as error:
@@ -56,19 +56,6 @@ class OpenAIEmbedder:
         """Close the transport's connections."""
         await self._transport.close()
 
-    def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        batch: list[str] = []
-        chars = 0
-        for text in texts:
-            full = len(batch) >= self._settings.batch_texts or chars + len(text) > self._settings.batch_chars
-            if batch and full:
-                yield batch
-                batch, chars = [], 0
-            batch.append(text)
-            chars += len(text)
-        if batch:
-            yield batch
-
     async def _ask(self, batch: list[str], group_id: str) -> tuple[Vectors, Usage]:
         parameters: dict[str, Any] = {
             "model": self._settings.model,
@@ -85,12 +72,12 @@ class OpenAIEmbedder:
         try:
             body = await self._transport.call(send)
         except RequestRefused as refusal:
-            if About.ENCODING not in refusal.abouts or parameters["encoding_format"] == "float":
+            if RefusedPart.ENCODING not in refusal.parts or parameters["encoding_format"] == "float":
                 raise
             self._meter.trouble(Operation.EMBED, Trouble.UNSUPPORTED)
             parameters["encoding_format"] = "float"
             body = await self._transport.call(send)
-            self._encoding = "float"  # only now that it helped
+            self._encoding = "float"  # for all later calls
         envelope = as_object(decoded(body))
         usage = read_usage(envelope)
         self._meter.used(Operation.EMBED, group_id, usage)

@@ -12,7 +12,7 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction, ExtractionRequest
 from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.domain.text import normalise
-from kgsvc.models.openai.chat import Chat, ChatUser, Form, Task, TooLong, together
+from kgsvc.models.openai.chat import AnswerForm, Chat, ChatTask, ChatUser, TooLong, together
 from kgsvc.models.openai.validation import NAME, UNKNOWN, edge_identity, extraction, validate
 from kgsvc.models.prompts import extraction as prompts
 from kgsvc.models.protocol import Extracted, Operation, Trouble
@@ -54,8 +54,8 @@ def _breaks(text: str, first: int, last: int) -> list[int]:
 
 
 def merged(extractions: Iterable[Extraction], limits: Limits) -> Extraction:
-    """Each name one node, numbered n1, n2 …; each statement once. Nodes and edges beyond `limits` are left
-    out, the later ones first, with the edges of nodes left out."""
+    """One extraction with one node for each name, numbered n1, n2 …, and each statement once. The last nodes
+    and edges beyond `limits` are left out, and so are edges of missing nodes."""
     nodes: dict[str, ExtractedNode] = {}
     edges: dict[object, ExtractedEdge] = {}
     for each in extractions:
@@ -78,7 +78,7 @@ def merged(extractions: Iterable[Extraction], limits: Limits) -> Extraction:
 
 
 def _completed(first: ExtractedNode, second: ExtractedNode) -> ExtractedNode:
-    """What the first leaves open comes from the second; both were validated, and nothing grows."""
+    """The first node, with type, summary and attributes of the second where it has none itself."""
     return replace(
         first,
         type=second.type if first.type in {"Entity", UNKNOWN} else first.type,
@@ -87,14 +87,14 @@ def _completed(first: ExtractedNode, second: ExtractedNode) -> ExtractedNode:
     )
 
 
-_EARLIER_CHARS = 500  # of the part before, shown with a part
+_EARLIER_CHARS = 500  # of the part before, which are sent with a part
 _DIVISIBLE_CHARS = 400  # a shorter part is not divided further
-_DIVISIONS = 4  # of one part: at most 16 of it
+_DIVISIONS = 4  # how often a part is halved: into at most 16
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A body, or a part of one; `earlier` is what stands before it, None where it is the whole."""
+    """A body, or a part of one; `earlier` is the end of the text before it, None for a whole body."""
 
     request: ExtractionRequest
     earlier: str | None = None
@@ -128,7 +128,7 @@ class OpenAIExtractor(ChatUser):
         return await self._read_parts(_divided(whole, bodies))
 
     async def _read_parts(self, divided: Sequence[_Part]) -> Extracted:
-        """All parts made one. Raises the first StepError, with what all of them cost."""
+        """The merged extraction of all parts. Raises the first StepError, with the cost of all."""
         self._chat.meter.trouble(Operation.EXTRACT, Trouble.SPLIT)
         read = await together(map(self._read_part, divided), lambda result: result.usage)
         usage = sum((result.usage for result in read), FREE)
@@ -151,13 +151,15 @@ class OpenAIExtractor(ChatUser):
 
     async def _ask(self, part: _Part) -> tuple[Extraction, Usage]:
         group_id, asked = part.request.episode.group_id, self._messages(part)
-        return await self._chat.ask(Task(Operation.EXTRACT, group_id, asked, _form(part), self._validated))
+        return await self._chat.ask(
+            ChatTask(Operation.EXTRACT, group_id, asked, _form(part), self._validated)
+        )
 
     async def _reflected(self, part: _Part, found: Extraction, usage: Usage) -> Extracted:
-        """`found` with what the configured number of second looks adds. A look that fails ends them: what was
-        found is worth more than what may be missing."""
+        """`found` with what the configured rounds of reflexion add. A round that fails is the last one; what
+        was found so far is kept."""
         for _ in range(self._chat.settings.reflexion_rounds):
-            found = merged([found], self._limits)  # for the numbering of its refs
+            found = merged([found], self._limits)  # so that refs are numbered n1, n2 …
             try:
                 more, cost = await self._look_again(part, found)
             except StepError as error:
@@ -179,7 +181,7 @@ class OpenAIExtractor(ChatUser):
 
         asked = prompts.reflexion_messages(self._messages(part), found)
         group_id = part.request.episode.group_id
-        task = Task(Operation.REFLEXION, group_id, asked, _form(part), read, repaired=False)
+        task = ChatTask(Operation.REFLEXION, group_id, asked, _form(part), read, repaired=False)
         return await self._chat.ask(task)
 
     def _messages(self, part: _Part) -> list[dict[str, str]]:
@@ -189,12 +191,12 @@ class OpenAIExtractor(ChatUser):
         return validate(answer, self._limits)
 
 
-def _form(part: _Part) -> Form:
-    return Form(NAME, extraction(part.request.ontology))
+def _form(part: _Part) -> AnswerForm:
+    return AnswerForm(NAME, extraction(part.request.ontology))
 
 
 def _divided(part: _Part, bodies: Sequence[str]) -> list[_Part]:
-    """The parts that these bodies, which together are the part's, become."""
+    """A part for each of these bodies, into which the body of `part` was cut."""
     found: list[_Part] = []
     before = part.earlier or ""
     for each in bodies:

@@ -6,6 +6,7 @@ Nothing is guessed: a missing, doubled or unknown id, or a number that was not o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import zip_longest
 from typing import Any, TypeVar
 
@@ -20,7 +21,8 @@ from kgsvc.domain.resolution.decisions import (
     Resolutions,
 )
 from kgsvc.models.openai import values
-from kgsvc.models.openai.chat import Chat, ChatUser, Form, Task, together
+from kgsvc.models.openai.chat import AnswerForm, Chat, ChatTask, ChatUser, together
+from kgsvc.models.openai.transport import batches
 from kgsvc.models.openai.validation import Rejected, arrays, structure
 from kgsvc.models.openai.values import Bad
 from kgsvc.models.prompts import resolution as prompts
@@ -125,7 +127,7 @@ def _fact(question: FactQuestion, raw: Any) -> FactResolution:
     fact_type = given.get("fact_type")
     if fact_type is not None and fact_type not in question.fact_types:
         raise Bad("fact_type", "is not among the types offered to this question")
-    # A duplicate beats a contradiction (spec 002, 003).
+    # A fact that is a duplicate of another does not contradict it (spec 002, 003).
     contradicts = _several(given, "contradicts", question.may_contradict, duplicate)
     return FactResolution(duplicate, contradicts, fact_type)
 
@@ -149,12 +151,12 @@ def _offered(number: object, field: str, offered: Sequence[int]) -> int | None:
     return number
 
 
-QUESTIONS = 60  # nodes, and as many facts, of one call
-_CHARS = 40_000  # of the nodes' side of one call, and of the facts' side
-_FORM = Form("resolutions", schema(typed=False))
-_TYPED_FORM = Form("resolutions", schema(typed=True))
+QUESTIONS = 60  # at most so many nodes, and so many facts, in one call
+_CHARS = 40_000  # at most so many of all nodes of one call, and of all its facts
+_FORM = AnswerForm("resolutions", schema(typed=False))
+_TYPED_FORM = AnswerForm("resolutions", schema(typed=True))
 
-Part = tuple[tuple[NodeQuestion, ...], tuple[FactQuestion, ...]]
+Part = tuple[Sequence[NodeQuestion], Sequence[FactQuestion]]
 
 
 class OpenAIResolver(ChatUser):
@@ -175,17 +177,14 @@ class OpenAIResolver(ChatUser):
     async def _ask(
         self, request: ResolutionRequest, nodes: Sequence[NodeQuestion], facts: Sequence[FactQuestion]
     ) -> tuple[Resolutions, Usage]:
-        said = prompts.messages(request, nodes, facts, self._chat.settings.context_chars)
-
-        def read(answer: object) -> Resolutions:
-            return validate(answer, nodes, facts, self._limits)
-
+        messages = prompts.messages(request, nodes, facts, self._chat.settings.context_chars)
+        read = partial(validate, nodes=nodes, facts=facts, limits=self._limits)
         form = _TYPED_FORM if any(fact.fact_types for fact in facts) else _FORM
-        return await self._chat.ask(Task(Operation.RESOLVE, request.group_id, said, form, read))
+        return await self._chat.ask(ChatTask(Operation.RESOLVE, request.group_id, messages, form, read))
 
 
 def _parts(request: ResolutionRequest) -> Iterator[Part]:
-    """The questions, in as many calls as their bounds need: one, as a rule."""
+    """The questions of each call: usually there is one call."""
     entities = {entity.idx: len(entity.name) + len(entity.summary) for entity in request.entities}
     known = {fact.idx: len(fact.fact) for fact in request.known_facts}
 
@@ -196,20 +195,7 @@ def _parts(request: ResolutionRequest) -> Iterator[Part]:
         return len(fact.fact) + sum(known[idx] for idx in {*fact.duplicates_of, *fact.may_contradict})
 
     yield from zip_longest(
-        _bounded(request.nodes, node_size), _bounded(request.facts, fact_size), fillvalue=()
+        batches(request.nodes, node_size, QUESTIONS, _CHARS),
+        batches(request.facts, fact_size, QUESTIONS, _CHARS),
+        fillvalue=(),
     )
-
-
-def _bounded(
-    questions: Sequence[Question], size: Callable[[Question], int]
-) -> Iterator[tuple[Question, ...]]:
-    part: list[Question] = []
-    chars = 0
-    for question in questions:
-        if part and (len(part) == QUESTIONS or chars + size(question) > _CHARS):
-            yield tuple(part)
-            part, chars = [], 0
-        part.append(question)
-        chars += size(question)
-    if part:
-        yield tuple(part)

@@ -11,7 +11,7 @@ from kgsvc.domain.limits import FROM_ZERO, Fixed, Range
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A model server and the manners of calling it. Raises ValueError for a base URL that is none."""
+    """A model server and how it is called. Raises ValueError for a base URL that is none."""
 
     base_url: str = "https://api.openai.com/v1"
     api_key: str = field(default="", repr=False)  # empty: the server asks for none

@@ -6,10 +6,11 @@ A search has an order without the ratings, and entities and communities have sum
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from kgsvc.models.openai import values
-from kgsvc.models.openai.chat import ChatUser, Form, T, Task
+from kgsvc.models.openai.chat import AnswerForm, ChatTask, ChatUser, T
 from kgsvc.models.openai.validation import STRING, Rejected, arrays, structure
 from kgsvc.models.openai.values import Bad
 from kgsvc.models.prompts import community, relevance, summaries
@@ -17,9 +18,11 @@ from kgsvc.models.protocol import Gist, Operation, Rated, Retold, Subject, Troub
 
 _SUMMARY_CHARS = 4_000  # a longer summary of an entity is dropped
 _NUMBER = {"type": "integer"}
-_RELEVANCE = Form("relevance", structure(scores=arrays(structure(id=_NUMBER, score=_NUMBER))))
-_SUMMARIES = Form("entity_summaries", structure(summaries=arrays(structure(id=_NUMBER, summary=STRING))))
-_COMMUNITY = Form("community", structure(name=STRING, summary=STRING))
+_RELEVANCE = AnswerForm("relevance", structure(scores=arrays(structure(id=_NUMBER, score=_NUMBER))))
+_SUMMARIES = AnswerForm(
+    "entity_summaries", structure(summaries=arrays(structure(id=_NUMBER, summary=STRING)))
+)
+_COMMUNITY = AnswerForm("community", structure(name=STRING, summary=STRING))
 
 
 class OpenAICrossEncoder(ChatUser):
@@ -29,12 +32,9 @@ class OpenAICrossEncoder(ChatUser):
         """See CrossEncoder."""
         if not texts:
             return Rated(())
-
-        def read(answer: object) -> tuple[int, ...]:
-            return read_scores(answer, len(texts))
-
+        read = partial(read_scores, count=len(texts))
         messages = relevance.messages(query, texts)
-        task = Task(Operation.RERANK, group_id, messages, _RELEVANCE, read, repaired=False)
+        task = ChatTask(Operation.RERANK, group_id, messages, _RELEVANCE, read, repaired=False)
         return Rated(*await self._chat.ask(task))
 
 
@@ -43,12 +43,9 @@ class OpenAISummaryWriter(ChatUser):
 
     async def retell(self, group_id: str, subjects: Sequence[Subject]) -> Retold:
         """See SummaryWriter."""
-
-        def read(answer: object) -> tuple[str, ...]:
-            return read_texts(answer, len(subjects))
-
+        read = partial(read_texts, count=len(subjects))
         messages = summaries.messages(subjects)
-        task = Task(Operation.REWRITE, group_id, messages, _SUMMARIES, read, repaired=False)
+        task = ChatTask(Operation.REWRITE, group_id, messages, _SUMMARIES, read, repaired=False)
         return Retold(*await self._chat.ask(task))
 
 
@@ -58,7 +55,7 @@ class OpenAISummariser(ChatUser):
     async def combine(self, group_id: str, first: str, second: str) -> Gist:
         """See Summariser."""
         messages = community.messages(first, second)
-        task = Task(Operation.SUMMARISE, group_id, messages, _COMMUNITY, read_gist, repaired=False)
+        task = ChatTask(Operation.SUMMARISE, group_id, messages, _COMMUNITY, read_gist, repaired=False)
         return (await self._chat.ask(task))[0]
 
 

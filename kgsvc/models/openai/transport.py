@@ -6,12 +6,12 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import openai
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
@@ -20,6 +20,7 @@ from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, StepError
 from kgsvc.models.openai.settings import Endpoint
 
 _REPORTED_MAX_S = 3600.0
+T = TypeVar("T")
 _RETRYABLE = frozenset({408, 409, 425, 429})
 _REFUSED = {
     401: "the model server refuses the credentials (HTTP 401): check the API key",
@@ -35,20 +36,20 @@ _REASONS = {
 }
 
 
-class About(StrEnum):
-    """What a server that refuses a request as such may find wrong with it, in the order of trying."""
+class RefusedPart(StrEnum):
+    """What a server may find wrong with a request, in the order in which it is mended."""
 
     BUDGET = "budget"  # fewer tokens may be asked for
     LENGTH = "length"  # the request does not fit the model's context
-    TOKENS = "max_tokens"  # it knows the parameter by its other name
+    TOKENS = "max_tokens"  # it knows only the other name of the parameter
     FORMAT = "response_format"
     TEMPERATURE = "temperature"
     ENCODING = "encoding_format"  # of embeddings
 
 
 _FOUND = {
-    About.LENGTH: "the episode is too long for the model",
-    About.FORMAT: "the model does not know this form of answer",
+    RefusedPart.LENGTH: "the episode is too long for the model",
+    RefusedPart.FORMAT: "the model does not know this form of answer",
 }
 _READ_CHARS = 10_000
 _TOO_LONG = (
@@ -65,9 +66,9 @@ _FORMAT = ("response_format", "response format", "json_schema", "json_object", "
 class RequestRefused(StepError):
     """The server refuses the request as such; sending it again as it is would change nothing."""
 
-    def __init__(self, message: str, abouts: tuple[About, ...]) -> None:
+    def __init__(self, message: str, parts: tuple[RefusedPart, ...]) -> None:
         super().__init__(message)
-        self.abouts = abouts
+        self.parts = parts
 
 
 class FailedAttempt(Exception):
@@ -108,32 +109,30 @@ def _status(error: openai.APIStatusError, now_s: float) -> FailedAttempt:
 
 
 def _refusal(error: openai.APIStatusError) -> RequestRefused:
-    abouts = _abouts(error.response.text[:_READ_CHARS].lower())
+    parts = _refused_parts(error.response.text[:_READ_CHARS].lower())
     reason = _REASONS.get(error.code or "") or next(
-        (_FOUND[about] for about in abouts if about in _FOUND), "it finds the request invalid"
+        (_FOUND[part] for part in parts if part in _FOUND), "it finds the request invalid"
     )
-    return RequestRefused(
-        f"the model server refuses the request (HTTP {error.status_code}): {reason}", abouts
-    )
+    return RequestRefused(f"the model server refuses the request (HTTP {error.status_code}): {reason}", parts)
 
 
-def _abouts(said: str) -> tuple[About, ...]:
-    """What the server may find wrong, read from its words; they are used for nothing else."""
-    tokens = "max_tokens" in said or "max_completion_tokens" in said
-    too_many, too_long = any(map(said.__contains__, _TOO_MANY)), any(map(said.__contains__, _TOO_LONG))
+def _refused_parts(text: str) -> tuple[RefusedPart, ...]:
+    """What the server may find wrong, guessed from the text of its error."""
+    tokens = "max_tokens" in text or "max_completion_tokens" in text
+    too_many, too_long = any(map(text.__contains__, _TOO_MANY)), any(map(text.__contains__, _TOO_LONG))
     found = {
-        About.BUDGET: (tokens and too_many) or (too_long and "completion" in said),
-        About.LENGTH: too_long,
-        About.TOKENS: tokens and not too_many and not too_long,
-        About.FORMAT: any(map(said.__contains__, _FORMAT)) and not too_long,
-        About.TEMPERATURE: "temperature" in said and not too_long,
-        About.ENCODING: ("encoding_format" in said or "base64" in said) and not too_long,
+        RefusedPart.BUDGET: (tokens and too_many) or (too_long and "completion" in text),
+        RefusedPart.LENGTH: too_long,
+        RefusedPart.TOKENS: tokens and not too_many and not too_long,
+        RefusedPart.FORMAT: any(map(text.__contains__, _FORMAT)) and not too_long,
+        RefusedPart.TEMPERATURE: "temperature" in text and not too_long,
+        RefusedPart.ENCODING: ("encoding_format" in text or "base64" in text) and not too_long,
     }
-    return tuple(about for about, is_so in found.items() if is_so)
+    return tuple(part for part, is_so in found.items() if is_so)
 
 
 def retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:
-    """Seconds that the server asks to wait, at most an hour; None when it does not say so legibly."""
+    """Seconds that the server asks to wait, at most an hour; None if it does not."""
     millis = _number(headers.get("retry-after-ms"))
     if millis is not None:
         return _bounded(millis / 1000)
@@ -165,7 +164,7 @@ def _bounded(seconds: float) -> float:
 
 
 class RawResponse(Protocol):
-    """An answer before anything of it is believed."""
+    """An answer as the client library received it."""
 
     @property
     def content(self) -> bytes:
@@ -175,9 +174,25 @@ class RawResponse(Protocol):
 Call = Callable[[openai.AsyncOpenAI], Awaitable[RawResponse]]
 
 
+def batches(items: Iterable[T], size: Callable[[T], int], most: int, chars: int) -> Iterator[list[T]]:
+    """The items in lists of at most `most` items and `chars` characters; a longer item stands alone."""
+    batch: list[T] = []
+    used = 0
+    for item in items:
+        if batch and (len(batch) >= most or used + size(item) > chars):
+            yield batch
+            batch, used = [], 0
+        batch.append(item)
+        used += size(item)
+    if batch:
+        yield batch
+
+
 class Transport:
-    """One model server. Extractor and embedder may share it; a search's query should not queue behind
-    extractions, so give the embedder its own."""
+    """Sends calls to one model server, a bounded number at the same time.
+
+    Give what searches a transport of its own, so that it does not wait behind extractions.
+    """
 
     def __init__(
         self,
@@ -198,13 +213,12 @@ class Transport:
             api_key=endpoint.api_key or "none",
             timeout=endpoint.timeout_s,
             max_retries=0,
-            # Whatever account the environment names is not meant for this server.
+            # The client would send the account that the environment names: it is not meant for this server.
             default_headers={"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit},  # type: ignore[dict-item]
         )
 
     async def call(self, send: Call, *, patient: bool = False) -> bytes:
-        """The body of a successful answer to `send`. Patient calls leave one place to the others, who thus
-        need not stand behind all that has queued.
+        """The body of a successful answer to `send`. Patient calls leave one slot free for the others.
 
         Raises ModelUnavailable after the last attempt (with the pause that the server asked for), StepError
         when the server refuses the request as such, ModelOutputInvalid when the answer is too large.
@@ -231,7 +245,7 @@ class Transport:
             async with asyncio.timeout(self._endpoint.timeout_s):
                 response = await send(self._client)
         except (openai.OpenAIError, TimeoutError) as error:
-            # The original quotes the server's body: it goes no further, not even as a cause.
+            # The original error quotes the server's answer: it is dropped, even as a cause.
             raise classify(error, self._wall_clock_s()) from None
         if len(response.content) > self._endpoint.response_bytes:
             raise ModelOutputInvalid(

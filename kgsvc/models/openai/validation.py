@@ -95,7 +95,7 @@ Part = TypeVar("Part")
 
 
 class Rejected(Exception):
-    """The answer cannot be accepted. `problems` are sentences of ours; they quote nothing of the answer."""
+    """The answer cannot be accepted. `problems` are sentences that quote nothing of the answer."""
 
     def __init__(self, *problems: str, kind: Trouble = Trouble.INVALID) -> None:
         super().__init__("; ".join(problems))
@@ -132,7 +132,7 @@ def validate(answer: object, limits: Limits) -> Extraction:
     book = _NodeBook(limits)
     _each("nodes", nodes, book.add, problems)
     edges = _each("edges", raw_edges, lambda raw: _edge(raw, limits), problems)
-    if not problems:  # references mean nothing while nodes are missing
+    if not problems:  # edges are checked against the nodes only if all nodes are valid
         kind = Trouble.WRONG_IDS
         edges = _each("edges", edges, book.link, problems)
     if problems:
@@ -241,7 +241,7 @@ class _NodeBook:
         return self._by_name[name]
 
     def _unlisted(self, given: str, field: str) -> ExtractedNode:
-        """A name missing among the nodes; a handle never shown is a mistake instead."""
+        """A node for a name that is not listed. Raises Bad for what looks like a ref or a uuid."""
         numbered = _NUMBERED.fullmatch(given)
         handle = _UUID.fullmatch(given) or (numbered and _stem(numbered) in self._stems)
         if handle or not any(char.isalpha() for char in given):
@@ -265,7 +265,7 @@ def _distinct_edges(edges: list[ExtractedEdge]) -> tuple[ExtractedEdge, ...]:
 
 
 def edge_identity(edge: ExtractedEdge) -> object:
-    """Equal for edges of one extraction that state the same."""
+    """A key that is equal for edges of one extraction that state the same."""
     return (
         edge.name,
         edge.source_ref,

@@ -1,6 +1,6 @@
-"""Single values out of a model's answer, none of them trusted.
+"""Checks single values of a model's answer.
 
-Every function takes the value and the name of its field and raises Bad in words that quote nothing of it.
+Every function takes the value and the name of its field. It raises Bad, which does not quote the value.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def text(raw: object, field: str, limit: int) -> str:
 
 
 def visible(raw: object, field: str, limit: int) -> str:
-    """Like text, with something to see in it."""
+    """Like text, with at least one visible character."""
     line = text(raw, field, limit)
     if not any(char.isprintable() and not char.isspace() for char in line):
         raise Bad(field, "is empty")
@@ -136,14 +136,9 @@ def instant(raw: object, field: str) -> int | None:
         raise Bad(field, "is not null, an ISO 8601 time with zone, a date or a year")
     part = match.groupdict()
     try:
-        local = datetime(
-            int(part["year"]),
-            int(part["month"] or 1),
-            int(part["day"] or 1),
-            int(part["hour"] or 0),
-            int(part["minute"] or 0),
-            int(part["second"] or 0),
-        )
+        least = {"year": 1, "month": 1, "day": 1, "hour": 0, "minute": 0, "second": 0}
+        year, month, day, hour, minute, second = (int(part[unit] or least[unit]) for unit in least)
+        local = datetime(year, month, day, hour, minute, second)
     except ValueError:
         raise Bad(field, "is no date of the calendar between the years 1 and 9999") from None
     since = local - _EPOCH

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgsvc.models.prompts.form import fenced
+from kgsvc.models.prompts.form import chat, fenced
 
 VERSION = "communities/1"  # raise it with every change of these texts
 
@@ -30,7 +30,4 @@ it changes neither these rules nor the form of your answer.
 
 def messages(first: str, second: str) -> list[dict[str, str]]:
     """The chat messages that ask for one summary of two."""
-    return [
-        {"role": "system", "content": _RULES},
-        {"role": "user", "content": fenced(MARK, {"first": first, "second": second})},
-    ]
+    return chat(_RULES, fenced(MARK, {"first": first, "second": second}))

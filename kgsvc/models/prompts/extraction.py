@@ -168,10 +168,7 @@ def messages(
     rules = f"{_RULES}\n{_OF_SOURCE[request.episode.source]}\n{section(request.ontology)}"
     if earlier is not None:
         rules = f"{rules}\n{_OF_PART}"
-    return [
-        {"role": "system", "content": rules},
-        {"role": "user", "content": form.fenced(MARK, _data(request, context_chars, earlier))},
-    ]
+    return form.chat(rules, form.fenced(MARK, _data(request, context_chars, earlier)))
 
 
 def _data(request: ExtractionRequest, context_chars: int, earlier: str | None) -> dict[str, Any]:
@@ -181,7 +178,7 @@ def _data(request: ExtractionRequest, context_chars: int, earlier: str | None) -
         data["source_description"] = episode.source_description
     if episode.source is Source.MESSAGE and (speaker := _speaker(episode)):
         data["speaker"] = speaker
-    kept = _latest(request.previous, context_chars)
+    kept = form.latest(request.previous, lambda each: len(each.body), context_chars)
     data["previous"] = [{"reference_time": form.iso(each.reference_ms), "body": each.body} for each in kept]
     if earlier is not None:
         data["earlier_in_body"] = earlier
@@ -191,16 +188,6 @@ def _data(request: ExtractionRequest, context_chars: int, earlier: str | None) -
 
 def _speaker(episode: Episode) -> str:
     return episode.role or (str(episode.role_type) if episode.role_type else "")
-
-
-def _latest(previous: Sequence[Episode], chars: int) -> list[Episode]:
-    kept: list[Episode] = []
-    for episode in reversed(previous):
-        chars -= len(episode.body)
-        if chars < 0:
-            break
-        kept.append(episode)
-    return kept[::-1]
 
 
 REFLEXION_VERSION = "reflexion/1"  # raise it with every change of these texts

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -16,6 +17,22 @@ def fenced(name: str, data: Mapping[str, Any]) -> str:
     encoded = json.dumps(data, ensure_ascii=False)
     safe = encoded.replace("<", "\\u003c").replace(">", "\\u003e")
     return f"<{name}>\n{safe}\n</{name}>"
+
+
+def chat(rules: str, question: str) -> list[dict[str, str]]:
+    """The messages of a chat that begins with these rules and this question."""
+    return [{"role": "system", "content": rules}, {"role": "user", "content": question}]
+
+
+def latest(items: Sequence[T], length: Callable[[T], int], chars: int) -> list[T]:
+    """As many of the last items as have together at most `chars` characters."""
+    kept: list[T] = []
+    for item in reversed(items):
+        chars -= length(item)
+        if chars < 0:
+            break
+        kept.append(item)
+    return kept[::-1]
 
 
 def schema_rules(schema: str) -> str:

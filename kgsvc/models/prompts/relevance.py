@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kgsvc.models.prompts.form import fenced
+from kgsvc.models.prompts.form import chat, fenced
 
 VERSION = "relevance/1"  # raise it with every change of these texts
 
@@ -37,7 +37,4 @@ def messages(query: str, texts: Sequence[str]) -> list[dict[str, str]]:
     fence = fenced(MARK, {"query": query[:QUERY_CHARS], "passages": passages})
     ids = "with the id 0" if len(texts) == 1 else f"with the ids 0 through {len(texts) - 1}"
     expected = f'"scores" must hold exactly {len(texts)} members, {ids}, each once.'
-    return [
-        {"role": "system", "content": _RULES},
-        {"role": "user", "content": f"{fence}\n{expected}"},
-    ]
+    return chat(_RULES, f"{fence}\n{expected}")

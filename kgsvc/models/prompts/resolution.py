@@ -85,7 +85,7 @@ def messages(
         f'"facts" exactly {len(facts)}, {_ids(facts)}.'
     )
     rules = f"{_RULES}{_TYPES if any(fact.fact_types for fact in facts) else ''}{_NUMBERS}"
-    return [{"role": "system", "content": rules}, {"role": "user", "content": f"{fence}\n{expected}"}]
+    return form.chat(rules, f"{fence}\n{expected}")
 
 
 def _ids(questions: Sequence[NodeQuestion] | Sequence[FactQuestion]) -> str:
@@ -108,7 +108,7 @@ def _data(
     entities = {idx for node in nodes for idx in node.candidates}
     known = {idx for fact in facts for idx in fact.duplicates_of + fact.may_contradict}
     types = {name for fact in facts for name in fact.fact_types}
-    data: dict[str, Any] = {"episodes": _latest(request.context, context_chars)}
+    data: dict[str, Any] = {"episodes": form.latest(list(map(_cut, request.context)), len, context_chars)}
     if nodes:
         data["known_entities"] = [_entity(each) for each in request.entities if each.idx in entities]
         data["new_entities"] = [_node(node) for node in nodes]
@@ -165,12 +165,5 @@ def _times(valid_ms: int | None, invalid_ms: int | None) -> dict[str, str]:
     return {key: form.iso(ms) for key, ms in stated.items() if ms is not None}
 
 
-def _latest(bodies: Sequence[str], chars: int) -> list[str]:
-    kept: list[str] = []
-    for body in reversed(bodies):
-        cut = body if len(body) <= _BODY_CHARS else f"{body[:_BODY_CHARS]}…"
-        chars -= len(cut)
-        if chars < 0:
-            break
-        kept.append(cut)
-    return kept[::-1]
+def _cut(body: str) -> str:
+    return body if len(body) <= _BODY_CHARS else f"{body[:_BODY_CHARS]}…"

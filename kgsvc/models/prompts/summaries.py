@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgsvc.domain.facts.summary import TEXT
-from kgsvc.models.prompts.form import fenced
+from kgsvc.models.prompts.form import chat, fenced
 from kgsvc.models.protocol import Subject
 
 VERSION = "summaries/1"  # raise it with every change of these texts
@@ -37,7 +37,4 @@ def messages(subjects: Sequence[Subject]) -> list[dict[str, str]]:
         {"id": id, "name": each.name, "types": each.types, "facts": each.sentences}
         for id, each in enumerate(subjects)
     ]
-    return [
-        {"role": "system", "content": _RULES},
-        {"role": "user", "content": fenced(MARK, {"entities": entities})},
-    ]
+    return chat(_RULES, fenced(MARK, {"entities": entities}))

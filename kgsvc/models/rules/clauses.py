@@ -1,5 +1,4 @@
-"""Clauses of a sentence: which verb group has which subject and which objects. A shallow reading in which
-every look around is bounded."""
+"""The clauses of a sentence: which verb group has which subject and objects. All look-ups are bounded."""
 
 from __future__ import annotations
 
@@ -7,22 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kgsvc.models.rules.lexicon import (
-    ADV,
-    AUX,
-    CONDITIONALS,
-    CONJ,
-    HEDGES,
-    MARK,
-    NAME,
-    NEG,
-    PREP,
-    SUB,
-    TIME,
-    TO,
-    UH,
-    VERB,
-)
+from kgsvc.models.rules.lexicon import CONDITIONALS, HEDGES, Tag
 from kgsvc.models.rules.phrases import (
     NP_STARTS,
     REDUCED_ACTIVE,
@@ -35,7 +19,7 @@ from kgsvc.models.rules.phrases import (
 from kgsvc.models.rules.text import word_set
 
 NP, VG = "np", "vg"
-_SKIPPED = frozenset({ADV, TIME, UH, NEG})
+_SKIPPED = frozenset({Tag.ADV, Tag.TIME, Tag.UH, Tag.NEG})
 _MOST_CHAIN = 3  # verbs as in "would love to start learning"
 _NEAR = 30  # items that a look back or into brackets goes
 _CHAIN_PREPOSITIONS = word_set("about of on to for forward at in up from")
@@ -95,7 +79,7 @@ class _Subject(NamedTuple):
 
 def clauses_of(units: Sequence[Unit]) -> list[Clause]:
     """The clauses of a statement in order. Questions are not for this reading."""
-    return _Reader(units).run()
+    return _ClauseReader(units).run()
 
 
 def _items(units: Sequence[Unit]) -> Iterator[_Item]:
@@ -108,13 +92,13 @@ def _items(units: Sequence[Unit]) -> Iterator[_Item]:
                 yield _Item(NP, at, after, unit.low)
                 at = after
                 continue
-        group = verb_group(units, at) if unit.tag in (AUX, VERB, NEG, ADV) else None
+        group = verb_group(units, at) if unit.tag in (Tag.AUX, Tag.VERB, Tag.NEG, Tag.ADV) else None
         after = at + 1 if group is None else group.after
         yield _Item(unit.tag if group is None else VG, at, after, unit.low, group)
         at = after
 
 
-class _Reader:
+class _ClauseReader:
     def __init__(self, units: Sequence[Unit]) -> None:
         self.units = units
         self.items = list(_items(units))
@@ -127,9 +111,9 @@ class _Reader:
         for index, item in enumerate(self.items):
             if item.low in CONDITIONALS or item.low in HEDGES:
                 unsure = True
-            elif item.kind == MARK and item.low in (".", ";", "!"):
+            elif item.kind == Tag.MARK and item.low in (".", ";", "!"):
                 unsure = False
-            aside = aside or (item.kind == SUB and item.low in _ASIDES)
+            aside = aside or (item.kind == Tag.SUB and item.low in _ASIDES)
             if item.verb is not None and index not in self.used:
                 clause = self._clause(index, item.verb)
                 if clause is not None:
@@ -185,7 +169,7 @@ class _Reader:
 
     def _is_named(self, at: int) -> bool:
         item = self.items[at]
-        return any(unit.tag == NAME for unit in self.units[item.first : item.after])
+        return any(unit.tag == Tag.NAME for unit in self.units[item.first : item.after])
 
     # verbs
 
@@ -219,13 +203,13 @@ class _Reader:
         if verb.lemma not in _CHAINING:
             return -1
         at, wanted = self.skip(end + 1), "gerund"
-        if self.kind(at) == TO:
+        if self.kind(at) == Tag.TO:
             at, wanted = self.skip(at + 1), "infinitive"
-        elif self.kind(at) == PREP and self.low(at) in _CHAIN_PREPOSITIONS:
+        elif self.kind(at) == Tag.PREP and self.low(at) in _CHAIN_PREPOSITIONS:
             if verb.lemma == "work" and self.low(at) != "on":
                 return -1
             at = self.skip(at + 1)
-            if self.kind(at) == PREP:  # "looking forward to going"
+            if self.kind(at) == Tag.PREP:  # "looking forward to going"
                 at = self.skip(at + 1)
         following = self.verb(at)
         fits = following is not None and following.tense == wanted and at not in self.used
@@ -242,11 +226,11 @@ class _Reader:
         kind, low = self.kind(before), self.low(before)
         if kind == NP:
             return _Subject(self._subject_phrase(before))
-        if kind == SUB and low in _ANTECEDENTS:
+        if kind == Tag.SUB and low in _ANTECEDENTS:
             return _Subject(self._antecedent(before), inherited=True)
-        if kind == CONJ or low == ",":
+        if kind == Tag.CONJ or low == ",":
             return _Subject() if self._parallel(index, verb) else self._inherited(before)
-        return _Subject(dropped=kind in (MARK, UH))
+        return _Subject(dropped=kind in (Tag.MARK, Tag.UH))
 
     def _antecedent(self, relative: int) -> Phrase | None:
         """ "Bob, who …": Bob."""
@@ -266,7 +250,7 @@ class _Reader:
             if clause.verb.finite:
                 return _Subject(clause.subject, inherited=True, dropped=clause.dropped)
         phrases = [i for i in range(min(before, _NEAR)) if self.kind(i) == NP]
-        if not phrases or self.kind(before) == CONJ:
+        if not phrases or self.kind(before) == Tag.CONJ:
             return _Subject()
         inner = phrases[-1]  # "one of them, Laura, wrote"
         return _Subject(self.phrase(inner if self._is_named(inner) else phrases[0]))
@@ -277,7 +261,7 @@ class _Reader:
         item = self.items[at]
         if item.low == "that" and item.after - item.first == 1:
             return self.phrase(before)
-        if self.kind(before) == PREP:
+        if self.kind(before) == Tag.PREP:
             outer = self._back(before - 1)
             if self.kind(outer) == NP and all(self.verb(i) is None for i in range(outer - 4, outer)):
                 return self.phrase(outer)
@@ -291,7 +275,7 @@ class _Reader:
             return None
         if self.low(before) == "(":
             return self.phrase(self._back(before - 1))
-        listed = self.kind(before) == CONJ or self.low(before) == ","
+        listed = self.kind(before) == Tag.CONJ or self.low(before) == ","
         for clause in reversed(self.clauses[-_NEAR:]):
             if clause.verb.lemma == "be" or clause.inherited or (listed and clause.verb.passive):
                 return clause.subject
@@ -301,7 +285,7 @@ class _Reader:
 class _Arguments:
     """Reads the noun phrases after a verb, up to the next clause."""
 
-    def __init__(self, reader: _Reader, verb: VerbGroup) -> None:
+    def __init__(self, reader: _ClauseReader, verb: VerbGroup) -> None:
         self.reader, self.verb = reader, verb
         self.found: list[Argument] = []
         self.prep = self.joined = ""
@@ -322,13 +306,13 @@ class _Arguments:
         reader, item = self.reader, self.reader.items[at]
         if item.kind == NP:
             return self._take_phrase(at)
-        if item.kind == PREP:
+        if item.kind == Tag.PREP:
             return self._take_preposition(at)
         if item.low == "(":
             closing = range(at, min(at + _NEAR, len(reader.items)))
             return next((i for i in closing if reader.low(i) == ")"), at) - at + 1
-        if (item.kind == CONJ or item.low == ",") and self.found and self._lists(at):
-            self.joined = "and" if item.kind == CONJ else self.joined or ","
+        if (item.kind == Tag.CONJ or item.low == ",") and self.found and self._lists(at):
+            self.joined = "and" if item.kind == Tag.CONJ else self.joined or ","
             return 1
         if item.kind in _SKIPPED:
             self.end = at + 1
@@ -342,7 +326,7 @@ class _Arguments:
         apposition = bool(self.joined) and self._is_apposition(at)
         self.found.append(Argument(self.prep, phrase, self.joined, apposition))
         self.joined, self.end = "", at + 1
-        if self.reader.kind(at + 1) not in (CONJ, MARK):
+        if self.reader.kind(at + 1) not in (Tag.CONJ, Tag.MARK):
             self.prep = ""
         return 1
 
@@ -362,12 +346,12 @@ class _Arguments:
 
     def _lists(self, at: int) -> bool:
         """Whether a comma or conjunction goes on with another noun phrase of the same list."""
-        following = at + 2 if self.reader.kind(at + 1) == CONJ else at + 1
+        following = at + 2 if self.reader.kind(at + 1) == Tag.CONJ else at + 1
         return self.reader.kind(following) == NP and not self._starts_clause(following)
 
     def _is_apposition(self, at: int) -> bool:
         """ ", a major initiative" after a name tells what it is; "and a cat" does not."""
-        if self.reader.kind(at - 1) == CONJ or self.reader.low(at) not in _APPOSED:
+        if self.reader.kind(at - 1) == Tag.CONJ or self.reader.low(at) not in _APPOSED:
             return False
         last = self.found[-1].phrase
-        return any(unit.tag == NAME for unit in self.reader.units[last.first : last.after])
+        return any(unit.tag == Tag.NAME for unit in self.reader.units[last.first : last.after])

@@ -1,4 +1,4 @@
-"""What copulas and other verbs share: a clause with what it is about, and how it becomes a statement."""
+"""The facts of a clause: what it is about, its polarity and its times; and the facts of clauses with "be"."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kgsvc.models.rules.relations import (
     meanings,
     screaming,
 )
-from kgsvc.models.rules.scene import Draft
+from kgsvc.models.rules.scene import NodeDraft
 from kgsvc.models.rules.text import word_set
 from kgsvc.models.rules.times import Time
 
@@ -27,14 +27,14 @@ _STATIVE = (FactKind.STATE, FactKind.FUNCTIONAL)
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ClauseFact:
     """A fact about two nodes, not yet in words. `tail` is the argument that it is about, if the clause has
     several ("likes tea and coffee" gives two facts)."""
 
     name: str
     kind: FactKind
-    source: Draft
-    target: Draft
+    source: NodeDraft
+    target: NodeDraft
     polarity: Polarity = Polarity.ASSERTS
     valid_ms: int | None = None
     invalid_ms: int | None = None
@@ -53,7 +53,7 @@ class Stated:
             (argument, referent(reading, argument.phrase)) for argument in clause.arguments
         ]
 
-    def source(self) -> Draft | None:
+    def source(self) -> NodeDraft | None:
         """The subject as a node: something named or somebody's; a plain topic only in prose."""
         subject, scene = self.subject, self.scene
         if subject.named is None and subject.owner is None and scene.speaker is not None:
@@ -69,17 +69,17 @@ class Stated:
         self,
         name: str,
         kind: FactKind,
-        source: Draft,
-        target: Draft,
+        source: NodeDraft,
+        target: NodeDraft,
         argument: Argument | None,
         polarity: Polarity = Polarity.ASSERTS,
         onset: bool = False,
-    ) -> Statement:
+    ) -> ClauseFact:
         """The statement with the interval that the clause's times give it."""
         relation = BY_NAME.get(name)
         valid, invalid = self._interval(name, kind, polarity, onset)
         keywords = relation.keywords if relation is not None else ()
-        return Statement(name, kind, source, target, polarity, valid, invalid, keywords, tail=argument)
+        return ClauseFact(name, kind, source, target, polarity, valid, invalid, keywords, tail=argument)
 
     def polarity(self) -> Polarity:
         """Whether the clause says that something holds, ended, or does not hold."""
@@ -138,7 +138,7 @@ _MOVING = word_set("move change shift push extend postpone reschedule set bring"
 _Found = tuple[Argument, Referent]
 
 
-def copula_statements(stated: Stated) -> Iterator[Statement]:
+def copula_statements(stated: Stated) -> Iterator[ClauseFact]:
     """The statements of a clause whose verb is "be"."""
     if leading_relation(stated.verb.via, stated.verb.tense):
         return
@@ -153,7 +153,7 @@ def copula_statements(stated: Stated) -> Iterator[Statement]:
     yield from _complements(stated, source, objects)
 
 
-def moved_statements(stated: Stated) -> Iterator[Statement]:
+def moved_statements(stated: Stated) -> Iterator[ClauseFact]:
     """ "The deadline moved to March 1": a new value of the role."""
     subject, verb = stated.subject, stated.verb
     if subject.owner is None or subject.last_word not in DATED_ROLES or verb.lemma not in _MOVING:
@@ -181,14 +181,14 @@ def _is_favorite(subject: Referent) -> bool:
     return subject.head.lower().startswith(("favorite", "favourite"))
 
 
-def _role_statements(stated: Stated, role: str, objects: list[_Found]) -> Iterator[Statement]:
+def _role_statements(stated: Stated, role: str, objects: list[_Found]) -> Iterator[ClauseFact]:
     owner, last = stated.subject.owner, stated.subject.last_word
     if owner is None:
         return
     single = last in SINGLE_ROLES or _is_favorite(stated.subject)
     kind = FactKind.FUNCTIONAL if single else FactKind.STATE
     dated = not any(found.named or found.head for _, found in objects)  # a date, a number: the value
-    targets: list[tuple[Argument | None, Draft | None]] = [
+    targets: list[tuple[Argument | None, NodeDraft | None]] = [
         (argument, found.node(stated.scene)) for argument, found in objects if found.named or found.head
     ]
     if not targets:
@@ -202,7 +202,7 @@ def _role_statements(stated: Stated, role: str, objects: list[_Found]) -> Iterat
             yield statement
 
 
-def _anchor(stated: Stated, owner: Draft, role: str) -> Draft | None:
+def _anchor(stated: Stated, owner: NodeDraft, role: str) -> NodeDraft | None:
     """The other end where the value is a date or a number: who says so, or the dated thing itself."""
     scene = stated.scene
     if scene.speaker is not None and scene.speaker is not owner:
@@ -210,7 +210,7 @@ def _anchor(stated: Stated, owner: Draft, role: str) -> Draft | None:
     return scene.node(f"{owner.name} {role}"[: scene.limits.name], "Value")
 
 
-def _complements(stated: Stated, source: Draft, objects: list[_Found]) -> Iterator[Statement]:
+def _complements(stated: Stated, source: NodeDraft, objects: list[_Found]) -> Iterator[ClauseFact]:
     first = objects[0][1]
     classes = stated.reading.units[objects[0][0].phrase.first].low in _ARTICLES
     for argument, found in objects:
@@ -225,8 +225,8 @@ def _complements(stated: Stated, source: Draft, objects: list[_Found]) -> Iterat
 
 
 def _is(
-    stated: Stated, source: Draft, argument: Argument, found: Referent, classes: bool
-) -> Iterator[Statement]:
+    stated: Stated, source: NodeDraft, argument: Argument, found: Referent, classes: bool
+) -> Iterator[ClauseFact]:
     """`classes`: the list of complements began with an article ("a writer, director and poet")."""
     article, polarity = stated.reading.units[argument.phrase.first].low, stated.polarity()
     if found.owner is not None and found.head and (found.part or found.named is None):
@@ -250,8 +250,8 @@ def _is(
 
 
 def _is_role_of(
-    stated: Stated, source: Draft, argument: Argument, found: Referent, article: str
-) -> Iterator[Statement]:
+    stated: Stated, source: NodeDraft, argument: Argument, found: Referent, article: str
+) -> Iterator[ClauseFact]:
     """ "Carol is the CEO of TechCorp", "Tom is my brother": HAS_CEO, HAS_BROTHER of the owner."""
     role, owner = found.last_word, found.owner
     if role in VAGUE or owner is None or owner is source:
@@ -267,7 +267,7 @@ def _is_mood(stated: Stated, argument: Argument) -> bool:
     return last in _MOODS or last.endswith(("ed", "ing"))
 
 
-def _employment(stated: Stated, source: Draft) -> Iterator[Statement]:
+def _employment(stated: Stated, source: NodeDraft) -> Iterator[ClauseFact]:
     """ "is an engineer at TechCorp"."""
     if stated.subject.named is None:
         return

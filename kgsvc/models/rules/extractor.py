@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from kgsvc.domain.model.graph import Episode, FactKind, Source
 from kgsvc.models.protocol import Extracted
 from kgsvc.models.rules.prose import read_text
 from kgsvc.models.rules.relations import BY_NAME, screaming
-from kgsvc.models.rules.scene import Cast, Draft, Scene, cast_of, enter, short_names, turns_of
+from kgsvc.models.rules.scene import Cast, NodeDraft, Scene, cast_of, enter, short_names, turns_of
 from kgsvc.models.rules.text import MOST, word_list, word_set
 from kgsvc.models.rules.wording import finished
 
@@ -113,11 +113,11 @@ class _Place:
     """Where a value stands: under which key of which entity, how deep, and whether among others."""
 
     key: str
-    owner: Draft | None
+    owner: NodeDraft | None
     depth: int = 0
     listed: bool = False
 
-    def inner(self, key: str, owner: Draft | None) -> _Place:
+    def inner(self, key: str, owner: NodeDraft | None) -> _Place:
         return _Place(key, owner, self.depth + 1)
 
 
@@ -165,13 +165,13 @@ class _Walk:
                 self._attribute(draft, inner, item)
                 self.value(item, place.inner(inner, draft))
 
-    def _attribute(self, draft: Draft, key: str, item: Any) -> None:
+    def _attribute(self, draft: NodeDraft, key: str, item: Any) -> None:
         if not isinstance(item, _SCALARS) or len(draft.attributes) >= _MOST_ATTRIBUTES:
             return
         if not isinstance(item, str) or (len(item) <= _LONGEST_VALUE and not _is_text(key, item)):
             draft.attributes[key[:_LONGEST_VALUE]] = _storable(item)
 
-    def _scalar(self, value: str | float | bool, place: _Place, owner: Draft) -> None:
+    def _scalar(self, value: str | float | bool, place: _Place, owner: NodeDraft) -> None:
         written = _written(value)
         if not written or place.key in _TYPE_KEYS or place.key in _IDENTITY_KEYS:
             return
@@ -183,7 +183,7 @@ class _Walk:
         if target is not None:
             self._fact(owner, place, target, written)
 
-    def _fact(self, owner: Draft, place: _Place, target: Draft, written: str) -> None:
+    def _fact(self, owner: NodeDraft, place: _Place, target: NodeDraft, written: str) -> None:
         known = _KNOWN_KEYS.get(place.key.lower(), "")
         if known in _PEOPLE_ONLY and owner.type not in ("Person", "Entity"):
             known = ""
@@ -202,7 +202,7 @@ class _Walk:
             kind, now = FactKind.EVENT, None
         self.scene.add(ExtractedEdge(name, finished(fact), owner.ref, target.ref, now, None, kind))
 
-    def _text(self, text: str, owner: Draft | None) -> None:
+    def _text(self, text: str, owner: NodeDraft | None) -> None:
         before = self.scene.subject
         if owner is not None:
             self.scene.subject = owner
@@ -240,9 +240,13 @@ def _substitute(value: dict[str, Any], key: str) -> tuple[str, str]:
 
 def _speech(value: dict[str, Any]) -> tuple[str, str] | None:
     """Speaker and text of a chat message in JSON."""
-    speaker = next((value[key] for key in _SPEAKER_KEYS if isinstance(value.get(key), str)), None)
-    text = next((value[key] for key in _SPOKEN_KEYS if isinstance(value.get(key), str)), None)
-    return (speaker.strip(), text) if speaker and speaker.strip() and text else None
+    speaker, text = _first(value, _SPEAKER_KEYS).strip(), _first(value, _SPOKEN_KEYS)
+    return (speaker, text) if speaker and text else None
+
+
+def _first(value: dict[str, Any], keys: Iterable[str]) -> str:
+    """The text under the first of the keys that has one."""
+    return next((value[key] for key in keys if isinstance(value.get(key), str)), "")
 
 
 def _name(value: dict[str, Any]) -> tuple[str, str]:
@@ -250,23 +254,20 @@ def _name(value: dict[str, Any]) -> tuple[str, str]:
         found = value.get(key)
         if isinstance(found, (str, int)) and not isinstance(found, bool) and str(found).strip():
             name = str(found).strip()
-            return key, name if isinstance(found, str) and key not in _IDENTITY_KEYS else _tagged(
-                value, key, name
-            )
+            if isinstance(found, str) and key not in _IDENTITY_KEYS:
+                return key, name
+            return (
+                key,
+                f"{_first(value, _TYPE_KEYS) or key} {name}".strip(),
+            )  # an id alone says nothing: "order 17"
     first, last = value.get("first_name"), value.get("last_name")
     if isinstance(first, str) and isinstance(last, str) and (first + last).strip():
         return "first_name", f"{first} {last}".strip()
     return "", ""
 
 
-def _tagged(value: dict[str, Any], key: str, name: str) -> str:
-    """An id alone names nothing to a reader: "order 17"."""
-    kind = next((value[k] for k in _TYPE_KEYS if isinstance(value.get(k), str)), "")
-    return f"{kind or key} {name}".strip()
-
-
 def _kind(value: dict[str, Any], key: str) -> str:
-    kind = next((value[k] for k in _TYPE_KEYS if isinstance(value.get(k), str)), "")
+    kind = _first(value, _TYPE_KEYS)
     if 0 < len(kind) <= 40 and kind.isascii() and kind.replace(" ", "").isalpha():
         return "".join(word.capitalize() for word in kind.split())
     if key.lower() in _PEOPLE_KEYS or "first_name" in value or "full_name" in value:

@@ -6,11 +6,14 @@ from __future__ import annotations
 from kgsvc.models.rules.text import name_set, numbered, word_set
 from kgsvc.models.rules.verbs import verb
 
-# Tags of units. NAME, PRON and NOUN may head a noun phrase; NOUN is also every word of unknown class.
-NAME, PRON, POSS, DET, NUM, NOUN, GEN = "name", "pron", "poss", "det", "num", "noun", "gen"
-VERB, AUX, NEG, ADV, TO, PREP, CONJ, SUB, TIME, UH, MARK = (
-    *("verb", "aux", "neg", "adv", "to", "prep", "conj", "sub", "time", "uh", "mark"),
-)
+
+class Tag:
+    """Tags of units. NAME, PRON and NOUN may head a noun phrase; NOUN is also every word of unknown class."""
+
+    NAME, PRON, POSS, DET, NUM, NOUN, GEN = "name", "pron", "poss", "det", "num", "noun", "gen"
+    VERB, AUX, NEG, ADV, TO, PREP = "verb", "aux", "neg", "adv", "to", "prep"
+    CONJ, SUB, TIME, UH, MARK = "conj", "sub", "time", "uh", "mark"
+
 
 PLACES = name_set("""
 afghanistan, albania, algeria, argentina, armenia, australia, austria, azerbaijan, bangladesh, belarus,
@@ -337,10 +340,7 @@ def is_word(low: str) -> bool:
 GIVEN_NAMES = MEN | WOMEN
 CALENDAR = frozenset([*MONTHS, *WEEKDAYS])
 # Never names, even if capitalised.
-NEVER_NAMES = PRONOUNS.union(INTERJECTIONS, MODALS, BE, HAVE, DO, CONJUNCTIONS, DETERMINERS) - {
-    "may",
-    "will",
-}
+NEVER_NAMES = PRONOUNS.union(INTERJECTIONS, MODALS, BE, HAVE, DO, CONJUNCTIONS, DETERMINERS) - {"may", "will"}
 
 
 def type_of(name: str, quoted: bool = False, before: str = "") -> str:
@@ -368,18 +368,18 @@ multiply comply rally bully fly ally belly jelly hourly yearly costly deadly ugl
 sally molly polly beverly kimberly anomaly homily monopoly
 """)
 _CLASSES = (  # of words that are in several, the last one counts
-    (UH, INTERJECTIONS - {"no", "right", "well", "same", "like"}),
-    (ADV, ADVERBS),
-    (SUB, SUBORDINATORS | {"who", "which", "whom", "whose"}),
-    (PREP, PREPOSITIONS - {"to"}),
-    (DET, DETERMINERS),
-    (NUM, NUMBERS),
-    (CONJ, CONJUNCTIONS),
-    (PRON, PRONOUNS),
-    (POSS, POSSESSIVES),
-    (NEG, NEGATIONS),
-    (AUX, _AUXILIARIES),
-    (PRON, {"her"}),  # possessive when a noun follows; see noun_phrase
+    (Tag.UH, INTERJECTIONS - {"no", "right", "well", "same", "like"}),
+    (Tag.ADV, ADVERBS),
+    (Tag.SUB, SUBORDINATORS | {"who", "which", "whom", "whose"}),
+    (Tag.PREP, PREPOSITIONS - {"to"}),
+    (Tag.DET, DETERMINERS),
+    (Tag.NUM, NUMBERS),
+    (Tag.CONJ, CONJUNCTIONS),
+    (Tag.PRON, PRONOUNS),
+    (Tag.POSS, POSSESSIVES),
+    (Tag.NEG, NEGATIONS),
+    (Tag.AUX, _AUXILIARIES),
+    (Tag.PRON, {"her"}),  # possessive when a noun follows; see noun_phrase
 )
 _CLOSED = {word: tag for tag, words in _CLASSES for word in words}
 
@@ -388,5 +388,5 @@ def closed_class(low: str) -> str:
     """The tag of a word of a closed class, or of one that ends as adverbs do; "" for others."""
     found = _CLOSED.get(low)
     if found is None:
-        return ADV if low.endswith("ly") and len(low) > 5 and low not in _LY_NOUNS else ""
+        return Tag.ADV if low.endswith("ly") and len(low) > 5 and low not in _LY_NOUNS else ""
     return found

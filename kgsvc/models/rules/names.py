@@ -128,8 +128,8 @@ class _Finder:
             return None
         if first >= 2 and self.words[first - 2].low in _SAYING | {","}:
             return None
-        heavy = [word for word in inside if word.text[0].isalpha() and word.low not in STOP]
-        if not all(word.capital for word in heavy):
+        telling = [word for word in inside if word.text[0].isalpha() and word.low not in STOP]
+        if not all(word.capital for word in telling):
             return None
         return Name(first, after, self._text(first, after), quoted=True)
 

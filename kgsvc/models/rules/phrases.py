@@ -7,40 +7,23 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kgsvc.models.rules.lexicon import (
-    ADV,
     ADVERBS,
-    AUX,
     BE,
     COMMON,
-    CONJ,
-    DET,
     DO,
-    GEN,
     HAVE,
-    MARK,
     MODALS,
-    NAME,
-    NEG,
-    NOUN,
-    NUM,
-    POSS,
-    PREP,
-    PRON,
     PRONOUNS,
-    SUB,
-    TIME,
-    TO,
-    UH,
     UNSURE_MODALS,
-    VERB,
+    Tag,
     closed_class,
 )
 from kgsvc.models.rules.names import Name
 from kgsvc.models.rules.text import Word, word_set
 from kgsvc.models.rules.times import Time
-from kgsvc.models.rules.verbs import Form, verb
+from kgsvc.models.rules.verbs import VerbForm, verb
 
-_BEFORE_NOUN = frozenset({DET, POSS, NUM, GEN})
+_BEFORE_NOUN = frozenset({Tag.DET, Tag.POSS, Tag.NUM, Tag.GEN})
 _LONGEST_PHRASE = 12  # units of a noun phrase
 _CLITICS = frozenset({"'m", "'s", "'re", "'ve", "'ll", "'d", "&"})
 _QUOTES = frozenset('"“”«»')
@@ -59,7 +42,7 @@ class Unit(NamedTuple):
     end: int
     name: Name | None = None
     time: Time | None = None
-    form: Form | None = None
+    form: VerbForm | None = None
 
 
 def units_of(words: Sequence[Word], names: Sequence[Name], times: Sequence[Time]) -> list[Unit]:
@@ -68,7 +51,7 @@ def units_of(words: Sequence[Word], names: Sequence[Name], times: Sequence[Time]
 
 
 class _Tagger:
-    """Reads left to right; what a word is depends on the unit before it and a word or two behind it."""
+    """Tags from left to right, by the unit before a word and one or two words after it."""
 
     def __init__(self, words: Sequence[Word], names: Sequence[Name], times: Sequence[Time]) -> None:
         self.words = words
@@ -86,37 +69,39 @@ class _Tagger:
 
     def _add(self, unit: Unit) -> None:
         self.units.append(unit)
-        self.seen_verb = self.seen_verb or unit.tag in (VERB, AUX)
-        if unit.tag not in (ADV, TIME, UH):
-            self.before = None if unit.tag == MARK else unit
+        self.seen_verb = self.seen_verb or unit.tag in (Tag.VERB, Tag.AUX)
+        if unit.tag not in (Tag.ADV, Tag.TIME, Tag.UH):
+            self.before = None if unit.tag == Tag.MARK else unit
 
     def _step(self, at: int) -> int:
         """Tag what stands at word `at`; the word to go on with."""
         word, time, name = self.words[at], self.times.get(self.words[at].start), self.names.get(at)
         if time is not None:
-            self._add(Unit(TIME, "", word.start, time.end, time=time))
+            self._add(Unit(Tag.TIME, "", word.start, time.end, time=time))
             while at < len(self.words) and self.words[at].start < time.end:
                 at += 1
             return at
         if name is not None:
-            self._add(Unit(NAME, name.text.lower(), word.start, self.words[name.after - 1].end, name=name))
+            self._add(
+                Unit(Tag.NAME, name.text.lower(), word.start, self.words[name.after - 1].end, name=name)
+            )
             return name.after
         if word.low == "no" and self._low(at + 1) == "longer":
-            self._add(Unit(NEG, "no longer", word.start, self.words[at + 1].end))
+            self._add(Unit(Tag.NEG, "no longer", word.start, self.words[at + 1].end))
             return at + 2
         if word.text not in _QUOTES:
             tag, form = self._tag(at, word.low)
             self._add(Unit(tag, word.low, word.start, word.end, form=form))
         return at + 1
 
-    def _tag(self, at: int, low: str) -> tuple[str, Form | None]:
+    def _tag(self, at: int, low: str) -> tuple[str, VerbForm | None]:
         closed = self._closed(at, low)
         if closed:
-            return closed, verb(low) if closed == VERB else None
+            return closed, verb(low) if closed == Tag.VERB else None
         form = verb(low)
         if form is not None and self._acts(at, form):
-            return VERB, form
-        return NOUN, form if form is not None and form.ing else None
+            return Tag.VERB, form
+        return Tag.NOUN, form if form is not None and form.ing else None
 
     # words that may be only a few things
 
@@ -124,27 +109,27 @@ class _Tagger:
         """The tag of a word of a closed class, a number or a mark; "" for nouns and verbs."""
         if not low[0].isalnum():
             tag = _clitic(low)
-            return (AUX if self._is_be(at) else GEN) if low == "'s" else tag
+            return (Tag.AUX if self._is_be(at) else Tag.GEN) if low == "'s" else tag
         if low == "to":
-            return TO if self._infinitive(at) else PREP
+            return Tag.TO if self._infinitive(at) else Tag.PREP
         tag = self._like(low) if low == "like" else closed_class(low)
-        if low == "last" and self._tag_before() in (PRON, NAME) and verb(self._low(at + 1)):
-            return ADV
-        if tag == UH and self.units and self.units[-1].tag != MARK:
-            return ADV if low in ADVERBS else ""
-        if tag == AUX and low in HAVE | DO and self._tag_before() in _BEFORE_NOUN:
+        if low == "last" and self._tag_before() in (Tag.PRON, Tag.NAME) and verb(self._low(at + 1)):
+            return Tag.ADV
+        if tag == Tag.UH and self.units and self.units[-1].tag != Tag.MARK:
+            return Tag.ADV if low in ADVERBS else ""
+        if tag == Tag.AUX and low in HAVE | DO and self._tag_before() in _BEFORE_NOUN:
             return ""
-        return NUM if not tag and low[0].isdigit() else tag
+        return Tag.NUM if not tag and low[0].isdigit() else tag
 
     def _like(self, low: str) -> str:
         """ "I like tea" against "like a dream"."""
         last, before = self.units[-1] if self.units else None, self.before
         if last is None:
             return closed_class(low)
-        subject = before is not None and before.tag == PRON and before.low not in OBJECT_PRONOUNS
-        helped = last.tag == AUX and last.low in MODALS | DO
-        verbal = last.tag in (TO, NEG) or helped or (subject and last.tag in (PRON, ADV))
-        return VERB if verbal else closed_class(low)
+        subject = before is not None and before.tag == Tag.PRON and before.low not in OBJECT_PRONOUNS
+        helped = last.tag == Tag.AUX and last.low in MODALS | DO
+        verbal = last.tag in (Tag.TO, Tag.NEG) or helped or (subject and last.tag in (Tag.PRON, Tag.ADV))
+        return Tag.VERB if verbal else closed_class(low)
 
     def _tag_before(self) -> str:
         return "" if self.before is None else self.before.tag
@@ -154,15 +139,17 @@ class _Tagger:
 
     def _is_be(self, at: int) -> bool:
         """Whether 's is "is" or "has", and not a genitive."""
-        tag = self.units[-1].tag if self.units else MARK
-        if tag in (PRON, SUB, DET, PREP, ADV) or self._low(at - 1) in PRONOUNS:
+        tag = self.units[-1].tag if self.units else Tag.MARK
+        if tag in (Tag.PRON, Tag.SUB, Tag.DET, Tag.PREP, Tag.ADV) or self._low(at - 1) in PRONOUNS:
             return True
         following = self._low(at + 1)
         form = verb(following)
         if self.names.get(at + 1) or following in _NOUNS_IN_ING:
             return False
         closed = closed_class(following)
-        return closed in (DET, ADV, NEG, PREP) or following == "been" or bool(form and form.ing)
+        return (
+            closed in (Tag.DET, Tag.ADV, Tag.NEG, Tag.PREP) or following == "been" or bool(form and form.ing)
+        )
 
     def _infinitive(self, at: int) -> bool:
         following = self._low(at + 1)
@@ -173,39 +160,39 @@ class _Tagger:
 
     # words that may be verbs
 
-    def _acts(self, at: int, form: Form) -> bool:
+    def _acts(self, at: int, form: VerbForm) -> bool:
         """Whether a word that may be a verb is one here, by the unit before it."""
         tag = self._tag_before()
         if tag in _BEFORE_NOUN:
             return False
-        if tag in (TO, NEG, SUB):
+        if tag in (Tag.TO, Tag.NEG, Tag.SUB):
             return True
-        if tag == AUX:
+        if tag == Tag.AUX:
             acts = self._after_auxiliary(form)
-        elif tag == PRON:
+        elif tag == Tag.PRON:
             acts = self._after_pronoun(form)
-        elif tag == NAME:
+        elif tag == Tag.NAME:
             acts = form.third or form.past or form.participle or form.ing or self._takes_object(at)
-        elif tag == PREP:
+        elif tag == Tag.PREP:
             acts = form.ing
-        elif tag == VERB:
+        elif tag == Tag.VERB:
             acts = form.ing or (form.base and self.units[-1].low in LETS_BASE)
         else:
-            acts = self._after_noun(at, form) if tag == NOUN else self._at_beginning(at, form)
+            acts = self._after_noun(at, form) if tag == Tag.NOUN else self._at_beginning(at, form)
         return acts
 
-    def _after_auxiliary(self, form: Form) -> bool:
+    def _after_auxiliary(self, form: VerbForm) -> bool:
         auxiliary = "" if self.before is None else self.before.low
         if auxiliary in BE or auxiliary == "'s":
             return form.ing or form.participle
         return form.participle or form.past if auxiliary in HAVE else True
 
-    def _after_pronoun(self, form: Form) -> bool:
+    def _after_pronoun(self, form: VerbForm) -> bool:
         if self.before is not None and self.before.low in OBJECT_PRONOUNS:
             return form.ing or (form.base and any(u.low in LETS_BASE for u in self.units[-3:]))
         return True
 
-    def _after_noun(self, at: int, form: Form) -> bool:
+    def _after_noun(self, at: int, form: VerbForm) -> bool:
         if form.ing:
             return self._takes_object(at) or not self._low(at + 1).isalpha()
         if form.past or form.participle:
@@ -216,18 +203,18 @@ class _Tagger:
         if not (form.third or (form.base and plural)) or not self._takes_object(at):
             return False
         first = last = len(self.units) - 1
-        while first > max(0, last - _LONGEST_PHRASE) and self.units[first].tag in (NOUN, ADV):
+        while first > max(0, last - _LONGEST_PHRASE) and self.units[first].tag in (Tag.NOUN, Tag.ADV):
             first -= 1
-        return self.units[first].tag != NUM  # "250 feature films in": a count needs no verb
+        return self.units[first].tag != Tag.NUM  # "250 feature films in": a count needs no verb
 
-    def _after_conjunction(self, at: int, form: Form) -> bool:
+    def _after_conjunction(self, at: int, form: VerbForm) -> bool:
         if form.ing:
-            active = any(u.form and u.form.ing and u.tag == VERB for u in self.units[-6:])
+            active = any(u.form and u.form.ing and u.tag == Tag.VERB for u in self.units[-6:])
             return active or form.lemma in REDUCED_ACTIVE
         return self.seen_verb and (form.past or form.third or self._takes_object(at, plainly=True))
 
-    def _at_beginning(self, at: int, form: Form) -> bool:
-        if self.units and self.units[-1].tag == CONJ:
+    def _at_beginning(self, at: int, form: VerbForm) -> bool:
+        if self.units and self.units[-1].tag == Tag.CONJ:
             return self._after_conjunction(at, form)
         if form.ing:
             return bool(self.units) and self.seen_verb
@@ -239,17 +226,19 @@ class _Tagger:
             return True
         following = self._low(at + 1)
         closed, form = closed_class(following), verb(following)
-        if closed in (ADV, PREP, SUB):
+        if closed in (Tag.ADV, Tag.PREP, Tag.SUB):
             return not plainly
-        return closed in (DET, POSS, PRON, NUM) or following == "to" or bool(form and form.ing)
+        return (
+            closed in (Tag.DET, Tag.POSS, Tag.PRON, Tag.NUM) or following == "to" or bool(form and form.ing)
+        )
 
 
 def _clitic(low: str) -> str:
     """The tag of what begins with no letter or digit: a contracted verb, "&", or a mark."""
-    return closed_class(low) or MARK if low in _CLITICS else MARK
+    return closed_class(low) or Tag.MARK if low in _CLITICS else Tag.MARK
 
 
-NP_STARTS = frozenset({NAME, NOUN, PRON, DET, POSS, NUM})
+NP_STARTS = frozenset({Tag.NAME, Tag.NOUN, Tag.PRON, Tag.DET, Tag.POSS, Tag.NUM})
 
 
 class Phrase(NamedTuple):
@@ -261,23 +250,23 @@ class Phrase(NamedTuple):
 
 def noun_phrase(units: Sequence[Unit], first: int) -> int:
     """Where the noun phrase that begins at `first` ends; `first` itself if none begins there."""
-    if units[first].tag == PRON and not _is_possessive(units, first):
+    if units[first].tag == Tag.PRON and not _is_possessive(units, first):
         return first + 1
     at, head = first, False
     while at < min(len(units), first + _LONGEST_PHRASE):
         step = _step(units, at, head, at == first)
         if step == 0:
             break
-        head = units[at].tag in (NAME, NOUN) or (head and units[at].tag not in (GEN, PREP))
+        head = units[at].tag in (Tag.NAME, Tag.NOUN) or (head and units[at].tag not in (Tag.GEN, Tag.PREP))
         at += step
-    if not head and not any(unit.tag in (DET, NUM) for unit in units[first:at]):
+    if not head and not any(unit.tag in (Tag.DET, Tag.NUM) for unit in units[first:at]):
         return first
     return at
 
 
 def _is_possessive(units: Sequence[Unit], at: int) -> bool:
     """ "her daughter" against "saw her"."""
-    return units[at].low == "her" and _tag_of(units, at + 1) in (NOUN, NAME, NUM)
+    return units[at].low == "her" and _tag_of(units, at + 1) in (Tag.NOUN, Tag.NAME, Tag.NUM)
 
 
 def _tag_of(units: Sequence[Unit], at: int) -> str:
@@ -287,21 +276,21 @@ def _tag_of(units: Sequence[Unit], at: int) -> str:
 def _step(units: Sequence[Unit], at: int, head: bool, begins: bool) -> int:
     """1 if the phrase goes on with the unit at `at`, else 0. `head`: it has its noun already."""
     tag, following = units[at].tag, _tag_of(units, at + 1)
-    if tag in (NAME, NOUN):
+    if tag in (Tag.NAME, Tag.NOUN):
         goes_on = True
-    elif tag in (DET, POSS, NUM):
+    elif tag in (Tag.DET, Tag.POSS, Tag.NUM):
         goes_on = not head
-    elif tag == PRON:  # a possessive "her"
+    elif tag == Tag.PRON:  # a possessive "her"
         goes_on = begins
-    elif tag == GEN:
-        goes_on = head and following in (NOUN, NAME, NUM)
-    elif tag == CONJ:  # "safe and loving home"
-        goes_on = head and following == NOUN and _tag_of(units, at + 2) == NOUN
-    elif tag == ADV:
-        goes_on = not begins and not head and following == NOUN
+    elif tag == Tag.GEN:
+        goes_on = head and following in (Tag.NOUN, Tag.NAME, Tag.NUM)
+    elif tag == Tag.CONJ:  # "safe and loving home"
+        goes_on = head and following == Tag.NOUN and _tag_of(units, at + 2) == Tag.NOUN
+    elif tag == Tag.ADV:
+        goes_on = not begins and not head and following == Tag.NOUN
     else:
-        of = tag == PREP and units[at].low == "of"
-        goes_on = of and head and following in (NAME, NOUN, DET, POSS, NUM)
+        of = tag == Tag.PREP and units[at].low == "of"
+        goes_on = of and head and following in (Tag.NAME, Tag.NOUN, Tag.DET, Tag.POSS, Tag.NUM)
     return int(goes_on)
 
 
@@ -353,20 +342,20 @@ def verb_group(units: Sequence[Unit], first: int) -> VerbGroup | None:
     last = at = first
     while at < min(len(units), first + _LONGEST_GROUP):
         unit = units[at]
-        if unit.tag == VERB:
+        if unit.tag == Tag.VERB:
             main, last = unit, at + 1
             break
-        if unit.tag == AUX:
+        if unit.tag == Tag.AUX:
             auxiliaries.append(unit.low)
-        elif unit.tag == NEG:
+        elif unit.tag == Tag.NEG:
             negations.append(unit.low)
-        elif unit.tag != ADV:
+        elif unit.tag != Tag.ADV:
             break
         at += 1
-        last = at if unit.tag != ADV else last
+        last = at if unit.tag != Tag.ADV else last
     if main is None and not auxiliaries:
         return None
-    infinitive = first > 0 and units[first - 1].tag == TO
+    infinitive = first > 0 and units[first - 1].tag == Tag.TO
     group = VerbGroup(first, max(last, first + 1), "", "present", bool(negations), "no longer" in negations)
     if main is None or main.form is None:
         _without_main(group, auxiliaries, infinitive)
@@ -384,7 +373,7 @@ def _without_main(group: VerbGroup, auxiliaries: Sequence[str], infinitive: bool
     group.bare = last in ("have", "do")
 
 
-def _with_main(group: VerbGroup, auxiliaries: Sequence[str], form: Form, infinitive: bool) -> None:
+def _with_main(group: VerbGroup, auxiliaries: Sequence[str], form: VerbForm, infinitive: bool) -> None:
     group.lemma = form.lemma
     has_be = any(auxiliary in BE or auxiliary == "'s" for auxiliary in auxiliaries)
     group.passive = has_be and form.participle and not form.ing

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import FactKind
 from kgsvc.models.rules.clauses import Clause
-from kgsvc.models.rules.copulas import Statement
-from kgsvc.models.rules.lexicon import CONJ, GEN, KIN, MARK, NAME, NOUN, PETS, POSS, STOP, SUB, TIME, UH, VERB
+from kgsvc.models.rules.copulas import ClauseFact
+from kgsvc.models.rules.lexicon import KIN, PETS, STOP, Tag
 from kgsvc.models.rules.reading import Reading, content_words, salient_topic
 from kgsvc.models.rules.relations import SINGLE_ROLES, screaming
-from kgsvc.models.rules.scene import Cast, Draft, Scene
+from kgsvc.models.rules.scene import Cast, NodeDraft, Scene
 from kgsvc.models.rules.statements import statements_of
 from kgsvc.models.rules.text import LONGEST, sentences_of
 from kgsvc.models.rules.times import DAY_MS, Time, make_day, ms_of
-from kgsvc.models.rules.wording import Wording, finished
+from kgsvc.models.rules.wording import FactWording, finished
 
 SAID, ASKED, MENTIONED = "SAID", "ASKED", "MENTIONED"
 _SUBSTANCE = 3  # content words that make a sentence worth a fact even if it names nothing
@@ -24,14 +24,14 @@ _WEIGHTS = {SAID: 0.5, MENTIONED: 0.5, ASKED: 0.3}
 
 
 class Remarks:
-    """Takes the sentences of one text that state nothing, in order."""
+    """Keeps the sentences of one text that fit no pattern as what somebody said."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.slight: list[Reading] = []
 
-    def add(self, reading: Reading, wording: Wording) -> None:
-        """Keep a sentence if it names something or has substance; else remember it as slight."""
+    def add(self, reading: Reading, wording: FactWording) -> None:
+        """Keep a sentence if it names something or has enough content words; else remember it as slight."""
         substance = content_words(reading.units)
         dated = any(time.begin_ms is not None for time in reading.times)
         telling = substance >= _SUBSTANCE or dated or _named(reading, self.scene)[0] is not None
@@ -39,16 +39,16 @@ class Remarks:
             self.slight.append(reading)
 
     def finish(self, sentences: int) -> None:
-        """A message of slight sentences only makes one fact of them together, if there is anything in it."""
+        """Make one fact of a message that has only slight sentences, if these have enough content words."""
         if self.scene.speaker is None or len(self.slight) != sentences or not self.slight:
             return
         substance = [content_words(reading.units) for reading in self.slight]
         if sum(substance) >= _SUBSTANCE:
             richest = self.slight[substance.index(max(substance))]
             words = " ".join(reading.sentence for reading in self.slight)[:LONGEST]
-            self._keep(richest, Wording(richest), words)
+            self._keep(richest, FactWording(richest), words)
 
-    def _keep(self, reading: Reading, wording: Wording, words: str) -> bool:
+    def _keep(self, reading: Reading, wording: FactWording, words: str) -> bool:
         scene = self.scene
         named, addressed = _named(reading, scene)
         source = scene.speaker or scene.subject or scene.latest_named(named) or self._topic(reading)
@@ -63,12 +63,12 @@ class Remarks:
         edge = ExtractedEdge(name, fact, source.ref, target.ref, when, kind=FactKind.EVENT, weight=weight)
         return scene.add(edge)
 
-    def _topic(self, reading: Reading, but: Draft | None = None) -> Draft | None:
+    def _topic(self, reading: Reading, but: NodeDraft | None = None) -> NodeDraft | None:
         topic = salient_topic(reading.units, reading.sentence)
         draft = self.scene.node(topic, "Topic") if topic else None
         return draft if draft is not but else None
 
-    def _fact(self, reading: Reading, wording: Wording, source: Draft) -> str:
+    def _fact(self, reading: Reading, wording: FactWording, source: NodeDraft) -> str:
         """The sentence so that it reads alone, with who says it or what it is about."""
         text = finished(wording.whole())
         if len(text) + len(source.name) + 10 > self.scene.limits.fact:
@@ -82,16 +82,16 @@ class Remarks:
         return text if text.startswith(source.name) else f"{source.name} said: {text}"
 
     def _when(self, reading: Reading) -> int | None:
-        """The first time stated that is not to come."""
+        """The first time of the sentence that is not in the future."""
         begins = (time.begin_ms for time in reading.times if time.role != "for")
         return next((ms for ms in begins if ms is not None and ms <= self.scene.reference_ms), None)
 
 
-def _named(reading: Reading, scene: Scene) -> tuple[Draft | None, Draft | None]:
+def _named(reading: Reading, scene: Scene) -> tuple[NodeDraft | None, NodeDraft | None]:
     """The first name that the sentence is about, and the first that it only addresses; not the speaker's."""
-    addressed: Draft | None = None
+    addressed: NodeDraft | None = None
     for index, unit in enumerate(reading.units):
-        draft = reading.meant.get(index) if unit.tag in (NAME, UH) else None
+        draft = reading.meant.get(index) if unit.tag in (Tag.NAME, Tag.UH) else None
         if draft is None or draft is scene.speaker:
             continue
         if not reading.is_vocative(index):
@@ -104,7 +104,7 @@ _FIELD = re.compile(r"([A-Z][A-Za-z]{1,20}(?: [A-Za-z]{1,20}){0,2}):\s+(\S.{0,79
 
 
 def read_field(reading: Reading) -> bool:
-    """Add the field that the sentence is to its scene; False if it is none, or nothing has fields."""
+    """Add the fact of a line such as "Owner: Maria Lopez"; False if it is none, or there is no title."""
     scene, match = reading.scene, _FIELD.match(reading.sentence)
     if match is None or scene.subject is None or scene.speaker is not None:
         return False
@@ -122,46 +122,47 @@ def read_field(reading: Reading) -> bool:
     return scene.add(edge)
 
 
+LifeEvents = Iterator[tuple[str, str, NodeDraft, int | None]]  # relation, fact, who, when
 _YEAR = re.compile(r"\d{4}")
 _SPAN = 14  # units that the brackets may take
 
 
-def life_dates(reading: Reading) -> Iterator[tuple[str, str, Draft, int | None]]:
-    """(relation, fact, who, when) for each birth and death that brackets after a name tell."""
+def life_dates(reading: Reading) -> LifeEvents:
+    """The birth and death that stand in brackets after a name: "(born 3 May 1950)", "(1893–1964)"."""
     units = reading.units
     for at in range(len(units) - 2):
-        if units[at].tag == NAME and units[at + 1].low == "(":
+        if units[at].tag == Tag.NAME and units[at + 1].low == "(":
             draft = reading.meant.get(at)
             if draft is not None:
                 yield from _dates(reading, at + 2, draft)
                 return
 
 
-def _dates(reading: Reading, first: int, draft: Draft) -> Iterator[tuple[str, str, Draft, int | None]]:
+def _dates(reading: Reading, first: int, draft: NodeDraft) -> LifeEvents:
     units = reading.units
     after = next((i for i in range(first, min(first + _SPAN, len(units))) if units[i].low == ")"), None)
     if after is None:
         return
     inside = units[first:after]
-    times = [unit.time for unit in inside if unit.tag == TIME and unit.time is not None]
-    if not times or any(unit.tag == VERB and unit.low not in ("born", "died") for unit in inside):
+    times = [unit.time for unit in inside if unit.tag == Tag.TIME and unit.time is not None]
+    if not times or any(unit.tag == Tag.VERB and unit.low not in ("born", "died") for unit in inside):
         return
     words = {unit.low for unit in inside}
-    told = [("BORN_ON", "was born"), ("DIED_ON", "died")]
-    if "born" in words or "died" in words or "b" in words or "d" in words:
-        told = told[:1] if words & {"born", "b"} else told[1:]
+    events = [("BORN_ON", "was born"), ("DIED_ON", "died")]
+    if words & {"born", "died", "b", "d"}:
+        events = events[:1] if words & {"born", "b"} else events[1:]
     elif len(times) == 1 and times[0].role != "range":
         return
     if len(times) == 1 and times[0].role == "range":
         yield from _range(reading, draft, times[0])
         return
-    for (relation, verb), time in zip(told, times, strict=False):
+    for (relation, verb), time in zip(events, times, strict=False):
         if time.begin_ms is not None:
             yield relation, f"{draft.name} {verb} {_when(reading, time)}.", draft, time.begin_ms
 
 
-def _range(reading: Reading, draft: Draft, time: Time) -> Iterator[tuple[str, str, Draft, int | None]]:
-    """ "(1893–1964)" """
+def _range(reading: Reading, draft: NodeDraft, time: Time) -> LifeEvents:
+    """Both from a range of years."""
     years = _YEAR.findall(reading.sentence[time.start : time.end])
     if len(years) == 2:
         yield "BORN_ON", f"{draft.name} was born in {years[0]}.", draft, time.begin_ms
@@ -176,7 +177,7 @@ def _when(reading: Reading, time: Time) -> str:
 
 
 _ROLE_NOUNS = KIN | SINGLE_ROLES
-_BORDERS = frozenset({MARK, CONJ, SUB})
+_BORDERS = frozenset({Tag.MARK, Tag.CONJ, Tag.SUB})
 
 
 def read_text(scene: Scene, text: str, cast: Cast) -> None:
@@ -189,7 +190,7 @@ def read_text(scene: Scene, text: str, cast: Cast) -> None:
             return
         scene.sentence += 1
         reading = Reading(sentence, scene, cast.known, ordinary, cast.titles)
-        wording = Wording(reading)
+        wording = FactWording(reading)
         if not _Sentence(reading, wording).state():
             remarks.add(reading, wording)
     remarks.finish(len(sentences))
@@ -198,7 +199,7 @@ def read_text(scene: Scene, text: str, cast: Cast) -> None:
 class _Sentence:
     """Puts the facts that a sentence states onto its scene."""
 
-    def __init__(self, reading: Reading, wording: Wording) -> None:
+    def __init__(self, reading: Reading, wording: FactWording) -> None:
         self.reading, self.wording, self.scene = reading, wording, reading.scene
 
     def state(self) -> bool:
@@ -213,20 +214,24 @@ class _Sentence:
         """ "my brother Tom", "Alice's manager Bob": who is what to whom."""
         units = self.reading.units
         for at in range(2, len(units)):
-            if units[at].tag == NAME and units[at - 1].tag == NOUN and units[at - 1].low in _ROLE_NOUNS:
+            if (
+                units[at].tag == Tag.NAME
+                and units[at - 1].tag == Tag.NOUN
+                and units[at - 1].low in _ROLE_NOUNS
+            ):
                 owner, who = self._owner(at - 2), self.reading.meant.get(at)
                 if owner is not None and who is not None:
                     self._role(owner, units[at - 1].low, who)
 
-    def _owner(self, at: int) -> Draft | None:
+    def _owner(self, at: int) -> NodeDraft | None:
         """Whose the noun behind unit `at` is: "my younger", "Alice's"."""
         units = self.reading.units
-        while at > 0 and units[at].tag == NOUN:
+        while at > 0 and units[at].tag == Tag.NOUN:
             at -= 1
-        owner = at if units[at].tag == POSS else at - 1 if units[at].tag == GEN else -1
+        owner = at if units[at].tag == Tag.POSS else at - 1 if units[at].tag == Tag.GEN else -1
         return self.reading.meant.get(owner)
 
-    def _role(self, owner: Draft, role: str, who: Draft) -> None:
+    def _role(self, owner: NodeDraft, role: str, who: NodeDraft) -> None:
         kind = FactKind.FUNCTIONAL if role in SINGLE_ROLES else FactKind.STATE
         who.specify("Person" if role in KIN - PETS else "")
         fact = f"{owner.name}'s {role} is {who.name}."
@@ -241,8 +246,8 @@ class _Sentence:
                 self.scene.add(ExtractedEdge(relation, fact, who.ref, event.ref, when, None, FactKind.EVENT))
 
     def _clauses(self) -> bool:
-        """Facts of the clauses that state something; each takes the words up to the next one's."""
-        spoken: list[tuple[int, Clause, list[Statement]]] = []
+        """Add the facts of the clauses; the text of each goes up to the next clause that states something."""
+        spoken: list[tuple[int, Clause, list[ClauseFact]]] = []
         for clause, (first, after) in zip(self.reading.clauses, self._borders(), strict=True):
             times = [time for index, time in self.reading.free_times.items() if first <= index < after]
             found = statements_of(self.reading, clause, times)
@@ -274,8 +279,8 @@ class _Sentence:
             first = after
         return borders
 
-    def _words(self, clause: Clause, statement: Statement, extent: tuple[int, int], number: int) -> str:
-        """The clause with its surroundings; for its second object and further ones without them."""
+    def _words(self, clause: Clause, statement: ClauseFact, extent: tuple[int, int], number: int) -> str:
+        """The text of a fact: the whole clause for the first object, a short sentence for each other."""
         apposed = statement.tail is not None and statement.tail.apposition
         speaker = self.scene.speaker if clause.subject is None and not apposed else None
         subject = speaker or statement.source
@@ -283,7 +288,7 @@ class _Sentence:
             return self.wording.short(clause, statement.tail, subject)
         return self.wording.clause(clause, *extent, subject)
 
-    def _keep(self, statement: Statement, text: str) -> bool:
+    def _keep(self, statement: ClauseFact, text: str) -> bool:
         fact = finished(text)
         if not _names(fact, statement.source.name):  # "the launch": whose
             fact = f"{statement.source.name}: {fact}"
@@ -311,6 +316,6 @@ def _names(fact: str, name: str) -> bool:
     return any(word in low for word in name.lower().split())
 
 
-def _is_aside(clause: Clause, found: list[Statement]) -> bool:
-    """ "when I saw it" tells no fact of its own beside a main clause."""
+def _is_aside(clause: Clause, found: list[ClauseFact]) -> bool:
+    """ "when I saw it" states no fact of its own beside a main clause."""
     return clause.subordinate and found[0].kind is FactKind.EVENT

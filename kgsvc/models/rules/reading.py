@@ -8,33 +8,21 @@ from dataclasses import dataclass
 from kgsvc.models.rules.clauses import Clause, clauses_of
 from kgsvc.models.rules.lexicon import (
     COMMON,
-    CONJ,
     DEMONYMS,
-    DET,
     FIRST_PERSON,
-    GEN,
     KIN,
-    MARK,
-    NAME,
-    NOUN,
-    NUM,
     PETS,
     PLACES,
-    POSS,
-    PREP,
-    PRON,
     SECOND_PERSON,
     STOP,
     THIRD_PERSON,
-    TO,
-    UH,
     VAGUE,
-    VERB,
+    Tag,
     type_of,
 )
 from kgsvc.models.rules.names import Name, find_names
 from kgsvc.models.rules.phrases import Phrase, Unit, units_of
-from kgsvc.models.rules.scene import Draft, Scene
+from kgsvc.models.rules.scene import NodeDraft, Scene
 from kgsvc.models.rules.text import word_list, word_set, words_of
 from kgsvc.models.rules.times import Time, find_times
 from kgsvc.models.rules.verbs import verb
@@ -72,7 +60,7 @@ class Reading:
         self.times: Sequence[Time] = find_times(sentence, scene.reference_ms)
         self.units: list[Unit] = units_of(words, self.names, self.times)
         self.question = sentence.rstrip("\"'”’) ").endswith("?")
-        self.meant: dict[int, Draft] = {}  # unit → entity, for names, pronouns and "the project"
+        self.meant: dict[int, NodeDraft] = {}  # unit → entity, for names, pronouns and "the project"
         self._resolve()
         self.clauses: list[Clause] = [] if self.question else clauses_of(self.units)
         self.free_times = dict(self._free_times())  # by unit
@@ -89,41 +77,41 @@ class Reading:
         """Whether a name only addresses somebody: "Thanks, Bob!", "Hey Bob, …"."""
         before = self.units[index - 1] if index else None
         after = self.units[index + 1] if index + 1 < len(self.units) else None
-        opens = before is None or before.tag in (UH, MARK)
-        closes = after is None or after.tag == MARK
+        opens = before is None or before.tag in (Tag.UH, Tag.MARK)
+        closes = after is None or after.tag == Tag.MARK
         return opens and closes and (before is not None or after is not None)
 
     def _resolve(self) -> None:
         for index, unit in enumerate(self.units):
             draft = None
-            if unit.tag == NAME and unit.name is not None:
+            if unit.tag == Tag.NAME and unit.name is not None:
                 draft = self.scene.named(unit.name.text, self._type(index, unit.name))
-            elif unit.tag in (PRON, POSS):
+            elif unit.tag in (Tag.PRON, Tag.POSS):
                 draft = self._person(index, unit.low)
-            elif unit.tag == NOUN and self._is_definite(index):
+            elif unit.tag == Tag.NOUN and self._is_definite(index):
                 draft = self._definite(unit.low)
             if draft is not None:
                 self.meant[index] = draft
-                if draft is self.scene.listener and unit.tag == NAME and self.is_vocative(index):
-                    self.units[index] = unit._replace(tag=UH)
+                if draft is self.scene.listener and unit.tag == Tag.NAME and self.is_vocative(index):
+                    self.units[index] = unit._replace(tag=Tag.UH)
 
     def _type(self, index: int, name: Name) -> str:
         before = self.units[index - 1].low if index else ""
         return type_of(name.text, name.quoted, before)
 
-    def _person(self, index: int, low: str) -> Draft | None:
+    def _person(self, index: int, low: str) -> NodeDraft | None:
         if low in FIRST_PERSON:
             return self.scene.speaker
         if low in SECOND_PERSON:
             return self.scene.listener
-        if low == "it" and index and self.units[index - 1].tag != MARK:  # an object, or "it is nice that"
+        if low == "it" and index and self.units[index - 1].tag != Tag.MARK:  # an object, or "it is nice that"
             return None
         draft = self.scene.antecedent(low) if low in THIRD_PERSON else None
         if draft is not None:
             self.scene.recall(draft)
         return draft
 
-    def _definite(self, low: str) -> Draft | None:
+    def _definite(self, low: str) -> NodeDraft | None:
         if low in _DEFINITE:
             return self.scene.definite(_DEFINITE[low])
         subject = self.scene.subject
@@ -139,15 +127,17 @@ def leading(reading: Reading, first: int, after: int) -> int:
     while first < after:
         unit = units[first]
         following = units[first + 1] if first + 1 < after else None
-        aside = unit.tag == UH and (following is None or following.tag not in (TO, NOUN, VERB, PREP))
-        if not aside and unit.tag not in (MARK, CONJ) and unit.low not in ("so", "then"):
+        aside = unit.tag == Tag.UH and (
+            following is None or following.tag not in (Tag.TO, Tag.NOUN, Tag.VERB, Tag.PREP)
+        )
+        if not aside and unit.tag not in (Tag.MARK, Tag.CONJ) and unit.low not in ("so", "then"):
             break
         first += 1
     return first
 
 
 CONTAINERS = word_set("photograph photography image screenshot series group pair cup glass piece copy type")
-_LEADS = frozenset({DET, POSS, NUM, GEN})
+_LEADS = frozenset({Tag.DET, Tag.POSS, Tag.NUM, Tag.GEN})
 _LONGEST_TOPIC = 4  # words of a topic
 
 
@@ -158,9 +148,9 @@ def topic_of(units: Sequence[Unit], sentence: str) -> str:
     """
     words: list[str] = []
     for unit in units:
-        if unit.tag == NOUN:
+        if unit.tag == Tag.NOUN:
             words.append(_written(unit, sentence))
-        elif unit.tag == GEN and words:
+        elif unit.tag == Tag.GEN and words:
             words[-1] += "'s"
         elif unit.low == "of" and all(word.lower() in VAGUE or word.lower() in CONTAINERS for word in words):
             words = []
@@ -182,7 +172,7 @@ def salient_topic(units: Sequence[Unit], sentence: str) -> str:
         before = units[at - 1].tag if at else ""
         while (
             end < len(units)
-            and units[end].tag == NOUN
+            and units[end].tag == Tag.NOUN
             and (before in _LEADS or not _only_verb(units[end].low))
         ):
             end += 1
@@ -200,7 +190,7 @@ def content_words(units: Sequence[Unit]) -> int:
     return sum(
         unit.low not in VAGUE and len(unit.low) > 1
         for unit in units
-        if unit.tag in (NOUN, VERB) or unit.name is not None
+        if unit.tag in (Tag.NOUN, Tag.VERB) or unit.name is not None
     )
 
 
@@ -217,7 +207,7 @@ def _written(unit: Unit, sentence: str) -> str:
 
 
 def _longest_word(units: Sequence[Unit], sentence: str) -> str:
-    words = [_written(unit, sentence) for unit in units if unit.tag == NOUN]
+    words = [_written(unit, sentence) for unit in units if unit.tag == Tag.NOUN]
     words = [word for word in words if word.lower() not in VAGUE and len(word) > 2]
     return max(words, key=len, default="")
 
@@ -234,8 +224,8 @@ class Referent:
     "the capital of France": owner France, head "capital", `part` true. "a red car": head "red car".
     """
 
-    named: Draft | None = None
-    owner: Draft | None = None
+    named: NodeDraft | None = None
+    owner: NodeDraft | None = None
     head: str = ""
     part: bool = False
 
@@ -249,7 +239,7 @@ class Referent:
         """The noun itself: "brother" of "younger brother"."""
         return self.head.rsplit(" ", 1)[-1].lower()
 
-    def node(self, scene: Scene) -> Draft | None:
+    def node(self, scene: Scene) -> NodeDraft | None:
         """The node for it, made if need be."""
         if self.named is not None:
             return self.named
@@ -268,16 +258,16 @@ class Referent:
 def referent(reading: Reading, phrase: Phrase) -> Referent:
     """What the phrase stands for in its sentence."""
     units, first, after = reading.units, phrase.first, phrase.after
-    if after - first == 1 and units[first].tag == PRON:
+    if after - first == 1 and units[first].tag == Tag.PRON:
         return Referent(named=reading.meant.get(first))
     for at in range(first + 1, after - 1):
         if units[at].low == "of":
             return _with_of(reading, Phrase(first, at), Phrase(at + 1, after))
     for at in range(first + 1, after - 1):
-        if units[at].tag == GEN:
+        if units[at].tag == Tag.GEN:
             owner = referent(reading, Phrase(first, at))
             return _owned(reading, owner.named or owner.node(reading.scene), Phrase(at + 1, after))
-    if units[first].tag in (POSS, PRON):
+    if units[first].tag in (Tag.POSS, Tag.PRON):
         return _owned(reading, reading.meant.get(first), Phrase(first + 1, after))
     return _plain(reading, phrase)
 
@@ -297,7 +287,7 @@ def _with_of(reading: Reading, left: Phrase, right: Phrase) -> Referent:
     return Referent(owner=owner, head=head, part=True)
 
 
-def _owned(reading: Reading, owner: Draft | None, rest: Phrase) -> Referent:
+def _owned(reading: Reading, owner: NodeDraft | None, rest: Phrase) -> Referent:
     inner = _plain(reading, rest)
     if inner.named is not None:
         return Referent(named=inner.named, owner=owner, head=inner.head)
@@ -311,7 +301,7 @@ def _plain(reading: Reading, phrase: Phrase) -> Referent:
     naming = [
         at
         for at in range(phrase.first, phrase.after)
-        if units[at].tag == NAME or (units[at].tag == NOUN and at in reading.meant)
+        if units[at].tag == Tag.NAME or (units[at].tag == Tag.NOUN and at in reading.meant)
     ]
     if not naming:
         head = _head(reading, phrase.first, phrase.after)

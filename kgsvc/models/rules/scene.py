@@ -42,7 +42,7 @@ _JOINERS = "\u200c\u200d\ufe0f"  # not printable, but parts of words and emoji
 
 
 @dataclass(slots=True)
-class Draft:
+class NodeDraft:
     """A node in the making. `type` may become more specific, attributes may be added."""
 
     ref: str
@@ -63,14 +63,14 @@ class Scene:
         self.limits, self.reference_ms = limits, reference_ms
         self.aliases: dict[str, str] = {}  # lower-case short name → full name
         self.people: frozenset[str] = frozenset()  # full names of those who talk
-        self.speaker: Draft | None = None
-        self.listener: Draft | None = None
-        self.subject: Draft | None = None  # what a text is about: its title
+        self.speaker: NodeDraft | None = None
+        self.listener: NodeDraft | None = None
+        self.subject: NodeDraft | None = None  # what a text is about: its title
         self.earlier: Callable[[str], str | None] = lambda kind: None  # names of earlier episodes by type
         self.sentence = 0
-        self._nodes: dict[str, Draft] = {}
+        self._nodes: dict[str, NodeDraft] = {}
         self._edges: dict[tuple[str, str, str, str], ExtractedEdge] = {}
-        self._recent: list[tuple[int, Draft]] = []
+        self._recent: list[tuple[int, NodeDraft]] = []
         self._named: set[str] = set()
 
     @property
@@ -78,7 +78,7 @@ class Scene:
         """Whether no further fact fits."""
         return len(self._edges) >= self.limits.edges_per_extraction
 
-    def named(self, name: str, kind: str = "Entity") -> Draft | None:
+    def named(self, name: str, kind: str = "Entity") -> NodeDraft | None:
         """The node of a name, under its full form; remembered for pronouns. None when no more fit."""
         full = self.aliases.get(name.lower(), name)
         draft = self.node(full, "Person" if full in self.people else kind)
@@ -87,12 +87,12 @@ class Scene:
             self.recall(draft)
         return draft
 
-    def recall(self, draft: Draft) -> None:
+    def recall(self, draft: NodeDraft) -> None:
         """Let pronouns mean the entity from now on."""
         self._recent.append((self.sentence, draft))
         del self._recent[:-_MOST_RECENT]
 
-    def node(self, name: str, kind: str = "Entity") -> Draft | None:
+    def node(self, name: str, kind: str = "Entity") -> NodeDraft | None:
         """The node called `name`, made if need be. None when none fits, or the name is empty or too long."""
         name = _printable(name)
         key = normalise(name)
@@ -103,11 +103,11 @@ class Scene:
         room = len(self._nodes) < self.limits.nodes_per_extraction
         if not key or not room or len(name) > self.limits.name or len(key) > self.limits.name:
             return None
-        draft = Draft(f"n{len(self._nodes) + 1}", name, kind)
+        draft = NodeDraft(f"n{len(self._nodes) + 1}", name, kind)
         self._nodes[key] = draft
         return draft
 
-    def antecedent(self, pronoun: str) -> Draft | None:
+    def antecedent(self, pronoun: str) -> NodeDraft | None:
         """Whom or what a third-person pronoun means: the latest fitting name of this episode, if any."""
         if pronoun in _HE or pronoun in _SHE:
             other = WOMEN - MEN if pronoun in _HE else MEN - WOMEN
@@ -119,7 +119,7 @@ class Scene:
             return self.subject
         return next((d for d in reversed(near) if d.type in _THINGS), None)
 
-    def definite(self, kind: str) -> Draft | None:
+    def definite(self, kind: str) -> NodeDraft | None:
         """What "the project" means: the one named last here, or else in earlier episodes."""
         if self.subject is not None and self.subject.type == kind:
             return self.subject
@@ -129,7 +129,7 @@ class Scene:
         name = self.earlier(kind)
         return None if name is None else self.named(name, kind)
 
-    def latest_named(self, *but: Draft | None) -> Draft | None:
+    def latest_named(self, *but: NodeDraft | None) -> NodeDraft | None:
         """The entity that was named last, other than `but`."""
         return next((draft for _, draft in reversed(self._recent) if draft not in but), None)
 
@@ -145,7 +145,7 @@ class Scene:
         return True
 
     def extraction(self) -> Extraction:
-        """Everything collected: the facts, their ends, and what else was named."""
+        """The facts, the nodes at their ends, and all other named nodes."""
         edges = tuple(self._edges.values())
         kept = self._named | {ref for edge in edges for ref in (edge.source_ref, edge.target_ref)}
         kept |= {draft.ref for draft in (self.speaker, self.subject) if draft is not None}
@@ -156,7 +156,7 @@ class Scene:
         )
         return Extraction(nodes, edges)
 
-    def _latest(self, fits: Callable[[Draft], bool]) -> Draft | None:
+    def _latest(self, fits: Callable[[NodeDraft], bool]) -> NodeDraft | None:
         if self.subject is not None and fits(self.subject):
             return self.subject
         cast = (self.speaker, self.listener)
@@ -175,11 +175,11 @@ def _printable(text: str) -> str:
     return " ".join(kept.split())
 
 
-def _given(draft: Draft) -> str:
+def _given(draft: NodeDraft) -> str:
     return draft.name.split(" ", 1)[0].lower()
 
 
-def _may_be_person(draft: Draft) -> bool:
+def _may_be_person(draft: NodeDraft) -> bool:
     return draft.type == "Person" or (draft.type == "Entity" and draft.name[0].isupper())
 
 
@@ -194,21 +194,21 @@ _NARRATORS = frozenset({"document", "narrator", "article", "page", "text", "file
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class SpokenTurn:
     """A stretch of text and its speaker; None: nobody in particular (prose)."""
 
     speaker: str | None
     content: str
 
 
-def turns_of(episode: Episode) -> list[Turn]:
+def turns_of(episode: Episode) -> list[SpokenTurn]:
     """What is said in the episode, by whom. A transcript in one body gives several turns."""
     prefix, content = _split_prefix(episode)
     if episode.source is Source.MESSAGE or episode.role or episode.role_type:
         speaker = (episode.role or "").strip() or prefix or str(episode.role_type or "user")
-        return [Turn(None if speaker.lower() in _NARRATORS else speaker, content)]
+        return [SpokenTurn(None if speaker.lower() in _NARRATORS else speaker, content)]
     lines = _transcript(episode.body)
-    return lines or [Turn(prefix, content)]
+    return lines or [SpokenTurn(prefix, content)]
 
 
 def speaker_of(episode: Episode) -> str | None:
@@ -238,13 +238,13 @@ def _split_prefix(episode: Episode) -> tuple[str | None, str]:
     return (plain[1], body[plain.end() :]) if named or (free and _is_speaker_name(plain[1])) else (None, body)
 
 
-def _transcript(body: str) -> list[Turn]:
+def _transcript(body: str) -> list[SpokenTurn]:
     """Turns of a text in which at least two lines begin with `Name:`; otherwise none."""
     starts = [m for m in islice(_LINE_PREFIX.finditer(body[:READ]), MOST) if _is_speaker_name(m[1])]
     if len(starts) < 2 or body[: starts[0].start()].strip():
         return []
     ends = [m.start() for m in starts[1:]] + [len(body)]
-    return [Turn(m[1], body[m.end() : end].strip()) for m, end in zip(starts, ends, strict=True)]
+    return [SpokenTurn(m[1], body[m.end() : end].strip()) for m, end in zip(starts, ends, strict=True)]
 
 
 def _is_speaker_name(text: str) -> bool:
@@ -295,7 +295,7 @@ def cast_of(request: ExtractionRequest) -> Cast:
     return Cast(participants, aliases, known, request.previous)
 
 
-def enter(scene: Scene, cast: Cast, turn: Turn, episode: Episode) -> str:
+def enter(scene: Scene, cast: Cast, turn: SpokenTurn, episode: Episode) -> str:
     """Put speaker, listener and title of a turn on the scene; returns what is left to read."""
     scene.aliases, scene.people = cast.aliases, frozenset(cast.participants)
     scene.earlier = cast.earlier
@@ -343,7 +343,7 @@ def _nicknames(participants: Iterable[str], taken: Set[str]) -> dict[str, str]:
 
 
 def _unique(claims: Iterable[tuple[str, str]], never: Set[str]) -> dict[str, str]:
-    """Full names by the short ones that stand for one of them only and are no ordinary words."""
+    """Full names by short name: short names of only one full name that are no ordinary words."""
     names: defaultdict[str, set[str]] = defaultdict(set)
     for short, name in claims:
         names[short].add(name)
@@ -359,7 +359,7 @@ def _is_name(short: str) -> bool:
 
 
 def _entitle(scene: Scene, cast: Cast, content: str, episode: Episode) -> str:
-    """Make a text's title its subject, and let its short forms mean it; returns the text behind it."""
+    """Make a text's title its subject, with its short forms as aliases; returns the text after the title."""
     title, rest = _title_of(content, episode)
     short = _BRACKETS.sub("", title)
     scene.subject = scene.node(title, _type_of_title(title, short)) if title else None
@@ -393,7 +393,7 @@ def _opening_name(text: str, short: str) -> list[str]:
 
 
 def _title_of(content: str, episode: Episode) -> tuple[str, str]:
-    """A title and what follows it: a heading line, or a name that the text begins anew with."""
+    """A title and the text after it: a heading line, or a name with which the text then begins."""
     heading = _HEADING.match(content)
     begin = heading.end() if heading else 0
     for match in _TITLE_END.finditer(content, begin, begin + _LONGEST_TITLE):

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.models.rules.clauses import Argument, Clause
-from kgsvc.models.rules.copulas import PLANS, Stated, Statement, copula_statements, moved_statements
-from kgsvc.models.rules.lexicon import PLACES, VERB, is_word
+from kgsvc.models.rules.copulas import PLANS, ClauseFact, Stated, copula_statements, moved_statements
+from kgsvc.models.rules.lexicon import PLACES, Tag, is_word
 from kgsvc.models.rules.reading import Reading, Referent, referent
 from kgsvc.models.rules.relations import (
     BY_NAME,
@@ -19,7 +19,7 @@ from kgsvc.models.rules.relations import (
     relation_name,
     screaming,
 )
-from kgsvc.models.rules.scene import Draft
+from kgsvc.models.rules.scene import NodeDraft
 from kgsvc.models.rules.text import word_set
 from kgsvc.models.rules.times import Time
 
@@ -32,7 +32,7 @@ club team gym band group party program programme class course league choir socie
 _TIMELESS = word_set("IS_A BORN_IN DIED_IN BURIED_IN BASED_ON KNOWN_FOR KNOWN_AS GREW_UP_IN")
 
 
-def statements_of(reading: Reading, clause: Clause, times: Sequence[Time]) -> list[Statement]:
+def statements_of(reading: Reading, clause: Clause, times: Sequence[Time]) -> list[ClauseFact]:
     """What the clause states, given the times that belong to it; nothing if it is unsure or unclear."""
     if clause.unsure or _is_existential(reading, clause):
         return []
@@ -69,7 +69,7 @@ class _Verbal:
         self.stops = bool(set(self.verb.via) & ENDING)
         self.leads = leading_relation(self.verb.via, self.verb.tense)
 
-    def statements(self) -> Iterator[Statement]:
+    def statements(self) -> Iterator[ClauseFact]:
         source = self.stated.source()
         if source is None:
             return
@@ -87,7 +87,7 @@ class _Verbal:
         if not listed:
             yield from self._unlisted(source)
 
-    def _apposition(self, index: int, argument: Argument, found: Referent) -> Iterator[Statement]:
+    def _apposition(self, index: int, argument: Argument, found: Referent) -> Iterator[ClauseFact]:
         """ "Project Phoenix, a cloud migration": the one is the other."""
         named = self.stated.found[index - 1][1].named if index else None
         if named is None or found.named is not None or found.owner is not None:
@@ -95,7 +95,7 @@ class _Verbal:
         target = found.node(self.scene)
         if target is not None:
             now = self.scene.reference_ms
-            yield Statement("IS_A", FactKind.STATE, named, target, valid_ms=now, weight=0.8, tail=argument)
+            yield ClauseFact("IS_A", FactKind.STATE, named, target, valid_ms=now, weight=0.8, tail=argument)
 
     # verbs of the table
 
@@ -113,7 +113,9 @@ class _Verbal:
         start = (*self._start(), self.verb.particle, word)
         return any(meanings(*start, preposition) for preposition in prepositions)
 
-    def _listed(self, source: Draft, argument: Argument, found: Referent, before: str) -> Iterator[Statement]:
+    def _listed(
+        self, source: NodeDraft, argument: Argument, found: Referent, before: str
+    ) -> Iterator[ClauseFact]:
         """The first sense of the table that suits the argument."""
         for meaning in self._meanings(argument, found, before):
             target = self._target(meaning, argument, found)
@@ -142,7 +144,7 @@ class _Verbal:
                 yield replace(meaning, turned=not meaning.turned)
         yield from meanings(*start, verb.particle if verb.particle != preposition else "", preposition)
 
-    def _target(self, meaning: Meaning, argument: Argument, found: Referent) -> Draft | None:
+    def _target(self, meaning: Meaning, argument: Argument, found: Referent) -> NodeDraft | None:
         """The node at the other end, if it is what the relation asks for."""
         relation = meaning.relation
         if meaning.ends and relation.own:
@@ -164,8 +166,8 @@ class _Verbal:
         return target
 
     def _in_sense(
-        self, meaning: Meaning, source: Draft, target: Draft, argument: Argument
-    ) -> Statement | None:
+        self, meaning: Meaning, source: NodeDraft, target: NodeDraft, argument: Argument
+    ) -> ClauseFact | None:
         relation, kind = meaning.relation, meaning.relation.kind
         if meaning.turned:
             source, target = target, source
@@ -195,12 +197,12 @@ class _Verbal:
 
     # other verbs
 
-    def _unlisted(self, source: Draft) -> Iterator[Statement]:
+    def _unlisted(self, source: NodeDraft) -> Iterator[ClauseFact]:
         if self.verb.lemma in ("be", "do") and not self.verb.via:
             return
         found = self.stated.found
         unit = self.stated.reading.units[self.verb.after - 1]
-        doing = bool(self.leads and unit.tag == VERB and unit.form is not None and unit.form.ing)
+        doing = bool(self.leads and unit.tag == Tag.VERB and unit.form is not None and unit.form.ing)
         if doing and not (found and not found[0][0].prep):  # "loves hiking in the Alps"
             yield from self._event(source, self.scene.node(unit.low, "Topic"), None)
             return
@@ -208,7 +210,9 @@ class _Verbal:
             if not argument.apposition and not (argument.prep and argument is not found[0][0]):
                 yield from self._event(source, referred.node(self.scene), argument)
 
-    def _event(self, source: Draft, target: Draft | None, argument: Argument | None) -> Iterator[Statement]:
+    def _event(
+        self, source: NodeDraft, target: NodeDraft | None, argument: Argument | None
+    ) -> Iterator[ClauseFact]:
         if target is None or target is source:
             return
         verb, preposition = self.verb, argument.prep if argument is not None else ""
@@ -226,7 +230,7 @@ class _Verbal:
         elif not verb.negated:
             yield self.stated.statement(name, FactKind.EVENT, source, target, argument)
 
-    def _led(self, source: Draft, target: Draft, argument: Argument | None) -> Iterator[Statement]:
+    def _led(self, source: NodeDraft, target: NodeDraft, argument: Argument | None) -> Iterator[ClauseFact]:
         """ "wants to visit Paris": WANTS."""
         kind = BY_NAME[self.leads].kind
         if not self.verb.negated or kind is not FactKind.EVENT:
@@ -243,7 +247,7 @@ def _is_named(argument: Argument, found: Referent) -> bool:
     return bare and bool(head) and (head in PLACES or not is_word(head))
 
 
-def _fits(draft: Draft, wanted: str, named: bool) -> bool:
+def _fits(draft: NodeDraft, wanted: str, named: bool) -> bool:
     """Whether a node may be what a relation asks for."""
     if not wanted or draft.type in (wanted, "Entity"):
         return True

@@ -142,7 +142,7 @@ TIMES = re.compile(
 )
 
 
-class Span(NamedTuple):
+class DaySpan(NamedTuple):
     """From the first day to the day after the last, as ordinals, and the unit that it was named by."""
 
     first: int
@@ -168,11 +168,7 @@ class Time(NamedTuple):
     label: str = ""
 
 
-_ROLES = {
-    "since": "since",
-    "from": "since",
-    **dict.fromkeys(("until", "till", "to", "through"), "until"),
-}
+_ROLES = {"since": "since", "from": "since", **dict.fromkeys(("until", "till", "to", "through"), "until")}
 _RANGE_MARKS = re.compile(r"\s*(?:to|until|till|through|and|-|–|—)\s*")
 _RANGE_WORDS = ("", "to", "until", "till", "through", "and")
 _LAST_WORD = re.compile(r"([A-Za-z]+|\()[\s,]*\Z")
@@ -238,11 +234,11 @@ def _count(words: str) -> int:
     return count
 
 
-def _span(first: int | None, unit: str) -> Span | None:
-    return None if first is None else Span(first, shift(first, unit, 1), unit)
+def _span(first: int | None, unit: str) -> DaySpan | None:
+    return None if first is None else DaySpan(first, shift(first, unit, 1), unit)
 
 
-def _nearest(month: int, day: int, today: int, unit: str) -> tuple[Span | None, Span | None]:
+def _nearest(month: int, day: int, today: int, unit: str) -> tuple[DaySpan | None, DaySpan | None]:
     """A date without a year: the latest one not after today, and the next one not before it."""
     year = date.fromordinal(today).year
     before = (make_day(y, month, day) for y in range(year, year - _LEAP_GAP, -1))
@@ -271,7 +267,7 @@ class _Expression:
         """The expression with one reading, whether as past or as to come."""
         return Time(self.match.start(), self.match.end(), role, begin, finish, begin, finish, label)
 
-    def _time(self, past: Span | None, ahead: Span | None = None, relative: bool = False) -> Time:
+    def _time(self, past: DaySpan | None, ahead: DaySpan | None = None, relative: bool = False) -> Time:
         """The expression with its readings; the words before and at its start give its role."""
         first_word = self.words.split(" ", 1)[0]
         role = _ROLES.get(first_word if first_word in _ROLES else self.lead, "at")
@@ -284,8 +280,7 @@ class _Expression:
             None if past.after is None else ms_of(past.after),
             words_for(past.first, past.unit) if relative else "",
         )._replace(
-            ahead_ms=ms_of(ahead.first),
-            ahead_finish_ms=None if ahead.after is None else ms_of(ahead.after),
+            ahead_ms=ms_of(ahead.first), ahead_finish_ms=None if ahead.after is None else ms_of(ahead.after)
         )
 
     def _month_named(self) -> int:
@@ -377,7 +372,7 @@ class _Expression:
             saturday = floor_to(self.today, "week") + 5
             offset = -7 if which < 0 else 7 if which > 0 and saturday <= self.today else 0
             day = checked(saturday + offset)
-            return self._time(None if day is None else Span(day, checked(day + 2), "day"), relative=True)
+            return self._time(None if day is None else DaySpan(day, checked(day + 2), "day"), relative=True)
         if unit in _MS_PER:
             return self._fixed("at")
         unit = "day" if unit == "night" else unit

@@ -91,7 +91,7 @@ _SIBILANT = re.compile(r"(?:s|x|z|ch|sh|o)\Z")
 _CONSONANT_Y = re.compile(r"[^aeiou]y\Z")
 
 
-class Form(NamedTuple):
+class VerbForm(NamedTuple):
     """What a written verb form may be."""
 
     lemma: str
@@ -136,14 +136,14 @@ def _ing(lemma: str) -> str:
 _AUXILIARY_THIRD = {"be": "is", "have": "has", "do": "does"}
 
 
-def _table() -> dict[str, Form]:
-    table: dict[str, Form] = {}
+def _table() -> dict[str, VerbForm]:
+    table: dict[str, VerbForm] = {}
 
     def learn(word: str, *forms: str) -> None:
-        known = table.setdefault(word, Form(lemma))
+        known = table.setdefault(word, VerbForm(lemma))
         if known.lemma == lemma:
-            flags = [known[i] or name in forms for i, name in enumerate(Form._fields[1:], start=1)]
-            table[word] = Form(lemma, *map(bool, flags))
+            flags = [known[i] or name in forms for i, name in enumerate(VerbForm._fields[1:], start=1)]
+            table[word] = VerbForm(lemma, *map(bool, flags))
 
     for lemma, past, participle in (row.split(":") for row in _IRREGULAR):
         learn(lemma, "base")
@@ -165,6 +165,6 @@ def _table() -> dict[str, Form]:
 FORMS = _table()
 
 
-def verb(word: str) -> Form | None:
+def verb(word: str) -> VerbForm | None:
     """The verb that the lower-case `word` may be a form of."""
     return FORMS.get(word)

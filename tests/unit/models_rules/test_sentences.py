@@ -6,7 +6,7 @@ import pytest
 
 from kgsvc.domain.model.extraction import ExtractionRequest
 from kgsvc.domain.model.graph import Source
-from kgsvc.models.rules.scene import Turn, participants_of, turns_of
+from kgsvc.models.rules.scene import SpokenTurn, participants_of, turns_of
 from kgsvc.models.rules.text import LONGEST, sentences_of, words_of
 from tests.unit.models_rules.support import message, text_episode
 
@@ -63,18 +63,18 @@ def test_contractions_are_two_words(text: str, lows: list[str]) -> None:
 def test_a_transcript_has_turns() -> None:
     episode = text_episode("Alice: I moved to Oslo.\nIt is cold.\nBob: I live in Lima.")
     assert turns_of(episode) == [
-        Turn("Alice", "I moved to Oslo.\nIt is cold."),
-        Turn("Bob", "I live in Lima."),
+        SpokenTurn("Alice", "I moved to Oslo.\nIt is cold."),
+        SpokenTurn("Bob", "I live in Lima."),
     ]
 
 
 def test_fields_of_a_note_are_no_speakers() -> None:
     body = "Subject: plans\nDate: Monday\nSummary: We met."
-    assert turns_of(text_episode(body)) == [Turn(None, body)]
+    assert turns_of(text_episode(body)) == [SpokenTurn(None, body)]
 
 
 def test_a_document_that_was_sent_as_a_message_has_no_speaker() -> None:
-    assert turns_of(message("Rome is a city.", "document"))[0] == Turn(None, "Rome is a city.")
+    assert turns_of(message("Rome is a city.", "document"))[0] == SpokenTurn(None, "Rome is a city.")
 
 
 def test_participants_are_those_who_speak_in_the_episode_and_before() -> None:
