@@ -47,8 +47,9 @@ demo: $(VENV)/.runtime ## Start a service, tell it a conversation, ask it, stop
 serve: $(VENV)/.runtime ## Serve from data/ on 127.0.0.1:50051; more with ARGS="--listen ..."
 	$(BIN)/kgsvc serve $(ARGS)
 
-test: $(VENV)/.dev ## Run every test that can run here; the summary names those that cannot; ARGS for pytest
-	$(BIN)/python -m pytest $(ARGS)
+# Which tests stay together on a worker: tests/support/shares.py.
+test: $(VENV)/.dev ## Run the tests that can run here but the slow ones; all with ARGS="-m ''"; ARGS for pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m "not slow" $(ARGS)
 
 mutants: $(VENV)/.dev ## Plant one-line faults in a copy and see that the tests notice; takes long; ARGS, see --help
 	nice -n 10 $(BIN)/python -m tests.mutants $(ARGS)

@@ -31,8 +31,7 @@ from kgsvc.backends import ModelSet, make_models, open_store
 from kgsvc.commands.core import Core
 from kgsvc.communities.builder import CommunityBuilder
 from kgsvc.communities.describing import Describer
-from kgsvc.communities.detection import Louvain
-from kgsvc.communities.following import Follower
+from kgsvc.communities.detection import Follower, Louvain
 from kgsvc.config import ConfigError, Settings, read_ontology, split_address
 from kgsvc.domain.clock import Clock, SystemClock
 from kgsvc.domain.errors import ServiceError
@@ -43,13 +42,10 @@ from kgsvc.jobs.dispatcher import Dispatcher
 from kgsvc.jobs.groups import Steps, group_work
 from kgsvc.jobs.retry import RetryPolicy
 from kgsvc.models.embedding import CachingEmbedder
-from kgsvc.observability.counting import counted
 from kgsvc.observability.logs import LogWriter
-from kgsvc.observability.metrics import Metrics, MetricsEndpoint
-from kgsvc.observability.outcomes import Outcomes
+from kgsvc.observability.metrics import Metrics, MetricsEndpoint, Outcomes, counted
 from kgsvc.pipeline.commit import Committer
-from kgsvc.pipeline.ontologies import Ontologies
-from kgsvc.pipeline.preparing import Preparer
+from kgsvc.pipeline.preparing import Ontologies, Preparer
 from kgsvc.pipeline.summaries import Rewriter
 from kgsvc.search.search import SearchFacts
 from kgsvc.search.search_graph import SearchGraph
@@ -214,7 +210,7 @@ def _credentials(settings: Settings) -> grpc.ServerCredentials | None:
 
 
 def _background(stack: AsyncExitStack, work: Coroutine[Any, Any, None], name: str) -> None:
-    """Run a coroutine beside the rest until the block ends. A task that dies of a defect says so at once."""
+    """Run a coroutine in the background until the block ends. If it fails, that is logged at once."""
     task = asyncio.create_task(work, name=name)
     task.add_done_callback(_complain)
 

@@ -62,9 +62,8 @@ def make_models(settings: Settings, meter: Meter | None = None) -> ModelSet:
         return ModelSet(OfflineExtractor(settings.limits), None, embedder)
     from kgsvc.models.openai.chat import Chat
     from kgsvc.models.openai.extractor import OpenAIExtractor
-    from kgsvc.models.openai.rating import OpenAICrossEncoder
     from kgsvc.models.openai.resolver import OpenAIResolver
-    from kgsvc.models.openai.summaries import OpenAISummariser, OpenAISummaryWriter
+    from kgsvc.models.openai.single_calls import OpenAICrossEncoder, OpenAISummariser, OpenAISummaryWriter
     from kgsvc.models.openai.transport import Transport
 
     chat = Chat(Transport(settings.openai), settings.chat, meter)

@@ -19,6 +19,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
+from unittest.mock import patch
 
 import grpc
 
@@ -69,11 +70,10 @@ async def trace(stream: bool) -> dict[str, str]:
         recorder.on = False
         committed.set()
 
-    setattr(Committer, "commit", watched)  # noqa: B010
     threading.setprofile(recorder.profile)
     sys.setprofile(recorder.profile)
     try:
-        with tempfile.TemporaryDirectory(prefix="kgsvc-trace-") as folder:
+        with tempfile.TemporaryDirectory() as folder, patch.object(Committer, "commit", watched):
             settings = Settings(
                 server=Server(listen="127.0.0.1:0", metrics_listen=""),
                 store=StoreSettings(kind="embedded", data_dir=Path(folder)),
@@ -82,15 +82,14 @@ async def trace(stream: bool) -> dict[str, str]:
             async with (
                 running(settings) as service,
                 grpc.aio.insecure_channel(str(service.address)) as channel,
+                asyncio.timeout(DEADLINE_S),
             ):
                 recorder.on = True
-                async with asyncio.timeout(DEADLINE_S):
-                    await _send(ingestion_pb2_grpc.IngestionServiceStub(channel), stream)
-                    await committed.wait()
+                await _send(ingestion_pb2_grpc.IngestionServiceStub(channel), stream)
+                await committed.wait()
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
-        setattr(Committer, "commit", commit)  # noqa: B010
     return recorder.files
 
 

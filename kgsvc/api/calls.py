@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias, TypeVar
@@ -183,15 +183,10 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self, behaviour: Callable[[bytes, Context], Any], operation: str
     ) -> Callable[[bytes, Context], Any]:
         async def answer(raw: bytes, context: Context) -> Any:
-            with self._call(operation, context) as call:
-                try:
-                    async with asyncio.timeout(self._deadline(context)):
-                        response = await self._admission.run(len(raw), lambda: behaviour(raw, context))
-                except Exception as error:  # noqa: BLE001 - each becomes a status; the unforeseen are logged
-                    await _abort(call, context, error)
-                if call.error_code is not None:
-                    context.set_trailing_metadata(((CODE_METADATA, call.error_code),))
-                return response
+            # Where the caller set a deadline, gRPC itself ends the call.
+            most = self._default_deadline_s if context.time_remaining() is None else None
+            async with self._call(operation, context), asyncio.timeout(most):
+                return await self._admission.run(len(raw), lambda: behaviour(raw, context))
 
         return answer
 
@@ -199,36 +194,32 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self, behaviour: Callable[[Any, Context], AsyncIterator[Any]], operation: str
     ) -> Callable[[Any, Context], AsyncIterator[Any]]:
         async def answer(request: Any, context: Context) -> AsyncIterator[Any]:
-            with self._call(operation, context) as call:
-                try:
-                    with self._admission.stream():
-                        async with aclosing(behaviour(request, context)) as responses:  # type: ignore[type-var]
-                            async for response in responses:
-                                yield response
-                except Exception as error:  # noqa: BLE001 - each becomes a status; the unforeseen are logged
-                    await _abort(call, context, error)
-                if call.error_code is not None:
-                    context.set_trailing_metadata(((CODE_METADATA, call.error_code),))
+            async with self._call(operation, context):
+                with self._admission.stream():
+                    async with aclosing(behaviour(request, context)) as responses:  # type: ignore[type-var]
+                        async for response in responses:
+                            yield response
 
         return answer
 
-    def _deadline(self, context: Context) -> float | None:
-        """None where the caller set one: then gRPC itself ends the call."""
-        return None if context.time_remaining() is not None else self._default_deadline_s
-
-    @contextmanager
-    def _call(self, operation: str, context: Context) -> Iterator[Call]:
+    @asynccontextmanager
+    async def _call(self, operation: str, context: Context) -> AsyncIterator[Call]:
+        """Around one call: its errors become statuses, and it is logged and counted when it ends."""
         started, remaining = self._core.clock.monotonic(), context.time_remaining()
         ends = None if remaining is None else started + remaining
         call = Call(operation, self._core.new_id(), _wants_status(context), ends_s=ends)
         current_call.set(call)
         try:
             yield call
+            if call.error_code is not None:
+                context.set_trailing_metadata(((CODE_METADATA, call.error_code),))
         except (asyncio.CancelledError, GeneratorExit):
             remaining = context.time_remaining()
             late = remaining is not None and remaining <= 0
             call.refuse("DEADLINE_EXCEEDED" if late else "CANCELLED", outcome="cancelled")
             raise
+        except Exception as error:  # noqa: BLE001 - each becomes a status; the unforeseen are logged
+            await _abort(call, context, error)
         finally:
             record(call, (self._core.clock.monotonic() - started) * 1_000, self._core.metrics)
 

@@ -39,7 +39,7 @@ class RequestCheck:
         self._violations: list[Violation] = []
 
     def extend(self, violations: list[Violation]) -> None:
-        """Take in violations that were found elsewhere."""
+        """Add violations."""
         self._violations.extend(violations)
 
     def invalid(self, path: str, problem: str) -> None:
@@ -51,13 +51,13 @@ class RequestCheck:
         self._violations.append(Violation(path, problem, _OVER))
 
     def error(self) -> OperationError | None:
-        """All that was found as one error: LIMIT_EXCEEDED if that is all it is, else INVALID_ARGUMENT."""
-        found = self._violations[:_VIOLATIONS]
-        if not found:
+        """All violations as one error: LIMIT_EXCEEDED if all are of limits, else INVALID_ARGUMENT."""
+        named = self._violations[:_VIOLATIONS]
+        if not named:
             return None
         if all(violation.code == _OVER for violation in self._violations):
-            return LimitExceeded(summary(self._violations), found)
-        return InvalidArgument(summary(self._violations), found)
+            return LimitExceeded(summary(self._violations), named)
+        return InvalidArgument(summary(self._violations), named)
 
     def finish(self) -> None:
         """Raise `error` if there is one."""
@@ -182,8 +182,7 @@ class RequestCheck:
             self.over(path, f"has {len(values)} entries, at most {limit} are allowed")
 
     def bounded(self, path: str, values: Sequence[V]) -> Sequence[V]:
-        """A list of 1 to `items_per_call` entries. Of a longer one, which is refused, only the first entries
-        are worth a look."""
+        """A list of 1 to `items_per_call` entries. Of a longer one, which is refused, the first entries."""
         self.count(path, values, self.limits.items_per_call)
         return values[: self.limits.items_per_call]
 

@@ -30,7 +30,7 @@ _ENVELOPE_FIELDS = frozenset({"idempotency_key"})  # violations of these are not
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer of an operation. Only PARKED has a `failure` beside the output."""
+    """The answer of an operation. Only PARKED has both an output and a `failure`."""
 
     output: Message
     status: envelope_pb2.Status.ValueType = envelope_pb2.STATUS_OK
@@ -51,7 +51,7 @@ class Unary:
     input_required: bool = True
 
     def handler(self, method: MethodDescriptor, limits: Limits) -> grpc.RpcMethodHandler[bytes, Message]:
-        """A handler for grpc.aio that takes the request's bytes; CallInterceptor goes around it."""
+        """A handler for grpc.aio that takes the request's bytes; CallInterceptor wraps it."""
         envelope = _Envelope(method, self.read, limits, self.input_required)
 
         async def answer(raw: bytes, _context: object) -> Message:

@@ -58,13 +58,16 @@ RULES: Mapping[str, Rule] = {
     ),
     "NOT_FOUND": Rule(Mode.OPERATION, _C.NOT_FOUND, False, "the thing named does not exist"),
     "CONFLICT": Rule(
-        Mode.OPERATION, _C.ALREADY_EXISTS, False, "a uniqueness rule forbids it, or a uuid is ambiguous"
+        Mode.OPERATION,
+        _C.ALREADY_EXISTS,
+        False,
+        "it exists already with other content, or several groups have the uuid",
     ),
     "PARKED": Rule(
         Mode.ENVELOPE, _C.OK, False, "an item of the call was parked earlier; RetryItems starts it again"
     ),
     "MALFORMED_REQUEST": Rule(
-        Mode.STATUS, _C.INVALID_ARGUMENT, False, "the bytes are no message of this contract"
+        Mode.STATUS, _C.INVALID_ARGUMENT, False, "the bytes are not a message of this contract"
     ),
     "OVERLOADED": Rule(
         Mode.STATUS, _C.RESOURCE_EXHAUSTED, True, "a bounded queue is full; try again after the delay given"
@@ -85,7 +88,7 @@ RULES: Mapping[str, Rule] = {
         True,
         "the caller hung up (logs and metrics only); a write may have happened",
     ),
-    "INTERNAL": Rule(Mode.STATUS, _C.INTERNAL, False, "a fault of the service; it is in its log"),
+    "INTERNAL": Rule(Mode.STATUS, _C.INTERNAL, False, "a fault of the service; its log says more"),
 }
 
 
@@ -207,7 +210,7 @@ def _bad_request(failure: CallFailure) -> error_details_pb2.BadRequest:
         if size > _STATUS_DETAILS_BYTES:
             left = len(failure.violations) - number
             entry.CopyFrom(
-                type(entry)(description=f"{left} more are left out here; the response envelope names all")
+                type(entry)(description=f"{left} more do not fit here; the envelope names all of them")
             )
             break
     return bad

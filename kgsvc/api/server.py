@@ -62,7 +62,7 @@ class ServerSettings:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What a server serves from, beside the core."""
+    """What a server needs besides the core."""
 
     search: SearchFacts
     graph: SearchGraph

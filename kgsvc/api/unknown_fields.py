@@ -34,12 +34,12 @@ def unknown_fields(message: Message, raw: bytes) -> list[Violation]:
     known.DiscardUnknownFields()
     if known.ByteSize() == message.ByteSize():
         return []
-    found: list[Violation] = []
+    violations: list[Violation] = []
     for path in _walk(memoryview(raw), cast(Descriptor, message.DESCRIPTOR), ""):
-        found.append(Violation(path, "is not a field of this contract"))
-        if len(found) == _NAMED:
+        violations.append(Violation(path, "is not a field of this contract"))
+        if len(violations) == _NAMED:
             break
-    return found or [Violation("", "has a field that is not in this contract")]
+    return violations or [Violation("", "has a field that is not in this contract")]
 
 
 def _walk(data: memoryview, descriptor: Descriptor, path: str) -> Iterator[str]:

@@ -22,8 +22,8 @@ from kgsvc.models.embedding import CachingEmbedder
 def command(group: str, as_json: bool, config: Path | None) -> None:
     """Take over what Graphiti wrote for a group into the Neo4j that store.neo4j_uri names.
 
-    Opens the store itself, besides a running service too. Nothing is removed, uuids and times stay; stopped
-    anywhere, it goes on where it was when it is run again.
+    Opens the store itself, also while a service is running. Nothing is removed; uuids and times stay. If it
+    is stopped, run it again: it goes on where it was.
     """
     settings = options.loaded(config, store_kind="neo4j").settings
     with options.failures(settings):
@@ -38,7 +38,7 @@ async def _adopt(settings: Settings, group: str, as_json: bool) -> None:
     store = await backends.open_store(settings)
     try:
         if not isinstance(store, Neo4jStore):
-            raise Failure("only a Neo4j store can hold what Graphiti wrote")
+            raise Failure("only a Neo4j store can hold a graph that Graphiti wrote")
         await store.migrate()
         embedder = backends.make_embedder(settings)
         cached = CachingEmbedder(embedder) if embedder else None
@@ -53,7 +53,7 @@ async def _adopt(settings: Settings, group: str, as_json: bool) -> None:
         print_json({"episodes": done.episodes, "entities": done.entities, "facts": done.facts})
     else:
         click.echo(
-            f"{group} now has {done.episodes} episodes, {done.entities} entities, {done.facts} facts more."
+            f"{group}: {done.episodes} episodes, {done.entities} entities, {done.facts} facts taken over."
         )
 
 

@@ -87,11 +87,21 @@ def _time(ctx: click.Context, param: click.Parameter, value: str | None) -> date
     "kind",
     type=click.Choice(["auto", "jsonl", "text"]),
     default="auto",
-    help="JSON lines or plain text; auto: by the first character.",
+    help="JSON lines or plain text; auto decides by the first character.",
 )
-@click.option("--time", callback=_time, help="Reference time of plain text; default: the file's, or now.")
+@click.option(
+    "--time",
+    callback=_time,
+    help="Reference time of plain text; default: when the file was last changed, else now.",
+)
 @click.option("--wait", is_flag=True, help="Wait until everything is in the graph or parked.")
-@click.option("--wait-timeout", type=float, default=3600.0, metavar="SECONDS", help="How long; default 3600.")
+@click.option(
+    "--wait-timeout",
+    type=float,
+    default=3600.0,
+    metavar="SECONDS",
+    help="How long --wait waits; default 3600.",
+)
 @options.as_json
 @options.client
 def command(
@@ -106,9 +116,10 @@ def command(
 ) -> None:
     """Send the items of FILE, or of standard input for -, and wait until each is stored durably.
 
-    JSON lines hold messages (role_type, content, timestamp, and role, uuid, name, source_description if you
-    like) or episodes (source, body, reference_time, and uuid, name, source_description). Of plain text every
-    paragraph is an episode. Sending a file again changes nothing: what is stored already is counted apart.
+    A JSON line is a message (role_type, content, timestamp; optional: role, uuid, name, source_description)
+    or an episode (source, body, reference_time; optional: uuid, name, source_description). In plain text,
+    every paragraph is an episode. Sending a file again changes nothing: items that are stored already are
+    counted separately.
     """
     records = _records(buffered(source), kind, time)
     task = Task(source, records, group, settings.limits.payload_bytes, wait_timeout if wait else None)
@@ -145,7 +156,7 @@ async def _ingest(client: Client, task: Task, as_json: bool) -> None:
             outcome = await _send(service, task, bars)
     _report(outcome, task.wait_s is not None, as_json)
     if outcome.refused:
-        raise Failure(f"{len(outcome.refused)} lines were refused; the others are stored")
+        raise Failure(f"{len(outcome.refused)} lines were refused; all others are stored")
     if outcome.parked:
         raise ItemsParked(f"{len(outcome.parked)} items are parked (`kgsvc retry` starts them again)")
 

@@ -19,7 +19,13 @@ NAMES = {number: name for name, number in STATES.items()}
 
 @click.command("items")
 @options.group
-@click.option("--state", "states", type=click.Choice(list(STATES)), multiple=True, help="Only in this state.")
+@click.option(
+    "--state",
+    "states",
+    type=click.Choice(list(STATES)),
+    multiple=True,
+    help="Only items in this state; may be repeated.",
+)
 @options.as_json
 @options.client
 def command(
@@ -28,7 +34,7 @@ def command(
     as_json: bool,
     settings: Settings,
 ) -> None:
-    """List the items of a group in the order they were accepted; with --json one object a line."""
+    """List the items of a group in the order they were accepted; with --json, one object on each line."""
     options.run(_list(settings.client, group, [STATES[name] for name in states], as_json))
 
 

@@ -41,8 +41,8 @@ def command(
 ) -> None:
     """Find the facts that matter to the conversation in FILE or on standard input.
 
-    A message is a line `user: content`, `assistant(name): content` or `name: content`, or a JSON object with
-    role_type, content and, if you like, role and timestamp: one a line, or all in an array.
+    A message is a line `user: content`, `assistant(name): content` or `name: content`. It may also be a JSON
+    object with role_type, content and optionally role and timestamp: one on each line, or all in an array.
     """
     try:
         messages = list(messages_of(source.read(), datetime.now(UTC)))

@@ -36,10 +36,13 @@ group = click.option("--group", required=True, help="The group (tenant) to work 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 server = click.option("--server", metavar="HOST:PORT", help="The service to talk to (client.server).")
 timeout = click.option(
-    "--timeout", type=float, metavar="SECONDS", help="Give up on a call after so long (client.timeout_s)."
+    "--timeout",
+    type=float,
+    metavar="SECONDS",
+    help="Give up on a call after this many seconds (client.timeout_s).",
 )
-max_facts = click.option("--max-facts", type=int, help="At most so many facts; default 10.")
-center = click.option("--center", metavar="UUID", help="Lift facts near this entity.")
+max_facts = click.option("--max-facts", type=int, help="Most results; default 10.")
+center = click.option("--center", metavar="UUID", help="Rank facts near this entity higher.")
 
 
 def client(function: Callable[..., None]) -> Callable[..., None]:

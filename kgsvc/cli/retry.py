@@ -44,7 +44,7 @@ async def _retry(client: Client, group: str, uuids: list[str], as_json: bool) ->
     if as_json:
         print_json({"retried": len(retried), "uuids": retried})
     else:
-        click.echo(f"{len(retried)} items are on their way again.")
+        click.echo(f"{len(retried)} items start again.")
     left = [uuid for uuid in uuids if uuid not in set(retried)]
     if left:
         raise Failure(f"{len(left)} of {len(uuids)} were not parked: {', '.join(left[:5])}")

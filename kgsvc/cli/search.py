@@ -32,7 +32,11 @@ _SCOPES = {
 @options.group
 @options.max_facts
 @options.center
-@click.option("--scope", type=click.Choice(tuple(_SCOPES)), help="Search for these, by SearchGraph.")
+@click.option(
+    "--scope",
+    type=click.Choice(tuple(_SCOPES)),
+    help="Search for these with SearchGraph; default: facts with SearchFacts.",
+)
 @options.as_json
 @options.client
 def command(
@@ -44,7 +48,7 @@ def command(
     as_json: bool,
     settings: Settings,
 ) -> None:
-    """Find the facts that QUERY is about, or entities, episodes or communities; best first."""
+    """Find facts, best first; with --scope also entities (nodes), episodes or communities."""
     if scope is None:
         asked = SearchFactsInput(group_ids=[group], query=query, max_facts=max_facts, center_node_uuid=center)
         options.run(_search(settings.client, asked, as_json))

@@ -38,7 +38,7 @@ async def follow(service: Service, outcome: Outcome, within_s: float, on_done: C
     except TimeoutError as error:
         left = sum(map(len, outcome.open.values()))
         raise Failure(
-            f"{left} items are not done after {within_s:g} s; they go on being worked on (`kgsvc items`)"
+            f"{left} items are not done after {within_s:g} s; the service works on (see `kgsvc items`)"
         ) from error
 
 
@@ -188,7 +188,9 @@ class Upload:
         size = record.request.ByteSize()
         if size > self._item_bytes:
             self._refuse(
-                record.line, record.bytes, f"is an item of {size} bytes; {self._item_bytes} are allowed"
+                record.line,
+                record.bytes,
+                f"the item has {size} bytes, at most {self._item_bytes} are allowed",
             )
             return
         self._unacknowledged.append(record)

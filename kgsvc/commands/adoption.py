@@ -44,7 +44,7 @@ class Adopted:
 
 
 class Adopter:
-    """Takes over one group after the other, page by page. Stopped anywhere, it goes on where it was."""
+    """Takes over groups page by page. If it is stopped, the next run continues where it was."""
 
     def __init__(self, store: ForeignStore, embedder: CachingEmbedder | None, clock: Clock) -> None:
         self._store = store
@@ -54,7 +54,7 @@ class Adopter:
     async def adopt(self, group_id: str, on_progress: Callable[[Adopted], None]) -> Adopted:
         """Everything of the group that is not ours yet; rows that are ours are left alone.
 
-        Uuids, names, texts and both time axes stay. Vectors are made anew by the configured embedder.
+        Uuids, names, texts and both time axes stay. The configured embedder makes new vectors.
         Raises StoreUnavailable, ModelUnavailable.
         """
         done = Adopted()
@@ -95,7 +95,7 @@ class Adopter:
     async def _write(
         self, group_id: str, keys: Collection[str], delta: Callable[[NameView], GraphDelta]
     ) -> None:
-        """Apply a delta, planned anew whenever another write overtook it."""
+        """Plan and apply a delta until no other write overtakes it."""
         space = self._embedder.space if self._embedder else ""
         while True:
             view = await self._store.names(group_id, keys)

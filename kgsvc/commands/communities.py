@@ -12,7 +12,7 @@ from kgsvc.domain.model.identity import digest
 
 OPERATION = "BuildCommunities"
 _READ_AT_ONCE = 20  # communities; each may show a thousand members
-_OVERHEAD_BYTES = 64  # of a community's message beside its texts, generously
+_OVERHEAD_BYTES = 64  # of a community's message without its texts, rounded up
 _BYTES_AROUND_TEXT = 4
 
 
@@ -74,7 +74,9 @@ async def list_communities(core: Core, group_id: str, page_size: int, token: str
 
 def _same_build(page: CommunityPage, build_id: str | None) -> str | None:
     if build_id is not None and page.build_id != build_id:
-        raise wrong_token("is from before the communities were rebuilt: start again without a token")
+        raise wrong_token(
+            "belongs to communities that were replaced by a new build: start again without a token"
+        )
     return page.build_id
 
 

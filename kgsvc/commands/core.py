@@ -11,7 +11,8 @@ import random
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import (
@@ -30,9 +31,10 @@ from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard
 from kgsvc.jobs.activity import ActivityWatch
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.observability.metrics import Metrics
-from kgsvc.pipeline.pressure import IntakePressure
+from kgsvc.pipeline.preparing import IntakePressure
 from kgsvc.stores.protocol import Store
 
+P = ParamSpec("P")
 T = TypeVar("T")
 _IDS_AT_ONCE = 256  # one read of the kernel's generator costs as much as making dozens of uuids
 _TRIES = 20
@@ -99,23 +101,29 @@ class Core:
         LeaseLost, Conflict (another input with the key of the claim), StoreUnavailable."""
         return await self.store.apply(delta, Guard(head.rev, head.epoch))
 
-    async def until_applied(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Repeat a write until no other write overtakes it, with jittered pauses; its result.
 
-        `attempt` reads, plans and applies. Raises Overloaded when every attempt was overtaken.
-        """
+def until_applied(
+    command: Callable[Concatenate[Core, P], Awaitable[T]],
+) -> Callable[Concatenate[Core, P], Awaitable[T]]:
+    """A command that reads, plans and applies, repeated with jittered pauses until no other write overtakes
+    it. Raises Overloaded when every attempt was overtaken."""
+
+    @wraps(command)
+    async def repeated(core: Core, /, *args: P.args, **kwargs: P.kwargs) -> T:
         for number in range(_TRIES):
             try:
-                return await attempt()
+                return await command(core, *args, **kwargs)
             except (RevisionChanged, LeaseLost):  # LeaseLost: the group was deleted meanwhile
-                await asyncio.sleep(self.rng.uniform(0, min(_PAUSE_CAP_S, 0.001 * 2**number)))
-        raise Overloaded("the group is changing too fast at the moment", _RETRY_AFTER_MS)
+                await asyncio.sleep(core.rng.uniform(0, min(_PAUSE_CAP_S, 0.001 * 2**number)))
+        raise Overloaded("other writes to the group came first each time", _RETRY_AFTER_MS)
+
+    return repeated
 
 
 def the_one(rows: Sequence[T], what: str) -> T | None:
     """The only row with a uuid, or None. Raises Conflict when several groups have one (design §2)."""
     if len(rows) > 1:
-        problem = f"several groups have {what} with this uuid; set group_id"
+        problem = f"several groups have {what} with this uuid; give its group_id"
         raise Conflict(problem, [Violation("group_id", problem)])
     return rows[0] if rows else None
 
@@ -143,6 +151,6 @@ def parts_of(token: str) -> list[Any]:
     return parts if isinstance(parts, list) else []
 
 
-def wrong_token(problem: str = "is not a token of this listing") -> InvalidArgument:
+def wrong_token(problem: str = "is not a page token of this listing") -> InvalidArgument:
     """The error for a page token that cannot be used."""
     return InvalidArgument(f"page_token: {problem}", [Violation("page_token", problem)])

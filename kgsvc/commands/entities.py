@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from kgsvc.commands.core import Core, the_one
+from kgsvc.commands.core import Core, the_one, until_applied
 from kgsvc.commands.facts import CitedFact, cited
 from kgsvc.domain.errors import Conflict, LimitExceeded, NotFound, Violation
 from kgsvc.domain.facts.summary import holds, recomposed, summary_facts
@@ -39,6 +39,7 @@ class EntityInput:
     attributes: Mapping[str, Any] | None = None
 
 
+@until_applied
 async def add_entity_node(core: Core, wanted: EntityInput, key: str | None = None) -> Entity:
     """Create or update an entity; the entity as it is afterwards. A repeated idempotency key with the same
     input writes nothing.
@@ -46,10 +47,6 @@ async def add_entity_node(core: Core, wanted: EntityInput, key: str | None = Non
     Raises Conflict (the name belongs to another entity of the group, or did; the key was used with another
     input), Overloaded, StoreUnavailable.
     """
-    return await core.until_applied(lambda: _try_upsert(core, wanted, key))
-
-
-async def _try_upsert(core: Core, wanted: EntityInput, key: str | None) -> Entity:
     view = await core.store.names(wanted.group_id, [name_key(wanted.name)], [wanted.uuid])
     delta = upsert(view, wanted, core.system_ms(view.head))
     before = view.by_uuid.get(wanted.uuid)
@@ -73,7 +70,9 @@ def upsert(view: NameView, wanted: EntityInput, system_ms: int) -> GraphDelta | 
     key = name_key(wanted.name)
     owner = view.by_key.get(key)
     if owner is not None and owner.uuid != wanted.uuid:
-        raise Conflict("another entity of the group owns this name", [Violation("name", "is taken")])
+        raise Conflict(
+            "another entity of the group owns this name", [Violation("name", "belongs to another entity")]
+        )
     before = view.by_uuid.get(wanted.uuid)
     after = _merged(before or _new(wanted, system_ms), wanted)
     if after == before:

@@ -10,21 +10,21 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kgsvc.commands.core import Core, page_token, parts_of, the_one, wrong_token
+from kgsvc.commands.core import Core, page_token, parts_of, the_one, until_applied, wrong_token
 from kgsvc.commands.merges import undo_merge
 from kgsvc.domain.errors import Conflict, EmbedderUnavailable, LimitExceeded, NotFound, Violation
-from kgsvc.domain.facts.cascade import removable, without_episode, without_words
+from kgsvc.domain.facts.amendments import without_episode
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, SlotView
 from kgsvc.domain.model.graph import Entity, Episode, source_url_of
 from kgsvc.domain.model.identity import digest
-from kgsvc.domain.names.forgetting import Forgotten, Saying, doubtful, forgotten
+from kgsvc.domain.names.forgetting import Forgotten, Saying, doubtful, forgotten, removable, without_words
 from kgsvc.domain.names.merging import called
 from kgsvc.pipeline.summaries import summarised
 from kgsvc.stores.protocol import EpisodeCut, ReadStore
 
 log = logging.getLogger(__name__)
 
-_OVERHEAD_BYTES = 128  # of an episode's message beside its texts, generously
+_OVERHEAD_BYTES = 128  # of an episode's message without its texts, rounded up
 _TAG_BYTES = 3  # of an entry of a list
 _ANY_MS = 2**53  # beyond every time that can be accepted
 _NAMES = 100_000  # of one entity
@@ -55,12 +55,13 @@ async def get_episodes(
 
 
 async def _all_at_once(store: ReadStore, group_id: str, last_n: int, max_bytes: int) -> EpisodePage:
-    found = await store.recent_episodes(group_id, last_n, EpisodeCut(max_bytes=max_bytes))
-    edges = await _edges(store, group_id, found)
-    if sum(_size(episode, edges) for episode in found) > max_bytes:
-        problem = f"these episodes have more than {max_bytes} bytes; read them in pages with page_size"
+    rows = await store.recent_episodes(group_id, last_n, EpisodeCut(max_bytes=max_bytes))
+    edges = await _edges(store, group_id, rows)
+    if sum(_size(episode, edges) for episode in rows) > max_bytes:
+        problem = f"these episodes have more than {max_bytes} bytes; "
+        problem += "read them in pages, with page_size and page_token"
         raise LimitExceeded(problem, [Violation("page_token", problem)])
-    return EpisodePage(tuple(found), edges=edges)
+    return EpisodePage(tuple(rows), edges=edges)
 
 
 async def _one_page(
@@ -77,9 +78,9 @@ async def _one_page(
         upto, after = _decoded(token, group_id, last_n)
     if upto is None:
         return EpisodePage(())
-    found = await store.recent_episodes(group_id, last_n, EpisodeCut(upto, after, max_bytes))
-    edges = await _edges(store, group_id, found[:page_size])
-    page = _fitting(found[:page_size], edges, max_bytes)
+    rows = await store.recent_episodes(group_id, last_n, EpisodeCut(upto, after, max_bytes))
+    edges = await _edges(store, group_id, rows[:page_size])
+    page = _fitting(rows[:page_size], edges, max_bytes)
     if not page or _key(page[-1]) == upto:
         return EpisodePage(page, edges=edges)
     next_token = page_token(_listing(group_id, last_n), *upto, *_key(page[-1]))
@@ -135,44 +136,39 @@ class Cascaded:
     entities_removed: int
 
 
+@until_applied
 async def delete_episode(core: Core, uuid: str, group_id: str | None) -> bool:
     """Delete an episode with its mentions and cancel work on it; whether it existed. Facts and entities that
     were read from it stay. Raises Conflict (uuid in several groups), Overloaded, StoreUnavailable."""
-
-    async def attempt() -> bool:
-        episode = the_one(await core.store.episode(uuid, group_id), "an episode")
-        if episode is None:
-            return False
-        head = (await core.store.names(episode.group_id, ())).head
-        delta = GraphDelta(episode.group_id, core.system_ms(head), remove_episodes=(uuid,))
-        await core.apply(delta, head)
-        return True
-
-    existed = await core.until_applied(attempt)
+    episode = the_one(await core.store.episode(uuid, group_id), "an episode")
+    if episode is None:
+        return False
+    head = (await core.store.names(episode.group_id, ())).head
+    delta = GraphDelta(episode.group_id, core.system_ms(head), remove_episodes=(uuid,))
+    await core.apply(delta, head)
     core.activity.poke()
-    return existed
+    return True
 
 
+@until_applied
 async def cascade_episode(core: Core, uuid: str, group_id: str | None) -> Cascaded | None:
     """Delete an episode with everything that only it supports, and restore the facts that it alone ended;
     None when it did not exist. Merges of entities that it caused are undone where that is still possible.
     Raises as `delete_episode`, and EmbedderUnavailable."""
-    tried: set[str] = set()
-
-    async def attempt() -> Cascaded | None:
-        episode = the_one(await core.store.episode(uuid, group_id), "an episode")
-        return None if episode is None else await _cascade(core, episode.group_id, uuid, tried)
-
-    done = await core.until_applied(attempt)
+    episode = the_one(await core.store.episode(uuid, group_id), "an episode")
+    if episode is None:
+        return None
+    done = await _cascade(core, episode.group_id, uuid)
     core.activity.poke()
     return done
 
 
-async def _undo_merges(core: Core, group_id: str, uuid: str, tried: set[str]) -> GroupHead:
+async def _undo_merges(core: Core, group_id: str, uuid: str) -> GroupHead:
     """Undo every merge that the episode caused, where possible; the group's record at which none is left.
 
     The record is read before the merges: the guard catches one that is made later.
     """
+    tried: set[str] = set()
     while True:
         head = (await core.store.names(group_id, ())).head
         merges = await core.store.merges_by(group_id, uuid)
@@ -184,12 +180,15 @@ async def _undo_merges(core: Core, group_id: str, uuid: str, tried: set[str]) ->
             try:
                 await undo_merge(core, group_id, merge_id)
             except (Conflict, NotFound) as error:
-                log.info("a merge stays", extra={"group_id": group_id, "item": uuid, "reason": str(error)})
+                log.info(
+                    "a merge could not be undone",
+                    extra={"group_id": group_id, "item": uuid, "reason": str(error)},
+                )
 
 
-async def _cascade(core: Core, group_id: str, uuid: str, tried: set[str]) -> Cascaded:
+async def _cascade(core: Core, group_id: str, uuid: str) -> Cascaded:
     store = core.store
-    head = await _undo_merges(core, group_id, uuid, tried)
+    head = await _undo_merges(core, group_id, uuid)
     system_ms = core.system_ms(head)
     traces = await store.traces(group_id, uuid)
     view = await store.slots(group_id, traces.slots) if traces.slots else SlotView()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kgsvc.commands.core import Core, no_entities, the_one
+from kgsvc.commands.core import Core, no_entities, the_one, until_applied
 from kgsvc.domain.errors import (
     Conflict,
     InvalidArgument,
@@ -16,7 +16,7 @@ from kgsvc.domain.errors import (
     RevisionChanged,
     Violation,
 )
-from kgsvc.domain.facts.correction import FactInput, correct, says_so, successor
+from kgsvc.domain.facts.amendments import FactInput, correct, says_so, successor
 from kgsvc.domain.facts.plan import UPDATED, text_digest
 from kgsvc.domain.model.delta import (
     Claim,
@@ -127,6 +127,7 @@ class FactUpdate:
         return self.old_uuid != self.fact.uuid
 
 
+@until_applied
 async def update_fact(core: Core, wanted: FactInput, key: str | None = None) -> FactUpdate:
     """Replace a fact under the group's lock. A repeated idempotency key with the same input writes nothing
     and returns the first outcome.
@@ -135,33 +136,6 @@ async def update_fact(core: Core, wanted: FactInput, key: str | None = None) -> 
     several groups; the key was used with another input), InvalidArgument (both ends are one entity),
     EmbedderUnavailable, Overloaded, StoreUnavailable.
     """
-    return await core.until_applied(lambda: _try_update(core, wanted, key))
-
-
-async def delete_fact(core: Core, uuid: str, group_id: str | None) -> bool:
-    """Delete a fact for good (spec 004 §4.4); whether it existed. It leaves a tombstone, so that items
-    accepted before cannot bring it back. Raises Conflict (uuid in several groups), Overloaded,
-    StoreUnavailable."""
-
-    async def attempt() -> bool:
-        fact = the_one(await core.store.fact(uuid, group_id), "a fact")
-        if fact is None:
-            return False
-        head = (await core.store.names(fact.group_id, ())).head
-        delta = await summarised(core.store, without_fact(fact, head, core.system_ms(head)), {}, [fact])
-        await core.apply(delta, head)
-        return True
-
-    return await core.until_applied(attempt)
-
-
-def without_fact(fact: Fact, head: GroupHead, system_ms: int) -> GraphDelta:
-    """The change that deletes `fact` for good."""
-    stone = FactTombstone(fact.uuid, fact.slot, text_digest(fact.fact), system_ms)
-    return GraphDelta(head.group_id, system_ms, remove_facts=(stone,))
-
-
-async def _try_update(core: Core, wanted: FactInput, key: str | None) -> FactUpdate:
     old = await find_fact(core.store, wanted.uuid, wanted.group_id)
     view = await core.store.names(old.group_id, (), _ends(wanted))
     ends = [wanted.source_uuid, wanted.target_uuid]
@@ -187,6 +161,26 @@ async def _try_update(core: Core, wanted: FactInput, key: str | None) -> FactUpd
     if after.rev == view.head.rev:  # the key was used before, and the fact stated this already then
         return FactUpdate(old.uuid, old)
     return FactUpdate(old.uuid, facts[new.uuid])
+
+
+@until_applied
+async def delete_fact(core: Core, uuid: str, group_id: str | None) -> bool:
+    """Delete a fact for good (spec 004 §4.4); whether it existed. It leaves a tombstone, so that items
+    accepted before cannot bring it back. Raises Conflict (uuid in several groups), Overloaded,
+    StoreUnavailable."""
+    fact = the_one(await core.store.fact(uuid, group_id), "a fact")
+    if fact is None:
+        return False
+    head = (await core.store.names(fact.group_id, ())).head
+    delta = await summarised(core.store, without_fact(fact, head, core.system_ms(head)), {}, [fact])
+    await core.apply(delta, head)
+    return True
+
+
+def without_fact(fact: Fact, head: GroupHead, system_ms: int) -> GraphDelta:
+    """The change that deletes `fact` for good."""
+    stone = FactTombstone(fact.uuid, fact.slot, text_digest(fact.fact), system_ms)
+    return GraphDelta(head.group_id, system_ms, remove_facts=(stone,))
 
 
 async def _update_delta(

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kgsvc.commands.core import Core, no_entities
+from kgsvc.commands.core import Core, no_entities, until_applied
 from kgsvc.domain.errors import Conflict, EmbedderUnavailable, InvalidArgument, NotFound, StepError, Violation
-from kgsvc.domain.facts.cascade import without_words
 from kgsvc.domain.facts.summary import OF_EPISODE, with_parts
 from kgsvc.domain.model.delta import FactTombstone, GraphDelta, MergeRecord, NameView
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.identity import digest, mint, name_key
-from kgsvc.domain.names.forgetting import Said, lost_tokens
+from kgsvc.domain.names.forgetting import Said, lost_tokens, without_words
 from kgsvc.domain.names.merging import (
     called,
     entity_in,
@@ -43,6 +42,7 @@ class Merged:
     facts_moved: int
 
 
+@until_applied
 async def merge_entity_nodes(
     core: Core, group_id: str, keep: str, merged: str, key: str | None = None
 ) -> Merged:
@@ -53,19 +53,7 @@ async def merge_entity_nodes(
     EmbedderUnavailable, Overloaded, StoreUnavailable.
     """
     if keep == merged:
-        raise InvalidArgument.of([Violation("merge_uuid", "must differ from keep_uuid")])
-    return await core.until_applied(lambda: _try_merge(core, group_id, keep, merged, key))
-
-
-async def undo_merge(core: Core, group_id: str, merge_id: str) -> Merged:
-    """Give back what the merge moved, and return the entity that had been merged; what was stated since then
-    stays with the entity that was kept. Raises NotFound, Conflict (the merged entity's uuid or a name of it
-    belongs to another entity now, or the kept entity is gone), EmbedderUnavailable, Overloaded,
-    StoreUnavailable."""
-    return await core.until_applied(lambda: _try_undo(core, group_id, merge_id))
-
-
-async def _try_merge(core: Core, group_id: str, keep: str, merged: str, key: str | None) -> Merged:
+        raise InvalidArgument.of([Violation("merge_uuid", "must not be the entity that stays")])
     view = await core.store.names(group_id, (), [keep, merged])
     system_ms = core.system_ms(view.head)
     merge_id = mint("merge", group_id, digest(keep, merged, key or system_ms))
@@ -83,17 +71,12 @@ async def _try_merge(core: Core, group_id: str, keep: str, merged: str, key: str
     return Merged(after, merge_id, joined.facts_moved)
 
 
-async def _first_outcome(core: Core, view: NameView, keep: str, merged: str, merge_id: str | None) -> Merged:
-    """The outcome when the idempotency key was used first. Raises NotFound without a merge of this id."""
-    group_id, kept = view.head.group_id, view.by_uuid.get(keep)
-    record = await core.store.merge(group_id, merge_id) if merge_id is not None else None
-    if record is not None and kept is not None:
-        return Merged(kept, record.merge_id, len(json.loads(record.data)["ends"]))
-    named = [("keep_uuid", keep), ("merge_uuid", merged)]
-    raise no_entities(field for field, uuid in named if uuid not in view.by_uuid)
-
-
-async def _try_undo(core: Core, group_id: str, merge_id: str) -> Merged:
+@until_applied
+async def undo_merge(core: Core, group_id: str, merge_id: str) -> Merged:
+    """Give back what the merge moved, and return the entity that had been merged; what was stated since then
+    stays with the entity that was kept. Raises NotFound, Conflict (the merged entity's uuid or a name of it
+    belongs to another entity now, or the kept entity is gone), EmbedderUnavailable, Overloaded,
+    StoreUnavailable."""
     store = core.store
     record = await store.merge(group_id, merge_id)
     if record is None:
@@ -142,6 +125,16 @@ async def _try_undo(core: Core, group_id: str, merge_id: str) -> Merged:
     return Merged(returned, merge_id, sum(uuid in back for uuid in data["ends"]))
 
 
+async def _first_outcome(core: Core, view: NameView, keep: str, merged: str, merge_id: str | None) -> Merged:
+    """The outcome when the idempotency key was used first. Raises NotFound without a merge of this id."""
+    group_id, kept = view.head.group_id, view.by_uuid.get(keep)
+    record = await core.store.merge(group_id, merge_id) if merge_id is not None else None
+    if record is not None and kept is not None:
+        return Merged(kept, record.merge_id, len(json.loads(record.data)["ends"]))
+    named = [("keep_uuid", keep), ("merge_uuid", merged)]
+    raise no_entities(field for field, uuid in named if uuid not in view.by_uuid)
+
+
 async def _as_it_went(core: Core, gone: Entity, system_ms: int) -> Entity:
     """The merged entity as it was before, without the words of episodes that were deleted since."""
     teachers = teachers_of(gone)
@@ -156,13 +149,13 @@ def _still_kept(view: NameView, record: MergeRecord, data: Mapping[str, Any]) ->
     kept = view.by_uuid.get(record.kept_uuid)
     problem = None
     if kept is None:
-        problem = "the entity that was kept is gone or was merged itself"
+        problem = "the entity that stayed was deleted or merged itself"
     elif record.merged_uuid in view.by_uuid:
-        problem = "the uuid of the merged entity was given to another entity since"
+        problem = "the uuid of the merged entity is in use again"
     elif name_key(own_name(kept, data)) in set(data["names"]) or any(
         owner.uuid != kept.uuid for owner in view.by_key.values()
     ):
-        problem = "a name of the merged entity was given to another entity since"
+        problem = "a name of the merged entity belongs to another entity now"
     if kept is None or problem is not None:
         raise Conflict(str(problem), [Violation("merge_id", str(problem))])
     return kept

@@ -32,7 +32,7 @@ _FACTS = 24
 _BY_MODEL_FROM = 3  # members
 
 
-class Graph:
+class FactGraph:
     """The current facts of a group, collected from pages of links."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Graph:
         self._uuids: dict[str, str] = {}  # each entity's uuid once, however many facts it has
 
     def add(self, links: Iterable[Link]) -> None:
-        """Take in a page; what is said of a fact last counts. A fact about one entity alone links nothing."""
+        """Take in a page; the last row of a fact counts. A fact about one entity alone links nothing."""
         for link in links:
             if link.current and link.source_uuid != link.target_uuid:
                 self._facts[link.fact_uuid] = (self._one(link.source_uuid), self._one(link.target_uuid))
@@ -79,11 +79,11 @@ def _draft(group_id: str, build_id: str, members: Sequence[str], facts: Mapping[
         uuid=community_uuid(group_id, build_id, members),
         members=tuple(sorted(members)),
         hubs=tuple(hubs),
-        facts=_telling(hubs, facts, degree),
+        facts=_informative(hubs, facts, degree),
     )
 
 
-def _telling(hubs: Sequence[str], facts: Mapping[str, Ends], degree: Counter[str]) -> tuple[str, ...]:
+def _informative(hubs: Sequence[str], facts: Mapping[str, Ends], degree: Counter[str]) -> tuple[str, ...]:
     """Some facts of each hub in turn; of a hub's facts those with the most connected other end first."""
     of_hub: dict[str, list[tuple[int, str]]] = {hub: [] for hub in hubs}
     for uuid, (source, target) in facts.items():
@@ -154,8 +154,8 @@ class CommunityBuilder:
             await self._store.put_drafts(lease, some)
         await self._store.end_drafts(lease, len(drafts), self._clock.now_ms())
 
-    async def _read(self, lease: BuildLease) -> Graph:
-        graph, after_rev, more = Graph(), 0, True
+    async def _read(self, lease: BuildLease) -> FactGraph:
+        graph, after_rev, more = FactGraph(), 0, True
         while more:
             page = await self._store.links(lease.group_id, lease.created_ms, after_rev, _LINKS_A_PAGE)
             graph.add(page.rows)

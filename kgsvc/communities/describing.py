@@ -88,12 +88,12 @@ class Describer:
         names = (await self._store.names(group_id, (), hubs)).by_uuid if hubs else {}
         wanted = {uuid for draft in drafts for uuid in draft.facts}
         facts = {fact.uuid: fact for fact in await self._store.facts(group_id, wanted)}
-        told = []
+        gists = []
         for draft in drafts:
             entities = [names[uuid] for uuid in draft.hubs if uuid in names]
             own = [facts[uuid] for uuid in draft.facts if uuid in facts]
-            told.append(await self._gist(group_id, draft, entities, own))
-        return await self._with_vectors(group_id, drafts, told)
+            gists.append(await self._gist(group_id, draft, entities, own))
+        return await self._with_vectors(group_id, drafts, gists)
 
     async def _gist(self, group_id: str, draft: Draft, hubs: Sequence[Entity], facts: Sequence[Fact]) -> Gist:
         plain = Gist(name_of([hub.name for hub in hubs]), summary_of(fact.fact for fact in facts))
@@ -106,20 +106,20 @@ class Describer:
             return plain
 
     async def _with_vectors(
-        self, group_id: str, drafts: Sequence[Draft], told: Sequence[Gist]
+        self, group_id: str, drafts: Sequence[Draft], gists: Sequence[Gist]
     ) -> list[Described]:
         if self._embedder is None:
-            return [Described(d.uuid, gist.name, gist.summary) for d, gist in zip(drafts, told, strict=True)]
-        vectors = await self._embedder.vectors({gist.name for gist in told if gist.name}, group_id)
+            return [Described(d.uuid, gist.name, gist.summary) for d, gist in zip(drafts, gists, strict=True)]
+        vectors = await self._embedder.vectors({gist.name for gist in gists if gist.name}, group_id)
         space = self._embedder.space
         return [
             Described(d.uuid, gist.name, gist.summary, vectors.get(gist.name), space)
-            for d, gist in zip(drafts, told, strict=True)
+            for d, gist in zip(drafts, gists, strict=True)
         ]
 
 
 def parts_of(facts: Sequence[Fact]) -> list[str]:
-    """The facts as up to PARTS summaries, dealt out in turn: each has some of the most telling ones."""
+    """The facts as up to PARTS summaries, dealt out in turn: each has some of the most informative ones."""
     dealt = [summary_of(fact.fact for fact in facts[start::PARTS]) for start in range(PARTS)]
     return [part for part in dealt if part]
 

@@ -127,7 +127,7 @@ def _text(key: Key, hint: type, raw: object) -> Any:
     if isinstance(raw, Path) and hint is Path:
         return raw
     if not isinstance(raw, str) or "\x00" in raw:
-        raise ValueError("a text")
+        raise ValueError("text")
     address = next((rule for rule in key.rules if isinstance(rule, Address)), None)
     may_be_empty = key.secret or (address is not None and address.optional)
     if address is not None and raw:

@@ -1,4 +1,4 @@
-"""One look for changes per process, however many wait for them (design §4)."""
+"""One poll for changes per process, however many wait for them (design §4)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ActivityWatch:
 
     @property
     def version(self) -> int:
-        """Grows with every change seen. Read it before looking, wait for what comes after."""
+        """Grows with every change seen. Read it before reading the store, then wait for it to change."""
         return self._version
 
     def poke(self) -> None:

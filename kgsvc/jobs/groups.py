@@ -81,8 +81,8 @@ class Starts:
         self._changed = asyncio.Event()
 
     async def begin(self, *, may_wait: bool) -> bool:
-        """Take the turn to start items. A caller with batches under way (`may_wait` False) is told False, at
-        once, while somebody waits for these to end."""
+        """Take the turn to start items. A caller with batches under way (`may_wait` False) gets False at
+        once while another waits for these to end."""
         while self._starting or self._exclusive:
             if self._exclusive and not may_wait:
                 return False
@@ -110,15 +110,15 @@ class Starts:
         self._running -= 1
         if alone:
             self._exclusive = False
-        self._tell()
+        self._notify()
 
     def _end_turn(self) -> None:
         self._starting = False
-        self._tell()
+        self._notify()
 
-    def _tell(self) -> None:
-        told, self._changed = self._changed, asyncio.Event()
-        told.set()
+    def _notify(self) -> None:
+        before, self._changed = self._changed, asyncio.Event()
+        before.set()
 
 
 log = logging.getLogger(__name__)

@@ -67,5 +67,5 @@ class RetryPolicy:
         limit = self._settings.attempts_per_step
         if item.attempts.get(CRASH, 0) <= limit:
             return None
-        reason = f"the process died {limit} times while it worked on this item alone"
+        reason = f"the process crashed {limit} times while it worked on this item alone"
         return Transition(item.episode.uuid, ItemState.PARKED, now_ms, reason=reason, keep_stage=True)

@@ -13,7 +13,8 @@ import numpy as np
 from fastembed import TextEmbedding
 
 from kgsvc.domain.errors import ModelUnavailable
-from kgsvc.models.protocol import Usage, Vectors
+from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.models.protocol import Vectors
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 _MOST_THREADS = 4
@@ -34,42 +35,25 @@ class LocalEmbedder:
         self._folder = folder
         self._model = model
         try:
-            self._dimension = int(TextEmbedding.get_embedding_size(model))
+            self.dimension = int(TextEmbedding.get_embedding_size(model))
         except ValueError as error:
             raise ValueError(f"fastembed knows no model {model}") from error
+        self.space = f"local-{model.rpartition('/')[2]}-{self.dimension}"
+        self.min_cosine = 0.0
+        self.costs_model_calls = False
         self._loading = threading.Lock()
         self._loaded: TextEmbedding | None = None
         self._threads = ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_THREADS), "embedder")
 
-    @property
-    def space(self) -> str:
-        """ "local-<model>-<dimension>", the model without its owner."""
-        return f"local-{self._model.rpartition('/')[2]}-{self._dimension}"
-
-    @property
-    def min_cosine(self) -> float:
-        """See Embedder."""
-        return 0.0
-
-    @property
-    def dimension(self) -> int:
-        """See Embedder."""
-        return self._dimension
-
-    @property
-    def costs_model_calls(self) -> bool:
-        """See Embedder: no server is asked."""
-        return False
-
     async def embed(self, texts: Sequence[str], group_id: str = "") -> tuple[Vectors, Usage]:
         """See Embedder; in threads beside the event loop. Raises ModelUnavailable: no readable model."""
-        rows = np.zeros((len(texts), self._dimension), dtype=np.float32)
+        rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
         worded = [place for place, text in enumerate(texts) if any(map(str.isalnum, text))]
         loop = asyncio.get_running_loop()
         for start in range(0, len(worded), _TEXTS_AT_ONCE):
             places = worded[start : start + _TEXTS_AT_ONCE]
             rows[places] = await loop.run_in_executor(self._threads, self._run, [texts[p] for p in places])
-        return rows, Usage()
+        return rows, FREE
 
     async def close(self) -> None:
         """Let the threads end; what is under way is finished first, in the background."""

@@ -12,30 +12,16 @@ from numpy.typing import NDArray
 
 from kgsvc.domain.model.extraction import Extraction, ExtractionRequest
 from kgsvc.domain.model.usage import FREE, Usage
-from kgsvc.domain.resolution.types import ResolutionRequest, Resolutions
-
-__all__ = [
-    "CrossEncoder",
-    "Embedder",
-    "Extracted",
-    "Extractor",
-    "Gist",
-    "Meter",
-    "Operation",
-    "Rated",
-    "Resolved",
-    "Resolver",
-    "Retold",
-    "Subject",
-    "Summariser",
-    "SummaryWriter",
-    "Trouble",
-    "Unmetered",
-    "Usage",
-    "Vectors",
-]
+from kgsvc.domain.resolution.decisions import ResolutionRequest, Resolutions
 
 Vectors = NDArray[np.float32]
+
+
+class Model(Protocol):
+    """What has connections to a model, or none."""
+
+    async def close(self) -> None:
+        """Release connections."""
 
 
 class Operation(StrEnum):
@@ -94,7 +80,7 @@ class Extracted:
     usage: Usage = FREE
 
 
-class Extractor(Protocol):
+class Extractor(Model, Protocol):
     """Turns episodes into extractions (spec 004 §7)."""
 
     @property
@@ -111,9 +97,6 @@ class Extractor(Protocol):
         Raises nothing but cancellation. Results are validated (references, limits, SCREAMING_SNAKE_CASE).
         """
 
-    async def close(self) -> None:
-        """Release connections."""
-
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
@@ -123,7 +106,7 @@ class Resolved:
     usage: Usage = FREE
 
 
-class Resolver(Protocol):
+class Resolver(Model, Protocol):
     """Decides what rules cannot: whether two names or two facts mean the same, and what contradicts what."""
 
     @property
@@ -136,9 +119,6 @@ class Resolver(Protocol):
         Raises StepError (ModelUnavailable, ModelOutputInvalid). A request without questions costs nothing.
         """
 
-    async def close(self) -> None:
-        """Release connections."""
-
 
 @dataclass(frozen=True, slots=True)
 class Gist:
@@ -148,14 +128,11 @@ class Gist:
     summary: str  # at most 500 characters
 
 
-class Summariser(Protocol):
+class Summariser(Model, Protocol):
     """Makes one summary of two, for communities of entities (spec 002)."""
 
     async def combine(self, group_id: str, first: str, second: str) -> Gist:
         """Both in one, by one call of a model. Raises StepError (ModelUnavailable, ModelOutputInvalid)."""
-
-    async def close(self) -> None:
-        """Release connections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,14 +152,11 @@ class Retold:
     usage: Usage = FREE
 
 
-class SummaryWriter(Protocol):
+class SummaryWriter(Model, Protocol):
     """Tells in few sentences what many say of an entity (spec 002)."""
 
     async def retell(self, group_id: str, subjects: Sequence[Subject]) -> Retold:
         """All in one call of a model. Raises StepError (ModelUnavailable, ModelOutputInvalid)."""
-
-    async def close(self) -> None:
-        """Release connections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,18 +167,15 @@ class Rated:
     usage: Usage = FREE
 
 
-class CrossEncoder(Protocol):
+class CrossEncoder(Model, Protocol):
     """Says how relevant texts are to a query, reading both together (spec 003)."""
 
     async def rate(self, query: str, texts: Sequence[str], group_id: str = "") -> Rated:
         """All in one call of a model, whose cost is counted for `group_id`; no texts cost nothing. Raises
         StepError (ModelUnavailable, ModelOutputInvalid)."""
 
-    async def close(self) -> None:
-        """Release connections."""
 
-
-class Embedder(Protocol):
+class Embedder(Model, Protocol):
     """Turns texts into unit vectors of one space."""
 
     @property
@@ -227,6 +198,3 @@ class Embedder(Protocol):
         """Float32 array of shape (len(texts), dimension), rows of length 1 (or all zero for a text with no
         words), and the cost, which is counted for `group_id`. Raises StepError (ModelUnavailable,
         ModelOutputInvalid)."""
-
-    async def close(self) -> None:
-        """Release connections."""

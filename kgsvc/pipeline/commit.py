@@ -8,30 +8,28 @@ from typing import Protocol
 
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import LeaseLost, Overloaded, RevisionChanged, StepError
-from kgsvc.domain.facts.contradictions import SlotStatement
 from kgsvc.domain.facts.plan import plan, statements_of
+from kgsvc.domain.facts.timeline import SlotStatement
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import GraphDelta, Guard, NameView, SlotView
 from kgsvc.domain.model.identity import name_key
 from kgsvc.domain.model.items import ItemState, Lease, Transition
 from kgsvc.domain.model.ontology import Ontology
 from kgsvc.domain.model.usage import FREE, Usage
-from kgsvc.domain.names.bridging import MOVED
-from kgsvc.domain.names.entities import BatchItem, Resolved, candidate_uuids, keys_of, resolve
-from kgsvc.domain.resolution.comparing import as_decided
+from kgsvc.domain.names.entities import MOVED, BatchItem, ResolvedNames, candidate_uuids, keys_of, resolve
+from kgsvc.domain.resolution.comparing import as_decided, settle, slots_of
 from kgsvc.domain.resolution.decisions import Decisions
-from kgsvc.domain.resolution.settling import settle, slots_of
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.protocol import Resolver
 from kgsvc.offload import STATEMENTS, offload
 from kgsvc.pipeline.joining import Bridging, Joining
-from kgsvc.pipeline.ontologies import Ontologies
-from kgsvc.pipeline.resolving import Found, Resolving
+from kgsvc.pipeline.preparing import Ontologies
+from kgsvc.pipeline.resolving import Resolution, Resolving
 from kgsvc.pipeline.stages import PreparedItem, encode
-from kgsvc.pipeline.summaries import Rewriter, SummaryStore, Turn, summarised
+from kgsvc.pipeline.summaries import Rewriter, SummaryStore, WriteTurn, summarised
 from kgsvc.stores.protocol import QueueStore, ResolutionStore
 
-_TRIES = 20  # plans of one batch that a caller's own writes may overtake
+_TRIES = 20  # plans of one batch that writes of others may overtake
 _RETRY_AFTER_MS = 500
 _LIMITS = Limits()
 
@@ -55,8 +53,8 @@ class LeasedStore(ResolutionStore, QueueStore, SummaryStore, Protocol):
 
 
 class Committer:
-    """Reads the context of a batch, resolves, plans, applies under the lease; plans again if the group moved
-    on."""
+    """Reads the context of a batch, resolves, plans, applies under the lease; plans again if the group
+    changed meanwhile."""
 
     def __init__(
         self,
@@ -82,7 +80,7 @@ class Committer:
         """All of `works` or nothing. Raises StepError, StaleItems, LeaseLost, Overloaded (the group changes
         without a pause), StoreUnavailable."""
         batch = _Batch(works, Bridging(self._store, self._joining, self._clock))
-        turn = self._rewriter.turn(lease.group_id) if self._rewriter else Turn()
+        turn = self._rewriter.turn(lease.group_id) if self._rewriter else WriteTurn()
         rewrites = turn.rewrites
         # A model may be asked now, not while the rewriter waits for its turn.
         names: NameView | None = await self._decide(lease, batch, await self._read(lease, batch))
@@ -111,27 +109,29 @@ class Committer:
         return names
 
     async def _decide(self, lease: Lease, batch: _Batch, names: NameView) -> NameView:
-        """Decide about what is new, once a batch; what a model decided is stored before it is used."""
-        found = await self._found(lease, batch, names)
-        if found.asked.names or found.asked.facts or found.usage:
-            await self._keep(lease, batch.works, found)
+        """Decide about what is new, once a batch; what a model decided is stored before it is used. Returns
+        the entities that the decisions may mean, too."""
+        resolution = await self._resolve(lease, batch, names)
+        if resolution.asked.names or resolution.asked.facts or resolution.usage:
+            await self._keep(lease, batch.works, resolution)
         before = keys_of(batch.items) | batch.decisions.keys
-        batch.decisions = batch.decisions.with_more(found.by_rule).with_more(found.asked)
+        batch.decisions = batch.decisions.with_more(resolution.by_rule).with_more(resolution.asked)
         if not batch.decisions.keys <= before:  # a full name that nobody bears in this batch
             return await self._read(lease, batch)
         # The guard holds what was read later to the same revision.
-        meant = {uuid: found.entities[uuid] for uuid in batch.decisions.uuids & found.entities.keys()}
-        return replace(names, by_uuid={**meant, **names.by_uuid})
+        uuids = batch.decisions.uuids & resolution.entities.keys()
+        later = {uuid: resolution.entities[uuid] for uuid in uuids}
+        return replace(names, by_uuid={**later, **names.by_uuid})
 
-    async def _found(self, lease: Lease, batch: _Batch, names: NameView) -> Found:
+    async def _resolve(self, lease: Lease, batch: _Batch, names: NameView) -> Resolution:
         items, types = as_decided(batch.items, batch.decisions), await self._types(lease, batch)
         try:
             return await self._resolving.decide(
                 lease.group_id, items, names, batch.decisions, batch.vectors, types
             )
         except StepError as error:
-            if error.usage and len(batch.works) > 1:  # else it is told with the one item's failure
-                await self._charge(lease, batch.works, error.usage)
+            if error.usage and len(batch.works) > 1:  # of a single item it is counted with its failure
+                await self._count(lease, batch.works, error.usage)
                 error.usage = FREE
             raise
 
@@ -140,33 +140,30 @@ class Committer:
             return Ontology()
         return await self._ontologies.of(lease.group_id, max(work.item.ontology for work in batch.works))
 
-    async def _keep(self, lease: Lease, works: Sequence[PreparedItem], found: Found) -> None:
-        now_ms, asked, state = self._clock.now_ms(), found.asked, self._state_kept()
-        costly = state is ItemState.EMBEDDED
-        transitions: list[Transition] = []
-        for work, part in zip(works, found.usage.split(len(works)), strict=True):
-            uuid, stage = work.item.episode.uuid, work.stage
-            keys = {name_key(node.name) for node in stage.extraction.nodes}
+    async def _keep(self, lease: Lease, works: Sequence[PreparedItem], resolution: Resolution) -> None:
+        asked = resolution.asked
+        for work in works:
+            stage, keys = work.stage, {name_key(node.name) for node in work.stage.extraction.nodes}
             names = {key: decision for key, decision in asked.names.items() if key in keys}
-            facts = {place[1]: decision for place, decision in asked.facts.items() if place[0] == uuid}
+            facts = {index: decision for (uuid, index), decision in asked.facts.items() if uuid == work.uuid}
             work.stage = replace(stage, names={**stage.names, **names}, facts={**stage.facts, **facts})
+        await self._count(lease, works, resolution.usage, with_stages=True)
+
+    async def _count(
+        self, lease: Lease, works: Sequence[PreparedItem], usage: Usage, with_stages: bool = False
+    ) -> None:
+        """Count model work for the items, in equal parts, and store their stages too if wanted. Vectors are
+        stored only where they cost something."""
+        now_ms, costly = self._clock.now_ms(), self._embedder is not None and self._embedder.costs_model_calls
+        state = ItemState.EMBEDDED if costly else ItemState.EXTRACTED
+        transitions: list[Transition] = []
+        for work, part in zip(works, usage.split(len(works)), strict=True):
             kept = work.stage if costly else replace(work.stage, vectors=None, space="")
-            transitions.append(Transition(uuid, state, now_ms, stage=encode(kept), usage=part))
+            stage = encode(kept) if with_stages else None
+            transitions.append(
+                Transition(work.uuid, state, now_ms, stage=stage, keep_stage=not with_stages, usage=part)
+            )
         await self._store.save_transitions(lease, transitions)
-
-    def _state_kept(self) -> ItemState:
-        """Of items whose stage is stored before the commit: vectors are only where they cost something."""
-        costly = self._embedder is not None and self._embedder.costs_model_calls
-        return ItemState.EMBEDDED if costly else ItemState.EXTRACTED
-
-    async def _charge(self, lease: Lease, works: Sequence[PreparedItem], usage: Usage) -> None:
-        """What nothing came of was paid for too."""
-        now_ms, state = self._clock.now_ms(), self._state_kept()
-        paid = zip(works, usage.split(len(works)), strict=True)
-        await self._store.save_transitions(
-            lease,
-            [Transition(w.item.episode.uuid, state, now_ms, keep_stage=True, usage=part) for w, part in paid],
-        )
 
     async def _plan(self, lease: Lease, batch: _Batch, names: NameView) -> tuple[GraphDelta, Guard]:
         group_id, now_ms = lease.group_id, self._clock.now_ms()
@@ -175,24 +172,24 @@ class Committer:
         while await batch.bridging.merged_one(lease, items, names, decisions.names):
             names = await self._read(lease, batch)
         system_ms = max(now_ms, names.head.last_ms + 1)
-        said = sum(len(item.extraction.nodes) + len(item.extraction.edges) for item in items)
+        size = sum(len(item.extraction.nodes) + len(item.extraction.edges) for item in items)
 
-        def understand() -> tuple[Resolved, list[SlotStatement]]:
+        def resolved_names() -> tuple[ResolvedNames, list[SlotStatement]]:
             resolved = resolve(
                 names, group_id, items, system_ms, decisions.names, self._limits.attributes_bytes
             )
             return resolved, statements_of(resolved, items)
 
-        resolved, statements = await offload(said / STATEMENTS, understand)
+        resolved, statements = await offload(size / STATEMENTS, resolved_names)
         slots = slots_of(items, statements, decisions, resolved)
         view = await self._slots(group_id, slots, decisions)
         known = sum(len(fact.evidence) for fact in view.facts)
 
         def planned() -> GraphDelta:
-            settled, found = settle(items, statements, decisions, resolved, view)
-            return plan(group_id, items, resolved, settled, view, system_ms, contradictions=found)
+            settled, contradictions = settle(items, statements, decisions, resolved, view)
+            return plan(group_id, items, resolved, settled, view, system_ms, contradictions=contradictions)
 
-        delta = await offload((said + known) / STATEMENTS, planned)
+        delta = await offload((size + known) / STATEMENTS, planned)
         uuids = tuple(item.episode.uuid for item in items)
         delta = replace(
             delta,
@@ -217,7 +214,8 @@ class Committer:
     async def _vectors(
         self, delta: GraphDelta, names: NameView, view: SlotView, known: Mapping[str, bytes]
     ) -> dict[str, bytes]:
-        """Vectors of new facts and new names. A fact split from an older one says what no item here said."""
+        """Vectors of new facts and new names. The words of a fact that was split from an older one are no
+        item's."""
         if self._embedder is None:
             return {}
         stored = {fact.uuid for fact in view.facts}

@@ -1,5 +1,4 @@
-"""Two entities become one: what is read for it, and the change. For callers' merges and those of the
-pipeline alike."""
+"""Two entities become one: what is read for it, and the change. For merges of callers and of the pipeline."""
 
 from __future__ import annotations
 
@@ -15,8 +14,7 @@ from kgsvc.domain.model.delta import GraphDelta, Guard, MergeRecord, NameView
 from kgsvc.domain.model.graph import Entity, Fact, Mention
 from kgsvc.domain.model.identity import digest, mint
 from kgsvc.domain.model.items import Lease
-from kgsvc.domain.names.bridging import MOST, Bridge, bridges, names_allow
-from kgsvc.domain.names.entities import BatchItem
+from kgsvc.domain.names.entities import MOST, BatchItem, Bridge, bridges, names_allow
 from kgsvc.domain.names.forgetting import Said
 from kgsvc.domain.names.merging import (
     Hanging,
@@ -54,9 +52,9 @@ class Joining:
     async def joined(
         self, kept: Entity, gone: Entity, merge_id: str, system_ms: int, by_episode: str = ""
     ) -> Joined:
-        """Facts, mentions, names and summary of `gone` go over to `kept`. `by_episode` shows them to be one,
-        if no caller does. Raises LimitExceeded (too much hangs on the one that goes), StepError (what it
-        says anew cannot be embedded), StoreUnavailable."""
+        """Facts, mentions, names and summary of `gone` go over to `kept`. `by_episode` shows them to be one
+        where no caller asked for it. Raises LimitExceeded (too many facts and mentions to move), StepError
+        (new words cannot be embedded), StoreUnavailable."""
         group_id, store = kept.group_id, self._store
         hanging = await self._hanging(gone)
         arriving = [moved(fact, gone.uuid, kept) for fact in hanging.facts]
@@ -102,7 +100,7 @@ class Joining:
         episodes = await self._store.entity_mentions(*place)
         names = await self._store.entity_names(*place)
         if len(facts) + len(episodes) > bound or len(names) > bound:
-            says = f"more than {bound} facts and mentions hang on it; merge the other way round"
+            says = f"it has more than {bound} facts and mentions; try with keep_uuid and merge_uuid exchanged"
             raise LimitExceeded(says, [Violation("merge_uuid", says)])
         return Hanging(tuple(facts), tuple(names), tuple(episodes))
 
@@ -110,7 +108,7 @@ class Joining:
 def mentions_of(
     group_id: str, said: Mapping[str, Said], entity_uuid: str, system_ms: int
 ) -> tuple[Mention, ...]:
-    """MENTIONS of an entity by episodes, with what these call it."""
+    """MENTIONS of an entity by episodes, with the names and types that these use."""
 
     def mention(episode: str) -> Mention:
         made = mint("mention", group_id, f"{episode}/{entity_uuid}")
@@ -164,7 +162,7 @@ class Bridging:
             joined = await self._joining.joined(kept, gone, merge_id, system_ms, bridge.by_episode)
             await self._store.apply(joined.delta, Guard(view.head.rev, view.head.epoch, lease.token))
         except (LimitExceeded, StoreRefused) as error:  # either is no fault of the items
-            log.warning("entities that are one stay two", extra={"group_id": group_id, "reason": str(error)})
+            log.warning("two entities were not merged", extra={"group_id": group_id, "reason": str(error)})
             return False
         log.info("entities merged", extra={"group_id": group_id, "item": bridge.by_episode})
         return True

@@ -2,24 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import ModelUnavailable, StepError
 from kgsvc.domain.model.extraction import ExtractionRequest, conform
 from kgsvc.domain.model.items import FailedItem, ItemState, Lease, QueuedItem, Step, Transition
+from kgsvc.domain.model.ontology import Ontology
 from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.models.embedding import CachingEmbedder, texts_of
 from kgsvc.models.protocol import Extractor
-from kgsvc.pipeline.ontologies import Ontologies
-from kgsvc.pipeline.pressure import IntakePressure
 from kgsvc.pipeline.stages import PreparedItem, Stage, decode, encode
-from kgsvc.stores.protocol import Anchor, QueueStore
+from kgsvc.stores.protocol import AdminStore, Anchor, QueueStore
 
 # How much context an extraction gets (spec 002: the last ten episodes of the same source).
 _PREVIOUS_EPISODES = 10
 _PREVIOUS_CHARS = 4_000
+_CROWD = 8  # items in one commit; smaller ones come from callers that do not queue up
+_QUIET_S = 0.1
+_PATIENCE_S = 0.25  # in a storm without end a batch still gets its turn this often
+_LOOK_S = 0.02
+_GROUPS = 256  # whose ontologies are kept; the least recently used go first
+Read = Callable[[str], Ontology | None]  # the text of an ontology; raises ValueError
+
+
+class IntakePressure:
+    """Whether callers queue up to have items accepted. The worker of the same process then steps back: an
+    accepted item can wait for the graph, its sender should not wait for the acknowledgement."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._crowded_s = float("-inf")
+        self._crowds = 0
+        self._turn = asyncio.Lock()
+
+    @contextmanager
+    def accepting(self, items: int) -> Iterator[None]:
+        """Around a commit that accepts so many items."""
+        crowd = items >= _CROWD
+        self._crowds += crowd
+        try:
+            yield
+        finally:
+            self._crowds -= crowd
+            if crowd:
+                self._crowded_s = self._monotonic()
+
+    def _is_quiet(self) -> bool:
+        return not self._crowds and self._monotonic() - self._crowded_s >= _QUIET_S
+
+    async def lull(self) -> None:
+        """Return when nobody queues, or after 0.25 s; those who wait here go one by one."""
+        async with self._turn:
+            until_s = self._monotonic() + _PATIENCE_S
+            while self._monotonic() < until_s and not self._is_quiet():  # noqa: ASYNC110 - no signal
+                await asyncio.sleep(_LOOK_S)
+
+
+class Ontologies:
+    """The ontology in force for a group: its own, else the server's.
+
+    A group's own is read once a change, not once an episode: every started item carries the number of its
+    group's ontology, so that all processes notice a new one.
+    """
+
+    def __init__(self, store: AdminStore, read: Read, of_server: Ontology) -> None:
+        self._store = store
+        self._read = read
+        self._of_server = of_server
+        self._kept: OrderedDict[str, tuple[int, Ontology]] = OrderedDict()
+
+    async def of(self, group_id: str, number: int) -> Ontology:
+        """The ontology of this number (QueuedItem.ontology), or a later one. Raises StepError (it was put by
+        a newer version and cannot be read), StoreUnavailable."""
+        if number == 0:
+            return self._of_server
+        kept = self._kept.get(group_id)
+        if kept is None or kept[0] < number:
+            kept = (number, await self._load(group_id))
+            self._kept[group_id] = kept
+        self._kept.move_to_end(group_id)
+        while len(self._kept) > _GROUPS:
+            self._kept.popitem(last=False)
+        return kept[1]
+
+    async def _load(self, group_id: str) -> Ontology:
+        text = await self._store.ontology(group_id)
+        if text is None:
+            return self._of_server
+        try:
+            found = await asyncio.to_thread(self._read, text)
+        except ValueError:
+            raise StepError("this version cannot read the group's ontology") from None
+        return found or self._of_server
 
 
 class Preparer:

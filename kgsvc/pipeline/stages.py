@@ -12,12 +12,12 @@ from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extracti
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.domain.model.items import QueuedItem
 from kgsvc.domain.resolution.decisions import (
+    BatchFact,
     FactDecision,
     KnownRef,
-    Meant,
     NameDecision,
+    NameTarget,
     StoredFact,
-    ToldFact,
 )
 
 # A release that does not know the version does the step again: each field that older ones would not
@@ -83,7 +83,7 @@ def decode(stored: bytes | None) -> Stage | None:
 
 
 def _name_decision(document: dict[str, Any]) -> NameDecision:
-    also = tuple(Meant(**each) for each in document.get("also", ()))
+    also = tuple(NameTarget(**each) for each in document.get("also", ()))
     return NameDecision(**{**document, "also": also})
 
 
@@ -99,7 +99,7 @@ def _fact_decision(document: dict[str, Any]) -> FactDecision:
 def _ref(document: dict[str, Any]) -> KnownRef:
     if "uuid" in document:
         return StoredFact(**document)
-    return ToldFact(_edge(document["edge"]), document["source"], document["target"])
+    return BatchFact(_edge(document["edge"]), document["source"], document["target"])
 
 
 def _extraction(document: dict[str, Any]) -> Extraction:

@@ -107,7 +107,7 @@ class _Draft:
     text: str = ""
 
 
-class Turn:
+class WriteTurn:
     """A group's turn to plan and write.
 
     Within a process the pipeline and the rewriter thereby do not overtake one another, which would cost a
@@ -129,14 +129,14 @@ class Rewriter:
         self._rng = rng
         self._waiting: dict[str, _Waiting] = {}
         self._something = asyncio.Event()
-        self._turns: WeakValueDictionary[str, Turn] = WeakValueDictionary()
+        self._turns: WeakValueDictionary[str, WriteTurn] = WeakValueDictionary()
 
-    def turn(self, group_id: str) -> Turn:
+    def turn(self, group_id: str) -> WriteTurn:
         """The group's; the same for all who hold it at a time."""
-        return self._turns.setdefault(group_id, Turn())
+        return self._turns.setdefault(group_id, WriteTurn())
 
     def offer(self, written: GraphDelta, epoch: int) -> None:
-        """Take up what is due among the entities of a delta that was applied. Never waits."""
+        """Queue the entities of an applied delta whose summaries are due for rewriting. Never waits."""
         due = [entity.uuid for entity in written.entities if is_due(entity)]
         if not due or (written.group_id not in self._waiting and len(self._waiting) >= _GROUPS):
             return
@@ -164,7 +164,9 @@ class Rewriter:
             try:
                 await self.rewrite(group_id, waiting.epoch, list(waiting.entities), list(waiting.items))
             except (StepError, ServiceError, TimeoutError) as error:
-                log.warning("summaries stay: %s", type(error).__name__, extra={"group_id": group_id})
+                log.warning(
+                    "summaries were not rewritten: %s", type(error).__name__, extra={"group_id": group_id}
+                )
                 await asyncio.sleep(_AFTER_OUTAGE_S)
 
     async def rewrite(self, group_id: str, epoch: int, uuids: Sequence[str], items: Sequence[str]) -> None:
@@ -199,7 +201,8 @@ class Rewriter:
         return [draft for draft in drafts if has_news(draft.entity, draft.sources)]
 
     async def _retold(self, group_id: str, drafts: Sequence[_Draft]) -> Retold:
-        """What the model says; nothing where it says nothing usable, which is kept too: see `rewritten`."""
+        """The texts of the model; empty ones if its answer is not usable, which is recorded too: see
+        `rewritten`."""
         subjects = [
             Subject(draft.entity.name, draft.entity.labels, tuple(part.text for part in draft.sources))
             for draft in drafts
@@ -209,7 +212,7 @@ class Rewriter:
         except ModelUnavailable:
             raise
         except StepError as error:
-            log.warning("summaries keep their own words: %s", error, extra={"group_id": group_id})
+            log.warning("the model's summaries cannot be used: %s", error, extra={"group_id": group_id})
             return Retold(("",) * len(drafts), error.usage)
 
     async def _write(
@@ -244,7 +247,7 @@ class Rewriter:
     async def _as_drafted(
         self, view: NameView, drafts: Sequence[_Draft], system_ms: int
     ) -> tuple[Entity, ...]:
-        """The entities with their texts, but for those of which something else holds now."""
+        """The entities with their texts, without those whose sources have changed meanwhile."""
         wanted = {part.key for draft in drafts for part in draft.sources}
         facts = {fact.uuid: fact for fact in await self._store.facts(view.head.group_id, wanted)}
         present = [(view.by_uuid.get(draft.entity.uuid), draft) for draft in drafts]

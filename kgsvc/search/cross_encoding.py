@@ -103,5 +103,5 @@ def _ordered(ranked: Ranking, scores: Mapping[Key, int]) -> Ranking:
 
 
 def _told(reason: Reason) -> Reason:
-    _log.warning("not rated by the model, the fused order answers: %s", reason.value)
+    _log.warning("the model did not rate the candidates, their order by RRF is returned: %s", reason.value)
     return reason

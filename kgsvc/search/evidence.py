@@ -14,7 +14,7 @@ better the best is than the rest says something. No language model is asked.
 
 One configuration for conversations and documents. Recall@10 over episodes, conversations / documents in two
 hops, on the development sets, with the rules' extraction, and what each part is worth, tried with one hop and
-all candidates before it was built (the README has what searches reach):
+all candidates before it was built (docs/search.md has what searches reach):
 
     without embeddings        72.7 / 95.1        with all-MiniLM-L6-v2     77.2 / 97.0
       no facts                72.0 / 94.2          no facts' words         77.1 / 96.6

@@ -178,7 +178,7 @@ class IndexCache:
             self._unloadable.discard(group_id)
         elif group_id not in self._unloadable:
             self._unloadable.add(group_id)
-            _log.warning("a group's facts were not loaded behind a search: %s", type(error).__name__)
+            _log.warning("a group's facts could not be loaded in the background: %s", type(error).__name__)
 
     def _entry(self, kind: _Kind, group_id: str) -> _Entry:
         place = kind, group_id

@@ -82,8 +82,8 @@ class DraftStore(Protocol):
 
     async def publish(self, lease: BuildLease, now_ms: int) -> None:
         """The drafts become the group's communities and the build COMPLETED, in one commit, which takes a
-        revision; what was there
-        before is removed afterwards, which the next `publish` of the group catches up on. LeaseLost."""
+        revision. The communities before are removed afterwards; the next `publish` of the group finishes
+        that if it was interrupted. LeaseLost."""
 
 
 class FollowStore(Protocol):

@@ -164,8 +164,8 @@ class ColdSearchStore(Protocol):
     async def search_candidates(self, group_id: str, asked: FactsAsked) -> FactCandidates | None:
         """Candidates for the `asked.count` best by BM25 and the nearest by cosine, among visible facts only.
 
-        Sees what was committed when the call began and what receipts told of. Its cost does not grow with
-        other groups. Of the true best nearly all are among the candidates, however many facts are expired:
+        Sees what was committed when the call began and what receipts showed by then. Its cost does not grow
+        with other groups. Nearly all of the true best are among the candidates, whatever share is expired:
         recall >= 0.95 by keyword, >= 0.98 by vector. None: the group is unknown, was begun by a version that
         did not index it so, or the store cannot compare vectors as long as the one asked.
         """

@@ -87,8 +87,8 @@ class Endless(ModelStore):
         (Torn, "guards"),
         (Silent, "changes"),
         (Half, "delete"),
-        (Eager, "starting"),
-        (Endless, "listing"),
+        (Eager, "leases"),
+        (Endless, "receipts"),
     ],
 )
 async def test_a_broken_store_is_noticed(broken: type[ModelStore], area: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgsvc.api import values
+from kgsvc.api import mapping
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
 from kgsvc.commands import communities
@@ -10,7 +10,7 @@ from kgsvc.commands.core import Core
 from kgsvc.domain.model.communities import BuildState, CommunityBuild
 from kgsvc.v1 import admin_pb2, envelope_pb2
 
-_STATES = values.enum_numbers(admin_pb2.BuildState, "BUILD_STATE_", BuildState)
+_STATES = mapping.enum_numbers(admin_pb2.BuildState, "BUILD_STATE_", BuildState)
 
 
 class CommunityRpcs:
@@ -50,7 +50,7 @@ class CommunityRpcs:
 
         async def run() -> Reply:
             page = await communities.list_communities(self._core, group_id, size, token)
-            rows = map(values.community, page.rows)
+            rows = map(mapping.community, page.rows)
             token_out = page.next_token or ""
             return Reply(admin_pb2.ListCommunitiesOutput(communities=rows, next_page_token=token_out))
 
@@ -67,5 +67,5 @@ def _build(build: CommunityBuild) -> admin_pb2.CommunityBuild:
         communities=build.communities,
         summarised=build.summarised,
         reason=build.reason if with_reason else None,
-        updated_at=values.timestamp(build.updated_ms),
+        updated_at=mapping.timestamp(build.updated_ms),
     )

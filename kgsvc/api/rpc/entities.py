@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgsvc.api import values
+from kgsvc.api import mapping
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
 from kgsvc.commands import merges
@@ -21,7 +21,7 @@ from kgsvc.domain.model.graph import Entity, Mention
 from kgsvc.v1 import admin_pb2, ingestion_pb2, retrieval_pb2, types_pb2
 
 _FACTS, _EPISODES = 100, 20  # of an entity, when no number is asked for
-_OPERATIONS = values.enum_numbers(types_pb2.CitationOperation, "CITATION_OPERATION_", CitationOperation)
+_OPERATIONS = mapping.enum_numbers(types_pb2.CitationOperation, "CITATION_OPERATION_", CitationOperation)
 
 
 class EntityRpcs:
@@ -43,13 +43,13 @@ class EntityRpcs:
         name = check.name("input.name", sent.name)
         summary = check.optional_text(sent, "input.", "summary", check.limits.summary)
         if sent.HasField("attributes"):
-            attributes = values.attributes_in(check, "input.attributes", sent.attributes)
+            attributes = mapping.attributes_in(check, "input.attributes", sent.attributes)
         wanted = EntityInput(uuid, group_id, name, summary, attributes)
 
         async def run() -> Reply:
             with self._core.metrics.upsert_conflicts.count_exceptions(Conflict):
                 entity = await add_entity_node(self._core, wanted, check.idempotency_key)
-            return Reply(values.entity_node(entity))
+            return Reply(mapping.entity_node(entity))
 
         return run
 
@@ -92,14 +92,14 @@ class EntityRpcs:
         return run
 
     async def _node(self, entity: Entity) -> types_pb2.EntityNode:
-        return values.entity_node(entity, await aliases_of(self._core.store, entity))
+        return mapping.entity_node(entity, await aliases_of(self._core.store, entity))
 
 
 def _view(view: EntityView) -> retrieval_pb2.GetEntityNodeOutput:
     return retrieval_pb2.GetEntityNodeOutput(
-        node=values.entity_node(view.entity, view.aliases),
-        facts=map(values.cited_fact, view.facts),
-        episodes=[values.episode(each, view.edges.get(each.uuid, ())) for each in view.episodes],
+        node=mapping.entity_node(view.entity, view.aliases),
+        facts=map(mapping.cited_fact, view.facts),
+        episodes=[mapping.episode(each, view.edges.get(each.uuid, ())) for each in view.episodes],
         citation_chain=map(_chain_entry, view.chain),
         mentions=map(_mention, view.mentions),
     )
@@ -111,11 +111,11 @@ def _mention(mention: Mention) -> types_pb2.Mention:
         group_id=mention.group_id,
         episode_uuid=mention.episode_uuid,
         entity_uuid=mention.entity_uuid,
-        created_at=values.timestamp(mention.created_ms),
+        created_at=mapping.timestamp(mention.created_ms),
     )
 
 
 def _chain_entry(entry: ChainEntry) -> types_pb2.CitationChainEntry:
     return types_pb2.CitationChainEntry(
-        citation=values.citation_info(entry.citation), operation=_OPERATIONS[entry.operation]
+        citation=mapping.citation_info(entry.citation), operation=_OPERATIONS[entry.operation]
     )

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from kgsvc.api import values
+from kgsvc.api import mapping
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
 from kgsvc.api.errors import CallFailure, summary
@@ -73,7 +73,7 @@ class EpisodeRpcs:
 
         async def run() -> Reply:
             page = await episodes.get_episodes(self._core, group_id, last_n, size, token)
-            rows = [values.episode(each, page.edges.get(each.uuid, ())) for each in page.episodes]
+            rows = [mapping.episode(each, page.edges.get(each.uuid, ())) for each in page.episodes]
             return Reply(
                 retrieval_pb2.GetEpisodesOutput(episodes=rows, next_page_token=page.next_token or "")
             )
@@ -100,7 +100,7 @@ class EpisodeRpcs:
 
 def message_item(check: RequestCheck, path: str, message: types_pb2.Message) -> ItemInput:
     """A message as the item it becomes."""
-    role_type = check.enum(f"{path}role_type", message.role_type, values.ROLE_TYPES, RoleType.USER)
+    role_type = check.enum(f"{path}role_type", message.role_type, mapping.ROLE_TYPES, RoleType.USER)
     role = check.optional_text(message, path, "role", check.limits.role) or None
     check.body(f"{path}content", message.content, around=message_body(role_type, role, ""))
     return ItemInput(
@@ -118,7 +118,7 @@ def message_item(check: RequestCheck, path: str, message: types_pb2.Message) -> 
 
 def episode_item(check: RequestCheck, path: str, item: types_pb2.EpisodeItem) -> ItemInput:
     """An episode as an item."""
-    source = check.enum(f"{path}source", item.source, values.SOURCES, Source.TEXT)
+    source = check.enum(f"{path}source", item.source, mapping.SOURCES, Source.TEXT)
     body = check.body(f"{path}body", item.body)
     if source is Source.JSON and body and not _is_json(body):
         check.invalid(f"{path}body", "is not one JSON value")
@@ -158,7 +158,7 @@ def _description(
         return description
     whole = with_source_url(description, url)
     if source_url_of(whole) != url:
-        check.invalid(where, "differs from the address that source_description already holds")
+        check.invalid(where, "differs from the address that source_description contains")
     if description is None or len(description) <= limit:  # else that violation is named already
         check.text(where, whole or "", limit)
     return whole
@@ -179,7 +179,7 @@ def _refuse(constant: str) -> None:
 def _accepted(output: Any, accepted: Accepted) -> Reply:
     """ACCEPTED, or PARKED when the call repeats items that are parked (design §2)."""
     output.receipt_id, output.accepted = accepted.receipt_id, len(accepted.items)
-    output.items.extend(map(values.accepted_item, accepted.items))
+    output.items.extend(map(mapping.accepted_item, accepted.items))
     parked = [item.uuid for item in accepted.items if item.duplicate and item.state is ItemState.PARKED]
     if not parked:
         return Reply(output, envelope_pb2.STATUS_ACCEPTED)
@@ -205,4 +205,4 @@ def _sentence(noun: str, accepted: Accepted) -> str:
 
 
 def _deleted(existed: bool) -> admin_pb2.DeleteEpisodeOutput:
-    return admin_pb2.DeleteEpisodeOutput(message=values.deleted("episode", existed), success=True)
+    return admin_pb2.DeleteEpisodeOutput(message=mapping.deleted("episode", existed), success=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kgsvc.api import values
+from kgsvc.api import mapping
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
 from kgsvc.commands import facts
 from kgsvc.commands.core import Core
-from kgsvc.domain.facts.correction import FactInput
+from kgsvc.domain.facts.amendments import FactInput
 from kgsvc.v1 import admin_pb2, retrieval_pb2
 
 
@@ -29,7 +29,7 @@ class FactRpcs:
         uuid, group_id = check.named(sent)
 
         async def run() -> Reply:
-            return Reply(values.cited_fact(await facts.get_fact(self._core.store, uuid, group_id)))
+            return Reply(mapping.cited_fact(await facts.get_fact(self._core.store, uuid, group_id)))
 
         return run
 
@@ -39,7 +39,7 @@ class FactRpcs:
 
         async def run() -> Reply:
             rows = await facts.get_fact_history(self._core.store, uuid, group_id, most)
-            return Reply(retrieval_pb2.GetFactHistoryOutput(facts=map(values.cited_fact, rows)))
+            return Reply(retrieval_pb2.GetFactHistoryOutput(facts=map(mapping.cited_fact, rows)))
 
         return run
 
@@ -50,7 +50,7 @@ class FactRpcs:
         target = check.optional_uuid(sent, "target_node_uuid")
         attributes: dict[str, Any] | None = None
         if sent.HasField("attributes"):
-            attributes = values.attributes_in(check, "input.attributes", sent.attributes)
+            attributes = mapping.attributes_in(check, "input.attributes", sent.attributes)
         reason = check.optional_text(sent, "input.", "reason", check.limits.reason)
         wanted = FactInput(uuid, group_id, fact, source, target, attributes, reason)
 
@@ -61,8 +61,8 @@ class FactRpcs:
                 status="updated" if done.changed else "unchanged",
                 old_uuid=done.old_uuid,
                 new_uuid=done.fact.uuid,
-                message="a new fact replaced it" if done.changed else "the fact already says so",
-                new_edge=values.cited_fact(cited),
+                message="the fact was replaced" if done.changed else "the fact says this already",
+                new_edge=mapping.cited_fact(cited),
             )
             return Reply(output)
 
@@ -74,7 +74,7 @@ class FactRpcs:
         async def run() -> Reply:
             existed = await facts.delete_fact(self._core, uuid, group_id)
             return Reply(
-                admin_pb2.DeleteEntityEdgeOutput(message=values.deleted("fact", existed), success=True)
+                admin_pb2.DeleteEntityEdgeOutput(message=mapping.deleted("fact", existed), success=True)
             )
 
         return run

@@ -25,7 +25,7 @@ _NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 
 @dataclass(frozen=True, slots=True)
 class ServiceInfo:
-    """What Healthcheck answers beside the store's own info."""
+    """What Healthcheck answers besides the info of the store."""
 
     version: str
     extractor: str

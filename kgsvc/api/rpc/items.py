@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kgsvc.api import values
+from kgsvc.api import mapping
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
 from kgsvc.commands.core import Core
@@ -23,7 +23,7 @@ class ItemRpcs:
     def _list_items(self, sent: ingestion_pb2.ListItemsInput, check: RequestCheck) -> Operation:
         states: Sequence[int] = check.bounded("input.states", sent.states) if sent.states else ()
         wanted = frozenset(
-            check.enum(f"input.states[{i}]", number, values.STATES, ItemState.PARKED)
+            check.enum(f"input.states[{i}]", number, mapping.STATES, ItemState.PARKED)
             for i, number in enumerate(states)
         )
         size = check.page_size(sent)
@@ -58,10 +58,10 @@ def _listed(item: ItemStatus) -> types_pb2.ListedItem:
         uuid=item.uuid,
         group_id=item.group_id,
         name=item.name,
-        state=values.STATE_NUMBERS[item.state],
+        state=mapping.STATE_NUMBERS[item.state],
         attempts=item.attempts,
         reason=item.reason,
         step=None if item.step is None else item.step.value,
-        updated_at=values.timestamp(item.updated_ms),
+        updated_at=mapping.timestamp(item.updated_ms),
         receipt_id=item.receipt_id,
     )

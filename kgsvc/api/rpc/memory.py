@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgsvc.api import values
+from kgsvc.api import mapping
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
 from kgsvc.api.rpc.search import fact_results, read_fact_bounds, timed
@@ -40,7 +40,7 @@ class MemoryRpcs:
 def _message(check: RequestCheck, path: str, message: types_pb2.MemoryMessage) -> MemoryMessage:
     check.time(message, path, "timestamp")
     return MemoryMessage(
-        role_type=check.enum(f"{path}role_type", message.role_type, values.ROLE_TYPES, RoleType.USER),
+        role_type=check.enum(f"{path}role_type", message.role_type, mapping.ROLE_TYPES, RoleType.USER),
         content=check.body(f"{path}content", message.content),
         role=check.optional_text(message, path, "role", check.limits.role),
     )

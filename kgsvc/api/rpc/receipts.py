@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 
-from kgsvc.api import values
+from kgsvc.api import mapping
 from kgsvc.api.calls import current_call
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Outputs, Reply, Rpcs, ServerStream, Unary
@@ -18,7 +18,7 @@ from kgsvc.domain.model.items import ItemState, ItemStatus, Receipt
 from kgsvc.domain.model.usage import Usage
 from kgsvc.v1 import ingestion_pb2, types_pb2
 
-_PAUSE_S = 0.005  # for each watch beside: together they read at most 200 receipts a second
+_PAUSE_S = 0.005  # for each other watch: together they read at most 200 receipts a second
 
 
 class ReceiptRpcs:
@@ -102,10 +102,10 @@ def _receipt(receipt: Receipt) -> types_pb2.Receipt:
     return types_pb2.Receipt(
         receipt_id=receipt.receipt_id,
         group_id=receipt.group_id,
-        created_at=values.timestamp(receipt.created_ms),
+        created_at=mapping.timestamp(receipt.created_ms),
         items=map(_item, receipt.items),
         counts=[
-            types_pb2.StateCount(state=values.STATE_NUMBERS[state], count=counted[state])
+            types_pb2.StateCount(state=mapping.STATE_NUMBERS[state], count=counted[state])
             for state in ItemState
             if counted[state]
         ],
@@ -127,11 +127,11 @@ def _item(item: ItemStatus) -> types_pb2.ReceiptItem:
     return types_pb2.ReceiptItem(
         uuid=item.uuid,
         name=item.name,
-        state=values.STATE_NUMBERS[item.state],
+        state=mapping.STATE_NUMBERS[item.state],
         duplicate=item.duplicate,
         attempts=item.attempts,
         reason=item.reason,
-        updated_at=values.timestamp(item.updated_ms),
+        updated_at=mapping.timestamp(item.updated_ms),
         usage=_usage(item.usage),
     )
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from google.protobuf.message import Message
 
-from kgsvc.api import values
+from kgsvc.api import mapping
 from kgsvc.api.calls import current_call
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
@@ -37,19 +37,19 @@ from kgsvc.search.search_graph import GraphQuery, SearchGraph
 from kgsvc.v1 import retrieval_pb2, types_pb2
 
 _pb = retrieval_pb2
-_SCOPES = values.enum_table(_pb.SearchScope, "SEARCH_SCOPE_", Scope)
-_METHODS = values.enum_table(_pb.SearchMethod, "SEARCH_METHOD_", Method)
-_RERANKERS = values.enum_table(_pb.Reranker, "RERANKER_", Reranker)
-_RECIPES = values.enum_table(_pb.SearchRecipe, "SEARCH_RECIPE_", Recipe)
-_SCOPE_NUMBERS = values.enum_numbers(_pb.SearchScope, "SEARCH_SCOPE_", Scope)
-_METHOD_NUMBERS = values.enum_numbers(_pb.SearchMethod, "SEARCH_METHOD_", Method)
-_RERANKER_NUMBERS = values.enum_numbers(_pb.Reranker, "RERANKER_", Reranker)
-_REASON_NUMBERS = values.enum_numbers(_pb.RerankerReason, "RERANKER_REASON_", Reason)
+_SCOPES = mapping.enum_table(_pb.SearchScope, "SEARCH_SCOPE_", Scope)
+_METHODS = mapping.enum_table(_pb.SearchMethod, "SEARCH_METHOD_", Method)
+_RERANKERS = mapping.enum_table(_pb.Reranker, "RERANKER_", Reranker)
+_RECIPES = mapping.enum_table(_pb.SearchRecipe, "SEARCH_RECIPE_", Recipe)
+_SCOPE_NUMBERS = mapping.enum_numbers(_pb.SearchScope, "SEARCH_SCOPE_", Scope)
+_METHOD_NUMBERS = mapping.enum_numbers(_pb.SearchMethod, "SEARCH_METHOD_", Method)
+_RERANKER_NUMBERS = mapping.enum_numbers(_pb.Reranker, "RERANKER_", Reranker)
+_REASON_NUMBERS = mapping.enum_numbers(_pb.RerankerReason, "RERANKER_REASON_", Reason)
 _SCOPE_ENTRIES = 4
 _ORIGINS = 64
 _NAMES = 256  # in one filter
 _LEAST, _MOST = 1e-6, 1e6  # weights; scores are rounded to twelve digits
-_ENVELOPE_BYTES = 1_024  # of a response beside its output
+_ENVELOPE_BYTES = 1_024  # of a response without its output
 _CHARACTER_BYTES = 4  # at most
 
 
@@ -91,7 +91,7 @@ class SearchRpcs:
         return run
 
     def _room(self, output: retrieval_pb2.SearchGraphOutput) -> int:
-        """The characters that the response has room for beside `output`."""
+        """How many characters of context fit into the response with `output`."""
         left = self._core.limits.response_bytes - _ENVELOPE_BYTES - output.ByteSize()
         return max(0, left) // _CHARACTER_BYTES
 
@@ -117,7 +117,7 @@ def read_fact_bounds(
 
 def fact_results(hits: Sequence[Hit]) -> list[types_pb2.FactResult]:
     """Facts with their scores."""
-    return [values.fact_result(hit.fact, hit.score) for hit in hits]
+    return [mapping.fact_result(hit.fact, hit.score) for hit in hits]
 
 
 def _query(sent: retrieval_pb2.SearchGraphInput, check: RequestCheck) -> GraphQuery:
@@ -183,9 +183,9 @@ def _own_plan(sent: retrieval_pb2.ScopeSearch, scope: Scope, path: str, check: R
     methods = _methods(sent, path, check)
     for at, method in enumerate(methods):
         if method not in plans.METHODS[scope]:
-            check.invalid(f"{path}methods[{at}]", f"is not available for {scope.value}")
+            check.invalid(f"{path}methods[{at}]", f"cannot search {scope.value}")
     if reranker not in plans.RERANKERS[scope]:
-        check.invalid(f"{path}reranker", f"is not available for {scope.value}")
+        check.invalid(f"{path}reranker", f"cannot order {scope.value}")
     if scope is Scope.EPISODES and reranker is Reranker.EVIDENCE and Method.BFS in methods:
         check.invalid(
             f"{path}methods[{methods.index(Method.BFS)}]", "cannot be combined with EVIDENCE for episodes"
@@ -193,14 +193,14 @@ def _own_plan(sent: retrieval_pb2.ScopeSearch, scope: Scope, path: str, check: R
     plan = ScopePlan(scope, methods, reranker)
     depth = check.optional_number(sent, path, "max_depth", plan.depth, MAX_DEPTH)
     if sent.HasField("max_depth") and methods and Method.BFS not in methods:
-        check.invalid(f"{path}max_depth", "applies to BFS only")
+        check.invalid(f"{path}max_depth", "is for the method BFS only")
     share = plan.mmr_lambda
     if sent.HasField("mmr_lambda"):
         share = sent.mmr_lambda
         if not 0 <= share <= 1:
             check.invalid(f"{path}mmr_lambda", "must be from 0 to 1")
         if reranker is not Reranker.MMR:
-            check.invalid(f"{path}mmr_lambda", "applies to MMR only")
+            check.invalid(f"{path}mmr_lambda", "is for the reranker MMR only")
     weights = _weights(sent, reranker, path, check)
     return ScopePlan(scope, methods, reranker, depth, share, weights)
 
@@ -223,11 +223,11 @@ def _weights(
     if not sent.weights:
         return ()
     if reranker is not Reranker.WEIGHTED_SUM:
-        check.invalid(f"{path}weights", "apply to WEIGHTED_SUM only")
+        check.invalid(f"{path}weights", "are for the reranker WEIGHTED_SUM only")
     if sent.methods and len(sent.weights) != len(sent.methods):
-        check.invalid(f"{path}weights", f"must be as many as the methods, {len(sent.methods)}")
+        check.invalid(f"{path}weights", f"must be one for each of the {len(sent.methods)} methods")
     elif not all(w == 0 or _LEAST <= w <= _MOST for w in sent.weights) or not any(sent.weights):
-        check.invalid(f"{path}weights", f"must be 0 or from {_LEAST:g} to {_MOST:g}, not all 0")
+        check.invalid(f"{path}weights", f"must each be 0 or from {_LEAST:g} to {_MOST:g}, and not all 0")
     return tuple(sent.weights)
 
 
@@ -279,7 +279,7 @@ def _context_tokens(sent: retrieval_pb2.SearchGraphInput, check: RequestCheck) -
     default, most = check.limits.context_tokens_default, check.limits.context_tokens_bound
     tokens = check.optional_number(sent, "input.", "context_tokens", default, most)
     if sent.HasField("context_tokens") and not sent.include_context:
-        check.invalid("input.context_tokens", "needs include_context")
+        check.invalid("input.context_tokens", "is allowed with include_context only")
     return tokens if sent.include_context else None
 
 
@@ -310,15 +310,15 @@ def _add(output: retrieval_pb2.SearchGraphOutput, hit: GraphHit, with_scores: bo
     if isinstance(hit.item, FoundEntity):
         output.nodes.add(node=_node(hit.item), score=hit.score, found_by=by)
     elif isinstance(hit.item, FoundEpisode):
-        output.episodes.add(episode=values.episode(hit.item.episode), score=hit.score, found_by=by)
+        output.episodes.add(episode=mapping.episode(hit.item.episode), score=hit.score, found_by=by)
     elif isinstance(hit.item, Community):
-        output.communities.add(community=values.community(hit.item), score=hit.score, found_by=by)
+        output.communities.add(community=mapping.community(hit.item), score=hit.score, found_by=by)
     else:
-        output.facts.add(fact=values.fact_result(hit.item), score=hit.score, found_by=by)
+        output.facts.add(fact=mapping.fact_result(hit.item), score=hit.score, found_by=by)
 
 
 def _node(hit: FoundEntity) -> types_pb2.EntityNode:
-    node = values.entity_node(hit.entity, hit.aliases)
+    node = mapping.entity_node(hit.entity, hit.aliases)
     node.summary_facts[:] = hit.summary_facts
     return node
 

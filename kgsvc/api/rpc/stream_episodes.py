@@ -14,9 +14,9 @@ from kgsvc.api.calls import Call, current_call
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import BidiStream, Rpcs, parse
 from kgsvc.api.errors import CallFailure, ShuttingDown, failure_of, to_proto
+from kgsvc.api.mapping import STATE_NUMBERS
 from kgsvc.api.rpc.episodes import episode_item, message_item
 from kgsvc.api.unknown_fields import unknown_fields
-from kgsvc.api.values import STATE_NUMBERS
 from kgsvc.commands.core import Core
 from kgsvc.commands.items import Acknowledged, ItemAcceptor, ItemInput
 from kgsvc.domain.errors import InvalidArgument, OperationError, Violation
@@ -26,7 +26,7 @@ from kgsvc.v1 import envelope_pb2, ingestion_pb2
 
 _ITEMS_A_BATCH = 64
 _REF_CHARS = 256
-_HELD_BYTES = 256  # what is held of a message beside its own bytes, and again for each of its violations
+_HELD_BYTES = 256  # of memory for a message besides its own bytes, and again for each of its violations
 _GROUPS_NAMED = 8  # in the log line of a stream
 Response = ingestion_pb2.StreamEpisodesResponse
 

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from kgsvc.domain.facts.contradictions import Contradiction, SlotStatement, endings_of
-from kgsvc.domain.facts.timeline import Ending, Row, Statement, Wording, fold, thinned
+from kgsvc.domain.facts.timeline import (
+    Contradiction,
+    EdgeStatement,
+    EdgeWording,
+    Ending,
+    Row,
+    SlotStatement,
+    endings_of,
+    fold,
+    thinned,
+)
 from kgsvc.domain.model.delta import FactTombstone, GraphDelta, SlotView
 from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, FactKind, Mention, Polarity
 from kgsvc.domain.model.identity import digest, event_qualifiers, fact_key, mint, name_key, slot_of
-from kgsvc.domain.names.entities import UNSPECIFIC, BatchItem, Resolved
+from kgsvc.domain.names.entities import UNSPECIFIC, BatchItem, ResolvedNames
 from kgsvc.domain.text import normalise
 
 SUPERSEDED = "superseded"
@@ -28,7 +37,7 @@ def text_digest(fact: str) -> str:
     return digest(normalise(fact))
 
 
-def statements_of(resolved: Resolved, items: Sequence[BatchItem]) -> list[SlotStatement]:
+def statements_of(resolved: ResolvedNames, items: Sequence[BatchItem]) -> list[SlotStatement]:
     """Every edge of the batch between two different entities, as a statement about its slot."""
     found: list[SlotStatement] = []
     for item in items:
@@ -44,7 +53,7 @@ def statements_of(resolved: Resolved, items: Sequence[BatchItem]) -> list[SlotSt
 def plan(
     group_id: str,
     items: Sequence[BatchItem],
-    resolved: Resolved,
+    resolved: ResolvedNames,
     statements: Sequence[SlotStatement],
     view: SlotView,
     system_ms: int,
@@ -53,30 +62,35 @@ def plan(
 ) -> GraphDelta:
     """The change of the graph that the batch makes; transitions, vectors and the guard are the caller's.
 
-    `resolved` comes from entities.resolve, `statements` from statements_of, `view` holds every fact of
-    their slots and of those in `endings` and `contradictions`: what ends something in another slot, ready
-    made by that slot, or found by a model and held to the rules of spec 002 here. The result does not
-    depend on the order of `items` nor on how they are cut into batches.
+    `resolved` comes from entities.resolve, `statements` from statements_of. `view` holds every fact of their
+    slots and of those in `endings` (closures from other slots, ready made) and `contradictions` (found by a
+    model, held to the rules of spec 002 here). The result does not depend on the order of `items` nor on how
+    they are cut into batches.
     """
-    names = _display_names(resolved, view)
-    facts: list[Fact] = []
+    names = names_of_ends(view.facts) | {entity.uuid: entity.name for entity in resolved.by_key.values()}
+    taken = {fact.uuid for fact in view.facts} | {stone.uuid for stone in view.tombstones}
+    fresh = _by_slot(statements, view.tombstones)
     existing: defaultdict[str, list[Fact]] = defaultdict(list)
     for fact in view.facts:
         existing[fact.slot].append(fact)
-    taken = {fact.uuid for fact in view.facts} | {stone.uuid for stone in view.tombstones}
-    fresh = _by_slot(statements, view.tombstones)
-    asserted = {fact.uuid for fact in view.facts if fact.asserted}
+    slots: dict[str, _Slot] = {}
+
+    def slot_at(key: str) -> _Slot:
+        if key not in slots:
+            slots[key] = _Slot(group_id, key, existing[key], fresh.get(key, ()))
+        return slots[key]
+
     ended = endings_of(
         contradictions,
         endings or {},
-        lambda slot, more: _draft(
-            group_id, slot, _News(fresh.get(slot, ()), more), existing[slot], set(taken)
-        ),
-        asserted,
+        lambda key, more: [(uuid, row) for uuid, row, _ in slot_at(key).rows(more, set(taken))],
+        {fact.uuid for fact in view.facts if fact.asserted},
     )
-    for slot in sorted(fresh.keys() | ended.keys()):
-        news = _News(fresh.get(slot, ()), ended.get(slot, ()))
-        facts.extend(_plan_slot(group_id, slot, news, existing[slot], taken, names, system_ms))
+    facts: list[Fact] = []
+    for key in sorted(fresh.keys() | ended.keys()):
+        slot, closing = slot_at(key), ended.get(key, ())
+        if slot.new or not slot.endings.issuperset(closing):
+            facts.extend(slot.folded(closing, taken, names, system_ms))
     return GraphDelta(
         group_id=group_id,
         system_ms=system_ms,
@@ -89,12 +103,12 @@ def plan(
     )
 
 
-def _display_names(resolved: Resolved, view: SlotView) -> dict[str, str]:
-    """Entity names by uuid: of the batch, and of the other ends of facts that the batch touches."""
+def names_of_ends(facts: Iterable[Fact]) -> dict[str, str]:
+    """Display names by entity uuid."""
     names: dict[str, str] = {}
-    for fact in view.facts:
+    for fact in facts:
         names[fact.source_uuid], names[fact.target_uuid] = fact.source_name, fact.target_name
-    return names | {entity.uuid: entity.name for entity in resolved.by_key.values()}
+    return names
 
 
 def statement_of(
@@ -108,7 +122,7 @@ def statement_of(
     qualifiers = dict(edge.qualifiers)
     if edge.kind is FactKind.EVENT and edge.polarity is Polarity.ASSERTS:
         qualifiers = event_qualifiers(qualifiers, edge.fact, edge.valid_ms)
-    wording = Wording(
+    wording = EdgeWording(
         name=_NAME_PREFIX[edge.polarity] + edge.name,
         fact=edge.fact.strip(),
         source_uuid=source.uuid,
@@ -122,18 +136,18 @@ def statement_of(
     )
     evidence = Evidence(start, reference_ms, item.episode.uuid, edge.valid_ms, edge.invalid_ms)
     slot = slot_of(edge.kind, source.uuid, edge.name, target.uuid, qualifiers)
-    return SlotStatement(slot, Statement(wording, evidence), item.accepted_ms, index)
+    return SlotStatement(slot, EdgeStatement(wording, evidence), item.accepted_ms, index)
 
 
 def _by_slot(
     statements: Iterable[SlotStatement], tombstones: Iterable[FactTombstone]
-) -> dict[str, list[Statement]]:
+) -> dict[str, list[EdgeStatement]]:
     """Statements by slot, without those that a later hard delete forbids."""
     dead: dict[tuple[str, str], int] = {}
     for stone in tombstones:
         key = (stone.slot, stone.fact)
         dead[key] = max(stone.deleted_ms, dead.get(key, stone.deleted_ms))
-    grouped: defaultdict[str, list[Statement]] = defaultdict(list)
+    grouped: defaultdict[str, list[EdgeStatement]] = defaultdict(list)
     for entry in statements:
         deleted_ms = dead.get((entry.slot, text_digest(entry.statement.wording.fact)))
         if deleted_ms is None or entry.accepted_ms > deleted_ms:
@@ -141,53 +155,97 @@ def _by_slot(
     return grouped
 
 
-@dataclass(frozen=True, slots=True)
-class _News:
-    """What a batch adds to a slot."""
+class _Slot:
+    """The rows of a slot that follow from statements, with statements that come to it."""
 
-    statements: Sequence[Statement]
-    endings: Sequence[Ending]
+    def __init__(
+        self, group_id: str, key: str, facts: Iterable[Fact], statements: Iterable[EdgeStatement] = ()
+    ) -> None:
+        self._group_id, self._key = group_id, key
+        self._facts = [fact for fact in facts if fact.expired_reason in _REBUILT_REASONS]
+        self._behind = {fact.uuid: _statements_behind(fact) for fact in self._facts}
+        self._old = [statement for behind in self._behind.values() for statement in behind]
+        known = {(each.wording.key, each.evidence) for each in self._old}
+        self.new = [each for each in statements if (each.wording.key, each.evidence) not in known]
+        self.endings = {
+            Ending(self._behind[fact.uuid][0].wording.key, closure)
+            for fact in self._facts
+            for closure in fact.closures
+        }
+
+    def rows(self, endings: Iterable[Ending], taken: set[str]) -> list[tuple[str, Row, Fact | None]]:
+        """The rows under these endings too, each with its uuid and the stored fact it continues. New uuids
+        are added to `taken`."""
+        rows = fold([*self._old, *self.new], self.endings.union(endings))
+        owners = self._owners(rows)
+        found: list[tuple[str, Row, Fact | None]] = []
+        for row in rows:
+            owner = owners.get(id(row))
+            uuid = owner.uuid if owner else mint("fact", self._group_id, _key(self._key, row), taken)
+            taken.add(uuid)
+            found.append((uuid, row, owner))
+        return found
+
+    def folded(
+        self, endings: Iterable[Ending], taken: set[str], names: Mapping[str, str], system_ms: int
+    ) -> list[Fact]:
+        """The facts that change; stored ones that no row continues expire as merged."""
+        rows = self.rows(endings, taken)
+        uuids = {id(row): uuid for uuid, row, _ in rows}
+        written = [
+            _fact(
+                owner or _new_fact(self._group_id, self._key, uuid, row, system_ms),
+                row,
+                uuids,
+                names,
+                system_ms,
+            )
+            for uuid, row, owner in rows
+        ]
+        before = {fact.uuid: fact for fact in self._facts}
+        kept = {fact.uuid for fact in written}
+        orphans = [as_merged(fact, system_ms) for fact in self._facts if fact.uuid not in kept]
+        changed = [fact for fact in written if before.get(fact.uuid) != fact] + orphans
+        return [replace(fact, updated_ms=system_ms) if fact.uuid in before else fact for fact in changed]
+
+    def _owners(self, rows: list[Row]) -> dict[int, Fact]:
+        """Which stored fact each row continues, by the row's id: the one whose first statement it holds, a
+        caller's before others, the older one before the younger."""
+        holders: defaultdict[tuple[tuple[str, str, str], Evidence], list[Row]] = defaultdict(list)
+        for row in rows:
+            for evidence in row.evidence:
+                holders[row.wording.key, evidence].append(row)
+        owners: dict[int, Fact] = {}
+        for fact in sorted(self._facts, key=lambda f: (not f.asserted, f.created_ms, f.uuid)):
+            for first in self._behind[fact.uuid][:1]:
+                holding = holders[first.wording.key, first.evidence]
+                free = next((row for row in holding if id(row) not in owners), None)
+                if free is not None:
+                    owners[id(free)] = fact
+        return owners
 
 
-def _plan_slot(
+def refolded(
     group_id: str,
-    slot: str,
-    news: _News,
-    existing: list[Fact],
-    taken: set[str],
-    names: Mapping[str, str],
+    facts: Collection[Fact],
+    view: SlotView,
     system_ms: int,
-) -> list[Fact]:
-    rebuilt = [fact for fact in existing if fact.expired_reason in _REBUILT_REASONS]
-    behind = {fact.uuid: _statements_behind(fact) for fact in rebuilt}
-    old = [s for statements in behind.values() for s in statements]
-    known = {(s.wording.key, s.evidence) for s in old}
-    new = [s for s in news.statements if (s.wording.key, s.evidence) not in known]
-    before_ended = {Ending(behind[f.uuid][0].wording.key, c) for f in rebuilt for c in f.closures}
-    ended = before_ended.union(news.endings)
-    if not new and ended == before_ended:
-        return []
-    return _folded(group_id, slot, rebuilt, behind, [*old, *new], ended, taken, names, system_ms)
-
-
-def refold(
-    group_id: str,
-    slot: str,
-    facts: Iterable[Fact],
-    taken: set[str],
-    names: Mapping[str, str],
-    system_ms: int,
-) -> list[Fact]:
-    """The rows of a slot from the statements that its `facts` have now; those that thereby change.
-
-    `facts` are all of the slot that have a statement left, `taken` all uuids that its rows may not get,
-    `names` the display names of their ends.
-    """
-    rebuilt = [fact for fact in facts if fact.expired_reason in _REBUILT_REASONS]
-    behind = {fact.uuid: _statements_behind(fact) for fact in rebuilt}
-    statements = [s for found in behind.values() for s in found]
-    ended = {Ending(behind[f.uuid][0].wording.key, c) for f in rebuilt for c in f.closures}
-    return _folded(group_id, slot, rebuilt, behind, statements, ended, taken, names, system_ms)
+    slots: Iterable[str] | None = None,
+) -> dict[str, Fact]:
+    """What changes, by uuid, when slots (None: all of `facts`) are folded anew from the statements that
+    `facts` have now. `view` holds what is stored around them."""
+    known = (*view.facts, *facts)
+    taken = {fact.uuid for fact in known} | {stone.uuid for stone in view.tombstones}
+    names = names_of_ends(known)
+    by_slot: defaultdict[str, list[Fact]] = defaultdict(list)
+    for fact in facts:
+        if fact.evidence:
+            by_slot[fact.slot].append(fact)
+    changed: dict[str, Fact] = {}
+    for key in sorted(by_slot if slots is None else slots):
+        folded = _Slot(group_id, key, by_slot[key]).folded((), taken, names, system_ms)
+        changed |= {fact.uuid: fact for fact in folded}
+    return changed
 
 
 def relation_of(fact: Fact) -> str:
@@ -195,56 +253,9 @@ def relation_of(fact: Fact) -> str:
     return fact.name.removeprefix(_NAME_PREFIX[fact.polarity])
 
 
-def _folded(
-    group_id: str,
-    slot: str,
-    rebuilt: list[Fact],
-    behind: Mapping[str, list[Statement]],
-    statements: Sequence[Statement],
-    ended: Iterable[Ending],
-    taken: set[str],
-    names: Mapping[str, str],
-    system_ms: int,
-) -> list[Fact]:
-    rows = fold(statements, ended)
-    owners = _owners(rows, rebuilt, behind)
-    uuids = _uuids(group_id, slot, rows, owners, taken)
-    written = [_fact(group_id, slot, row, owners.get(id(row)), uuids, names, system_ms) for row in rows]
-    before = {fact.uuid: fact for fact in rebuilt}
-    kept = {fact.uuid for fact in written}
-    orphans = [as_merged(fact, system_ms) for fact in rebuilt if fact.uuid not in kept]
-    changed = [fact for fact in written if before.get(fact.uuid) != fact] + orphans
-    return [replace(fact, updated_ms=system_ms) if fact.uuid in before else fact for fact in changed]
-
-
-def _uuids(
-    group_id: str, slot: str, rows: list[Row], owners: Mapping[int, Fact], taken: set[str]
-) -> dict[int, str]:
-    """The uuid of each row, by its id: its owner's or a new one, which thereby is taken."""
-    uuids: dict[int, str] = {}
-    for row in rows:
-        owner = owners.get(id(row))
-        uuids[id(row)] = mint("fact", group_id, _key(slot, row), taken) if owner is None else owner.uuid
-        taken.add(uuids[id(row)])
-    return uuids
-
-
-def _draft(
-    group_id: str, slot: str, news: _News, existing: Sequence[Fact], taken: set[str]
-) -> list[tuple[str, Row]]:
-    """A slot's rows with their uuids, before the facts that they become."""
-    rebuilt = [fact for fact in existing if fact.expired_reason in _REBUILT_REASONS]
-    behind = {fact.uuid: _statements_behind(fact) for fact in rebuilt}
-    ended = {Ending(behind[f.uuid][0].wording.key, c) for f in rebuilt for c in f.closures}
-    old = [s for statements in behind.values() for s in statements]
-    rows = fold([*old, *news.statements], ended.union(news.endings))
-    uuids = _uuids(group_id, slot, rows, _owners(rows, rebuilt, behind), taken)
-    return [(uuids[id(row)], row) for row in rows]
-
-
-def wording_of(fact: Fact) -> Wording:
+def wording_of(fact: Fact) -> EdgeWording:
     """What a stored fact says."""
-    return Wording(
+    return EdgeWording(
         name=fact.name,
         fact=fact.fact,
         source_uuid=fact.source_uuid,
@@ -258,52 +269,27 @@ def wording_of(fact: Fact) -> Wording:
     )
 
 
-def _statements_behind(fact: Fact) -> list[Statement]:
+def _statements_behind(fact: Fact) -> list[EdgeStatement]:
     wording = wording_of(fact)
-    return [Statement(wording, evidence) for evidence in fact.evidence]
+    return [EdgeStatement(wording, evidence) for evidence in fact.evidence]
 
 
 def _key(slot: str, row: Row) -> str:
     return fact_key(slot, row.wording.target_uuid, row.start_ms, row.wording.fact)
 
 
-def _owners(rows: list[Row], existing: list[Fact], behind: Mapping[str, list[Statement]]) -> dict[int, Fact]:
-    """Which stored fact each row continues: the one whose first statement it holds, a caller's before others,
-    the older one before the younger."""
-    holders: defaultdict[tuple[tuple[str, str, str], Evidence], list[Row]] = defaultdict(list)
-    for row in rows:
-        for evidence in row.evidence:
-            holders[row.wording.key, evidence].append(row)
-    owners: dict[int, Fact] = {}
-    for fact in sorted(existing, key=lambda f: (not f.asserted, f.created_ms, f.uuid)):
-        for first in behind[fact.uuid][:1]:
-            holding = holders[first.wording.key, first.evidence]
-            free = next((row for row in holding if id(row) not in owners), None)
-            if free is not None:
-                owners[id(free)] = fact
-    return owners
-
-
-def _fact(
-    group_id: str,
-    slot: str,
-    row: Row,
-    owner: Fact | None,
-    uuids: Mapping[int, str],
-    names: Mapping[str, str],
-    system_ms: int,
-) -> Fact:
-    wording, first, kept = row.wording, row.evidence[0], thinned(row.evidence)
-    source_name, target_name = names[wording.source_uuid], names[wording.target_uuid]
-    base = owner or Fact(
-        uuid=uuids[id(row)],
+def _new_fact(group_id: str, slot: str, uuid: str, row: Row, system_ms: int) -> Fact:
+    """What never changes of the fact of a row; the rest is written by `_fact`."""
+    wording = row.wording
+    return Fact(
+        uuid=uuid,
         group_id=group_id,
         name=wording.name,
         fact=wording.fact,
         source_uuid=wording.source_uuid,
         target_uuid=wording.target_uuid,
-        source_name=source_name,
-        target_name=target_name,
+        source_name="",
+        target_name="",
         created_ms=system_ms,
         reference_ms=row.start_ms,
         slot=slot,
@@ -312,17 +298,21 @@ def _fact(
         polarity=wording.polarity,
         qualifiers=dict(wording.qualifiers),
     )
+
+
+def _fact(base: Fact, row: Row, uuids: Mapping[int, str], names: Mapping[str, str], system_ms: int) -> Fact:
+    wording, first, kept = row.wording, row.evidence[0], thinned(row.evidence)
     fact = replace(
         base,
-        source_name=source_name,
-        target_name=target_name,
-        fact_key=_key(slot, row),
+        source_name=names[wording.source_uuid],
+        target_name=names[wording.target_uuid],
+        fact_key=_key(base.slot, row),
         valid_ms=first.stated_valid_ms,
         reference_ms=first.reference_ms if first.stated_valid_ms is not None else row.start_ms,
         keywords=wording.keywords,
         weight=wording.weight,
         attributes=wording.attributes,
-        episodes=tuple(dict.fromkeys(e.episode_uuid for e in sorted(kept, key=_by_reference))),
+        episodes=episodes_of(kept),
         evidence=kept,
         closures=tuple(sorted(row.closures)),
     )
@@ -360,19 +350,21 @@ def as_merged(fact: Fact, system_ms: int) -> Fact:
     return replace(fact, expired_ms=system_ms, expired_reason=MERGED, invalid_before_ms=fact.invalid_ms)
 
 
-def _by_reference(evidence: Evidence) -> tuple[int, str]:
-    return (evidence.reference_ms, evidence.episode_uuid)
+def episodes_of(evidence: Iterable[Evidence]) -> tuple[str, ...]:
+    """The episodes behind a fact, by reference time."""
+    ordered = sorted(evidence, key=lambda e: (e.reference_ms, e.episode_uuid))
+    return tuple(dict.fromkeys(each.episode_uuid for each in ordered))
 
 
 def _mentions(
-    group_id: str, items: Sequence[BatchItem], resolved: Resolved, system_ms: int
+    group_id: str, items: Sequence[BatchItem], resolved: ResolvedNames, system_ms: int
 ) -> Iterable[Mention]:
     for item in items:
         names: defaultdict[str, set[str]] = defaultdict(set)
         types: defaultdict[str, set[str]] = defaultdict(set)
         for node in item.extraction.nodes:
             uuid = resolved.entity(node.name).uuid
-            names[uuid] |= {node.name.strip(), *resolved.brought.get(name_key(node.name), ())}
+            names[uuid] |= {node.name.strip(), *resolved.further_names.get(name_key(node.name), ())}
             types[uuid].add(node.type)
         for uuid in sorted(names):
             made = mint("mention", group_id, f"{item.episode.uuid}/{uuid}")

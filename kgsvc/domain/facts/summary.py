@@ -1,8 +1,8 @@
 """Summaries of entities: composed from what is current, at most 500 characters, cut at a sentence. Pure.
 
 A caller's own text is left alone. Else the latest sentences that fit are shown in their order; some more are
-kept, so that those that cease to hold leave no gap. What a model made of them stands in their place (see
-rewriting.py), with later sentences behind it, until one of those it was made from ceases to hold.
+kept, so that others can take the place of those that cease to hold. A model's rewriting of them is shown in
+their place, with later sentences behind it, until a fact that it was made from ceases to hold.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SHOWN = 500  # characters of a summary
 KEPT = 32  # parts that are kept
 _KEPT_CHARS = 2 * SHOWN
 _ASSERTED = "99999999999999999/"  # the stamp of what AddEntityNode set
-OF_EPISODE = "episode:"  # how the key of a part begins that an episode said of the entity itself
+OF_EPISODE = "episode:"  # begins the key of a part that an episode gave as summary of the entity
 _SHIFT_MS = 10**15  # of the times in stamps
 _DIGITS = 16  # of a digest of words
 _ENDS = re.compile(r"[.!?…。！？](?=\s|$)|[。！？]")
@@ -45,7 +45,7 @@ def part_of(fact: Fact) -> SummaryPart:
 
 
 def holds(fact: Fact, now_ms: int) -> bool:
-    """Whether a summary may tell it."""
+    """Whether a summary may state the fact."""
     ended = fact.invalid_ms is not None and fact.invalid_ms <= now_ms
     return fact.expired_ms is None and fact.start_ms <= now_ms and not ended
 
@@ -59,17 +59,17 @@ def recomposed(entity: Entity, changed: Iterable[Fact], removed: Collection[str]
         parts.pop(fact.uuid, None)
         if holds(fact, now_ms):
             parts[fact.uuid] = part_of(fact)
-    # By words before keys: uuids differ between groups that were told the same.
+    # By words before keys: uuids differ between groups of the same content.
     ordered = sorted(parts.values(), key=lambda part: (part.start_ms, part.text, part.key))
     kept = tuple(latest(ordered, _KEPT_CHARS)[-KEPT:])
     rewriting = _upheld(entity, changed, removed, now_ms)
-    text = entity.summary if is_authored(entity) else told(kept, rewriting)
+    text = entity.summary if is_authored(entity) else composed_text(kept, rewriting)
     if (text, kept, rewriting) == (entity.summary, entity.summary_parts, entity.rewriting):
         return entity
     return replace(entity, summary=text, summary_parts=kept, rewriting=rewriting, updated_ms=now_ms)
 
 
-def told(parts: Sequence[SummaryPart], rewriting: Rewriting | None) -> str:
+def composed_text(parts: Sequence[SummaryPart], rewriting: Rewriting | None) -> str:
     """The summary that they make."""
     retold, shown = _retold(parts, rewriting)
     return " ".join([*([retold.text] if retold else []), *(part.text for part in shown)])
@@ -87,52 +87,52 @@ def words_of(part: SummaryPart) -> str:
 
 
 def lasts(fact: Fact, now_ms: int) -> bool:
-    """Whether it may be told by words that nobody takes back when its time is over."""
+    """Whether a rewriting may state the fact: its words are not updated when a fact ends by its own date."""
     return holds(fact, now_ms) and fact.invalid_ms is None
 
 
 def with_parts(entity: Entity, parts: Iterable[SummaryPart]) -> Entity:
     """The entity with these parts of its summary alone, in their own words."""
     kept = tuple(parts)
-    composed = not is_authored(entity) and entity.summary == told(entity.summary_parts, entity.rewriting)
-    summary = told(kept, None) if composed else entity.summary
+    composed = not is_authored(entity) and entity.summary == composed_text(
+        entity.summary_parts, entity.rewriting
+    )
+    summary = composed_text(kept, None) if composed else entity.summary
     return replace(entity, summary=summary, summary_parts=kept, rewriting=None)
 
 
 def lacks(before: Entity, after: Entity) -> bool:
-    """Whether facts that were left out for want of room may have their place now."""
+    """Whether there is room again for facts that had been left out."""
     return size(before.summary_parts) >= SHOWN > size(after.summary_parts) and not is_authored(after)
 
 
 def _upheld(
     entity: Entity, changed: Iterable[Fact], removed: Collection[str], now_ms: int
 ) -> Rewriting | None:
-    """The rewriting, without its text and those of its sources that no longer hold or say something else."""
+    """The rewriting; without its text and those sources that no longer hold or have other words now."""
     made = entity.rewriting
     if made is None or is_authored(entity):
         return None
-    now_told = {fact.uuid: words_of(part_of(fact)) if lasts(fact, now_ms) else "" for fact in changed}
+    present = {fact.uuid: words_of(part_of(fact)) if lasts(fact, now_ms) else "" for fact in changed}
     left = tuple(
-        (key, words)
-        for key, words in made.sources
-        if key not in removed and now_told.get(key, words) == words
+        (key, words) for key, words in made.sources if key not in removed and present.get(key, words) == words
     )
     return made if left == made.sources else replace(made, text="", sources=left)
 
 
 def _own(entity: Entity) -> str:
-    """The key of what an episode said of the entity itself; of one that came with a graph, none."""
+    """The key of the part that is an episode's own summary of the entity."""
     return OF_EPISODE + entity.stamps.get("summary", "").partition("/")[2]
 
 
 def _with_own(entity: Entity) -> Iterable[SummaryPart]:
-    """The parts, with what an episode said of the entity itself: the latest alone, by its stamp. A summary
-    without a stamp came with a graph that was taken over."""
+    """The parts, with the latest summary that an episode gave of the entity itself, by its stamp. A summary
+    without a stamp came with an adopted graph."""
     stamp = entity.stamps.get("summary")
     if stamp == _ASSERTED:
         return [part for part in entity.summary_parts if not part.key.startswith(OF_EPISODE)]
     own_key = _own(entity)
-    as_composed = entity.summary == told(entity.summary_parts, entity.rewriting)
+    as_composed = entity.summary == composed_text(entity.summary_parts, entity.rewriting)
     if as_composed and all(p.key == own_key for p in entity.summary_parts if p.key.startswith(OF_EPISODE)):
         return entity.summary_parts
     if stamp is None:
@@ -147,29 +147,29 @@ def _with_own(entity: Entity) -> Iterable[SummaryPart]:
 def _retold(
     parts: Sequence[SummaryPart], rewriting: Rewriting | None
 ) -> tuple[Rewriting | None, list[SummaryPart]]:
-    """The rewriting, if it says something, and the parts that are shown behind it."""
+    """The rewriting, if it has a text, and the parts that are shown behind it."""
     if rewriting is None or not rewriting.text:
         return None, latest(parts, SHOWN)
     return rewriting, latest(news(parts, rewriting), SHOWN - len(rewriting.text) - 1)
 
 
 def latest(parts: Sequence[SummaryPart], room: int) -> list[SummaryPart]:
-    """The last ones that fit together, one blank between them; no sentence twice."""
+    """The last ones that fit together, one space between them; no sentence twice."""
     taken: list[SummaryPart] = []
-    said: set[str] = set()
+    seen: set[str] = set()
     for part in reversed(parts):
-        if part.text in said or not part.text:
+        if part.text in seen or not part.text:
             continue
         room -= len(part.text) + bool(taken)
         if room < 0:
             break
-        said.add(part.text)
+        seen.add(part.text)
         taken.append(part)
     return taken[::-1]
 
 
 def size(parts: Iterable[SummaryPart]) -> int:
-    """Characters, with a blank behind each."""
+    """Characters, with a space behind each."""
     return sum(len(part.text) + 1 for part in parts)
 
 
@@ -190,7 +190,7 @@ _FIGURES = re.compile(r"\d+")
 
 
 def is_due(entity: Entity) -> bool:
-    """Whether a model should be asked, as far as the entity tells: of what, `has_news` sees."""
+    """Whether a model may have to be asked, by the entity alone; `has_news` decides by its facts."""
     if is_authored(entity):
         return False
     made = entity.rewriting
@@ -205,8 +205,8 @@ def is_due(entity: Entity) -> bool:
 
 
 def has_news(entity: Entity, sources: Sequence[SummaryPart]) -> bool:
-    """Whether enough of what a model would be shown is new to it. The parts of a summary are others: they
-    tell facts with an end too, and of many that began at once not the same are the last."""
+    """Whether enough of what a model would be shown is new since its last rewriting. These are not the parts
+    of the summary: those include facts with an end, and of many that began at once others may be the last."""
     made = entity.rewriting
     return bool(sources) and (made is None or _is_much(news(sources, made), made))
 
@@ -227,7 +227,7 @@ def sources_of(facts: Iterable[Fact], now_ms: int) -> tuple[SummaryPart, ...]:
 def still_hold(
     entity: Entity, sources: Sequence[SummaryPart], facts: Mapping[str, Fact], now_ms: int
 ) -> bool:
-    """Whether a text that was made from them may be told: all are there, of this entity, in these words."""
+    """Whether a text made from them may be shown: all facts still hold, of this entity, in these words."""
     if is_authored(entity) or not sources:
         return False
     for part in sources:
@@ -240,12 +240,13 @@ def still_hold(
 
 
 def rewritten(entity: Entity, sources: Sequence[SummaryPart], text: str, system_ms: int) -> Entity:
-    """The entity with the text of a model, cut at a sentence; without one, or where it names figures that
-    nobody told, it keeps its own words, and the model is not asked again before others would be made from."""
+    """The entity with the text of a model, cut at a sentence. Without a text, or where it holds numbers that
+    its sources do not, the entity keeps its own sentences; the model is asked again only once enough has
+    changed."""
     kept = tuple((part.key, words_of(part)) for part in sources)
-    told_of = _figures(entity.name).union(*(_figures(part.text) for part in sources))
-    made = Rewriting(sentences(text, TEXT) if _figures(text) <= told_of else "", kept, len(kept))
-    summary = told(entity.summary_parts, made)
+    known = _figures(entity.name).union(*(_figures(part.text) for part in sources))
+    made = Rewriting(sentences(text, TEXT) if _figures(text) <= known else "", kept, len(kept))
+    summary = composed_text(entity.summary_parts, made)
     return replace(entity, rewriting=made, summary=summary, updated_ms=system_ms)
 
 

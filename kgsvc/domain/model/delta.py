@@ -66,9 +66,9 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class MergeRecord:
-    """One entity went into another; `data` is what is needed to take that back (domain.merging).
+    """One entity went into another; `data` is what is needed to take that back (domain.names.merging).
 
-    `by_episode` told them to be one; empty: a caller did.
+    `by_episode` showed them to be one; empty: a caller asked for it.
     """
 
     merge_id: str
@@ -99,8 +99,10 @@ class GraphDelta:
     remove_episodes: tuple[str, ...] = ()  # delete with its MENTIONS, its item and its receipt's claim
     remove_mentions: tuple[tuple[str, str], ...] = ()  # (episode, entity): delete if there
     remove_names: tuple[str, ...] = ()  # name_keys: delete if there; their entity is written too
-    remove_name_tokens: tuple[tuple[str, str], ...] = ()  # (token, entity): it is not found by that any more
-    unsaid: tuple[str, ...] = ()  # entities and facts written here that lost words: communities tell none
+    remove_name_tokens: tuple[tuple[str, str], ...] = ()  # (token, entity): no longer a search term for it
+    unsaid: tuple[
+        str, ...
+    ] = ()  # entities and facts written here that lost words: communities must not keep these
     merges: tuple[MergeRecord, ...] = ()  # insert
     remove_merges: tuple[str, ...] = ()  # by merge_id: delete if there
     remove_entities: tuple[str, ...] = ()  # delete with names, MENTIONS, vector; no fact may be left on them
@@ -108,8 +110,8 @@ class GraphDelta:
     space: str = ""  # of `vectors`
     transitions: tuple[Transition, ...] = ()
     requires_items: tuple[str, ...] = ()  # must be unfinished, under a token started by its lease: StaleItems
-    found: tuple[str, ...] = ()  # episodes that searches find from here on, however little they said
-    bumps_rev: bool = True  # False: only transitions (an extraction that said nothing)
+    found: tuple[str, ...] = ()  # episodes that searches return from here on, even if nothing was extracted
+    bumps_rev: bool = True  # False: only transitions
     spent: Mapping[str, Usage] = field(
         default_factory=dict
     )  # item -> model work to count for it, in any state
@@ -117,7 +119,7 @@ class GraphDelta:
 
     @property
     def forgets(self) -> bool:
-        """Whether communities may lose words by it."""
+        """Whether summaries of communities may have to lose words by it."""
         return bool(self.remove_facts or self.remove_entities or self.unsaid)
 
 

@@ -189,10 +189,10 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """An episode names an entity (MENTIONS): as what, in its own spelling, and of which types.
+    """An episode mentions an entity (MENTIONS): by which names, in its own spelling, and as which types.
 
-    Names that came with those are among them, as the full name that was found for one. No names at all: it is
-    not known which.
+    Further names that were decided with those, as the full name for a short one, are among them. No names at
+    all: it is not known which.
     """
 
     uuid: str
@@ -201,7 +201,7 @@ class Mention:
     entity_uuid: str
     created_ms: int
     names: tuple[str, ...] = ()
-    types: tuple[str, ...] = ()  # those that say something
+    types: tuple[str, ...] = ()  # specific ones only
 
 
 _LABEL = "source_url: "

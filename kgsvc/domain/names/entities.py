@@ -1,4 +1,7 @@
-"""How much an entity keeps with it: over the years episodes tell ever new attributes. Pure."""
+"""Entities by their names: which entity a name of a batch means, and what each entity becomes. Pure.
+
+Also which known entities turn out to be one (`bridges`), and how many attributes an entity keeps.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,16 @@ from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Entity, Episode
 from kgsvc.domain.model.identity import minted, name_key
-from kgsvc.domain.resolution.decisions import Meant, NameDecision
+from kgsvc.domain.names.similarity import figures_differ
+from kgsvc.domain.resolution.decisions import NameDecision, NameTarget
 
 BYTES = Limits().attributes_bytes
 _ASSERTED = "99999999999999999/"  # the stamp of what a caller gave
 
 
 def bounded(entity: Entity, limit: int = BYTES, keep: Collection[str] = ()) -> Entity:
-    """The entity with attributes of at most `limit` bytes as JSON: those told earliest are left out, of equal
-    age those last by name. What a caller gave and those in `keep` stay in any case."""
+    """The entity with attributes of at most `limit` bytes as JSON: the earliest are left out first, of
+    equal age those last by name. What a caller gave and those in `keep` stay in any case."""
     if not entity.attributes or _bytes(entity.attributes) <= limit:
         return entity
     stamps = {name: entity.stamps.get(f"a.{name}", "") for name in entity.attributes}
@@ -49,11 +53,14 @@ def _bytes(values: Mapping[str, Any]) -> int:
 
 
 _SALTS = 2  # a caller may have given a uuid that a name would get
-UNSPECIFIC = frozenset({"Entity", "UNKNOWN"})  # types that say nothing
+MOST = 8  # entities that one micro-batch may take away by merges
+MOVED = 1_000  # facts and mentions that such a merge moves: the batch and its group wait meanwhile
+_CALLERS = ""  # in the stamp of a name: a caller gave it
+UNSPECIFIC = frozenset({"Entity", "UNKNOWN"})  # types that tell nothing apart
 
 
 Home = Entity | str  # the entity that a name means, or the name key of the new one that it means
-_Told = tuple[str, Episode, ExtractedNode]  # with the stamp of its episode
+_NodeUse = tuple[str, Episode, ExtractedNode]  # with the stamp of its episode
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +73,15 @@ class BatchItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedNames:
     """Which entity each name is, and what must be written for that."""
 
-    by_key: Mapping[str, Entity]  # as they shall be
+    by_key: Mapping[str, Entity]  # as they will be written
     changed: tuple[Entity, ...]
     new_names: Mapping[str, str]
-    brought: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # other names that came with a name
+    further_names: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # further names decided for the entity of a name
 
     def entity(self, name: str) -> Entity:
         """The entity that a name of the batch stands for."""
@@ -96,7 +105,7 @@ def resolve(
     system_ms: int,
     decided: Mapping[str, NameDecision] = MappingProxyType({}),
     attributes_bytes: int = BYTES,
-) -> Resolved:
+) -> ResolvedNames:
     """Match every node by name, or as `decided` by name key; make the missing entities; merge summaries and
     attributes. A decided name becomes an alias; the fullest name decided for an entity becomes its own,
     unless a caller named it. New names that a decision leads together become one entity.
@@ -106,7 +115,7 @@ def resolve(
     `attributes_bytes` are left out, the earliest first. Raises StepError when a caller has taken every uuid
     that a new name could get.
     """
-    nodes = told_in(items)
+    nodes = uses_of(items)
     homes = homes_of(nodes, view, decided)
     by_key: dict[str, Entity] = {}
     new_names: dict[str, str] = {}
@@ -114,7 +123,12 @@ def resolve(
     for key, home in homes.items():
         if isinstance(home, str):
             found = _new(
-                view, group_id, home, _told_of(home, homes, nodes), _name_of(home, nodes, decided), system_ms
+                view,
+                group_id,
+                home,
+                _first_use(home, homes, nodes),
+                _name_of(home, nodes, decided),
+                system_ms,
             )
             new_names[home] = found.uuid
         else:
@@ -134,17 +148,17 @@ def resolve(
         for uuid, entity in sorted(merged.items())
         if before.get(uuid) != entity
     )
-    return Resolved(by_key, changed, new_names, _brought(nodes, by_key, new_names, decided))
+    return ResolvedNames(by_key, changed, new_names, _further_names(nodes, by_key, new_names, decided))
 
 
-def _brought(
-    nodes: Mapping[str, list[_Told]],
+def _further_names(
+    nodes: Mapping[str, list[_NodeUse]],
     by_key: Mapping[str, Entity],
     new_names: Mapping[str, str],
     decided: Mapping[str, NameDecision],
 ) -> dict[str, tuple[str, ...]]:
-    """By the key of a name told here the others that lead to its entity because of what was decided about it,
-    and that nobody tells here."""
+    """By the key of a name of the batch: further names of its entity, which were decided with it and which no
+    episode of the batch uses."""
     found: dict[str, tuple[str, ...]] = {}
     for key in nodes.keys() & decided.keys():
         decision, uuid = decided[key], by_key[key].uuid
@@ -156,9 +170,9 @@ def _brought(
     return found
 
 
-def told_in(items: Sequence[BatchItem]) -> dict[str, list[_Told]]:
-    """Who said what of each name, by name key, earliest first."""
-    nodes: dict[str, list[_Told]] = {}
+def uses_of(items: Sequence[BatchItem]) -> dict[str, list[_NodeUse]]:
+    """The nodes of each name with their episodes, by name key, earliest first."""
+    nodes: dict[str, list[_NodeUse]] = {}
     for item in items:
         for node in item.extraction.nodes:
             entry = (stamp_of(item.episode.reference_ms, item.episode.uuid), item.episode, node)
@@ -169,10 +183,10 @@ def told_in(items: Sequence[BatchItem]) -> dict[str, list[_Told]]:
 
 
 def homes_of(
-    nodes: Mapping[str, list[_Told]], view: NameView, decided: Mapping[str, NameDecision]
+    nodes: Mapping[str, list[_NodeUse]], view: NameView, decided: Mapping[str, NameDecision]
 ) -> dict[str, Home]:
-    """What each name means, also those new ones that others were led together with. Names of two known
-    entities stay apart: those are for a merge to join (domain.bridging)."""
+    """What each name means. New names that were decided to be one share a home; names of two known entities
+    stay apart: those are for a merge to join (see `bridges`)."""
     homes: dict[str, Home] = {key: _home(key, view, decided, frozenset()) for key in sorted(nodes)}
     for key in sorted(nodes):
         for also in decided[key].also if key in decided else ():
@@ -186,15 +200,15 @@ def homes_of(
     return homes
 
 
-def home_of(meant: Meant, view: NameView, decided: Mapping[str, NameDecision]) -> Home:
+def home_of(meant: NameTarget, view: NameView, decided: Mapping[str, NameDecision]) -> Home:
     """The home of what a decision names."""
     if meant.uuid is not None and meant.uuid in view.by_uuid:
         return view.by_uuid[meant.uuid]
     return _home(name_key(meant.name), view, decided, frozenset())
 
 
-def _age(home: Home, nodes: Mapping[str, list[_Told]]) -> tuple[bool, bool, str, str]:
-    """Sorts what is known first, then what is told first."""
+def _age(home: Home, nodes: Mapping[str, list[_NodeUse]]) -> tuple[bool, bool, str, str]:
+    """Sorts known entities first, then names by their first use."""
     if isinstance(home, Entity):
         return (False, False, "", home.uuid)
     told = nodes.get(home)
@@ -213,13 +227,13 @@ def _home(key: str, view: NameView, decided: Mapping[str, NameDecision], passed:
     return key if other in ("", key) else _home(other, view, decided, passed | {key})
 
 
-def _told_of(home: str, homes: Mapping[str, Home], nodes: Mapping[str, list[_Told]]) -> _Told:
-    """The statement that a new entity begins with: the earliest under its own name, if any."""
+def _first_use(home: str, homes: Mapping[str, Home], nodes: Mapping[str, list[_NodeUse]]) -> _NodeUse:
+    """The node that a new entity begins with: the earliest under its own name, if any."""
     entries = nodes.get(home) or [e for key, at in homes.items() if at == home for e in nodes.get(key, ())]
     return min(entries, key=lambda entry: (entry[0], entry[2].name, entry[2].ref))
 
 
-def _name_of(home: str, nodes: Mapping[str, list[_Told]], decided: Mapping[str, NameDecision]) -> str:
+def _name_of(home: str, nodes: Mapping[str, list[_NodeUse]], decided: Mapping[str, NameDecision]) -> str:
     if home in nodes:
         return nodes[home][0][2].name.strip()
     named = (each.name.strip() for decision in decided.values() for each in decision.meant)
@@ -233,7 +247,7 @@ def _name_fully(
     new_names: dict[str, str],
     decided: Mapping[str, NameDecision],
 ) -> None:
-    """Give entities the fullest names that were decided for them, where nobody else bears them."""
+    """Give entities the fullest names that were decided for them, unless other entities bear these."""
     for key, named in sorted(by_key.items()):
         full = decided[key].full_name.strip() if key in decided else ""
         entity, full_key = merged[named.uuid], name_key(full)
@@ -249,7 +263,7 @@ def _candidates(group_id: str, key: str) -> list[str]:
     return [minted("entity", group_id, key, salt) for salt in range(_SALTS)]
 
 
-def _new(view: NameView, group_id: str, key: str, told: _Told, name: str, system_ms: int) -> Entity:
+def _new(view: NameView, group_id: str, key: str, told: _NodeUse, name: str, system_ms: int) -> Entity:
     free = [uuid for uuid in _candidates(group_id, key) if uuid not in view.by_uuid]
     if not free:
         raise StepError("every uuid of a new entity is taken by other entities of the group")
@@ -295,3 +309,66 @@ def _labels(labels: tuple[str, ...], added: str) -> tuple[str, ...]:
 def stamp_of(reference_ms: int, episode_uuid: str) -> str:
     """Sorts as (reference time, episode uuid); shifted so that times before 1970 sort too."""
     return f"{reference_ms + 10**15:017d}/{episode_uuid}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """Two entities that a name of the episode leads together."""
+
+    kept: Entity
+    gone: Entity
+    by_episode: str
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """Their uuids."""
+        return (self.kept.uuid, self.gone.uuid)
+
+
+def bridges(items: Sequence[BatchItem], view: NameView, decided: Mapping[str, NameDecision]) -> list[Bridge]:
+    """The pairs that names of the batch lead together and that may merge, by name.
+
+    After each merge the view is another: what then is left is found by asking again.
+    """
+    nodes = uses_of(items)
+    homes = homes_of(nodes, view, decided)
+    found: dict[tuple[str, str], Bridge] = {}
+    for key in sorted(nodes):
+        for also in decided[key].also if key in decided else ():
+            one, other = homes[key], home_of(also, view, decided)
+            other = homes.get(other, other) if isinstance(other, str) else other
+            if isinstance(one, Entity) and isinstance(other, Entity) and may_merge(one, other):
+                kept, gone = sorted((one, other), key=_standing)
+                bridge = Bridge(kept, gone, nodes[key][0][1].uuid)
+                found.setdefault(bridge.pair, bridge)
+    return list(found.values())
+
+
+def may_merge(one: Entity, other: Entity) -> bool:
+    """Never what two callers' names stand for, nor two things of different types."""
+    return (
+        one.uuid != other.uuid
+        and not (is_callers(one) and is_callers(other))
+        and not types_differ(one.labels, other.labels)
+    )
+
+
+def names_allow(names: Collection[str], others: Collection[str]) -> bool:
+    """Whether two entities with all these names may merge: not where they differ in figures."""
+    return not figures_differ(names, others)
+
+
+def types_differ(one: Collection[str], other: Collection[str]) -> bool:
+    """Whether both have specific types, and none in common."""
+    first, second = set(one) - UNSPECIFIC, set(other) - UNSPECIFIC
+    return bool(first and second) and first.isdisjoint(second)
+
+
+def is_callers(entity: Entity) -> bool:
+    """Whether a caller named it, or it came with a graph that was taken over."""
+    return entity.stamps.get("name", _CALLERS) == _CALLERS
+
+
+def _standing(entity: Entity) -> tuple[bool, int, str]:
+    """The first of two stays: a caller's, else the older one."""
+    return (not is_callers(entity), entity.created_ms, entity.uuid)

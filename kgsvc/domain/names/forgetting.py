@@ -6,13 +6,13 @@ that were taken over, or written by an older release) any may have used it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from kgsvc.domain.facts.summary import OF_EPISODE
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.identity import name_key
-from kgsvc.domain.names.bridging import is_callers
-from kgsvc.domain.names.entities import stamp_of
+from kgsvc.domain.names.entities import is_callers, stamp_of
 from kgsvc.domain.names.similarity import name_tokens
 
 _GIVEN = "n."  # before a name key, in the stamps of an entity: a caller gave the name
@@ -123,3 +123,24 @@ def _originated(entity: Entity, saying: Saying, episode_uuid: str) -> Entity:
         named = f"{stamp.partition('/')[0]}/" if ms is None else stamp_of(ms, source)
         entity = replace(entity, stamps={**entity.stamps, "name": named})
     return entity
+
+
+def without_words(entity: Entity, episode_uuid: str, system_ms: int) -> Entity:
+    """The entity without the attributes and the summary that the episode gave it; itself if it gave none."""
+    given = {part for part, stamp in entity.stamps.items() if stamp.partition("/")[2] == episode_uuid}
+    given.discard("name")
+    if not given:
+        return entity
+    return replace(
+        entity,
+        attributes={name: value for name, value in entity.attributes.items() if f"a.{name}" not in given},
+        summary="" if "summary" in given else entity.summary,
+        stamps={part: stamp for part, stamp in entity.stamps.items() if part not in given},
+        summary_parts=tuple(part for part in entity.summary_parts if part.key != OF_EPISODE + episode_uuid),
+        updated_ms=system_ms,
+    )
+
+
+def removable(entities: Sequence[Entity]) -> list[Entity]:
+    """Those that go once nothing holds them: a caller's own stay."""
+    return [entity for entity in entities if not is_callers(entity)]

@@ -1,17 +1,16 @@
 """MergeEntityNodes and UndoMerge: two entities become one, and two again. Pure.
 
-A merge writes down what it moved and what it changed in passing, so that taking it back needs no guessing:
-what was said in between stays where it was said.
+A merge records what it moved and changed, so that it can be undone exactly: what episodes state after the
+merge stays with the entity that is left.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from kgsvc.domain.facts.plan import as_merged, refold, relation_of
+from kgsvc.domain.facts.plan import as_merged, episodes_of, refolded, relation_of
 from kgsvc.domain.facts.summary import with_parts
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, Mention, SummaryPart
@@ -25,7 +24,7 @@ _EXPIRY = ("invalid_ms", "expired_ms", "invalid_before_ms", *_ENDERS)
 
 @dataclass(frozen=True, slots=True)
 class Hanging:
-    """What hangs on an entity: all its facts, the keys of its names, the episodes that name it."""
+    """What belongs to an entity: all its facts, the keys of its names, the episodes that mention it."""
 
     facts: tuple[Fact, ...]
     names: tuple[str, ...]
@@ -74,18 +73,7 @@ def merged_facts(
 def _refolded(group_id: str, view: SlotView, written: Mapping[str, Fact], system_ms: int) -> dict[str, Fact]:
     """What changes when the slots of `view` and of `written` are folded with `written` in them."""
     present = {fact.uuid: fact for fact in view.facts} | dict(written)
-    taken = present.keys() | {stone.uuid for stone in view.tombstones}
-    names = {f.source_uuid: f.source_name for f in present.values()}
-    names |= {f.target_uuid: f.target_name for f in present.values()}
-    slots: defaultdict[str, list[Fact]] = defaultdict(list)
-    for fact in present.values():
-        if fact.evidence:
-            slots[fact.slot].append(fact)
-    found: dict[str, Fact] = {}
-    for slot, facts in sorted(slots.items()):
-        folded = refold(group_id, slot, facts, set(taken), names, system_ms)
-        found |= {fact.uuid: fact for fact in folded}
-    return found
+    return refolded(group_id, list(present.values()), view, system_ms)
 
 
 def merged_entity(kept: Entity, gone: Entity, attributes_bytes: int = BYTES) -> Entity:
@@ -145,12 +133,13 @@ def record_of(
 
 
 def saying(mentions: Mapping[str, Mention]) -> dict[str, Said]:
-    """By episode what these call the entity."""
+    """The names and types that episodes use for the entity, by episode."""
     return {episode: (mention.names, mention.types) for episode, mention in mentions.items()}
 
 
 def both(mention: Mention, other: Mention | None) -> Mention:
-    """A mention that says what two do. Where one does not tell, none does."""
+    """One mention with the names and types of two. Where one does not know its names, neither does the
+    result."""
     if other is None:
         return mention
     names = {*mention.names, *other.names} if mention.names and other.names else set()
@@ -179,7 +168,7 @@ def _state(fact: Fact) -> tuple[Any, ...]:
 
 
 def teachers_of(entity: Entity) -> set[str]:
-    """The episodes that its attributes and its summary are from."""
+    """The episodes that gave its attributes and its summary."""
     return {stamp.partition("/")[2] for part, stamp in entity.stamps.items() if part != "name"} - {""}
 
 
@@ -228,8 +217,7 @@ def _without(fact: Fact, statements: Iterable[Mapping[str, Any]]) -> Fact:
 
 def _stating(fact: Fact, evidence: Iterable[Evidence]) -> Fact:
     kept = tuple(sorted(evidence))
-    by_reference = sorted(kept, key=lambda e: (e.reference_ms, e.episode_uuid))
-    return replace(fact, evidence=kept, episodes=tuple(dict.fromkeys(e.episode_uuid for e in by_reference)))
+    return replace(fact, evidence=kept, episodes=episodes_of(kept))
 
 
 def _restated(fact: Fact, changed: Mapping[str, Any] | None, alive: Collection[Evidence]) -> Fact:

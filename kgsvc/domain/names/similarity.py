@@ -1,4 +1,7 @@
-"""English nicknames: they widen where a name is looked for, they decide nothing."""
+"""How names are searched for and compared: tokens, nicknames, spellings, numbers. Pure.
+
+Nicknames are English ones; they widen the search for a name, they decide nothing.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +82,7 @@ def folded(name: str) -> str:
 
 
 def name_tokens(name: str) -> frozenset[str]:
-    """What a name is found by: its search terms, all of it as one word, the initials of a long one."""
+    """The search terms of a name: its tokens, all of it as one word, the initials of a long one."""
     flat = folded(name)
     words = [word for word in flat.split() if word not in _SMALL]
     initials = "".join(word[0] for word in words) if len(words) >= _INITIALS else ""
@@ -105,7 +108,7 @@ def marks(name: str) -> tuple[tuple[str, int], ...]:
 
 
 def numerals_differ(name: str, others: Collection[str]) -> bool:
-    """Whether the name has figures and each of the others has, but others: whoever says so, they are two."""
+    """Whether the name has numerals and each of the others has different ones: then they are two things."""
     mine = sorted(_DIGITS.findall(folded(name)))
     theirs = [sorted(_DIGITS.findall(folded(other))) for other in others]
     return bool(mine) and bool(theirs) and all(figures and figures != mine for figures in theirs)

@@ -6,44 +6,40 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kgsvc.domain.model.delta import NameView
-from kgsvc.domain.model.extraction import ExtractedEdge, of_type
+from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, of_type
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.identity import name_key, slot_of
 from kgsvc.domain.model.ontology import Ontology
-from kgsvc.domain.names.bridging import types_differ
-from kgsvc.domain.names.entities import BatchItem
-from kgsvc.domain.names.naming import Compared
+from kgsvc.domain.names.entities import BatchItem, types_differ
 from kgsvc.domain.names.similarity import numerals_differ
 from kgsvc.domain.resolution import comparing, questions
-from kgsvc.domain.resolution.comparing import Told, fitting, specific
+from kgsvc.domain.resolution.comparing import ComparedFact, fitting, specific
 from kgsvc.domain.resolution.decisions import (
-    Candidates,
+    BatchFact,
     Decisions,
     FactDecision,
-    KnownRef,
-    Meant,
-    NameDecision,
-    Place,
-    StoredFact,
-    ToldFact,
-)
-from kgsvc.domain.resolution.questions import NewName
-from kgsvc.domain.resolution.types import (
     FactQuestion,
     KnownEntity,
     KnownFact,
+    KnownRef,
     KnownType,
+    NameCandidates,
+    NameDecision,
+    NameTarget,
     NodeQuestion,
+    Place,
     ResolutionRequest,
     Resolutions,
+    StoredFact,
 )
+from kgsvc.domain.resolution.questions import Compared, NewName
 
 
 @dataclass(frozen=True, slots=True)
 class _Same:
     """What a new name is said to mean, with what it goes by."""
 
-    meant: Meant
+    meant: NameTarget
     names: tuple[str, ...]
     types: tuple[str, ...]
 
@@ -54,7 +50,7 @@ class Inquiry:
 
     group_id: str
     view: NameView
-    candidates: Candidates
+    candidates: NameCandidates
     names: Sequence[NewName]  # undecided ones
     known: Decisions
     ontology: Ontology = field(default_factory=Ontology)
@@ -66,8 +62,8 @@ class Inquiry:
     _asked: list[NewName] = field(default_factory=list)
     _near: dict[str, list[Entity]] = field(default_factory=dict)
     _peers: dict[str, list[str]] = field(default_factory=dict)
-    _told_at: dict[str, Place] = field(default_factory=dict)
-    _echoes: dict[Place, ToldFact] = field(default_factory=dict)  # the same words, earlier in the batch
+    _place_of: dict[str, Place] = field(default_factory=dict)
+    _repetitions: dict[Place, BatchFact] = field(default_factory=dict)  # of words stated earlier in the batch
 
     def request(self, items: Sequence[BatchItem]) -> ResolutionRequest | None:
         """None: there is nothing to ask."""
@@ -127,64 +123,63 @@ class Inquiry:
         before = [comparing.stored(fact, self.candidates.labels) for fact in self.candidates.facts]
         numbers: dict[str, int] = {}
         for item in items:
-            named = {node.ref: node.name for node in item.extraction.nodes}
-            typed = {node.ref: node.type for node in item.extraction.nodes}
+            nodes = {node.ref: node for node in item.extraction.nodes}
             for index, edge in enumerate(item.extraction.edges):
                 place = (item.episode.uuid, index)
-                source, target = named[edge.source_ref], named[edge.target_ref]
-                said = self._said(edge, source, target, typed[edge.target_ref])
+                source, target = nodes[edge.source_ref], nodes[edge.target_ref]
+                new = self._new_fact(edge, source, target)
                 if place not in self.known.facts:
-                    repeated, contradicted = self._compared(place, said, before)
-                    for told in (*repeated, *contradicted):
-                        if told.ref is not None and told.number not in numbers:
-                            numbers[told.number] = len(known)
-                            self._refs.append(told.ref)
-                            known.append(told.known(numbers[told.number]))
+                    repeated, contradicted = self._compared(place, new, before)
+                    for old in (*repeated, *contradicted):
+                        if old.ref is not None and old.number not in numbers:
+                            numbers[old.number] = len(known)
+                            self._refs.append(old.ref)
+                            known.append(old.known(numbers[old.number]))
                     if repeated or contradicted:
                         self._places.append(place)
                         self._edges.append(edge)
                         types = fitting(
-                            self.ontology, edge.name, self._types(source, typed[edge.source_ref]), said.types
+                            self.ontology, edge.name, self._types(source.name, source.type), new.types
                         )
                         yield FactQuestion(
                             len(self._places) - 1,
                             edge.fact,
                             edge.name,
-                            source,
-                            target,
+                            source.name,
+                            target.name,
                             item.episode.reference_ms,
                             edge.valid_ms,
                             edge.invalid_ms,
-                            tuple(dict.fromkeys(numbers[told.number] for told in repeated)),
-                            tuple(dict.fromkeys(numbers[told.number] for told in contradicted)),
+                            tuple(dict.fromkeys(numbers[old.number] for old in repeated)),
+                            tuple(dict.fromkeys(numbers[old.number] for old in contradicted)),
                             tuple(each.name for each in types),
                         )
-                before.insert(0, self._as_told(place, edge, source, target, said))
+                before.insert(0, self._for_later(place, BatchFact(edge, source.name, target.name), new))
 
-    def _as_told(self, place: Place, edge: ExtractedEdge, source: str, target: str, said: Told) -> Told:
+    def _for_later(self, place: Place, own: BatchFact, new: ComparedFact) -> ComparedFact:
         """What later facts of the batch are compared with; a repeated one stands for what it repeats."""
         decision = self.decided.get(place) or self.known.facts.get(place)
-        own = ToldFact(edge, source, target)
-        self._told_at.setdefault(repr(own), place)
-        ref = decision.duplicate if decision and decision.duplicate else own
-        return replace(said, ref=ref)
+        self._place_of.setdefault(repr(own), place)
+        return replace(new, ref=decision.duplicate if decision and decision.duplicate else own)
 
-    def _compared(self, place: Place, said: Told, before: Sequence[Told]) -> tuple[list[Told], list[Told]]:
-        """What the fact may repeat and what it may contradict; nothing where its very words are known."""
-        compared = comparing.compared(said, before)
+    def _compared(
+        self, place: Place, new: ComparedFact, before: Sequence[ComparedFact]
+    ) -> tuple[list[ComparedFact], list[ComparedFact]]:
+        """What the fact may repeat and what it may contradict; nothing where the same words are known."""
+        compared = comparing.compared(new, before)
         if compared.exact is None:
             return compared.repeated, compared.contradicted
         ref = compared.exact.ref
-        if ref is not None and compared.exact.slot != said.slot:
+        if ref is not None and compared.exact.slot != new.slot:
             self.decided[place] = FactDecision(ref)
-        elif isinstance(ref, ToldFact):
-            self._echoes[place] = ref
+        elif isinstance(ref, BatchFact):
+            self._repetitions[place] = ref
         return [], []
 
-    def _said(self, edge: ExtractedEdge, source: str, target: str, target_type: str) -> Told:
-        sources, targets = self._meanings(source), self._meanings(target)
+    def _new_fact(self, edge: ExtractedEdge, source: ExtractedNode, target: ExtractedNode) -> ComparedFact:
+        sources, targets = self._meanings(source.name), self._meanings(target.name)
         decided = len(sources) == len(targets) == 1
-        return Told(
+        return ComparedFact(
             None,
             edge.fact,
             edge.name,
@@ -192,20 +187,20 @@ class Inquiry:
             edge.polarity,
             sources,
             targets,
-            comparing.telling_words(edge.fact, source, target),
+            comparing.distinctive_words(edge.fact, source.name, target.name),
             slot_of(edge.kind, min(sources), edge.name, min(targets), edge.qualifiers) if decided else "",
-            self._types(target, target_type),
+            self._types(target.name, target.type),
             valid_ms=edge.valid_ms,
             invalid_ms=edge.invalid_ms,
         )
 
-    def _types(self, name: str, told: str) -> frozenset[str]:
-        """What it was told to be, and what the entity that it is known to mean is."""
+    def _types(self, name: str, extracted: str) -> frozenset[str]:
+        """The type it was extracted with, and those of the entity that it is known to mean."""
         key = name_key(name)
         decision = self.known.names.get(key)
         meant = self.candidates.entities.get(decision.uuid) if decision and decision.uuid else None
         entity = self.view.by_key.get(key, meant)
-        return specific([told, *(entity.labels if entity else ())])
+        return specific([extracted, *(entity.labels if entity else ())])
 
     def _meanings(self, name: str) -> frozenset[str]:
         key = name_key(name)
@@ -237,16 +232,16 @@ class Inquiry:
             )
             told_as = self._told_as(n, answer.fact_type) if same is None else None
             facts[place] = FactDecision(same, tuple(ref for ref in refs if ref != same), told_as)
-        for place, told in self._echoes.items():
-            same = self._first(told, facts)
-            if same != told:
+        for place, repeated in self._repetitions.items():
+            same = self._first(repeated, facts)
+            if same != repeated:
                 facts[place] = FactDecision(same)
         return Decisions(names, facts)
 
     def _first(self, ref: KnownRef, facts: Mapping[Place, FactDecision]) -> KnownRef:
         """What a fact of the batch repeats, if it is decided to repeat something; else itself, as what it was
         decided to state."""
-        place = self._told_at.get(repr(ref)) if isinstance(ref, ToldFact) else None
+        place = self._place_of.get(repr(ref)) if isinstance(ref, BatchFact) else None
         decision = facts.get(place) if place else None
         if decision is None or isinstance(ref, StoredFact):
             return ref
@@ -279,8 +274,8 @@ class Inquiry:
     def _as_known(self, idx: int) -> _Same:
         entity = self.candidates.entities[self._entities[idx]]
         names = (entity.name, *self.candidates.names.get(entity.uuid, ()))
-        return _Same(Meant(entity.name, entity.uuid), names, entity.labels)
+        return _Same(NameTarget(entity.name, entity.uuid), names, entity.labels)
 
     def _as_peer(self, n: int) -> _Same:
         peer = self._asked[n]
-        return _Same(Meant(peer.name), (peer.name,), (peer.node.type,))
+        return _Same(NameTarget(peer.name), (peer.name,), (peer.node.type,))

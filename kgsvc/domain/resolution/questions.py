@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from types import MappingProxyType
 
@@ -18,17 +18,17 @@ from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.identity import name_key
 from kgsvc.domain.names.entities import BatchItem
 from kgsvc.domain.names.similarity import asked_tokens, families, name_tokens, spellings
-from kgsvc.domain.resolution.decisions import CandidateQuery, Candidates, Decisions, NameDecision
+from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, NameCandidates, NameDecision
 
 CANDIDATES = 8  # entities that one name is compared with
 _CONTEXT_CHARS = 300
-_TOLD = 3  # entities found for a name, by each of its tokens and by likeness, whose facts are read too
+_SOURCES = 3  # candidates for a name, by each of its tokens and by similarity, whose facts are read too
 _NOTHING: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class NewName:
-    """A name that nothing in the graph bears yet, with who says what of it first."""
+    """A name that nothing in the graph bears yet, with its first node in the batch."""
 
     key: str
     name: str
@@ -37,19 +37,19 @@ class NewName:
 
     @property
     def context(self) -> str:
-        """What its episode says about it."""
+        """What its episode states about it."""
         refs = {node.ref for node in self.item.extraction.nodes if name_key(node.name) == self.key}
-        told = [e.fact for e in self.item.extraction.edges if {e.source_ref, e.target_ref} & refs]
-        return (self.node.summary or " ".join(told))[:_CONTEXT_CHARS]
+        facts = [e.fact for e in self.item.extraction.edges if {e.source_ref, e.target_ref} & refs]
+        return (self.node.summary or " ".join(facts))[:_CONTEXT_CHARS]
 
 
 def in_order(items: Iterable[BatchItem]) -> list[BatchItem]:
-    """By reference time: the order in which facts are told."""
+    """By reference time."""
     return sorted(items, key=lambda item: (item.episode.reference_ms, item.episode.uuid))
 
 
 def new_names(items: Sequence[BatchItem], view: NameView, decided: Decisions) -> list[NewName]:
-    """Names of the batch that are neither known nor decided, first said first."""
+    """Names of the batch that are neither known nor decided, by first use."""
     found: dict[str, NewName] = {}
     for item in in_order(items):
         for node in item.extraction.nodes:
@@ -74,8 +74,8 @@ def query(
         return CandidateQuery(tokens, uuids=uuids)
     ends = [ends for item in items for ends in _known_ends(item, view)]
     pairs = {pair for one, other in ends if one and other for pair in ((one, other), (other, one))}
-    sources = {one for one, _ in ends if one}.union(*(found[:_TOLD] for found in near.values()))
-    return CandidateQuery(tokens, sources, pairs, told_per_token=_TOLD, uuids=uuids)
+    sources = {one for one, _ in ends if one}.union(*(found[:_SOURCES] for found in near.values()))
+    return CandidateQuery(tokens, sources, pairs, told_per_token=_SOURCES, uuids=uuids)
 
 
 def _known_ends(item: BatchItem, view: NameView) -> Iterable[tuple[str | None, str | None]]:
@@ -85,7 +85,7 @@ def _known_ends(item: BatchItem, view: NameView) -> Iterable[tuple[str | None, s
         yield (source.uuid if source else None, target.uuid if target else None)
 
 
-def ranked(name: str, candidates: Candidates) -> list[Entity]:
+def ranked(name: str, candidates: NameCandidates) -> list[Entity]:
     """Entities that share tokens with the name, the rarest tokens and most of them first; then those near it,
     for which room is kept."""
     scores: dict[str, float] = {}
@@ -103,8 +103,8 @@ def _with_near(best: Sequence[str], near: Sequence[str]) -> list[str]:
     return [*kept[: CANDIDATES - len(others)], *others]
 
 
-def by_rule(names: Sequence[NewName], candidates: Candidates) -> dict[str, NameDecision]:
-    """Names that are spellings of known ones, or of one another: then the first said counts."""
+def by_rule(names: Sequence[NewName], candidates: NameCandidates) -> dict[str, NameDecision]:
+    """Names that are spellings of known ones, or of one another: then the first used counts."""
     decided: dict[str, NameDecision] = {}
     for new in names:
         known = {e.uuid: [e.name, *candidates.names.get(e.uuid, ())] for e in ranked(new.name, candidates)}
@@ -142,7 +142,7 @@ class Sharing:
 
 
 def peers(names: Sequence[NewName], near: Mapping[str, tuple[str, ...]] = _NOTHING) -> dict[str, list[str]]:
-    """For each new name the keys of those said before that share a token with it; then those `near` it."""
+    """For each new name the keys of earlier ones that share a token with it; then those `near` it."""
     found: dict[str, list[str]] = {}
     order: dict[str, int] = {}
     before = Sharing()
@@ -171,3 +171,68 @@ def full_name(asked: str, proposed: str | None, others: Collection[str]) -> str:
 def aliases_of(entity: Entity, names: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """Its other names."""
     return tuple(key for key in names.get(entity.uuid, ()) if key != name_key(entity.name))
+
+
+# A full name that nobody has used yet is given only where no other entity could bear it: whoever took it
+# would be found by it without a question, and anything else that it fits would stay apart for ever. Once an
+# episode uses the name, the model is asked who bears it.
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What new names were compared with, by name key: entity uuids, and keys of other new names."""
+
+    entities: Mapping[str, Collection[str]]
+    peers: Mapping[str, Collection[str]]
+
+
+def unused_full_names(
+    decided: Mapping[str, NameDecision], names: Sequence[NewName], candidates: NameCandidates
+) -> dict[str, str]:
+    """Full names that neither the batch nor the entity uses, by the key of the name they were decided for."""
+    said = {new.key for new in names}
+    found: dict[str, str] = {}
+    for key, decision in decided.items():
+        entity = candidates.entities.get(decision.uuid or "")
+        own = {name_key(entity.name), *candidates.names.get(entity.uuid, ())} if entity else set()
+        full = name_key(decision.full_name)
+        if full and full not in said | own:
+            found[key] = decision.full_name
+    return found
+
+
+def full_name_query(full_names: Collection[str]) -> CandidateQuery:
+    """What to read to see whom they fit."""
+    return CandidateQuery({token for name in full_names for token in asked_tokens(name)})
+
+
+def keeping_full_names(
+    decided: Mapping[str, NameDecision],
+    full_names: Mapping[str, str],
+    names: Sequence[NewName],
+    compared: Compared,
+    found: NameCandidates,
+) -> dict[str, NameDecision]:
+    """The decisions without those of `full_names` that fit something else, known or new, with which their
+    name was not compared."""
+    by_token = Sharing(names)
+    fits: set[str] = set()
+    for key, full in full_names.items():
+        seen = {*compared.entities.get(key, ()), decided[key].uuid}
+        if any(entity.uuid not in seen for entity in ranked(full, found)) or any(
+            new.key != key and not _met(key, new.key, compared, decided) for new in by_token.sharing(full)
+        ):
+            fits.add(key)
+    return without_full_names(decided, fits)
+
+
+def without_full_names(decided: Mapping[str, NameDecision], keys: Collection[str]) -> dict[str, NameDecision]:
+    """The decisions, those about `keys` without their full names."""
+    return {key: replace(each, full_name="") if key in keys else each for key, each in decided.items()}
+
+
+def _met(one: str, other: str, compared: Compared, decided: Mapping[str, NameDecision]) -> bool:
+    """Whether two new names were compared, or one is decided to be the other."""
+    alike = {name_key(decided[key].name) for key in (one, other) if key in decided}
+    peers = compared.peers
+    return other in peers.get(one, ()) or one in peers.get(other, ()) or not alike.isdisjoint({one, other})

@@ -1,20 +1,24 @@
-"""The envelope around a chat model's answer: text, why it ended, what it cost. Nothing in it is trusted."""
+"""Asking a chat model for JSON of a given form: how this server wants to be asked, and what it answers.
+
+Servers know different parameters: what a server refuses is left out of later calls.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from openai import AsyncOpenAI
 
 from kgsvc.domain.errors import ModelOutputInvalid, StepError
 from kgsvc.domain.model.usage import FREE, Usage
-from kgsvc.models.openai.manners import About, Form, Manners, Message, learned
 from kgsvc.models.openai.settings import ChatModel
-from kgsvc.models.openai.transport import RawResponse, RequestRefused, Transport
+from kgsvc.models.openai.transport import About, RawResponse, RequestRefused, Transport
 from kgsvc.models.openai.validation import Rejected, decode
 from kgsvc.models.prompts import form as prompts
 from kgsvc.models.protocol import Meter, Operation, Trouble, Unmetered
@@ -75,6 +79,75 @@ def _tokens(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _TOKENS_MAX:
         return value
     return 0
+
+
+Message = Mapping[str, str]
+
+_BUDGET_MIN = 512  # tokens; a model that allows fewer cannot extract
+
+
+class Format(StrEnum):
+    """How the form of the answer is asked for, the strictest first."""
+
+    SCHEMA = "json_schema"
+    OBJECT = "json_object"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The form of an answer: a strict JSON schema and its name."""
+
+    name: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Manners:
+    """How this server is asked. Immutable, so that a refusal can be compared with what was sent."""
+
+    format: Format = Format.SCHEMA
+    tokens: str = "max_completion_tokens"
+    temperature: bool = True
+    budget: int | None = None  # the most tokens that it lets be asked for
+    shows_schema: bool = False  # it takes the schema and does not keep to it
+    passing: bool = False  # good for one request only
+
+    def parameters(
+        self, settings: ChatModel, messages: list[Message], form: Form, budget: int
+    ) -> dict[str, Any]:
+        """The body of a request for a chat completion."""
+        asked: dict[str, Any] = {"model": settings.model, "messages": self._worded(messages, form)}
+        asked[self.tokens] = budget if self.budget is None else min(budget, self.budget)
+        if self.format is Format.SCHEMA:
+            strict = {"name": form.name, "strict": True, "schema": form.schema}
+            asked["response_format"] = {"type": "json_schema", "json_schema": strict}
+        elif self.format is Format.OBJECT:
+            asked["response_format"] = {"type": "json_object"}
+        if self.temperature and settings.temperature is not None:
+            asked["temperature"] = settings.temperature
+        return asked
+
+    def _worded(self, messages: list[Message], form: Form) -> list[Message]:
+        if self.format is Format.SCHEMA and not self.shows_schema:
+            return messages
+        system, *rest = messages
+        schema = json.dumps(form.schema, ensure_ascii=False, separators=(",", ":"))
+        return [{**system, "content": f"{system['content']}\n{prompts.schema_rules(schema)}"}, *rest]
+
+
+def learned(sent: Manners, about: About, budget: int) -> Manners | None:
+    """How to ask after a refusal of what was asked with `sent` for `budget` tokens; None: this is no help."""
+    if about is About.FORMAT and sent.format is not Format.TEXT:
+        return replace(sent, format=Format.OBJECT if sent.format is Format.SCHEMA else Format.TEXT)
+    if about is About.TOKENS and sent.tokens != "max_tokens":
+        return replace(sent, tokens="max_tokens")
+    if about is About.TEMPERATURE and sent.temperature:
+        return replace(sent, temperature=False)
+    if about is About.BUDGET:
+        asked = budget if sent.budget is None else min(budget, sent.budget)
+        return replace(sent, budget=max(_BUDGET_MIN, asked // 2)) if asked > _BUDGET_MIN else None
+    return None
 
 
 T = TypeVar("T")
@@ -221,12 +294,33 @@ def bare(text: str) -> str:
     return inner[first : last + 1] if 0 <= first < last and not inner.startswith("[") else inner
 
 
-def costing(errors: Sequence[BaseException], usage: Usage) -> BaseException:
-    """The first error, with the cost of all."""
-    first = errors[0]
-    if isinstance(first, StepError):
-        first.usage = sum((error.usage for error in errors if isinstance(error, StepError)), usage)
-    return first
+async def together(calls: Iterable[Awaitable[T]], usage_of: Callable[[T], Usage]) -> list[T]:
+    """The results of calls that run at the same time. Raises the first error, with the cost of all calls."""
+    done = await asyncio.gather(*calls, return_exceptions=True)
+    answered = [result for result in done if not isinstance(result, BaseException)]
+    errors = [result for result in done if isinstance(result, BaseException)]
+    if not errors:
+        return answered
+    if isinstance(errors[0], StepError):
+        spent = [*map(usage_of, answered), *(error.usage for error in errors if isinstance(error, StepError))]
+        errors[0].usage = sum(spent, FREE)
+    raise errors[0]
+
+
+class ChatUser:
+    """What all models have that ask a chat."""
+
+    def __init__(self, chat: Chat) -> None:
+        self._chat = chat
+
+    @property
+    def name(self) -> str:
+        """For people: "openai:<model>"."""
+        return f"openai:{self._chat.settings.model}"
+
+    async def close(self) -> None:
+        """Close the chat's connections."""
+        await self._chat.close()
 
 
 def _quoted(answer: Answer) -> list[Message]:

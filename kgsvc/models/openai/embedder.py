@@ -10,11 +10,11 @@ import numpy as np
 from openai import AsyncOpenAI
 
 from kgsvc.domain.errors import ModelOutputInvalid, StepError
+from kgsvc.domain.model.usage import Usage
 from kgsvc.models.openai.chat import as_object, decoded, read_usage
-from kgsvc.models.openai.manners import About
 from kgsvc.models.openai.settings import EmbeddingModel
-from kgsvc.models.openai.transport import RawResponse, RequestRefused, Transport
-from kgsvc.models.protocol import Meter, Operation, Trouble, Unmetered, Usage, Vectors
+from kgsvc.models.openai.transport import About, RawResponse, RequestRefused, Transport
+from kgsvc.models.protocol import Meter, Operation, Trouble, Unmetered, Vectors
 
 
 class OpenAIEmbedder:
@@ -25,26 +25,10 @@ class OpenAIEmbedder:
         self._settings = settings
         self._meter = meter or Unmetered()
         self._encoding = "base64"  # a quarter of the bytes and of the parsing of decimal numbers
-
-    @property
-    def space(self) -> str:
-        """ "openai-<model>-<dimension>"."""
-        return f"openai-{self._settings.model}-{self._settings.dimension}"
-
-    @property
-    def min_cosine(self) -> float:
-        """None: every likeness counts."""
-        return 0.0
-
-    @property
-    def dimension(self) -> int:
-        """Length of each vector."""
-        return self._settings.dimension
-
-    @property
-    def costs_model_calls(self) -> bool:
-        """Always."""
-        return True
+        self.space = f"openai-{settings.model}-{settings.dimension}"
+        self.dimension = settings.dimension
+        self.min_cosine = 0.0  # every similarity counts
+        self.costs_model_calls = True
 
     async def embed(self, texts: Sequence[str], group_id: str = "") -> tuple[Vectors, Usage]:
         """Unit vectors in the order of `texts`; zeros for a text without a letter or digit.
@@ -128,7 +112,7 @@ def _rows(envelope: dict[str, Any], count: int, dimension: int) -> Vectors:
     for position, entry in enumerate(map(as_object, data)):
         index = entry.get("index", position)
         if not isinstance(index, int) or not 0 <= index < count or index in seen:
-            raise ModelOutputInvalid("the embedding model's answer numbers its vectors wrongly")
+            raise ModelOutputInvalid("the vectors in the embedding model's answer are numbered wrongly")
         seen.add(index)
         vector = _vector(entry.get("embedding"))
         if vector.shape != (dimension,):
@@ -149,13 +133,13 @@ def _vector(embedding: object) -> Vectors:
                 return np.asarray(embedding, dtype=np.float32)
     except (ValueError, OverflowError):
         pass
-    raise ModelOutputInvalid("the embedding model's answer holds something else than vectors")
+    raise ModelOutputInvalid("the embedding model's answer contains something other than vectors")
 
 
 def _unit(rows: Vectors) -> Vectors:
     wide = rows.astype(np.float64)  # squares of large float32 overflow
     lengths = np.linalg.norm(wide, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or not (lengths > 0).all():
-        raise ModelOutputInvalid("the embedding model answered with a vector that has no direction")
+        raise ModelOutputInvalid("the embedding model answered with a vector of zeros")
     unit: Vectors = (wide / lengths).astype(np.float32)
     return unit

@@ -1,4 +1,4 @@
-"""Dividing a text that is too long to be read at once, where it hurts least."""
+"""Extraction by a model. A text that is too long for one call is read in parts, whose results are merged."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction, ExtractionRequest
 from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.domain.text import normalise
-from kgsvc.models.openai.chat import Chat, Task, TooLong, costing
-from kgsvc.models.openai.manners import Form
+from kgsvc.models.openai.chat import Chat, ChatUser, Form, Task, TooLong, together
 from kgsvc.models.openai.validation import NAME, UNKNOWN, edge_identity, extraction, validate
 from kgsvc.models.prompts import extraction as prompts
-from kgsvc.models.prompts import reflexion
 from kgsvc.models.protocol import Extracted, Operation, Trouble
 
 _BREAKS = (
@@ -103,22 +101,13 @@ class _Part:
     divisions: int = 0
 
 
-class OpenAIExtractor:
+class OpenAIExtractor(ChatUser):
     """An Extractor (models/protocol.py) on an OpenAI-compatible server."""
 
     def __init__(self, chat: Chat, limits: Limits) -> None:
-        self._chat = chat
+        super().__init__(chat)
         self._limits = limits
-
-    @property
-    def name(self) -> str:
-        """ "openai:<model>"."""
-        return f"openai:{self._chat.settings.model}"
-
-    @property
-    def costs_model_calls(self) -> bool:
-        """Always."""
-        return True
+        self.costs_model_calls = True
 
     async def extract(self, requests: Sequence[ExtractionRequest]) -> list[Extracted | Exception]:
         """One result or StepError for each request, in order (see models/protocol.py)."""
@@ -131,10 +120,6 @@ class OpenAIExtractor:
                 raise result
         return results
 
-    async def close(self) -> None:
-        """Close the chat's connections."""
-        await self._chat.close()
-
     async def _extract(self, request: ExtractionRequest) -> Extracted:
         bodies = parts(request.episode.body, self._chat.settings.body_chars) or [request.episode.body]
         whole = _Part(request)
@@ -145,12 +130,8 @@ class OpenAIExtractor:
     async def _read_parts(self, divided: Sequence[_Part]) -> Extracted:
         """All parts made one. Raises the first StepError, with what all of them cost."""
         self._chat.meter.trouble(Operation.EXTRACT, Trouble.SPLIT)
-        done = await asyncio.gather(*map(self._read_part, divided), return_exceptions=True)
-        read = [result for result in done if isinstance(result, Extracted)]
+        read = await together(map(self._read_part, divided), lambda result: result.usage)
         usage = sum((result.usage for result in read), FREE)
-        failed = [result for result in done if isinstance(result, BaseException)]
-        if failed:
-            raise costing(failed, usage)
         return Extracted(merged((result.extraction for result in read), self._limits), usage)
 
     async def _read_part(self, part: _Part) -> Extracted:
@@ -196,7 +177,7 @@ class OpenAIExtractor:
                 answer = {**answer, "nodes": [*known, *answer["nodes"]]}
             return self._validated(answer)
 
-        asked = reflexion.messages(self._messages(part), found)
+        asked = prompts.reflexion_messages(self._messages(part), found)
         group_id = part.request.episode.group_id
         task = Task(Operation.REFLEXION, group_id, asked, _form(part), read, repaired=False)
         return await self._chat.ask(task)

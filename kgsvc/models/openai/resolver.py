@@ -1,18 +1,17 @@
-"""From a model's answer to Resolutions: exactly one for each question, only numbers offered to it.
+"""Resolutions by a model: exactly one for each question, with numbers that were offered to it.
 
 Nothing is guessed: a missing, doubled or unknown id, or a number that was not offered, rejects the answer.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, TypeVar
 
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.usage import FREE, Usage
-from kgsvc.domain.resolution.types import (
+from kgsvc.domain.resolution.decisions import (
     FactQuestion,
     FactResolution,
     NodeQuestion,
@@ -21,8 +20,7 @@ from kgsvc.domain.resolution.types import (
     Resolutions,
 )
 from kgsvc.models.openai import values
-from kgsvc.models.openai.chat import Chat, Task, costing
-from kgsvc.models.openai.manners import Form
+from kgsvc.models.openai.chat import Chat, ChatUser, Form, Task, together
 from kgsvc.models.openai.validation import Rejected, arrays, structure
 from kgsvc.models.openai.values import Bad
 from kgsvc.models.prompts import resolution as prompts
@@ -60,7 +58,7 @@ def validate(
 ) -> Resolutions:
     """The resolutions that `answer` holds. Raises Rejected."""
     try:
-        root = values.fields(answer, frozenset({"nodes", "facts"}), frozenset())
+        root = values.fields(answer, {"nodes", "facts"})
     except Bad as bad:
         raise Rejected(f"the answer {bad.field} {bad.problem}", kind=Trouble.MALFORMED) from None
     problems: list[str] = []
@@ -104,7 +102,7 @@ def _id(entry: object, open_questions: dict[int, Any]) -> int:
 
 
 def _node(question: NodeQuestion, raw: Any, limits: Limits) -> NodeResolution:
-    given = values.fields(raw, _NODE_FIELDS, frozenset())
+    given = values.fields(raw, _NODE_FIELDS)
     entity = _offered(given["same_as_known"], "same_as_known", question.candidates)
     node = _offered(given["same_as_new"], "same_as_new", question.peers)
     if entity is not None and node is not None:
@@ -122,7 +120,7 @@ def _node(question: NodeQuestion, raw: Any, limits: Limits) -> NodeResolution:
 
 def _fact(question: FactQuestion, raw: Any) -> FactResolution:
     wanted = _FACT_FIELDS | ({"fact_type"} if question.fact_types else set())
-    given = values.fields(raw, wanted, frozenset({"fact_type"}))
+    given = values.fields(raw, wanted, {"fact_type"})
     duplicate = _offered(given["duplicate_of"], "duplicate_of", question.duplicates_of)
     fact_type = given.get("fact_type")
     if fact_type is not None and fact_type not in question.fact_types:
@@ -159,34 +157,20 @@ _TYPED_FORM = Form("resolutions", schema(typed=True))
 Part = tuple[tuple[NodeQuestion, ...], tuple[FactQuestion, ...]]
 
 
-class OpenAIResolver:
+class OpenAIResolver(ChatUser):
     """A Resolver (models/protocol.py) on an OpenAI-compatible server."""
 
     def __init__(self, chat: Chat, limits: Limits) -> None:
-        self._chat = chat
+        super().__init__(chat)
         self._limits = limits
-
-    @property
-    def name(self) -> str:
-        """ "openai:<model>"."""
-        return f"openai:{self._chat.settings.model}"
 
     async def resolve(self, request: ResolutionRequest) -> Resolved:
         """See Resolver. More than 60 questions of a kind, or very long ones, take several calls at once."""
         calls = [self._ask(request, nodes, facts) for nodes, facts in _parts(request)]
-        done = await asyncio.gather(*calls, return_exceptions=True)
-        errors = [result for result in done if isinstance(result, BaseException)]
-        answers = [result for result in done if not isinstance(result, BaseException)]
-        usage = sum((cost for _, cost in answers), FREE)
-        if errors:
-            raise costing(errors, usage)
+        answers = await together(calls, lambda answer: answer[1])
         nodes = {id: found for answer, _ in answers for id, found in answer.nodes.items()}
         facts = {id: found for answer, _ in answers for id, found in answer.facts.items()}
-        return Resolved(Resolutions(nodes, facts), usage)
-
-    async def close(self) -> None:
-        """Close the chat's connections."""
-        await self._chat.close()
+        return Resolved(Resolutions(nodes, facts), sum((usage for _, usage in answers), FREE))
 
     async def _ask(
         self, request: ResolutionRequest, nodes: Sequence[NodeQuestion], facts: Sequence[FactQuestion]

@@ -1,4 +1,4 @@
-"""What the transport's failures mean for a pipeline step, said without a word of the server's answer."""
+"""Calls of a model server: retries, and what its errors mean. No error quotes the server's answer."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from typing import Any, Protocol
+from enum import StrEnum
+from typing import Protocol
 
 import openai
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, StepError
-from kgsvc.models.openai.manners import About
 from kgsvc.models.openai.settings import Endpoint
 
 _REPORTED_MAX_S = 3600.0
@@ -34,6 +33,17 @@ _REASONS = {
     "unsupported_value": "the model does not accept a parameter's value",
     "invalid_json_schema": "the model does not accept the answer's schema",
 }
+
+
+class About(StrEnum):
+    """What a server that refuses a request as such may find wrong with it, in the order of trying."""
+
+    BUDGET = "budget"  # fewer tokens may be asked for
+    LENGTH = "length"  # the request does not fit the model's context
+    TOKENS = "max_tokens"  # it knows the parameter by its other name
+    FORMAT = "response_format"
+    TEMPERATURE = "temperature"
+    ENCODING = "encoding_format"  # of embeddings
 
 
 _FOUND = {
@@ -60,47 +70,41 @@ class RequestRefused(StepError):
         self.abouts = abouts
 
 
-class Headers(Protocol):
-    """What is needed of a response's headers; names are case-insensitive."""
-
-    def get(self, key: str) -> str | None:
-        """The header's value, or None."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
+class FailedAttempt(Exception):
     """One failed attempt: what to raise, whether another attempt makes sense, the pause asked for."""
 
-    error: StepError
-    retryable: bool
-    retry_after_s: float | None = None
+    def __init__(self, error: StepError, retryable: bool, retry_after_s: float | None = None) -> None:
+        super().__init__(str(error))
+        self.error, self.retryable, self.retry_after_s = error, retryable, retry_after_s
 
 
-def classify(error: openai.OpenAIError | TimeoutError, now_s: float) -> Failure:
+def classify(error: openai.OpenAIError | TimeoutError, now_s: float) -> FailedAttempt:
     """What `error` means; `now_s` is the wall clock, for a Retry-After that is a date."""
     if isinstance(error, TimeoutError | openai.APITimeoutError):
-        return Failure(ModelUnavailable("the model server did not answer in time"), retryable=True)
+        return FailedAttempt(ModelUnavailable("the model server did not answer in time"), True)
     if isinstance(error, openai.APIConnectionError):
-        return Failure(ModelUnavailable("the connection to the model server failed"), retryable=True)
+        return FailedAttempt(ModelUnavailable("the connection to the model server failed"), True)
     if isinstance(error, openai.APIStatusError):
         return _status(error, now_s)
-    return Failure(ModelUnavailable("the call to the model server could not be made"), retryable=False)
+    return FailedAttempt(ModelUnavailable("the call to the model server could not be made"), False)
 
 
-def _status(error: openai.APIStatusError, now_s: float) -> Failure:
+def _status(error: openai.APIStatusError, now_s: float) -> FailedAttempt:
     status = error.status_code
-    pause = retry_after_s(error.response.headers, now_s)
+    retryable = False
     if error.code == "insufficient_quota":
-        return Failure(_unavailable("the model account's quota is used up", pause), False, pause)
-    if status == 429:
-        return Failure(_unavailable("the model server limits the rate (HTTP 429)", pause), True, pause)
-    if status == 501:
-        return Failure(_refusal(error), False)
-    if status in _RETRYABLE or status >= 500:
-        return Failure(_unavailable(f"the model server failed (HTTP {status})", pause), True, pause)
-    if status in _REFUSED:
-        return Failure(_unavailable(_REFUSED[status], pause), False, pause)
-    return Failure(_refusal(error), False)
+        message = "the model account's quota is used up"
+    elif status == 429:
+        message, retryable = "the model server limits the rate (HTTP 429)", True
+    elif status in _RETRYABLE or (status >= 500 and status != 501):
+        message, retryable = f"the model server failed (HTTP {status})", True
+    elif status in _REFUSED:
+        message = _REFUSED[status]
+    else:
+        return FailedAttempt(_refusal(error), False)
+    pause = retry_after_s(error.response.headers, now_s)
+    unavailable = ModelUnavailable(message, None if pause is None else round(pause * 1000))
+    return FailedAttempt(unavailable, retryable, pause)
 
 
 def _refusal(error: openai.APIStatusError) -> RequestRefused:
@@ -128,11 +132,7 @@ def _abouts(said: str) -> tuple[About, ...]:
     return tuple(about for about, is_so in found.items() if is_so)
 
 
-def _unavailable(message: str, pause: float | None) -> ModelUnavailable:
-    return ModelUnavailable(message, None if pause is None else round(pause * 1000))
-
-
-def retry_after_s(headers: Headers, now_s: float) -> float | None:
+def retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:
     """Seconds that the server asks to wait, at most an hour; None when it does not say so legibly."""
     millis = _number(headers.get("retry-after-ms"))
     if millis is not None:
@@ -173,12 +173,6 @@ class RawResponse(Protocol):
 
 
 Call = Callable[[openai.AsyncOpenAI], Awaitable[RawResponse]]
-
-
-class _AttemptFailed(Exception):
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(str(failure.error))
-        self.failure = failure
 
 
 class Transport:
@@ -225,8 +219,8 @@ class Transport:
         async with self._patient if patient else nullcontext(), self._slots:
             try:
                 return await retrying(self._attempt, send)
-            except _AttemptFailed as failed:
-                raise failed.failure.error from None
+            except FailedAttempt as failed:
+                raise failed.error from None
 
     async def close(self) -> None:
         """Close the connections; closing twice is harmless."""
@@ -238,7 +232,7 @@ class Transport:
                 response = await send(self._client)
         except (openai.OpenAIError, TimeoutError) as error:
             # The original quotes the server's body: it goes no further, not even as a cause.
-            raise _AttemptFailed(classify(error, self._wall_clock_s())) from None
+            raise classify(error, self._wall_clock_s()) from None
         if len(response.content) > self._endpoint.response_bytes:
             raise ModelOutputInvalid(
                 f"the model server's answer is larger than {self._endpoint.response_bytes} bytes"
@@ -246,13 +240,13 @@ class Transport:
         return response.content
 
     def _worth_another(self, error: BaseException) -> bool:
-        if not isinstance(error, _AttemptFailed) or not error.failure.retryable:
+        if not isinstance(error, FailedAttempt) or not error.retryable:
             return False
-        return (error.failure.retry_after_s or 0.0) <= self._endpoint.retry_after_max_s
+        return (error.retry_after_s or 0.0) <= self._endpoint.retry_after_max_s
 
     def _pause_s(self, state: RetryCallState) -> float:
-        """What the server asked for, and on top a random share of an exponentially growing span."""
+        """What the server asked for, plus a random share of a span that doubles with each attempt."""
         span = min(self._endpoint.backoff_max_s, self._endpoint.backoff_s * 2 ** (state.attempt_number - 1))
-        error: Any = state.outcome.exception() if state.outcome else None
-        asked = error.failure.retry_after_s if isinstance(error, _AttemptFailed) else None
+        error = state.outcome.exception() if state.outcome else None
+        asked = error.retry_after_s if isinstance(error, FailedAttempt) else None
         return (asked or 0.0) + self._rng.uniform(0.0, span)

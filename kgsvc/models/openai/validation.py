@@ -23,7 +23,7 @@ from kgsvc.models.openai.values import Bad
 from kgsvc.models.protocol import Trouble
 
 NAME = "episode_extraction"
-_STRING = {"type": "string"}
+STRING = {"type": "string"}
 _TIME = {"type": ["string", "null"]}
 
 
@@ -46,7 +46,7 @@ def _enum(values: Any) -> dict[str, Any]:
     return {"type": "string", "enum": [str(value) for value in values]}
 
 
-_ATTRIBUTES = arrays(structure(key=_STRING, value={"type": ["string", "number", "boolean"]}))
+_ATTRIBUTES = arrays(structure(key=STRING, value={"type": ["string", "number", "boolean"]}))
 
 
 @lru_cache(maxsize=64)
@@ -54,20 +54,20 @@ def extraction(ontology: Ontology) -> dict[str, Any]:
     """The schema for extractions by the types of `ontology`. Facts have attributes where a fact type has."""
     types = [each.name for each in ontology.by_priority]
     node = structure(
-        ref=_STRING, name=_STRING, type=_enum([*types, ANY]), summary=_STRING, attributes=_ATTRIBUTES
+        ref=STRING, name=STRING, type=_enum([*types, ANY]), summary=STRING, attributes=_ATTRIBUTES
     )
     described = any(each.attributes for each in ontology.fact_types)
     edge = structure(
-        name=_STRING,
-        fact=_STRING,
-        source_ref=_STRING,
-        target_ref=_STRING,
+        name=STRING,
+        fact=STRING,
+        source_ref=STRING,
+        target_ref=STRING,
         valid_at=_TIME,
         invalid_at=_TIME,
         kind=_enum(FactKind),
         polarity=_enum(Polarity),
-        qualifiers=arrays(structure(key=_STRING, value=_STRING)),
-        keywords=arrays(_STRING),
+        qualifiers=arrays(structure(key=STRING, value=STRING)),
+        keywords=arrays(STRING),
         weight={"type": "number"},
         **({"attributes": _ATTRIBUTES} if described else {}),
     )
@@ -79,7 +79,6 @@ UNKNOWN = "UNKNOWN"
 
 _PROBLEMS = 12
 _REF_CHARS = 64
-_ROOT = frozenset({"nodes", "edges"})
 _NODE_REQUIRED = frozenset({"ref", "name"})
 _NODE_OPTIONAL = frozenset({"type", "summary", "attributes"})
 _EDGE_REQUIRED = frozenset({"name", "fact", "source_ref", "target_ref"})
@@ -89,7 +88,7 @@ _EDGE_OPTIONAL = frozenset(
 _UUID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 _NUMBERED = re.compile(r"([^0-9]*)[0-9]+")
 _HANDLES = frozenset(
-    {"", "#", "n", "e", "id", "idx", "index", "ref", "tmp", "node", "edge", "entity", "fact"}
+    ("", "#", "n", "e", "id", "idx", "index", "ref", "tmp", "node", "edge", "entity", "fact")
 )
 
 Part = TypeVar("Part")
@@ -119,7 +118,7 @@ def decode(answer: str) -> object:
 def validate(answer: object, limits: Limits) -> Extraction:
     """The extraction that `answer` holds. Raises Rejected."""
     try:
-        root = values.fields(answer, _ROOT, frozenset())
+        root = values.fields(answer, {"nodes", "edges"})
     except Bad as bad:
         raise Rejected(_sentence("the answer", bad), kind=Trouble.MALFORMED) from None
     try:

@@ -9,7 +9,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -46,7 +46,7 @@ class Bad(ValueError):
         self.problem = problem
 
 
-def fields(raw: object, required: frozenset[str], optional: frozenset[str]) -> Mapping[str, Any]:
+def fields(raw: object, required: Set[str], optional: Set[str] = frozenset()) -> Mapping[str, Any]:
     """`raw` as an object with all required and no unknown fields."""
     if not isinstance(raw, dict):
         raise Bad("", "is not an object")
@@ -187,7 +187,7 @@ def _pairs(raw: object, field: str, limit_bytes: int, read: Any) -> dict[str, An
     for index, pair in enumerate(listed(raw, field, _PAIRS)):
         at = f"{field}[{index}]"
         try:
-            given = fields(pair, frozenset({"key", "value"}), frozenset())
+            given = fields(pair, {"key", "value"})
         except Bad as bad:
             raise Bad(f"{at}.{bad.field}".rstrip("."), bad.problem) from None
         key = visible(given["key"], f"{at}.key", _KEY_CHARS)

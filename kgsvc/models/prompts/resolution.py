@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kgsvc.domain.resolution.types import (
+from kgsvc.domain.resolution.decisions import (
     FactQuestion,
     KnownEntity,
     KnownFact,

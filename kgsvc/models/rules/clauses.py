@@ -7,28 +7,32 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kgsvc.models.rules.lexicon import CONDITIONALS, HEDGES
-from kgsvc.models.rules.phrases import (
+from kgsvc.models.rules.lexicon import (
     ADV,
     AUX,
+    CONDITIONALS,
     CONJ,
+    HEDGES,
     MARK,
     NAME,
     NEG,
-    NP_STARTS,
     PREP,
-    REDUCED_ACTIVE,
     SUB,
     TIME,
     TO,
     UH,
     VERB,
+)
+from kgsvc.models.rules.phrases import (
+    NP_STARTS,
+    REDUCED_ACTIVE,
     Phrase,
     Unit,
+    VerbGroup,
     noun_phrase,
+    verb_group,
 )
 from kgsvc.models.rules.text import word_set
-from kgsvc.models.rules.verb_groups import VerbGroup, verb_group
 
 NP, VG = "np", "vg"
 _SKIPPED = frozenset({ADV, TIME, UH, NEG})
@@ -41,13 +45,11 @@ _ANTECEDENTS = word_set("who which that")
 _APPOSED = word_set("a an the our my his")
 
 # Verbs that lead over to another one: "want to go", "stop smoking", "think about moving".
-_CHAINING = word_set(
-    """
-    want hope wish plan intend decide try need like love hate enjoy prefer start begin continue keep stop
-    quit finish avoid consider think dream look use get manage learn help agree promise dislike go have
-    work aim expect miss give adore fancy suggest recommend
-    """
-)
+_CHAINING = word_set("""
+want hope wish plan intend decide try need like love hate enjoy prefer start begin continue keep stop quit
+finish avoid consider think dream look use get manage learn help agree promise dislike go have work aim expect
+miss give adore fancy suggest recommend
+""")
 
 
 class Argument(NamedTuple):

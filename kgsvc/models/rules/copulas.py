@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.models.rules.clauses import Argument, Clause
-from kgsvc.models.rules.gazetteer import kind_of_class
-from kgsvc.models.rules.lexicon import KIN, VAGUE
-from kgsvc.models.rules.reading import Reading
-from kgsvc.models.rules.referents import Referent, referent
+from kgsvc.models.rules.lexicon import KIN, VAGUE, kind_of_class
+from kgsvc.models.rules.reading import Reading, Referent, referent
 from kgsvc.models.rules.relations import (
     BY_NAME,
     DATED_ROLES,
@@ -129,13 +127,11 @@ def _not_after(begin_ms: int | None, reference_ms: int) -> int | None:
 
 
 _ARTICLES = ("a", "an", "one")
-_MOODS = word_set(
-    """
-    happy glad excited proud sorry sure ready okay ok fine good great grateful thankful thrilled pumped
-    stoked amazing awesome cool fun hard tough easy important true nice lovely lucky surprised right
-    wrong able back off interesting beautiful wonderful incredible rewarding inspiring special busy
-    """
-)
+_MOODS = word_set("""
+happy glad excited proud sorry sure ready okay ok fine good great grateful thankful thrilled pumped stoked
+amazing awesome cool fun hard tough easy important true nice lovely lucky surprised right wrong able back off
+interesting beautiful wonderful incredible rewarding inspiring special busy
+""")
 
 _MOVING = word_set("move change shift push extend postpone reschedule set bring")
 

@@ -5,62 +5,37 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from kgsvc.models.rules.gazetteer import (
-    EVENT_WORDS,
-    MEN,
-    ORGANISATION_HEADS,
-    ORGANISATION_MARKS,
-    ORGANISATION_WORDS,
-    PLACE_HEADS,
-    PLACE_WORDS,
-    PLACES,
-    PROJECT_WORDS,
-    WOMEN,
-    WORK_WORDS,
-)
 from kgsvc.models.rules.lexicon import (
     BE,
+    CALENDAR,
     COMMON,
     CONJUNCTIONS,
     DEMONYMS,
-    DETERMINERS,
-    DO,
+    GIVEN_NAMES,
     HAVE,
     HONORIFICS,
-    INTERJECTIONS,
     MODALS,
-    MONTHS,
+    NEVER_NAMES,
+    PLACES,
     PREPOSITIONS,
-    PRONOUNS,
     STOP,
     VAGUE,
-    WEEKDAYS,
 )
 from kgsvc.models.rules.text import Word, word_set
 from kgsvc.models.rules.verbs import verb
 
 _LONGEST = 8  # words of a name
 _INSIDE_MARKS = frozenset([",", "'s", "’s", ")", "&", "/", "(", "-", ";"])
-_CONNECTORS = word_set(
-    """
-    of de la le les van von der den di da do dos del du bin ibn al el the y e ap
-    """
-)
+_CONNECTORS = word_set("of de la le les van von der den di da do dos del du bin ibn al el the y e ap")
 _QUOTES = {'"': '"', "“": "”", "”": "”", "«": "»"}
-_CALENDAR = frozenset([*MONTHS, *WEEKDAYS])
-_NEVER = (PRONOUNS | INTERJECTIONS | MODALS | BE | HAVE | DO | CONJUNCTIONS | DETERMINERS) - {"may", "will"}
-_GIVEN = MEN | WOMEN
 _ORDINARY_ENDINGS = (
     *("ing", "ly", "ed", "tion", "sion", "ness", "ment", "ity", "ism", "ful", "less", "ous", "able"),
     *("ible", "est", "ies", "ers", "ants", "ents"),
 )
 _POSTS = word_set("ceo cto cfo coo vp")
-_LANGUAGE_LEADS = word_set(
-    """
-    speak speaks speaking spoke learn learns learning learned study studies studying teach teaches
-    taught know in
-    """
-)
+_LANGUAGE_LEADS = word_set("""
+speak speaks speaking spoke learn learns learning learned study studies studying teach teaches taught know in
+""")
 _ADJECTIVE_ENDINGS = ("ean", "ian", "ese", "ish")
 _ARTICLES = ("a", "an", "the")
 _SAYING = word_set("said say says saying like goes went asked shouted yelled told replied")
@@ -91,24 +66,6 @@ def find_names(
     if not titles and not any(_may_begin(word.text) for word in words):
         return []
     return _Finder(sentence, words, known, ordinary, titles).find()
-
-
-def type_of(name: str, quoted: bool = False, before: str = "") -> str:
-    """What kind of thing `name` is, by its words and the lower-case word before; "Entity" if unclear."""
-    low = name.lower()
-    parts = low.replace(".", "").split() or [low]
-    first, last, several = parts[0], parts[-1], len(parts) > 1
-    signs = (
-        ("Project", {first, last, before} & PROJECT_WORDS),
-        ("Work", quoted or before in WORK_WORDS),
-        ("Location", low in PLACES and (len(low) > 2 or name.isupper())),
-        ("Organization", last in ORGANISATION_WORDS or first in ORGANISATION_HEADS),
-        ("Location", last in PLACE_WORDS or (several and first in PLACE_HEADS)),
-        ("Event", last in EVENT_WORDS),
-        ("Person", first in _GIVEN or (several and first in HONORIFICS)),
-        ("Organization", not several and len(low) > 5 and low.endswith(ORGANISATION_MARKS)),
-    )
-    return next((kind for kind, sign in signs if sign), "Entity")
 
 
 def _may_begin(text: str) -> bool:
@@ -194,11 +151,11 @@ class _Finder:
     def _names(self, first: int, after: int, low: str) -> bool:
         """Whether the run is a name and not a day, an adjective of a people or a letter."""
         words = self.words[first:after]
-        if len(low) < 2 or all(word.low in _CALENDAR or word.text.isdigit() for word in words):
+        if len(low) < 2 or all(word.low in CALENDAR or word.text.isdigit() for word in words):
             return False
         if len(words) == 1 and not self._names_alone(first, words[0]):
             return False
-        return not self.shouting or low in self.known or low in PLACES or words[0].low in _GIVEN
+        return not self.shouting or low in self.known or low in PLACES or words[0].low in GIVEN_NAMES
 
     def _names_alone(self, at: int, word: Word) -> bool:
         """Whether a single capitalised word is a name."""
@@ -218,7 +175,7 @@ class _Finder:
             return False
         if low in self.known:
             return True
-        if low in _NEVER or low in _POSTS or (low in STOP and not self._capital(at + 1)):
+        if low in NEVER_NAMES or low in _POSTS or (low in STOP and not self._capital(at + 1)):
             return False
         if not text[0].isupper():
             return len(text) > 2
@@ -232,16 +189,16 @@ class _Finder:
 
     def _starts_inside(self, at: int) -> bool:
         low = self.words[at].low
-        return low not in PREPOSITIONS and not (low in _CALENDAR and not self._capital(at + 1))
+        return low not in PREPOSITIONS and not (low in CALENDAR and not self._capital(at + 1))
 
     def _starts_sentence(self, at: int) -> bool:
         """At the beginning every word is capitalised: it must look like a name otherwise."""
         word = self.words[at]
         low = word.low
-        if low in STOP or low in _CALENDAR:
+        if low in STOP or low in CALENDAR:
             return False
         may_act = verb(low) is not None
-        if low in _GIVEN:
+        if low in GIVEN_NAMES:
             return self._capital(at + 1) or not may_act or self._acts(at + 1)
         if _inner_capital(word.text) and not word.text.isupper():
             return True
@@ -272,14 +229,14 @@ class _Finder:
         if at >= len(self.words):
             return False
         word = self.words[at]
-        return word.capital and word.low not in _NEVER and word.low not in _CALENDAR
+        return word.capital and word.low not in NEVER_NAMES and word.low not in CALENDAR
 
     def _low(self, at: int) -> str:
         return self.words[at].low if at < len(self.words) else ""
 
     def _extend(self, at: int) -> int:
         after = at + 1
-        given = self.words[at].low in _GIVEN
+        given = self.words[at].low in GIVEN_NAMES
         while after < min(len(self.words), at + _LONGEST + 2):
             step = self._continues(at, after, given)
             if step == 0:
@@ -291,7 +248,7 @@ class _Finder:
         """How many words from `at` on still belong to the name that begins at `first`."""
         word = self.words[at]
         last = self.words[at - 1]
-        if self._capital(at) or (word.capital and word.low in _CALENDAR and first < at - 1):
+        if self._capital(at) or (word.capital and word.low in CALENDAR and first < at - 1):
             return 0 if given and word.low in self.known and last.low in self.known else 1
         if _inner_capital(word.text) and word.low not in STOP:
             return 1

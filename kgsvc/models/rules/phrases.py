@@ -1,54 +1,53 @@
-"""Tagging the words of a sentence and joining them to phrases: a shallow reading, left to right, once."""
+"""Tags the words of a sentence and joins them to noun phrases and verb groups: one pass, left to right."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kgsvc.models.rules.lexicon import (
+    ADV,
     ADVERBS,
+    AUX,
     BE,
     COMMON,
-    CONJUNCTIONS,
-    DETERMINERS,
+    CONJ,
+    DET,
     DO,
+    GEN,
     HAVE,
-    INTERJECTIONS,
+    MARK,
     MODALS,
-    NEGATIONS,
-    NUMBERS,
-    POSSESSIVES,
-    PREPOSITIONS,
+    NAME,
+    NEG,
+    NOUN,
+    NUM,
+    POSS,
+    PREP,
+    PRON,
     PRONOUNS,
-    SUBORDINATORS,
+    SUB,
+    TIME,
+    TO,
+    UH,
+    UNSURE_MODALS,
+    VERB,
+    closed_class,
 )
 from kgsvc.models.rules.names import Name
 from kgsvc.models.rules.text import Word, word_set
 from kgsvc.models.rules.times import Time
 from kgsvc.models.rules.verbs import Form, verb
 
-# Tags of units. NAME, PRON and NOUN may head a noun phrase; NOUN is also every word of unknown class.
-NAME, PRON, POSS, DET, NUM, NOUN, GEN = "name", "pron", "poss", "det", "num", "noun", "gen"
-VERB, AUX, NEG, ADV, TO, PREP, CONJ, SUB, TIME, UH, MARK = (
-    *("verb", "aux", "neg", "adv", "to", "prep", "conj", "sub", "time", "uh", "mark"),
-)
-_AUXILIARIES = BE | HAVE | DO | (MODALS - {"need"})
 _BEFORE_NOUN = frozenset({DET, POSS, NUM, GEN})
-_LONGEST_PHRASE = 12  # units that a look back over a noun phrase takes
+_LONGEST_PHRASE = 12  # units of a noun phrase
 _CLITICS = frozenset({"'m", "'s", "'re", "'ve", "'ll", "'d", "&"})
 _QUOTES = frozenset('"“”«»')
-OBJECT_PRONOUNS = word_set(
-    """
-    me him us them myself himself herself themselves ourselves yourself itself mine
-    """
-)
+OBJECT_PRONOUNS = word_set("me him us them myself himself herself themselves ourselves yourself itself mine")
 LETS_BASE = word_set("help let make makes made lets helps helped watch see saw hear heard")
 REDUCED_ACTIVE = word_set("star feature")  # "a film starring X"
-_NOUNS_IN_ING = word_set(
-    """
-    painting meeting wedding training building feeling reading hiking camping
-    """
-)
+_NOUNS_IN_ING = word_set("painting meeting wedding training building feeling reading hiking camping")
 
 
 class Unit(NamedTuple):
@@ -128,7 +127,7 @@ class _Tagger:
             return (AUX if self._is_be(at) else GEN) if low == "'s" else tag
         if low == "to":
             return TO if self._infinitive(at) else PREP
-        tag = self._like(low) if low == "like" else _closed_class(low)
+        tag = self._like(low) if low == "like" else closed_class(low)
         if low == "last" and self._tag_before() in (PRON, NAME) and verb(self._low(at + 1)):
             return ADV
         if tag == UH and self.units and self.units[-1].tag != MARK:
@@ -141,11 +140,11 @@ class _Tagger:
         """ "I like tea" against "like a dream"."""
         last, before = self.units[-1] if self.units else None, self.before
         if last is None:
-            return _closed_class(low)
+            return closed_class(low)
         subject = before is not None and before.tag == PRON and before.low not in OBJECT_PRONOUNS
         helped = last.tag == AUX and last.low in MODALS | DO
         verbal = last.tag in (TO, NEG) or helped or (subject and last.tag in (PRON, ADV))
-        return VERB if verbal else _closed_class(low)
+        return VERB if verbal else closed_class(low)
 
     def _tag_before(self) -> str:
         return "" if self.before is None else self.before.tag
@@ -162,7 +161,7 @@ class _Tagger:
         form = verb(following)
         if self.names.get(at + 1) or following in _NOUNS_IN_ING:
             return False
-        closed = _closed_class(following)
+        closed = closed_class(following)
         return closed in (DET, ADV, NEG, PREP) or following == "been" or bool(form and form.ing)
 
     def _infinitive(self, at: int) -> bool:
@@ -175,34 +174,36 @@ class _Tagger:
     # words that may be verbs
 
     def _acts(self, at: int, form: Form) -> bool:
-        """Whether a word that may be a verb is one here."""
+        """Whether a word that may be a verb is one here, by the unit before it."""
         tag = self._tag_before()
         if tag in _BEFORE_NOUN:
             return False
         if tag in (TO, NEG, SUB):
             return True
-        after = _AFTER.get(tag)
-        return self._at_beginning(at, form) if after is None else after(self, at, form)
+        if tag == AUX:
+            acts = self._after_auxiliary(form)
+        elif tag == PRON:
+            acts = self._after_pronoun(form)
+        elif tag == NAME:
+            acts = form.third or form.past or form.participle or form.ing or self._takes_object(at)
+        elif tag == PREP:
+            acts = form.ing
+        elif tag == VERB:
+            acts = form.ing or (form.base and self.units[-1].low in LETS_BASE)
+        else:
+            acts = self._after_noun(at, form) if tag == NOUN else self._at_beginning(at, form)
+        return acts
 
-    def _after_auxiliary(self, at: int, form: Form) -> bool:
+    def _after_auxiliary(self, form: Form) -> bool:
         auxiliary = "" if self.before is None else self.before.low
         if auxiliary in BE or auxiliary == "'s":
             return form.ing or form.participle
         return form.participle or form.past if auxiliary in HAVE else True
 
-    def _after_pronoun(self, at: int, form: Form) -> bool:
+    def _after_pronoun(self, form: Form) -> bool:
         if self.before is not None and self.before.low in OBJECT_PRONOUNS:
             return form.ing or (form.base and any(u.low in LETS_BASE for u in self.units[-3:]))
         return True
-
-    def _after_name(self, at: int, form: Form) -> bool:
-        return form.third or form.past or form.participle or form.ing or self._takes_object(at)
-
-    def _after_preposition(self, at: int, form: Form) -> bool:
-        return form.ing
-
-    def _after_verb(self, at: int, form: Form) -> bool:
-        return form.ing or (form.base and self.units[-1].low in LETS_BASE)
 
     def _after_noun(self, at: int, form: Form) -> bool:
         if form.ing:
@@ -237,60 +238,18 @@ class _Tagger:
         if at + 1 in self.names:
             return True
         following = self._low(at + 1)
-        closed, form = _closed_class(following), verb(following)
+        closed, form = closed_class(following), verb(following)
         if closed in (ADV, PREP, SUB):
             return not plainly
         return closed in (DET, POSS, PRON, NUM) or following == "to" or bool(form and form.ing)
 
 
-_AFTER: dict[str, Callable[[_Tagger, int, Form], bool]] = {
-    AUX: _Tagger._after_auxiliary,
-    PRON: _Tagger._after_pronoun,
-    NAME: _Tagger._after_name,
-    PREP: _Tagger._after_preposition,
-    VERB: _Tagger._after_verb,
-    NOUN: _Tagger._after_noun,
-}
-
-_LY_NOUNS = word_set(
-    """
-    family supply reply assembly italy butterfly friendly lovely lonely elderly monthly weekly daily
-    early apply multiply comply rally bully fly ally belly jelly hourly yearly costly deadly ugly silly
-    holy july emily kelly sally molly polly beverly kimberly anomaly homily monopoly
-    """
-)
-_CLOSED: dict[str, str] = {}
-for _tag, _class in (
-    (UH, INTERJECTIONS - {"no", "right", "well", "same", "like"}),
-    (ADV, ADVERBS),
-    (SUB, SUBORDINATORS | {"who", "which", "whom", "whose"}),
-    (PREP, PREPOSITIONS - {"to"}),
-    (DET, DETERMINERS),
-    (NUM, NUMBERS),
-    (CONJ, CONJUNCTIONS),
-    (PRON, PRONOUNS),
-    (POSS, POSSESSIVES),
-    (NEG, NEGATIONS),
-    (AUX, _AUXILIARIES),
-):
-    _CLOSED.update(dict.fromkeys(_class, _tag))
-_CLOSED["her"] = PRON  # possessive when a noun follows; see phrases
-
-
-def _closed_class(low: str) -> str:
-    found = _CLOSED.get(low)
-    if found is None:
-        return ADV if low.endswith("ly") and len(low) > 5 and low not in _LY_NOUNS else ""
-    return found
-
-
 def _clitic(low: str) -> str:
     """The tag of what begins with no letter or digit: a contracted verb, "&", or a mark."""
-    return _CLOSED.get(low, MARK) if low in _CLITICS else MARK
+    return closed_class(low) or MARK if low in _CLITICS else MARK
 
 
 NP_STARTS = frozenset({NAME, NOUN, PRON, DET, POSS, NUM})
-_LONGEST = 12  # units
 
 
 class Phrase(NamedTuple):
@@ -305,7 +264,7 @@ def noun_phrase(units: Sequence[Unit], first: int) -> int:
     if units[first].tag == PRON and not _is_possessive(units, first):
         return first + 1
     at, head = first, False
-    while at < min(len(units), first + _LONGEST):
+    while at < min(len(units), first + _LONGEST_PHRASE):
         step = _step(units, at, head, at == first)
         if step == 0:
             break
@@ -344,3 +303,111 @@ def _step(units: Sequence[Unit], at: int, head: bool, begins: bool) -> int:
         of = tag == PREP and units[at].low == "of"
         goes_on = of and head and following in (NAME, NOUN, DET, POSS, NUM)
     return int(goes_on)
+
+
+_FUTURE = frozenset({"will", "'ll", "wo", "gonna", "sha"})
+_PAST = frozenset({"was", "were", "did", "had"})
+_UNSURE = UNSURE_MODALS | {"can", "ca"}
+_LONGEST_GROUP = 8  # units of a verb group
+
+
+@dataclass(slots=True)
+class VerbGroup:
+    """Auxiliaries, negation, adverbs and the main verb. `via` holds the lemmas that led to it."""
+
+    first: int
+    after: int
+    lemma: str
+    tense: str  # present, past, perfect, progressive, future, unsure, gerund, participle, infinitive
+    negated: bool = False
+    no_longer: bool = False
+    passive: bool = False
+    bare: bool = False  # a present form without auxiliary: takes an -s for one person
+    reducible: bool = False  # a participle without auxiliary: "directed by X"
+    via: tuple[str, ...] = ()
+    particle: str = ""
+
+    @property
+    def finite(self) -> bool:
+        """Whether it can have a subject of its own."""
+        return self.tense not in ("gerund", "participle", "infinitive")
+
+    def leading_to(self, following: VerbGroup) -> VerbGroup:
+        """ "want" and "to visit" as one: the second's verb in the first's tense."""
+        return replace(
+            self,
+            after=following.after,
+            lemma=following.lemma,
+            negated=self.negated or following.negated,
+            passive=following.passive,
+            via=(*self.via, self.lemma),
+            reducible=False,
+        )
+
+
+def verb_group(units: Sequence[Unit], first: int) -> VerbGroup | None:
+    """The verb group that begins at `first`, if one does."""
+    auxiliaries: list[str] = []
+    negations: list[str] = []
+    main: Unit | None = None
+    last = at = first
+    while at < min(len(units), first + _LONGEST_GROUP):
+        unit = units[at]
+        if unit.tag == VERB:
+            main, last = unit, at + 1
+            break
+        if unit.tag == AUX:
+            auxiliaries.append(unit.low)
+        elif unit.tag == NEG:
+            negations.append(unit.low)
+        elif unit.tag != ADV:
+            break
+        at += 1
+        last = at if unit.tag != ADV else last
+    if main is None and not auxiliaries:
+        return None
+    infinitive = first > 0 and units[first - 1].tag == TO
+    group = VerbGroup(first, max(last, first + 1), "", "present", bool(negations), "no longer" in negations)
+    if main is None or main.form is None:
+        _without_main(group, auxiliaries, infinitive)
+    else:
+        _with_main(group, auxiliaries, main.form, infinitive)
+    return group
+
+
+def _without_main(group: VerbGroup, auxiliaries: Sequence[str], infinitive: bool) -> None:
+    """be, have and do as verbs of their own: the last auxiliary is the verb."""
+    last = auxiliaries[-1]
+    group.lemma = "be" if last in BE or last == "'s" else "have" if last in HAVE else "do"
+    others = auxiliaries[:-1] or auxiliaries
+    group.tense = "infinitive" if infinitive else _tense(others, last, ing=False, full=False)
+    group.bare = last in ("have", "do")
+
+
+def _with_main(group: VerbGroup, auxiliaries: Sequence[str], form: Form, infinitive: bool) -> None:
+    group.lemma = form.lemma
+    has_be = any(auxiliary in BE or auxiliary == "'s" for auxiliary in auxiliaries)
+    group.passive = has_be and form.participle and not form.ing
+    if auxiliaries:
+        group.tense = _tense(auxiliaries, auxiliaries[0], ing=form.ing, full=True)
+    elif infinitive:
+        group.tense = "infinitive"
+    else:
+        tenses = ((form.ing, "gerund"), (form.base, "present"), (form.past, "past"))
+        otherwise = "participle" if form.participle else "present"
+        group.tense = next((tense for holds, tense in tenses if holds), otherwise)
+        group.bare = form.base
+        group.reducible = form.participle and not form.base
+
+
+def _tense(auxiliaries: Collection[str], first: str, ing: bool, full: bool) -> str:
+    """The tense that auxiliaries make; `full`: a main verb follows them."""
+    for words, tense in ((_UNSURE, "unsure"), (_FUTURE, "future"), (_PAST, "past")):
+        if not words.isdisjoint(auxiliaries):
+            return tense
+    if first in _PAST:
+        return "past"
+    having = not {"have", "has", "'ve"}.isdisjoint(auxiliaries)
+    if having and (full or "been" in auxiliaries or first == "been"):
+        return "perfect"
+    return "progressive" if ing else "present"

@@ -8,11 +8,8 @@ from dataclasses import replace
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.models.rules.clauses import Argument, Clause
 from kgsvc.models.rules.copulas import PLANS, Stated, Statement, copula_statements, moved_statements
-from kgsvc.models.rules.gazetteer import PLACES
-from kgsvc.models.rules.lexicon import is_word
-from kgsvc.models.rules.phrases import VERB
-from kgsvc.models.rules.reading import Reading
-from kgsvc.models.rules.referents import Referent, referent
+from kgsvc.models.rules.lexicon import PLACES, VERB, is_word
+from kgsvc.models.rules.reading import Reading, Referent, referent
 from kgsvc.models.rules.relations import (
     BY_NAME,
     ENDING,
@@ -28,11 +25,9 @@ from kgsvc.models.rules.times import Time
 
 _MOST_ARGUMENTS = 4  # of a verb without a row
 # Groups that one joins and leaves without working there.
-_GROUPS = word_set(
-    """
-    club team gym band group party program programme class course league choir society community army church
-    """
-)
+_GROUPS = word_set("""
+club team gym band group party program programme class course league choir society community army church
+""")
 # A past tense of these is nothing over: who was born in Paris still is.
 _TIMELESS = word_set("IS_A BORN_IN DIED_IN BURIED_IN BASED_ON KNOWN_FOR KNOWN_AS GREW_UP_IN")
 

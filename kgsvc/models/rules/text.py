@@ -23,6 +23,11 @@ def name_set(text: str) -> frozenset[str]:
     return frozenset(" ".join(name.split()) for name in text.split(",")) - {""}
 
 
+def numbered(text: str, start: int) -> dict[str, int]:
+    """The words of `text` with their numbers; words joined by "/" have the same."""
+    return {word: n for n, words in enumerate(text.split(), start) for word in words.split("/")}
+
+
 LONGEST = 1_000  # characters; leaves room in a fact for names in place of pronouns
 # What is read of one text: the bound on facts is reached long before, except by text that says nothing.
 MOST = 2_000  # sentences
@@ -31,12 +36,10 @@ READ = 128 * 1024  # characters
 _END = re.compile(
     r"[.!?…。！？]++[\"'”’)\]]*+(?=\s|[^\x00-\x7f]|\Z)|\n+|\s(?=\[)|(?<=\])\s|(?<!\d)\s[–—]\s(?=[A-Z])"
 )
-_ABBREVIATIONS = word_set(
-    """
-    mr mrs ms dr prof st sr jr vs etc e.g i.e inc ltd co corp no vol approx dept est fig gen col sgt
-    capt lt rev hon lit jan feb mar apr jun jul aug sep sept oct nov dec mt ft u.s u.k cpl
-    """
-)
+_ABBREVIATIONS = word_set("""
+mr mrs ms dr prof st sr jr vs etc e.g i.e inc ltd co corp no vol approx dept est fig gen col sgt capt lt rev
+hon lit jan feb mar apr jun jul aug sep sept oct nov dec mt ft u.s u.k cpl
+""")
 _BRACKETS = 120  # characters: a full stop in brackets no longer than this ends no sentence
 _LAST_WORD = re.compile(r"[^\s(\[\"]+\Z")
 _BULLET = re.compile(r"(?:[-*•>#]+|\d{1,2}[.)])\s+")
@@ -94,16 +97,8 @@ _TOKEN = re.compile(
 )
 _CLITIC = re.compile(r"(?i)(n['’]t|['’](?:s|m|re|ve|ll|d))\Z")
 _SLANG = {
-    "im": ("i", "'m"),
-    "ive": ("i", "'ve"),
-    "dont": ("do", "n't"),
-    "didnt": ("did", "n't"),
-    "doesnt": ("does", "n't"),
-    "isnt": ("is", "n't"),
-    "wasnt": ("was", "n't"),
-    "cant": ("ca", "n't"),
-    "wont": ("wo", "n't"),
-    "cannot": ("can", "not"),
+    **{"im": ("i", "'m"), "ive": ("i", "'ve"), "cannot": ("can", "not")},
+    **{f"{stem}nt": (stem, "n't") for stem in ("do", "did", "does", "is", "was", "ca", "wo")},
 }
 _IRREGULAR_STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
 _LONGEST = 200  # characters of one word that rules look at; longer runs are data, not language

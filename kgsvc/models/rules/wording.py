@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from kgsvc.models.rules.clauses import Argument, Clause
-from kgsvc.models.rules.lexicon import THIRD_PERSON
-from kgsvc.models.rules.phrases import (
+from kgsvc.models.rules.lexicon import (
     ADV,
     AUX,
-    LETS_BASE,
     MARK,
     NAME,
     NEG,
     NOUN,
-    OBJECT_PRONOUNS,
     POSS,
     PREP,
     PRON,
     SUB,
+    THIRD_PERSON,
     TIME,
     UH,
     VERB,
-    Unit,
 )
+from kgsvc.models.rules.phrases import LETS_BASE, OBJECT_PRONOUNS, Unit
 from kgsvc.models.rules.reading import Reading, leading
 from kgsvc.models.rules.scene import Draft
 from kgsvc.models.rules.text import word_set
@@ -32,14 +30,8 @@ _PLURAL_FORMS = word_set("i me we us you they them")  # pronouns whose verbs hav
 _TOLD_ONCE = THIRD_PERSON - {"they", "them", "their"}
 _EVERYBODY = ("all", "both")
 _SINGULAR = {
-    "am": "is",
-    "are": "is",
-    "were": "was",
-    "have": "has",
-    "do": "does",
-    "ai": "is",
-    "ca": "can",
-    "gonna": "is gonna",
+    **{"am": "is", "are": "is", "ai": "is", "were": "was", "have": "has", "do": "does"},
+    **{"ca": "can", "gonna": "is gonna"},
 }
 _CONTRACTED = {"'m": " is", "'re": " is", "'ve": " has", "'ll": " will", "'d": " would"}
 _LASTING = word_set("locate base situate set know headquarter own call name operate title")

@@ -1,66 +1,30 @@
-"""Assertions of the suite: plain functions that need no test framework and work under `python -O`."""
+"""What checks are made of: episodes, entities, facts, deltas, and the steps that bring a group to a state."""
 
 from __future__ import annotations
 
 import uuid as uuids
-from collections.abc import Awaitable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 from kgsvc.domain.model.delta import FactTombstone, GraphDelta, GroupHead, Guard
 from kgsvc.domain.model.graph import Entity, Episode, Fact, FactKind, Mention, Source
 from kgsvc.domain.model.identity import content_hash, digest, fact_key, name_key, slot_of
-from kgsvc.domain.model.items import AcceptBatch, Accepted, GroupWork, ItemState, Lease, NewItem, Transition
+from kgsvc.domain.model.items import (
+    AcceptBatch,
+    Accepted,
+    GroupWork,
+    ItemState,
+    ItemStatus,
+    Lease,
+    NewItem,
+    QueuedItem,
+    Transition,
+)
 from kgsvc.domain.text import normalise
+from kgsvc.stores.conformance.expectations import ConformanceError, present
 from kgsvc.stores.protocol import Store
-
-E = TypeVar("E", bound=BaseException)
-T = TypeVar("T")
-
-
-class ConformanceError(AssertionError):
-    """A store broke a sentence of its protocol; the message says which and what was found instead."""
-
-
-def expect(holds: bool, what: str) -> None:
-    """Raise ConformanceError(what) unless `holds`."""
-    if not holds:
-        raise ConformanceError(what)
-
-
-def equal(found: object, wanted: object, what: str) -> None:
-    """Raise ConformanceError unless both are equal; long values are cut in the message."""
-    if found != wanted:
-        raise ConformanceError(f"{what}: found {_short(found)}, wanted {_short(wanted)}")
-
-
-def present(found: T | None, what: str) -> T:
-    """`found`, or ConformanceError when it is None."""
-    if found is None:
-        raise ConformanceError(f"{what}: found nothing")
-    return found
-
-
-def distinct(values: Iterable[object], what: str) -> None:
-    """Raise ConformanceError when a value occurs twice."""
-    seen = list(values)
-    if len(set(seen)) != len(seen):
-        raise ConformanceError(f"{what}: {_short(seen)}")
-
-
-async def refused(kind: type[E], call: Awaitable[object], what: str) -> E:
-    """The error of type `kind` that `call` must raise; other errors pass through."""
-    try:
-        result = await call
-    except kind as error:
-        return error
-    raise ConformanceError(f"{what}: wanted {kind.__name__}, got {_short(result)}")
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 600 else f"{text[:600]}… ({len(text)} characters)"
-
 
 NOW = 1_760_000_000_000  # 2025-10-09; checks count system time from here
 MANY = 100_000  # a limit that nothing in a check reaches
@@ -79,6 +43,11 @@ def episode(group_id: str, uuid: str, *, body: str | None = None, at: int = 0, *
         **fields,
     )
     return replace(made, content_hash=content_hash(made))
+
+
+def episodes(group_id: str, count: int, *, step: int = 0, **fields: Any) -> list[Episode]:
+    """Episodes e0, e1 and so on, each `step` later than the one before."""
+    return [episode(group_id, f"e{n}", at=n * step, **fields) for n in range(count)]
 
 
 def batch(*episodes: Episode, **fields: Any) -> AcceptBatch:
@@ -134,6 +103,29 @@ async def leased(store: Store, group_id: str, owner_id: str = "worker-a", now_ms
 async def started(store: Store, lease: Lease, now_ms: int = NOW) -> list[str]:
     """Start whatever is due; the uuids in the order given."""
     return [item.episode.uuid for item in await store.start_items(lease, now_ms, MANY, HUGE, ())]
+
+
+async def due(store: Store, lease: Lease) -> list[QueuedItem]:
+    """Start whatever is due at NOW."""
+    return await store.start_items(lease, NOW, MANY, HUGE, ())
+
+
+async def queued(store: Store, *episodes: Episode, **fields: Any) -> Lease:
+    """Accept items of one group and take its lease."""
+    await accepted(store, *episodes, **fields)
+    return await leased(store, episodes[0].group_id)
+
+
+async def begun(store: Store, *episodes: Episode) -> Lease:
+    """Accept items of one group, take its lease and start them."""
+    lease = await queued(store, *episodes)
+    await started(store, lease)
+    return lease
+
+
+async def items(store: Store, group_id: str) -> tuple[ItemStatus, ...]:
+    """The group's items in order of acceptance."""
+    return (await store.list_items(group_id, (), MANY, None)).rows
 
 
 async def move(store: Store, lease: Lease, state: ItemState, *uuids: str, **fields: Any) -> None:
@@ -211,3 +203,35 @@ async def pair(store: Store, group_id: str) -> tuple[Entity, Entity]:
     ada, bob = entity(group_id, "n-ada", "Ada"), entity(group_id, "n-bob", "Bob")
     await write(store, group_id, entities=(ada, bob))
     return ada, bob
+
+
+class Scratch:
+    """The group that a check works in, and the functions above for it."""
+
+    def __init__(self, store: Store, group_id: str) -> None:
+        self.store = store
+        self.id = group_id
+        self.episode = partial(episode, group_id)
+        self.episodes = partial(episodes, group_id)
+        self.entity = partial(entity, group_id)
+        self.mention = partial(mention, group_id)
+        self.delta = partial(delta, group_id)
+        self.accepted = partial(accepted, store)
+        self.answer = partial(answer, store)
+        self.parked = partial(parked, store)
+        self.queued = partial(queued, store)
+        self.begun = partial(begun, store)
+        self.started = partial(started, store)
+        self.due = partial(due, store)
+        self.move = partial(move, store)
+        self.head = partial(head, store, group_id)
+        self.guard = partial(guard, store, group_id)
+        self.work = partial(work, store, group_id)
+        self.leased = partial(leased, store, group_id)
+        self.items = partial(items, store, group_id)
+        self.write = partial(write, store, group_id)
+        self.pair = partial(pair, store, group_id)
+
+    def sibling(self, number: int = 2) -> Scratch:
+        """Another group that the check may use, 2 or 3; its id begins with this one's."""
+        return Scratch(self.store, f"{self.id}-{number}")

@@ -5,24 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgsvc.domain.errors import StoreUnavailable
-from kgsvc.stores.embedded.admin import Admin
+from kgsvc.stores.embedded.admin import EmbeddedAdmin
 from kgsvc.stores.embedded.base import Readers
-from kgsvc.stores.embedded.candidates import CandidateReads
-from kgsvc.stores.embedded.cold_search import ColdSearch
-from kgsvc.stores.embedded.communities import Communities
-from kgsvc.stores.embedded.graph import Graph
-from kgsvc.stores.embedded.history import History
-from kgsvc.stores.embedded.intake import Intake
-from kgsvc.stores.embedded.queue import Queue
-from kgsvc.stores.embedded.receipts import Receipts
-from kgsvc.stores.embedded.search import Search
+from kgsvc.stores.embedded.cold_search import EmbeddedColdSearch
+from kgsvc.stores.embedded.communities import EmbeddedCommunities
+from kgsvc.stores.embedded.graph import EmbeddedGraph
+from kgsvc.stores.embedded.history import EmbeddedHistory
+from kgsvc.stores.embedded.intake import EmbeddedIntake
+from kgsvc.stores.embedded.queue import EmbeddedQueue
+from kgsvc.stores.embedded.receipts import EmbeddedReceipts
+from kgsvc.stores.embedded.search import EmbeddedSearch
 from kgsvc.stores.embedded.writer import Writer
 
 __all__ = ["EmbeddedStore"]
 
 
 class EmbeddedStore(
-    Intake, Receipts, Queue, Graph, CandidateReads, History, Communities, Search, ColdSearch, Admin
+    EmbeddedIntake,
+    EmbeddedReceipts,
+    EmbeddedQueue,
+    EmbeddedGraph,
+    EmbeddedHistory,
+    EmbeddedCommunities,
+    EmbeddedSearch,
+    EmbeddedColdSearch,
+    EmbeddedAdmin,
 ):
     """Every protocol of stores/protocol.py on one SQLite file; several processes may open it at once.
 

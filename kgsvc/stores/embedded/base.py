@@ -1,13 +1,15 @@
-"""A few threads that read, each with its own connection, each job in one snapshot."""
+"""How the store's methods run: reads in a few threads, each with its own connection, each in one snapshot;
+writes in the one thread of writer.py."""
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import apsw
 
@@ -70,29 +72,49 @@ P = ParamSpec("P")
 _DEADLINE_S = 30.0
 
 
-class Base:
+class EmbeddedBase:
     """The writer and the readers of an open store."""
 
     def __init__(self, writer: Writer, readers: Readers) -> None:
         self._writer = writer
         self._readers = readers
 
-    async def _write(
-        self, work: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+    async def _write(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run `work` in a durable transaction. StoreUnavailable past the deadline: it may still happen."""
         try:
             async with asyncio.timeout(_DEADLINE_S):
-                return await self._writer.run(lambda db: work(db, *args, **kwargs))
+                return await self._writer.run(work)
         except TimeoutError as error:
             raise StoreUnavailable("the embedded store did not write in time") from error
 
-    async def _read(
-        self, work: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+    async def _read(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run `work` in one snapshot. StoreUnavailable past the deadline."""
         try:
             async with asyncio.timeout(_DEADLINE_S):
-                return await self._readers.run(lambda db: work(db, *args, **kwargs))
+                return await self._readers.run(work)
         except TimeoutError as error:
             raise StoreUnavailable("the embedded store did not read in time") from error
+
+
+Work = Callable[Concatenate[apsw.Connection, P], T]
+Method = Callable[Concatenate[EmbeddedBase, P], Coroutine[Any, Any, T]]
+
+
+def reading(work: Work[P, T]) -> Method[P, T]:
+    """The method of a store that runs `work` on a connection, in one snapshot."""
+
+    @functools.wraps(work)
+    async def method(self: EmbeddedBase, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._read(lambda db: work(db, *args, **kwargs))
+
+    return method
+
+
+def writing(work: Work[P, T]) -> Method[P, T]:
+    """The method of a store that runs `work` on the writing connection, in one durable transaction."""
+
+    @functools.wraps(work)
+    async def method(self: EmbeddedBase, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._write(lambda db: work(db, *args, **kwargs))
+
+    return method

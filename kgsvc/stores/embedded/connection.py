@@ -1,4 +1,4 @@
-"""What the engine's errors mean to the service."""
+"""Opening the file, the views that reads begin from, and what the engine's errors mean to the service."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SENTENCES: tuple[tuple[type[apsw.Error], str], ...] = (
     (apsw.IOError, "the file of the embedded store cannot be read or written"),
     (apsw.NoMemError, "the embedded store ran out of memory"),
     (apsw.InterruptError, "a read of the embedded store was interrupted"),
-    (apsw.SQLError, "the schema of the embedded store is missing or not this binary's: migrate it"),
+    (apsw.SQLError, "the schema of the embedded store is missing or of another version: migrate it"),
 )
 
 

@@ -1,8 +1,9 @@
-"""The tables of communities and their builds; a migration of schema.py.
+"""The tables, as numbered migrations.
 
-A build that is not over has `next_ms`, and there is one of them at most in a group. Rows of `communities` are
-those of every build; `community_current` names the one that is read. What a community's description was
-composed from is remembered: when a fact or a hub of it is removed for good, their words go too.
+The id of a row carries its group's gid in the upper bits: whole groups are read and removed by a span of ids.
+A build of communities that is not over has `next_ms`; a group has one of them at most. Rows of `communities`
+are those of every build; `community_current` names the one that is read. When a fact that a description was
+written from is removed, or an entity at its centre, triggers drop the description.
 """
 
 COMMUNITIES = """
@@ -262,7 +263,7 @@ ALTER TABLE community_current ADD COLUMN rev INTEGER NOT NULL DEFAULT 0;
 UPDATE community_current SET rev = g.rev FROM groups g WHERE g.gid = community_current.gid;
 """
 
-# What facts are found by while their group is not in memory (words.py). Groups that are older have no words.
+# What facts are found by while their group is not in memory (cold_search.py). Older groups have no words.
 _FACT_WORDS = """
 CREATE TABLE fact_words (
     id INTEGER PRIMARY KEY, start_ms INTEGER NOT NULL, until_ms INTEGER NOT NULL, own BLOB NOT NULL,

@@ -12,8 +12,8 @@ from kgsvc.stores.neo4j.admin import Admin
 from kgsvc.stores.neo4j.adoption import Adoption
 from kgsvc.stores.neo4j.apply import Apply
 from kgsvc.stores.neo4j.base import unavailable
-from kgsvc.stores.neo4j.cold_search import ColdSearch
 from kgsvc.stores.neo4j.communities import Communities
+from kgsvc.stores.neo4j.fact_terms import ColdSearch
 from kgsvc.stores.neo4j.graph import Graph
 from kgsvc.stores.neo4j.history import History
 from kgsvc.stores.neo4j.intake import Intake
@@ -31,7 +31,8 @@ _SCHEMES = ("bolt://", "bolt+s://", "bolt+ssc://", "neo4j://", "neo4j+s://", "ne
 class Neo4jStore(
     Intake, Receipts, Queue, Graph, History, Communities, Apply, Search, ColdSearch, Texts, Admin, Adoption
 ):
-    """Every protocol of stores/protocol.py on a Neo4j server from 5.26 on, Community or Enterprise.
+    """Every protocol of stores/protocol.py on a Neo4j server from 5.26 on, Community or Enterprise; methods
+    without a docstring do what the protocol says.
 
     Several processes may use one database. In a cluster every statement goes to the leader.
     """

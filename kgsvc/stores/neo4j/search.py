@@ -1,4 +1,4 @@
-"""What indexes of entities and episodes are fed from (SearchStore.text_changes), and keeping track of it."""
+"""What search indexes in memory are fed from (SearchStore), and the revisions that track it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, LiteralString
 
 from kgsvc.domain.model.delta import GraphDelta, GroupHead
 from kgsvc.stores.neo4j.base import Base, Row
-from kgsvc.stores.neo4j.rows import ENTITY, EPISODE, FACT, entity_of, episode_of, fact_of
+from kgsvc.stores.neo4j.rows import entity_of, episode_of, fact_of
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
     Changes,
@@ -20,8 +20,8 @@ from kgsvc.stores.search_protocol import (
     no_texts,
 )
 
-# The delta's revision for entities and episodes whose entries in an index it changes, before what it removes
-# is gone. Who loses a name to another is among those written or removed.
+# Part of apply: notes the delta's revision on entities and episodes whose entries in an index change. Comes
+# before removals, which take mentions along. An entity that loses a name is among those written or removed.
 TOUCH_TEXTS: LiteralString = """
     CALL () {
         UNWIND $p.touched_entities AS uuid
@@ -51,11 +51,9 @@ TOUCH_TEXTS: LiteralString = """
     }
     """
 
-# Under the group's lock, as `changes`, and in slices like them.
-_TEXT_CHANGES: LiteralString = (
-    """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    SET g.lock = 0
+# Under the group's lock and in slices, as _CHANGES.
+_TEXT_CHANGES: LiteralString = """
+    <LOCKED_GROUP>
     WITH g, g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
     CALL (epoch) {
         MATCH (n:Entity) USING INDEX SEEK n:Entity(group_id, epoch, rev)
@@ -73,9 +71,10 @@ _TEXT_CHANGES: LiteralString = (
         RETURN CASE WHEN size(read) = $p.limit THEN read[-1][0] END AS full_episodes,
             reduce(all = [0, null], one IN read | [all[0] + one[1],
                 CASE WHEN all[1] IS NULL AND all[0] + one[1] > $p.max_bytes THEN one[0] ELSE all[1] END
-            ])[1] AS heavy
+            ])[1] AS full_bytes
     }
-    WITH g, epoch, head, reduce(least = [head[0] + 1, ''], place IN [full_entities, full_episodes, heavy] |
+    WITH g, epoch, head, reduce(least = [head[0] + 1, ''],
+        place IN [full_entities, full_episodes, full_bytes] |
         CASE WHEN place < least THEN place ELSE least END) AS upto
     WITH g, epoch, head, upto[0] AS upto_rev, upto[1] AS upto_uuid
     CALL (epoch, upto_rev, upto_uuid) {
@@ -88,18 +87,14 @@ _TEXT_CHANGES: LiteralString = (
             WHERE k.group_id = n.group_id AND k.epoch = n.epoch AND k.entity_uuid = n.uuid
             RETURN collect(k.name_key) AS keys
         }
-        RETURN collect([keys, n.space, n.vector, """
-    + ENTITY
-    + """]) AS entities
+        RETURN collect([keys, n.space, n.vector, <ENTITY>]) AS entities
     }
     CALL (epoch, upto_rev, upto_uuid) {
         MATCH (e:Episodic) USING INDEX SEEK e:Episodic(group_id, epoch, rev)
         WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.rev >= $p.rev AND e.rev <= upto_rev
             AND [e.rev, e.uuid] > [$p.rev, $p.uuid] AND [e.rev, e.uuid] <= [upto_rev, upto_uuid]
         WITH e ORDER BY e.group_id, e.epoch, e.rev, e.uuid
-        RETURN collect([[(e)-[:MENTIONS]->(n:Entity) | n.uuid], """
-    + EPISODE
-    + """]) AS episodes
+        RETURN collect([[(e)-[:MENTIONS]->(n:Entity) | n.uuid], <EPISODE>]) AS episodes
     }
     CALL (epoch, upto_rev, upto_uuid) {
         MATCH (k:KgGone) USING INDEX SEEK k:KgGone(group_id, epoch, rev)
@@ -122,15 +117,15 @@ _TEXT_CHANGES: LiteralString = (
         WHERE renewed AND c.group_id = $p.group_id AND c.epoch = epoch AND c.build = g.communities
             AND c.uuid IS NOT NULL
         WITH c ORDER BY c.uuid
-        RETURN collect([c.uuid, c.name, c.summary, c.created_ms, coalesce(c.space, ''), c.vector]) AS grouped
+        RETURN collect([c.uuid, c.name, c.summary, c.created_ms, coalesce(c.space, ''), c.vector])
+            AS communities
     }
-    WITH head, [upto_rev, upto_uuid] AS upto, removed, entities, episodes, renewed, grouped,
+    WITH head, [upto_rev, upto_uuid] AS upto, removed, entities, episodes, renewed, communities,
         CASE WHEN size(entities) > size(episodes) THEN size(entities) ELSE size(episodes) END AS longest
     UNWIND CASE WHEN longest = 0 THEN [0] ELSE range(0, longest - 1, 250) END AS first
     RETURN head, upto, removed, entities[first..first + 250], episodes[first..first + 250], renewed,
-        CASE WHEN first = 0 THEN grouped ELSE [] END
+        CASE WHEN first = 0 THEN communities ELSE [] END
     """
-)
 
 
 def touched(delta: GraphDelta) -> dict[str, Any]:
@@ -160,7 +155,6 @@ class Texts(Base):
         max_bytes: int = TEXT_BYTES,
         after_uuid: str = "",
     ) -> TextChanges:
-        """See SearchStore."""
         rows = await self._run(
             _TEXT_CHANGES,
             group_id=group_id,
@@ -211,12 +205,10 @@ _HEADS: LiteralString = """
     RETURN g.group_id, g.rev, g.epoch, g.last_ms
     """
 
-# Under the group's lock: what stands at `rev` is all there, and nothing of the next commit. Facts come in
-# slices, so that no single row keeps the event loop busy for long.
-_CHANGES: LiteralString = (
-    """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    SET g.lock = 0
+# Under the group's lock: all of revision `rev` is visible, and nothing of the next commit. Facts come in
+# slices, so that decoding one row does not hold up the event loop for long.
+_CHANGES: LiteralString = """
+    <LOCKED_GROUP>
     WITH g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
     CALL (epoch) {
         MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
@@ -229,9 +221,7 @@ _CHANGES: LiteralString = (
         MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
         WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev > $p.after_rev AND r.rev <= upto_rev
         WITH r ORDER BY r.group_id, r.epoch, r.rev
-        RETURN collect([r.space, r.vector, """
-    + FACT
-    + """]) AS facts
+        RETURN collect([r.space, r.vector, <FACT>]) AS facts
     }
     CALL (epoch, upto_rev) {
         MATCH (t:KgTombstone)
@@ -241,19 +231,17 @@ _CHANGES: LiteralString = (
     UNWIND CASE WHEN size(facts) = 0 THEN [0] ELSE range(0, size(facts) - 1, 250) END AS first
     RETURN head, upto_rev, removed, facts[first..first + 250]
     """
-)
 
 
 class Search(Base):
     """SearchStore."""
 
     async def heads(self, group_ids: Collection[str]) -> dict[str, GroupHead]:
-        """See SearchStore. Read without lock: for a plan's guard use `names`."""
+        """Read without lock: for a plan's guard use `names`."""
         rows = await self._run(_HEADS, group_ids=sorted(set(group_ids)))
         return {row[0]: GroupHead(*row) for row in rows}
 
     async def changes(self, group_id: str, after_rev: int, limit: int) -> Changes:
-        """See SearchStore."""
         rows = await self._run(_CHANGES, group_id=group_id, after_rev=after_rev, limit=max(limit, 1))
         if not rows:
             return Changes(GroupHead(group_id), (), (), 0)

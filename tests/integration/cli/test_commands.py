@@ -90,7 +90,7 @@ async def test_bad_lines_are_named_and_the_others_stored(talk: Talker) -> None:
     assert [each.split(":")[0] for each in said[:-1]] == ["line 2", "line 3", "line 4"] or [
         each.split(":")[0] for each in said[:-1]
     ] == ["line 2", "line 4", "line 3"]  # line 3 is refused by the server, which may take a moment
-    assert said[-1] == "Error: 3 lines were refused; the others are stored"
+    assert said[-1] == "Error: 3 lines were refused; all others are stored"
 
 
 async def test_wrong_usage_is_2_and_failures_are_1(talk: Talker, tmp_path: Path) -> None:

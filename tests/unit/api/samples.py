@@ -96,7 +96,7 @@ def messages_within(root: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         if field.message_type is None:
             continue
         if field.message_type.GetOptions().map_entry:
-            for key in value:
+            for key in sorted(value):
                 yield from _itself_and_within(value[key], f"{where}[{key!r}].value.")
         elif field.is_repeated:
             for index, inner in enumerate(value):

@@ -13,7 +13,7 @@ from bench.planted import Corpus, Line, PlantedFact, corpus
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import ExtractionRequest
 from kgsvc.domain.model.graph import Episode, Source
-from kgsvc.domain.resolution.types import (
+from kgsvc.domain.resolution.decisions import (
     FactQuestion,
     FactResolution,
     KnownEntity,

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from kgsvc.domain.facts.cascade import without_words
 from kgsvc.domain.facts.summary import (
     SHOWN,
     SOURCES,
@@ -23,6 +22,7 @@ from kgsvc.domain.facts.summary import (
     with_parts,
 )
 from kgsvc.domain.model.graph import Entity, Fact
+from kgsvc.domain.names.forgetting import without_words
 
 ANN = Entity("a", "g", "Ann", 1, stamps={"name": "1/e"})
 NOW = 1_000

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from kgsvc.domain.errors import ModelUnavailable
-from kgsvc.models.protocol import Embedder, Usage
+from kgsvc.domain.model.usage import Usage
+from kgsvc.models.protocol import Embedder
 from tests.support.local_model import local_model
 
 pytest.importorskip("fastembed", reason="NOT TESTED WITH A LOCAL MODEL: the extra kgsvc[local] is not here")

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable
-from kgsvc.models.protocol import Embedder, Usage
+from kgsvc.domain.model.usage import Usage
+from kgsvc.models.protocol import Embedder
 from tests.support.scripted_openai import hanging, rate_limited, reply_body, status
 from tests.unit.models_openai.conftest import KEY, Rig
 
@@ -144,7 +145,7 @@ async def test_hostile_or_wrong_answers_are_rejected(rig: Rig, body: str) -> Non
 
 
 async def test_a_repeated_index_is_rejected(rig: Rig) -> None:
-    with pytest.raises(ModelOutputInvalid, match="numbers its vectors wrongly"):
+    with pytest.raises(ModelOutputInvalid, match="are numbered wrongly"):
         await _embed(rig, _body([1, 0], [0, 1]).replace('"index": 1', '"index": 0'), ["x", "y"])
 
 

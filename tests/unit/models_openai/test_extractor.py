@@ -12,12 +12,13 @@ import pytest
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, StepError
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import Extraction, ExtractionRequest
-from kgsvc.domain.resolution.types import KnownEntity, NodeQuestion, ResolutionRequest
+from kgsvc.domain.model.usage import Usage
+from kgsvc.domain.resolution.decisions import KnownEntity, NodeQuestion, ResolutionRequest
 from kgsvc.models.openai import ChatModel, Endpoint
 from kgsvc.models.openai.chat import TooLong
 from kgsvc.models.openai.extractor import OpenAIExtractor
 from kgsvc.models.openai.resolver import OpenAIResolver
-from kgsvc.models.protocol import Extracted, Extractor, Usage
+from kgsvc.models.protocol import Extracted, Extractor
 from tests.support.scripted_openai import (
     Outcome,
     dropped,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, StepError
-from kgsvc.models.openai.rating import OpenAICrossEncoder
+from kgsvc.models.openai.single_calls import OpenAICrossEncoder
 from kgsvc.models.prompts import relevance as prompts
 from kgsvc.models.protocol import CrossEncoder, Rated
 from tests.support.scripted_openai import rate_limited, refused, says, status, truncated

@@ -8,7 +8,7 @@ import pytest
 
 from kgsvc.domain.model.extraction import Extraction
 from kgsvc.models.openai import ChatModel
-from kgsvc.models.prompts import reflexion as prompts
+from kgsvc.models.prompts import extraction as prompts
 from kgsvc.models.protocol import Extracted
 from tests.support.scripted_openai import Outcome, Request, answer, edge, node, refused, says, status
 from tests.unit.models_openai.conftest import ALICE, Rig, assert_pinned, request
@@ -83,8 +83,8 @@ async def test_a_look_that_fails_loses_nothing_that_was_found(rig: Rig, fault: O
 
 
 async def test_the_question_is_the_pinned_one(rig: Rig) -> None:
-    """A changed text needs a new prompts.VERSION, which names the pin."""
+    """A changed text needs a new prompts.REFLEXION_VERSION, which names the pin."""
     await _extracted(rig, rounds=1)
     first, look = (call.body["messages"] for call in rig.model.chats)
     assert look[:2] == first
-    assert_pinned(prompts.VERSION, look[2:])
+    assert_pinned(prompts.REFLEXION_VERSION, look[2:])

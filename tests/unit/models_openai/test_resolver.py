@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable
-from kgsvc.domain.resolution.types import (
+from kgsvc.domain.resolution.decisions import (
     FactQuestion,
     FactResolution,
     KnownEntity,

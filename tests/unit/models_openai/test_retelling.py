@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable
-from kgsvc.models.openai.summaries import OpenAISummaryWriter
+from kgsvc.models.openai.single_calls import OpenAISummaryWriter
 from kgsvc.models.prompts import summaries as prompts
 from kgsvc.models.protocol import Subject, SummaryWriter
 from tests.support.scripted_openai import rate_limited, says, truncated

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable
-from kgsvc.models.openai.summaries import OpenAISummariser
+from kgsvc.models.openai.single_calls import OpenAISummariser
 from kgsvc.models.prompts import community as prompts
 from kgsvc.models.protocol import Gist, Summariser
 from tests.support.scripted_openai import rate_limited, says

@@ -11,7 +11,7 @@ import pytest
 from kgsvc.domain.errors import ModelOutputInvalid, StepError
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import Extraction, ExtractionRequest
-from kgsvc.domain.resolution.types import KnownEntity, NodeQuestion, ResolutionRequest
+from kgsvc.domain.resolution.decisions import KnownEntity, NodeQuestion, ResolutionRequest
 from kgsvc.models.openai import ChatModel
 from kgsvc.models.openai.chat import Chat
 from kgsvc.models.openai.extractor import OpenAIExtractor

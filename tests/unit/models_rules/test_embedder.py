@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kgsvc.domain.model.usage import Usage
 from kgsvc.models.hashing import HashingEmbedder
-from kgsvc.models.protocol import Embedder, Usage
+from kgsvc.models.protocol import Embedder
 
 
 async def cosine(one: str, other: str) -> float:

@@ -55,6 +55,13 @@ def test_a_title_is_an_entity_and_its_short_form_means_it() -> None:
     assert "Night Boat" not in found.types
 
 
+def test_what_was_done_to_one_thing_is_listed() -> None:
+    told = "Night Boat (2013 film). Night Boat was directed by Ana Torv, written by Lena Park."
+    title = "Night Boat (2013 film)"
+    wanted = {("DIRECTED", "Ana Torv", title), ("WROTE", "Lena Park", title)}
+    assert wanted <= read(text_episode(told)).triples
+
+
 def test_each_of_several_facts_of_a_sentence_reads_alone() -> None:
     facts = read(text_episode(FILM)).facts
     for fact in facts:

@@ -19,8 +19,13 @@ from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard, MergeRecord
 from kgsvc.domain.model.extraction import ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Fact, FactKind
 from kgsvc.domain.names.merging import record_of
-from kgsvc.domain.resolution.decisions import CandidateQuery
-from kgsvc.domain.resolution.types import FactResolution, NodeResolution, ResolutionRequest, Resolutions
+from kgsvc.domain.resolution.decisions import (
+    CandidateQuery,
+    FactResolution,
+    NodeResolution,
+    ResolutionRequest,
+    Resolutions,
+)
 from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.stages import PreparedItem, decode
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, entity, leased, write
@@ -311,7 +316,7 @@ async def test_what_cannot_be_merged_stays_two(
     with caplog.at_level("WARNING"):
         await told(bench, [[works("Alejandro Ruiz", 9)]])
     assert len(await bench.entities()) == 5
-    assert [record.message for record in caplog.records] == ["entities that are one stay two"]
+    assert [record.message for record in caplog.records] == ["two entities were not merged"]
     assert "Ruiz" not in str([vars(record) for record in caplog.records])
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from kgsvc.domain.model.usage import Usage
 from kgsvc.models.embedding import CachingEmbedder
-from kgsvc.models.protocol import Usage
 
 
 class Waiting:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kgsvc.commands.core import Core, until_applied
 from kgsvc.commands.entities import EntityInput, upsert
 from kgsvc.domain.errors import Conflict, Overloaded, RevisionChanged
 from kgsvc.domain.model.delta import GroupHead, NameView
@@ -55,11 +56,11 @@ def test_owner_of_the_name_refuses_another_uuid() -> None:
 async def test_contention_gives_up_with_a_delay() -> None:
     tries = 0
 
-    async def overtaken() -> None:
+    async def overtaken(_core: Core) -> None:
         nonlocal tries
         tries += 1
         raise RevisionChanged
 
     with pytest.raises(Overloaded):
-        await core_of(None).until_applied(overtaken)
+        await until_applied(overtaken)(core_of(None))
     assert tries == 20

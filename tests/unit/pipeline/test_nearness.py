@@ -1,4 +1,4 @@
-"""Candidates by embedding: names that share no word, and mean the same to an embedder."""
+"""NameCandidates by embedding: names that share no word, and mean the same to an embedder."""
 
 from __future__ import annotations
 
@@ -13,8 +13,15 @@ from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.extraction import Extraction
 from kgsvc.domain.model.items import Lease
 from kgsvc.domain.model.usage import FREE, Usage
-from kgsvc.domain.resolution.decisions import FROM_THE_FIRST, CandidateQuery, Candidates, VectorPage
-from kgsvc.domain.resolution.types import NodeResolution, ResolutionRequest, Resolutions
+from kgsvc.domain.resolution.decisions import (
+    FROM_THE_FIRST,
+    CandidateQuery,
+    NameCandidates,
+    NodeResolution,
+    ResolutionRequest,
+    Resolutions,
+    VectorPage,
+)
 from kgsvc.models.embedding import CachingEmbedder, texts_of
 from kgsvc.models.protocol import Vectors
 from kgsvc.pipeline import nearness
@@ -62,7 +69,7 @@ class Counting(ModelStore):
         super().__init__()
         self.asked: list[CandidateQuery] = []
 
-    async def candidates(self, group_id: str, query: CandidateQuery) -> Candidates:
+    async def candidates(self, group_id: str, query: CandidateQuery) -> NameCandidates:
         self.asked.append(query)
         return await super().candidates(group_id, query)
 

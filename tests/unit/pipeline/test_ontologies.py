@@ -7,7 +7,7 @@ import pytest
 from kgsvc.domain.errors import StepError
 from kgsvc.domain.model.ontology import DEFAULT
 from kgsvc.ontology import read
-from kgsvc.pipeline.ontologies import Ontologies
+from kgsvc.pipeline.preparing import Ontologies
 from tests.support.model_store import ModelStore
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from kgsvc.pipeline.pressure import IntakePressure
+from kgsvc.pipeline.preparing import IntakePressure
 
 
 class _Time:
@@ -35,7 +35,7 @@ async def test_work_waits_while_a_crowd_is_accepted_and_shortly_after(
         await real(0)
 
     real = asyncio.sleep
-    monkeypatch.setattr("kgsvc.pipeline.pressure.asyncio.sleep", look)
+    monkeypatch.setattr("kgsvc.pipeline.preparing.asyncio.sleep", look)
     clock = _Time()
     about = IntakePressure(clock)
     with about.accepting(64):
@@ -51,7 +51,7 @@ async def test_work_waits_while_a_crowd_is_accepted_and_shortly_after(
 
 async def test_a_storm_lets_one_batch_pass_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     real = asyncio.sleep
-    monkeypatch.setattr("kgsvc.pipeline.pressure.asyncio.sleep", lambda _: real(0))
+    monkeypatch.setattr("kgsvc.pipeline.preparing.asyncio.sleep", lambda _: real(0))
     clock = _Time(step_s=0.02)
     about = IntakePressure(clock)
     with about.accepting(64):

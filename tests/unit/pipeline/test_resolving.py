@@ -15,18 +15,20 @@ from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extracti
 from kgsvc.domain.model.graph import Fact, FactKind, Polarity
 from kgsvc.domain.model.items import Lease
 from kgsvc.domain.model.usage import FREE, Usage
-from kgsvc.domain.names import naming
 from kgsvc.domain.resolution import questions
 from kgsvc.domain.resolution.asking import Inquiry
 from kgsvc.domain.resolution.decisions import (
+    BatchFact,
     CandidateQuery,
-    Candidates,
     FactDecision,
+    FactResolution,
+    NameCandidates,
     NameDecision,
+    NodeResolution,
+    ResolutionRequest,
+    Resolutions,
     StoredFact,
-    ToldFact,
 )
-from kgsvc.domain.resolution.types import FactResolution, NodeResolution, ResolutionRequest, Resolutions
 from kgsvc.models.protocol import Resolved
 from kgsvc.pipeline import resolving
 from kgsvc.pipeline.commit import Committer
@@ -406,7 +408,7 @@ async def test_an_end_may_go_by_another_relation_than_what_it_ends() -> None:
 
 
 async def test_an_episode_ends_a_bounded_number_of_facts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgsvc.domain.facts.contradictions.MOST_ENDED", 2)
+    monkeypatch.setattr("kgsvc.domain.facts.timeline.MOST_ENDED", 2)
     bench = Bench(Model())
     for n in range(4):
         await bench.commit(says("LIVES_IN", f"Ada lives in town {n}", target=f"Town {n}"))
@@ -518,7 +520,7 @@ async def test_a_model_that_does_not_answer_leaves_the_graph_alone() -> None:
 
 def test_a_stage_keeps_its_decisions() -> None:
     edge = ExtractedEdge("LEADS", "Ada leads Acme", "a", "b", kind=FactKind.EVENT, keywords=("k",))
-    told = ToldFact(edge, "Ada", "Acme")
+    told = BatchFact(edge, "Ada", "Acme")
     stage = Stage(
         Extraction(),
         names={"bob": NameDecision("Robert", "n1", "Robert Smith")},
@@ -532,7 +534,7 @@ class NotTwice(ModelStore):
 
     asked = 0
 
-    async def candidates(self, group_id: str, query: CandidateQuery) -> Candidates:
+    async def candidates(self, group_id: str, query: CandidateQuery) -> NameCandidates:
         self.asked += 1
         if self.asked % 2 == 0:
             raise StoreUnavailable("the connection was lost")
@@ -567,9 +569,9 @@ async def test_large_batches_are_compared_beside_the_loop(
 
     monkeypatch.setattr(questions, "by_rule", watched(questions.by_rule))
     monkeypatch.setattr(Inquiry, "request", watched(Inquiry.request))
-    monkeypatch.setattr(naming, "named", watched(naming.named))
+    monkeypatch.setattr(questions, "keeping_full_names", watched(questions.keeping_full_names))
     full = {q: NodeResolution(full_name=f"Bob Smith {q}") for q in range(4)}
     bench = Bench(Model(lambda r: Resolutions({q.id: full[q.id] for q in r.nodes})))
     await bench.commit(names("Bob", "Robert", "Bobby", "Rob"))
-    assert threads.keys() == {"by_rule", "request", "named"}
+    assert threads.keys() == {"by_rule", "request", "keeping_full_names"}
     assert (threading.get_ident() not in threads.values()) is beside

@@ -20,11 +20,11 @@ from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extracti
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.items import Lease
 from kgsvc.domain.model.usage import Usage
-from kgsvc.domain.resolution.decisions import CandidateQuery, Candidates
+from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates
 from kgsvc.models.protocol import Retold, Subject
 from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.stages import PreparedItem, Stage
-from kgsvc.pipeline.summaries import AT_ONCE, ENTITIES, Rewriter, Turn
+from kgsvc.pipeline.summaries import AT_ONCE, ENTITIES, Rewriter, WriteTurn
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, accepted, episode, leased
 from tests.support.core import core_of
 from tests.support.model_store import ModelStore
@@ -317,7 +317,7 @@ async def test_the_pipeline_and_the_rewriter_take_turns(running: Bench) -> None:
     turns: list[str] = []
     planned: list[bool] = []
 
-    def taken(group_id: str) -> Turn:
+    def taken(group_id: str) -> WriteTurn:
         turns.append(group_id)
         if len(turns) == 3:
             wanted.set()
@@ -352,7 +352,7 @@ async def test_the_pipeline_and_the_rewriter_take_turns(running: Bench) -> None:
 async def test_the_turn_is_free_while_a_commit_decides(bench: Bench) -> None:
     candidates, taken = bench.store.candidates, list[bool]()
 
-    async def looked(group_id: str, query: CandidateQuery) -> Candidates:
+    async def looked(group_id: str, query: CandidateQuery) -> NameCandidates:
         taken.append(bench.rewriter.turn(group_id).lock.locked())
         return await candidates(group_id, query)
 
@@ -400,7 +400,7 @@ async def test_a_summary_written_while_a_batch_decides_costs_a_read_and_no_plan(
     calls = counting(bench, monkeypatch)
     candidates = bench.store.candidates
 
-    async def rewriting(group_id: str, query: CandidateQuery) -> Candidates:
+    async def rewriting(group_id: str, query: CandidateQuery) -> NameCandidates:
         await bench.settle()
         calls.clear()
         return await candidates(group_id, query)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
-from kgsvc.domain.resolution.decisions import FactDecision, Meant, NameDecision, StoredFact, ToldFact
+from kgsvc.domain.resolution.decisions import BatchFact, FactDecision, NameDecision, NameTarget, StoredFact
 from kgsvc.pipeline.stages import Stage, decode, encode
 
 EDGE = ExtractedEdge("LEADS", "Ada leads Acme", "a", "b")
@@ -17,8 +17,8 @@ STAGE = Stage(
     EXTRACTION,
     {"Ada": b"\0\0\0\0"},
     "space",
-    {"ada": NameDecision("Ada Lovelace", "n1", also=(Meant("Ada", "n2"), Meant("Countess")))},
-    {0: FactDecision(StoredFact("f1", "s1"), (ToldFact(EDGE, "Ada", "Acme"),), EDGE)},
+    {"ada": NameDecision("Ada Lovelace", "n1", also=(NameTarget("Ada", "n2"), NameTarget("Countess")))},
+    {0: FactDecision(StoredFact("f1", "s1"), (BatchFact(EDGE, "Ada", "Acme"),), EDGE)},
 )
 
 

@@ -38,6 +38,7 @@ class Played:
     life: Life
     pid: int = 4711
     told: asyncio.Event = field(default_factory=asyncio.Event)
+    kept: bool = False
 
     async def ready(self, settings: Settings) -> Running:
         if self.life.failure is not None:
@@ -47,10 +48,15 @@ class Played:
     async def wait(self) -> int:
         if self.life.dies_with is not None:
             return self.life.dies_with
-        await self.told.wait()
+        self.kept = True
+        try:
+            await self.told.wait()
+        finally:
+            self.kept = False
         return self.life.ends_with
 
     def terminate(self) -> None:
+        assert not self.kept, "told to end while it is still taken for one that must not"
         self.told.set()
 
     async def end(self, timeout_s: float) -> int:

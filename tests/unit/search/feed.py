@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, settings
 
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Fact
-from kgsvc.models.protocol import Usage, Vectors
+from kgsvc.domain.model.usage import Usage
+from kgsvc.models.protocol import Vectors
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
     Changes,

@@ -1,17 +1,89 @@
-"""DeleteEpisode with cascade: what the graph is without one episode. Pure."""
+"""Facts that callers change: UpdateFact (spec 000, soft update) and DeleteEpisode with cascade. Pure.
+
+Either takes statements out of slots; the rows around them are folded anew.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from kgsvc.domain.facts.plan import refold
-from kgsvc.domain.facts.summary import OF_EPISODE
+from kgsvc.domain.facts.plan import UPDATED, refolded, relation_of
 from kgsvc.domain.model.delta import FactTombstone, SlotView
-from kgsvc.domain.model.graph import Closure, Entity, Fact
+from kgsvc.domain.model.graph import Closure, Entity, Fact, FactKind, Polarity
+from kgsvc.domain.model.identity import event_qualifiers, slot_of
 
-_ASSERTED = ""  # in the stamp of a name: a caller made the entity
+
+@dataclass(frozen=True, slots=True)
+class FactInput:
+    """What a caller says instead of a fact; None keeps what is there."""
+
+    uuid: str
+    group_id: str | None
+    fact: str
+    source_uuid: str | None = None
+    target_uuid: str | None = None
+    attributes: Mapping[str, Any] | None = None
+    reason: str | None = None
+
+
+def says_so(fact: Fact, wanted: FactInput) -> bool:
+    """Whether the fact is already as wanted."""
+    kept = wanted.attributes is None or dict(wanted.attributes) == dict(fact.attributes)
+    source, target = wanted.source_uuid or fact.source_uuid, wanted.target_uuid or fact.target_uuid
+    return kept and (fact.fact, fact.source_uuid, fact.target_uuid) == (wanted.fact, source, target)
+
+
+def successor(old: Fact, wanted: FactInput, ends: Mapping[str, Entity], uuid: str, system_ms: int) -> Fact:
+    """The row that takes over from `old`: its interval, episodes and statements, other words. `ends` holds
+    the entities that the caller named."""
+    source, target = ends.get(wanted.source_uuid or ""), ends.get(wanted.target_uuid or "")
+    qualifiers: Mapping[str, str] = old.qualifiers
+    if old.kind is FactKind.EVENT and old.polarity is Polarity.ASSERTS:
+        qualifiers = event_qualifiers(dict(old.qualifiers), wanted.fact, old.valid_ms)
+    source_uuid = source.uuid if source else old.source_uuid
+    target_uuid = target.uuid if target else old.target_uuid
+    return replace(
+        old,
+        uuid=uuid,
+        fact=wanted.fact,
+        source_uuid=source_uuid,
+        target_uuid=target_uuid,
+        source_name=source.name if source else old.source_name,
+        target_name=target.name if target else old.target_name,
+        slot=slot_of(old.kind, source_uuid, relation_of(old), target_uuid, qualifiers),
+        fact_key="",  # follows from the fold
+        qualifiers=qualifiers,
+        attributes=old.attributes if wanted.attributes is None else dict(wanted.attributes),
+        created_ms=system_ms,
+        updated_ms=system_ms,
+        original_fact=old.fact,
+        update_reason=wanted.reason,
+        previous_uuid=old.uuid,
+        closures=(),
+        asserted=True,
+    )
+
+
+def correct(old: Fact, new: Fact, view: SlotView, system_ms: int) -> tuple[Fact, ...]:
+    """Every row that changes when `new` takes over from `old`; `view` holds the slots of both.
+
+    The rows around them are folded anew: what `old` had ended may be current again, and `new` stands in
+    its slot as if its episodes had said so.
+    """
+    expired = replace(
+        old,
+        expired_ms=system_ms,
+        expired_reason=UPDATED,
+        expired_by_fact=new.uuid,
+        invalid_before_ms=old.invalid_ms,
+        updated_ms=system_ms,
+    )
+    stays = [fact for fact in view.facts if fact.uuid != old.uuid]
+    folded = refolded(old.group_id, [*stays, new], view, system_ms, slots={old.slot, new.slot})
+    return tuple(({expired.uuid: expired, new.uuid: new} | folded).values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +112,11 @@ def without_episode(view: SlotView, episode_uuid: str, system_ms: int) -> Withou
             slots[fact.slot].append(rest)
         if rest != fact:
             touched.add(fact.slot)
-    taken = {fact.uuid for fact in view.facts} | {stone.uuid for stone in view.tombstones}
-    names = {f.source_uuid: f.source_name for f in view.facts}
-    names |= {f.target_uuid: f.target_name for f in view.facts}
     written: dict[str, Fact] = {}
     for slot in sorted(touched):
         written |= {fact.uuid: fact for fact in slots[slot] if fact not in view.facts}
-        stated = [fact for fact in slots[slot] if fact.evidence]
-        folded = refold(view.facts[0].group_id, slot, stated, taken, names, system_ms)
-        written |= {fact.uuid: fact for fact in folded}
+    remaining = [fact for facts in slots.values() for fact in facts]
+    written |= refolded(view.facts[0].group_id, remaining, view, system_ms, touched) if touched else {}
     gone = [fact for fact in view.facts if left[fact.uuid] is None]
     before = {fact.uuid: fact for fact in view.facts}
     restored = sum(
@@ -100,24 +168,3 @@ def _reopened(fact: Fact, left: Mapping[str, Fact | None], episode_uuid: str, sy
 def _stone(fact: Fact, system_ms: int) -> FactTombstone:
     """It forbids nothing: another episode may say the same, even one that was accepted before."""
     return FactTombstone(fact.uuid, fact.slot, "", system_ms)
-
-
-def without_words(entity: Entity, episode_uuid: str, system_ms: int) -> Entity:
-    """The entity without the attributes and the summary that the episode gave it; itself if it gave none."""
-    given = {part for part, stamp in entity.stamps.items() if stamp.partition("/")[2] == episode_uuid}
-    given.discard("name")
-    if not given:
-        return entity
-    return replace(
-        entity,
-        attributes={name: value for name, value in entity.attributes.items() if f"a.{name}" not in given},
-        summary="" if "summary" in given else entity.summary,
-        stamps={part: stamp for part, stamp in entity.stamps.items() if part not in given},
-        summary_parts=tuple(part for part in entity.summary_parts if part.key != OF_EPISODE + episode_uuid),
-        updated_ms=system_ms,
-    )
-
-
-def removable(entities: Sequence[Entity]) -> list[Entity]:
-    """Those that go once nothing holds them: a caller's own stay."""
-    return [entity for entity in entities if entity.stamps.get("name", _ASSERTED) != _ASSERTED]

@@ -1,0 +1,39 @@
+"""Which tests run together on a worker."""
+
+from __future__ import annotations
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+from tests.support.shares import NEO4J_SHARES, place_of, share_of
+
+
+@pytest.mark.parametrize(
+    ("node", "share"),
+    [
+        ("tests/unit/test_contract.py::test_x[a-b]", "unit/test_contract.py"),
+        ("tests/acceptance/test_names.py::test_x[embedded]", "acceptance/test_names.py"),
+        ("tests/acceptance/test_names.py::test_x[neo4j-2026]", "neo4j-2026 acceptance"),
+        ("tests/acceptance/test_names.py::test_x[a-neo4j-5.26-b]", "neo4j-5.26"),
+        ("tests/faults/test_drain.py::test_x[neo4j-2026]", "neo4j-2026"),
+    ],
+)
+def test_the_share_of_a_test(node: str, share: str) -> None:
+    assert share_of(node) == share
+
+
+def test_a_neo4j_that_all_workers_reach_serves_one_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGSVC_TEST_NEO4J", "bolt://127.0.0.1:1;password;neo4j-2026")
+    shares = {
+        share_of(f"tests/{folder}/test_a.py::test_x[neo4j-2026]") for folder in ("acceptance", "faults")
+    }
+    assert len(shares) == 1
+
+
+def test_long_shares_begin_first() -> None:
+    assert [place_of(share) for share in NEO4J_SHARES] == [0, 1, 2]
+    assert place_of("unit/test_contract.py") == 3
+
+
+def test_the_scheduler_still_asks_for_shares() -> None:
+    assert "_split_scope" in vars(LoadScopeScheduling)
