@@ -17,13 +17,8 @@ from tests.support.model_rows import Group
 class ModelCandidates(ModelQueue):
     """What new names and facts are compared with."""
 
-<<<<<<< HEAD
-    async def candidates(self, group_id: str, query: CandidateQuery) -> Candidates:
-        group = self.peek(group_id)
-=======
     async def candidates(self, group_id: str, query: CandidateQuery) -> NameCandidates:
-        group = self._peek(group_id)
->>>>>>> main
+        group = self.peek(group_id)
         by_token: dict[str, tuple[str, ...]] = {}
         for token in set(query.tokens):
             uuids = sorted(

@@ -114,13 +114,8 @@ class ModelIntake:
         self, group_id: str, states: Collection[ItemState], limit: int, token: str | None
     ) -> Page[ItemStatus]:
         if token is not None and not (token.isascii() and token.isdigit() and len(token) < 10):
-<<<<<<< HEAD
-            raise InvalidArgument.of([Violation("page_token", "is not a token of this listing")])
-        rows = list(enumerate(self.peek(group_id).items.values()))
-=======
             raise InvalidArgument.of([Violation("page_token", "is not a page token of this listing")])
-        rows = list(enumerate(self._peek(group_id).items.values()))
->>>>>>> main
+        rows = list(enumerate(self.peek(group_id).items.values()))
         rows = [(n, i) for n, i in rows if n >= int(token or 0) and (not states or i.state in states)]
         following = str(rows[limit][0]) if len(rows) > limit else None
         return Page(tuple(item.status() for _, item in rows[:limit]), following)
