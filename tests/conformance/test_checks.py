@@ -35,7 +35,7 @@ class Unfenced(ModelStore):
     """Lets a stale lease write."""
 
     async def save_transitions(self, lease: Lease, transitions: Sequence[Transition]) -> None:
-        self._peek(lease.group_id).move(tuple(transitions), leased=False)
+        self.peek(lease.group_id).move(tuple(transitions), leased=False)
 
 
 class Torn(ModelStore):
@@ -58,7 +58,7 @@ class Half(ModelStore):
     """Deletes a group only once it has entities."""
 
     async def delete_group(self, group_id: str, now_ms: int) -> None:
-        if self._peek(group_id).entities:
+        if self.peek(group_id).entities:
             await super().delete_group(group_id, now_ms)
 
 

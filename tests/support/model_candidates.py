@@ -18,7 +18,7 @@ class ModelCandidates(ModelQueue):
     """What new names and facts are compared with."""
 
     async def candidates(self, group_id: str, query: CandidateQuery) -> NameCandidates:
-        group = self._peek(group_id)
+        group = self.peek(group_id)
         by_token: dict[str, tuple[str, ...]] = {}
         for token in set(query.tokens):
             uuids = sorted(

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
-from neo4j import AsyncGraphDatabase
+from neo4j import AsyncDriver, AsyncGraphDatabase
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.items import Accepted
@@ -15,7 +15,7 @@ from kgsvc.domain.resolution.decisions import CandidateQuery, VectorsAfter
 from kgsvc.stores.conformance.samples import accepted, batch, entity, episode, pair, write
 from kgsvc.stores.neo4j import Neo4jStore
 from kgsvc.stores.neo4j.schema import SCHEMA_VERSION
-from tests.integration.neo4j.support import scans
+from tests.integration.neo4j.support import rows, scans
 from tests.support.neo4j_server import Neo4jServer
 
 
@@ -34,6 +34,15 @@ async def clients(own_neo4j: Neo4jServer) -> AsyncIterator[list[Neo4jStore]]:
         await client.close()
 
 
+@pytest.fixture
+async def own_raw(own_neo4j: Neo4jServer) -> AsyncIterator[AsyncDriver]:
+    """The bare driver of the server."""
+    async with AsyncGraphDatabase.driver(
+        own_neo4j.uri, auth=("neo4j", own_neo4j.password), notifications_min_severity="OFF"
+    ) as driver:
+        yield driver
+
+
 async def test_migrators_take_turns(clients: list[Neo4jStore]) -> None:
     """Three at once on an empty database: one schema, and all of them can work."""
     assert await asyncio.gather(*(client.migrate() for client in clients)) == [SCHEMA_VERSION] * 3
@@ -44,30 +53,27 @@ async def test_migrators_take_turns(clients: list[Neo4jStore]) -> None:
 
 
 async def test_an_empty_database_is_read_by_index_too(
-    own_neo4j: Neo4jServer, clients: list[Neo4jStore]
+    own_raw: AsyncDriver, clients: list[Neo4jStore]
 ) -> None:
     """Plans made before there is anything to count are kept for a while."""
     await clients[0].migrate()
-    async with AsyncGraphDatabase.driver(
-        own_neo4j.uri, auth=("neo4j", own_neo4j.password), notifications_min_severity="OFF"
-    ) as driver:
-        assert await scans(driver) == []
+    assert await scans(own_raw) == []
 
 
-async def test_a_newer_schema_is_refused(clients: list[Neo4jStore]) -> None:
+async def test_a_newer_schema_is_refused(own_raw: AsyncDriver, clients: list[Neo4jStore]) -> None:
     client = clients[0]
     await client.migrate()
-    await client._run("MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = s.version + 1")
+    await rows(own_raw, "MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = s.version + 1")
     try:
         with pytest.raises(StoreUnavailable, match="upgrade kgsvc"):
             await clients[1].migrate()
     finally:
-        await client._run("MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = s.version - 1")
+        await rows(own_raw, "MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = s.version - 1")
     assert await client.migrate() == SCHEMA_VERSION
 
 
 async def test_names_of_an_older_database_are_found_by_their_tokens_and_vectors(
-    clients: list[Neo4jStore], monkeypatch: pytest.MonkeyPatch
+    own_raw: AsyncDriver, clients: list[Neo4jStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgsvc.stores.neo4j.candidates._PAGE", 2)
     client = clients[0]
@@ -76,9 +82,9 @@ async def test_names_of_an_older_database_are_found_by_their_tokens_and_vectors(
     for group, given in names.items():
         entities = [entity(group, f"n{n}", name) for n, name in enumerate(given)]
         await write(client, group, entities=entities, vectors={"n0": b"old"}, space="s")
-    await client._run("MATCH (k:KgNameToken) DELETE k")
-    await client._run("MATCH (n:Entity) REMOVE n.vector_rev")
-    await client._run("MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = 1")
+    await rows(own_raw, "MATCH (k:KgNameToken) DELETE k")
+    await rows(own_raw, "MATCH (n:Entity) REMOVE n.vector_rev")
+    await rows(own_raw, "MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = 1")
     assert await client.migrate() == SCHEMA_VERSION
     for group, given in names.items():
         query = CandidateQuery(tokens=name_tokens("Person"), vectors=VectorsAfter("s"))
@@ -88,14 +94,16 @@ async def test_names_of_an_older_database_are_found_by_their_tokens_and_vectors(
         assert (found.vectors.place, found.vectors.rows) == ((0, "n0"), (("n0", b"old"),))
 
 
-async def test_texts_of_an_older_database_are_followed(clients: list[Neo4jStore]) -> None:
+async def test_texts_of_an_older_database_are_followed(
+    own_raw: AsyncDriver, clients: list[Neo4jStore]
+) -> None:
     client = clients[0]
     await client.migrate()
     await accepted(client, episode("texts", "done"), episode("texts", "waiting"))
-    await client._run("MATCH (i:KgItem {uuid: 'done'}) SET i.state = 'completed' REMOVE i:KgPending")
+    await rows(own_raw, "MATCH (i:KgItem {uuid: 'done'}) SET i.state = 'completed' REMOVE i:KgPending")
     await write(client, "texts", entities=[entity("texts", "n1", "Ada")])
-    await client._run("MATCH (n:Entity) REMOVE n.rev")
-    await client._run("MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = 9")
+    await rows(own_raw, "MATCH (n:Entity) REMOVE n.rev")
+    await rows(own_raw, "MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = 9")
     assert await client.migrate() == SCHEMA_VERSION
     page = await client.text_changes("texts", 0, 99)
     assert [one.entity.uuid for one in page.entities] == ["n1"]

@@ -76,7 +76,7 @@ async def claim(world: World) -> None:
 async def work_on(world: World, group_id: str) -> int | None:
     """Where the lease to work under is, mostly a held one: a free group is claimed first."""
     if (
-        world.model._peek(group_id).owner_id is None
+        world.model.peek(group_id).owner_id is None
         and world.rng.random() < 0.9
         and await _look(world, group_id)
     ):
@@ -86,7 +86,7 @@ async def work_on(world: World, group_id: str) -> int | None:
 
 async def lapse(world: World) -> None:
     """Somebody else takes a group that has an owner: its started items become suspect."""
-    owned = [g for g in world.groups if world.model._peek(g).owner_id is not None]
+    owned = [g for g in world.groups if world.model.peek(g).owner_id is not None]
     if owned and await _look(world, world.rng.choice(owned)):
         await _claim_sight(world, -1)
 

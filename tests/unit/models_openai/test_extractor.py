@@ -14,8 +14,8 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import Extraction, ExtractionRequest
 from kgsvc.domain.model.usage import Usage
 from kgsvc.domain.resolution.decisions import KnownEntity, NodeQuestion, ResolutionRequest
-from kgsvc.models.openai import ChatModel
-from kgsvc.models.openai.chat import Chat, TooLong
+from kgsvc.models.openai import ChatModel, Endpoint
+from kgsvc.models.openai.chat import TooLong
 from kgsvc.models.openai.extractor import OpenAIExtractor
 from kgsvc.models.openai.resolver import OpenAIResolver
 from kgsvc.models.protocol import Extracted, Extractor
@@ -330,12 +330,11 @@ async def test_nothing_of_bodies_or_keys_in_errors_and_logs(
 async def test_the_key_is_sent_and_never_shown(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_ORG_ID", "someone-else")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "something-else")
-    transport = rig.transport()
-    await OpenAIExtractor(Chat(transport, ChatModel()), Limits()).extract([request()])
+    await rig.extractor().extract([request()])
     [call] = rig.model.chats
     assert call.headers["authorization"] == f"Bearer {KEY}"
     assert not {"openai-organization", "openai-project"} & call.headers.keys()
-    assert KEY not in repr(transport._endpoint)
+    assert KEY not in repr(Endpoint(base_url=rig.model.base_url, api_key=KEY))
 
 
 async def test_previous_episodes_are_sent_latest_last_as_far_as_they_fit(rig: Rig) -> None:
