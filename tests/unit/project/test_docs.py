@@ -134,6 +134,14 @@ def test_every_link_leads_somewhere() -> None:
             assert not anchor or anchor in anchors(target), f"{page.name}: {path}#{anchor}"
 
 
+def test_every_file_that_the_table_of_changes_names_exists() -> None:
+    for _, files in rows(REPOSITORY / "CONTRIBUTING.md", "What", "Files, in this order"):
+        for named in re.findall(r"`([\w/{},.]+/[\w/{},.]*)`", files):
+            head, inner, tail = re.fullmatch(r"([^{]*)(?:{(.*)})?(.*)", named).groups()  # type: ignore[union-attr]
+            for path in (f"{head}{part}{tail}" for part in (inner or "").split(",")):
+                assert any((root / path).exists() for root in (REPOSITORY, REPOSITORY / "kgsvc")), path
+
+
 def test_every_page_is_reached_from_the_readme_which_is_short() -> None:
     text = (REPOSITORY / "README.md").read_text()
     assert all(f"(docs/{page.name})" in text for page in PAGES[1:])
