@@ -315,7 +315,7 @@ async def test_a_group_deleted_meanwhile_is_empty() -> None:
     search = searching(feed)
     await find(search)
     await held(search)
-    feed.delete_group("g")
+    feed.empty("g")
     assert await find(search) == []
     assert not search.indexes.holds("h")
 
