@@ -80,33 +80,18 @@ def test_entities_without_a_type_can_be_excluded(given: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "given", "kept"),
     [
-        (ValueKind.STR, "x", "x"),
-        (ValueKind.STR, 7, "7"),
-        (ValueKind.STR, True, None),
-        (ValueKind.STR, " ", None),
-        (ValueKind.INT, 7, 7),
-        (ValueKind.INT, "7", 7),
-        (ValueKind.INT, 7.0, 7),
-        (ValueKind.INT, 7.5, None),
-        (ValueKind.INT, "seven", None),
-        (ValueKind.INT, True, None),
-        (ValueKind.INT, 2**63, None),
-        (ValueKind.INT, "9" * 19, None),
-        (ValueKind.FLOAT, 2, 2.0),
-        (ValueKind.FLOAT, "2.5", 2.5),
-        (ValueKind.FLOAT, "nan", None),
-        (ValueKind.FLOAT, False, None),
-        (ValueKind.BOOL, True, True),
-        (ValueKind.BOOL, "No", False),
-        (ValueKind.BOOL, 1, None),
-        (ValueKind.BOOL, "perhaps", None),
+        (ValueKind.STR, "x", "x"), (ValueKind.STR, 7, "7"), (ValueKind.STR, True, None),
+        (ValueKind.STR, " ", None), (ValueKind.INT, 7, 7), (ValueKind.INT, "7", 7),
+        (ValueKind.INT, 7.0, 7), (ValueKind.INT, 7.5, None), (ValueKind.INT, "seven", None),
+        (ValueKind.INT, True, None), (ValueKind.INT, 2**63, None), (ValueKind.INT, "9" * 19, None),
+        (ValueKind.FLOAT, 2, 2.0), (ValueKind.FLOAT, "2.5", 2.5), (ValueKind.FLOAT, "nan", None),
+        (ValueKind.FLOAT, False, None), (ValueKind.BOOL, True, True), (ValueKind.BOOL, "No", False),
+        (ValueKind.BOOL, 1, None), (ValueKind.BOOL, "perhaps", None),
         (ValueKind.DATE, "2026-02-28", "2026-02-28"),
-        (ValueKind.DATE, "2026-02-28T10:00:00Z", "2026-02-28"),
-        (ValueKind.DATE, "2026-02-30", None),
-        (ValueKind.DATE, "next week", None),
-        (ValueKind.DATE, 2026, None),
+        (ValueKind.DATE, "2026-02-28T10:00:00Z", "2026-02-28"), (ValueKind.DATE, "2026-02-30", None),
+        (ValueKind.DATE, "next week", None), (ValueKind.DATE, 2026, None),
     ],
-)
+)  # fmt: skip
 def test_a_typed_attribute_is_of_its_kind_repaired_or_left_out(
     kind: ValueKind, given: Any, kept: Any
 ) -> None:

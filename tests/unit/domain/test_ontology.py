@@ -96,23 +96,10 @@ def test_what_extraction_without_a_model_tells_apart_has_a_type(name: str) -> No
 @pytest.mark.parametrize(
     "name",
     [
-        "",
-        "1Task",
-        "Ta sk",
-        "Ta-sk",
-        "Tâche",
-        "Task\n",
-        "T" * 65,
-        "`Task`",
-        "Entity",
-        "ENTITY",
-        "Episodic",
-        "community",
-        "KgGroup",
-        "kgitem",
-        "UNKNOWN",
+        "", "1Task", "Ta sk", "Ta-sk", "Tâche", "Task\n", "T" * 65, "`Task`", "Entity", "ENTITY",
+        "Episodic", "community", "KgGroup", "kgitem", "UNKNOWN",
     ],
-)
+)  # fmt: skip
 def test_what_is_no_plain_name_or_reserved_becomes_no_label(name: str) -> None:
     assert type_name_problem(name) is not None
     assert labels_of(["Task", name]) == ["Task"]

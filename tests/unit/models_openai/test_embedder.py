@@ -115,30 +115,13 @@ async def test_huge_but_finite_numbers_are_normalised(rig: Rig) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        "",
-        "[]",
-        "{}",
-        '{"data": {}}',
-        '{"data": [7]}',
-        _body(),
-        _body([1, 0], [0, 1]),
-        _body([1, 2, 3]),
-        _body([]),
-        _body([[1, 0]]),
-        _body(["1", "0"]),
-        _body([True, False]),
-        _body([1e39, 0]),
-        _body([10**400, 0]),
-        _body([0, 0]),
-        _body(None),
-        _body("not base64!"),
-        _body("AAAA"),
-        _body(_NAN),
-        _body([1, 0]).replace('"index": 0', '"index": 1'),
-        _body([1, 0]).replace('"index": 0', '"index": "0"'),
-        _body([1, 0]).replace("1", "NaN"),
+        "", "[]", "{}", '{"data": {}}', '{"data": [7]}', _body(), _body([1, 0], [0, 1]),
+        _body([1, 2, 3]), _body([]), _body([[1, 0]]), _body(["1", "0"]), _body([True, False]),
+        _body([1e39, 0]), _body([10**400, 0]), _body([0, 0]), _body(None), _body("not base64!"),
+        _body("AAAA"), _body(_NAN), _body([1, 0]).replace('"index": 0', '"index": 1'),
+        _body([1, 0]).replace('"index": 0', '"index": "0"'), _body([1, 0]).replace("1", "NaN"),
     ],
-)
+)  # fmt: skip
 async def test_hostile_or_wrong_answers_are_rejected(rig: Rig, body: str) -> None:
     with pytest.raises(ModelOutputInvalid):
         await _embed(rig, body, ["x"])

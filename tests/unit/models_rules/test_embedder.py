@@ -39,23 +39,9 @@ async def test_a_text_without_words_is_all_zero() -> None:
 async def test_the_space_does_not_drift() -> None:
     vectors, _ = await HashingEmbedder(16).embed(["Alice Chen works at TechCorp"])
     pinned = [
-        0.0359,
-        -0.3589,
-        0.1745,
-        -0.1125,
-        0.0620,
-        0.2692,
-        -0.0896,
-        0.1761,
-        0.1485,
-        0.0538,
-        -0.2969,
-        -0.6868,
-        -0.1485,
-        -0.1207,
-        -0.3001,
-        0.0000,
-    ]
+        0.0359, -0.3589, 0.1745, -0.1125, 0.0620, 0.2692, -0.0896, 0.1761, 0.1485, 0.0538, -0.2969,
+        -0.6868, -0.1485, -0.1207, -0.3001, 0.0000,
+    ]  # fmt: skip
     assert vectors[0].tolist() == pytest.approx(pinned, abs=1e-4)
 
 

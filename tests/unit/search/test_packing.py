@@ -43,12 +43,6 @@ def test_everything_shown_survives() -> None:
 def shown() -> set[str]:
     """Fields that the test sets to something of its own."""
     return {f.name for f in fields(Fact)} - {
-        "group_id",
-        "name",
-        "source_uuid",
-        "target_uuid",
-        "source_name",
-        "target_name",
-        "created_ms",
+        "group_id", "name", "source_uuid", "target_uuid", "source_name", "target_name", "created_ms",
         "reference_ms",
-    }
+    }  # fmt: skip
