@@ -18,7 +18,7 @@ NEO4J ?=
 RESULTS := bench/results
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo serve test bench plots lint format proto proto-check proto-breaking clients-proto \
+.PHONY: help venv demo serve test mutants bench plots lint format proto proto-check proto-breaking clients-proto \
 	clients-proto-check clients requirements
 
 help: ## Say what there is
@@ -50,6 +50,9 @@ serve: $(VENV)/.runtime ## Serve from data/ on 127.0.0.1:50051; more with ARGS="
 # Which tests stay together on a worker: tests/support/shares.py.
 test: $(VENV)/.dev ## Run the tests that can run here but the slow ones; all with ARGS="-m ''"; ARGS for pytest
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m "not slow" $(ARGS)
+
+mutants: $(VENV)/.dev ## Plant one-line faults in a copy and see that the tests notice; takes long; ARGS, see --help
+	nice -n 10 $(BIN)/python -m tests.mutants $(ARGS)
 
 $(VENV)/.bench: $(VENV)/.dev
 	@echo "installing what benchmarks need into $(VENV) ..."

@@ -19,17 +19,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from kgsvc.communities.builder import CommunityBuilder, CommunitySettings
+from kgsvc.communities.describing import Describer
+from kgsvc.communities.detection import Louvain
 from kgsvc.domain.clock import Clock, SystemClock
-from kgsvc.domain.communities import BuildRequest, Community
-from kgsvc.domain.delta import GraphDelta, Guard
-from kgsvc.domain.identity import digest, fact_key, mint, name_key, slot_of
-from kgsvc.domain.model import Entity, Fact, FactKind
-from kgsvc.ingestion.communities.builder import CommunityBuilder
-from kgsvc.ingestion.communities.describing import Describer
-from kgsvc.ingestion.communities.detection import Louvain
-from kgsvc.ingestion.communities.settings import CommunitySettings
-from kgsvc.ingestion.embedding import CachingEmbedder
-from kgsvc.llm.offline.embedder import HashingEmbedder
+from kgsvc.domain.model.communities import BuildRequest, Community
+from kgsvc.domain.model.delta import GraphDelta, Guard
+from kgsvc.domain.model.graph import Entity, Fact, FactKind
+from kgsvc.domain.model.identity import digest, fact_key, mint, name_key, slot_of
+from kgsvc.models.embedding import CachingEmbedder
+from kgsvc.models.hashing import HashingEmbedder
 from kgsvc.stores.embedded import EmbeddedStore
 
 GROUP = "bench"

@@ -15,8 +15,8 @@ from typing import Any
 
 from bench.planted import Corpus, Line, PlantedFact, Telling, Thing
 from bench.planted_names import RELATIONS
-from kgsvc.domain import rewriting
-from kgsvc.llm.prompts import summaries
+from kgsvc.domain.facts import summary as rewriting
+from kgsvc.models.prompts import summaries
 from tests.support.scripted_openai import Outcome, Request, answer, edge, node, resolutions, status
 from tests.support.scripted_openai.replies import as_content
 from tests.support.scripted_openai.script import fenced_data

@@ -26,8 +26,8 @@ from bench.knowledge import BLOCK, facts_of, questions
 from bench.loading import Loader
 from bench.measuring import keep, machine, run, say, spread
 from bench.neo4j_side import Database
-from kgsvc.domain.model import Fact
-from kgsvc.llm.local.embedder import LocalEmbedder
+from kgsvc.domain.model.graph import Fact
+from kgsvc.models.local import LocalEmbedder
 from kgsvc.stores.embedded import EmbeddedStore
 from kgsvc.stores.neo4j import Neo4jStore
 from kgsvc.stores.protocol import Store

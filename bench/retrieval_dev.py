@@ -29,14 +29,14 @@ from typing import Any, cast
 
 from bench.retrieval_shelf import Shelf, by_rules, episodes_of, whole_messages
 from kgsvc.domain.clock import SystemClock
-from kgsvc.domain.model import Fact
-from kgsvc.llm.offline.embedder import HashingEmbedder
-from kgsvc.llm.protocol import Embedder
-from kgsvc.retrieval.graph_results import Item
-from kgsvc.retrieval.plans import RECIPES, Recipe, Scope, ScopePlan, default_plan
-from kgsvc.retrieval.search import SearchFacts
-from kgsvc.retrieval.search_graph import GraphQuery, NamingStore, SearchGraph
-from kgsvc.retrieval.settings import SearchSettings
+from kgsvc.domain.model.graph import Fact
+from kgsvc.models.hashing import HashingEmbedder
+from kgsvc.models.protocol import Embedder
+from kgsvc.search.graph_results import Item
+from kgsvc.search.plans import RECIPES, Recipe, Scope, ScopePlan, default_plan
+from kgsvc.search.search import SearchFacts
+from kgsvc.search.search_graph import GraphQuery, NamingStore, SearchGraph
+from kgsvc.search.settings import SearchSettings
 
 SEARCH_FACTS = "search_facts"
 EPISODES = "episodes"
@@ -111,7 +111,7 @@ async def measure(dataset: dict[str, Any], find: Find, k: int) -> None:
 def embedder_of(name: str, model: Path | None) -> Embedder | None:
     """An embedder by name."""
     if name == "local":
-        from kgsvc.llm.local.embedder import LocalEmbedder
+        from kgsvc.models.local import LocalEmbedder
 
         if model is None:
             raise SystemExit("local needs --model FOLDER")

@@ -7,16 +7,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from kgsvc.commands.items import message_body
 from kgsvc.domain.clock import SystemClock
-from kgsvc.domain.delta import GraphDelta, GroupHead, NameView, SlotView
-from kgsvc.domain.entities import BatchItem, resolve
-from kgsvc.domain.extraction import ExtractionRequest
-from kgsvc.domain.identity import mint
-from kgsvc.domain.model import Episode, Fact, RoleType, Source
-from kgsvc.domain.plan import plan, statements_of
-from kgsvc.ingestion.intake import message_body
-from kgsvc.llm.offline.extractor import OfflineExtractor
-from kgsvc.llm.protocol import Embedder
+from kgsvc.domain.facts.plan import plan, statements_of
+from kgsvc.domain.model.delta import GraphDelta, GroupHead, NameView, SlotView
+from kgsvc.domain.model.extraction import ExtractionRequest
+from kgsvc.domain.model.graph import Episode, Fact, RoleType, Source
+from kgsvc.domain.model.identity import mint
+from kgsvc.domain.names.entities import BatchItem, resolve
+from kgsvc.models.protocol import Embedder
+from kgsvc.models.rules.extractor import OfflineExtractor
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
     Changes,

@@ -82,7 +82,7 @@ class WordEmbedder:
     space = SPACE
 
     async def embed(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], None]:
-        """See kgsvc.llm.protocol.Embedder."""
+        """See kgsvc.models.protocol.Embedder."""
         return embedded(texts), None
 
 

@@ -1,4 +1,4 @@
-"""What a service that has started says of itself."""
+"""What a service reports once it has started."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Running:
     embedder: str | None
 
     def to_json(self) -> str:
-        """In one line."""
+        """As one line of JSON."""
         return json.dumps(asdict(self))
 
     @classmethod
     def of_json(cls, line: str | bytes) -> Running:
-        """What `to_json` wrote."""
+        """The value that `to_json` wrote."""
         fields = json.loads(line)
         return cls(**{**fields, "store": StoreInfo(**fields["store"])})

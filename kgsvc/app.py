@@ -16,9 +16,8 @@ import sys
 import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 import grpc
@@ -26,131 +25,33 @@ import uvloop
 
 from kgsvc import ontology as ontology_yaml
 from kgsvc.announcement import Running
+from kgsvc.api.rpc.health import ServiceInfo
+from kgsvc.api.server import KgServer, Served, ServerSettings, build_server
+from kgsvc.backends import ModelSet, make_models, open_store
+from kgsvc.commands.core import Core
+from kgsvc.communities.builder import CommunityBuilder
+from kgsvc.communities.describing import Describer
+from kgsvc.communities.detection import Follower, Louvain
 from kgsvc.config import ConfigError, Settings, read_ontology, split_address
 from kgsvc.domain.clock import Clock, SystemClock
 from kgsvc.domain.errors import ServiceError
-from kgsvc.domain.ontology import Ontology
-from kgsvc.ingestion.commit import Committer
-from kgsvc.ingestion.communities.builder import CommunityBuilder
-from kgsvc.ingestion.communities.describing import Describer
-from kgsvc.ingestion.communities.detection import Louvain
-from kgsvc.ingestion.communities.following import Follower
-from kgsvc.ingestion.embedding import CachingEmbedder
-from kgsvc.ingestion.ontologies import Ontologies
-from kgsvc.ingestion.pipeline import Pipeline, PipelineSettings
-from kgsvc.ingestion.pressure import IntakePressure
-from kgsvc.ingestion.rewriting import Rewriter
-from kgsvc.llm.offline.embedder import HashingEmbedder
-from kgsvc.llm.offline.extractor import OfflineExtractor
-from kgsvc.llm.protocol import (
-    CrossEncoder,
-    Embedder,
-    Extractor,
-    Meter,
-    Resolver,
-    Summariser,
-    SummaryWriter,
-)
-from kgsvc.observability.counting import counted
-from kgsvc.observability.endpoint import MetricsEndpoint
+from kgsvc.domain.model.ontology import Ontology
+from kgsvc.jobs.builds import build_work
+from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher
+from kgsvc.jobs.groups import Steps, group_work
+from kgsvc.jobs.retry import RetryPolicy
+from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.observability.logs import LogWriter
-from kgsvc.observability.metrics import Metrics
-from kgsvc.observability.outcomes import Outcomes
-from kgsvc.queue.activity import ActivityWatch
-from kgsvc.queue.builds import BuildDispatcher
-from kgsvc.queue.dispatcher import Dispatcher
-from kgsvc.queue.retry import RetryPolicy
-from kgsvc.retrieval.memory import GetMemory
-from kgsvc.retrieval.search import SearchFacts
-from kgsvc.retrieval.search_graph import SearchGraph
+from kgsvc.observability.metrics import Metrics, MetricsEndpoint, Outcomes, counted
+from kgsvc.pipeline.commit import Committer
+from kgsvc.pipeline.preparing import Ontologies, Preparer
+from kgsvc.pipeline.summaries import Rewriter
+from kgsvc.search.search import SearchFacts
+from kgsvc.search.search_graph import SearchGraph
 from kgsvc.stores.protocol import Store
-from kgsvc.transport.ids import RandomIds
-from kgsvc.transport.ports import Deps, ServerSettings, ServiceInfo
-from kgsvc.transport.server import KgServer, build_server
 
 log = logging.getLogger(__name__)
 _SAMPLE_S = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Models:
-    """The configured models. `resolver` is None where nobody is asked: names and facts are told apart by rule
-    alone. `embedder` is None where search goes by keywords alone. `summariser` is None where summaries of
-    communities are composed; `writer` is None where those of entities are. `cross_encoder` is None where no
-    model rates what a search found."""
-
-    extractor: Extractor
-    resolver: Resolver | None
-    embedder: Embedder | None
-    summariser: Summariser | None = None
-    writer: SummaryWriter | None = None
-    cross_encoder: CrossEncoder | None = None
-
-
-async def open_store(settings: Settings) -> Store:
-    """The configured store, not yet migrated. Raises StoreUnavailable."""
-    store = settings.store
-    if store.kind == "neo4j":
-        from kgsvc.stores.neo4j import Neo4jStore
-
-        return await Neo4jStore.connect(
-            store.neo4j_uri, store.neo4j_user, store.neo4j_password, store.neo4j_database
-        )
-    from kgsvc.stores.embedded import EmbeddedStore
-
-    return await EmbeddedStore.open(store.data_dir)
-
-
-def make_models(settings: Settings, meter: Meter | None = None) -> Models:
-    """The configured models; those that ingest share one chat and what it learns of its server."""
-    embedder = make_embedder(settings, meter)
-    if settings.extractor == "offline":
-        return Models(OfflineExtractor(settings.limits), None, embedder)
-    from kgsvc.llm.openai.chat import Chat
-    from kgsvc.llm.openai.extractor import OpenAIExtractor
-    from kgsvc.llm.openai.rating import OpenAICrossEncoder
-    from kgsvc.llm.openai.resolver import OpenAIResolver
-    from kgsvc.llm.openai.retelling import OpenAISummaryWriter
-    from kgsvc.llm.openai.summariser import OpenAISummariser
-    from kgsvc.llm.openai.transport import Transport
-
-    chat = Chat(Transport(settings.openai), settings.chat, meter)
-    return Models(
-        OpenAIExtractor(chat, settings.limits),
-        OpenAIResolver(chat, settings.limits),
-        embedder,
-        OpenAISummariser(chat),
-        OpenAISummaryWriter(chat),
-        # A chat of its own: who searches must not queue behind extractions.
-        OpenAICrossEncoder(Chat(Transport(settings.openai), settings.chat, meter)),
-    )
-
-
-def make_embedder(settings: Settings, meter: Meter | None = None) -> Embedder | None:
-    """The configured embedder; None: keywords alone. Raises ConfigError."""
-    if settings.embedder == "none":
-        return None
-    if settings.embedder == "offline":
-        return HashingEmbedder()
-    if settings.embedder == "local":
-        return _local_embedder(settings)
-    from kgsvc.llm.openai.embedder import OpenAIEmbedder
-    from kgsvc.llm.openai.transport import Transport
-
-    # A transport of its own: a query's embedding must not queue behind extractions.
-    return OpenAIEmbedder(Transport(settings.openai), settings.embedding, meter)
-
-
-def _local_embedder(settings: Settings) -> Embedder:
-    try:
-        from kgsvc.llm.local.embedder import LocalEmbedder
-    except ModuleNotFoundError as error:
-        says = f"models.embedder is local, which needs the extra kgsvc[local]: there is no {error.name}"
-        raise ConfigError(says) from error
-    try:
-        return LocalEmbedder(settings.models.local_path or Path(), settings.models.local_model)
-    except ValueError as error:
-        raise ConfigError(f"models.local_model: {error}") from error
 
 
 @asynccontextmanager
@@ -161,38 +62,37 @@ async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterat
     """
     settings.verify()
     ontology = await asyncio.to_thread(read_ontology, settings.server.ontology_file)
-    clock = clock or SystemClock()
-    rng = random.Random()
     metrics = Metrics(settings.server.metrics_groups)
     async with AsyncExitStack() as stack:
         metrics_address = _serve_metrics(settings, metrics, stack)
-        plain = await open_store(settings)
-        stack.push_async_callback(plain.close)
-        await plain.migrate()
-        store = counted(plain, metrics)
+        store = await open_store(settings)
+        stack.push_async_callback(store.close)
+        await store.migrate()
         models = make_models(settings, metrics)
-        stack.push_async_callback(models.extractor.close)
-        if models.embedder is not None:
-            stack.push_async_callback(models.embedder.close)
-        if models.cross_encoder is not None:
-            stack.push_async_callback(models.cross_encoder.close)
-        activity = ActivityWatch(store, settings.queue.poll_s, rng)
-        pressure = IntakePressure()
-        _background(stack, activity.run(), "activity")
-        _background(stack, _sample(store, metrics, clock), "sampling")
+        stack.push_async_callback(models.close)
+        core = _core(settings, counted(store, metrics), models, metrics, clock or SystemClock())
+        _background(stack, core.activity.run(), "activity")
+        _background(stack, _sample(core), "sampling")
         if settings.server.role != "api":
-            ontologies = Ontologies(store, ontology_yaml.read, ontology)
-            await _start_worker(
-                settings, store, models, ontologies, metrics, activity, pressure, clock, rng, stack
-            )
+            await _start_worker(settings, core, models, ontology, stack)
         address = None
         if settings.server.role != "worker":
-            address = await _start_server(
-                settings, store, models, ontology, metrics, activity, pressure, clock, rng, stack
-            )
-        info = await store.info()
+            address = await _start_server(settings, core, models, ontology, stack)
         name = models.embedder.space if models.embedder else None
-        yield Running(address, metrics_address, info, models.extractor.name, name)
+        yield Running(address, metrics_address, await core.store.info(), models.extractor.name, name)
+
+
+def _core(settings: Settings, store: Store, models: ModelSet, metrics: Metrics, clock: Clock) -> Core:
+    rng = random.Random()
+    return Core(
+        store=store,
+        clock=clock,
+        rng=rng,
+        limits=settings.limits,
+        metrics=metrics,
+        activity=ActivityWatch(store, settings.queue.poll_s, rng),
+        embedder=CachingEmbedder(models.embedder) if models.embedder else None,
+    )
 
 
 def run(settings: Settings, announce: Callable[[Running], None], parent: int | None = None) -> None:
@@ -243,91 +143,48 @@ def _serve_metrics(settings: Settings, metrics: Metrics, stack: AsyncExitStack) 
 
 
 async def _start_worker(
-    settings: Settings,
-    store: Store,
-    models: Models,
-    ontologies: Ontologies,
-    metrics: Metrics,
-    activity: ActivityWatch,
-    pressure: IntakePressure,
-    clock: Clock,
-    rng: random.Random,
-    stack: AsyncExitStack,
+    settings: Settings, core: Core, models: ModelSet, ontology: Ontology, stack: AsyncExitStack
 ) -> None:
-    queue = replace(settings.queue, attempts_per_step=settings.limits.attempts_per_step)
+    store, clock, embedder, rng = core.store, core.clock, core.embedder, core.rng
+    queue = replace(settings.queue, attempts_per_step=core.limits.attempts_per_step)
     owner_id = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4()}"
-    embedder = CachingEmbedder(models.embedder) if models.embedder else None
+    ontologies = Ontologies(store, ontology_yaml.read, ontology)
     rewriter = Rewriter(store, models.writer, clock, rng) if models.writer else None
     if rewriter is not None:
         _background(stack, rewriter.run(), "summaries")
-    committer = Committer(store, embedder, clock, models.resolver, settings.limits, ontologies, rewriter)
-    pipeline = Pipeline(
-        store, models.extractor, embedder, committer, clock, PipelineSettings(), pressure, ontologies
-    )
-    dispatcher = Dispatcher(
-        store,
-        pipeline,
-        Outcomes(metrics),
-        RetryPolicy(queue, rng),
-        activity,
-        queue,
-        clock,
-        owner_id,
-    )
+    committer = Committer(store, embedder, clock, models.resolver, core.limits, ontologies, rewriter)
+    preparer = Preparer(store, models.extractor, embedder, clock, core.pressure, ontologies)
+    steps = Steps(preparer.prepare, committer.commit)
+    groups = group_work(store, steps, Outcomes(core.metrics), RetryPolicy(queue, rng), queue, clock)
+    dispatcher = Dispatcher(groups, core.activity, queue, clock, owner_id)
     _background(stack, dispatcher.run(), "dispatcher")
     stack.push_async_callback(dispatcher.drain)
-    builder = CommunityBuilder(
-        store,
+    detector, describer = (
         Louvain(settings.communities.detection_s),
         Describer(store, embedder, models.summariser),
-        settings.communities,
-        clock,
     )
-    builds = BuildDispatcher(store, builder, RetryPolicy(queue, rng), activity, queue, clock, owner_id)
+    builder = CommunityBuilder(store, detector, describer, settings.communities, clock)
+    jobs = build_work(store, builder, RetryPolicy(queue, rng), queue, clock)
+    builds = Dispatcher(jobs, core.activity, queue, clock, owner_id)
     _background(stack, builds.run(), "builds of communities")
     if settings.communities.follow:
-        _background(stack, Follower(store, activity, clock).run(), "communities that follow")
+        _background(stack, Follower(store, core.activity, clock).run(), "communities that follow")
 
 
 async def _start_server(
-    settings: Settings,
-    store: Store,
-    models: Models,
-    ontology: Ontology,
-    metrics: Metrics,
-    activity: ActivityWatch,
-    pressure: IntakePressure,
-    clock: Clock,
-    rng: random.Random,
-    stack: AsyncExitStack,
+    settings: Settings, core: Core, models: ModelSet, ontology: Ontology, stack: AsyncExitStack
 ) -> str:
-    search = SearchFacts(store, models.embedder, settings.retrieval, clock)
+    search = SearchFacts(core.store, models.embedder, settings.retrieval, core.clock)
     stack.push_async_callback(search.close)
-    embedder = models.embedder.space if models.embedder else ""
-    server = build_server(
-        Deps(
-            store=store,
-            search=search,
-            memory=GetMemory(search, settings.limits),
-            graph=SearchGraph(store, search, settings.retrieval, clock, models.cross_encoder),
-            activity=activity,
-            metrics=metrics,
-            clock=clock,
-            info=ServiceInfo(_version(), models.extractor.name, embedder),
-            new_id=RandomIds(),
-            rng=rng,
-            embedder=CachingEmbedder(models.embedder) if models.embedder else None,
-            pressure=pressure,
-            limits=settings.limits,
-            settings=ServerSettings(
-                max_calls=settings.server.max_concurrent_rpcs,
-                default_deadline_s=settings.server.deadline_s,
-                grace_s=settings.server.grace_s,
-                shared_port=settings.server.processes > 1,
-            ),
-            ontology=ontology,
-        )
+    graph = SearchGraph(core.store, search, settings.retrieval, core.clock, models.cross_encoder)
+    info = ServiceInfo(_version(), models.extractor.name, models.embedder.space if models.embedder else "")
+    bounds = ServerSettings(
+        max_calls=settings.server.max_concurrent_rpcs,
+        default_deadline_s=settings.server.deadline_s,
+        grace_s=settings.server.grace_s,
+        shared_port=settings.server.processes > 1,
     )
+    server = build_server(core, Served(search, graph, info, bounds, ontology))
     address = _listen(settings, server)
     await server.start()
     stack.push_async_callback(server.stop)
@@ -352,7 +209,7 @@ def _credentials(settings: Settings) -> grpc.ServerCredentials | None:
 
 
 def _background(stack: AsyncExitStack, work: Coroutine[Any, Any, None], name: str) -> None:
-    """Run a coroutine beside the rest until the block ends. A task that dies of a defect says so at once."""
+    """Run a coroutine in the background until the block ends. If it fails, that is logged at once."""
     task = asyncio.create_task(work, name=name)
     task.add_done_callback(_complain)
 
@@ -368,17 +225,17 @@ def _complain(task: asyncio.Task[None]) -> None:
         log.critical("%s stopped", task.get_name(), exc_info=error)
 
 
-async def _sample(store: Store, metrics: Metrics, clock: Clock) -> None:
+async def _sample(core: Core) -> None:
     """Keep the gauges of the queue current."""
     while True:
         try:
-            depth = await store.depth()
+            depth = await core.store.depth()
         except ServiceError as error:
             log.warning("cannot read the queue's depth: %s", type(error).__name__)
         else:
             oldest = depth.oldest_accepted_ms
-            age_s = 0.0 if oldest is None else max(0, clock.now_ms() - oldest) / 1000
-            metrics.queue_seen(depth.unfinished, depth.parked, age_s)
+            age_s = 0.0 if oldest is None else max(0, core.clock.now_ms() - oldest) / 1000
+            core.metrics.queue_seen(depth.unfinished, depth.parked, age_s)
         await asyncio.sleep(_SAMPLE_S)
 
 

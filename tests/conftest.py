@@ -9,8 +9,9 @@ from tests.support.shares import (
     pytest_xdist_make_scheduler,
 )
 from tests.support.skips import pytest_unconfigure
-from tests.support.store_spec import embedded_spec, group, neo4j_spec, own_store_spec, store_spec
+from tests.support.store_spec import embedded_spec, group, store_spec
 from tests.support.stores import any_store
+from tests.support.which_stores import pytest_generate_tests
 
 __all__ = [
     "any_store",
@@ -18,10 +19,9 @@ __all__ = [
     "group",
     "keep_grpc",
     "neo4j_servers",
-    "neo4j_spec",
     "no_blocking_calls",
-    "own_store_spec",
     "pytest_collection_modifyitems",
+    "pytest_generate_tests",
     "pytest_terminal_summary",
     "pytest_unconfigure",
     "pytest_xdist_make_scheduler",

@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 
 from kgsvc.cli import options
-from kgsvc.cli.failure import Failure
+from kgsvc.cli.options import Failure
 from kgsvc.cli.show import print_json
+from kgsvc.commands.adoption import Adopted, Adopter
 from kgsvc.config import Settings
 from kgsvc.domain.clock import SystemClock
-from kgsvc.ingestion.adoption import Adopted, Adopter
-from kgsvc.ingestion.embedding import CachingEmbedder
+from kgsvc.models.embedding import CachingEmbedder
 
 
 @click.command("adopt")
@@ -22,8 +22,8 @@ from kgsvc.ingestion.embedding import CachingEmbedder
 def command(group: str, as_json: bool, config: Path | None) -> None:
     """Take over what Graphiti wrote for a group into the Neo4j that store.neo4j_uri names.
 
-    Opens the store itself, besides a running service too. Nothing is removed, uuids and times stay; stopped
-    anywhere, it goes on where it was when it is run again.
+    Opens the store itself, also while a service is running. Nothing is removed; uuids and times stay. If it
+    is stopped, run it again: it goes on where it was.
     """
     settings = options.loaded(config, store_kind="neo4j").settings
     with options.failures(settings):
@@ -32,15 +32,15 @@ def command(group: str, as_json: bool, config: Path | None) -> None:
 
 
 async def _adopt(settings: Settings, group: str, as_json: bool) -> None:
-    from kgsvc import app  # loads every room
+    from kgsvc import backends  # loads stores and models
     from kgsvc.stores.neo4j import Neo4jStore
 
-    store = await app.open_store(settings)
+    store = await backends.open_store(settings)
     try:
         if not isinstance(store, Neo4jStore):
-            raise Failure("only a Neo4j store can hold what Graphiti wrote")
+            raise Failure("only a Neo4j store can hold a graph that Graphiti wrote")
         await store.migrate()
-        embedder = app.make_embedder(settings)
+        embedder = backends.make_embedder(settings)
         cached = CachingEmbedder(embedder) if embedder else None
         done = await Adopter(store, cached, SystemClock()).adopt(
             group, (lambda _: None) if as_json else _tell
@@ -53,7 +53,7 @@ async def _adopt(settings: Settings, group: str, as_json: bool) -> None:
         print_json({"episodes": done.episodes, "entities": done.entities, "facts": done.facts})
     else:
         click.echo(
-            f"{group} now has {done.episodes} episodes, {done.entities} entities, {done.facts} facts more."
+            f"{group}: {done.episodes} episodes, {done.entities} entities, {done.facts} facts taken over."
         )
 
 

@@ -11,7 +11,7 @@ import grpc
 import grpc.aio
 from google.protobuf.message import Message
 
-from kgsvc.cli.failure import Failure
+from kgsvc.cli.options import Failure
 from kgsvc.config import Client
 from kgsvc.v1 import envelope_pb2, ingestion_pb2_grpc, retrieval_pb2_grpc
 
@@ -50,7 +50,9 @@ class Service:
         if code is grpc.StatusCode.DEADLINE_EXCEEDED:
             return Failure(f"{self.address} gave no answer within {self.timeout_s:g} s")
         if code is grpc.StatusCode.UNIMPLEMENTED:
-            return Failure(f"{self.address} does not know this operation: is it kgsvc, and not an older one?")
+            return Failure(
+                f"{self.address} does not know this operation: is it a kgsvc service of this version?"
+            )
         return Failure(f"{self.address} answered {code.name}: {details}")
 
 

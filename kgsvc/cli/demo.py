@@ -13,12 +13,11 @@ import click
 
 from kgsvc.cli import options
 from kgsvc.cli.client import Service, connect
-from kgsvc.cli.failure import Failure
-from kgsvc.cli.follow import follow
 from kgsvc.cli.memory import messages_of
+from kgsvc.cli.options import Failure
 from kgsvc.cli.reading import BadLine, Record, read_json_lines
 from kgsvc.cli.show import validity
-from kgsvc.cli.upload import Upload
+from kgsvc.cli.upload import Upload, follow
 from kgsvc.config import Client, Models, Server, Settings, StoreSettings
 from kgsvc.domain.limits import Limits
 from kgsvc.v1.retrieval_pb2 import (
@@ -47,7 +46,7 @@ DONE_S = 60.0
 
 @click.command("demo")
 def command() -> None:
-    """Start a service on a fresh directory, tell it a conversation, and ask what it knows then.
+    """Start a service on a fresh directory, send it a conversation, and ask what it knows.
 
     No key, no network, no database: the embedded store, rules instead of a model, 127.0.0.1. Everything is
     removed at the end.
@@ -88,7 +87,7 @@ def _conversation() -> tuple[list[Record | BadLine], list[Record | BadLine]]:
 
 
 async def _tell(service: Service, records: list[Record | BadLine]) -> None:
-    _title("Telling it a conversation: StreamEpisodes, then WatchReceipt until all is in the graph")
+    _title("Sending a conversation: StreamEpisodes, then WatchReceipt until all of it is in the graph")
     upload = Upload(service, GROUP, Limits().payload_bytes, lambda _: None)
     outcome = await upload.run(iter(records))
     click.echo(f"{outcome.accepted} messages are stored durably and acknowledged")
@@ -100,7 +99,7 @@ async def _tell(service: Service, records: list[Record | BadLine]) -> None:
 
 async def _ask(service: Service) -> list[FactResult]:
     """Ask every question; the best fact for each."""
-    _title("Asking it: SearchFacts, the best two facts and since when they are valid")
+    _title("Asking with SearchFacts: the best two facts, and since when they are valid")
     best = []
     for query in QUESTIONS:
         wanted = SearchFactsInput(group_ids=[GROUP], query=query, max_facts=2)

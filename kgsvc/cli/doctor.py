@@ -12,10 +12,10 @@ from typing import Any
 import click
 
 from kgsvc.cli import options
-from kgsvc.cli.failure import Failure
+from kgsvc.cli.options import Failure
 from kgsvc.cli.show import print_json, printable
 from kgsvc.config import Loaded, describe
-from kgsvc.domain.items import SCRATCH
+from kgsvc.domain.model.items import SCRATCH
 from kgsvc.stores.protocol import Store
 
 CHECK_S = 60.0  # for one check
@@ -46,17 +46,19 @@ class Findings:
 
 
 @click.command("doctor")
-@click.option("--store", type=click.Choice(["embedded", "neo4j"]), help="Where the graph lives (store.kind).")
+@click.option("--store", type=click.Choice(["embedded", "neo4j"]), help="The store to check (store.kind).")
 @click.option(
-    "--data", type=click.Path(file_okay=False, path_type=Path), help="Its directory (store.data_dir)."
+    "--data",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Directory of the embedded store (store.data_dir).",
 )
 @options.as_json
 @options.config
 def command(store: str | None, data: Path | None, as_json: bool, config: Path | None) -> None:
-    """Check configuration, store and models, and that the store keeps its promises.
+    """Check configuration, store and models, and run the conformance tests on the store.
 
-    Opens the store itself, besides a running service too, and brings its schema up to date as `serve` does.
-    The promises are tried in scratch groups, which are deleted again.
+    Opens the store itself, also while a service is running, and upgrades its schema as `serve` does. The
+    tests work in scratch groups, which are deleted again.
     """
     loaded = options.loaded(config, store_kind=store, store_data_dir=data)
     findings = Findings(on_line=(lambda _: None) if as_json else click.echo)
@@ -84,15 +86,15 @@ def _show_configuration(loaded: Loaded) -> None:
 
 
 async def _examine(loaded: Loaded, findings: Findings) -> None:
-    from kgsvc import app  # loads every room
+    from kgsvc import backends  # loads stores and models
 
     settings = loaded.settings
-    store = await app.open_store(settings)
+    store = await backends.open_store(settings)
     try:
         findings.fact("schema", str(await store.migrate()))
         info = await store.info()
         findings.fact("store", f"{info.kind} {info.version}, reachable")
-        models = app.make_models(settings)
+        models = backends.make_models(settings)
         extractor, embedder = models.extractor, models.embedder
         findings.fact("extractor", extractor.name)
         findings.fact("embedder", embedder.space if embedder else "none: search by keyword alone")
@@ -120,7 +122,7 @@ async def _check(findings: Findings, name: str, work: Awaitable[object]) -> None
         async with asyncio.timeout(CHECK_S):
             await work
     except TimeoutError:
-        problem = f"no end after {CHECK_S:g} s"
+        problem = f"not finished after {CHECK_S:g} s"
     except Exception as error:  # noqa: BLE001 - whatever it is, it is the finding
         problem = printable(str(error)) or type(error).__name__
     findings.checked(name, problem)

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 import grpc.aio
 from grpc_health.v1 import health_pb2
 
 from kgsvc.cli import options
 from kgsvc.cli.client import connect
-from kgsvc.cli.failure import Failure
-from kgsvc.config import Client
+from kgsvc.cli.options import Failure
+from kgsvc.config import Client, Settings
 
 STATUS = health_pb2.HealthCheckResponse
 
 
 @click.command("health")
 @options.client
-def command(server: str | None, timeout: float | None, config: Path | None) -> None:
+def command(settings: Settings) -> None:
     """Say whether a service is ready (grpc.health.v1): exit code 0 if it is, 1 if not."""
-    options.run(_health(options.client_settings(config, server, timeout).client))
+    options.run(_health(settings.client))
 
 
 async def _health(client: Client) -> None:

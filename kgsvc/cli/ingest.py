@@ -1,27 +1,62 @@
-"""`kgsvc ingest`."""
+"""A progress bar on standard error, where that is a terminal."""
 
 from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BufferedReader
 from pathlib import Path
+from types import TracebackType
 from typing import IO, Any
 
 import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from kgsvc.cli import options
 from kgsvc.cli.client import Service, connect
-from kgsvc.cli.failure import Failure, ItemsParked
-from kgsvc.cli.follow import follow
-from kgsvc.cli.progress import Bars
+from kgsvc.cli.options import Failure, ItemsParked
 from kgsvc.cli.reading import BadLine, Record, buffered, read_json_lines, read_text, time_of
 from kgsvc.cli.show import print_json, printable
-from kgsvc.cli.upload import Outcome, Upload
-from kgsvc.config import Client
+from kgsvc.cli.upload import Outcome, Upload, follow
+from kgsvc.config import Client, Settings
+
+
+class Bars:
+    """One bar for each phase of a command. A total of None: not known."""
+
+    def __init__(self) -> None:
+        console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TimeElapsedColumn(),
+            console=console,
+            disable=not sys.stderr.isatty(),
+        )
+
+    def phase(self, description: str, total: float | None) -> TaskID:
+        """A further bar."""
+        return self._progress.add_task(description, total=total)
+
+    def advance(self, phase: TaskID, by: float) -> None:
+        """Some more is done."""
+        self._progress.advance(phase, by)
+
+    def __enter__(self) -> Bars:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
 
 SHOWN = 20  # lines or items named in a report
 
@@ -52,11 +87,21 @@ def _time(ctx: click.Context, param: click.Parameter, value: str | None) -> date
     "kind",
     type=click.Choice(["auto", "jsonl", "text"]),
     default="auto",
-    help="JSON lines or plain text; auto: by the first character.",
+    help="JSON lines or plain text; auto decides by the first character.",
 )
-@click.option("--time", callback=_time, help="Reference time of plain text; default: the file's, or now.")
+@click.option(
+    "--time",
+    callback=_time,
+    help="Reference time of plain text; default: when the file was last changed, else now.",
+)
 @click.option("--wait", is_flag=True, help="Wait until everything is in the graph or parked.")
-@click.option("--wait-timeout", type=float, default=3600.0, metavar="SECONDS", help="How long; default 3600.")
+@click.option(
+    "--wait-timeout",
+    type=float,
+    default=3600.0,
+    metavar="SECONDS",
+    help="How long --wait waits; default 3600.",
+)
 @options.as_json
 @options.client
 def command(
@@ -67,17 +112,15 @@ def command(
     wait: bool,
     wait_timeout: float,
     as_json: bool,
-    server: str | None,
-    timeout: float | None,
-    config: Path | None,
+    settings: Settings,
 ) -> None:
     """Send the items of FILE, or of standard input for -, and wait until each is stored durably.
 
-    JSON lines hold messages (role_type, content, timestamp, and role, uuid, name, source_description if you
-    like) or episodes (source, body, reference_time, and uuid, name, source_description). Of plain text every
-    paragraph is an episode. Sending a file again changes nothing: what is stored already is counted apart.
+    A JSON line is a message (role_type, content, timestamp; optional: role, uuid, name, source_description)
+    or an episode (source, body, reference_time; optional: uuid, name, source_description). In plain text,
+    every paragraph is an episode. Sending a file again changes nothing: items that are stored already are
+    counted separately.
     """
-    settings = options.client_settings(config, server, timeout)
     records = _records(buffered(source), kind, time)
     task = Task(source, records, group, settings.limits.payload_bytes, wait_timeout if wait else None)
     options.run(_ingest(settings.client, task, as_json))
@@ -113,7 +156,7 @@ async def _ingest(client: Client, task: Task, as_json: bool) -> None:
             outcome = await _send(service, task, bars)
     _report(outcome, task.wait_s is not None, as_json)
     if outcome.refused:
-        raise Failure(f"{len(outcome.refused)} lines were refused; the others are stored")
+        raise Failure(f"{len(outcome.refused)} lines were refused; all others are stored")
     if outcome.parked:
         raise ItemsParked(f"{len(outcome.parked)} items are parked (`kgsvc retry` starts them again)")
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
 from kgsvc.cli import options
 from kgsvc.cli.client import connect
 from kgsvc.cli.show import as_dict, day, print_json, printable
-from kgsvc.config import Client
+from kgsvc.config import Client, Settings
 from kgsvc.v1.ingestion_pb2 import ListItemsInput, ListItemsRequest
 from kgsvc.v1.types_pb2 import ItemState, ListedItem
 
@@ -20,19 +19,22 @@ NAMES = {number: name for name, number in STATES.items()}
 
 @click.command("items")
 @options.group
-@click.option("--state", "states", type=click.Choice(list(STATES)), multiple=True, help="Only in this state.")
+@click.option(
+    "--state",
+    "states",
+    type=click.Choice(list(STATES)),
+    multiple=True,
+    help="Only items in this state; may be repeated.",
+)
 @options.as_json
 @options.client
 def command(
     group: str,
     states: tuple[str, ...],
     as_json: bool,
-    server: str | None,
-    timeout: float | None,
-    config: Path | None,
+    settings: Settings,
 ) -> None:
-    """List the items of a group in the order they were accepted; with --json one object a line."""
-    settings = options.client_settings(config, server, timeout)
+    """List the items of a group in the order they were accepted; with --json, one object on each line."""
     options.run(_list(settings.client, group, [STATES[name] for name in states], as_json))
 
 

@@ -7,16 +7,16 @@ from importlib.metadata import PackageNotFoundError, version
 
 import click
 
-from kgsvc.cli.failure import Failure
+from kgsvc.cli.options import Failure
 
 # In the order of the help; the module of a command has its name.
 COMMANDS = {
     "serve": "Run the service.",
-    "demo": "Show the service at work: start one, tell it a conversation, ask it.",
+    "demo": "Show the service at work: start one, send it a conversation, ask questions.",
     "ingest": "Send messages, episodes or text from a file.",
     "search": "Find facts.",
     "memory": "Find the facts that matter to a conversation.",
-    "items": "List what was sent and how far it has come.",
+    "items": "List items and their states.",
     "retry": "Start parked items again.",
     "adopt": "Take over a graph that Graphiti wrote.",
     "health": "Say whether a service is ready.",
@@ -58,5 +58,5 @@ def installed_version() -> str:
 def cli() -> None:
     """A durable knowledge graph memory behind gRPC.
 
-    Begin with `kgsvc demo`, or with `kgsvc serve` and, elsewhere, `kgsvc ingest`.
+    Start with `kgsvc demo`. Or run `kgsvc serve`, and `kgsvc ingest` in another terminal.
     """

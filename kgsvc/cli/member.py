@@ -14,7 +14,7 @@ import sys
 from kgsvc import app
 from kgsvc.announcement import Running
 from kgsvc.cli import options
-from kgsvc.cli.failure import Failure
+from kgsvc.cli.options import Failure
 from kgsvc.config import Settings
 
 

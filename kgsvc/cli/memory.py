@@ -6,17 +6,16 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import click
 
 from kgsvc.cli import options
 from kgsvc.cli.client import connect
-from kgsvc.cli.failure import Failure
+from kgsvc.cli.options import Failure
 from kgsvc.cli.reading import time_of, timestamp
 from kgsvc.cli.show import print_facts
-from kgsvc.config import Client
+from kgsvc.config import Client, Settings
 from kgsvc.v1.retrieval_pb2 import GetMemoryInput, GetMemoryRequest
 from kgsvc.v1.types_pb2 import MemoryMessage, RoleType
 
@@ -38,16 +37,13 @@ def command(
     max_facts: int | None,
     center: str | None,
     as_json: bool,
-    server: str | None,
-    timeout: float | None,
-    config: Path | None,
+    settings: Settings,
 ) -> None:
     """Find the facts that matter to the conversation in FILE or on standard input.
 
-    A message is a line `user: content`, `assistant(name): content` or `name: content`, or a JSON object with
-    role_type, content and, if you like, role and timestamp: one a line, or all in an array.
+    A message is a line `user: content`, `assistant(name): content` or `name: content`. It may also be a JSON
+    object with role_type, content and optionally role and timestamp: one on each line, or all in an array.
     """
-    settings = options.client_settings(config, server, timeout)
     try:
         messages = list(messages_of(source.read(), datetime.now(UTC)))
     except ValueError as error:

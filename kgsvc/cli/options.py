@@ -1,20 +1,31 @@
-"""Options that several commands share, and the settings made of them."""
+"""How a command ends when it did not do what it was asked. Wrong usage ends with 2, by click."""
 
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from kgsvc.cli.failure import Failure
 from kgsvc.config import ConfigError, Loaded, Settings, load
 from kgsvc.domain.errors import KgError, StoreUnavailable
 
-F = TypeVar("F", bound=Callable[..., Any])
+
+class Failure(click.ClickException):
+    """One sentence on standard error, exit code 1."""
+
+    exit_code = 1
+
+
+class ItemsParked(Failure):
+    """Done, but items are parked: exit code 3."""
+
+    exit_code = 3
+
 
 config = click.option(
     "--config",
@@ -25,17 +36,24 @@ group = click.option("--group", required=True, help="The group (tenant) to work 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 server = click.option("--server", metavar="HOST:PORT", help="The service to talk to (client.server).")
 timeout = click.option(
-    "--timeout", type=float, metavar="SECONDS", help="Give up on a call after so long (client.timeout_s)."
+    "--timeout",
+    type=float,
+    metavar="SECONDS",
+    help="Give up on a call after this many seconds (client.timeout_s).",
 )
-max_facts = click.option("--max-facts", type=int, help="At most so many facts; default 10.")
-center = click.option("--center", metavar="UUID", help="Lift facts near this entity.")
+max_facts = click.option("--max-facts", type=int, help="Most results; default 10.")
+center = click.option("--center", metavar="UUID", help="Rank facts near this entity higher.")
 
 
-def client(function: F) -> F:
-    """The options of a command that talks to a running service."""
-    for option in (config, timeout, server):
-        function = option(function)
-    return function
+def client(function: Callable[..., None]) -> Callable[..., None]:
+    """The options of a command that talks to a running service; it gets the `settings` they make."""
+
+    @functools.wraps(function)
+    def command(config: Path | None, timeout: float | None, server: str | None, **others: Any) -> None:
+        settings = loaded(config, client_server=server, client_timeout_s=timeout).settings
+        function(settings=settings, **others)
+
+    return config(timeout(server(command)))
 
 
 def loaded(config: Path | None, **flags: object) -> Loaded:
@@ -44,11 +62,6 @@ def loaded(config: Path | None, **flags: object) -> Loaded:
         return load({name.replace("_", ".", 1): value for name, value in flags.items()}, config)
     except ConfigError as error:
         raise Failure(str(error)) from error
-
-
-def client_settings(config: Path | None, server: str | None, timeout: float | None) -> Settings:
-    """The settings of a command that talks to a running service. Raises Failure."""
-    return loaded(config, client_server=server, client_timeout_s=timeout).settings
 
 
 def store_place(settings: Settings) -> str:

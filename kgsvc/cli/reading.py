@@ -124,7 +124,7 @@ def timestamp(time: datetime) -> Timestamp:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError("must be a text")
+        raise ValueError("must be text")
     return value
 
 
@@ -159,7 +159,7 @@ _REQUIRED = {
 
 
 def _converted(given: Mapping[str, Any], known: Fields, kind: str) -> dict[str, Any]:
-    problems = [f"{name} is no field of a {kind}" for name in given if name not in known]
+    problems = [f"{name} is not a field of a {kind}" for name in given if name not in known]
     problems += [f"{name} is missing" for name in _REQUIRED[kind] if name not in given]
     converted = {}
     for name in given.keys() & known.keys():

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from kgsvc.cli import options
 from kgsvc.cli.client import connect
-from kgsvc.cli.failure import Failure
+from kgsvc.cli.options import Failure
 from kgsvc.cli.show import print_json
-from kgsvc.config import Client
+from kgsvc.config import Client, Settings
 from kgsvc.v1.ingestion_pb2 import RetryItemsInput, RetryItemsRequest
 
 UUIDS_A_CALL = 256
@@ -27,14 +25,11 @@ def command(
     group: str,
     all_parked: bool,
     as_json: bool,
-    server: str | None,
-    timeout: float | None,
-    config: Path | None,
+    settings: Settings,
 ) -> None:
     """Start parked items again, with fresh attempts. Items that are not parked are left alone."""
     if all_parked == bool(uuids):
         raise click.UsageError("name the items to retry, or give --all")
-    settings = options.client_settings(config, server, timeout)
     options.run(_retry(settings.client, group, list(dict.fromkeys(uuids)), as_json))
 
 
@@ -49,7 +44,7 @@ async def _retry(client: Client, group: str, uuids: list[str], as_json: bool) ->
     if as_json:
         print_json({"retried": len(retried), "uuids": retried})
     else:
-        click.echo(f"{len(retried)} items are on their way again.")
+        click.echo(f"{len(retried)} items start again.")
     left = [uuid for uuid in uuids if uuid not in set(retried)]
     if left:
         raise Failure(f"{len(left)} of {len(uuids)} were not parked: {', '.join(left[:5])}")

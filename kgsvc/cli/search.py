@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from kgsvc.cli import options
 from kgsvc.cli.client import connect
 from kgsvc.cli.show import print_facts, print_hits
-from kgsvc.config import Client
+from kgsvc.config import Client, Settings
 from kgsvc.v1.retrieval_pb2 import (
     SEARCH_SCOPE_COMMUNITIES,
     SEARCH_SCOPE_EPISODES,
@@ -34,7 +32,11 @@ _SCOPES = {
 @options.group
 @options.max_facts
 @options.center
-@click.option("--scope", type=click.Choice(tuple(_SCOPES)), help="Search for these, by SearchGraph.")
+@click.option(
+    "--scope",
+    type=click.Choice(tuple(_SCOPES)),
+    help="Search for these with SearchGraph; default: facts with SearchFacts.",
+)
 @options.as_json
 @options.client
 def command(
@@ -44,12 +46,9 @@ def command(
     center: str | None,
     scope: str | None,
     as_json: bool,
-    server: str | None,
-    timeout: float | None,
-    config: Path | None,
+    settings: Settings,
 ) -> None:
-    """Find the facts that QUERY is about, or entities, episodes or communities; best first."""
-    settings = options.client_settings(config, server, timeout)
+    """Find facts, best first; with --scope also entities (nodes), episodes or communities."""
     if scope is None:
         asked = SearchFactsInput(group_ids=[group], query=query, max_facts=max_facts, center_node_uuid=center)
         options.run(_search(settings.client, asked, as_json))

@@ -16,11 +16,17 @@ if TYPE_CHECKING:
 
 
 @click.command("serve")
-@click.option("--store", type=click.Choice(["embedded", "neo4j"]), help="Where the graph lives (store.kind).")
 @click.option(
-    "--data", type=click.Path(file_okay=False, path_type=Path), help="Its directory (store.data_dir)."
+    "--store", type=click.Choice(["embedded", "neo4j"]), help="The store for graph and queue (store.kind)."
 )
-@click.option("--listen", metavar="HOST:PORT", help="Where to listen; port 0: any free one (server.listen).")
+@click.option(
+    "--data",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Directory of the embedded store (store.data_dir).",
+)
+@click.option(
+    "--listen", metavar="HOST:PORT", help="Address to listen on; port 0 takes a free one (server.listen)."
+)
 @click.option(
     "--role", type=click.Choice(["api", "worker", "all"]), help="Answer calls, ingest, or both (server.role)."
 )
@@ -40,9 +46,9 @@ def command(
     processes: int | None,
     config: Path | None,
 ) -> None:
-    """Run the service until SIGTERM or Ctrl-C, then finish what is under way.
+    """Run the service until SIGTERM or Ctrl-C, then finish running calls and batches.
 
-    Everything else is set in the file given by --config or by variables KGSVC_SECTION_FIELD.
+    All other settings come from the file given by --config or from variables KGSVC_SECTION_FIELD.
     """
     settings = options.loaded(
         config,

@@ -44,7 +44,7 @@ def facts_as_lines(facts: Iterable[FactResult]) -> Iterator[str]:
         score = f" · score {fact.score:.4f}" if fact.HasField("score") else ""
         edge = printable(f"{fact.source_name} {fact.name} {fact.target_name}")
         yield f"     {edge} · {validity(fact)}{score}"
-        yield f"     told by {', '.join(fact.episodes) or 'a caller of AddEntityNode'} · fact {fact.uuid}"
+        yield f"     source: {', '.join(fact.episodes) or 'none'} · fact {fact.uuid}"
 
 
 def print_hits(output: SearchGraphOutput, as_json: bool) -> None:
@@ -85,14 +85,14 @@ def printable(text: str) -> str:
 
 
 def validity(fact: FactResult) -> str:
-    """When a fact is true: "since 2024-03-01", "2023-01-10 to 2024-03-01", "at an unknown time"."""
+    """When a fact is true: "since 2024-03-01", "2023-01-10 to 2024-03-01", "valid; start unknown"."""
     begin = day(fact.valid_at) if fact.HasField("valid_at") else None
     end = day(fact.invalid_at) if fact.HasField("invalid_at") else None
     if begin and end:
         return f"{begin} to {end}"
     if begin or end:
         return f"since {begin}" if begin else f"until {end}"
-    return "valid, since when is not known"
+    return "valid; start unknown"
 
 
 def day(time: Timestamp) -> str:

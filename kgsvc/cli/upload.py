@@ -1,4 +1,4 @@
-"""Streaming items in: a bounded window of unacknowledged ones, sent again when a stream breaks."""
+"""Waiting until items are in the graph."""
 
 from __future__ import annotations
 
@@ -12,12 +12,64 @@ from typing import Any
 
 import grpc.aio
 
-from kgsvc.cli.client import Service, retryable
-from kgsvc.cli.failure import Failure
+from kgsvc.cli.client import Service, accepted, retryable
+from kgsvc.cli.options import Failure
 from kgsvc.cli.reading import BadLine, Record
 from kgsvc.v1.envelope_pb2 import STATUS_ERROR
-from kgsvc.v1.ingestion_pb2 import StreamEpisodesResponse
-from kgsvc.v1.types_pb2 import ItemState
+from kgsvc.v1.ingestion_pb2 import StreamEpisodesResponse, WatchReceiptInput, WatchReceiptRequest
+from kgsvc.v1.types_pb2 import ItemState, ReceiptItem
+
+_TERMINAL = (
+    ItemState.ITEM_STATE_COMPLETED,
+    ItemState.ITEM_STATE_PARKED,
+    ItemState.ITEM_STATE_DELETED,
+)
+
+
+async def follow(service: Service, outcome: Outcome, within_s: float, on_done: Callable[[int], None]) -> None:
+    """Watch the receipts of `outcome` until all its items are done; parked ones are added to it.
+
+    `on_done` gets how many more are done. Raises Failure, also when it takes longer than `within_s`.
+    """
+    try:
+        async with asyncio.timeout(within_s):
+            for receipt, uuids in outcome.open.items():
+                await _follow_one(service, receipt, uuids, outcome, on_done)
+    except TimeoutError as error:
+        left = sum(map(len, outcome.open.values()))
+        raise Failure(
+            f"{left} items are not done after {within_s:g} s; the service works on (see `kgsvc items`)"
+        ) from error
+
+
+async def _follow_one(
+    service: Service, receipt: str, uuids: set[str], outcome: Outcome, on_done: Callable[[int], None]
+) -> None:
+    while uuids:
+        watch = service.ingestion.WatchReceipt(
+            WatchReceiptRequest(input=WatchReceiptInput(receipt_id=receipt)), wait_for_ready=True
+        )
+        try:
+            async for answer in watch:
+                before = len(uuids)
+                for item in accepted(answer).output.items:
+                    _note(item, uuids, outcome)
+                on_done(before - len(uuids))
+                if not uuids:
+                    watch.cancel()
+                    return
+        except grpc.aio.AioRpcError as error:
+            if not retryable(error):
+                raise service.failure(error) from error
+        await asyncio.sleep(PAUSE_S)
+
+
+def _note(item: ReceiptItem, uuids: set[str], outcome: Outcome) -> None:
+    if item.uuid in uuids and item.state in _TERMINAL:
+        uuids.discard(item.uuid)
+        if item.state == ItemState.ITEM_STATE_PARKED:
+            outcome.parked[item.uuid] = item.reason
+
 
 WINDOW_ITEMS = 1_024
 WINDOW_BYTES = 8 * 1024 * 1024
@@ -136,7 +188,9 @@ class Upload:
         size = record.request.ByteSize()
         if size > self._item_bytes:
             self._refuse(
-                record.line, record.bytes, f"is an item of {size} bytes; {self._item_bytes} are allowed"
+                record.line,
+                record.bytes,
+                f"the item has {size} bytes, at most {self._item_bytes} are allowed",
             )
             return
         self._unacknowledged.append(record)

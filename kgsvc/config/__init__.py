@@ -5,10 +5,18 @@ KGSVC_SECTION_FIELD, the TOML file (table `section`, key `field`), the default. 
 dataclasses' fields: a new field is a new setting. A field with `repr=False` is a secret.
 """
 
-from kgsvc.config.addresses import is_loopback, split_address
-from kgsvc.config.ontology_file import read_ontology
-from kgsvc.config.reading import FILE_VARIABLE, Loaded, load
-from kgsvc.config.tree import Client, ConfigError, Logging, Models, Server, Settings, StoreSettings
+from kgsvc.config.reading import FILE_VARIABLE, Loaded, load, read_ontology
+from kgsvc.config.tree import (
+    Client,
+    ConfigError,
+    Logging,
+    Models,
+    Server,
+    Settings,
+    StoreSettings,
+    is_loopback,
+    split_address,
+)
 from kgsvc.config.values import KEYS, Key, describe
 
 __all__ = [

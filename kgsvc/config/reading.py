@@ -1,4 +1,4 @@
-"""Reading the settings from flags, the environment and a TOML file."""
+"""The server's own ontology: the file that server.ontology_file names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,25 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from kgsvc.config.tree import ConfigError, Settings
-from kgsvc.config.values import FILLED_IN, KEYS, PREFIX, Key, convert
+from kgsvc.config.values import KEYS, PREFIX, Key, convert
+from kgsvc.domain.model.ontology import DEFAULT, Ontology
+from kgsvc.ontology import OntologyError, read
+
+
+def read_ontology(path: Path | None) -> Ontology:
+    """The types in force for groups without an ontology of their own; without a file, or from one that says
+    nothing, the default ones. Raises ConfigError naming every problem by line and field."""
+    if path is None:
+        return DEFAULT
+    try:
+        return read(path.read_text(encoding="utf-8")) or DEFAULT
+    except OSError as error:
+        raise ConfigError(f"server.ontology_file: {path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"server.ontology_file: {path} is not UTF-8") from error
+    except OntologyError as error:
+        raise ConfigError(f"server.ontology_file: {path}: {error}") from error
+
 
 FILE_VARIABLE = "KGSVC_CONFIG"
 # What a Kubernetes cluster sets for a service called kgsvc…, and what the tests are steered by.
@@ -108,9 +126,6 @@ class _Reader:
         self._problems.append(f"unknown {what} ({f'did you mean {near[0]}?' if near else allowed})")
 
     def finish(self) -> Loaded:
-        for target, source in FILLED_IN.items():
-            if source in self._values:
-                self._values[target] = self._values[source]
         settings = {}
         for section, kind in get_type_hints(Settings).items():
             chosen = {n.partition(".")[2]: v for n, v in self._values.items() if n.startswith(f"{section}.")}

@@ -1,21 +1,47 @@
-"""The settings tree: a frozen dataclass a section."""
+"""The settings tree: a frozen dataclass a section. A field says itself what it may be (domain/limits.py)."""
 
 from __future__ import annotations
 
+import ipaddress
+import re
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from kgsvc.config.addresses import is_loopback
+from kgsvc.communities.builder import CommunitySettings
 from kgsvc.domain.errors import KgError
-from kgsvc.domain.limits import Limits
-from kgsvc.ingestion.communities.settings import CommunitySettings
-from kgsvc.llm.openai.settings import ChatModel, EmbeddingModel, Endpoint
-from kgsvc.queue.settings import QueueSettings
-from kgsvc.retrieval.settings import SearchSettings
+from kgsvc.domain.limits import FROM_ZERO, Limits, Range
+from kgsvc.jobs.retry import QueueSettings
+from kgsvc.models.openai.settings import ChatModel, EmbeddingModel, Endpoint
+from kgsvc.search.settings import SearchSettings
+
+
+def split_address(text: str) -> tuple[str, int]:
+    """Host and port of HOST:PORT or [IPv6]:PORT. Raises ValueError saying what it must be."""
+    host, _, port = text.rpartition(":")
+    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    if not bare or (":" in bare and bare is host) or not re.fullmatch(r"\d{1,5}", port) or int(port) > 65_535:
+        raise ValueError("HOST:PORT, such as 127.0.0.1:50051")
+    return bare, int(port)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether only this machine can reach an address HOST:PORT."""
+    host, _ = split_address(address)
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Marks a text that must be HOST:PORT, or may be empty where it is `optional`."""
+
+    optional: bool = False
 
 
 class ConfigError(KgError):
@@ -26,12 +52,15 @@ class ConfigError(KgError):
 class Server:
     """Where the service listens and how it behaves towards its callers."""
 
-    listen: str = "127.0.0.1:50051"  # port 0: any free one
-    metrics_listen: str = "127.0.0.1:9464"  # Prometheus over HTTP; empty: none
-    metrics_groups: int = 50  # groups whose model work has a label of its own; all others share one
+    listen: Annotated[str, Address()] = "127.0.0.1:50051"  # port 0: any free one
+    metrics_listen: Annotated[str, Address(optional=True)] = "127.0.0.1:9464"  # Prometheus; empty: none
+    metrics_groups: Annotated[int, FROM_ZERO] = (
+        50  # groups with a metric label of their own; others share one
+    )
     role: Literal["api", "worker", "all"] = "all"
-    processes: int = 1  # that serve as one; with role all, the larger half answers calls, the others ingest
-    grace_s: float = 20.0  # for running calls at shutdown
+    # That serve as one. With role all, the larger half answers calls and the others ingest.
+    processes: Annotated[int, Range(1, 256)] = 1
+    grace_s: Annotated[float, FROM_ZERO] = 20.0  # for running calls at shutdown
     tls_cert: Path | None = None  # PEM files; both or none
     tls_key: Path | None = None
     insecure: bool = False  # allow plaintext on an address that other machines reach
@@ -73,7 +102,7 @@ class Logging:
 class Client:
     """How the commands that talk to a running service reach it."""
 
-    server: str = "127.0.0.1:50051"
+    server: Annotated[str, Address()] = "127.0.0.1:50051"
     timeout_s: float = 30.0  # of one call
     tls: bool = False
     tls_ca: Path | None = None  # PEM file to trust instead of the system's authorities
@@ -184,7 +213,6 @@ def _limit_problems(limits: Limits) -> Iterator[str]:
         ("body_bytes", "payload_bytes"),
         ("attributes_bytes", "payload_bytes"),
         ("max_facts_default", "max_facts_bound"),
-        ("context_tokens_default", "context_tokens_bound"),
     ):
         if getattr(limits, smaller) > getattr(limits, larger):
             yield f"limits.{smaller} must not be above limits.{larger}"

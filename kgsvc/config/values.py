@@ -7,10 +7,10 @@ import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from kgsvc.config.addresses import split_address
-from kgsvc.config.tree import Settings
+from kgsvc.config.tree import Address, Settings, split_address
+from kgsvc.domain.limits import Fixed, Range
 
 PREFIX = "KGSVC_"
 
@@ -22,6 +22,7 @@ class Key:
     section: str
     field: str
     hint: Any
+    rules: tuple[Any, ...]  # what its field is annotated with: Range, Address
     default: Any
     secret: bool
 
@@ -44,40 +45,24 @@ class Key:
         return "" if value is None else str(value)
 
 
-# One value under two names: the limit is what is set.
-FILLED_IN = {"queue.attempts_per_step": "limits.attempts_per_step"}
-# Whole numbers begin at 1 and others above 0, but for these, where 0 means none.
-_FROM_ZERO = {
-    "server.grace_s", "server.metrics_groups",
-    "openai.backoff_s", "openai.backoff_max_s", "openai.retry_after_max_s",
-    "chat.repair_attempts", "chat.reflexion_rounds", "chat.context_chars", "chat.temperature",
-    "queue.drain_s", "retrieval.distance_weight", "communities.model_calls",
-}  # fmt: skip
-_AT_MOST: dict[str, float] = {
-    "server.processes": 256,
-    "retrieval.distance_weight": 1.0,
-    "limits.attempts_per_step": 1_000,
-    "chat.reflexion_rounds": 3,
-}
-_ADDRESSES = {"server.listen", "server.metrics_listen", "client.server"}
-_MAY_BE_EMPTY = {"server.metrics_listen"}
-
-
 def _keys() -> Iterator[Key]:
     sections = get_type_hints(Settings)
     for section in fields(Settings):
         kind = sections[section.name]
-        hints, defaults = get_type_hints(kind), kind()
+        hints, defaults = get_type_hints(kind, include_extras=True), kind()
         for each in fields(kind):
-            name = f"{section.name}.{each.name}"
-            if name not in FILLED_IN:
-                yield Key(
-                    section.name,
-                    each.name,
-                    hints[each.name],
-                    getattr(defaults, each.name),
-                    secret=not each.repr,
-                )
+            hint, rules = _parts(hints[each.name])
+            if Fixed not in rules:
+                default = getattr(defaults, each.name)
+                yield Key(section.name, each.name, hint, rules, default, secret=not each.repr)
+
+
+def _parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    """A field's type, and the rules that it is annotated with."""
+    if get_origin(hint) is Annotated:
+        bare, *rules = get_args(hint)
+        return bare, tuple(rules)
+    return hint, ()
 
 
 KEYS: Mapping[str, Key] = {key.name: key for key in _keys()}
@@ -119,11 +104,12 @@ def _boolean(raw: object, textual: bool) -> bool:
 
 
 def _number(key: Key, hint: type, raw: object, textual: bool) -> int | float:
-    least = 0 if key.name in _FROM_ZERO else 1 if hint is int else None
-    most = _AT_MOST.get(key.name, 2**53)
-    bound = "above 0" if least is None else f"of at least {least}"
+    rule = next((rule for rule in key.rules if isinstance(rule, Range)), Range())
+    least = 1 if rule.least is None and hint is int else rule.least
+    most = 2**53 if rule.most is None else rule.most
+    bound = "above 0" if least is None else f"of at least {least:g}"
     wanted = f"{'a whole number' if hint is int else 'a number'} {bound}"
-    wanted += f" and at most {most:g}" if key.name in _AT_MOST else ""
+    wanted += "" if rule.most is None else f" and at most {most:g}"
     allowed = int if hint is int else (int, float)
     try:
         if not textual and (isinstance(raw, bool) or not isinstance(raw, allowed)):
@@ -141,9 +127,11 @@ def _text(key: Key, hint: type, raw: object) -> Any:
     if isinstance(raw, Path) and hint is Path:
         return raw
     if not isinstance(raw, str) or "\x00" in raw:
-        raise ValueError("a text")
-    if key.name in _ADDRESSES and not (raw == "" and key.name in _MAY_BE_EMPTY):
+        raise ValueError("text")
+    address = next((rule for rule in key.rules if isinstance(rule, Address)), None)
+    may_be_empty = key.secret or (address is not None and address.optional)
+    if address is not None and raw:
         split_address(raw)
-    if not raw and not key.secret and key.name not in _MAY_BE_EMPTY:
+    if not raw and not may_be_empty:
         raise ValueError("not empty")
     return hint(raw)

@@ -1,10 +1,28 @@
-"""The bounds of the service (spec 004 §12 and §18, design §9). One frozen value; config may replace it."""
+"""The bounds of the service (spec 004 §12 and §18), and how a field of the settings says what it may be."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The numbers a setting may be: `Annotated[int, Range(0, 10)]`. Without one, whole numbers begin at 1 and
+    others above 0."""
+
+    least: float | None = None
+    most: float | None = None
+
+
+class Fixed:
+    """Marks a field that is not a setting: `Annotated[int, Fixed]`. Its value was measured, or hangs on other
+    values; code and tests may construct another, the configuration does not offer it."""
+
+
+FROM_ZERO = Range(least=0)  # where 0 means none
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,33 +31,33 @@ class Limits:
 
     payload_bytes: int = 4 * MIB  # S
     items_per_call: int = 256  # M
-    attempts_per_step: int = 5  # N
+    attempts_per_step: Annotated[int, Range(1, 1_000)] = 5  # N
     dedup_window_ms: int = 24 * 3600 * 1000  # W
     group_id: int = 128
-    uuid: int = 128
-    idempotency_key: int = 256
+    uuid: Annotated[int, Fixed] = 128
+    idempotency_key: Annotated[int, Fixed] = 256
     name: int = 512
     role: int = 256
     query: int = 32_768
     fact: int = 2_048
-    reason: int = 1_024
+    reason: Annotated[int, Fixed] = 1_024
     summary: int = 4_096
     source_description: int = 4_096
     body_bytes: int = MIB
     attributes_bytes: int = 64 * 1024
     max_facts_default: int = 10
     max_facts_bound: int = 100
-    context_tokens_default: int = 2_000  # of SearchGraph's context, at 4 characters each
-    context_tokens_bound: int = 32_000
-    entity_facts_bound: int = 500  # of GetEntityNode
-    entity_episodes_bound: int = 100
-    history_bound: int = 500  # facts of GetFactHistory
-    merge_bound: int = 10_000  # facts and mentions of an entity that is merged into another
-    last_n_bound: int = 1_000
-    page_size_bound: int = 1_000
+    context_tokens_default: Annotated[int, Fixed] = 2_000  # of SearchGraph's context, at 4 characters each
+    context_tokens_bound: Annotated[int, Fixed] = 32_000
+    entity_facts_bound: Annotated[int, Fixed] = 500  # of GetEntityNode
+    entity_episodes_bound: Annotated[int, Fixed] = 100
+    history_bound: Annotated[int, Fixed] = 500  # facts of GetFactHistory
+    merge_bound: Annotated[int, Fixed] = 10_000  # facts and mentions of an entity that is merged into another
+    last_n_bound: Annotated[int, Fixed] = 1_000
+    page_size_bound: Annotated[int, Fixed] = 1_000
     response_bytes: int = 3 * MIB  # under the 4 MiB that gRPC clients accept by default
-    previous_episodes: int = 50  # named by an item as its context
-    nodes_per_extraction: int = 200
-    edges_per_extraction: int = 400
+    previous_episodes: Annotated[int, Fixed] = 50  # named by an item as its context
+    nodes_per_extraction: Annotated[int, Fixed] = 200
+    edges_per_extraction: Annotated[int, Fixed] = 400
     queue_items: int = 1_000_000  # unfinished items in the store before accepting is refused
-    stream_inflight_bytes: int = 8 * MIB
+    stream_inflight_bytes: Annotated[int, Fixed] = 8 * MIB

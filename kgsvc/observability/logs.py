@@ -1,4 +1,4 @@
-"""Log lines as JSON, one object a line, written by a thread of its own (spec 004 §14)."""
+"""Secrets never reach a log line: credentials in URIs and bearer tokens are replaced before writing."""
 
 from __future__ import annotations
 
@@ -6,13 +6,25 @@ import json
 import logging
 import logging.handlers
 import queue
+import re
 import traceback
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from kgsvc.domain.errors import KgError
-from kgsvc.observability.redaction import redact
+
+# Greedy up to the last @ of the word: a password may itself hold @ or /.
+_URI_CREDENTIALS = re.compile(r"(?P<scheme>\b[a-zA-Z][a-zA-Z0-9+.-]*://)[^\s\"'<>]*@")
+_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}")
+
+
+def redact(text: str) -> str:
+    """`text` with the credentials of URIs and of authorization headers replaced by asterisks."""
+    if "@" in text:
+        text = _URI_CREDENTIALS.sub(r"\g<scheme>***@", text)
+    return _BEARER.sub(r"\1 ***", text)
+
 
 _QUEUE_LINES = 10_000
 _CHATTY = ("httpx", "httpx2", "httpcore", "openai", "neo4j")  # a line for each request, bodies at debug

@@ -1,15 +1,87 @@
-"""The service's meters, by the names of spec 004 §14, in a registry of their own.
-
-`search_latency_ms` is a summary: its p50, p90 and p99 are computed over the last searches of this process.
-Everything else is a counter, a gauge or a histogram and adds up over processes.
-"""
+"""The metrics of one process, and what counts the calls of its store and the outcomes of its items."""
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+import functools
+import inspect
+import logging
+import threading
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar, cast
 
-from kgsvc.domain.usage import Usage
-from kgsvc.observability.quantiles import Quantiles
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    start_http_server,
+)
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from kgsvc.domain.model.items import FailedItem, Step
+from kgsvc.domain.model.usage import Usage
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+_WINDOW = 4_096
+
+
+class Quantiles(Collector):
+    """A Prometheus summary with quantiles, which the client library does not compute.
+
+    Quantiles are those of the last 4,096 observations; count and sum are over all observations.
+    """
+
+    def __init__(self, name: str, documentation: str, quantiles: Sequence[float]) -> None:
+        self._name = name
+        self._documentation = documentation
+        self._quantiles = tuple(quantiles)
+        self._lock = threading.Lock()  # observed on the event loop, collected in the endpoint's thread
+        self._window: deque[float] = deque(maxlen=_WINDOW)
+        self._count = 0
+        self._sum = 0.0
+
+    def observe(self, value: float) -> None:
+        """Take one observation in."""
+        with self._lock:
+            self._window.append(value)
+            self._count += 1
+            self._sum += value
+
+    def collect(self) -> Iterable[Metric]:
+        """The summary as it stands; without observations its quantiles are NaN, as is usual."""
+        with self._lock:
+            ordered, count, total = sorted(self._window), self._count, self._sum
+        metric = Metric(self._name, self._documentation, "summary")
+        for q in self._quantiles:
+            metric.add_sample(self._name, {"quantile": f"{q:g}"}, _nearest_rank(ordered, q))
+        metric.add_sample(f"{self._name}_count", {}, count)
+        metric.add_sample(f"{self._name}_sum", {}, total)
+        yield metric
+
+
+def _nearest_rank(ordered: Sequence[float], q: float) -> float:
+    if not ordered:
+        return float("nan")
+    return ordered[min(len(ordered) - 1, int(q * len(ordered)))]
+
+
+class MetricsEndpoint:
+    """Serves /metrics on `host`:`port`; port 0 takes a free one. Raises OSError when it cannot bind."""
+
+    def __init__(self, registry: CollectorRegistry, port: int, host: str = "127.0.0.1") -> None:
+        self._server, self._thread = start_http_server(port, addr=host, registry=registry)
+        self.port = int(self._server.server_port)
+
+    def close(self) -> None:
+        """Stop serving and free the port."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
 
 _LATENCY_BUCKETS_MS = (0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000)
 
@@ -17,79 +89,61 @@ OTHER_GROUPS = "(other)"  # no group_id: parentheses are none of its characters
 
 
 class Metrics:
-    """Every meter of one process. Cheap to call from the event loop, safe to read from another thread."""
+    """Every metric of one process. Cheap to change on the event loop, safe to read from another thread."""
 
     def __init__(self, groups_max: int = 50) -> None:
         self._groups: set[str] = set()
         self._groups_max = groups_max
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry(auto_describe=True)
-        self._add_ingestion()
-        self._add_calls()
-        self._add_work()
-
-    def _add_ingestion(self) -> None:
-        r = self.registry
-        self.ingestion_accepted = Counter("ingestion_accepted", "Items stored durably", registry=r)
-        self.ingestion_processed = Counter("ingestion_processed", "Items completed", registry=r)
-        self.ingestion_failed = Counter(
-            "ingestion_failed", "Failed attempts at a step of an item", registry=r
-        )
-        self.parked_items = Counter("parked_items", "Items parked after their last attempt", registry=r)
-        self.extraction_failures = Counter("extraction_failures", "Failed extractions", registry=r)
-        self.embedding_failures = Counter("embedding_failures", "Failed embeddings", registry=r)
-        self.upsert_conflicts = Counter(
-            "upsert_conflicts", "Graph writes refused by a uniqueness rule or a concurrent change", registry=r
-        )
-        self.queue_unfinished = Gauge("queue_unfinished_items", "Items accepted and not terminal", registry=r)
-        self.queue_parked = Gauge("queue_parked_items", "Items parked now", registry=r)
-        self.queue_oldest = Gauge(
-            "queue_oldest_age_seconds", "Age of the oldest unfinished item; 0 when there is none", registry=r
-        )
-
-    def _add_calls(self) -> None:
-        r = self.registry
-        self.search_latency = Quantiles(
-            "search_latency_ms", "Latency of SearchFacts and GetMemory", (0.5, 0.9, 0.99)
-        )
-        r.register(self.search_latency)
-        self.requests = Counter(
-            "rpc_requests",
-            "Calls by operation, outcome and error code",
-            ["operation", "outcome", "error_code"],
-            registry=r,
-        )
+        # ingestion
+        self.ingestion_accepted = self._counter("ingestion_accepted", "Items stored durably")
+        self.ingestion_processed = self._counter("ingestion_processed", "Items completed")
+        self.ingestion_failed = self._counter("ingestion_failed", "Failed attempts at a step of an item")
+        self.parked_items = self._counter("parked_items", "Items parked after their last attempt")
+        self.extraction_failures = self._counter("extraction_failures", "Failed extractions")
+        self.embedding_failures = self._counter("embedding_failures", "Failed embeddings")
+        conflicts = "Graph writes refused by a uniqueness rule or a concurrent change"
+        self.upsert_conflicts = self._counter("upsert_conflicts", conflicts)
+        self.queue_unfinished = self._gauge("queue_unfinished_items", "Items that are accepted and not done")
+        self.queue_parked = self._gauge("queue_parked_items", "Items parked now")
+        oldest = "Age of the oldest unfinished item; 0 when there is none"
+        self.queue_oldest = self._gauge("queue_oldest_age_seconds", oldest)
+        # calls of this service
+        latency = "Latency of SearchFacts, GetMemory and SearchGraph"
+        self.search_latency = Quantiles("search_latency_ms", latency, (0.5, 0.9, 0.99))
+        self.registry.register(self.search_latency)
+        labels = ("operation", "outcome", "error_code")
+        self.requests = self._counter("rpc_requests", "Calls by operation, outcome and error code", *labels)
         self.request_latency = Histogram(
-            "rpc_latency_ms", "Latency of calls", ["operation"], buckets=_LATENCY_BUCKETS_MS, registry=r
+            "rpc_latency_ms",
+            "Latency of calls",
+            ["operation"],
+            buckets=_LATENCY_BUCKETS_MS,
+            registry=self.registry,
         )
-        self.stream_items = Counter(
-            "stream_items", "Items of ingestion streams by outcome", ["outcome"], registry=r
-        )
+        self.stream_items = self._counter("stream_items", "Items of ingestion streams by outcome", "outcome")
+        # models and the store
+        answered = "Answered calls of model servers"
+        self.model_calls = self._counter("model_calls", answered, "operation", "group")
+        tokens = "Tokens sent to and received from models"
+        self.model_tokens = self._counter("model_tokens", tokens, "operation", "group", "kind")
+        trouble = "Model answers that could not be used, and refused requests"
+        self.model_trouble = self._counter("model_trouble", trouble, "operation", "kind")
+        self.store_round_trips = self._counter("store_round_trips", "Round trips to the store", "step")
+        self.store_failures = self._counter("store_failures", "Calls of the store that failed", "step")
 
-    def _add_work(self) -> None:
-        r = self.registry
-        self.model_calls = Counter(
-            "model_calls", "Answered calls of model servers", ["operation", "group"], registry=r
-        )
-        self.model_tokens = Counter(
-            "model_tokens", "Tokens paid for", ["operation", "group", "kind"], registry=r
-        )
-        self.model_trouble = Counter(
-            "model_trouble",
-            "Answers of models that were no use, and requests refused",
-            ["operation", "kind"],
-            registry=r,
-        )
-        self.store_round_trips = Counter(
-            "store_round_trips", "Round trips to the store", ["step"], registry=r
-        )
-        self.store_failures = Counter("store_failures", "Store steps that raised", ["step"], registry=r)
+    def _counter(self, name: str, documentation: str, *labels: str) -> Counter:
+        return Counter(name, documentation, labels, registry=self.registry)
+
+    def _gauge(self, name: str, documentation: str) -> Gauge:
+        return Gauge(name, documentation, registry=self.registry)
 
     def used(self, operation: str, group_id: str, usage: Usage) -> None:
-        """Count model work; `operation` is one of llm.protocol.Operation.
+        """Count model work; `operation` is one of models.protocol.Operation.
 
-        The first groups that spend something have the label of their own, all others share OTHER_GROUPS: the
-        number of series stays bounded. What belongs to no group, such as a query's embedding, has "".
+        The first `groups_max` groups have a label of their own, all others share OTHER_GROUPS, so that the
+        number of series is bounded. Work of no group, such as the embedding of a query, has the label "".
         """
         group = self._group_label(group_id)
         self.model_calls.labels(operation, group).inc(usage.calls)
@@ -97,7 +151,7 @@ class Metrics:
         self.model_tokens.labels(operation, group, "completion").inc(usage.completion_tokens)
 
     def trouble(self, operation: str, kind: str) -> None:
-        """Count an answer that could not be used as it was, or a request that was refused."""
+        """Count an answer that could not be used, or a refused request; kinds: models.protocol.Trouble."""
         self.model_trouble.labels(operation, kind).inc()
 
     def _group_label(self, group_id: str) -> str:
@@ -112,3 +166,70 @@ class Metrics:
         self.queue_unfinished.set(unfinished)
         self.queue_parked.set(parked)
         self.queue_oldest.set(oldest_age_s)
+
+
+def counted(target: T, metrics: Metrics) -> T:
+    """`target` with each call of a coroutine method counted by its name, and counted again if it raises.
+
+    A call is one step of the store protocol, which is cut so that a step is one exchange with the engine
+    where the engine allows it.
+    """
+    return cast(T, _Counted(target, metrics))
+
+
+class _Counted:
+    def __init__(self, target: object, metrics: Metrics) -> None:
+        self._target = target
+        self._metrics = metrics
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._target, name)
+        if not inspect.iscoroutinefunction(found):
+            return found
+        counted_call = self._count(name, found)
+        self.__dict__[name] = counted_call  # the next look-up finds it without coming here
+        return counted_call
+
+    def _count(self, name: str, method: Any) -> Any:
+        tries = self._metrics.store_round_trips.labels(name)
+        failures = self._metrics.store_failures.labels(name)
+
+        @functools.wraps(method)
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            tries.inc()
+            with failures.count_exceptions():
+                return await method(*args, **kwargs)
+
+        return call
+
+
+class Outcomes:
+    """A jobs.groups.Observer."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._by_step = {Step.EXTRACT: metrics.extraction_failures, Step.EMBED: metrics.embedding_failures}
+
+    def completed(self, group_id: str, count: int) -> None:
+        """See jobs.groups.Observer."""
+        self._metrics.ingestion_processed.inc(count)
+
+    def failed(self, failure: FailedItem, attempt: int) -> None:
+        """See jobs.groups.Observer."""
+        self._metrics.ingestion_failed.inc()
+        self._by_step.get(failure.step, self._metrics.upsert_conflicts).inc()
+        log.warning(
+            "attempt failed",
+            extra={
+                "group_id": failure.item.episode.group_id,
+                "item": failure.item.episode.uuid,
+                "step": failure.step.value,
+                "attempt": attempt,
+                "reason": str(failure.error),
+            },
+        )
+
+    def parked(self, group_id: str, uuid: str, reason: str) -> None:
+        """See jobs.groups.Observer."""
+        self._metrics.parked_items.inc()
+        log.error("item parked", extra={"group_id": group_id, "item": uuid, "reason": reason})

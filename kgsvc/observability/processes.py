@@ -1,4 +1,4 @@
-"""The meters of several processes as one: every sample with the label `process`."""
+"""The metrics of several processes on one page: every sample gets the label `process`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _READ_S = 2.0
 
 
 class ProcessMetrics(Collector):
-    """Reads what each process serves when it is read itself, and counts what was started again."""
+    """Asks each process for its metrics whenever it is read, and counts restarts of processes."""
 
     def __init__(self) -> None:
         self.addresses: dict[str, str] = {}  # HOST:PORT of the endpoint of each process that runs, by name
@@ -39,7 +39,7 @@ class ProcessMetrics(Collector):
 
 
 def _read(address: str) -> str:
-    """Without the proxies that the environment may name."""
+    """Asks directly, never through a proxy that the environment names; "" if there is no answer."""
     connection = http.client.HTTPConnection(address, timeout=_READ_S)
     try:
         connection.request("GET", "/metrics")

@@ -1,4 +1,4 @@
-"""Reading fields off a tree. What is wrong is noted and reading goes on, so that all is told at once."""
+"""Reads the fields of a mapping. A problem is noted and reading goes on, so that all are reported at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from kgsvc.ontology.tree import Mapping, Node, Problem, Scalar, Sequence
 
-_MOST = 20  # problems that are told
+_MOST = 20  # problems that are reported
 _WORDS = {"true": True, "yes": True, "false": False, "no": False}
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -55,7 +55,7 @@ class Fields:
                 self.wrong(name, "is required")
             return ""
         if not isinstance(node, Scalar):
-            self.wrong(name, "must be a text")
+            self.wrong(name, "must be text")
             return ""
         found = node.text.strip()
         if required and not found:
@@ -111,7 +111,7 @@ class Fields:
             if isinstance(node, Scalar) and node.text.strip():
                 yield path, node.line, node.text.strip()
             else:
-                self.notes.add(node.line, path, "must be a text")
+                self.notes.add(node.line, path, "must be text")
 
     def _members(self, name: str) -> Iterator[tuple[str, Node]]:
         node = self.values.get(name)
@@ -135,7 +135,7 @@ def fields_of(node: Node, path: str, allowed: tuple[str, ...], notes: Notes) -> 
         if key.text in seen:
             notes.add(key.line, found.at(key.text[:64]), "is given twice")
         elif key.text not in allowed:
-            notes.add(key.line, found.at(key.text[:64]), f"is not known; known are {', '.join(allowed)}")
+            notes.add(key.line, found.at(key.text[:64]), f"is not known; allowed are {', '.join(allowed)}")
         elif not (isinstance(value, Scalar) and value.null):
             found.values[key.text] = value
         seen.add(key.text)

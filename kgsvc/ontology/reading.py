@@ -17,13 +17,17 @@ All of it may stand below a key `graphiti`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
-from kgsvc.domain.default_ontology import DEFAULT
-from kgsvc.domain.model import FactKind
-from kgsvc.domain.ontology import (
+import yaml
+
+from kgsvc.domain.model.graph import FactKind
+from kgsvc.domain.model.ontology import (
     ANY,
+    DEFAULT,
     Attribute,
     EntityType,
     FactType,
@@ -86,10 +90,8 @@ def _ontology(fields: Fields) -> Ontology:
     return Ontology(entity_types, tuple(fact_types.values()), excluded)
 
 
-def _entity_types(fields: Fields) -> Iterable[EntityType]:
-    seen: set[str] = set()
-    for each in fields.mappings("entity_types", _ENTITY_TYPE):
-        name = _new_name(each, each.name("name", type_name_problem), seen)
+def _entity_types(fields: Fields) -> Iterator[EntityType]:
+    for each, name in _named(fields, "entity_types", _ENTITY_TYPE, type_name_problem):
         description = each.text("description", _DESCRIPTION_CHARS, required=True)
         priority = each.choice("priority", Priority, Priority.MEDIUM)
         attributes = tuple(_attributes(each))
@@ -97,10 +99,8 @@ def _entity_types(fields: Fields) -> Iterable[EntityType]:
             yield EntityType(name, description, priority, attributes)
 
 
-def _fact_types(fields: Fields) -> Iterable[FactType]:
-    seen: set[str] = set()
-    for each in fields.mappings("fact_types", _FACT_TYPE):
-        name = _new_name(each, each.name("name", fact_name_problem), seen)
+def _fact_types(fields: Fields) -> Iterator[FactType]:
+    for each, name in _named(fields, "fact_types", _FACT_TYPE, fact_name_problem):
         description = each.text("description", _DESCRIPTION_CHARS, required=True)
         kind = each.choice("kind", FactKind, FactKind.STATE)
         attributes = tuple(_attributes(each))
@@ -108,15 +108,28 @@ def _fact_types(fields: Fields) -> Iterable[FactType]:
             yield FactType(name, description, kind, (), attributes)
 
 
-def _attributes(fields: Fields) -> Iterable[Attribute]:
-    seen: set[str] = set()
-    for each in fields.mappings("attributes", _ATTRIBUTE):
-        name = _new_name(each, each.name("name", attribute_name_problem), seen)
+def _attributes(fields: Fields) -> Iterator[Attribute]:
+    for each, name in _named(fields, "attributes", _ATTRIBUTE, attribute_name_problem):
         kind = each.choice("type", ValueKind, None)
         required = each.truth("required")
         description = each.text("description", _DESCRIPTION_CHARS, required=False)
         if name and kind:
             yield Attribute(name, kind, description, required)
+
+
+def _named(
+    fields: Fields, section: str, allowed: tuple[str, ...], problem: Callable[[str], str | None]
+) -> Iterator[tuple[Fields, str | None]]:
+    """The members of a list, each with its name; None if it is wrong, or used already in whatever case."""
+    seen: set[str] = set()
+    for each in fields.mappings(section, allowed):
+        name = each.name("name", problem)
+        if name is not None and name.casefold() in seen:
+            each.wrong("name", f"is used by another entry above: {name!r}")
+            name = None
+        if name is not None:
+            seen.add(name.casefold())
+        yield each, name
 
 
 def _connect(fields: Fields, known: set[str], fact_types: dict[str, FactType]) -> None:
@@ -127,7 +140,7 @@ def _connect(fields: Fields, known: set[str], fact_types: dict[str, FactType]) -
             each.wrong("fact_types", "is required")
         for path, line, name in each.names("fact_types"):
             if name not in fact_types:
-                each.notes.add(line, path, f"is no fact type of fact_types: {name[:64]!r}")
+                each.notes.add(line, path, f"is not in fact_types: {name[:64]!r}")
             elif source and target:
                 signature = Signature(source, target)
                 fact_type = fact_types[name]
@@ -143,16 +156,40 @@ def _end(fields: Fields, name: str, known: set[str]) -> str | None:
 
 def _knows(fields: Fields, path: str, line: int, name: str, known: set[str]) -> bool:
     if name not in known:
-        fields.notes.add(line, path, f"is no entity type: {name[:64]!r}")
+        fields.notes.add(line, path, f"is not an entity type: {name[:64]!r}")
     return name in known
 
 
-def _new_name(fields: Fields, name: str | None, seen: set[str]) -> str | None:
-    """`name` if none of the list had it, in whatever case."""
-    if name is None:
-        return None
-    if name.casefold() in seen:
-        fields.wrong("name", f"is the name of another one above: {name!r}")
-        return None
-    seen.add(name.casefold())
-    return name
+_WIDTH = 110
+
+
+def write(ontology: Ontology) -> str:
+    """The ontology as YAML."""
+    sections = {
+        "entity_types": [_written(each, priority=each.priority.value) for each in ontology.entity_types],
+        "fact_types": [_written(each, kind=each.kind.value) for each in ontology.fact_types],
+        "fact_type_map": _map(ontology),
+        "excluded_entity_types": sorted(ontology.excluded),
+    }
+    kept = {name: rows for name, rows in sections.items() if rows or name == "entity_types"}
+    return str(yaml.safe_dump(kept, sort_keys=False, allow_unicode=True, width=_WIDTH))
+
+
+def _written(each: EntityType | FactType, **fields: str) -> dict[str, Any]:
+    attributes = [
+        _without_empty(name=a.name, type=a.kind.value, required=a.required, description=a.description)
+        for a in each.attributes
+    ]
+    return _without_empty(name=each.name, description=each.description, **fields, attributes=attributes)
+
+
+def _map(ontology: Ontology) -> list[dict[str, Any]]:
+    by_ends: defaultdict[Signature, list[str]] = defaultdict(list)
+    for fact_type in ontology.fact_types:
+        for signature in fact_type.signatures:
+            by_ends[signature].append(fact_type.name)
+    return [{"source": s.source, "target": s.target, "fact_types": names} for s, names in by_ends.items()]
+
+
+def _without_empty(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value not in ([], "", False)}

@@ -1,7 +1,7 @@
-"""YAML as a tree that knows its lines. Of YAML only what a list of types needs.
+"""Parses YAML into a tree that knows its lines.
 
-No anchors and aliases (a few lines could stand for gigabytes), no tags (they name code), one document,
-bounded in size, depth and nodes. Scalars stay text: what they mean is for whoever knows the field.
+Only a part of YAML is allowed: no anchors and aliases (a few lines could expand to gigabytes), no tags (they
+name code), one document, bounded in size, depth and nodes. Scalars stay text.
 """
 
 from __future__ import annotations
@@ -26,9 +26,7 @@ class Problem:
     says: str
 
     def __str__(self) -> str:
-        return (
-            f"line {self.line}: {self.field} {self.says}" if self.field else f"line {self.line}: {self.says}"
-        )
+        return f"line {self.line}: {f'{self.field} ' if self.field else ''}{self.says}"
 
 
 class OntologyError(ValueError):
@@ -41,7 +39,7 @@ class OntologyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A text, number or whatever; `null` when it is an empty or null plain scalar."""
+    """A text or number as written; `null` if it is empty or null and not quoted."""
 
     text: str
     null: bool
@@ -58,7 +56,7 @@ class Sequence:
 
 @dataclass(slots=True)
 class Mapping:
-    """Keys and values as they stand there: a key may be there twice."""
+    """Keys and values in the order written; a key may occur twice."""
 
     line: int
     entries: list[tuple[Scalar, Node]] = field(default_factory=list)
@@ -78,13 +76,13 @@ def parse(text: str) -> Node | None:
         return _Builder(yaml.parse(text, Loader=yaml.SafeLoader)).build()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise _error(1 if mark is None else mark.line + 1, f"is no YAML: {error.problem}") from None
+        raise _error(1 if mark is None else mark.line + 1, f"is not YAML: {error.problem}") from None
     except yaml.YAMLError:  # a character that YAML does not know
-        raise _error(_line_of_odd(text), "is no YAML: a character is not allowed there") from None
+        raise _error(_line_of_unprintable(text), "is not YAML: a character is not allowed there") from None
 
 
 class _Builder:
-    """From events to a tree, without recursion before the depth is known to be bounded."""
+    """Makes the tree from the parser's events; checks the depth before it goes deeper."""
 
     def __init__(self, events: Iterator[yaml.Event]) -> None:
         self._events = events
@@ -116,7 +114,7 @@ class _Builder:
         while not isinstance(inner := next(self._events), yaml.MappingEndEvent):
             key = self._node(inner, depth + 1)
             if not isinstance(key, Scalar):
-                raise _error(key.line, "a key must be a text")
+                raise _error(key.line, "a key must be text")
             mapping.entries.append((key, self._node(next(self._events), depth + 1)))
         return mapping
 
@@ -137,7 +135,7 @@ def _line(event: yaml.Event) -> int:
     return 1 if event.start_mark is None else int(event.start_mark.line) + 1
 
 
-def _line_of_odd(text: str) -> int:
+def _line_of_unprintable(text: str) -> int:
     found = yaml.reader.Reader.NON_PRINTABLE.search(text)
     return 1 if found is None else text.count("\n", 0, found.start()) + 1
 

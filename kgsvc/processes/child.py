@@ -13,7 +13,7 @@ from kgsvc.announcement import Running
 from kgsvc.config import Settings
 from kgsvc.domain.errors import KgError
 
-# -P: only what this process imports from; the first thing handed over is where that is.
+# -P: the child imports only from the paths of this process, which are the first thing sent to it.
 _BOOT = """
 import pickle, sys
 sys.path[:] = pickle.load(sys.stdin.buffer)
@@ -23,7 +23,7 @@ sys.exit(main())
 
 
 class ProcessFailed(KgError):
-    """A process of the service that could not start, or not end in order; says why."""
+    """A process of the service could not start, or did not end in order."""
 
 
 class Child:
@@ -61,7 +61,7 @@ class Child:
             self._process.stdin.write(pickle.dumps(sys.path) + pickle.dumps(settings))
             await self._process.stdin.drain()
         except (BrokenPipeError, ConnectionResetError):
-            pass  # it has ended: what it said comes first
+            pass  # it has ended: its last line says why
         line = await self._process.stdout.readline()
         if not line:
             code = await self._process.wait()

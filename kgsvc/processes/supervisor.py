@@ -1,38 +1,89 @@
-"""The parent: starts every process, starts again what dies, and ends all of them together."""
+"""The parent: plans the processes, starts and watches them, starts them again, and ends them."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import signal
+import socket
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
-from typing import Any
+from typing import Any, Literal
 
 from kgsvc.announcement import Running
 from kgsvc.config import ConfigError, Settings, split_address
-from kgsvc.observability.endpoint import MetricsEndpoint
 from kgsvc.observability.logs import LogWriter
+from kgsvc.observability.metrics import MetricsEndpoint
 from kgsvc.observability.processes import ProcessMetrics
 from kgsvc.processes.child import Child, ProcessFailed
-from kgsvc.processes.members import Member, members
-from kgsvc.processes.port import reserved
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One of the processes."""
+
+    name: str  # its role and a number
+    settings: Settings = field(repr=False)
+
+
+def members(settings: Settings, listen: str) -> tuple[Member, ...]:
+    """`server.processes` of them, answering calls on `listen`."""
+    made: list[Member] = []
+    numbers: Counter[str] = Counter()
+    for role in _roles(settings):
+        numbers[role] += 1
+        # Only the parent reads it; it shows the metrics of all processes together.
+        metrics_listen = "127.0.0.1:0" if settings.server.metrics_listen else ""
+        server = replace(settings.server, role=role, listen=listen, metrics_listen=metrics_listen)
+        made.append(Member(f"{role}-{numbers[role]}", replace(settings, server=server)))
+    return tuple(made)
+
+
+def _roles(settings: Settings) -> Iterator[Literal["api", "worker"]]:
+    """Role all: the larger half answers calls, the others ingest."""
+    count, role = settings.server.processes, settings.server.role
+    answering = (count + 1) // 2
+    for n in range(count):
+        if role == "all":
+            yield "api" if n < answering else "worker"
+        else:
+            yield role
+
+
+@contextmanager
+def reserved(listen: str) -> Iterator[str]:
+    """`listen`, HOST:PORT, with a port (0: a free one) that is this service's as long as the block runs.
+
+    The socket that holds it never listens: the system deals connections out among the processes that do.
+    Raises ConfigError where the port is taken, also by another service that would share it.
+    """
+    host, port = split_address(listen)
+    try:
+        family, kind, proto, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, proto) as alone:
+            # Fails for a port on which someone listens, not for one with closing connections.
+            alone.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            alone.bind(address)
+        holder = socket.socket(family, kind, proto)
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        holder.bind(address)
+    except OSError as error:
+        raise ConfigError(f"server.listen: cannot listen on {listen}, is the port in use?") from error
+    with holder:
+        yield f"{listen.rpartition(':')[0]}:{holder.getsockname()[1]}"
+
 
 log = logging.getLogger(__name__)
 
-_PAUSES_S = (
-    0.5,
-    1.0,
-    2.0,
-    4.0,
-    8.0,
-    16.0,
-    30.0,
-)  # before a process that died is started again; the last stays
-_SOUND_S = 60.0  # after a life of so long the pauses begin anew
+# Before a process that died is started again; the last one repeats.
+_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
+_SOUND_S = 60.0  # a process that ran for longer is started again after the first pause
 _KILL_S = 30.0  # beyond the time that a process may take to drain
 
 
@@ -52,10 +103,10 @@ def run(settings: Settings, announce: Callable[[Running], None]) -> None:
         metrics_address = _serve_metrics(settings, meters, stack)
         supervisor = Supervisor(members(settings, listen), meters, _drain_s(settings))
 
-        def tell(service: Running) -> None:
+        def announce_all(service: Running) -> None:
             announce(replace(service, metrics_address=metrics_address))
 
-        asyncio.run(supervisor.serve(tell))
+        asyncio.run(supervisor.serve(announce_all))
 
 
 class Supervisor:
@@ -87,7 +138,7 @@ class Supervisor:
                 announce(ready.result()[0])
                 await asyncio.wait([lives, stopping], return_when=asyncio.FIRST_COMPLETED)
             if lives.done():
-                lives.result()  # they end only by what hinders them
+                lives.result()  # raises: they end only by an error
             log.info("draining")
         finally:
             codes = await self._end([*keepers, ready, lives, stopping])
@@ -96,7 +147,7 @@ class Supervisor:
             raise ProcessFailed(f"processes that did not end in order, by exit code: {disorderly}")
 
     async def _keep(self, member: Member, first: asyncio.Future[Running]) -> None:
-        """One life after the other, until cancelled. Raises ProcessFailed when there is not even a first."""
+        """Run the process again and again until cancelled. Raises ProcessFailed if it never served."""
         loop = asyncio.get_running_loop()
         pauses = _pauses()
         while True:
@@ -115,7 +166,7 @@ class Supervisor:
             await asyncio.sleep(pause_s)
 
     async def _live(self, member: Member, first: asyncio.Future[Running]) -> None:
-        """One process, from its start to an end that nobody asked for. Raises ProcessFailed."""
+        """Run the process until it dies. Raises ProcessFailed if it does not get ready."""
         child = self._children[member.name] = await Child.spawn(member.name)
         facts = {"member": member.name, "pid": child.pid}
         try:
@@ -134,7 +185,7 @@ class Supervisor:
         log.error("a process died", extra=facts | {"code": code})
 
     async def _end(self, tasks: Sequence[asyncio.Future[Any]]) -> dict[str, int]:
-        """Nothing is started again; all drain at once. Their exit codes by name."""
+        """Stop starting processes and let all drain at the same time. Returns their exit codes by name."""
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

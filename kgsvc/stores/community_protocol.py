@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from kgsvc.domain.communities import (
+from kgsvc.domain.model.communities import (
     Behind,
     BuildLease,
     BuildRequest,
@@ -22,7 +22,7 @@ from kgsvc.domain.communities import (
     Draft,
     Links,
 )
-from kgsvc.domain.delta import Claim
+from kgsvc.domain.model.delta import Claim
 
 
 class BuildStore(Protocol):
@@ -82,8 +82,8 @@ class DraftStore(Protocol):
 
     async def publish(self, lease: BuildLease, now_ms: int) -> None:
         """The drafts become the group's communities and the build COMPLETED, in one commit, which takes a
-        revision; what was there
-        before is removed afterwards, which the next `publish` of the group catches up on. LeaseLost."""
+        revision. The communities before are removed afterwards; the next `publish` of the group finishes
+        that if it was interrupted. LeaseLost."""
 
 
 class FollowStore(Protocol):

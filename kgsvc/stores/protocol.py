@@ -1,11 +1,12 @@
-"""What the service asks of a store, cut around steps (design §5). Stores load and apply; they decide nothing.
+"""What the service asks of a store (design §5). Stores read and write; what accepting and guarding decide is
+in admission.py, once for all of them.
 
-Every method may raise StoreUnavailable (connection lost, deadline passed, disk full) and StoreRefused (what
-is written is too large or of a wrong kind for the engine: repeating it cannot help) besides what its
-docstring says. Each write is one atomic, durable transaction: when the call returned, it survives a crash;
-when it raised or was cancelled it either happened whole or not at all.
+Besides what its docstring says every method may raise StoreUnavailable (connection lost, deadline passed,
+disk full) and StoreRefused (a value is too large or of a wrong kind for the engine: repeating cannot help).
+A write is one atomic, durable transaction: once the call returned it survives a crash; when it raised or was
+cancelled it happened whole or not at all.
 
-The implementations: stores/embedded, stores/neo4j. One suite runs on both: stores/conformance.
+stores/embedded and stores/neo4j implement it; the suite stores/conformance runs on both.
 """
 
 from __future__ import annotations
@@ -14,11 +15,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from kgsvc.domain.candidates import CandidateQuery, Candidates
-from kgsvc.domain.citation import Citation
-from kgsvc.domain.delta import GraphDelta, GroupHead, Guard, MergeRecord, NameView, SlotView
-from kgsvc.domain.forgetting import Saying
-from kgsvc.domain.items import (
+from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard, MergeRecord, NameView, SlotView
+from kgsvc.domain.model.graph import Citation, Entity, Episode, Fact, Mention
+from kgsvc.domain.model.items import (
     AcceptBatch,
     Accepted,
     GroupWork,
@@ -29,7 +28,8 @@ from kgsvc.domain.items import (
     Receipt,
     Transition,
 )
-from kgsvc.domain.model import Entity, Episode, Fact, Mention
+from kgsvc.domain.names.forgetting import Saying
+from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates
 from kgsvc.stores.community_protocol import CommunityStore
 from kgsvc.stores.search_protocol import FactSearchStore
 
@@ -68,7 +68,7 @@ WHOLE = EpisodeCut()
 
 @dataclass(frozen=True, slots=True)
 class StoreInfo:
-    """What `doctor`, Healthcheck and metrics tell about a store."""
+    """What `doctor`, Healthcheck and metrics show of a store."""
 
     kind: str  # embedded | neo4j
     version: str  # of the engine
@@ -85,19 +85,18 @@ class QueueDepth:
 
 
 class IntakeStore(Protocol):
-    """Accepting items and telling what became of them."""
+    """Accepting items and showing what became of them."""
 
     async def accept(self, batches: Sequence[AcceptBatch]) -> list[Accepted | Exception]:
         """Accept calls, each whole or not at all, all in one durable commit where possible.
 
-        One result a batch, in order: Accepted, or Conflict (same uuid with another content_hash, naming
-        `items[i].uuid`; same idempotency key with another input_hash), or Overloaded (queue full).
-        Creates the group, the Episodic records (readable at once), the items in state ACCEPTED, the receipt.
-        An item that exists already in the group's epoch is reported with duplicate=True and its present
-        state. A known (operation, group, key) within the window returns the first answer with every item
-        marked duplicate. A batch whose items are all duplicates of one receipt with as many items returns
-        that receipt; otherwise receipt_id is recorded for the batch (also when all are duplicates).
-        Takes no group lock. Two items of one batch with the same uuid and content: the second is a duplicate.
+        One result a batch, in order: Accepted, Conflict (a uuid is known with another content_hash, naming
+        `items[i].uuid`; an idempotency key with another input_hash) or Overloaded (the queue is full).
+        Creates the group, the episodes (readable at once), the items in state ACCEPTED and the receipt.
+        An item that the group's epoch has already, or that the batch names twice, is a duplicate and is
+        answered with its present state. A key that is known in its group and operation returns, within the
+        window, the first answer with every item a duplicate. When all items are duplicates of one receipt
+        that lists as many, that receipt is returned; otherwise the batch gets its own. Takes no group lock.
         """
 
     async def receipt(self, receipt_id: str) -> Receipt | None:
@@ -177,27 +176,25 @@ class GraphStore(Protocol):
         """Lock the group, check the guard, write everything, bump rev (if bumps_rev), set last_ms.
 
         Raises LeaseLost (the token is not that of a lease still held, or the epoch differs), RevisionChanged
-        (rev differs), StaleItems (naming items of `requires_items` that are gone or terminal or, under a
-        token, not started by its lease: deleted and sent again), Conflict (a name_key in `names` is owned by
-        an entity that is neither written nor removed here: cannot happen at an unchanged rev). Under a
-        token `transitions` pass over what its lease has not started, as in `save_transitions`. Creates the
-        group's record if needed (guard rev 0, epoch 0). Replaced entities whose name changed have the
-        display names on their facts changed too, and those facts count as changed. `delta.claim` is looked
-        up right after the guard: a key known with the same input returns the head unchanged and writes
-        nothing, with another input it raises Conflict, a new one is recorded.
+        (rev differs), StaleItems (naming those of `requires_items` that are gone or terminal or, under a
+        token, not started by its lease: deleted and sent again), Conflict (a name belongs to an entity that
+        is neither written nor removed here, which cannot happen at an unchanged rev; a name or a fact points
+        at an entity that does not exist). Under a token `transitions` pass over items that its lease has not
+        started, as in `save_transitions`. Creates the group's record if needed (guard rev 0, epoch 0). When
+        the name of an entity changes, the display names on its facts do too, and they count as changed.
+        `delta.claim` is looked up right after the guard: a key known with the same input returns the head
+        unchanged and writes nothing, with another input it raises Conflict, a new one is recorded.
         """
 
     async def entity(self, uuid: str, group_id: str | None) -> list[Entity]:
-        """Entities with this uuid: in the group, or (None) of two groups at most, the first by group_id: two
-        are ambiguous already."""
+        """The entity with this uuid in the group. Without a group those of the first two by group_id: two
+        are enough to know that the uuid is ambiguous."""
 
     async def fact(self, uuid: str, group_id: str | None) -> list[Fact]:
-        """Facts with this uuid: in the group, or (None) of two groups at most, the first by group_id: two
-        are ambiguous already."""
+        """The fact with this uuid, as `entity`."""
 
     async def episode(self, uuid: str, group_id: str | None) -> list[Episode]:
-        """Episodes with this uuid: in the group, or (None) of two groups at most, the first by group_id: two
-        are ambiguous already."""
+        """The episode with this uuid, as `entity`."""
 
     async def recent_episodes(self, group_id: str, limit: int, cut: EpisodeCut = WHOLE) -> list[Episode]:
         """The latest `limit` accepted episodes by (reference_ms, uuid), oldest first, parked ones too; of
@@ -231,7 +228,7 @@ class EntityEpisodes:
 class CandidateStore(Protocol):
     """What new names and facts are compared with."""
 
-    async def candidates(self, group_id: str, query: CandidateQuery) -> Candidates:
+    async def candidates(self, group_id: str, query: CandidateQuery) -> NameCandidates:
         """Everything that `query` asks for, in one round trip: by index, at a cost that is bounded by the
         query and does not grow with the group. Of more than fit, entities by ascending uuid and the latest
         facts by (start_ms, uuid) are taken. A token leads to an entity if `GraphDelta.names` ever gave it a
@@ -245,8 +242,8 @@ class ResolutionStore(GraphStore, CandidateStore, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EpisodeTraces:
-    """What an episode left in the graph: the slots of facts that it tells, told or closed, and the entities
-    that it names, by uuid."""
+    """What an episode left in the graph: the slots of facts that it states, once stated or closed, and the
+    entities that it names, by uuid."""
 
     slots: tuple[str, ...]
     entities: tuple[Entity, ...]
@@ -265,7 +262,7 @@ class HistoryStore(Protocol):
     async def episode_edges(
         self, group_id: str, episode_uuids: Collection[str]
     ) -> dict[str, tuple[str, ...]]:
-        """Which facts these episodes tell, sorted; of those that are there. Episodes without are absent."""
+        """Which facts these episodes state, sorted; of those that are there. Episodes without are absent."""
 
     async def entity_facts(
         self, group_id: str, entity_uuid: str, limit: int, current_ms: int | None = None
@@ -303,7 +300,7 @@ class HistoryStore(Protocol):
         most, the first by group_id."""
 
     async def merges_by(self, group_id: str, episode_uuid: str) -> list[MergeRecord]:
-        """The merges that an episode told and that were not taken back, the latest first."""
+        """The merges that an episode caused and that were not taken back, the latest first."""
 
     async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
         """By its list of facts, those among them that were removed too, and the closures that name it."""
@@ -311,7 +308,8 @@ class HistoryStore(Protocol):
     async def unheld(
         self, group_id: str, entity_uuids: Collection[str], episode_uuid: str, fact_uuids: Collection[str]
     ) -> set[str]:
-        """Those of these entities that no other episode names and that have no other fact at either end."""
+        """Those of these entities that nothing else holds: no episode but this one names them, and they are
+        an end of no fact but these."""
 
 
 class ReadStore(GraphStore, HistoryStore, Protocol):

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from kgsvc.domain.delta import GroupHead
-from kgsvc.domain.model import Entity, Episode, Fact
+from kgsvc.domain.model.delta import GroupHead
+from kgsvc.domain.model.graph import Entity, Episode, Fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class FactCandidate:
     uuid: str
     show: Callable[[], Fact]
     counts: Mapping[str, int] = field(default_factory=dict)  # of those asked that it holds; keyword list only
-    length: int = 0  # terms of its keyword text (kgsvc.domain.fact_terms); keyword list only
+    length: int = 0  # terms of its keyword text (kgsvc.domain.facts.terms); keyword list only
     vector: bytes | None = None  # of the space that was asked for; with `all_vectors`, or without `cosine`
     cosine: float | None = None  # semantic list; to 1e-6 or exact. None: it is up to the reader of `vector`
 
@@ -164,8 +164,8 @@ class ColdSearchStore(Protocol):
     async def search_candidates(self, group_id: str, asked: FactsAsked) -> FactCandidates | None:
         """Candidates for the `asked.count` best by BM25 and the nearest by cosine, among visible facts only.
 
-        Sees what was committed when the call began and what receipts told of. Its cost does not grow with
-        other groups. Of the true best nearly all are among the candidates, however many facts are expired:
+        Sees what was committed when the call began and what receipts showed by then. Its cost does not grow
+        with other groups. Nearly all of the true best are among the candidates, whatever share is expired:
         recall >= 0.95 by keyword, >= 0.98 by vector. None: the group is unknown, was begun by a version that
         did not index it so, or the store cannot compare vectors as long as the one asked.
         """

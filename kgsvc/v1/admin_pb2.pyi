@@ -38,7 +38,7 @@ class _BuildStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_BuildState
     BUILD_STATE_COMPLETED: _BuildState.ValueType  # 3
     """The communities are in place."""
     BUILD_STATE_FAILED: _BuildState.ValueType  # 4
-    """It gave up; `reason` says why; the earlier communities stay."""
+    """The build failed; `reason` says why. The earlier communities stay."""
 
 class BuildState(_BuildState, metaclass=_BuildStateEnumTypeWrapper):
     """State of a build of communities."""
@@ -52,7 +52,7 @@ BUILD_STATE_RUNNING: BuildState.ValueType  # 2
 BUILD_STATE_COMPLETED: BuildState.ValueType  # 3
 """The communities are in place."""
 BUILD_STATE_FAILED: BuildState.ValueType  # 4
-"""It gave up; `reason` says why; the earlier communities stay."""
+"""The build failed; `reason` says why. The earlier communities stay."""
 Global___BuildState: _TypeAlias = BuildState  # noqa: Y015
 
 @_typing.final
@@ -279,7 +279,7 @@ class DeleteEntityEdgeInput(_message.Message):
     uuid: _builtins.str
     """The fact; required."""
     group_id: _builtins.str
-    """Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it."""
+    """Its tenant. Needed only if several groups have the uuid; then leaving it out is CONFLICT."""
     def __init__(
         self,
         *,
@@ -411,10 +411,10 @@ class DeleteEpisodeInput(_message.Message):
     uuid: _builtins.str
     """The episode; required."""
     group_id: _builtins.str
-    """Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it."""
+    """Its tenant. Needed only if several groups have the uuid; then leaving it out is CONFLICT."""
     cascade: _builtins.bool
-    """Also removes what only this episode supports, and brings back what it alone had ended; what another
-    episode tells too stays, without this one as a source.
+    """Also removes what only this episode supports, and restores what it alone had ended. A fact that another episode
+    also supports stays, worded from that episode and without this one as a source.
     """
     def __init__(
         self,
@@ -454,11 +454,11 @@ class DeleteEpisodeOutput(_message.Message):
     success: _builtins.bool
     """True."""
     facts_removed: _builtins.int
-    """With `cascade`: facts that are gone."""
+    """With `cascade`: how many facts were removed."""
     facts_restored: _builtins.int
-    """With `cascade`: facts that are current again."""
+    """With `cascade`: how many facts are current again."""
     entities_removed: _builtins.int
-    """With `cascade`: entities that are gone."""
+    """With `cascade`: how many entities were removed."""
     def __init__(
         self,
         *,
@@ -733,7 +733,9 @@ class UpdateFactRequest(_message.Message):
     request_id: _builtins.str
     """Names the call in logs and in the response; generated when absent; at most 128 characters."""
     idempotency_key: _builtins.str
-    """Same key and input within 24 h: the first outcome again; other input: CONFLICT. At most 256 characters."""
+    """Within 24 h, the same key with the same input gets the first outcome again; with other input, CONFLICT. At most
+    256 characters.
+    """
     @_builtins.property
     def input(self) -> Global___UpdateFactInput:
         """What to do; required."""
@@ -812,20 +814,20 @@ class UpdateFactInput(_message.Message):
     ATTRIBUTES_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     uuid: _builtins.str
-    """The fact to replace; required. CONFLICT when it is expired already."""
+    """The fact to replace; required. CONFLICT if it is expired already."""
     group_id: _builtins.str
-    """Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it."""
+    """Its tenant. Needed only if several groups have the uuid; then leaving it out is CONFLICT."""
     fact: _builtins.str
-    """What is said instead; required; at most 2,048 characters."""
+    """The new text; required; at most 2,048 characters."""
     source_node_uuid: _builtins.str
-    """Another entity to start from; absent keeps."""
+    """Another entity to start from; absent: unchanged."""
     target_node_uuid: _builtins.str
-    """Another entity to point to; absent keeps."""
+    """Another entity to point to; absent: unchanged."""
     reason: _builtins.str
     """Why; at most 1,024 characters."""
     @_builtins.property
     def attributes(self) -> _struct_pb2.Struct:
-        """Typed values; at most 64 KiB as JSON; given ones replace all, absent keeps."""
+        """Attributes; at most 64 KiB as JSON. They replace all attributes; absent: unchanged."""
 
     def __init__(
         self,
@@ -873,16 +875,16 @@ class UpdateFactOutput(_message.Message):
     MESSAGE_FIELD_NUMBER: _builtins.int
     NEW_EDGE_FIELD_NUMBER: _builtins.int
     status: _builtins.str
-    """"updated", or "unchanged" where the fact already said so."""
+    """"updated", or "unchanged" if the fact said this already."""
     old_uuid: _builtins.str
     """The fact that expired."""
     new_uuid: _builtins.str
-    """The fact that took over."""
+    """The fact that replaced it."""
     message: _builtins.str
     """One sentence for people."""
     @_builtins.property
     def new_edge(self) -> _types_pb2.FactResult:
-        """The fact that took over."""
+        """The fact that replaced it."""
 
     def __init__(
         self,
@@ -989,8 +991,8 @@ class PutOntologyInput(_message.Message):
     group_id: _builtins.str
     """The tenant; required; at most 128 characters."""
     yaml: _builtins.str
-    """Types as YAML; required; at most 64 KiB; an empty document goes back to those of the server. What is wrong
-    is INVALID_ARGUMENT with line and field.
+    """Types as YAML; required; at most 64 KiB. An empty document restores the types of the server. Problems are
+    INVALID_ARGUMENT, each with line and field.
     """
     def __init__(
         self,
@@ -1173,7 +1175,9 @@ class MergeEntityNodesRequest(_message.Message):
     request_id: _builtins.str
     """Names the call in logs and in the response; generated when absent; at most 128 characters."""
     idempotency_key: _builtins.str
-    """Same key and input within 24 h: the first outcome again; other input: CONFLICT. At most 256 characters."""
+    """Within 24 h, the same key with the same input gets the first outcome again; with other input, CONFLICT. At most
+    256 characters.
+    """
     @_builtins.property
     def input(self) -> Global___MergeEntityNodesInput:
         """What to do; required."""
@@ -1252,7 +1256,7 @@ class MergeEntityNodesInput(_message.Message):
     keep_uuid: _builtins.str
     """The entity that stays; required."""
     merge_uuid: _builtins.str
-    """The entity that goes into it; required."""
+    """The entity that is merged into it; required."""
     def __init__(
         self,
         *,
@@ -1278,12 +1282,12 @@ class MergeEntityNodesOutput(_message.Message):
     MERGE_ID_FIELD_NUMBER: _builtins.int
     FACTS_MOVED_FIELD_NUMBER: _builtins.int
     merge_id: _builtins.str
-    """Names the merge in UndoMerge."""
+    """The id to give to UndoMerge."""
     facts_moved: _builtins.int
-    """Facts that now hang on the entity that stays."""
+    """How many facts were moved to the entity that stays."""
     @_builtins.property
     def node(self) -> _types_pb2.EntityNode:
-        """The entity that stays, as it now is."""
+        """The entity that stays, as it is after the merge."""
 
     def __init__(
         self,
@@ -1388,7 +1392,7 @@ class UndoMergeInput(_message.Message):
     group_id: _builtins.str
     """The tenant; required; at most 128 characters."""
     merge_id: _builtins.str
-    """The merge to take back; required."""
+    """The merge to undo; required."""
     def __init__(
         self,
         *,
@@ -1412,10 +1416,10 @@ class UndoMergeOutput(_message.Message):
     NODE_FIELD_NUMBER: _builtins.int
     FACTS_MOVED_FIELD_NUMBER: _builtins.int
     facts_moved: _builtins.int
-    """Facts that went back to it."""
+    """How many facts were moved back to it."""
     @_builtins.property
     def node(self) -> _types_pb2.EntityNode:
-        """The entity that had gone, as it now is."""
+        """The entity that had been merged, as it is now."""
 
     def __init__(
         self,
@@ -1443,7 +1447,9 @@ class BuildCommunitiesRequest(_message.Message):
     request_id: _builtins.str
     """Names the call in logs and in the response; generated when absent; at most 128 characters."""
     idempotency_key: _builtins.str
-    """Same key and input within 24 h: the first outcome again; other input: CONFLICT. At most 256 characters."""
+    """Within 24 h, the same key with the same input gets the first outcome again; with other input, CONFLICT. At most
+    256 characters.
+    """
     @_builtins.property
     def input(self) -> Global___BuildCommunitiesInput:
         """What to do; required."""
@@ -1541,7 +1547,7 @@ class BuildCommunitiesOutput(_message.Message):
     BUILDS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def builds(self) -> _containers.RepeatedCompositeFieldContainer[Global___CommunityBuild]:
-        """One build for each group, in the order sent; a group that is being built already keeps its build."""
+        """One build for each group, in the order sent. A group whose build is still running keeps that build."""
 
     def __init__(
         self,
@@ -1570,15 +1576,15 @@ class CommunityBuild(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     UPDATED_AT_FIELD_NUMBER: _builtins.int
     build_id: _builtins.str
-    """Names the build in GetCommunityBuild."""
+    """The id to give to GetCommunityBuild."""
     group_id: _builtins.str
     """The tenant."""
     state: Global___BuildState.ValueType
-    """How far it is."""
+    """Its state."""
     communities: _builtins.int
-    """Communities found."""
+    """How many communities were found."""
     summarised: _builtins.int
-    """Of these, how many have their summary."""
+    """How many of them have a summary already."""
     reason: _builtins.str
     """Why it failed."""
     @_builtins.property
@@ -1822,7 +1828,7 @@ class ListCommunitiesInput(_message.Message):
     group_id: _builtins.str
     """The tenant; required; at most 128 characters."""
     page_size: _builtins.int
-    """Communities a page, 1 to 1,000; default 100."""
+    """Communities in a page, 1 to 1,000; default 100."""
     page_token: _builtins.str
     """`next_page_token` of the page before; absent for the first page."""
     def __init__(
@@ -1856,7 +1862,7 @@ class ListCommunitiesOutput(_message.Message):
     COMMUNITIES_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """Asks for the next page; empty on the last one."""
+    """Token of the next page; empty on the last page."""
     @_builtins.property
     def communities(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.Community]:
         """The communities, by uuid."""

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class AdminServiceStub:
-    """Says how the service is, corrects what it knows, and deletes for good. Deleting what is not there is OK.
+    """Reports health, corrects the graph, and deletes for good. Deleting something that is not there is OK.
     """
 
     def __init__(self, channel):
@@ -103,11 +103,11 @@ class AdminServiceStub:
 
 
 class AdminServiceServicer:
-    """Says how the service is, corrects what it knows, and deletes for good. Deleting what is not there is OK.
+    """Reports health, corrects the graph, and deletes for good. Deleting something that is not there is OK.
     """
 
     def Healthcheck(self, request, context):
-        """Says whether the service can answer. Status OK.
+        """Tells whether the service can answer, and what it runs on. Status OK.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -121,14 +121,15 @@ class AdminServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteEpisode(self, request, context):
-        """Deletes one episode and its mentions; facts and entities read from it stay. Status OK.
+        """Deletes one episode and its mentions. Facts and entities that were read from it stay unless `cascade` is set.
+        Status OK.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteGroup(self, request, context):
-        """Deletes all of a group: episodes, then facts, then entities. Status OK.
+        """Deletes everything of a group. Status OK.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -142,14 +143,15 @@ class AdminServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UpdateFact(self, request, context):
-        """Replaces a fact softly: the old one expires, a new one takes over its episodes. Status OK or NOT_FOUND.
+        """Replaces a fact and keeps its history: the old fact expires, the new one takes over its episodes. Status OK or
+        NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PutOntology(self, request, context):
-        """Sets the entity and fact types of a group; episodes extracted from then on follow them. Status OK.
+        """Sets the entity and fact types of a group. They count for episodes that are extracted from then on. Status OK.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -163,35 +165,35 @@ class AdminServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def MergeEntityNodes(self, request, context):
-        """Makes one entity of two: facts, mentions and names go over. Status OK or NOT_FOUND.
+        """Merges one entity into another, which takes over its facts, mentions and names. Status OK or NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UndoMerge(self, request, context):
-        """Takes a merge back. Status OK, NOT_FOUND, or CONFLICT where the name was given away since.
+        """Undoes a merge. Status OK, NOT_FOUND, or CONFLICT if a name or the uuid belongs to another entity by now.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def BuildCommunities(self, request, context):
-        """Begins to find the communities of groups, in the background. Status ACCEPTED.
+        """Starts to build the communities of groups, in the background. Status ACCEPTED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetCommunityBuild(self, request, context):
-        """Says how far a build of communities is. Status OK or NOT_FOUND.
+        """Reads the state of a build of communities. Status OK or NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListCommunities(self, request, context):
-        """Lists the communities of a group, a page a call. Status OK.
+        """Lists the communities of a group, a page at a time. Status OK.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -274,7 +276,7 @@ def add_AdminServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class AdminService:
-    """Says how the service is, corrects what it knows, and deletes for good. Deleting what is not there is OK.
+    """Reports health, corrects the graph, and deletes for good. Deleting something that is not there is OK.
     """
 
     @staticmethod

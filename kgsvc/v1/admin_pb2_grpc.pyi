@@ -27,73 +27,81 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class AdminServiceStub:
-    """Says how the service is, corrects what it knows, and deletes for good. Deleting what is not there is OK."""
+    """Reports health, corrects the graph, and deletes for good. Deleting something that is not there is OK."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> AdminServiceAsyncStub: ...
     Healthcheck: _grpc.UnaryUnaryMultiCallable[_admin_pb2.HealthcheckRequest, _admin_pb2.HealthcheckResponse]
-    """Says whether the service can answer. Status OK."""
+    """Tells whether the service can answer, and what it runs on. Status OK."""
     DeleteEntityEdge: _grpc.UnaryUnaryMultiCallable[_admin_pb2.DeleteEntityEdgeRequest, _admin_pb2.DeleteEntityEdgeResponse]
     """Deletes one fact. Status OK."""
     DeleteEpisode: _grpc.UnaryUnaryMultiCallable[_admin_pb2.DeleteEpisodeRequest, _admin_pb2.DeleteEpisodeResponse]
-    """Deletes one episode and its mentions; facts and entities read from it stay. Status OK."""
+    """Deletes one episode and its mentions. Facts and entities that were read from it stay unless `cascade` is set.
+    Status OK.
+    """
     DeleteGroup: _grpc.UnaryUnaryMultiCallable[_admin_pb2.DeleteGroupRequest, _admin_pb2.DeleteGroupResponse]
-    """Deletes all of a group: episodes, then facts, then entities. Status OK."""
+    """Deletes everything of a group. Status OK."""
     ClearAll: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ClearAllRequest, _admin_pb2.ClearAllResponse]
     """Deletes every group. Status OK."""
     UpdateFact: _grpc.UnaryUnaryMultiCallable[_admin_pb2.UpdateFactRequest, _admin_pb2.UpdateFactResponse]
-    """Replaces a fact softly: the old one expires, a new one takes over its episodes. Status OK or NOT_FOUND."""
+    """Replaces a fact and keeps its history: the old fact expires, the new one takes over its episodes. Status OK or
+    NOT_FOUND.
+    """
     PutOntology: _grpc.UnaryUnaryMultiCallable[_admin_pb2.PutOntologyRequest, _admin_pb2.PutOntologyResponse]
-    """Sets the entity and fact types of a group; episodes extracted from then on follow them. Status OK."""
+    """Sets the entity and fact types of a group. They count for episodes that are extracted from then on. Status OK."""
     GetOntology: _grpc.UnaryUnaryMultiCallable[_admin_pb2.GetOntologyRequest, _admin_pb2.GetOntologyResponse]
     """Reads the entity and fact types in force for a group. Status OK."""
     MergeEntityNodes: _grpc.UnaryUnaryMultiCallable[_admin_pb2.MergeEntityNodesRequest, _admin_pb2.MergeEntityNodesResponse]
-    """Makes one entity of two: facts, mentions and names go over. Status OK or NOT_FOUND."""
+    """Merges one entity into another, which takes over its facts, mentions and names. Status OK or NOT_FOUND."""
     UndoMerge: _grpc.UnaryUnaryMultiCallable[_admin_pb2.UndoMergeRequest, _admin_pb2.UndoMergeResponse]
-    """Takes a merge back. Status OK, NOT_FOUND, or CONFLICT where the name was given away since."""
+    """Undoes a merge. Status OK, NOT_FOUND, or CONFLICT if a name or the uuid belongs to another entity by now."""
     BuildCommunities: _grpc.UnaryUnaryMultiCallable[_admin_pb2.BuildCommunitiesRequest, _admin_pb2.BuildCommunitiesResponse]
-    """Begins to find the communities of groups, in the background. Status ACCEPTED."""
+    """Starts to build the communities of groups, in the background. Status ACCEPTED."""
     GetCommunityBuild: _grpc.UnaryUnaryMultiCallable[_admin_pb2.GetCommunityBuildRequest, _admin_pb2.GetCommunityBuildResponse]
-    """Says how far a build of communities is. Status OK or NOT_FOUND."""
+    """Reads the state of a build of communities. Status OK or NOT_FOUND."""
     ListCommunities: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ListCommunitiesRequest, _admin_pb2.ListCommunitiesResponse]
-    """Lists the communities of a group, a page a call. Status OK."""
+    """Lists the communities of a group, a page at a time. Status OK."""
 
 @_typing.type_check_only
 class AdminServiceAsyncStub(AdminServiceStub):
-    """Says how the service is, corrects what it knows, and deletes for good. Deleting what is not there is OK."""
+    """Reports health, corrects the graph, and deletes for good. Deleting something that is not there is OK."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     Healthcheck: _aio.UnaryUnaryMultiCallable[_admin_pb2.HealthcheckRequest, _admin_pb2.HealthcheckResponse]  # type: ignore[assignment]
-    """Says whether the service can answer. Status OK."""
+    """Tells whether the service can answer, and what it runs on. Status OK."""
     DeleteEntityEdge: _aio.UnaryUnaryMultiCallable[_admin_pb2.DeleteEntityEdgeRequest, _admin_pb2.DeleteEntityEdgeResponse]  # type: ignore[assignment]
     """Deletes one fact. Status OK."""
     DeleteEpisode: _aio.UnaryUnaryMultiCallable[_admin_pb2.DeleteEpisodeRequest, _admin_pb2.DeleteEpisodeResponse]  # type: ignore[assignment]
-    """Deletes one episode and its mentions; facts and entities read from it stay. Status OK."""
+    """Deletes one episode and its mentions. Facts and entities that were read from it stay unless `cascade` is set.
+    Status OK.
+    """
     DeleteGroup: _aio.UnaryUnaryMultiCallable[_admin_pb2.DeleteGroupRequest, _admin_pb2.DeleteGroupResponse]  # type: ignore[assignment]
-    """Deletes all of a group: episodes, then facts, then entities. Status OK."""
+    """Deletes everything of a group. Status OK."""
     ClearAll: _aio.UnaryUnaryMultiCallable[_admin_pb2.ClearAllRequest, _admin_pb2.ClearAllResponse]  # type: ignore[assignment]
     """Deletes every group. Status OK."""
     UpdateFact: _aio.UnaryUnaryMultiCallable[_admin_pb2.UpdateFactRequest, _admin_pb2.UpdateFactResponse]  # type: ignore[assignment]
-    """Replaces a fact softly: the old one expires, a new one takes over its episodes. Status OK or NOT_FOUND."""
+    """Replaces a fact and keeps its history: the old fact expires, the new one takes over its episodes. Status OK or
+    NOT_FOUND.
+    """
     PutOntology: _aio.UnaryUnaryMultiCallable[_admin_pb2.PutOntologyRequest, _admin_pb2.PutOntologyResponse]  # type: ignore[assignment]
-    """Sets the entity and fact types of a group; episodes extracted from then on follow them. Status OK."""
+    """Sets the entity and fact types of a group. They count for episodes that are extracted from then on. Status OK."""
     GetOntology: _aio.UnaryUnaryMultiCallable[_admin_pb2.GetOntologyRequest, _admin_pb2.GetOntologyResponse]  # type: ignore[assignment]
     """Reads the entity and fact types in force for a group. Status OK."""
     MergeEntityNodes: _aio.UnaryUnaryMultiCallable[_admin_pb2.MergeEntityNodesRequest, _admin_pb2.MergeEntityNodesResponse]  # type: ignore[assignment]
-    """Makes one entity of two: facts, mentions and names go over. Status OK or NOT_FOUND."""
+    """Merges one entity into another, which takes over its facts, mentions and names. Status OK or NOT_FOUND."""
     UndoMerge: _aio.UnaryUnaryMultiCallable[_admin_pb2.UndoMergeRequest, _admin_pb2.UndoMergeResponse]  # type: ignore[assignment]
-    """Takes a merge back. Status OK, NOT_FOUND, or CONFLICT where the name was given away since."""
+    """Undoes a merge. Status OK, NOT_FOUND, or CONFLICT if a name or the uuid belongs to another entity by now."""
     BuildCommunities: _aio.UnaryUnaryMultiCallable[_admin_pb2.BuildCommunitiesRequest, _admin_pb2.BuildCommunitiesResponse]  # type: ignore[assignment]
-    """Begins to find the communities of groups, in the background. Status ACCEPTED."""
+    """Starts to build the communities of groups, in the background. Status ACCEPTED."""
     GetCommunityBuild: _aio.UnaryUnaryMultiCallable[_admin_pb2.GetCommunityBuildRequest, _admin_pb2.GetCommunityBuildResponse]  # type: ignore[assignment]
-    """Says how far a build of communities is. Status OK or NOT_FOUND."""
+    """Reads the state of a build of communities. Status OK or NOT_FOUND."""
     ListCommunities: _aio.UnaryUnaryMultiCallable[_admin_pb2.ListCommunitiesRequest, _admin_pb2.ListCommunitiesResponse]  # type: ignore[assignment]
-    """Lists the communities of a group, a page a call. Status OK."""
+    """Lists the communities of a group, a page at a time. Status OK."""
 
 class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Says how the service is, corrects what it knows, and deletes for good. Deleting what is not there is OK."""
+    """Reports health, corrects the graph, and deletes for good. Deleting something that is not there is OK."""
 
     @_abc_1.abstractmethod
     def Healthcheck(
@@ -101,7 +109,7 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _admin_pb2.HealthcheckRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.HealthcheckResponse, _abc.Awaitable[_admin_pb2.HealthcheckResponse]]:
-        """Says whether the service can answer. Status OK."""
+        """Tells whether the service can answer, and what it runs on. Status OK."""
 
     @_abc_1.abstractmethod
     def DeleteEntityEdge(
@@ -117,7 +125,9 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _admin_pb2.DeleteEpisodeRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.DeleteEpisodeResponse, _abc.Awaitable[_admin_pb2.DeleteEpisodeResponse]]:
-        """Deletes one episode and its mentions; facts and entities read from it stay. Status OK."""
+        """Deletes one episode and its mentions. Facts and entities that were read from it stay unless `cascade` is set.
+        Status OK.
+        """
 
     @_abc_1.abstractmethod
     def DeleteGroup(
@@ -125,7 +135,7 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _admin_pb2.DeleteGroupRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.DeleteGroupResponse, _abc.Awaitable[_admin_pb2.DeleteGroupResponse]]:
-        """Deletes all of a group: episodes, then facts, then entities. Status OK."""
+        """Deletes everything of a group. Status OK."""
 
     @_abc_1.abstractmethod
     def ClearAll(
@@ -141,7 +151,9 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _admin_pb2.UpdateFactRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.UpdateFactResponse, _abc.Awaitable[_admin_pb2.UpdateFactResponse]]:
-        """Replaces a fact softly: the old one expires, a new one takes over its episodes. Status OK or NOT_FOUND."""
+        """Replaces a fact and keeps its history: the old fact expires, the new one takes over its episodes. Status OK or
+        NOT_FOUND.
+        """
 
     @_abc_1.abstractmethod
     def PutOntology(
@@ -149,7 +161,7 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _admin_pb2.PutOntologyRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.PutOntologyResponse, _abc.Awaitable[_admin_pb2.PutOntologyResponse]]:
-        """Sets the entity and fact types of a group; episodes extracted from then on follow them. Status OK."""
+        """Sets the entity and fact types of a group. They count for episodes that are extracted from then on. Status OK."""
 
     @_abc_1.abstractmethod
     def GetOntology(
@@ -165,7 +177,7 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _admin_pb2.MergeEntityNodesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.MergeEntityNodesResponse, _abc.Awaitable[_admin_pb2.MergeEntityNodesResponse]]:
-        """Makes one entity of two: facts, mentions and names go over. Status OK or NOT_FOUND."""
+        """Merges one entity into another, which takes over its facts, mentions and names. Status OK or NOT_FOUND."""
 
     @_abc_1.abstractmethod
     def UndoMerge(
@@ -173,7 +185,7 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _admin_pb2.UndoMergeRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.UndoMergeResponse, _abc.Awaitable[_admin_pb2.UndoMergeResponse]]:
-        """Takes a merge back. Status OK, NOT_FOUND, or CONFLICT where the name was given away since."""
+        """Undoes a merge. Status OK, NOT_FOUND, or CONFLICT if a name or the uuid belongs to another entity by now."""
 
     @_abc_1.abstractmethod
     def BuildCommunities(
@@ -181,7 +193,7 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _admin_pb2.BuildCommunitiesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.BuildCommunitiesResponse, _abc.Awaitable[_admin_pb2.BuildCommunitiesResponse]]:
-        """Begins to find the communities of groups, in the background. Status ACCEPTED."""
+        """Starts to build the communities of groups, in the background. Status ACCEPTED."""
 
     @_abc_1.abstractmethod
     def GetCommunityBuild(
@@ -189,7 +201,7 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _admin_pb2.GetCommunityBuildRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.GetCommunityBuildResponse, _abc.Awaitable[_admin_pb2.GetCommunityBuildResponse]]:
-        """Says how far a build of communities is. Status OK or NOT_FOUND."""
+        """Reads the state of a build of communities. Status OK or NOT_FOUND."""
 
     @_abc_1.abstractmethod
     def ListCommunities(
@@ -197,6 +209,6 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _admin_pb2.ListCommunitiesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.ListCommunitiesResponse, _abc.Awaitable[_admin_pb2.ListCommunitiesResponse]]:
-        """Lists the communities of a group, a page a call. Status OK."""
+        """Lists the communities of a group, a page at a time. Status OK."""
 
 def add_AdminServiceServicer_to_server(servicer: AdminServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -18,7 +18,7 @@ Strictness. A field this contract does not know, an undefined enum value and a m
 INVALID_ARGUMENT, all violations named at once. Values over a limit are LIMIT_EXCEEDED, never truncated.
 Fields marked `optional` may be absent, and absent differs from empty.
 
-Times are UTC; anything finer than a millisecond is floored. Lengths are counted in Unicode code points,
+Times are UTC; anything finer than a millisecond is rounded down. Lengths are counted in Unicode code points,
 sizes in bytes. A call carries at most 4 MiB.
 """
 
@@ -50,11 +50,11 @@ class _StatusEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Status.ValueTy
     STATUS_OK: _Status.ValueType  # 1
     """Done."""
     STATUS_ACCEPTED: _Status.ValueType  # 2
-    """Stored durably; processing goes on after the response."""
+    """Stored durably; processing continues after the response."""
     STATUS_ERROR: _Status.ValueType  # 3
     """Refused or failed; `error` says why and nothing was changed."""
     STATUS_PARKED: _Status.ValueType  # 4
-    """The item used up its attempts earlier and waits for RetryItems; nothing of it is in the graph."""
+    """An item of the call was parked earlier and waits for RetryItems; nothing of it is in the graph."""
 
 class Status(_Status, metaclass=_StatusEnumTypeWrapper):
     """The outcome of an operation."""
@@ -64,11 +64,11 @@ STATUS_UNSPECIFIED: Status.ValueType  # 0
 STATUS_OK: Status.ValueType  # 1
 """Done."""
 STATUS_ACCEPTED: Status.ValueType  # 2
-"""Stored durably; processing goes on after the response."""
+"""Stored durably; processing continues after the response."""
 STATUS_ERROR: Status.ValueType  # 3
 """Refused or failed; `error` says why and nothing was changed."""
 STATUS_PARKED: Status.ValueType  # 4
-"""The item used up its attempts earlier and waits for RetryItems; nothing of it is in the graph."""
+"""An item of the call was parked earlier and waits for RetryItems; nothing of it is in the graph."""
 Global___Status: _TypeAlias = Status  # noqa: Y015
 
 @_typing.final
@@ -87,7 +87,7 @@ class Error(_message.Message):
     """One sentence for people. Never holds texts from the caller's data."""
     @_builtins.property
     def details(self) -> _struct_pb2.Struct:
-        """More for programs, by error code; absent when there is nothing to add."""
+        """More for programs, depending on the error code; absent if there is nothing to add."""
 
     @_builtins.property
     def field_violations(self) -> _containers.RepeatedCompositeFieldContainer[Global___FieldViolation]:

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class IngestionServiceStub:
-    """Takes messages, episodes and entities, keeps every accepted one durably, and says how far each has come.
+    """Accepts messages, episodes and entities durably, and tells the state of each item.
     """
 
     def __init__(self, channel):
@@ -78,7 +78,7 @@ class IngestionServiceStub:
 
 
 class IngestionServiceServicer:
-    """Takes messages, episodes and entities, keeps every accepted one durably, and says how far each has come.
+    """Accepts messages, episodes and entities durably, and tells the state of each item.
     """
 
     def AddMessages(self, request, context):
@@ -96,17 +96,17 @@ class IngestionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def AddEntityNode(self, request, context):
-        """Creates an entity or updates it: absent fields keep, given attributes replace. Status OK; CONFLICT when
-        another entity of the group owns the name.
+        """Creates an entity or updates it. Absent fields stay as they are; given attributes replace all attributes. Status
+        OK; CONFLICT if the name belongs to another entity of the group.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def StreamEpisodes(self, request_iterator, context):
-        """Accepts one item a message and acknowledges each only after it is stored durably, in the order received.
-        A client that sends faster than items can be stored is slowed down. A fault of the service ends the stream
-        with a gRPC status; what was not acknowledged may then be sent again.
+        """Accepts one item in each message. Acknowledges items in the order received, each only after it is stored
+        durably. A client that sends faster than items can be stored is slowed down. A fault of the service ends the
+        stream with a gRPC status; items that were not acknowledged may then be sent again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -120,21 +120,21 @@ class IngestionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WatchReceipt(self, request, context):
-        """Sends the state of all items of a receipt, then those that change; ends when all are terminal.
+        """Sends the states of all items of a receipt, then those that change, and ends when all are terminal.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListItems(self, request, context):
-        """Lists items by group and state, a page a call; parked ones with their reason.
+        """Lists the items of a group, by state if wanted, a page at a time; parked ones with their reason.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RetryItems(self, request, context):
-        """Sets parked items back to ACCEPTED with fresh attempts. Items that are not parked are left alone.
+        """Sets parked items back to ACCEPTED with new attempts. Items that are not parked do not change.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -192,7 +192,7 @@ def add_IngestionServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class IngestionService:
-    """Takes messages, episodes and entities, keeps every accepted one durably, and says how far each has come.
+    """Accepts messages, episodes and entities durably, and tells the state of each item.
     """
 
     @staticmethod

@@ -31,14 +31,16 @@ class _SearchScopeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SearchSco
     SEARCH_SCOPE_UNSPECIFIED: _SearchScope.ValueType  # 0
     """Not acceptable in a request."""
     SEARCH_SCOPE_FACTS: _SearchScope.ValueType  # 1
-    """Facts, by their text, the names of both ends, relation, keywords, qualifiers and plain attributes."""
+    """Facts, by the words of their text, the names of both ends, relation, keywords, qualifiers and plain attributes,
+    and by the meaning of their text.
+    """
     SEARCH_SCOPE_NODES: _SearchScope.ValueType  # 2
-    """Entities, by their names, aliases and summary; by meaning by their name."""
+    """Entities, by the words of their names, aliases and summaries, and by the meaning of their names."""
     SEARCH_SCOPE_EPISODES: _SearchScope.ValueType  # 3
-    """Episodes that are in the graph, by their whole bodies; not by COSINE, MMR or EPISODE_MENTIONS."""
+    """Episodes that are in the graph, by the words of their bodies. Not with COSINE, MMR or EPISODE_MENTIONS."""
     SEARCH_SCOPE_COMMUNITIES: _SearchScope.ValueType  # 4
-    """Communities of the latest build, by name and summary; by meaning by their name; not by BFS, NODE_DISTANCE or
-    EPISODE_MENTIONS.
+    """Communities of the latest build, by the words of name and summary and by the meaning of the name. Not with BFS,
+    NODE_DISTANCE or EPISODE_MENTIONS.
     """
 
 class SearchScope(_SearchScope, metaclass=_SearchScopeEnumTypeWrapper):
@@ -47,14 +49,16 @@ class SearchScope(_SearchScope, metaclass=_SearchScopeEnumTypeWrapper):
 SEARCH_SCOPE_UNSPECIFIED: SearchScope.ValueType  # 0
 """Not acceptable in a request."""
 SEARCH_SCOPE_FACTS: SearchScope.ValueType  # 1
-"""Facts, by their text, the names of both ends, relation, keywords, qualifiers and plain attributes."""
+"""Facts, by the words of their text, the names of both ends, relation, keywords, qualifiers and plain attributes,
+and by the meaning of their text.
+"""
 SEARCH_SCOPE_NODES: SearchScope.ValueType  # 2
-"""Entities, by their names, aliases and summary; by meaning by their name."""
+"""Entities, by the words of their names, aliases and summaries, and by the meaning of their names."""
 SEARCH_SCOPE_EPISODES: SearchScope.ValueType  # 3
-"""Episodes that are in the graph, by their whole bodies; not by COSINE, MMR or EPISODE_MENTIONS."""
+"""Episodes that are in the graph, by the words of their bodies. Not with COSINE, MMR or EPISODE_MENTIONS."""
 SEARCH_SCOPE_COMMUNITIES: SearchScope.ValueType  # 4
-"""Communities of the latest build, by name and summary; by meaning by their name; not by BFS, NODE_DISTANCE or
-EPISODE_MENTIONS.
+"""Communities of the latest build, by the words of name and summary and by the meaning of the name. Not with BFS,
+NODE_DISTANCE or EPISODE_MENTIONS.
 """
 Global___SearchScope: _TypeAlias = SearchScope  # noqa: Y015
 
@@ -69,9 +73,9 @@ class _SearchMethodEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SearchMe
     SEARCH_METHOD_BM25: _SearchMethod.ValueType  # 1
     """By words: BM25 with the statistics of the group alone. Score: BM25."""
     SEARCH_METHOD_COSINE: _SearchMethod.ValueType  # 2
-    """By meaning: embeddings. Score: the cosine. Takes no part where no embedder is configured or answers."""
+    """By meaning: embeddings. Score: the cosine. Takes no part if no embedder is configured or none answers in time."""
     SEARCH_METHOD_BFS: _SearchMethod.ValueType  # 3
-    """By walking over facts, whichever way they point: one step to the facts of an entity, to its neighbours, to
+    """By walking over facts, in either direction. One step leads from an entity to its facts, to its neighbours and to
     the episodes that name it. Score: 1 / (1 + steps).
     """
 
@@ -83,9 +87,9 @@ SEARCH_METHOD_UNSPECIFIED: SearchMethod.ValueType  # 0
 SEARCH_METHOD_BM25: SearchMethod.ValueType  # 1
 """By words: BM25 with the statistics of the group alone. Score: BM25."""
 SEARCH_METHOD_COSINE: SearchMethod.ValueType  # 2
-"""By meaning: embeddings. Score: the cosine. Takes no part where no embedder is configured or answers."""
+"""By meaning: embeddings. Score: the cosine. Takes no part if no embedder is configured or none answers in time."""
 SEARCH_METHOD_BFS: SearchMethod.ValueType  # 3
-"""By walking over facts, whichever way they point: one step to the facts of an entity, to its neighbours, to
+"""By walking over facts, in either direction. One step leads from an entity to its facts, to its neighbours and to
 the episodes that name it. Score: 1 / (1 + steps).
 """
 Global___SearchMethod: _TypeAlias = SearchMethod  # noqa: Y015
@@ -107,23 +111,25 @@ class _RerankerEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reranker.Val
     RERANKER_NODE_DISTANCE: _Reranker.ValueType  # 3
     """By steps from center_node_uuid, which it needs. Score: 1 / (1 + steps), 0 beyond five."""
     RERANKER_EPISODE_MENTIONS: _Reranker.ValueType  # 4
-    """By the number of episodes that tell it or name it. Score: that number."""
+    """By the number of episodes that state the fact or name the entity. Score: that number."""
     RERANKER_WEIGHTED_SUM: _Reranker.ValueType  # 5
-    """Scaled scores added up. Score: sum of weight * score / best score over the methods."""
+    """By the sum of scaled scores. Score: sum of weight * score / best score over the methods."""
     RERANKER_EVIDENCE: _Reranker.ValueType  # 6
-    """By the episodes that bear on the question, of facts and of episodes: what fits by words and by meaning, its
-    neighbours in a conversation, times that the question names, one hop over entities that few episodes name;
-    facts follow their episodes. Finds also what no method found. Score: from 0, comparable within an answer.
+    """By the episodes that bear on the question; for facts and episodes. An episode scores by words and by meaning;
+    its neighbours in a conversation, times that the question names, and other episodes that name the same, rarely
+    named entities count too. Facts follow their episodes. May find results that no method found. Score: from 0,
+    comparable within one answer.
     """
     RERANKER_CROSS_ENCODER: _Reranker.ValueType  # 7
-    """By a language model, which rates the first of the order by RRF (`retrieval.rerank_candidates` of each scope)
-    for their relevance to the query, in one call a scope. Score: 0 to 1, 0 for what it was not shown; equals keep
-    the order by RRF. Where the model does not answer in time (`retrieval.rerank_timeout_s`, and half of what the
-    call's deadline leaves) or as it should, or none is configured, the answer is that of RRF, and `ran` says why.
+    """By a language model. It rates the best candidates by RRF (`retrieval.rerank_candidates` of each scope) for their
+    relevance to the query, in one call for each scope. Score: 0 to 1; 0 for candidates that it was not shown. Equal
+    scores keep the order by RRF. If no model is configured, or if it does not answer as it should and in time
+    (`retrieval.rerank_timeout_s`, and half of what the call's deadline leaves), the answer is that of RRF, and `ran`
+    says why.
     """
 
 class Reranker(_Reranker, metaclass=_RerankerEnumTypeWrapper):
-    """How the candidates of all methods become one order. Ties go by the reciprocal ranks, then by uuid."""
+    """How the candidates of all methods become one order. Ties are broken by reciprocal rank, then by uuid."""
 
 RERANKER_UNSPECIFIED: Reranker.ValueType  # 0
 """Not acceptable in a request."""
@@ -136,19 +142,21 @@ query - (1 - lambda) * largest cosine to what was taken. Without an embedder: RR
 RERANKER_NODE_DISTANCE: Reranker.ValueType  # 3
 """By steps from center_node_uuid, which it needs. Score: 1 / (1 + steps), 0 beyond five."""
 RERANKER_EPISODE_MENTIONS: Reranker.ValueType  # 4
-"""By the number of episodes that tell it or name it. Score: that number."""
+"""By the number of episodes that state the fact or name the entity. Score: that number."""
 RERANKER_WEIGHTED_SUM: Reranker.ValueType  # 5
-"""Scaled scores added up. Score: sum of weight * score / best score over the methods."""
+"""By the sum of scaled scores. Score: sum of weight * score / best score over the methods."""
 RERANKER_EVIDENCE: Reranker.ValueType  # 6
-"""By the episodes that bear on the question, of facts and of episodes: what fits by words and by meaning, its
-neighbours in a conversation, times that the question names, one hop over entities that few episodes name;
-facts follow their episodes. Finds also what no method found. Score: from 0, comparable within an answer.
+"""By the episodes that bear on the question; for facts and episodes. An episode scores by words and by meaning;
+its neighbours in a conversation, times that the question names, and other episodes that name the same, rarely
+named entities count too. Facts follow their episodes. May find results that no method found. Score: from 0,
+comparable within one answer.
 """
 RERANKER_CROSS_ENCODER: Reranker.ValueType  # 7
-"""By a language model, which rates the first of the order by RRF (`retrieval.rerank_candidates` of each scope)
-for their relevance to the query, in one call a scope. Score: 0 to 1, 0 for what it was not shown; equals keep
-the order by RRF. Where the model does not answer in time (`retrieval.rerank_timeout_s`, and half of what the
-call's deadline leaves) or as it should, or none is configured, the answer is that of RRF, and `ran` says why.
+"""By a language model. It rates the best candidates by RRF (`retrieval.rerank_candidates` of each scope) for their
+relevance to the query, in one call for each scope. Score: 0 to 1; 0 for candidates that it was not shown. Equal
+scores keep the order by RRF. If no model is configured, or if it does not answer as it should and in time
+(`retrieval.rerank_timeout_s`, and half of what the call's deadline leaves), the answer is that of RRF, and `ran`
+says why.
 """
 Global___Reranker: _TypeAlias = Reranker  # noqa: Y015
 
@@ -159,7 +167,7 @@ class _RerankerReason:
 class _RerankerReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_RerankerReason.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     RERANKER_REASON_UNSPECIFIED: _RerankerReason.ValueType  # 0
-    """Absent: it was the one asked for."""
+    """Not sent: the requested reranker made the order."""
     RERANKER_REASON_NO_EMBEDDING: _RerankerReason.ValueType  # 1
     """MMR compares embeddings, and the query has none."""
     RERANKER_REASON_NO_MODEL: _RerankerReason.ValueType  # 2
@@ -167,15 +175,15 @@ class _RerankerReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Rerank
     RERANKER_REASON_TIMEOUT: _RerankerReason.ValueType  # 3
     """CROSS_ENCODER: the model did not answer in time."""
     RERANKER_REASON_MODEL_FAILED: _RerankerReason.ValueType  # 4
-    """CROSS_ENCODER: the model server failed, limits the rate, or cannot take so much."""
+    """CROSS_ENCODER: the model server failed, limits the rate, or refuses so long a request."""
     RERANKER_REASON_ANSWER_REJECTED: _RerankerReason.ValueType  # 5
     """CROSS_ENCODER: the model declined, or its answer was not one score from 0 to 100 for each candidate."""
 
 class RerankerReason(_RerankerReason, metaclass=_RerankerReasonEnumTypeWrapper):
-    """Why another reranker than the one asked for made the order."""
+    """Why another reranker than the requested one made the order."""
 
 RERANKER_REASON_UNSPECIFIED: RerankerReason.ValueType  # 0
-"""Absent: it was the one asked for."""
+"""Not sent: the requested reranker made the order."""
 RERANKER_REASON_NO_EMBEDDING: RerankerReason.ValueType  # 1
 """MMR compares embeddings, and the query has none."""
 RERANKER_REASON_NO_MODEL: RerankerReason.ValueType  # 2
@@ -183,7 +191,7 @@ RERANKER_REASON_NO_MODEL: RerankerReason.ValueType  # 2
 RERANKER_REASON_TIMEOUT: RerankerReason.ValueType  # 3
 """CROSS_ENCODER: the model did not answer in time."""
 RERANKER_REASON_MODEL_FAILED: RerankerReason.ValueType  # 4
-"""CROSS_ENCODER: the model server failed, limits the rate, or cannot take so much."""
+"""CROSS_ENCODER: the model server failed, limits the rate, or refuses so long a request."""
 RERANKER_REASON_ANSWER_REJECTED: RerankerReason.ValueType  # 5
 """CROSS_ENCODER: the model declined, or its answer was not one score from 0 to 100 for each candidate."""
 Global___RerankerReason: _TypeAlias = RerankerReason  # noqa: Y015
@@ -229,10 +237,10 @@ class _SearchRecipeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SearchRe
     SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_CROSS_ENCODER: _SearchRecipe.ValueType  # 16
     """Communities by BM25 and COSINE, CROSS_ENCODER."""
     SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_CROSS_ENCODER: _SearchRecipe.ValueType  # 17
-    """The three before, and episodes by BM25 and BFS, CROSS_ENCODER."""
+    """The three above, and episodes by BM25 and BFS, CROSS_ENCODER."""
 
 class SearchRecipe(_SearchRecipe, metaclass=_SearchRecipeEnumTypeWrapper):
-    """Searches by name."""
+    """Ready-made searches, by name."""
 
 SEARCH_RECIPE_UNSPECIFIED: SearchRecipe.ValueType  # 0
 """Not acceptable in a request."""
@@ -269,7 +277,7 @@ SEARCH_RECIPE_NODE_HYBRID_SEARCH_CROSS_ENCODER: SearchRecipe.ValueType  # 15
 SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_CROSS_ENCODER: SearchRecipe.ValueType  # 16
 """Communities by BM25 and COSINE, CROSS_ENCODER."""
 SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_CROSS_ENCODER: SearchRecipe.ValueType  # 17
-"""The three before, and episodes by BM25 and BFS, CROSS_ENCODER."""
+"""The three above, and episodes by BM25 and BFS, CROSS_ENCODER."""
 Global___SearchRecipe: _TypeAlias = SearchRecipe  # noqa: Y015
 
 @_typing.final
@@ -364,7 +372,7 @@ class SearchFactsInput(_message.Message):
     max_facts: _builtins.int
     """Facts wanted, 1 to 100; default 10."""
     center_node_uuid: _builtins.str
-    """Lifts facts near this entity, by hops; NOT_FOUND when there is no such entity."""
+    """Ranks facts near this entity higher, by hops; NOT_FOUND if there is no such entity."""
     @_builtins.property
     def group_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The tenants to search in; 1 to 256; each at most 128 characters."""
@@ -504,7 +512,7 @@ class GetEntityEdgeInput(_message.Message):
     uuid: _builtins.str
     """The fact; required."""
     group_id: _builtins.str
-    """Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it."""
+    """Its tenant. Needed only if several groups have the uuid; then leaving it out is CONFLICT."""
     def __init__(
         self,
         *,
@@ -613,8 +621,8 @@ class GetEpisodesInput(_message.Message):
     last_n: _builtins.int
     """How many of the latest episodes by reference time; required; 1 to 1,000."""
     page_size: _builtins.int
-    """Episodes a page, 1 to 1,000; a page may be shorter, since a response has at most 3 MiB. Without page_size
-    and page_token all come at once, and LIMIT_EXCEEDED says when they are too much for one response.
+    """Episodes in a page, 1 to 1,000. A page may be shorter, since a response has at most 3 MiB. Without page_size and
+    page_token, all come at once, or LIMIT_EXCEEDED if they do not fit into one response.
     """
     page_token: _builtins.str
     """`next_page_token` of the page before; absent for the first page."""
@@ -654,10 +662,10 @@ class GetEpisodesOutput(_message.Message):
     EPISODES_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """Asks for the next page; empty on the last one."""
+    """Token of the next page; empty on the last page."""
     @_builtins.property
     def episodes(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.Episode]:
-        """The episodes by reference time, oldest first, ties by uuid."""
+        """The episodes by reference time, oldest first; ties are broken by uuid."""
 
     def __init__(
         self,
@@ -765,10 +773,10 @@ class GetMemoryInput(_message.Message):
     max_facts: _builtins.int
     """Facts wanted, 1 to 100; default 10."""
     center_node_uuid: _builtins.str
-    """Lifts facts near this entity, by hops; NOT_FOUND when there is no such entity."""
+    """Ranks facts near this entity higher, by hops; NOT_FOUND if there is no such entity."""
     @_builtins.property
     def messages(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.MemoryMessage]:
-        """The messages; 1 to 256. The query has, in their order, one line `role_type(role): content` for each."""
+        """The messages; 1 to 256. The query is one line `role_type(role): content` for each, in their order."""
 
     def __init__(
         self,
@@ -906,15 +914,15 @@ class GetEntityNodeInput(_message.Message):
     MAX_EPISODES_FIELD_NUMBER: _builtins.int
     INCLUDE_EXPIRED_FIELD_NUMBER: _builtins.int
     uuid: _builtins.str
-    """The entity; required. Of a merged one: the entity it went into."""
+    """The entity; required. The uuid of a merged entity leads to the entity it was merged into."""
     group_id: _builtins.str
-    """Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it."""
+    """Its tenant. Needed only if several groups have the uuid; then leaving it out is CONFLICT."""
     max_facts: _builtins.int
     """Facts wanted, 1 to 500; default 100."""
     max_episodes: _builtins.int
     """Episodes wanted, 1 to 100; default 20."""
     include_expired: _builtins.bool
-    """Adds facts that are expired or not valid now."""
+    """Also answers with facts that are expired or not valid now."""
     def __init__(
         self,
         *,
@@ -964,7 +972,7 @@ class GetEntityNodeOutput(_message.Message):
 
     @_builtins.property
     def facts(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.FactResult]:
-        """Its facts, at either end, the latest to begin first."""
+        """Facts that start from it or point to it; those that began last come first."""
 
     @_builtins.property
     def episodes(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.Episode]:
@@ -1083,7 +1091,7 @@ class GetFactHistoryInput(_message.Message):
     uuid: _builtins.str
     """Any fact of the history; required."""
     group_id: _builtins.str
-    """Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it."""
+    """Its tenant. Needed only if several groups have the uuid; then leaving it out is CONFLICT."""
     def __init__(
         self,
         *,
@@ -1109,7 +1117,7 @@ class GetFactHistoryOutput(_message.Message):
     FACTS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def facts(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.FactResult]:
-        """The facts, the first to be written first."""
+        """The facts, in the order they were written."""
 
     def __init__(
         self,
@@ -1139,18 +1147,18 @@ class ScopeSearch(_message.Message):
     scope: Global___SearchScope.ValueType
     """What is searched for; required; each scope once."""
     reranker: Global___Reranker.ValueType
-    """How they become one order; default RERANKER_RRF."""
+    """How candidates become one order; default RERANKER_RRF."""
     max_depth: _builtins.int
     """Steps of BFS, 1 to 3; default 3."""
     mmr_lambda: _builtins.float
     """Of MMR, 0 (unlike each other) to 1 (near the query); default 0.5."""
     @_builtins.property
     def methods(self) -> _containers.RepeatedScalarFieldContainer[Global___SearchMethod.ValueType]:
-        """How; 1 to 3, each once."""
+        """How candidates are found; 1 to 3, each once."""
 
     @_builtins.property
     def weights(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
-        """Of WEIGHTED_SUM: a weight from 0 on for each of `methods`, in their order; default 1 each."""
+        """Of WEIGHTED_SUM: a weight of 0 or more for each of `methods`, in their order; default 1 each."""
 
     def __init__(
         self,
@@ -1183,7 +1191,7 @@ Global___ScopeSearch: _TypeAlias = ScopeSearch  # noqa: Y015
 
 @_typing.final
 class TimeSpan(_message.Message):
-    """A span of time: from `since` on, before `until`; one of them at least."""
+    """A span of time. At least one of the two ends is required."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1191,11 +1199,11 @@ class TimeSpan(_message.Message):
     UNTIL_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def since(self) -> _timestamp_pb2.Timestamp:
-        """The first time in it."""
+        """Its start, inclusive."""
 
     @_builtins.property
     def until(self) -> _timestamp_pb2.Timestamp:
-        """The first time behind it."""
+        """Its end, exclusive."""
 
     def __init__(
         self,
@@ -1220,14 +1228,14 @@ Global___TimeSpan: _TypeAlias = TimeSpan  # noqa: Y015
 
 @_typing.final
 class SearchFilters(_message.Message):
-    """What a result must fulfil; it is decided before anything is ranked.
+    """Conditions on results; they are applied before anything is ranked.
 
-    Without times here facts are found that are valid now and not expired. `valid_as_of` asks what was true at
-    another time, by what is known now: superseded facts count, retracted and corrected ones do not.
-    `known_as_of` asks what the service believed at another time: facts that it had by then and had not yet
-    expired, with the ends that it knew of; alone it answers as the same search would have at that time.
-    Together they ask what it believed then of another time. A span of `valid_at` or `invalid_at` takes the place
-    of "valid now", with superseded facts; one of `expired_at` finds expired facts, whyever they are.
+    Without a time here, facts are found that are valid now and not expired. `valid_as_of` asks what was true at
+    another time, by what is known now: superseded facts count, retracted and corrected ones do not. `known_as_of`
+    asks what the service believed at another time: the facts that it had then and had not yet expired, with the ends
+    that it knew of then. Alone, it answers as the same search would have answered at that time. Both together ask
+    what it believed then about another time. A span of `valid_at` or `invalid_at` replaces the condition "valid now",
+    and superseded facts count. A span of `expired_at` finds expired facts, for whatever reason they expired.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -1242,17 +1250,17 @@ class SearchFilters(_message.Message):
     ENTITY_TYPES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def relation_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Of facts: relations, such as WORKS_AT, one of which it must have; at most 256."""
+        """Of facts: relations, such as WORKS_AT. The fact must have one of them; at most 256."""
 
     @_builtins.property
     def valid_at(self) -> Global___TimeSpan:
-        """When the fact began to hold: stated, or else the reference time of its statement. Of an episode: its
-        reference time.
+        """When the fact became true: as stated, or else the reference time of the episode that states it. Of an episode:
+        its reference time.
         """
 
     @_builtins.property
     def invalid_at(self) -> Global___TimeSpan:
-        """Of facts: when it ceased to hold."""
+        """Of facts: when it ceased to be true."""
 
     @_builtins.property
     def created_at(self) -> Global___TimeSpan:
@@ -1260,11 +1268,11 @@ class SearchFilters(_message.Message):
 
     @_builtins.property
     def expired_at(self) -> Global___TimeSpan:
-        """Of facts: when it was superseded or withdrawn."""
+        """Of facts: when it expired."""
 
     @_builtins.property
     def valid_as_of(self) -> _timestamp_pb2.Timestamp:
-        """Of facts, and of the ways that BFS takes: fact time, what was true then."""
+        """Fact time: what was true then. Applies to facts, and to the facts that BFS walks over."""
 
     @_builtins.property
     def known_as_of(self) -> _timestamp_pb2.Timestamp:
@@ -1272,8 +1280,8 @@ class SearchFilters(_message.Message):
 
     @_builtins.property
     def entity_types(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Types, such as Person, one of which an entity must have: what is found, an end of a fact, or what an episode
-        names; at most 256.
+        """Entity types, such as Person; at most 256. An entity must have one of them; of a fact one of its ends, of an
+        episode one of the entities that it names.
         """
 
     def __init__(
@@ -1398,8 +1406,8 @@ Global___SearchGraphResponse: _TypeAlias = SearchGraphResponse  # noqa: Y015
 
 @_typing.final
 class SearchGraphInput(_message.Message):
-    """Input of SearchGraph. At most one of search_type, recipe and scopes says what is searched and how; without
-    them it is SEARCH_RECIPE_DEFAULT.
+    """Input of SearchGraph. At most one of search_type, recipe and scopes may be given. Without any of them, the search is
+    SEARCH_RECIPE_DEFAULT.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -1420,23 +1428,23 @@ class SearchGraphInput(_message.Message):
     query: _builtins.str
     """What to look for; required; at most 32,768 characters."""
     search_type: Global___SearchScope.ValueType
-    """One scope, searched as the default recipe does."""
+    """One scope, searched in its default way."""
     recipe: Global___SearchRecipe.ValueType
-    """A search by name."""
+    """A ready-made search."""
     max_results: _builtins.int
-    """Results wanted of each scope, 1 to 100; default 10."""
+    """Most results of each scope, 1 to 100; default 10."""
     center_node_uuid: _builtins.str
-    """NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does,
-    and so what CROSS_ENCODER is shown. NOT_FOUND when there is no such entity.
+    """NODE_DISTANCE counts steps from this entity. RRF, WEIGHTED_SUM and EVIDENCE rank results near it higher, as
+    SearchFacts does; so do the candidates for CROSS_ENCODER. NOT_FOUND if there is no such entity.
     """
     min_score: _builtins.float
-    """Leaves out results with a lower score; none where another reranker than the one asked for made the order."""
+    """Leaves out results with a lower score. Ignored if another reranker than the requested one made the order."""
     include_scores: _builtins.bool
-    """Adds to each result by which methods it was found."""
+    """Adds to each result the methods that found it, with rank and score."""
     include_context: _builtins.bool
-    """Adds a text of what was found, to put before a language model."""
+    """Adds a text of the results, to put before a language model."""
     context_tokens: _builtins.int
-    """Of include_context: its length at most in tokens of 4 characters, 1 to 32,000; default 2,000."""
+    """Of include_context: the longest text in tokens, counted as 4 characters each; 1 to 32,000; default 2,000."""
     @_builtins.property
     def group_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The tenants to search in; 1 to 256; each at most 128 characters."""
@@ -1447,14 +1455,14 @@ class SearchGraphInput(_message.Message):
 
     @_builtins.property
     def bfs_origin_node_uuids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Where BFS begins; at most 64. Without any: at center_node_uuid; without that: at what the other methods rank
-        among the first max_results: sources of facts, entities, entities that episodes name. NOT_FOUND when one is
-        unknown.
+        """Entities from which BFS starts; at most 64. Without any, it starts from center_node_uuid; without that, from the
+        first max_results of the other methods: from the source of a fact, from an entity, from the entities that an
+        episode names. NOT_FOUND if one is unknown.
         """
 
     @_builtins.property
     def filters(self) -> Global___SearchFilters:
-        """What results must fulfil."""
+        """Conditions on results."""
 
     def __init__(
         self,
@@ -1532,17 +1540,17 @@ class SearchGraphOutput(_message.Message):
     COMMUNITIES_FIELD_NUMBER: _builtins.int
     CONTEXT_FIELD_NUMBER: _builtins.int
     search_type: Global___SearchScope.ValueType
-    """The scope, where there was only one."""
+    """The scope, if there was only one."""
     count: _builtins.int
     """Results of all scopes together."""
     message: _builtins.str
-    """How many there are, in words."""
+    """One sentence for people."""
     context: _builtins.str
-    """By include_context: what was found, the entities at the ends of the facts and the beginnings of the episodes
-    that tell them, a line each under the headings "# Facts" (with their validity), "# Entities" (with their
-    summaries), "# Communities" and "# Sources", the best first. Facts have half of it, and each kind what others
-    leave; a line that does not fit is left out. With known_as_of, nothing that was not known then but the
-    summaries of what was found. Shorter where the response has no room for it.
+    """With include_context: the results, the entities at the ends of the facts, and the beginnings of the episodes that
+    state them. Each is one line, the best first, under the headings "# Facts" (with their validity), "# Entities"
+    (with their summaries), "# Communities" and "# Sources". Half of the room is for facts; what one kind does not
+    use goes to the others; a line that does not fit is left out. With known_as_of, it holds only what was known then,
+    apart from the summaries of the entities that were found. It is shorter if the response has no room for it.
     """
     @_builtins.property
     def facts(self) -> _containers.RepeatedCompositeFieldContainer[Global___FactHit]:
@@ -1550,7 +1558,7 @@ class SearchGraphOutput(_message.Message):
 
     @_builtins.property
     def ran(self) -> _containers.RepeatedCompositeFieldContainer[Global___ScopeRun]:
-        """What was done for each scope."""
+        """How each scope was searched."""
 
     @_builtins.property
     def nodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___NodeHit]:
@@ -1594,7 +1602,7 @@ Global___SearchGraphOutput: _TypeAlias = SearchGraphOutput  # noqa: Y015
 
 @_typing.final
 class ScopeRun(_message.Message):
-    """How a scope was searched in fact."""
+    """How a scope was in fact searched."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1605,12 +1613,12 @@ class ScopeRun(_message.Message):
     scope: Global___SearchScope.ValueType
     """The scope."""
     reranker: Global___Reranker.ValueType
-    """What made the order."""
+    """The reranker that made the order."""
     reason: Global___RerankerReason.ValueType
-    """Why it is not the one that was asked for; absent when it is."""
+    """Why it is not the requested one; absent if it is."""
     @_builtins.property
     def methods(self) -> _containers.RepeatedScalarFieldContainer[Global___SearchMethod.ValueType]:
-        """The methods that took part: not COSINE where the query could not be embedded."""
+        """The methods that took part. COSINE is absent if the query could not be embedded."""
 
     def __init__(
         self,
@@ -1640,14 +1648,14 @@ class FactHit(_message.Message):
     SCORE_FIELD_NUMBER: _builtins.int
     FOUND_BY_FIELD_NUMBER: _builtins.int
     score: _builtins.float
-    """By the reranker; comparable within one answer and scope only."""
+    """The reranker's score; comparable within one answer and scope only."""
     @_builtins.property
     def fact(self) -> _types_pb2.FactResult:
         """The fact, without a score of its own."""
 
     @_builtins.property
     def found_by(self) -> _containers.RepeatedCompositeFieldContainer[Global___FoundBy]:
-        """The methods that found it, by include_scores."""
+        """The methods that found it; filled in with include_scores."""
 
     def __init__(
         self,
@@ -1674,14 +1682,14 @@ class NodeHit(_message.Message):
     SCORE_FIELD_NUMBER: _builtins.int
     FOUND_BY_FIELD_NUMBER: _builtins.int
     score: _builtins.float
-    """As that of a FactHit."""
+    """See FactHit.score."""
     @_builtins.property
     def node(self) -> _types_pb2.EntityNode:
         """The entity."""
 
     @_builtins.property
     def found_by(self) -> _containers.RepeatedCompositeFieldContainer[Global___FoundBy]:
-        """The methods that found it, by include_scores."""
+        """The methods that found it; filled in with include_scores."""
 
     def __init__(
         self,
@@ -1708,14 +1716,14 @@ class EpisodeHit(_message.Message):
     SCORE_FIELD_NUMBER: _builtins.int
     FOUND_BY_FIELD_NUMBER: _builtins.int
     score: _builtins.float
-    """As that of a FactHit."""
+    """See FactHit.score."""
     @_builtins.property
     def episode(self) -> _types_pb2.Episode:
-        """The episode, without the facts that it tells."""
+        """The episode, without `entity_edges`."""
 
     @_builtins.property
     def found_by(self) -> _containers.RepeatedCompositeFieldContainer[Global___FoundBy]:
-        """The methods that found it, by include_scores."""
+        """The methods that found it; filled in with include_scores."""
 
     def __init__(
         self,
@@ -1742,14 +1750,14 @@ class CommunityHit(_message.Message):
     SCORE_FIELD_NUMBER: _builtins.int
     FOUND_BY_FIELD_NUMBER: _builtins.int
     score: _builtins.float
-    """As that of a FactHit."""
+    """See FactHit.score."""
     @_builtins.property
     def community(self) -> _types_pb2.Community:
         """The community."""
 
     @_builtins.property
     def found_by(self) -> _containers.RepeatedCompositeFieldContainer[Global___FoundBy]:
-        """The methods that found it, by include_scores."""
+        """The methods that found it; filled in with include_scores."""
 
     def __init__(
         self,
@@ -1778,7 +1786,7 @@ class FoundBy(_message.Message):
     method: Global___SearchMethod.ValueType
     """The method."""
     rank: _builtins.int
-    """Its place among what the method found, from 1."""
+    """Its place among the results of the method, from 1."""
     score: _builtins.float
     """Its score by the method."""
     def __init__(

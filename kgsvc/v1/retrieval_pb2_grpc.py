@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class RetrievalServiceStub:
-    """Answers from the graph, deterministically. Searches see facts that are valid now and not expired.
+    """Answers from the graph, deterministically. Without a filter on time, searches find facts that are valid now and
+    not expired.
     """
 
     def __init__(self, channel):
@@ -73,18 +74,19 @@ class RetrievalServiceStub:
 
 
 class RetrievalServiceServicer:
-    """Answers from the graph, deterministically. Searches see facts that are valid now and not expired.
+    """Answers from the graph, deterministically. Without a filter on time, searches find facts that are valid now and
+    not expired.
     """
 
     def SearchFacts(self, request, context):
-        """Finds facts by words and by meaning, best first, ties by uuid. Status OK.
+        """Finds facts by words and by meaning, best first; ties are broken by uuid. Status OK.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetEntityEdge(self, request, context):
-        """Reads one fact, expired ones too. Status OK or NOT_FOUND.
+        """Reads one fact, also an expired one. Status OK or NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -105,14 +107,14 @@ class RetrievalServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetEntityNode(self, request, context):
-        """Reads one entity with its facts, its episodes and what each of them did to it. Status OK or NOT_FOUND.
+        """Reads one entity with its facts, its latest episodes, and what each of these did to it. Status OK or NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetFactHistory(self, request, context):
-        """Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
+        """Reads the history of a fact: the facts that it replaced or superseded, and those that replaced or superseded it.
         Status OK or NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -120,7 +122,7 @@ class RetrievalServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SearchGraph(self, request, context):
-        """Searches with methods, rerankers, filters and looks into the past of the caller's choice. Status OK, or
+        """Searches with methods, rerankers and filters of the caller's choice, in the present or in the past. Status OK, or
         NOT_FOUND for an unknown center or origin.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -174,7 +176,8 @@ def add_RetrievalServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class RetrievalService:
-    """Answers from the graph, deterministically. Searches see facts that are valid now and not expired.
+    """Answers from the graph, deterministically. Without a filter on time, searches find facts that are valid now and
+    not expired.
     """
 
     @staticmethod

@@ -27,57 +27,63 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class RetrievalServiceStub:
-    """Answers from the graph, deterministically. Searches see facts that are valid now and not expired."""
+    """Answers from the graph, deterministically. Without a filter on time, searches find facts that are valid now and
+    not expired.
+    """
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> RetrievalServiceAsyncStub: ...
     SearchFacts: _grpc.UnaryUnaryMultiCallable[_retrieval_pb2.SearchFactsRequest, _retrieval_pb2.SearchFactsResponse]
-    """Finds facts by words and by meaning, best first, ties by uuid. Status OK."""
+    """Finds facts by words and by meaning, best first; ties are broken by uuid. Status OK."""
     GetEntityEdge: _grpc.UnaryUnaryMultiCallable[_retrieval_pb2.GetEntityEdgeRequest, _retrieval_pb2.GetEntityEdgeResponse]
-    """Reads one fact, expired ones too. Status OK or NOT_FOUND."""
+    """Reads one fact, also an expired one. Status OK or NOT_FOUND."""
     GetEpisodes: _grpc.UnaryUnaryMultiCallable[_retrieval_pb2.GetEpisodesRequest, _retrieval_pb2.GetEpisodesResponse]
     """Reads the latest episodes of a group in chronological order. Status OK."""
     GetMemory: _grpc.UnaryUnaryMultiCallable[_retrieval_pb2.GetMemoryRequest, _retrieval_pb2.GetMemoryResponse]
     """Composes a query from messages, then answers as SearchFacts would. Status OK."""
     GetEntityNode: _grpc.UnaryUnaryMultiCallable[_retrieval_pb2.GetEntityNodeRequest, _retrieval_pb2.GetEntityNodeResponse]
-    """Reads one entity with its facts, its episodes and what each of them did to it. Status OK or NOT_FOUND."""
+    """Reads one entity with its facts, its latest episodes, and what each of these did to it. Status OK or NOT_FOUND."""
     GetFactHistory: _grpc.UnaryUnaryMultiCallable[_retrieval_pb2.GetFactHistoryRequest, _retrieval_pb2.GetFactHistoryResponse]
-    """Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
+    """Reads the history of a fact: the facts that it replaced or superseded, and those that replaced or superseded it.
     Status OK or NOT_FOUND.
     """
     SearchGraph: _grpc.UnaryUnaryMultiCallable[_retrieval_pb2.SearchGraphRequest, _retrieval_pb2.SearchGraphResponse]
-    """Searches with methods, rerankers, filters and looks into the past of the caller's choice. Status OK, or
+    """Searches with methods, rerankers and filters of the caller's choice, in the present or in the past. Status OK, or
     NOT_FOUND for an unknown center or origin.
     """
 
 @_typing.type_check_only
 class RetrievalServiceAsyncStub(RetrievalServiceStub):
-    """Answers from the graph, deterministically. Searches see facts that are valid now and not expired."""
+    """Answers from the graph, deterministically. Without a filter on time, searches find facts that are valid now and
+    not expired.
+    """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     SearchFacts: _aio.UnaryUnaryMultiCallable[_retrieval_pb2.SearchFactsRequest, _retrieval_pb2.SearchFactsResponse]  # type: ignore[assignment]
-    """Finds facts by words and by meaning, best first, ties by uuid. Status OK."""
+    """Finds facts by words and by meaning, best first; ties are broken by uuid. Status OK."""
     GetEntityEdge: _aio.UnaryUnaryMultiCallable[_retrieval_pb2.GetEntityEdgeRequest, _retrieval_pb2.GetEntityEdgeResponse]  # type: ignore[assignment]
-    """Reads one fact, expired ones too. Status OK or NOT_FOUND."""
+    """Reads one fact, also an expired one. Status OK or NOT_FOUND."""
     GetEpisodes: _aio.UnaryUnaryMultiCallable[_retrieval_pb2.GetEpisodesRequest, _retrieval_pb2.GetEpisodesResponse]  # type: ignore[assignment]
     """Reads the latest episodes of a group in chronological order. Status OK."""
     GetMemory: _aio.UnaryUnaryMultiCallable[_retrieval_pb2.GetMemoryRequest, _retrieval_pb2.GetMemoryResponse]  # type: ignore[assignment]
     """Composes a query from messages, then answers as SearchFacts would. Status OK."""
     GetEntityNode: _aio.UnaryUnaryMultiCallable[_retrieval_pb2.GetEntityNodeRequest, _retrieval_pb2.GetEntityNodeResponse]  # type: ignore[assignment]
-    """Reads one entity with its facts, its episodes and what each of them did to it. Status OK or NOT_FOUND."""
+    """Reads one entity with its facts, its latest episodes, and what each of these did to it. Status OK or NOT_FOUND."""
     GetFactHistory: _aio.UnaryUnaryMultiCallable[_retrieval_pb2.GetFactHistoryRequest, _retrieval_pb2.GetFactHistoryResponse]  # type: ignore[assignment]
-    """Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
+    """Reads the history of a fact: the facts that it replaced or superseded, and those that replaced or superseded it.
     Status OK or NOT_FOUND.
     """
     SearchGraph: _aio.UnaryUnaryMultiCallable[_retrieval_pb2.SearchGraphRequest, _retrieval_pb2.SearchGraphResponse]  # type: ignore[assignment]
-    """Searches with methods, rerankers, filters and looks into the past of the caller's choice. Status OK, or
+    """Searches with methods, rerankers and filters of the caller's choice, in the present or in the past. Status OK, or
     NOT_FOUND for an unknown center or origin.
     """
 
 class RetrievalServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Answers from the graph, deterministically. Searches see facts that are valid now and not expired."""
+    """Answers from the graph, deterministically. Without a filter on time, searches find facts that are valid now and
+    not expired.
+    """
 
     @_abc_1.abstractmethod
     def SearchFacts(
@@ -85,7 +91,7 @@ class RetrievalServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _retrieval_pb2.SearchFactsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_retrieval_pb2.SearchFactsResponse, _abc.Awaitable[_retrieval_pb2.SearchFactsResponse]]:
-        """Finds facts by words and by meaning, best first, ties by uuid. Status OK."""
+        """Finds facts by words and by meaning, best first; ties are broken by uuid. Status OK."""
 
     @_abc_1.abstractmethod
     def GetEntityEdge(
@@ -93,7 +99,7 @@ class RetrievalServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _retrieval_pb2.GetEntityEdgeRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_retrieval_pb2.GetEntityEdgeResponse, _abc.Awaitable[_retrieval_pb2.GetEntityEdgeResponse]]:
-        """Reads one fact, expired ones too. Status OK or NOT_FOUND."""
+        """Reads one fact, also an expired one. Status OK or NOT_FOUND."""
 
     @_abc_1.abstractmethod
     def GetEpisodes(
@@ -117,7 +123,7 @@ class RetrievalServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _retrieval_pb2.GetEntityNodeRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_retrieval_pb2.GetEntityNodeResponse, _abc.Awaitable[_retrieval_pb2.GetEntityNodeResponse]]:
-        """Reads one entity with its facts, its episodes and what each of them did to it. Status OK or NOT_FOUND."""
+        """Reads one entity with its facts, its latest episodes, and what each of these did to it. Status OK or NOT_FOUND."""
 
     @_abc_1.abstractmethod
     def GetFactHistory(
@@ -125,7 +131,7 @@ class RetrievalServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _retrieval_pb2.GetFactHistoryRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_retrieval_pb2.GetFactHistoryResponse, _abc.Awaitable[_retrieval_pb2.GetFactHistoryResponse]]:
-        """Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
+        """Reads the history of a fact: the facts that it replaced or superseded, and those that replaced or superseded it.
         Status OK or NOT_FOUND.
         """
 
@@ -135,7 +141,7 @@ class RetrievalServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _retrieval_pb2.SearchGraphRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_retrieval_pb2.SearchGraphResponse, _abc.Awaitable[_retrieval_pb2.SearchGraphResponse]]:
-        """Searches with methods, rerankers, filters and looks into the past of the caller's choice. Status OK, or
+        """Searches with methods, rerankers and filters of the caller's choice, in the present or in the past. Status OK, or
         NOT_FOUND for an unknown center or origin.
         """
 

@@ -1,75 +1,86 @@
-"""Servers of the acceptance tests: a process for each module and store.
+"""Servers of the acceptance tests: a process for each store (shared.py), which modules share.
 
-The queue lives in the store and any server on it takes any item, so a module's server is the only one with
-workers while its tests run. Modules choose settings by a global SETTINGS; without one the model is scripted
-(see saying.py).
+Tests keep to groups of their own. A module chooses settings by a global SETTINGS and what the scripted model
+says by a global SCRIPT (default: saying.py). Which modules run on which stores: support/which_stores.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator, Iterator, Mapping
+from collections.abc import AsyncIterator, Generator, Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-from tests.acceptance.saying import DIMENSION, reads_bodies
+from tests.acceptance.saying import reads_bodies
+from tests.acceptance.shared import SharedServer
 from tests.support.client import Client
+from tests.support.neo4j_fixture import Address, named_servers, own_server
 from tests.support.scripted_openai import ScriptedOpenAI
 from tests.support.service import Service
-from tests.support.store_spec import EMBEDDED, STORE_LABELS, StoreSpec, spec_of
+from tests.support.store_spec import StoreSpec, opened, spec_of
 
-OFFLINE = {"models.extractor": "offline", "models.embedder": "offline"}
-_SOON = {  # what was begun is taken up soon by the next server, what failed is tried soon
-    "queue.lease_s": "1",
-    "queue.poll_s": "0.05",
-    "queue.backoff_base_ms": "10",
-    "queue.backoff_cap_ms": "20",
-}
+HERE = Path(__file__).parent
 
 
-def scripted(model: ScriptedOpenAI) -> dict[str, str]:
-    """Settings of a server that asks the scripted model and is not patient with it."""
-    return {
-        "models.extractor": "openai",
-        "models.embedder": "openai",
-        "openai.base_url": model.base_url,
-        "openai.attempts": "1",
-        "embedding.dimension": str(DIMENSION),
-        **_SOON,
-    }
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests here share a loop, on which the model answers; modules of equal settings come together."""
+    ours = [item for item in items if HERE in item.path.parents]
+    for item in filter(pytest_asyncio.is_async_test, ours):
+        item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+    places = [place for place, item in enumerate(items) if HERE in item.path.parents]
+    for place, moved in zip(places, sorted(ours, key=_settings), strict=True):
+        items[place] = moved
 
 
-@pytest.fixture(scope="module", params=STORE_LABELS)
+def _settings(item: pytest.Item) -> str:
+    module = item.getparent(pytest.Module)
+    return str(getattr(module and module.obj, "SETTINGS", {}))
+
+
+@pytest.fixture(scope="package")
 def spec(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> StoreSpec:
-    """Each store in turn, for all tests of a module."""
-    folder = tmp_path_factory.mktemp("store")
-    if request.param == EMBEDDED:  # without asking for servers: none is started for embedded tests alone
-        return StoreSpec(EMBEDDED, data_dir=folder / "data")
-    return spec_of(request.param, folder, request.getfixturevalue("neo4j_servers"))
+    """Each store of a module in turn."""
+    return spec_of(request, tmp_path_factory.mktemp("store"))
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def model() -> AsyncIterator[ScriptedOpenAI]:
-    """The model server of the module's services."""
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
+async def model_server() -> AsyncIterator[ScriptedOpenAI]:
+    """The model server of all services."""
     async with ScriptedOpenAI(reads_bodies) as server:
         yield server
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest.fixture(scope="module")
+def model(request: pytest.FixtureRequest, model_server: ScriptedOpenAI) -> Iterator[ScriptedOpenAI]:
+    """The model as the module scripts it."""
+    model_server.plan.script = getattr(request.module, "SCRIPT", reads_bodies)
+    yield model_server
+    model_server.plan.script = reads_bodies
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
+async def shared(
+    spec: StoreSpec, model_server: ScriptedOpenAI, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[SharedServer]:
+    """The server of the store, not yet started."""
+    server = SharedServer(spec, model_server, lambda: tmp_path_factory.mktemp("service"))
+    yield server
+    await server.stop()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def service(
-    request: pytest.FixtureRequest,
-    spec: StoreSpec,
-    model: ScriptedOpenAI,
-    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest, shared: SharedServer, model: ScriptedOpenAI
 ) -> AsyncIterator[Service]:
     """The module's server."""
-    chosen: Mapping[str, str] = getattr(request.module, "SETTINGS", {})
-    settings = scripted(model) | dict(chosen) | spec.settings
-    async with Service(settings, tmp_path_factory.mktemp("service")) as running:
-        yield running
+    yield await shared.serving(getattr(request.module, "SETTINGS", {}))
+    model.heal()
+    await shared.settle()
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def client(service: Service) -> AsyncIterator[Client]:
     """A connection to the module's server."""
     async with Client(service.address) as connected:
@@ -81,6 +92,30 @@ def patient_model(model: ScriptedOpenAI) -> Iterator[ScriptedOpenAI]:
     """The model of a test that breaks it: as before afterwards."""
     yield model
     model.heal()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def alone(spec: StoreSpec, shared: SharedServer) -> StoreSpec:
+    """The store while no server works on it, for modules that start their own."""
+    await shared.stop()
+    return spec
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def own_store_spec(spec: StoreSpec, shared: SharedServer, tmp_path: Path) -> AsyncIterator[StoreSpec]:
+    """A store that is empty and used by this test alone."""
+    if spec.neo4j is None:
+        yield replace(spec, data_dir=tmp_path / "data")
+    elif spec.label in named_servers():  # what it holds may be wanted
+        with own_server(spec.label, tmp_path / "neo4j") as server:
+            yield replace(spec, neo4j=Address(server.uri, server.password))
+    else:
+        await shared.stop()
+        async with opened(spec) as store:
+            await store.migrate()
+            for group_id in await store.group_ids():
+                await store.delete_group(group_id, 0)
+        yield spec
 
 
 @pytest.hookimpl(wrapper=True)

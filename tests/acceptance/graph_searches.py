@@ -9,7 +9,7 @@ import numpy as np
 
 from kgsvc.v1 import retrieval_pb2 as ret
 from tests.acceptance.saying import vector
-from tests.support.client import CALL_S, Client, granted
+from tests.support.client import Client
 
 BM25, COSINE, BFS = ret.SEARCH_METHOD_BM25, ret.SEARCH_METHOD_COSINE, ret.SEARCH_METHOD_BFS
 Method: TypeAlias = "ret.SearchMethod.ValueType"
@@ -21,9 +21,9 @@ async def graph(
 ) -> ret.SearchGraphOutput:
     """SearchGraph."""
     group_ids = [groups] if isinstance(groups, str) else groups
-    given = ret.SearchGraphInput(group_ids=group_ids, query=query, **{"max_results": 100, **wanted})
-    response = await client.retrieval.SearchGraph(ret.SearchGraphRequest(input=given), timeout=CALL_S)
-    return granted(response).output
+    asked = {"group_ids": group_ids, "query": query, "max_results": 100, **wanted}
+    output: ret.SearchGraphOutput = await client.ask("SearchGraph", **asked)
+    return output
 
 
 def facts_by(*methods: Method, **how: Any) -> list[ret.ScopeSearch]:

@@ -7,25 +7,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
-from google.protobuf.message_factory import GetMessageClass
 
-from kgsvc.v1 import admin_pb2, ingestion_pb2, retrieval_pb2
 from kgsvc.v1 import retrieval_pb2 as ret
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.saying import JAN, MAR
 from tests.support.client import timestamp
+from tests.support.contract import path, request_of, response_class
 
 UNKNOWN_NUMBER = 2047
 _UNKNOWN_FIELD = b"\xf8\x7f\x01"  # number 2047, a varint
 _STEP = re.compile(r"(\w+)(?:\[(\d+)\])?")
-_SERVICES = (
-    ingestion_pb2.DESCRIPTOR.services_by_name["IngestionService"],
-    retrieval_pb2.DESCRIPTOR.services_by_name["RetrievalService"],
-    admin_pb2.DESCRIPTOR.services_by_name["AdminService"],
-)
-METHODS: dict[str, MethodDescriptor] = {method.name: method for s in _SERVICES for method in s.methods}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +34,19 @@ class Operation:
     @property
     def path(self) -> str:
         """The full name of the method, as gRPC calls it."""
-        method = METHODS[self.name]
-        return f"/{method.containing_service.full_name}/{method.name}"
+        return path(self.name)
 
     def request(self, group: str) -> Any:
         """A request with everything in it that an input can hold."""
-        made: Any = GetMessageClass(METHODS[self.name].input_type)()
-        made.input.SetInParent()
+        made = request_of(self.name)
         self.fill(made.input, group)
         return made
 
     @property
     def response(self) -> type[Message]:
         """What it answers with."""
-        return GetMessageClass(METHODS[self.name].output_type)
+        found: type[Message] = response_class(self.name)
+        return found
 
 
 def at(request: Any, path: str) -> tuple[Any, str]:

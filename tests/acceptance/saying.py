@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.llm.prompts import communities
+from kgsvc.models.prompts import community as communities
 from kgsvc.v1 import types_pb2 as typ
 from tests.support.client import episode
 from tests.support.scripted_openai import Outcome, Request, answer, edge, node, replies, reply_body, says

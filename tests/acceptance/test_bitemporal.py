@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-import pytest
-
 from kgsvc.v1 import retrieval_pb2 as ret
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.saying import APR, FEB, JAN, MAR, MAY, fact, telling
 from tests.support.client import CALL_S, Client, granted
 from tests.support.store_spec import StoreSpec, dumped
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ENGINEER = fact("WORKS_AT", "Alice", "Acme", "Alice is an engineer at Acme")
 DIRECTOR = fact("WORKS_AT", "Alice", "Acme", "Alice is a director at Acme")

@@ -5,11 +5,8 @@ The model takes whatever it is offered for the same thing, so that what it is no
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from typing import Any
-
-import pytest
-import pytest_asyncio
 
 from kgsvc.v1 import admin_pb2 as adm
 from tests.acceptance.saying import FEB, JAN, MAR, fact, reads_bodies, telling
@@ -18,8 +15,6 @@ from tests.support.graphs import assert_sound
 from tests.support.scripted_openai import Outcome, Request, ScriptedOpenAI, answer, edge, node, resolutions
 from tests.support.scripted_openai.replies import as_content
 from tests.support.store_spec import StoreSpec, dumped
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ONTOLOGY = """\
 entity_types:
@@ -55,11 +50,7 @@ def agreeing(request: Request) -> Outcome | Mapping[str, Any] | None:
     return resolutions(nodes, facts)
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def model() -> AsyncIterator[ScriptedOpenAI]:
-    """The model that agrees."""
-    async with ScriptedOpenAI(agreeing) as server:
-        yield server
+SCRIPT = agreeing
 
 
 async def test_names_that_share_no_word_become_one_where_the_embedder_finds_them_near(

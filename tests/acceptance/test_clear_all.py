@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from kgsvc.v1 import admin_pb2 as adm
-from tests.acceptance.conftest import OFFLINE
-from tests.support.client import CALL_S, Client, episode, granted
+from tests.acceptance.shared import OFFLINE
+from tests.support.client import Client, episode
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec, opened
 
@@ -14,10 +14,9 @@ TOLD = episode("Alice works at Acme Robotics.", 1_704_067_200_000, uuid="a")
 GROUPS = ("one", "two", "three")
 
 
-async def clear_all(client: Client) -> adm.ClearAllOutput:
+async def clear_all(client: Client) -> Any:
     """ClearAll."""
-    response = await client.admin.ClearAll(adm.ClearAllRequest(), timeout=CALL_S)
-    return granted(response).output
+    return await client.ask("ClearAll")
 
 
 async def test_clear_all_removes_every_group_and_leaves_a_working_service(

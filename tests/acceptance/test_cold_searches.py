@@ -12,15 +12,13 @@ import pytest_asyncio
 
 from kgsvc.v1 import retrieval_pb2 as ret
 from kgsvc.v1 import types_pb2 as typ
-from tests.acceptance.conftest import scripted
 from tests.acceptance.graph_searches import BM25, COSINE, facts_by, graph
 from tests.acceptance.saying import JAN, fact, telling
+from tests.acceptance.shared import scripted
 from tests.support.client import CALL_S, Client, timestamp
 from tests.support.scripted_openai import ScriptedOpenAI
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ALL = 100
 MANY, PER_EPISODE = 600, 20  # more facts than are loaded while a search waits
@@ -42,7 +40,7 @@ RERANKERS = (
 SETTINGS = {"server.metrics_listen": "127.0.0.1:0"}
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def filled(service: Service) -> str:
     """A group of MANY facts, some of which ended; the server that wrote them has searched for none."""
     group = "cold-searches"
@@ -61,7 +59,7 @@ def _told(n: int) -> dict[str, object]:
     return fact("SAW", person, f"thing {n}", words, **ended)
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def tight(
     model: ScriptedOpenAI, spec: StoreSpec, filled: str, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Service]:

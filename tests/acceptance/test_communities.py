@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from itertools import combinations
 
-import pytest
-
 from kgsvc.v1 import admin_pb2 as adm
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.operations import OPERATIONS
@@ -14,8 +12,6 @@ from tests.acceptance.saying import JAN, body, fact, telling
 from tests.support.client import Client, episode
 from tests.support.communities import ask, built, listed, member_names, progress
 from tests.support.scripted_openai import ScriptedOpenAI, hanging
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 TEAMS = (("Ann", "Ben", "Cid", "Dot"), ("Xia", "Yun", "Zoe"))
 

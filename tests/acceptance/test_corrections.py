@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
-
 from kgsvc.v1 import admin_pb2 as adm
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import retrieval_pb2 as ret
 from tests.acceptance.refusals import refused
 from tests.acceptance.saying import FEB, JAN, MAR, fact, telling
 from tests.support.client import CALL_S, Client, granted
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 WORKS = fact("WORKS_AT", "Alice", "Acme", "Alice works at Acme")
 A, B = "Alice works at Acme", "Alice leads Acme since 2020"

@@ -12,12 +12,12 @@ from typing import TypeAlias
 import pytest
 import pytest_asyncio
 
-from kgsvc.llm.prompts import relevance
+from kgsvc.models.prompts import relevance
 from kgsvc.v1 import retrieval_pb2 as ret
 from kgsvc.v1 import types_pb2 as typ
-from tests.acceptance.conftest import scripted
 from tests.acceptance.graph_searches import BFS, BM25, COSINE, facts_by, graph, texts
 from tests.acceptance.saying import JAN, brevity, fact, telling
+from tests.acceptance.shared import scripted
 from tests.acceptance.test_communities import two_teams
 from tests.support.client import CALL_S, Client, timestamp
 from tests.support.communities import built
@@ -37,8 +37,6 @@ from tests.support.scripted_openai import (
 from tests.support.scripted_openai.replies import as_content
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SHOWN = 6
 SETTINGS = {
@@ -99,7 +97,7 @@ async def another(
         yield connected
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def hurried(
     spec: StoreSpec, service: Service, model: ScriptedOpenAI, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Client]:
@@ -109,7 +107,7 @@ async def hurried(
         yield connected
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def modelless(
     spec: StoreSpec, service: Service, model: ScriptedOpenAI, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Client]:

@@ -11,8 +11,6 @@ from tests.acceptance.saying import FEB, JAN, body, fact, telling
 from tests.support.client import CALL_S, Client, episode, granted, timestamp
 from tests.support.scripted_openai import ScriptedOpenAI, hanging, says
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
 WORKS = fact("WORKS_AT", "Alice", "Acme")
 QUARTER_MIB = "x" * 256 * 1024
 

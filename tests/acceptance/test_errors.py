@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from kgsvc.v1 import admin_pb2, envelope_pb2
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import retrieval_pb2 as ret
@@ -14,8 +12,6 @@ from tests.acceptance.refusals import call, refused
 from tests.acceptance.saying import FEB, JAN, body, fact, telling
 from tests.support.client import CALL_S, Client, episode, granted, timestamp
 from tests.support.store_spec import StoreSpec, dumped
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 WORKS = fact("WORKS_AT", "Alice", "Acme")
 

@@ -9,8 +9,6 @@ from tests.acceptance.graph_searches import BM25, facts_by, graph, texts
 from tests.acceptance.saying import FEB, JAN, fact, telling
 from tests.support.client import Client, message
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
 MINUTE = 60_000
 HOP = [
     telling(JAN, fact("DIRECTED", "Ada Park", "The Zone", "Ada Park directed The Zone"), uuid="film"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import yaml
 from google.protobuf.message import Message
 
@@ -12,8 +11,6 @@ from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.saying import APR, FEB, JAN, MAR, body, fact, telling
 from tests.support.client import CALL_S, Client, granted, timestamp
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 WORKS = fact("WORKS_AT", "Alice", "Acme", "Alice works at Acme")
 URL = "https://chat.example/archives/C123/p456"

@@ -5,13 +5,10 @@ from __future__ import annotations
 import asyncio
 from itertools import combinations
 
-import pytest
-
 from tests.acceptance.saying import JAN, fact, telling
 from tests.support.client import Client
 from tests.support.communities import BUILT_S, built, listed, member_names
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 SETTINGS = {"communities.follow": "true", "communities.model_calls": "0"}
 TEAMS = (["Ann", "Ben", "Cid", "Dot"], ["Xia", "Yun", "Zoe"])
 

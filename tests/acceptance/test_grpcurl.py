@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.conftest import OFFLINE
+from tests.acceptance.shared import OFFLINE
 from tests.support.neo4j_fixture import named_servers
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 SETTINGS = OFFLINE
 SCRIPT = Path(__file__).with_name("grpcurl.sh")
 DONE_S = 240.0

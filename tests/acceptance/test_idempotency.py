@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.operations import OPERATIONS
@@ -12,8 +10,6 @@ from tests.acceptance.saying import FEB, JAN, body, fact, telling
 from tests.support.client import CALL_S, Client, episode, message
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec, dumped
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 WORKS = fact("WORKS_AT", "Alice", "Acme")
 LIVES = fact("LIVES_IN", "Alice", "Oslo")

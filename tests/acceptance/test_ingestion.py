@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from kgsvc.v1 import envelope_pb2
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
-from tests.acceptance.conftest import OFFLINE
 from tests.acceptance.saying import FEB, JAN
+from tests.acceptance.shared import OFFLINE
 from tests.support.client import CALL_S, Client, episode, message
 from tests.support.service import Service
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 SETTINGS = OFFLINE
 
 TOLD = [

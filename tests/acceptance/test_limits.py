@@ -11,13 +11,12 @@ import pytest
 from kgsvc.v1 import envelope_pb2
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import retrieval_pb2 as ret
-from tests.acceptance.conftest import OFFLINE
 from tests.acceptance.operations import OPERATIONS, at
 from tests.acceptance.refusals import call, refused
 from tests.acceptance.saying import JAN
+from tests.acceptance.shared import OFFLINE
 from tests.support.client import CALL_S, Client, episode
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 SETTINGS = OFFLINE
 
 S = 4 * 1024 * 1024  # bytes a call

@@ -18,12 +18,12 @@ import pytest
 
 from kgsvc.v1 import envelope_pb2
 from kgsvc.v1 import types_pb2 as typ
-from tests.acceptance.conftest import OFFLINE
+from tests.acceptance.shared import OFFLINE
 from tests.support.client import Client, message
 from tests.support.service import REPOSITORY
 from tests.support.store_spec import StoreSpec, dumped
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 SETTINGS = OFFLINE
 
 FACTS = 100  # asked for, until their sources are EPISODES distinct ones

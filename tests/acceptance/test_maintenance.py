@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
 from kgsvc.v1 import admin_pb2 as adm
 from kgsvc.v1 import ingestion_pb2 as ing
@@ -14,23 +14,19 @@ from tests.support.client import CALL_S, Client, granted
 from tests.support.scripted_openai import ScriptedOpenAI, hanging
 from tests.support.store_spec import StoreSpec, dumped
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
 WORKS = fact("WORKS_AT", "Alice", "Acme")
 LIVES = fact("LIVES_IN", "Alice", "Oslo")
 HELD = fact("KNOWS", "Alice", "Held")
 
 
-async def delete_episode(client: Client, uuid: str, group: str | None = None) -> adm.DeleteEpisodeOutput:
+async def delete_episode(client: Client, uuid: str, group: str | None = None) -> Any:
     """DeleteEpisode."""
-    request = adm.DeleteEpisodeRequest(input=adm.DeleteEpisodeInput(uuid=uuid, group_id=group))
-    return granted(await client.admin.DeleteEpisode(request, timeout=CALL_S)).output
+    return await client.ask("DeleteEpisode", uuid=uuid, group_id=group)
 
 
-async def delete_edge(client: Client, uuid: str) -> adm.DeleteEntityEdgeOutput:
+async def delete_edge(client: Client, uuid: str) -> Any:
     """DeleteEntityEdge."""
-    request = adm.DeleteEntityEdgeRequest(input=adm.DeleteEntityEdgeInput(uuid=uuid))
-    return granted(await client.admin.DeleteEntityEdge(request, timeout=CALL_S)).output
+    return await client.ask("DeleteEntityEdge", uuid=uuid)
 
 
 async def test_delete_group_removes_everything_of_it(client: Client, group: str, spec: StoreSpec) -> None:
@@ -211,11 +207,9 @@ POISON = (
 )
 
 
-async def cascade(client: Client, group: str, uuid: str) -> adm.DeleteEpisodeOutput:
+async def cascade(client: Client, group: str, uuid: str) -> Any:
     """DeleteEpisode with cascade."""
-    given = adm.DeleteEpisodeInput(uuid=uuid, group_id=group, cascade=True)
-    request = adm.DeleteEpisodeRequest(input=given)
-    return granted(await client.admin.DeleteEpisode(request, timeout=CALL_S)).output
+    return await client.ask("DeleteEpisode", uuid=uuid, group_id=group, cascade=True)
 
 
 async def test_a_poisoning_episode_is_undone_by_cascade(client: Client, group: str, spec: StoreSpec) -> None:

@@ -9,8 +9,6 @@ from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.saying import JAN, fact, telling
 from tests.support.client import CALL_S, Client, granted, timestamp
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
 FACTS = [
     fact("WORKS_AT", "Alice", "Acme"),
     fact("LIVES_IN", "Alice", "Oslo"),

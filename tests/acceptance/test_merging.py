@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from kgsvc.v1 import admin_pb2 as adm
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
@@ -14,8 +12,6 @@ from tests.acceptance.refusals import refused
 from tests.acceptance.saying import APR, FEB, JAN, MAR, fact, telling
 from tests.support.client import CALL_S, Client, granted
 from tests.support.store_spec import StoreSpec, dumped
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 WORKS = fact("WORKS_AT", "Robert Smith", "Acme", "Robert Smith works at Acme")
 LIVES = fact("LIVES_IN", "Robert Smith", "Oslo", "Robert Smith lives in Oslo", kind="functional")
@@ -33,19 +29,14 @@ async def told(client: Client, group: str) -> tuple[str, str]:
     return knows.target_node_uuid, knows.source_node_uuid
 
 
-async def merge(
-    client: Client, group: str, keep: str, gone: str, key: str | None = None
-) -> adm.MergeEntityNodesOutput:
+async def merge(client: Client, group: str, keep: str, gone: str, key: str | None = None) -> Any:
     """MergeEntityNodes."""
-    given = adm.MergeEntityNodesInput(group_id=group, keep_uuid=keep, merge_uuid=gone)
-    request = adm.MergeEntityNodesRequest(idempotency_key=key, input=given)
-    return granted(await client.admin.MergeEntityNodes(request, timeout=CALL_S)).output
+    return await client.ask("MergeEntityNodes", key, group_id=group, keep_uuid=keep, merge_uuid=gone)
 
 
-async def undo(client: Client, group: str, merge_id: str) -> adm.UndoMergeOutput:
+async def undo(client: Client, group: str, merge_id: str) -> Any:
     """UndoMerge."""
-    request = adm.UndoMergeRequest(input=adm.UndoMergeInput(group_id=group, merge_id=merge_id))
-    return granted(await client.admin.UndoMerge(request, timeout=CALL_S)).output
+    return await client.ask("UndoMerge", group_id=group, merge_id=merge_id)
 
 
 async def test_facts_names_mentions_and_summary_go_over(client: Client, group: str, spec: StoreSpec) -> None:

@@ -15,8 +15,6 @@ from tests.acceptance.refusals import refused
 from tests.acceptance.saying import APR, FEB, JAN, MAR, RETOLD, body, fact, telling
 from tests.support.client import CALL_S, Client, granted, message
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
 WORKS = fact("WORKS_AT", "Alice", "Acme", "Alice works at Acme")
 URL = "https://chat.example/archives/C123/p456"
 

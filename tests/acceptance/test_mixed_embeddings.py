@@ -12,15 +12,13 @@ import pytest
 import pytest_asyncio
 
 from kgsvc.v1 import types_pb2 as typ
-from tests.acceptance.conftest import scripted
 from tests.acceptance.ranking import Ranking, by_meaning, fused, ordered, shown
 from tests.acceptance.saying import FEB, JAN, fact, telling
+from tests.acceptance.shared import scripted
 from tests.support.client import Client
 from tests.support.scripted_openai import ScriptedOpenAI
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ALL = 100
 WITHOUT = [
@@ -44,11 +42,11 @@ class Mixed:
     by_words: dict[str, list[str]]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def half(spec: StoreSpec, model: ScriptedOpenAI, tmp_path_factory: pytest.TempPathFactory) -> str:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def half(alone: StoreSpec, model: ScriptedOpenAI, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A group that was told things while there was no embedder; that server is gone."""
     name = f"mixed-{uuid.uuid4().hex}"
-    settings = scripted(model) | spec.settings | {"models.embedder": "none"}
+    settings = scripted(model) | alone.settings | {"models.embedder": "none"}
     async with (
         Service(settings, tmp_path_factory.mktemp("without"), "without") as server,
         Client(server.address) as client,
@@ -59,7 +57,7 @@ async def half(spec: StoreSpec, model: ScriptedOpenAI, tmp_path_factory: pytest.
     return name
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def mixed(
     half: str,
     service: Service,

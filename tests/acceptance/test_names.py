@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import pytest
-import pytest_asyncio
-
 from kgsvc.stores.protocol import GroupDump
-from kgsvc.v1 import admin_pb2 as adm
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.saying import APR, FEB, JAN, MAR, fact, reads_bodies, telling
 from tests.support.client import CALL_S, Client, episode, granted
 from tests.support.graphs import assert_sound
-from tests.support.scripted_openai import Outcome, Request, ScriptedOpenAI, answer, edge, node, resolutions
+from tests.support.scripted_openai import Outcome, Request, answer, edge, node, resolutions
 from tests.support.scripted_openai.replies import as_content
 from tests.support.store_spec import StoreSpec, dumped
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 FULL = {"Alejandro Ruiz": "Alejandro Ruiz", "Bob": "Robert the Crook", "Robert Smith": "Robert Smith"}
 
@@ -42,11 +36,7 @@ def agreeing(request: Request) -> Outcome | Mapping[str, Any] | None:
     return resolutions(nodes, {each["id"]: {} for each in asked.get("new_facts", [])})
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def model() -> AsyncIterator[ScriptedOpenAI]:
-    """The model that agrees."""
-    async with ScriptedOpenAI(agreeing) as server:
-        yield server
+SCRIPT = agreeing
 
 
 def said(name: str, at_ms: int, uuid: str, **more: Any) -> typ.EpisodeItem:
@@ -58,8 +48,7 @@ def said(name: str, at_ms: int, uuid: str, **more: Any) -> typ.EpisodeItem:
 
 async def cascade(client: Client, group: str, uuid: str) -> None:
     """DeleteEpisode with cascade."""
-    given = adm.DeleteEpisodeInput(uuid=uuid, group_id=group, cascade=True)
-    granted(await client.admin.DeleteEpisode(adm.DeleteEpisodeRequest(input=given), timeout=CALL_S))
+    await client.ask("DeleteEpisode", uuid=uuid, group_id=group, cascade=True)
 
 
 def people(dump: GroupDump) -> dict[str, set[str]]:

@@ -16,15 +16,13 @@ import pytest
 from kgsvc.ontology import read
 from kgsvc.v1 import admin_pb2 as adm
 from kgsvc.v1 import types_pb2 as typ
-from tests.acceptance.conftest import OFFLINE
 from tests.acceptance.refusals import refused
 from tests.acceptance.saying import FEB, JAN, MAR, fact
-from tests.support.client import CALL_S, Client, episode, granted
+from tests.acceptance.shared import OFFLINE
+from tests.support.client import Client, episode
 from tests.support.scripted_openai import answer, node
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec, dumped
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 OWN = """\
 graphiti:
@@ -48,16 +46,14 @@ graphiti:
 """
 
 
-async def put(client: Client, group: str, yaml: str) -> adm.PutOntologyOutput:
+async def put(client: Client, group: str, yaml: str) -> Any:
     """PutOntology."""
-    request = adm.PutOntologyRequest(input=adm.PutOntologyInput(group_id=group, yaml=yaml))
-    return granted(await client.admin.PutOntology(request, timeout=CALL_S)).output
+    return await client.ask("PutOntology", group_id=group, yaml=yaml)
 
 
-async def get(client: Client, group: str) -> adm.GetOntologyOutput:
+async def get(client: Client, group: str) -> Any:
     """GetOntology."""
-    request = adm.GetOntologyRequest(input=adm.GetOntologyInput(group_id=group))
-    return granted(await client.admin.GetOntology(request, timeout=CALL_S)).output
+    return await client.ask("GetOntology", group_id=group)
 
 
 def told(

@@ -23,8 +23,6 @@ from tests.support.scripted_openai import (
 )
 from tests.support.store_spec import StoreSpec, dumped
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
 N = 5  # attempts a step, by default
 WORKS = fact("WORKS_AT", "Alice", "Acme")
 BAD = fact("KNOWS", "Alice", "Badword")

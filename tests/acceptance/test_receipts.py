@@ -7,7 +7,7 @@ import asyncio
 import grpc
 import pytest
 
-from kgsvc.llm.prompts import extraction
+from kgsvc.models.prompts import extraction
 from kgsvc.v1 import envelope_pb2
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
@@ -16,8 +16,6 @@ from tests.acceptance.saying import APR, FEB, JAN, MAR, body, fact, telling
 from tests.support.client import CALL_S, DONE_S, Client, episode
 from tests.support.scripted_openai import ScriptedOpenAI, hanging, refused, says
 from tests.support.scripted_openai.script import fenced_data
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 WORKS = fact("WORKS_AT", "Alice", "Acme")
 HELD = fact("KNOWS", "Alice", "Held")

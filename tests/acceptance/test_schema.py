@@ -11,7 +11,6 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from kgsvc.v1 import envelope_pb2
 from kgsvc.v1 import types_pb2 as typ
-from tests.acceptance.conftest import OFFLINE
 from tests.acceptance.operations import (
     OPERATIONS,
     UNKNOWN_NUMBER,
@@ -22,9 +21,9 @@ from tests.acceptance.operations import (
     without,
 )
 from tests.acceptance.refusals import AS_STATUS, call, refused
+from tests.acceptance.shared import OFFLINE
 from tests.support.client import Client
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 SETTINGS = OFFLINE
 
 OK = {

@@ -9,15 +9,13 @@ import pytest_asyncio
 
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
-from tests.acceptance.conftest import scripted
 from tests.acceptance.ranking import by_meaning, fused, near, ordered, shown
 from tests.acceptance.saying import FEB, JAN, MAR, fact, telling
+from tests.acceptance.shared import scripted
 from tests.support.client import Client
 from tests.support.scripted_openai import ScriptedOpenAI, status
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ALL = 100
 # A chain of people, Ann to Gus, whose facts have more or fewer words of the queries in them.
@@ -37,7 +35,7 @@ CORPUS = [
 QUERIES = ("red car", "Who is the doctor of Dan?", "residence", "physician", "tea for Fay")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def words(
     service: Service, model: ScriptedOpenAI, spec: StoreSpec, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Client]:

@@ -13,8 +13,6 @@ from tests.acceptance.test_communities import TEAMS, two_teams
 from tests.support.client import CALL_S, Client, granted
 from tests.support.communities import built, listed
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
 FACTS, NODES = ret.SEARCH_SCOPE_FACTS, ret.SEARCH_SCOPE_NODES
 EPISODES, COMMUNITIES = ret.SEARCH_SCOPE_EPISODES, ret.SEARCH_SCOPE_COMMUNITIES
 RRF, MMR = ret.RERANKER_RRF, ret.RERANKER_MMR

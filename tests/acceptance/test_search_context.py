@@ -13,8 +13,6 @@ from tests.acceptance.test_communities import two_teams
 from tests.support.client import CALL_S, Client, episode, timestamp
 from tests.support.communities import built
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
 ANN = fact("WORKS_AT", "Ann", "Acme", "Ann works at Acme", valid_at="2024-01-15")
 BOB = fact("KNOWS", "Bob", "Cid", "Bob met Cid at a works outing")
 FACTS = facts_by(BM25)

@@ -11,8 +11,6 @@ from tests.acceptance.graph_searches import BFS, BM25, COSINE, facts_by, graph, 
 from tests.acceptance.saying import APR, FEB, JAN, MAR, MAY, fact, telling
 from tests.support.client import CALL_S, Client, granted, timestamp
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
 ENGINEER, DIRECTOR, OWNER = (
     fact("WORKS_AT", "Alice", "Acme", f"Alice is {what} at Acme")
     for what in ("an engineer", "a director", "the owner")

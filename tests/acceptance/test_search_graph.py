@@ -30,8 +30,6 @@ from tests.acceptance.saying import FEB, JAN, MAR, fact, telling, vector
 from tests.support.client import Client
 from tests.support.scripted_openai import ScriptedOpenAI, status
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
 # A chain of people, Ann to Gus, whose facts have more or fewer words of the queries in them.
 PEOPLE = ("Ann", "Bob", "Cid", "Dan", "Eve", "Fay", "Gus")
 TEXTS = (

@@ -18,8 +18,6 @@ from tests.acceptance.saying import APR, FEB, JAN, MAR, body, fact, telling, vec
 from tests.support.client import Client, episode, timestamp
 from tests.support.scripted_openai import answer, edge, node
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
 NODES, EPISODES = ret.SEARCH_SCOPE_NODES, ret.SEARCH_SCOPE_EPISODES
 PEOPLE = ("Ann", "Bob", "Cid", "Dan", "Eve", "Fay", "Gus")
 CHAIN = [fact("KNOWS", a, b, f"{a} told {b} about topic{n}") for n, (a, b) in enumerate(pairwise(PEOPLE))]

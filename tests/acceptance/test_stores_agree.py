@@ -8,22 +8,17 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from kgsvc.retrieval.plans import METHODS, RERANKERS, Reranker, Scope, default_plan
+from kgsvc.search.plans import METHODS, RERANKERS, Reranker, Scope, default_plan
 from kgsvc.v1 import retrieval_pb2 as ret
-from tests.acceptance.conftest import scripted
 from tests.acceptance.graph_searches import BFS, BM25, COSINE, graph
 from tests.acceptance.saying import APR, FEB, JAN, MAR, fact, telling
+from tests.acceptance.shared import scripted
 from tests.acceptance.test_search_graph import CORPUS, JAPANESE, QUERY
 from tests.support.client import Client
 from tests.support.communities import built
-from tests.support.neo4j_fixture import NEO4J_LABELS
 from tests.support.scripted_openai import ScriptedOpenAI
 from tests.support.service import Service
 
-pytestmark = [
-    pytest.mark.asyncio(loop_scope="module"),
-    pytest.mark.parametrize("spec", NEO4J_LABELS, indirect=True, scope="module"),
-]
 QUERIES = (
     QUERY,
     "Ann's physician and the automobile",
@@ -35,7 +30,7 @@ Measured = tuple[float, tuple[tuple[int, int, float], ...]]
 Shown = list[tuple[str, float, tuple[tuple[int, int, float], ...]]]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def beside(model: ScriptedOpenAI, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Client]:
     """A connection to a server on an embedded store of its own."""
     place = {"store.kind": "embedded", "store.data_dir": str(tmp_path_factory.mktemp("beside") / "data")}
@@ -46,7 +41,7 @@ async def beside(model: ScriptedOpenAI, tmp_path_factory: pytest.TempPathFactory
         yield connected
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def both(service: Service, beside: Client) -> AsyncIterator[tuple[Client, Client]]:
     """Two servers whose groups "agreeing" and "apart" are told the same."""
     async with Client(service.address) as client:

@@ -18,8 +18,6 @@ from tests.support.client import DONE_S, Client, message, stream_request
 from tests.support.scripted_openai import ScriptedOpenAI, says
 from tests.support.service import Service
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
 WORKS = fact("WORKS_AT", "Alice", "Acme")
 LIVES = fact("LIVES_IN", "Alice", "Oslo")
 REFUSED = envelope_pb2.STATUS_ERROR

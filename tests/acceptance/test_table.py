@@ -1,14 +1,12 @@
-"""tests/README.md says which tests hold each bullet of the specification; here it is held to that."""
+"""tests/README.md says which tests hold what of the specification, and on which stores; it is held to it."""
 
 from __future__ import annotations
 
+import ast
 import re
-import subprocess
-import sys
 from pathlib import Path
 
-from tests.support.service import REPOSITORY
-from tests.support.store_spec import STORE_LABELS
+from tests.support.which_stores import EVERY, NEO4J, NEWEST, ONCE, SUITES
 
 HERE = Path(__file__).parent
 # Bullets of spec 004 §15 (ingestion 2, retrieval 3, maintenance 2, errors 3) and §16.
@@ -16,7 +14,11 @@ BULLETS = [*(f"15.{n}" for n in range(1, 11)), *(f"16.{n}" for n in range(1, 7))
 BULLETS += [f"000.{n}" for n in range(1, 8)]  # rules of spec 000
 _ROW = re.compile(r"\| ((?:1[56]|000)\.\d+) \| [^|]+ \| ([^|]+) \|")
 _TEST = re.compile(r"`(test_\w+\.py::test_\w+)`")
-_COLLECTED = re.compile(r"(test_\w+\.py::test_\w+)(?:\[(.+)\])?$", re.MULTILINE)
+_SUITES = re.compile(r"^\| (`[^|]+) \| ([\w ]+) \| [^|]+ \|$", re.MULTILINE)
+_SUITE = re.compile(r"`([\w/.:]+)`")
+WORDS = {EVERY: "every", NEWEST: "newest", ONCE: "once", NEO4J: "each Neo4j"}
+PLACED = {"client", "service", "spec", "own_store_spec"}  # fixtures that come with a store
+BY_FIXTURE = {"conformance": "every", "property": "every"}
 
 
 def table() -> dict[str, list[str]]:
@@ -25,22 +27,37 @@ def table() -> dict[str, list[str]]:
     return {bullet: _TEST.findall(tests) for bullet, tests in _ROW.findall(text)}
 
 
-def collected() -> dict[str, set[str]]:
-    """Test → the stores it runs on, as pytest collects them."""
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", str(HERE)]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=120, check=True)
-    stores: dict[str, set[str]] = {}
-    for test, parameters in _COLLECTED.findall(done.stdout):
-        on = stores.setdefault(test, set())
-        on.update(label for label in STORE_LABELS if parameters and label in parameters)
-    return stores
+def suites() -> dict[str, str]:
+    """Suite → the word for its stores."""
+    text = (HERE.parent / "README.md").read_text(encoding="utf-8")
+    return {suite: word for names, word in _SUITES.findall(text) for suite in _SUITE.findall(names)}
 
 
-def test_every_bullet_is_held_by_tests_that_run_on_every_store() -> None:
-    rows, stores = table(), collected()
+def written() -> dict[str, set[str]]:
+    """Test → what it takes."""
+    files = [(file.name, ast.parse(file.read_text(encoding="utf-8"))) for file in HERE.glob("test_*.py")]
+    return {
+        f"{name}::{test.name}": {given.arg for given in test.args.args}
+        for name, file in files
+        for test in file.body
+        if isinstance(test, ast.AsyncFunctionDef)
+    }
+
+
+def test_every_bullet_is_held_by_tests_that_run_on_stores() -> None:
+    rows, tests = table(), written()
     assert list(rows) == BULLETS
     assert all(rows.values())
-    for bullet, tests in rows.items():
-        for test in tests:
-            assert test in stores, f"{bullet}: there is no {test}"
-            assert stores[test] == set(STORE_LABELS), f"{bullet}: {test} runs on {sorted(stores[test])} alone"
+    for bullet, named in rows.items():
+        for test in named:
+            assert test in tests, f"{bullet}: there is no {test}"
+            assert tests[test] & PLACED, f"{bullet}: {test} does not run on the stores of its suite"
+    for suite in SUITES:
+        file, _, test = suite.partition("::")
+        assert (HERE.parent / file).exists(), suite
+        assert not test or f"{Path(file).name}::{test}" in tests, suite
+
+
+def test_the_stores_of_each_suite_are_told() -> None:
+    wanted = {suite: WORDS[stores] for suite, stores in SUITES.items()}
+    assert {suite: word for suite, word in suites().items() if word in WORDS.values()} == wanted | BY_FIXTURE

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from kgsvc.stores.protocol import GroupDump
 from kgsvc.v1 import types_pb2 as typ
-from tests.acceptance.conftest import OFFLINE
 from tests.acceptance.saying import reads_bodies
+from tests.acceptance.shared import OFFLINE
 from tests.support.client import Client, message
 from tests.support.graphs import assert_sound
 from tests.support.scripted_openai import Outcome, Request, ScriptedOpenAI, answer, edge, node, resolutions
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec, dumped
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 AT_MS = 1_770_122_467_285  # 2026-02-03T12:41:07.285Z
 MOST_CALLS = 6
@@ -66,11 +63,7 @@ def plays(request: Request) -> Outcome | Mapping[str, Any]:
     return resolutions({question["id"]: {} for question in asked.get("new_entities", [])}, facts)
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def model() -> AsyncIterator[ScriptedOpenAI]:
-    """Plays the model of spec 003."""
-    async with ScriptedOpenAI(plays) as server:
-        yield server
+SCRIPT = plays
 
 
 def assert_final(dump: GroupDump) -> None:

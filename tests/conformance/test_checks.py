@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 
 import pytest
 
-from kgsvc.domain.delta import GraphDelta, GroupHead, Guard
-from kgsvc.domain.items import AcceptBatch, Accepted, Lease, Transition
+from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
+from kgsvc.domain.model.items import AcceptBatch, Accepted, Lease, Transition
 from kgsvc.stores.conformance import ConformanceError, checks
 from kgsvc.stores.protocol import Page
 from kgsvc.stores.search_protocol import Changes
@@ -35,7 +35,7 @@ class Unfenced(ModelStore):
     """Lets a stale lease write."""
 
     async def save_transitions(self, lease: Lease, transitions: Sequence[Transition]) -> None:
-        self._peek(lease.group_id).move(tuple(transitions), leased=False)
+        self.peek(lease.group_id).move(tuple(transitions), leased=False)
 
 
 class Torn(ModelStore):
@@ -58,7 +58,7 @@ class Half(ModelStore):
     """Deletes a group only once it has entities."""
 
     async def delete_group(self, group_id: str, now_ms: int) -> None:
-        if self._peek(group_id).entities:
+        if self.peek(group_id).entities:
             await super().delete_group(group_id, now_ms)
 
 
@@ -87,8 +87,8 @@ class Endless(ModelStore):
         (Torn, "guards"),
         (Silent, "changes"),
         (Half, "delete"),
-        (Eager, "starting"),
-        (Endless, "listing"),
+        (Eager, "leases"),
+        (Endless, "receipts"),
     ],
 )
 async def test_a_broken_store_is_noticed(broken: type[ModelStore], area: str) -> None:

@@ -9,10 +9,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from kgsvc.llm.prompts import communities as prompts
+from kgsvc.models.prompts import community as prompts
 from kgsvc.v1 import admin_pb2 as adm
-from tests.acceptance.conftest import scripted
 from tests.acceptance.saying import JAN, fact, gist, reads_bodies, telling
+from tests.acceptance.shared import scripted
 from tests.support.client import DONE_S, Client
 from tests.support.communities import ask, build_of, listed, progress
 from tests.support.scripted_openai import Outcome, Request, ScriptedOpenAI, hanging, says

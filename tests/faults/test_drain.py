@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-from kgsvc.domain.items import ItemState
+from kgsvc.domain.model.items import ItemState
 from kgsvc.v1 import types_pb2 as typ
 from tests.faults.conversations import conversation
 from tests.faults.feeder import Feeder, Trigger, fed, fed_to_the_end

@@ -8,7 +8,7 @@ from collections import Counter
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from kgsvc.domain.model import Polarity
+from kgsvc.domain.model.graph import Polarity
 from kgsvc.stores.protocol import GroupDump
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.saying import DIMENSION

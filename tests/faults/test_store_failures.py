@@ -16,8 +16,8 @@ from tests.faults.conversations import conversation
 from tests.faults.feeder import Feeder, Trigger, fed, fed_to_the_end
 from tests.support.client import CALL_S, Client, completed, episode, granted
 from tests.support.graphs import assert_sound
-from tests.support.neo4j_fixture import NEO4J_LABELS, Address, unavailable
-from tests.support.neo4j_server import VERSIONS, Neo4jServer, Unavailable
+from tests.support.neo4j_fixture import NEO4J_LABELS, Address, own_server
+from tests.support.neo4j_server import Neo4jServer
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec, dumped
 
@@ -29,15 +29,8 @@ DEADLINE_S = 120.0
 @pytest.fixture(params=NEO4J_LABELS)
 def own_neo4j(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Neo4jServer]:
     """A Neo4j that the test may stop and start."""
-    server = Neo4jServer(VERSIONS[request.param], tmp_path / "neo4j")
-    try:
-        server.start()
-    except Unavailable as error:
-        unavailable(str(error))
-    else:
+    with own_server(request.param, tmp_path / "neo4j") as server:
         yield server
-    finally:
-        server.stop()
 
 
 @pytest.mark.timeout(900)  # starting it twice takes half a minute, on a busy machine minutes

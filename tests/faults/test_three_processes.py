@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from kgsvc.domain.items import ItemState
+from kgsvc.domain.model.items import ItemState
 from kgsvc.v1 import envelope_pb2
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ

@@ -137,6 +137,7 @@ def pip_cache() -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_image_serves_is_healthy_and_stops(image: tuple[Image, dict[str, str]], tmp_path: Path) -> None:
     built, last = image
@@ -169,6 +170,7 @@ def test_the_image_serves_is_healthy_and_stops(image: tuple[Image, dict[str, str
     assert re.search(r"kgsvc \d+\.\d+\.\d+ listening on", said)
 
 
+@pytest.mark.slow
 def test_the_image_does_not_open_itself_to_other_machines(image: tuple[Image, dict[str, str]]) -> None:
     built, _ = image
     command = [f"{built.root}/opt/kgsvc/bin/kgsvc", "serve"]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgsvc.domain.contradictions import SlotStatement
-from kgsvc.domain.delta import GraphDelta, GroupHead, NameView, SlotView
-from kgsvc.domain.entities import BatchItem, candidate_uuids, keys_of, resolve
-from kgsvc.domain.extraction import ExtractedEdge, ExtractedNode, Extraction
-from kgsvc.domain.model import Closure, Entity, Episode, Fact, FactKind, Polarity, Source
-from kgsvc.domain.plan import plan, statements_of
-from kgsvc.domain.timeline import Ending
+from kgsvc.domain.facts.plan import plan, statements_of
+from kgsvc.domain.facts.timeline import Ending, SlotStatement
+from kgsvc.domain.model.delta import GraphDelta, GroupHead, NameView, SlotView
+from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
+from kgsvc.domain.model.graph import Closure, Entity, Episode, Fact, FactKind, Polarity, Source
+from kgsvc.domain.names.entities import BatchItem, candidate_uuids, keys_of, resolve
 
 PEOPLE = ("Alice", "Bob")
 PLACES = ("Acme", "Globex", "Initech")
@@ -113,9 +113,10 @@ def _item(draw: st.DrawFn, index: int) -> BatchItem:
     return BatchItem(episode, Extraction(nodes, (edge,)), accepted_ms=index)
 
 
-@settings(max_examples=1000, deadline=None, derandomize=True)
-@given(items=batch_items(), data=st.data())
-def test_any_order_and_any_batches_give_the_same_graph(items: list[BatchItem], data: st.DataObject) -> None:
+Law = Callable[[list[BatchItem], st.DataObject], None]
+
+
+def any_order_and_any_batches_give_the_same_graph(items: list[BatchItem], data: st.DataObject) -> None:
     whole = Graph()
     whole.ingest(items)
     shuffled = data.draw(st.permutations(items))
@@ -128,9 +129,7 @@ def test_any_order_and_any_batches_give_the_same_graph(items: list[BatchItem], d
     assert parts.nodes() == whole.nodes()
 
 
-@settings(max_examples=1000, deadline=None, derandomize=True)
-@given(items=batch_items(), data=st.data())
-def test_contradictions_from_outside_outlast_whatever_arrives_later(
+def contradictions_from_outside_outlast_whatever_arrives_later(
     items: list[BatchItem], data: st.DataObject
 ) -> None:
     """The same statements and judgements give the same graph, whenever the judgements were made."""
@@ -165,3 +164,16 @@ def test_replaying_a_batch_changes_nothing(items: list[BatchItem]) -> None:
     before = dict(graph.facts)
     graph.ingest(items)
     assert graph.facts == before
+
+
+@pytest.mark.parametrize("examples", [100, pytest.param(1_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "law",
+    [
+        any_order_and_any_batches_give_the_same_graph,
+        contradictions_from_outside_outlast_whatever_arrives_later,
+    ],
+)
+def test_the_graph_depends_on_what_was_said_alone(law: Law, examples: int) -> None:
+    drawn = given(items=batch_items(), data=st.data())(law)
+    settings(max_examples=examples, deadline=None, derandomize=True)(drawn)()

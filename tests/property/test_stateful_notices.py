@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from kgsvc.domain.delta import GraphDelta, GroupHead, Guard, SlotView
-from kgsvc.domain.items import AcceptBatch, Accepted, Lease, QueuedItem
+from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard, SlotView
+from kgsvc.domain.model.items import AcceptBatch, Accepted, Lease, QueuedItem
 from kgsvc.stores.search_protocol import Changes
 from tests.support.model_store import ModelStore
 from tests.support.stateful import run

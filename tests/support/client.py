@@ -18,6 +18,7 @@ from kgsvc.v1 import admin_pb2, admin_pb2_grpc, envelope_pb2, ingestion_pb2_grpc
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import retrieval_pb2 as ret
 from kgsvc.v1 import types_pb2 as typ
+from tests.support.contract import path, request_of, response_class
 
 if TYPE_CHECKING:
     from kgsvc.v1.admin_pb2_grpc import AdminServiceAsyncStub
@@ -98,21 +99,49 @@ class Client:
     ) -> None:
         await self.channel.close()
 
+    async def answer(
+        self, name: str, /, idempotency_key: str | None = None, metadata: Any = None, **given: Any
+    ) -> Any:
+        """The response of a unary RPC to this input, an error or not."""
+        request = request_of(name, **given)
+        if idempotency_key is not None:
+            request.idempotency_key = idempotency_key
+        call: Any = self.channel.unary_unary(
+            path(name),
+            request_serializer=lambda message: message.SerializeToString(),
+            response_deserializer=response_class(name).FromString,
+        )
+        return await call(request, timeout=CALL_S, metadata=metadata)
+
+    async def ask(self, name: str, /, idempotency_key: str | None = None, **given: Any) -> Any:
+        """The output of a unary RPC for this input."""
+        return granted(await self.answer(name, idempotency_key, **given)).output
+
+    async def pages(self, name: str, /, **given: Any) -> AsyncIterator[Any]:
+        """The output of a listing, page by page."""
+        token: str | None = None
+        while token != "":
+            page = await self.ask(name, page_token=token, **given)
+            yield page
+            token = page.next_page_token
+
     async def add_episodes(
         self, group: str, items: Iterable[typ.EpisodeItem], idempotency_key: str | None = None
     ) -> ing.AddEpisodesOutput:
         """AddEpisodes."""
-        given = ing.AddEpisodesInput(group_id=group, items=items)
-        request = ing.AddEpisodesRequest(idempotency_key=idempotency_key, input=given)
-        return granted(await self.ingestion.AddEpisodes(request, timeout=CALL_S)).output
+        output: ing.AddEpisodesOutput = await self.ask(
+            "AddEpisodes", idempotency_key, group_id=group, items=items
+        )
+        return output
 
     async def add_messages(
         self, group: str, messages: Iterable[typ.Message], idempotency_key: str | None = None
     ) -> ing.AddMessagesOutput:
         """AddMessages."""
-        given = ing.AddMessagesInput(group_id=group, messages=messages)
-        request = ing.AddMessagesRequest(idempotency_key=idempotency_key, input=given)
-        return granted(await self.ingestion.AddMessages(request, timeout=CALL_S)).output
+        output: ing.AddMessagesOutput = await self.ask(
+            "AddMessages", idempotency_key, group_id=group, messages=messages
+        )
+        return output
 
     async def stream_episodes(
         self, group: str, items: Iterable[typ.EpisodeItem | typ.Message]
@@ -156,26 +185,18 @@ class Client:
 
     async def receipt(self, receipt_id: str) -> typ.Receipt:
         """GetReceipt."""
-        request = ing.GetReceiptRequest(input=ing.GetReceiptInput(receipt_id=receipt_id))
-        return granted(await self.ingestion.GetReceipt(request, timeout=CALL_S)).output
+        output: typ.Receipt = await self.ask("GetReceipt", receipt_id=receipt_id)
+        return output
 
     async def list_items(self, group: str, *states: typ.ItemState.ValueType) -> list[typ.ListedItem]:
         """ListItems, every page."""
-        found: list[typ.ListedItem] = []
-        token: str | None = None
-        while token != "":
-            given = ing.ListItemsInput(group_id=group, states=states, page_size=500, page_token=token)
-            request = ing.ListItemsRequest(input=given)
-            page = granted(await self.ingestion.ListItems(request, timeout=CALL_S)).output
-            found.extend(page.items)
-            token = page.next_page_token
-        return found
+        pages = self.pages("ListItems", group_id=group, states=states, page_size=500)
+        return [item async for page in pages for item in page.items]
 
     async def retry(self, group: str, uuids: Sequence[str] = ()) -> list[str]:
         """RetryItems: these, or every parked item of the group."""
-        given = ing.RetryItemsInput(group_id=group, uuids=uuids, all_parked=not uuids)
-        response = await self.ingestion.RetryItems(ing.RetryItemsRequest(input=given), timeout=CALL_S)
-        return list(granted(response).output.uuids)
+        output = await self.ask("RetryItems", group_id=group, uuids=uuids, all_parked=not uuids)
+        return list(output.uuids)
 
     async def search(
         self,
@@ -185,63 +206,54 @@ class Client:
         center: str | None = None,
     ) -> list[typ.FactResult]:
         """SearchFacts."""
-        group_ids = [groups] if isinstance(groups, str) else groups
-        given = ret.SearchFactsInput(
-            group_ids=group_ids, query=query, max_facts=max_facts, center_node_uuid=center
-        )
-        response = await self.retrieval.SearchFacts(ret.SearchFactsRequest(input=given), timeout=CALL_S)
-        return list(granted(response).output.facts)
+        names = [groups] if isinstance(groups, str) else groups
+        wanted: dict[str, Any] = {
+            "group_ids": names,
+            "query": query,
+            "max_facts": max_facts,
+            "center_node_uuid": center,
+        }
+        return list((await self.ask("SearchFacts", **wanted)).facts)
 
     async def memory(
         self, group: str, messages: Iterable[typ.MemoryMessage], max_facts: int | None = None
     ) -> list[typ.FactResult]:
         """GetMemory."""
-        given = ret.GetMemoryInput(group_id=group, messages=messages, max_facts=max_facts)
-        response = await self.retrieval.GetMemory(ret.GetMemoryRequest(input=given), timeout=CALL_S)
-        return list(granted(response).output.facts)
+        output = await self.ask("GetMemory", group_id=group, messages=messages, max_facts=max_facts)
+        return list(output.facts)
 
     async def delete_group(self, group: str) -> admin_pb2.DeleteGroupOutput:
         """DeleteGroup."""
-        request = admin_pb2.DeleteGroupRequest(input=admin_pb2.DeleteGroupInput(group_id=group))
-        return granted(await self.admin.DeleteGroup(request, timeout=CALL_S)).output
+        output: admin_pb2.DeleteGroupOutput = await self.ask("DeleteGroup", group_id=group)
+        return output
 
     async def get_edge(self, group: str, uuid: str) -> typ.FactResult:
         """GetEntityEdge: a fact, expired or not."""
-        given = ret.GetEntityEdgeInput(uuid=uuid, group_id=group)
-        request = ret.GetEntityEdgeRequest(input=given)
-        return granted(await self.retrieval.GetEntityEdge(request, timeout=CALL_S)).output
+        output: typ.FactResult = await self.ask("GetEntityEdge", uuid=uuid, group_id=group)
+        return output
 
     async def update_fact(
         self, group: str, uuid: str, fact: str, idempotency_key: str | None = None, **wanted: Any
     ) -> admin_pb2.UpdateFactOutput:
         """UpdateFact."""
-        given = admin_pb2.UpdateFactInput(uuid=uuid, group_id=group, fact=fact, **wanted)
-        request = admin_pb2.UpdateFactRequest(idempotency_key=idempotency_key, input=given)
-        return granted(await self.admin.UpdateFact(request, timeout=CALL_S)).output
+        output: admin_pb2.UpdateFactOutput = await self.ask(
+            "UpdateFact", idempotency_key, uuid=uuid, group_id=group, fact=fact, **wanted
+        )
+        return output
 
     async def fact_history(self, group: str, uuid: str) -> list[typ.FactResult]:
         """GetFactHistory."""
-        given = ret.GetFactHistoryInput(uuid=uuid, group_id=group)
-        request = ret.GetFactHistoryRequest(input=given)
-        return list(granted(await self.retrieval.GetFactHistory(request, timeout=CALL_S)).output.facts)
+        return list((await self.ask("GetFactHistory", uuid=uuid, group_id=group)).facts)
 
     async def get_entity(self, group: str, uuid: str, **wanted: Any) -> ret.GetEntityNodeOutput:
         """GetEntityNode."""
-        given = ret.GetEntityNodeInput(uuid=uuid, group_id=group, **wanted)
-        request = ret.GetEntityNodeRequest(input=given)
-        return granted(await self.retrieval.GetEntityNode(request, timeout=CALL_S)).output
+        output: ret.GetEntityNodeOutput = await self.ask("GetEntityNode", uuid=uuid, group_id=group, **wanted)
+        return output
 
     async def get_episodes(self, group: str, last_n: int = 1_000) -> list[typ.Episode]:
         """GetEpisodes, every page."""
-        found: list[typ.Episode] = []
-        token: str | None = None
-        while token != "":
-            given = ret.GetEpisodesInput(group_id=group, last_n=last_n, page_token=token)
-            request = ret.GetEpisodesRequest(input=given)
-            page = granted(await self.retrieval.GetEpisodes(request, timeout=CALL_S)).output
-            found.extend(page.episodes)
-            token = page.next_page_token
-        return found
+        pages = self.pages("GetEpisodes", group_id=group, last_n=last_n)
+        return [episode async for page in pages for episode in page.episodes]
 
 
 def stream_request(

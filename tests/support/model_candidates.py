@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from kgsvc.domain.candidates import (
+from kgsvc.domain.model.graph import Fact
+from kgsvc.domain.resolution.decisions import (
     FROM_THE_FIRST,
     CandidateQuery,
-    Candidates,
+    NameCandidates,
     VectorPage,
     VectorsAfter,
 )
-from kgsvc.domain.model import Fact
 from tests.support.model_intake import ModelQueue
 from tests.support.model_rows import Group
 
@@ -17,8 +17,8 @@ from tests.support.model_rows import Group
 class ModelCandidates(ModelQueue):
     """What new names and facts are compared with."""
 
-    async def candidates(self, group_id: str, query: CandidateQuery) -> Candidates:
-        group = self._peek(group_id)
+    async def candidates(self, group_id: str, query: CandidateQuery) -> NameCandidates:
+        group = self.peek(group_id)
         by_token: dict[str, tuple[str, ...]] = {}
         for token in set(query.tokens):
             uuids = sorted(
@@ -35,7 +35,7 @@ class ModelCandidates(ModelQueue):
             facts |= {fact.uuid: fact for fact in of_source}
         for source, target in query.pairs:
             facts |= {fact.uuid: fact for fact in _latest(group, query.facts_per_pair, source, target)}
-        return Candidates(
+        return NameCandidates(
             by_token=by_token,
             entities={uuid: group.entities[uuid] for uuid in found},
             names={uuid: _names(group, uuid)[: query.names_per_entity] for uuid in found},

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kgsvc.domain.communities import (
+from kgsvc.domain.errors import LeaseLost
+from kgsvc.domain.model.communities import (
     Behind,
     BuildLease,
     BuildRequest,
@@ -19,9 +20,8 @@ from kgsvc.domain.communities import (
     Link,
     Links,
 )
-from kgsvc.domain.delta import Claim
-from kgsvc.domain.errors import LeaseLost
-from kgsvc.domain.model import Fact
+from kgsvc.domain.model.delta import Claim
+from kgsvc.domain.model.graph import Fact
 from kgsvc.stores.search_protocol import IndexedCommunity
 from tests.support.model_history import ModelHistory
 from tests.support.model_rows import Answer, Group
@@ -60,7 +60,7 @@ class ModelCommunities(ModelHistory):
         self, requests: Sequence[BuildRequest], claim: Claim | None = None
     ) -> list[CommunityBuild]:
         for request in requests:
-            self._answered(self._peek(request.group_id), claim)
+            self._answered(self.peek(request.group_id), claim)
         return [self._request(request, claim) for request in requests]
 
     def _answered(self, group: Group, claim: Claim | None) -> Answer | None:
@@ -89,7 +89,7 @@ class ModelCommunities(ModelHistory):
         return builds
 
     def _building(self, lease: BuildLease) -> Build:
-        group = self._peek(lease.group_id)
+        group = self.peek(lease.group_id)
         build = self._builds(group).get(lease.build_id)
         if build is None or build.shown.state.over or group.epoch != lease.epoch:
             raise LeaseLost("gone")
@@ -98,7 +98,7 @@ class ModelCommunities(ModelHistory):
         return build
 
     async def build(self, group_id: str, build_id: str) -> CommunityBuild | None:
-        found = self._builds(self._peek(group_id)).get(build_id)
+        found = self._builds(self.peek(group_id)).get(build_id)
         return None if found is None else found.shown
 
     async def open_builds(self, now_ms: int, limit: int) -> list[BuildWork]:
@@ -108,7 +108,7 @@ class ModelCommunities(ModelHistory):
         return [_work(build) for build in due[:limit]]
 
     async def claim_build(self, seen: BuildWork, owner_id: str, now_ms: int) -> BuildLease | None:
-        group = self._peek(seen.group_id)
+        group = self.peek(seen.group_id)
         build = self._builds(group).get(seen.build_id)
         if build is None or build.shown.state.over:
             return None
@@ -148,7 +148,7 @@ class ModelCommunities(ModelHistory):
         build.become(BuildState.FAILED if next_ms is None else BuildState.PENDING, now_ms, reason)
 
     async def links(self, group_id: str, at_ms: int, after_rev: int, limit: int) -> Links:
-        group = self._peek(group_id)
+        group = self.peek(group_id)
         later = sorted((rev, uuid) for uuid, rev in group.fact_rev.items() if rev > after_rev)
         upto_rev = later[limit - 1][0] if len(later) >= limit else group.rev
         facts = [group.facts[uuid] for rev, uuid in later if rev <= upto_rev]
@@ -159,7 +159,7 @@ class ModelCommunities(ModelHistory):
         self._building(lease).drafts.clear()
 
     async def put_drafts(self, lease: BuildLease, drafts: Sequence[Draft]) -> None:
-        build, entities = self._building(lease), self._peek(lease.group_id).entities
+        build, entities = self._building(lease), self.peek(lease.group_id).entities
         for draft in drafts:
             known = build.drafts.get(draft.uuid, replace(draft, members=()))
             members = {*known.members, *(uuid for uuid in draft.members if uuid in entities)}
@@ -171,7 +171,7 @@ class ModelCommunities(ModelHistory):
         build.shown = replace(build.shown, communities=count, updated_ms=now_ms)
 
     async def drafts(self, lease: BuildLease, limit: int) -> list[Draft]:
-        build = self._builds(self._peek(lease.group_id))[lease.build_id]
+        build = self._builds(self.peek(lease.group_id))[lease.build_id]
         plain = [draft for uuid, draft in sorted(build.drafts.items()) if uuid not in build.described]
         return [replace(draft, members=()) for draft in plain[:limit]]
 
@@ -185,12 +185,12 @@ class ModelCommunities(ModelHistory):
 
     async def publish(self, lease: BuildLease, now_ms: int) -> None:
         self._building(lease).become(BuildState.COMPLETED, now_ms)
-        group = self._peek(lease.group_id)
+        group = self.peek(lease.group_id)
         group.rev += 1
         group.current_build, group.followed_rev, group.communities_rev = lease.build_id, 0, group.rev
 
     async def communities(self, group_id: str, limit: int, after: str, build_id: str | None) -> CommunityPage:
-        group = self._peek(group_id)
+        group = self.peek(group_id)
         if group.current_build is None or build_id not in (None, group.current_build):
             return CommunityPage(group.current_build, ())
         build = self._builds(group)[group.current_build]
@@ -222,7 +222,7 @@ class ModelFollowing(ModelCommunities):
         return found[:limit]
 
     async def placements(self, group_id: str, uuids: Collection[str]) -> dict[str, str]:
-        group = self._peek(group_id)
+        group = self.peek(group_id)
         if group.current_build is None:
             return {}
         drafts = self._builds(group)[group.current_build].drafts.values()
@@ -230,7 +230,7 @@ class ModelFollowing(ModelCommunities):
         return {uuid: placed[uuid] for uuid in uuids if uuid in placed and uuid in group.entities}
 
     async def join(self, behind: Behind, upto_rev: int, members: Mapping[str, str]) -> bool:
-        group = self._peek(behind.group_id)
+        group = self.peek(behind.group_id)
         if (group.current_build, group.followed_rev) != (behind.build_id, behind.rev):
             return False
         group.followed_rev = upto_rev

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from kgsvc.domain.citation import Citation
-from kgsvc.domain.delta import MergeRecord
-from kgsvc.domain.forgetting import Saying
-from kgsvc.domain.model import Episode, Fact, Mention
+from kgsvc.domain.model.delta import MergeRecord
+from kgsvc.domain.model.graph import Citation, Episode, Fact, Mention
+from kgsvc.domain.names.forgetting import Saying
 from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces
 from tests.support.model_intake import ModelQueue
 from tests.support.model_rows import Group
@@ -17,24 +16,24 @@ class ModelHistory(ModelQueue):
     """One thing with what hangs on it."""
 
     async def facts(self, group_id: str, uuids: Collection[str]) -> list[Fact]:
-        facts = self._peek(group_id).facts
+        facts = self.peek(group_id).facts
         return [facts[uuid] for uuid in sorted(set(uuids)) if uuid in facts]
 
     async def citations(self, group_id: str, episode_uuids: Collection[str]) -> dict[str, Citation]:
-        items = self._peek(group_id).items
+        items = self.peek(group_id).items
         return {uuid: _citation(items[uuid].episode) for uuid in episode_uuids if uuid in items}
 
     async def episode_edges(
         self, group_id: str, episode_uuids: Collection[str]
     ) -> dict[str, tuple[str, ...]]:
-        group = self._peek(group_id)
+        group = self.peek(group_id)
         told = {uuid: set(group.episode_edges.get(uuid, ())) & set(group.facts) for uuid in episode_uuids}
         return {uuid: tuple(sorted(facts)) for uuid, facts in told.items() if facts}
 
     async def entity_facts(
         self, group_id: str, entity_uuid: str, limit: int, current_ms: int | None = None
     ) -> list[Fact]:
-        group = self._peek(group_id)
+        group = self.peek(group_id)
         found = [f for f in group.facts.values() if entity_uuid in (f.source_uuid, f.target_uuid)]
         if current_ms is not None:
             found = [f for f in found if _current(f, current_ms)]
@@ -43,7 +42,7 @@ class ModelHistory(ModelQueue):
     async def entity_episodes(
         self, group_id: str, entity_uuid: str, limit: int, max_bytes: int
     ) -> EntityEpisodes:
-        naming = _naming(self._peek(group_id), entity_uuid)
+        naming = _naming(self.peek(group_id), entity_uuid)
         taken: list[Episode] = []
         for episode in reversed(naming[-limit:]):
             if sum(len(e.body.encode()) for e in taken) > max_bytes:
@@ -52,32 +51,32 @@ class ModelHistory(ModelQueue):
         return EntityEpisodes(naming[0].uuid if naming else None, tuple(taken))
 
     async def entity_names(self, group_id: str, entity_uuid: str, limit: int) -> list[str]:
-        names = self._peek(group_id).names
+        names = self.peek(group_id).names
         return sorted(key for key, owner in names.items() if owner == entity_uuid)[:limit]
 
     async def entity_mentions(
         self, group_id: str, entity_uuid: str, limit: int, among: Collection[str] | None = None
     ) -> list[str]:
-        pairs = self._peek(group_id).mentions
+        pairs = self.peek(group_id).mentions
         naming = {episode for episode, entity in pairs if entity == entity_uuid}
         return sorted(naming if among is None else naming.intersection(among))[:limit]
 
     async def mentions(
         self, group_id: str, entity_uuid: str, episode_uuids: Collection[str]
     ) -> dict[str, Mention]:
-        known = self._peek(group_id).mentions
+        known = self.peek(group_id).mentions
         return {uuid: known[uuid, entity_uuid] for uuid in episode_uuids if (uuid, entity_uuid) in known}
 
     async def sayings(self, group_id: str, episode_uuid: str) -> dict[str, Saying]:
-        mentions = self._peek(group_id).mentions
+        mentions = self.peek(group_id).mentions
         return {
-            entity: _saying(self._peek(group_id), episode_uuid, entity)
+            entity: _saying(self.peek(group_id), episode_uuid, entity)
             for episode, entity in mentions
             if episode == episode_uuid
         }
 
     async def merge(self, group_id: str, merge_id: str) -> MergeRecord | None:
-        return self._peek(group_id).merges.get(merge_id)
+        return self.peek(group_id).merges.get(merge_id)
 
     async def merged(self, uuid: str, group_id: str | None) -> list[MergeRecord]:
         found = []
@@ -88,11 +87,11 @@ class ModelHistory(ModelQueue):
         return found[:2]
 
     async def merges_by(self, group_id: str, episode_uuid: str) -> list[MergeRecord]:
-        found = [m for m in self._peek(group_id).merges.values() if m.by_episode == episode_uuid != ""]
+        found = [m for m in self.peek(group_id).merges.values() if m.by_episode == episode_uuid != ""]
         return sorted(sorted(found, key=lambda m: m.merge_id), key=lambda m: m.created_ms, reverse=True)
 
     async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
-        group = self._peek(group_id)
+        group = self.peek(group_id)
         told = set(group.episode_edges.get(episode_uuid, ()))
         slots = {f.slot for f in group.facts.values() if f.uuid in told or _closed(f, episode_uuid)}
         slots |= {stone.slot for stone in group.tombstones.values() if stone.uuid in told}
@@ -102,7 +101,7 @@ class ModelHistory(ModelQueue):
     async def unheld(
         self, group_id: str, entity_uuids: Collection[str], episode_uuid: str, fact_uuids: Collection[str]
     ) -> set[str]:
-        group = self._peek(group_id)
+        group = self.peek(group_id)
         others = [f for f in group.facts.values() if f.uuid not in fact_uuids]
         held = {end for f in others for end in (f.source_uuid, f.target_uuid)}
         held |= {entity for episode, entity in group.mentions if episode != episode_uuid}

@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from kgsvc.domain.errors import Conflict, InvalidArgument, LeaseLost, Overloaded, Violation
-from kgsvc.domain.items import (
+from kgsvc.domain.model.graph import Episode
+from kgsvc.domain.model.items import (
     AcceptBatch,
     Accepted,
     GroupWork,
@@ -18,7 +19,6 @@ from kgsvc.domain.items import (
     Receipt,
     Transition,
 )
-from kgsvc.domain.model import Episode
 from kgsvc.stores.protocol import Anchor, Page, QueueDepth
 from tests.support.model_rows import Answer, Group, Item, ReceiptRow
 
@@ -35,7 +35,7 @@ class ModelIntake:
         """The group, created if needed."""
         return self._groups.setdefault(group_id, Group(group_id))
 
-    def _peek(self, group_id: str) -> Group:
+    def peek(self, group_id: str) -> Group:
         """The group; an empty one, not kept, if it is unknown."""
         return self._groups.get(group_id) or Group(group_id)
 
@@ -52,7 +52,7 @@ class ModelIntake:
         return results
 
     def _accept(self, batch: AcceptBatch) -> Accepted:
-        group = self._peek(batch.group_id)
+        group = self.peek(batch.group_id)
         key = batch.idempotency_key
         if key is not None:
             known = group.known_answer(batch.operation, key, batch.input_hash, batch.now_ms)
@@ -114,14 +114,14 @@ class ModelIntake:
         self, group_id: str, states: Collection[ItemState], limit: int, token: str | None
     ) -> Page[ItemStatus]:
         if token is not None and not (token.isascii() and token.isdigit() and len(token) < 10):
-            raise InvalidArgument.of([Violation("page_token", "is not a token of this listing")])
-        rows = list(enumerate(self._peek(group_id).items.values()))
+            raise InvalidArgument.of([Violation("page_token", "is not a page token of this listing")])
+        rows = list(enumerate(self.peek(group_id).items.values()))
         rows = [(n, i) for n, i in rows if n >= int(token or 0) and (not states or i.state in states)]
         following = str(rows[limit][0]) if len(rows) > limit else None
         return Page(tuple(item.status() for _, item in rows[:limit]), following)
 
     async def retry_items(self, group_id: str, uuids: Collection[str] | None, now_ms: int) -> list[str]:
-        parked = [i for i in self._peek(group_id).items.values() if i.state is ItemState.PARKED]
+        parked = [i for i in self.peek(group_id).items.values() if i.state is ItemState.PARKED]
         revived = [i for i in parked if uuids is None or i.episode.uuid in uuids]
         for item in revived:
             item.revive(now_ms)
@@ -149,7 +149,7 @@ class ModelQueue(ModelIntake):
         return min((item.next_ms for item in self._items() if item.unfinished), default=None)
 
     async def claim(self, seen: GroupWork, owner_id: str, now_ms: int) -> Lease | None:
-        group = self._peek(seen.group_id)
+        group = self.peek(seen.group_id)
         now = _work(group)
         if (now.owner_token, now.owner_id, now.renewals) != (seen.owner_token, seen.owner_id, seen.renewals):
             return None
@@ -163,7 +163,7 @@ class ModelQueue(ModelIntake):
         return Lease(group.group_id, owner_id, group.token, group.epoch)
 
     def _held(self, lease: Lease) -> Group:
-        group = self._peek(lease.group_id)
+        group = self.peek(lease.group_id)
         if (group.token, group.owner_id, group.epoch) != (lease.token, lease.owner_id, lease.epoch):
             raise LeaseLost("another process owns the group now")
         return group
@@ -212,11 +212,11 @@ class ModelQueue(ModelIntake):
 
     def _before(self, group_id: str, anchor: Anchor, limit: int, max_chars: int) -> tuple[Episode, ...]:
         if anchor.named:
-            everything = self._peek(group_id).episodes
+            everything = self.peek(group_id).episodes
             wanted = [e for e in everything if e.uuid in anchor.named and e.uuid != anchor.uuid]
             return tuple(_shortened(e, max_chars) for e in wanted)
         key = (anchor.reference_ms, anchor.uuid)
-        same = [e for e in self._peek(group_id).episodes if e.source == anchor.source]
+        same = [e for e in self.peek(group_id).episodes if e.source == anchor.source]
         earlier = [e for e in same if (e.reference_ms, e.uuid) < key]
         return tuple(_shortened(e, max_chars) for e in earlier[max(len(earlier) - limit, 0) :])
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from kgsvc.domain.delta import FactTombstone, GroupHead, MergeRecord
 from kgsvc.domain.errors import Conflict, Violation
-from kgsvc.domain.items import CRASH, TERMINAL, ItemState, ItemStatus, QueuedItem, Step, Transition
-from kgsvc.domain.model import Entity, Episode, Fact, Mention
-from kgsvc.domain.usage import FREE, Usage
+from kgsvc.domain.model.delta import FactTombstone, GroupHead, MergeRecord
+from kgsvc.domain.model.graph import Entity, Episode, Fact, Mention
+from kgsvc.domain.model.items import CRASH, TERMINAL, ItemState, ItemStatus, QueuedItem, Step, Transition
+from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.stores.protocol import EpisodeCut
 
 GROUP_DELETED = "group_deleted"

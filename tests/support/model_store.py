@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from kgsvc.domain.delta import GraphDelta, GroupHead, Guard, NameView, SlotView, StaleItems
 from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged
-from kgsvc.domain.items import ItemState
-from kgsvc.domain.model import Entity, Episode, Fact
-from kgsvc.domain.similarity import name_tokens
-from kgsvc.domain.usage import FREE
+from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard, NameView, SlotView, StaleItems
+from kgsvc.domain.model.graph import Entity, Episode, Fact
+from kgsvc.domain.model.items import ItemState
+from kgsvc.domain.model.usage import FREE
+from kgsvc.domain.names.similarity import name_tokens
 from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump, StoreInfo
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
@@ -31,18 +31,18 @@ class ModelGraph(ModelFollowing, ModelCandidates):
     """Reading the context of a plan, writing its delta."""
 
     async def names(self, group_id: str, name_keys: Collection[str], uuids: Collection[str] = ()) -> NameView:
-        group = self._peek(group_id)
+        group = self.peek(group_id)
         by_key = {key: group.entities[group.names[key]] for key in name_keys if key in group.names}
         by_uuid = {uuid: group.entities[uuid] for uuid in uuids if uuid in group.entities}
         return NameView(group.head, by_key, by_uuid)
 
     async def slots(self, group_id: str, slots: Collection[str]) -> SlotView:
-        group = self._peek(group_id)
+        group = self.peek(group_id)
         facts = tuple(fact for fact in group.facts.values() if fact.slot in slots)
         return SlotView(facts, tuple(stone for stone in group.tombstones.values() if stone.slot in slots))
 
     async def apply(self, delta: GraphDelta, guard: Guard) -> GroupHead:
-        group = self._peek(delta.group_id)
+        group = self.peek(delta.group_id)
         if guard.epoch != group.epoch or guard.token not in (None, group.held_token):
             raise LeaseLost("another epoch or token")
         if guard.rev != group.rev:
@@ -82,10 +82,10 @@ class ModelGraph(ModelFollowing, ModelCandidates):
         return [g for _, g in sorted(self._groups.items()) if group_id in (None, g.group_id)]
 
     async def recent_episodes(self, group_id: str, limit: int, cut: EpisodeCut = WHOLE) -> list[Episode]:
-        return self._peek(group_id).cut(limit, cut)
+        return self.peek(group_id).cut(limit, cut)
 
     async def dump(self, group_id: str) -> GroupDump:
-        group = self._peek(group_id)
+        group = self.peek(group_id)
         return GroupDump(
             head=group.head,
             episodes=tuple(sorted(group.episodes, key=lambda e: e.uuid)),
@@ -104,7 +104,7 @@ class ModelStore(ModelGraph):
         return {name: self._groups[name].head for name in group_ids if name in self._groups}
 
     async def changes(self, group_id: str, after_rev: int, limit: int) -> Changes:
-        group = self._peek(group_id)
+        group = self.peek(group_id)
         later = sorted((rev, uuid) for uuid, rev in group.fact_rev.items() if rev > after_rev)
         upto_rev = later[limit - 1][0] if len(later) > limit else group.rev
         shown = [_indexed(group, uuid) for rev, uuid in later if rev <= upto_rev]
@@ -119,7 +119,7 @@ class ModelStore(ModelGraph):
         max_bytes: int = TEXT_BYTES,
         after_uuid: str = "",
     ) -> TextChanges:
-        group = self._peek(group_id)
+        group = self.peek(group_id)
         after = (after_rev + 1, after_uuid)
         page = text_changes(group, after, limit, max_bytes)
         return replace(page, communities=self._grouped(group, after, (page.upto_rev + 1, page.upto_uuid)))
@@ -168,7 +168,7 @@ class ModelStore(ModelGraph):
         group.ontology_rev += 1
 
     async def ontology(self, group_id: str) -> str | None:
-        return self._peek(group_id).ontology
+        return self.peek(group_id).ontology
 
     async def close(self) -> None:
         """Nothing to release."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgsvc.domain.delta import GraphDelta
+from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.stores.search_protocol import IndexedEntity, IndexedEpisode, TextChanges
 from tests.support.model_rows import Group
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,6 +71,20 @@ def neo4j_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]
 
     yield address
     for server in started:
+        server.stop()
+
+
+@contextmanager
+def own_server(label: str, home: Path) -> Iterator[Neo4jServer]:
+    """A Neo4j that nobody else uses, started in `home`; the test may stop and start it."""
+    server = Neo4jServer(VERSIONS[label], home)
+    try:
+        server.start()
+    except Unavailable as error:
+        unavailable(str(error))
+    else:
+        yield server
+    finally:
         server.stop()
 
 

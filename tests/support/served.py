@@ -13,19 +13,19 @@ from typing import Any
 
 import pytest
 
+from kgsvc.api.rpc.health import ServiceInfo
+from kgsvc.api.server import KgServer, Served, ServerSettings, build_server
+from kgsvc.commands.core import Core
 from kgsvc.domain.clock import SystemClock
-from kgsvc.domain.items import ItemState, Step, Transition
 from kgsvc.domain.limits import Limits
+from kgsvc.domain.model.items import ItemState, Step, Transition
+from kgsvc.jobs.dispatcher import ActivityWatch
 from kgsvc.observability.metrics import Metrics
-from kgsvc.queue.activity import ActivityWatch
-from kgsvc.retrieval.memory import GetMemory
-from kgsvc.retrieval.search import SearchFacts
-from kgsvc.retrieval.search_graph import SearchGraph
-from kgsvc.retrieval.settings import SearchSettings
+from kgsvc.search.search import SearchFacts
+from kgsvc.search.search_graph import SearchGraph
+from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.embedded import EmbeddedStore
 from kgsvc.stores.protocol import Store
-from kgsvc.transport.ports import Deps, ServerSettings, ServiceInfo
-from kgsvc.transport.server import KgServer, build_server
 from tests.support.client import Client
 
 # Small, so that tests can exceed them.
@@ -50,8 +50,8 @@ class Stack:
     client: Client
     store: Store
     server: KgServer
-    deps: Deps
-    activity: ActivityWatch
+    core: Core
+    served: Served
 
 
 Serve = Callable[..., AbstractAsyncContextManager[Stack]]
@@ -59,7 +59,7 @@ Serve = Callable[..., AbstractAsyncContextManager[Stack]]
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Serve:
-    """Start a server; keywords replace parts of its Deps, `wrap` replaces the store by what it returns."""
+    """Start a server; keywords replace parts of its Core and Served, `wrap` replaces the store."""
 
     @asynccontextmanager
     async def start(wrap: Callable[[Store], Any] | None = None, **parts: Any) -> AsyncIterator[Stack]:
@@ -67,7 +67,7 @@ def serve(tmp_path: Path) -> Serve:
         await opened.migrate()
         store: Store = opened if wrap is None else wrap(opened)
         stack = _build(store, parts)
-        polling = asyncio.create_task(stack.activity.run())
+        polling = asyncio.create_task(stack.core.activity.run())
         stack.client = Client(f"127.0.0.1:{stack.server.listen('127.0.0.1:0')}")
         await stack.server.start()
         try:
@@ -84,25 +84,25 @@ def serve(tmp_path: Path) -> Serve:
 
 def _build(store: Store, parts: Mapping[str, Any]) -> Stack:
     clock, rng, ids = SystemClock(), random.Random(1), itertools.count()
-    activity = ActivityWatch(store, 0.01, rng)
     search = SearchFacts(store, None, SearchSettings(), clock)
-    limits = parts.get("limits", LIMITS)
-    deps = Deps(
+    core = Core(
         store=store,
-        search=search,
-        memory=GetMemory(search, limits),
-        graph=SearchGraph(store, search, SearchSettings(), clock),
-        activity=activity,
-        metrics=Metrics(),
         clock=clock,
-        info=ServiceInfo("1.2.3", "offline", ""),
-        new_id=lambda: f"id-{next(ids)}",
         rng=rng,
-        limits=limits,
+        limits=LIMITS,
+        metrics=Metrics(),
+        activity=ActivityWatch(store, 0.01, rng),
+        new_id=lambda: f"id-{next(ids)}",
+    )
+    served = Served(
+        search=search,
+        graph=SearchGraph(store, search, SearchSettings(), clock),
+        info=ServiceInfo("1.2.3", "offline", ""),
         settings=ServerSettings(grace_s=1.0),
     )
-    deps = replace(deps, **parts)
-    return Stack(None, store, build_server(deps), deps, activity)  # type: ignore[arg-type]
+    core = replace(core, **{name: part for name, part in parts.items() if hasattr(core, name)})
+    served = replace(served, **{name: part for name, part in parts.items() if hasattr(served, name)})
+    return Stack(None, store, build_server(core, served), core, served)  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -1,15 +1,14 @@
-"""The stores that black-box tests run on: an embedded folder of the test's own, and both Neo4js.
+"""The stores that black-box tests run on: an embedded folder of the test's own, and the Neo4js.
 
-A Neo4j database is shared by all tests: isolation is a group id of the test's own (fixture `group`). Tests
-of ClearAll need a store that nobody else uses: `own_store_spec` is an embedded folder, or a Neo4j started
-for that test alone.
+A Neo4j database is shared by all tests: isolation is a group id of the test's own (fixture `group`). Which
+tests run on which stores is decided in which_stores.py.
 """
 
 from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +18,8 @@ import pytest
 from kgsvc.stores.embedded import EmbeddedStore
 from kgsvc.stores.neo4j import Neo4jStore
 from kgsvc.stores.protocol import GroupDump, Store
-from tests.support.neo4j_fixture import NEO4J_LABELS, Address, Servers, unavailable
-from tests.support.neo4j_server import VERSIONS, Neo4jServer, Unavailable
-
-EMBEDDED = "embedded"
-STORE_LABELS = (EMBEDDED, *NEO4J_LABELS)
+from tests.support.neo4j_fixture import Address, Servers
+from tests.support.which_stores import EMBEDDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,48 +43,25 @@ class StoreSpec:
         }
 
 
-def spec_of(label: str, folder: Path, servers: Servers) -> StoreSpec:
-    """The store called `label`; an embedded one lives in `folder`."""
-    if label == EMBEDDED:
+def spec_of(request: pytest.FixtureRequest, folder: Path) -> StoreSpec:
+    """The store that a fixture's param names; an embedded one lives in `folder`."""
+    label: str = request.param
+    if label == EMBEDDED:  # without asking for servers: none is started for embedded tests alone
         return StoreSpec(label, data_dir=folder / "data")
+    servers: Servers = request.getfixturevalue("neo4j_servers")
     return StoreSpec(label, neo4j=servers(label))
 
 
-@pytest.fixture(params=STORE_LABELS)
+@pytest.fixture
 def store_spec(request: pytest.FixtureRequest, tmp_path: Path) -> StoreSpec:
-    """Each store in turn."""
-    if request.param == EMBEDDED:  # without asking for servers: none is started for embedded tests alone
-        return StoreSpec(EMBEDDED, data_dir=tmp_path / "data")
-    return spec_of(request.param, tmp_path, request.getfixturevalue("neo4j_servers"))
+    """Each store of the suite in turn."""
+    return spec_of(request, tmp_path)
 
 
 @pytest.fixture
 def embedded_spec(tmp_path: Path) -> StoreSpec:
     """The embedded store alone."""
     return StoreSpec(EMBEDDED, data_dir=tmp_path / "data")
-
-
-@pytest.fixture(params=NEO4J_LABELS)
-def neo4j_spec(request: pytest.FixtureRequest, neo4j_servers: Servers) -> StoreSpec:
-    """Each Neo4j in turn."""
-    return StoreSpec(request.param, neo4j=neo4j_servers(request.param))
-
-
-@pytest.fixture(params=STORE_LABELS)
-def own_store_spec(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StoreSpec]:
-    """Each store in turn, empty and used by this test alone; a Neo4j is started for it."""
-    if request.param == EMBEDDED:
-        yield StoreSpec(EMBEDDED, data_dir=tmp_path / "data")
-        return
-    server = Neo4jServer(VERSIONS[request.param], tmp_path / "neo4j")
-    try:
-        running = server.start()
-    except Unavailable as error:
-        unavailable(str(error))
-    else:
-        yield StoreSpec(request.param, neo4j=Address(running.uri, running.password))
-    finally:
-        server.stop()
 
 
 @pytest.fixture

@@ -1,122 +1,232 @@
-"""Reading: previous_episodes, recent_episodes, names, slots, entity, fact, episode."""
+"""CandidateStore: entities by tokens of their names, open facts by source and by pair."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from kgsvc.domain.delta import GroupHead
-from kgsvc.domain.items import NewItem
-from kgsvc.domain.model import Entity, Episode, Fact, Source
-from kgsvc.stores.conformance.expect import equal
-from kgsvc.stores.conformance.samples import (
-    HUGE,
-    MANY,
-    NOW,
-    accepted,
-    answer,
-    batch,
-    entity,
-    episode,
-    fact,
-    head,
-    leased,
-    pair,
-    parked,
-    tombstone,
-    write,
-)
-from kgsvc.stores.protocol import Anchor, EpisodeCut, Store
+from kgsvc.domain.model.delta import GroupHead
+from kgsvc.domain.model.graph import Entity, Episode, Fact, Source
+from kgsvc.domain.model.items import NewItem
+from kgsvc.domain.names.similarity import name_tokens
+from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates, VectorPage, VectorsAfter
+from kgsvc.stores.conformance.expectations import equal, expect, present
+from kgsvc.stores.conformance.samples import NOW, Scratch, batch, fact, tombstone
+from kgsvc.stores.protocol import Anchor, EpisodeCut
+from kgsvc.stores.search_protocol import Changes
 
 
-async def previous_episodes_are_the_latest_before(store: Store, group_id: str) -> None:
+async def entities_are_found_by_tokens_of_names_and_aliases(g: Scratch) -> None:
+    """Each token leads to the entities with it, by uuid; each entity comes whole, with its name keys."""
+    bob = g.entity("n2", "Bob Smith", labels=("Person",))
+    eva = g.entity("n1", "Eva Smith")
+    await g.write(entities=(bob, eva), names={"bob smith": "n2", "eva smith": "n1"})
+    await g.write(names={"robert": "n2"})
+    (smith,) = name_tokens("Smith")
+    (robert,) = name_tokens("Robert")
+    found = await g.store.candidates(g.id, CandidateQuery(tokens=[smith, robert, "nothing"]))
+    equal(dict(found.by_token), {smith: ("n1", "n2"), robert: ("n2",)}, "candidates: by token")
+    equal(dict(found.entities), {"n1": eva, "n2": bob}, "candidates: entities")
+    names = {"n1": ("eva smith",), "n2": ("bob smith", "robert")}
+    equal(dict(found.names), names, "candidates: names")
+    few = await g.store.candidates(
+        g.id, CandidateQuery(tokens=[smith, robert], entities_per_token=1, names_per_entity=1)
+    )
+    equal(dict(few.by_token), {smith: ("n1",), robert: ("n2",)}, "candidates: one a token")
+    equal(dict(few.names), {"n1": ("eva smith",), "n2": ("bob smith",)}, "candidates: one name each")
+
+
+async def candidates_stay_in_their_group(g: Scratch) -> None:
+    """Neither names nor facts of another group or of a deleted one are found."""
+    ada, bob = await g.pair()
+    await g.write(facts=(fact("f1", ada, bob),))
+    query = CandidateQuery(tokens=name_tokens("Ada"), sources=["n-ada"], pairs=[("n-ada", "n-bob")])
+    equal(await g.store.candidates(g.sibling().id, query), NameCandidates(), "candidates: of another group")
+    await g.store.delete_group(g.id, NOW + 9)
+    equal(await g.store.candidates(g.id, query), NameCandidates(), "candidates: of a deleted group")
+
+
+async def open_facts_are_found_by_source_and_pair(g: Scratch) -> None:
+    """The latest that are not expired, each once, latest first; the other direction is another pair."""
+    ada, bob = await g.pair()
+    eve = g.entity("n-eve", "Eve")
+    old, new = fact("f1", ada, bob, valid_ms=NOW - 9), fact("f2", ada, bob)
+    tied, back = fact("f3", ada, eve), fact("f4", bob, ada)
+    gone = fact("f0", ada, bob, valid_ms=NOW + 5, expired_ms=NOW + 6, expired_reason="superseded")
+    await g.write(entities=(eve,), facts=(old, new, tied, back, gone))
+    found = await g.store.candidates(g.id, CandidateQuery(sources=["n-ada"], pairs=[("n-ada", "n-bob")]))
+    equal(found.facts, (tied, new, old), "candidates: of a source and a pair")
+    few = CandidateQuery(sources=["n-ada"], pairs=[("n-ada", "n-bob")], facts_per_source=1, facts_per_pair=1)
+    equal((await g.store.candidates(g.id, few)).facts, (tied, new), "candidates: the latest of each")
+    found = await g.store.candidates(g.id, CandidateQuery(pairs=[("n-bob", "n-ada"), ("n-eve", "n-bob")]))
+    equal(found.facts, (back,), "candidates: of pairs")
+    await g.write(facts=(replace(new, expired_ms=NOW + 7),))
+    found = await g.store.candidates(g.id, CandidateQuery(pairs=[("n-ada", "n-bob")]))
+    equal(found.facts, (old,), "candidates: after another expired")
+
+
+async def facts_of_found_entities_come_with_them(g: Scratch) -> None:
+    """told_per_token: of each token the first entities count as sources too."""
+    ada, bob = await g.pair()
+    other = g.entity("n-zoe", "Ada")
+    await g.write(entities=(other,), names={"ada z": "n-zoe"})
+    first, second = fact("f1", ada, bob), fact("f2", other, bob)
+    await g.write(facts=(first, second))
+    query = CandidateQuery(tokens=name_tokens("Ada"), told_per_token=1)
+    equal((await g.store.candidates(g.id, query)).facts, (first,), "candidates: of the first found")
+    query = replace(query, told_per_token=9)
+    equal((await g.store.candidates(g.id, query)).facts, (second, first), "candidates: of all found")
+
+
+async def entities_are_found_by_uuid(g: Scratch) -> None:
+    """As those found by a token, each once; what is not there is passed over."""
+    ada, bob = await g.pair()
+    (token,) = name_tokens("Ada")
+    found = await g.store.candidates(g.id, CandidateQuery(tokens=[token], uuids=["n-bob", "n-ada", "no"]))
+    equal(dict(found.by_token), {token: ("n-ada",)}, "candidates: by token")
+    equal(dict(found.entities), {"n-ada": ada, "n-bob": bob}, "candidates: by uuid")
+    equal(set(found.names), {"n-ada", "n-bob"}, "candidates: names of what is found by uuid")
+
+
+async def facts_come_with_the_types_of_their_targets(g: Scratch) -> None:
+    """Whether found by source or by pair."""
+    ada, acme = g.entity("n1", "Ada"), g.entity("n2", "Acme", labels=("Body", "Place"))
+    await g.write(entities=(ada, acme), facts=(fact("f1", ada, acme), fact("f2", acme, ada)))
+    found = await g.store.candidates(g.id, CandidateQuery(sources=["n1"]))
+    equal(dict(found.labels), {"n2": ("Body", "Place")}, "candidates: labels of targets")
+    found = await g.store.candidates(g.id, CandidateQuery(pairs=[("n2", "n1")]))
+    equal(dict(found.labels), {"n1": ada.labels}, "candidates: labels of targets of pairs")
+
+
+async def vectors_of_names_are_followed(g: Scratch) -> None:
+    """By revision and uuid, a page at a time, each again when it is written again; of one space."""
+    entities = [g.entity(f"n{n}", f"Name {n}") for n in range(3)]
+    first = {"n2": b"2222", "n0": b"0000"}
+    await g.write(entities=entities, vectors=first, space="s")
+    await g.write(vectors={"n1": b"1111"}, space="s")
+    await g.write(entities=(g.entity("n9", "Name 9"),), vectors={"n9": b"9"}, space="z")
+    pages = [await _vectors(g, VectorsAfter("s", limit=2))]
+    while pages[-1].more:
+        last = pages[-1]
+        pages.append(await _vectors(g, VectorsAfter("s", last.epoch, last.place, 2)))
+    rows = [row for page in pages for row in page.rows]
+    equal(rows, [("n0", b"0000"), ("n2", b"2222"), ("n1", b"1111")], "vectors: of all pages")
+    last = pages[-1]
+    equal((await _vectors(g, VectorsAfter("s", last.epoch, last.place))).rows, (), "the rest")
+    await g.write(vectors={"n0": b"AAAA"}, space="s")
+    page = await _vectors(g, VectorsAfter("s", last.epoch, last.place))
+    equal(page.rows, (("n0", b"AAAA"),), "vectors: what was written again")
+    await g.write(remove_entities=("n0",))
+    again = await _vectors(g, VectorsAfter("s"))
+    equal([uuid for uuid, _vector in again.rows], ["n2", "n1"], "vectors: without what was removed")
+
+
+async def vectors_of_a_deleted_group_are_gone(g: Scratch) -> None:
+    """A place of an older epoch is the beginning of the new one."""
+    ada = g.entity("n1", "Ada")
+    await g.write(entities=(ada,), vectors={"n1": b"1111"}, space="s")
+    old = await _vectors(g, VectorsAfter("s"))
+    await g.store.delete_group(g.id, NOW + 9)
+    page = await _vectors(g, VectorsAfter("s", old.epoch, old.place))
+    equal((page.rows, page.epoch > old.epoch), ((), True), "vectors: of a deleted group")
+    await g.write(entities=(ada,), vectors={"n1": b"2222"}, space="s")
+    page = await _vectors(g, VectorsAfter("s", old.epoch, (10**9, "n9")))
+    equal(page.rows, (("n1", b"2222"),), "vectors: of the next epoch")
+    nobody = await g.store.candidates(g.sibling().id, CandidateQuery(vectors=VectorsAfter("s")))
+    expect(nobody.vectors is None or nobody.vectors.rows == (), "vectors: of no other group")
+
+
+async def _vectors(g: Scratch, after: VectorsAfter) -> VectorPage:
+    found = await g.store.candidates(g.id, CandidateQuery(vectors=after))
+    return present(found.vectors, "vectors: a page of a group that is there")
+
+
+async def previous_episodes_are_the_latest_before(g: Scratch) -> None:
     """The latest `limit` before the anchor by (reference_ms, uuid), oldest first, whole episodes."""
-    made = [episode(group_id, f"e{n}", at=10 * n, name=f"n{n}", role="Ada") for n in range(6)]
-    await accepted(store, *reversed(made))
-    found = await _previous(store, group_id, Anchor("e4", Source.TEXT, NOW + 40), limit=3)
+    made = [g.episode(f"e{n}", at=10 * n, name=f"n{n}", role="Ada") for n in range(6)]
+    await g.accepted(*reversed(made))
+    found = await _previous(g, Anchor("e4", Source.TEXT, NOW + 40), limit=3)
     equal(found, made[1:4], "previous_episodes: three before the fifth")
-    found = await _previous(store, group_id, Anchor("e1", Source.TEXT, NOW + 10), limit=3)
+    found = await _previous(g, Anchor("e1", Source.TEXT, NOW + 10), limit=3)
     equal(found, made[:1], "previous_episodes: fewer than the limit")
-    found = await _previous(store, group_id, Anchor("e0", Source.TEXT, NOW), limit=3)
+    found = await _previous(g, Anchor("e0", Source.TEXT, NOW), limit=3)
     equal(found, [], "previous_episodes: nothing before the first")
 
 
-async def ties_are_broken_by_uuid(store: Store, group_id: str) -> None:
+async def ties_are_broken_by_uuid(g: Scratch) -> None:
     """At one reference time those with a smaller uuid come before, the anchor itself never."""
-    made = [episode(group_id, uuid) for uuid in ("A", "a", "b", "c")]
-    await accepted(store, *reversed(made))
-    found = await _previous(store, group_id, Anchor("b", Source.TEXT, NOW), limit=9)
+    made = [g.episode(uuid) for uuid in ("A", "a", "b", "c")]
+    await g.accepted(*reversed(made))
+    found = await _previous(g, Anchor("b", Source.TEXT, NOW), limit=9)
     equal([e.uuid for e in found], ["A", "a"], "previous_episodes: ties")
-    found = await _previous(store, group_id, Anchor("bb", Source.TEXT, NOW), limit=2)
+    found = await _previous(g, Anchor("bb", Source.TEXT, NOW), limit=2)
     equal([e.uuid for e in found], ["a", "b"], "previous_episodes: an anchor that is not stored")
 
 
-async def only_the_same_source_counts(store: Store, group_id: str) -> None:
+async def only_the_same_source_counts(g: Scratch) -> None:
     """Episodes of another source or another group are no context."""
-    await accepted(store, episode(group_id, "t", at=1), episode(group_id, "m", at=2, source=Source.MESSAGE))
-    await accepted(store, episode(group_id, "j", at=3, source=Source.JSON))
-    await accepted(store, episode(f"{group_id}-2", "other", at=4))
+    await g.accepted(g.episode("t", at=1), g.episode("m", at=2, source=Source.MESSAGE))
+    await g.accepted(g.episode("j", at=3, source=Source.JSON))
+    await g.accepted(g.sibling().episode("other", at=4))
     for source, wanted in ((Source.TEXT, ["t"]), (Source.MESSAGE, ["m"]), (Source.JSON, ["j"])):
-        found = await _previous(store, group_id, Anchor("x", source, NOW + 9), limit=9)
+        found = await _previous(g, Anchor("x", source, NOW + 9), limit=9)
         equal([e.uuid for e in found], wanted, f"previous_episodes: of source {source}")
 
 
-async def several_anchors_are_answered_each(store: Store, group_id: str) -> None:
+async def several_anchors_are_answered_each(g: Scratch) -> None:
     """One call answers for each anchor by its own place and source."""
-    await accepted(store, *[episode(group_id, f"e{n}", at=n) for n in range(4)])
+    await g.accepted(*g.episodes(4, step=1))
     anchors = [Anchor(f"e{n}", Source.TEXT, NOW + n) for n in (3, 1, 0)]
-    found = await store.previous_episodes(group_id, anchors, 2, 100)
+    found = await g.store.previous_episodes(g.id, anchors, 2, 100)
     shown = {uuid: [e.uuid for e in before] for uuid, before in found.items()}
     equal(shown, {"e3": ["e1", "e2"], "e1": ["e0"], "e0": []}, "previous_episodes: several anchors")
-    equal(await store.previous_episodes(group_id, [], 2, 100), {}, "previous_episodes: no anchors")
+    equal(await g.store.previous_episodes(g.id, [], 2, 100), {}, "previous_episodes: no anchors")
 
 
-async def bodies_are_cut_by_characters(store: Store, group_id: str) -> None:
+async def bodies_are_cut_by_characters(g: Scratch) -> None:
     """Bodies are cut to max_chars code points, shorter ones are whole."""
-    await accepted(store, episode(group_id, "e1", body="😀é𝒳漢" * 50), episode(group_id, "e2", body="ab"))
-    found = await store.previous_episodes(group_id, [Anchor("e9", Source.TEXT, NOW)], 5, 6)
+    await g.accepted(g.episode("e1", body="😀é𝒳漢" * 50), g.episode("e2", body="ab"))
+    found = await g.store.previous_episodes(g.id, [Anchor("e9", Source.TEXT, NOW)], 5, 6)
     equal([e.body for e in found["e9"]], ["😀é𝒳漢😀é", "ab"], "previous_episodes: bodies cut to 6")
 
 
-async def named_episodes_are_the_context_instead(store: Store, group_id: str) -> None:
+async def named_episodes_are_the_context_instead(g: Scratch) -> None:
     """An item's `previous` comes back with it; an anchor that names episodes gets those there are, oldest
     first, of any source and time, never itself or another group's; beside it others get the latest."""
-    made = [episode(group_id, f"e{n}", at=n, body=f"{n}" * 9) for n in range(4)]
-    await accepted(store, *made, episode(group_id, "m", at=9, source=Source.MESSAGE))
-    await accepted(store, episode(f"{group_id}-2", "other"))
+    made = [g.episode(f"e{n}", at=n, body=f"{n}" * 9) for n in range(4)]
+    await g.accepted(*made, g.episode("m", at=9, source=Source.MESSAGE))
+    await g.accepted(g.sibling().episode("other"))
     named = ("m", "other", "x", "e1", "nobody")
-    last = episode(group_id, "x", at=3)
-    await answer(store, replace(batch(last), items=(NewItem(last, named),)))
-    lease = await leased(store, group_id)
-    queued = {i.episode.uuid: i.previous for i in await store.start_items(lease, NOW, MANY, HUGE, ())}
+    last = g.episode("x", at=3)
+    await g.answer(replace(batch(last), items=(NewItem(last, named),)))
+    lease = await g.leased()
+    queued = {i.episode.uuid: i.previous for i in await g.due(lease)}
     equal((queued["x"], queued["m"]), (named, ()), "start_items: previous")
     anchors = [Anchor("x", Source.TEXT, NOW + 3, named), Anchor("e2", Source.TEXT, NOW + 2)]
-    found = await store.previous_episodes(group_id, anchors, 1, 4)
+    found = await g.store.previous_episodes(g.id, anchors, 1, 4)
     shown = {uuid: [(e.uuid, e.body) for e in before] for uuid, before in found.items()}
     wanted = {"x": [("e1", "1111"), ("m", "body")], "e2": [("e1", "1111")]}
     equal(shown, wanted, "previous_episodes: named")
-    (alone,) = (await store.previous_episodes(group_id, anchors[:1], 1, 4)).values()
+    (alone,) = (await g.store.previous_episodes(g.id, anchors[:1], 1, 4)).values()
     equal([e.uuid for e in alone], ["e1", "m"], "previous_episodes: named alone")
 
 
-async def recent_episodes_are_the_latest(store: Store, group_id: str) -> None:
+async def recent_episodes_are_the_latest(g: Scratch) -> None:
     """The latest `limit` by (reference_ms, uuid), oldest first, parked ones too, deleted ones not."""
-    made = [
-        episode(group_id, uuid, at=at) for uuid, at in (("z", -9), ("A", 0), ("a", 0), ("b", 5), ("c", 6))
-    ]
-    await parked(store, made[3])
-    await accepted(store, made[4], made[2], made[0], made[1])
-    equal(await store.recent_episodes(group_id, 99), made, "recent_episodes: all")
-    equal(await store.recent_episodes(group_id, 3), made[2:], "recent_episodes: the latest three")
-    await write(store, group_id, remove_episodes=("b",))
-    equal(await store.recent_episodes(group_id, 2), [made[2], made[4]], "recent_episodes: one deleted")
-    equal(await store.recent_episodes(f"{group_id}-3", 9), [], "recent_episodes: unknown group")
+    made = [g.episode(uuid, at=at) for uuid, at in (("z", -9), ("A", 0), ("a", 0), ("b", 5), ("c", 6))]
+    await g.parked(made[3])
+    await g.accepted(made[4], made[2], made[0], made[1])
+    equal(await g.store.recent_episodes(g.id, 99), made, "recent_episodes: all")
+    equal(await g.store.recent_episodes(g.id, 3), made[2:], "recent_episodes: the latest three")
+    await g.write(remove_episodes=("b",))
+    equal(await g.store.recent_episodes(g.id, 2), [made[2], made[4]], "recent_episodes: one deleted")
+    equal(await g.store.recent_episodes(g.sibling(3).id, 9), [], "recent_episodes: unknown group")
 
 
-async def recent_episodes_are_cut(store: Store, group_id: str) -> None:
+async def recent_episodes_are_cut(g: Scratch) -> None:
     """`upto` counts the latest back from a key, `after` leaves out those up to a key; keys may be gone."""
-    made = [episode(group_id, f"e{n}", at=10 * (n // 2)) for n in range(8)]
-    await accepted(store, *reversed(made))
+    made = [g.episode(f"e{n}", at=10 * (n // 2)) for n in range(8)]
+    await g.accepted(*reversed(made))
     cuts: list[tuple[int, EpisodeCut, list[int]]] = [
         (3, EpisodeCut(upto=(NOW + 20, "e5")), [3, 4, 5]),
         (3, EpisodeCut(upto=(NOW + 20, "e4x")), [2, 3, 4]),
@@ -129,97 +239,95 @@ async def recent_episodes_are_cut(store: Store, group_id: str) -> None:
         (4, EpisodeCut(after=(NOW + 99, "")), []),
     ]
     for limit, cut, wanted in cuts:
-        found = await store.recent_episodes(group_id, limit, cut)
+        found = await g.store.recent_episodes(g.id, limit, cut)
         equal(found, [made[n] for n in wanted], f"recent_episodes: {limit} with {cut}")
 
 
-async def recent_episodes_stop_at_bytes(store: Store, group_id: str) -> None:
+async def recent_episodes_stop_at_bytes(g: Scratch) -> None:
     """Reading stops after the episode with which the bodies exceed max_bytes; one comes at least."""
-    made = [episode(group_id, f"e{n}", at=n, body="x" * 1_000) for n in range(6)]
-    await accepted(store, *made)
+    made = g.episodes(6, step=1, body="x" * 1_000)
+    await g.accepted(*made)
     for max_bytes, count in ((10**6, 5), (2_500, 3), (1_500, 2), (1, 1)):
-        found = await store.recent_episodes(group_id, 5, EpisodeCut(max_bytes=max_bytes))
+        found = await g.store.recent_episodes(g.id, 5, EpisodeCut(max_bytes=max_bytes))
         equal(found, made[1 : 1 + count], f"recent_episodes: with max_bytes {max_bytes}")
     cut = EpisodeCut(after=(NOW + 2, "e2"), max_bytes=1_500)
-    equal(await store.recent_episodes(group_id, 5, cut), made[3:5], f"recent_episodes: with {cut}")
+    equal(await g.store.recent_episodes(g.id, 5, cut), made[3:5], f"recent_episodes: with {cut}")
 
 
-async def names_find_owners_of_keys(store: Store, group_id: str) -> None:
+async def names_find_owners_of_keys(g: Scratch) -> None:
     """Entities by the name keys they own, aliases too, with the group's head; unknown keys are absent."""
-    ada, bob = entity(group_id, "n1", "Ada Lovelace"), entity(group_id, "n2", "Bob")
+    ada, bob = g.entity("n1", "Ada Lovelace"), g.entity("n2", "Bob")
     keys = {"ada lovelace": "n1", "ada": "n1", "bob": "n2"}
-    await write(store, group_id, entities=(ada, bob), names=keys, system_ms=NOW + 3)
-    view = await store.names(group_id, ["ada", "ada lovelace", "bob", "nobody"])
+    await g.write(entities=(ada, bob), names=keys, system_ms=NOW + 3)
+    view = await g.store.names(g.id, ["ada", "ada lovelace", "bob", "nobody"])
     equal(dict(view.by_key), {"ada": ada, "ada lovelace": ada, "bob": bob}, "names: by_key")
-    equal(view.head, await head(store, group_id), "names: head")
+    equal(view.head, await g.head(), "names: head")
     equal(view.head.last_ms, NOW + 3, "names: last_ms of the head")
-    equal(dict((await store.names(group_id, [])).by_key), {}, "names: no keys")
-    view = await store.names(f"{group_id}-2", ["ada"])
+    equal(dict((await g.store.names(g.id, [])).by_key), {}, "names: no keys")
+    view = await g.store.names(g.sibling().id, ["ada"])
     equal(dict(view.by_key), {}, "names: another group's")
-    await accepted(store, episode(f"{group_id}-2", "e1"))
-    equal((await store.names(f"{group_id}-2", ["ada"], ["n1"])).by_uuid, {}, "names: another group's uuid")
+    await g.accepted(g.sibling().episode("e1"))
+    equal((await g.store.names(g.sibling().id, ["ada"], ["n1"])).by_uuid, {}, "names: another group's uuid")
 
 
-async def names_find_uuids(store: Store, group_id: str) -> None:
+async def names_find_uuids(g: Scratch) -> None:
     """Entities by uuid where asked, and only those."""
-    ada, bob = await pair(store, group_id)
-    view = await store.names(group_id, ["bob"], [ada.uuid, "nobody"])
+    ada, bob = await g.pair()
+    view = await g.store.names(g.id, ["bob"], [ada.uuid, "nobody"])
     equal(dict(view.by_uuid), {ada.uuid: ada}, "names: by_uuid")
     equal(dict(view.by_key), {"bob": bob}, "names: by_key beside by_uuid")
 
 
-async def slots_show_everything_of_a_key(store: Store, group_id: str) -> None:
+async def slots_show_everything_of_a_key(g: Scratch) -> None:
     """All facts of the asked conflict keys, open and expired, and their tombstones; of no other key."""
-    ada, bob = await pair(store, group_id)
+    ada, bob = await g.pair()
     opened = fact("f1", ada, bob)
     closed = fact("f2", ada, bob, expired_ms=NOW, invalid_ms=NOW, expired_reason="superseded")
     gone = fact("f3", ada, bob)
     elsewhere = fact("f4", bob, ada)
-    await write(store, group_id, facts=(opened, closed, gone, elsewhere))
-    await write(store, group_id, remove_facts=(tombstone(gone),))
-    view = await store.slots(group_id, [opened.slot])
+    await g.write(facts=(opened, closed, gone, elsewhere))
+    await g.write(remove_facts=(tombstone(gone),))
+    view = await g.store.slots(g.id, [opened.slot])
     equal(sorted(view.facts, key=lambda f: f.uuid), [opened, closed], "slots: facts of a slot")
     equal(list(view.tombstones), [tombstone(gone)], "slots: tombstones of a slot")
-    both = await store.slots(group_id, [opened.slot, elsewhere.slot, "none"])
+    both = await g.store.slots(g.id, [opened.slot, elsewhere.slot, "none"])
     equal(sorted(f.uuid for f in both.facts), ["f1", "f2", "f4"], "slots: two slots")
-    empty = await store.slots(group_id, [])
+    empty = await g.store.slots(g.id, [])
     equal((tuple(empty.facts), tuple(empty.tombstones)), ((), ()), "slots: none asked")
-    other = await store.slots(f"{group_id}-2", [opened.slot])
+    other = await g.store.slots(g.sibling().id, [opened.slot])
     equal((tuple(other.facts), tuple(other.tombstones)), ((), ()), "slots: another group")
 
 
-async def objects_are_found_by_uuid(store: Store, group_id: str) -> None:
+async def objects_are_found_by_uuid(g: Scratch) -> None:
     """By uuid in the group or, for None, in the first two groups; nothing for an unknown uuid."""
-    other, same = f"{group_id}-2", f"same-{group_id}"
-    for name in (f"{group_id}-3", other, group_id):
-        await accepted(store, episode(name, same))
-        ada = entity(name, same, f"Ada of {name[-1]}")
-        await write(store, name, entities=(ada,), facts=(fact(same, ada, ada),))
+    other, same = g.sibling().id, f"same-{g.id}"
+    for each in (g.sibling(3), g.sibling(), g):
+        await each.accepted(each.episode(same))
+        ada = each.entity(same, f"Ada of {each.id[-1]}")
+        await each.write(entities=(ada,), facts=(fact(same, ada, ada),))
     lookups: dict[str, Callable[[str, str | None], Awaitable[Sequence[Entity | Fact | Episode]]]] = {
-        "entity": store.entity, "fact": store.fact, "episode": store.episode,
+        "entity": g.store.entity, "fact": g.store.fact, "episode": g.store.episode,
     }  # fmt: skip
     for what, lookup in lookups.items():
         equal([x.group_id for x in await lookup(same, other)], [other], f"{what}: in one group")
         found = [x.group_id for x in await lookup(same, None)]
-        equal(found, [group_id, other], f"{what}: in the first two groups")
-        equal(await lookup("nobody", group_id), [], f"{what}: an unknown uuid")
-        equal(await lookup(same, f"{group_id}-4"), [], f"{what}: in an unknown group")
+        equal(found, [g.id, other], f"{what}: in the first two groups")
+        equal(await lookup("nobody", g.id), [], f"{what}: an unknown uuid")
+        equal(await lookup(same, f"{g.id}-4"), [], f"{what}: in an unknown group")
 
 
-async def unknown_groups_read_as_empty(store: Store, group_id: str) -> None:
+async def unknown_groups_read_as_empty(g: Scratch) -> None:
     """A group that was never written to: no head, zeros in views, empty dump and changes."""
-    unknown = f"{group_id}-never-written"
-    equal(await store.heads([unknown]), {}, "heads: unknown group")
+    unknown = f"{g.id}-never-written"
+    equal(await g.store.heads([unknown]), {}, "heads: unknown group")
     zero = GroupHead(unknown)
-    equal((await store.names(unknown, ["ada"])).head, zero, "names: head of an unknown group")
-    equal((await store.dump(unknown)).head, zero, "dump: head of an unknown group")
-    found = await store.changes(unknown, 0, 10)
-    equal(
-        (found.head, found.facts, found.removed, found.more), (zero, (), (), False), "changes: unknown group"
-    )
+    equal((await g.store.names(unknown, ["ada"])).head, zero, "names: head of an unknown group")
+    equal((await g.store.dump(unknown)).head, zero, "dump: head of an unknown group")
+    found = await g.store.changes(unknown, 0, 10)
+    equal(found, Changes(zero, (), (), 0), "changes: unknown group")
 
 
-async def _previous(store: Store, group_id: str, anchor: Anchor, limit: int) -> list[Episode]:
-    found = await store.previous_episodes(group_id, [anchor], limit, 10_000)
+async def _previous(g: Scratch, anchor: Anchor, limit: int) -> list[Episode]:
+    found = await g.store.previous_episodes(g.id, [anchor], limit, 10_000)
     equal(list(found), [anchor.uuid], "previous_episodes: answered anchors")
     return list(found[anchor.uuid])

@@ -4,46 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgsvc.domain.delta import Guard
 from kgsvc.domain.errors import LeaseLost
-from kgsvc.domain.items import ItemState, Transition
-from kgsvc.domain.model import Source
-from kgsvc.stores.conformance.expect import equal, expect, present, refused
-from kgsvc.stores.conformance.samples import (
-    HUGE,
-    MANY,
-    NOW,
-    accepted,
-    answer,
-    batch,
-    delta,
-    entity,
-    episode,
-    fact,
-    guard,
-    head,
-    leased,
-    mention,
-    move,
-    pair,
-    started,
-    tombstone,
-    work,
-    write,
-)
-from kgsvc.stores.protocol import Anchor, Store
+from kgsvc.domain.model.delta import Guard
+from kgsvc.domain.model.graph import Source
+from kgsvc.domain.model.items import ItemState, Transition
+from kgsvc.stores.conformance.expectations import equal, expect, present, refused
+from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, Scratch, batch, episode, fact, tombstone
+from kgsvc.stores.protocol import Anchor
 
 LATER = NOW + 100
 
 
-async def a_deleted_group_reads_as_empty(store: Store, group_id: str) -> None:
+async def a_deleted_group_reads_as_empty(g: Scratch) -> None:
     """Every read of the group is empty, the epoch is greater, and it is no longer listed."""
-    slot, key = await _fill(store, group_id)
-    before = await head(store, group_id)
-    await store.delete_group(group_id, LATER)
-    after = await head(store, group_id)
+    slot, key = await _fill(g)
+    before = await g.head()
+    await g.store.delete_group(g.id, LATER)
+    after = await g.head()
     expect(after.epoch > before.epoch, f"delete_group: epoch {after.epoch} after {before.epoch}")
-    dump = await store.dump(group_id)
+    dump = await g.store.dump(g.id)
     parts = (
         dump.episodes,
         dump.entities,
@@ -54,182 +33,174 @@ async def a_deleted_group_reads_as_empty(store: Store, group_id: str) -> None:
     )
     equal(parts, ((), (), {}, (), (), {}), "dump: of a deleted group")
     equal(dump.head, after, "dump: head of a deleted group")
-    equal((await store.list_items(group_id, (), 9, None)).rows, (), "list_items: of a deleted group")
-    equal(await store.recent_episodes(group_id, 9), [], "recent_episodes: of a deleted group")
+    equal(await g.items(), (), "list_items: of a deleted group")
+    equal(await g.store.recent_episodes(g.id, 9), [], "recent_episodes: of a deleted group")
     for uuid in ("e1", "n-ada", "f1"):
-        episodes, entities = await store.episode(uuid, None), await store.entity(uuid, None)
+        episodes, entities = await g.store.episode(uuid, None), await g.store.entity(uuid, None)
         groups = {e.group_id for e in episodes} | {n.group_id for n in entities}
-        groups |= {f.group_id for f in await store.fact(uuid, None)}
-        ours = [await lookup(uuid, group_id) for lookup in (store.episode, store.entity, store.fact)]
+        groups |= {f.group_id for f in await g.store.fact(uuid, None)}
+        ours = [await lookup(uuid, g.id) for lookup in (g.store.episode, g.store.entity, g.store.fact)]
         equal(ours, [[], [], []], f"by uuid in the group: {uuid} of a deleted group")
-        expect(group_id not in groups, f"by uuid: {uuid} of a deleted group is found")
-    names = await store.names(group_id, [key], ["n-ada"])
+        expect(g.id not in groups, f"by uuid: {uuid} of a deleted group is found")
+    names = await g.store.names(g.id, [key], ["n-ada"])
     equal((dict(names.by_key), dict(names.by_uuid)), ({}, {}), "names: of a deleted group")
-    slots = await store.slots(group_id, [slot])
+    slots = await g.store.slots(g.id, [slot])
     equal((tuple(slots.facts), tuple(slots.tombstones)), ((), ()), "slots: of a deleted group")
     anchors = [Anchor("x", Source.TEXT, NOW + 99)]
-    previous = await store.previous_episodes(group_id, anchors, 9, 9)
+    previous = await g.store.previous_episodes(g.id, anchors, 9, 9)
     equal(previous, {"x": ()}, "previous_episodes: of a deleted group")
-    expect(group_id not in await store.group_ids(), "group_ids: names a deleted group")
+    expect(g.id not in await g.store.group_ids(), "group_ids: names a deleted group")
 
 
-async def unfinished_items_end_parked(store: Store, group_id: str) -> None:
+async def unfinished_items_end_parked(g: Scratch) -> None:
     """The receipt shows unfinished items PARKED (group_deleted); all of it is terminal; nothing is due."""
-    result = await accepted(store, *[episode(group_id, f"e{n}") for n in range(4)])
-    lease = await leased(store, group_id)
-    await started(store, lease)
-    await move(store, lease, ItemState.COMPLETED, "e0")
-    await move(store, lease, ItemState.EXTRACTED, "e1", stage=b"x")
-    await move(store, lease, ItemState.PARKED, "e2", reason="unreadable")
-    await store.delete_group(group_id, LATER)
-    receipt = present(await store.receipt(result.receipt_id), "receipt: after delete_group")
+    result = await g.accepted(*g.episodes(4))
+    lease = await g.leased()
+    await g.started(lease)
+    await g.move(lease, ItemState.COMPLETED, "e0")
+    await g.move(lease, ItemState.EXTRACTED, "e1", stage=b"x")
+    await g.move(lease, ItemState.PARKED, "e2", reason="unreadable")
+    await g.store.delete_group(g.id, LATER)
+    receipt = present(await g.store.receipt(result.receipt_id), "receipt: after delete_group")
     equal([i.uuid for i in receipt.items], ["e0", "e1", "e2", "e3"], "receipt: items after delete_group")
     expect(receipt.done, f"receipt: {[i.state for i in receipt.items]} after delete_group")
     for item in (receipt.items[1], receipt.items[3]):
         found = (item.state, item.reason)
         equal(found, (ItemState.PARKED, "group_deleted"), f"receipt: unfinished item {item.uuid}")
-    equal(await work(store, group_id, NOW + 10**10), None, "ready_groups: a deleted group")
-    equal(await store.retry_items(group_id, None, LATER), [], "retry_items: items of a deleted group")
+    equal(await g.work(NOW + 10**10), None, "ready_groups: a deleted group")
+    equal(await g.store.retry_items(g.id, None, LATER), [], "retry_items: items of a deleted group")
 
 
-async def a_stale_lease_is_lost(store: Store, group_id: str) -> None:
+async def a_stale_lease_is_lost(g: Scratch) -> None:
     """A lease from before the deletion starts, saves and writes nothing, also after new items came."""
-    await accepted(store, episode(group_id, "e1"))
-    lease = await leased(store, group_id)
-    await started(store, lease)
-    old = await guard(store, group_id, lease.token)
-    await store.delete_group(group_id, LATER)
-    ada = entity(group_id, "n-ada", "Ada")
+    lease = await g.begun(g.episode("e1"))
+    old = await g.guard(lease.token)
+    await g.store.delete_group(g.id, LATER)
+    ada = g.entity("n-ada", "Ada")
     done = [Transition("e1", ItemState.COMPLETED, LATER)]
     for round_ in ("deleted", "filled anew"):
         what = f"a lease from before, the group {round_}"
-        await refused(LeaseLost, store.start_items(lease, LATER, MANY, HUGE, ()), f"start_items: {what}")
-        await refused(LeaseLost, store.save_transitions(lease, done), f"save_transitions: {what}")
-        change = delta(group_id, entities=(ada,))
-        await refused(LeaseLost, store.apply(change, old), f"apply: {what}")
-        fresh_rev = replace(old, rev=(await head(store, group_id)).rev)
-        await refused(LeaseLost, store.apply(change, fresh_rev), f"apply at the present rev: {what}")
-        equal((await store.dump(group_id)).entities, (), f"dump: {what}")
-        await accepted(store, episode(group_id, "e1"))
-    (row,) = (await store.list_items(group_id, (), 9, None)).rows
+        await refused(LeaseLost, g.store.start_items(lease, LATER, MANY, HUGE, ()), f"start_items: {what}")
+        await refused(LeaseLost, g.store.save_transitions(lease, done), f"save_transitions: {what}")
+        change = g.delta(entities=(ada,))
+        await refused(LeaseLost, g.store.apply(change, old), f"apply: {what}")
+        fresh_rev = replace(old, rev=(await g.head()).rev)
+        await refused(LeaseLost, g.store.apply(change, fresh_rev), f"apply at the present rev: {what}")
+        equal((await g.store.dump(g.id)).entities, (), f"dump: {what}")
+        await g.accepted(g.episode("e1"))
+    (row,) = await g.items()
     equal(row.state, ItemState.ACCEPTED, "list_items: an item of the new epoch")
-    equal(await store.renew([lease]), [], "renew: a lease from before")
-    anew = await leased(store, group_id, "worker-b")
-    await store.release(lease)
-    equal(await store.renew([lease, anew]), [group_id], "renew: after a late release of the old lease")
-    equal(await started(store, anew), ["e1"], "start_items: with the lease of the new epoch")
+    equal(await g.store.renew([lease]), [], "renew: a lease from before")
+    anew = await g.leased("worker-b")
+    await g.store.release(lease)
+    equal(await g.store.renew([lease, anew]), [g.id], "renew: after a late release of the old lease")
+    equal(await g.started(anew), ["e1"], "start_items: with the lease of the new epoch")
 
 
-async def a_callers_late_write_is_refused(store: Store, group_id: str) -> None:
+async def a_callers_late_write_is_refused(g: Scratch) -> None:
     """A caller's own write (no token) planned before the deletion is LeaseLost."""
-    await pair(store, group_id)
-    old = await guard(store, group_id)
-    await store.delete_group(group_id, LATER)
-    now = await head(store, group_id)
-    change = delta(group_id, entities=(entity(group_id, "n-eve", "Eve"),))
+    await g.pair()
+    old = await g.guard()
+    await g.store.delete_group(g.id, LATER)
+    now = await g.head()
+    change = g.delta(entities=(g.entity("n-eve", "Eve"),))
     for late in (old, Guard(rev=now.rev, epoch=old.epoch)):
-        await refused(LeaseLost, store.apply(change, late), "apply: planned before delete_group")
-    equal((await store.dump(group_id)).entities, (), "dump: after a late write")
+        await refused(LeaseLost, g.store.apply(change, late), "apply: planned before delete_group")
+    equal((await g.store.dump(g.id)).entities, (), "dump: after a late write")
 
 
-async def the_group_can_be_filled_anew(store: Store, group_id: str) -> None:
+async def the_group_can_be_filled_anew(g: Scratch) -> None:
     """The same uuids, names, facts and idempotency keys are new in the new epoch, and worked on as usual."""
-    call = batch(episode(group_id, "e1"), idempotency_key="k")
-    first = await answer(store, call)
-    await _fill(store, group_id)
-    await store.delete_group(group_id, LATER)
-    again = batch(episode(group_id, "e1", body="other content"), idempotency_key="k")
-    result = await answer(store, again)
+    call = batch(g.episode("e1"), idempotency_key="k")
+    first = await g.answer(call)
+    await _fill(g)
+    await g.store.delete_group(g.id, LATER)
+    again = batch(g.episode("e1", body="other content"), idempotency_key="k")
+    result = await g.answer(again)
     equal(result.receipt_id, again.receipt_id, "accept: the key of a deleted group")
     equal(result.items[0].duplicate, False, "accept: a uuid of a deleted group")
-    old = present(await store.receipt(first.receipt_id), "receipt: of the deleted group")
+    old = present(await g.store.receipt(first.receipt_id), "receipt: of the deleted group")
     expect(old.done, "receipt: the old one follows the new item")
-    lease = await leased(store, group_id)
-    equal(await started(store, lease), ["e1"], "start_items: in the new epoch")
-    equal(lease.epoch, (await head(store, group_id)).epoch, "claim: epoch of the lease")
-    ada = entity(group_id, "n-ada", "Ada")
+    lease = await g.leased()
+    equal(await g.started(lease), ["e1"], "start_items: in the new epoch")
+    equal(lease.epoch, (await g.head()).epoch, "claim: epoch of the lease")
+    ada = g.entity("n-ada", "Ada")
     made = fact("f1", ada, ada)
-    change = delta(group_id, entities=(ada,), facts=(made,), mentions=(mention(group_id, "e1", ada.uuid),))
-    await store.apply(change, await guard(store, group_id, lease.token))
-    dump = await store.dump(group_id)
-    equal(
-        (dump.entities, dump.facts, dump.mentions),
-        ((ada,), (made,), (("e1", ada.uuid),)),
-        "dump: filled anew",
-    )
-    expect(group_id in await store.group_ids(), "group_ids: a group filled anew")
+    change = g.delta(entities=(ada,), facts=(made,), mentions=(g.mention("e1", ada.uuid),))
+    await g.store.apply(change, await g.guard(lease.token))
+    dump = await g.store.dump(g.id)
+    shown = (dump.entities, dump.facts, dump.mentions)
+    equal(shown, ((ada,), (made,), (("e1", ada.uuid),)), "dump: filled anew")
+    expect(g.id in await g.store.group_ids(), "group_ids: a group filled anew")
 
 
-async def other_groups_are_untouched(store: Store, group_id: str) -> None:
+async def other_groups_are_untouched(g: Scratch) -> None:
     """Deleting a group changes nothing of another, also with the same uuids and a longer name."""
-    other = f"{group_id}-2"
-    await _fill(store, group_id)
-    await _fill(store, other)
-    lease = await leased(store, other)
-    before = (await store.dump(other), await store.list_items(other, (), 9, None))
-    await store.delete_group(group_id, LATER)
-    after = (await store.dump(other), await store.list_items(other, (), 9, None))
-    equal(after, before, "another group after delete_group")
-    equal(await store.renew([lease]), [other], "renew: another group's lease")
+    other = g.sibling()
+    await _fill(g)
+    await _fill(other)
+    lease = await other.leased()
+    before = (await g.store.dump(other.id), await other.items())
+    await g.store.delete_group(g.id, LATER)
+    equal((await g.store.dump(other.id), await other.items()), before, "another group after delete_group")
+    equal(await g.store.renew([lease]), [other.id], "renew: another group's lease")
 
 
-async def deleting_twice_or_nothing_is_fine(store: Store, group_id: str) -> None:
+async def deleting_twice_or_nothing_is_fine(g: Scratch) -> None:
     """An unknown group, an empty one and one deleted before are fine."""
-    await store.delete_group(f"{group_id}-3", LATER)
-    await accepted(store, episode(group_id, "e1"))
+    await g.store.delete_group(g.sibling(3).id, LATER)
+    await g.accepted(g.episode("e1"))
     for _ in range(2):
-        await store.delete_group(group_id, LATER)
-    equal((await store.dump(group_id)).episodes, (), "dump: after two deletions")
+        await g.store.delete_group(g.id, LATER)
+    equal((await g.store.dump(g.id)).episodes, (), "dump: after two deletions")
 
 
-async def big_groups_are_deleted_whole(store: Store, group_id: str) -> None:
+async def big_groups_are_deleted_whole(g: Scratch) -> None:
     """Nothing is left of a group larger than one batch of the deletion."""
     for n in range(5):
-        await accepted(store, *[episode(group_id, f"e{n}-{k}") for k in range(250)])
-    ada, bob = await pair(store, group_id)
-    await write(store, group_id, facts=tuple(fact(f"f{n}", ada, bob) for n in range(1_200)))
-    await store.delete_group(group_id, LATER)
-    dump = await store.dump(group_id)
+        await g.accepted(*[g.episode(f"e{n}-{k}") for k in range(250)])
+    ada, bob = await g.pair()
+    await g.write(facts=tuple(fact(f"f{n}", ada, bob) for n in range(1_200)))
+    await g.store.delete_group(g.id, LATER)
+    dump = await g.store.dump(g.id)
     equal((dump.episodes, dump.entities, dump.facts), ((), (), ()), "dump: of a big deleted group")
-    equal((await store.list_items(group_id, (), 9, None)).rows, (), "list_items: of a big deleted group")
+    equal(await g.items(), (), "list_items: of a big deleted group")
 
 
-async def group_ids_are_sorted(store: Store, group_id: str) -> None:
+async def group_ids_are_sorted(g: Scratch) -> None:
     """Every group with content, sorted; one without is absent."""
-    groups = [f"{group_id}-3", group_id, f"{group_id}-2"]
+    groups = [g.sibling(3).id, g.id, g.sibling().id]
     for name in groups:
-        await accepted(store, episode(name, "e1"))
-    found = await store.group_ids()
+        await g.accepted(episode(name, "e1"))
+    found = await g.store.group_ids()
     equal(found, sorted(found), "group_ids: order")
     equal([g for g in found if g in groups], sorted(groups), "group_ids: groups with content")
 
 
-async def migrate_may_run_again(store: Store, group_id: str) -> None:
+async def migrate_may_run_again(g: Scratch) -> None:
     """Migrating an up-to-date store returns its version and harms nothing; info names engine and version."""
-    await _fill(store, group_id)
-    before = await store.dump(group_id)
-    version = await store.migrate()
-    equal(await store.migrate(), version, "migrate: run again")
-    info = await store.info()
+    await _fill(g)
+    before = await g.store.dump(g.id)
+    version = await g.store.migrate()
+    equal(await g.store.migrate(), version, "migrate: run again")
+    info = await g.store.info()
     equal(info.schema_version, version, "info: schema_version")
     expect(bool(info.kind and info.version), f"info: {info}")
-    equal(await store.dump(group_id), before, "dump: after migrate")
+    equal(await g.store.dump(g.id), before, "dump: after migrate")
 
 
-async def _fill(store: Store, group_id: str) -> tuple[str, str]:
+async def _fill(g: Scratch) -> tuple[str, str]:
     """Everything a group can hold; returns a slot with fact and tombstone, and a name key."""
-    await accepted(store, episode(group_id, "e1"), episode(group_id, "e2", at=1))
-    ada, bob = entity(group_id, "n-ada", "Ada"), entity(group_id, "n-bob", "Bob")
+    await g.accepted(g.episode("e1"), g.episode("e2", at=1))
+    ada, bob = g.entity("n-ada", "Ada"), g.entity("n-bob", "Bob")
     kept, gone = fact("f1", ada, bob, episodes=("e1",)), fact("f2", ada, bob)
-    await write(
-        store,
-        group_id,
+    await g.write(
         entities=(ada, bob),
         facts=(kept, gone),
-        mentions=(mention(group_id, "e1", ada.uuid), mention(group_id, "e2", bob.uuid)),
+        mentions=(g.mention("e1", ada.uuid), g.mention("e2", bob.uuid)),
         episode_edges={"e1": ("f1",)},
         vectors={"f1": b"\0\0\x80\x3f", ada.uuid: b"\0\0\x80\x3f"},
         space="space",
     )
-    await write(store, group_id, remove_facts=(tombstone(gone),))
+    await g.write(remove_facts=(tombstone(gone),))
     return kept.slot, "ada"

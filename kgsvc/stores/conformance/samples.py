@@ -1,18 +1,29 @@
-"""Builders of episodes, entities, facts and deltas, and the calls that most checks begin with."""
+"""What checks are made of: episodes, entities, facts, deltas, and the steps that bring a group to a state."""
 
 from __future__ import annotations
 
 import uuid as uuids
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from kgsvc.domain.delta import FactTombstone, GraphDelta, GroupHead, Guard
-from kgsvc.domain.identity import content_hash, digest, fact_key, name_key, slot_of
-from kgsvc.domain.items import AcceptBatch, Accepted, GroupWork, ItemState, Lease, NewItem, Transition
-from kgsvc.domain.model import Entity, Episode, Fact, FactKind, Mention, Source
+from kgsvc.domain.model.delta import FactTombstone, GraphDelta, GroupHead, Guard
+from kgsvc.domain.model.graph import Entity, Episode, Fact, FactKind, Mention, Source
+from kgsvc.domain.model.identity import content_hash, digest, fact_key, name_key, slot_of
+from kgsvc.domain.model.items import (
+    AcceptBatch,
+    Accepted,
+    GroupWork,
+    ItemState,
+    ItemStatus,
+    Lease,
+    NewItem,
+    QueuedItem,
+    Transition,
+)
 from kgsvc.domain.text import normalise
-from kgsvc.stores.conformance.expect import ConformanceError, present
+from kgsvc.stores.conformance.expectations import ConformanceError, present
 from kgsvc.stores.protocol import Store
 
 NOW = 1_760_000_000_000  # 2025-10-09; checks count system time from here
@@ -32,6 +43,11 @@ def episode(group_id: str, uuid: str, *, body: str | None = None, at: int = 0, *
         **fields,
     )
     return replace(made, content_hash=content_hash(made))
+
+
+def episodes(group_id: str, count: int, *, step: int = 0, **fields: Any) -> list[Episode]:
+    """Episodes e0, e1 and so on, each `step` later than the one before."""
+    return [episode(group_id, f"e{n}", at=n * step, **fields) for n in range(count)]
 
 
 def batch(*episodes: Episode, **fields: Any) -> AcceptBatch:
@@ -87,6 +103,29 @@ async def leased(store: Store, group_id: str, owner_id: str = "worker-a", now_ms
 async def started(store: Store, lease: Lease, now_ms: int = NOW) -> list[str]:
     """Start whatever is due; the uuids in the order given."""
     return [item.episode.uuid for item in await store.start_items(lease, now_ms, MANY, HUGE, ())]
+
+
+async def due(store: Store, lease: Lease) -> list[QueuedItem]:
+    """Start whatever is due at NOW."""
+    return await store.start_items(lease, NOW, MANY, HUGE, ())
+
+
+async def queued(store: Store, *episodes: Episode, **fields: Any) -> Lease:
+    """Accept items of one group and take its lease."""
+    await accepted(store, *episodes, **fields)
+    return await leased(store, episodes[0].group_id)
+
+
+async def begun(store: Store, *episodes: Episode) -> Lease:
+    """Accept items of one group, take its lease and start them."""
+    lease = await queued(store, *episodes)
+    await started(store, lease)
+    return lease
+
+
+async def items(store: Store, group_id: str) -> tuple[ItemStatus, ...]:
+    """The group's items in order of acceptance."""
+    return (await store.list_items(group_id, (), MANY, None)).rows
 
 
 async def move(store: Store, lease: Lease, state: ItemState, *uuids: str, **fields: Any) -> None:
@@ -164,3 +203,35 @@ async def pair(store: Store, group_id: str) -> tuple[Entity, Entity]:
     ada, bob = entity(group_id, "n-ada", "Ada"), entity(group_id, "n-bob", "Bob")
     await write(store, group_id, entities=(ada, bob))
     return ada, bob
+
+
+class Scratch:
+    """The group that a check works in, and the functions above for it."""
+
+    def __init__(self, store: Store, group_id: str) -> None:
+        self.store = store
+        self.id = group_id
+        self.episode = partial(episode, group_id)
+        self.episodes = partial(episodes, group_id)
+        self.entity = partial(entity, group_id)
+        self.mention = partial(mention, group_id)
+        self.delta = partial(delta, group_id)
+        self.accepted = partial(accepted, store)
+        self.answer = partial(answer, store)
+        self.parked = partial(parked, store)
+        self.queued = partial(queued, store)
+        self.begun = partial(begun, store)
+        self.started = partial(started, store)
+        self.due = partial(due, store)
+        self.move = partial(move, store)
+        self.head = partial(head, store, group_id)
+        self.guard = partial(guard, store, group_id)
+        self.work = partial(work, store, group_id)
+        self.leased = partial(leased, store, group_id)
+        self.items = partial(items, store, group_id)
+        self.write = partial(write, store, group_id)
+        self.pair = partial(pair, store, group_id)
+
+    def sibling(self, number: int = 2) -> Scratch:
+        """Another group that the check may use, 2 or 3; its id begins with this one's."""
+        return Scratch(self.store, f"{self.id}-{number}")

@@ -7,62 +7,66 @@ from dataclasses import replace
 from math import sqrt
 from typing import Any
 
-from kgsvc.domain.fact_terms import keyword_text
-from kgsvc.domain.model import Fact
+from kgsvc.domain.facts.terms import keyword_text
+from kgsvc.domain.model.graph import Fact
 from kgsvc.domain.text import tokens
-from kgsvc.stores.conformance.expect import equal, expect, present
-from kgsvc.stores.conformance.samples import NOW, delta, fact, guard, pair, tombstone, write
-from kgsvc.stores.protocol import Store
+from kgsvc.stores.conformance.expectations import equal as equal_values
+from kgsvc.stores.conformance.expectations import expect, present
+from kgsvc.stores.conformance.samples import NOW, Scratch, fact, tombstone
 from kgsvc.stores.search_protocol import FactCandidate, FactCandidates, FactsAsked
 
 _SPACE = "conformance:4"
 _LATER = NOW + 1000  # when the checks ask
 
 
-async def every_fact_counts_in_the_numbers(store: Store, group_id: str) -> None:
+def equal(found: object, wanted: object, what: str) -> None:
+    """As everywhere, naming the call that all these checks are about."""
+    equal_values(found, wanted, f"search_candidates: {what}")
+
+
+async def every_fact_counts_in_the_numbers(g: Scratch) -> None:
     """Facts, their length and how many hold a term describe all facts, those expired and to come too."""
-    ada, bob = await pair(store, group_id)
+    ada, bob = await g.pair()
     made = (
         fact("f1", ada, bob, "red tea and red wine"),
         fact("f2", ada, bob, "green tea", expired_ms=NOW + 1, expired_reason="retracted"),
         fact("f3", bob, ada, "white wine", valid_ms=_LATER + 1),
         fact("f4", bob, ada, "東京で会う", keywords=("Tea time",), qualifiers={"place": "Kyoto"}),
     )
-    await write(store, group_id, facts=made)
-    found = await _found(store, group_id, "red tea wine kyoto absent")
-    equal(found.facts, 4, "search_candidates: facts")
-    equal(found.total_length, sum(len(_terms(each)) for each in made), "search_candidates: total_length")
-    held = {text: n for text, n in found.frequencies.items() if n}
-    equal(held, {"red": 1, "tea": 3, "wine": 2, "kyoto": 1}, "search_candidates: frequencies")
+    await g.write(facts=made)
+    found = await _found(g, "red tea wine kyoto absent")
+    equal(found.facts, 4, "facts")
+    equal(found.total_length, sum(len(_terms(each)) for each in made), "total_length")
+    equal(_held(found), {"red": 1, "tea": 3, "wine": 2, "kyoto": 1}, "frequencies")
     by_uuid = {each.uuid: each for each in found.keyword}
-    equal(sorted(by_uuid), ["f1", "f4"], "search_candidates: visible ones that hold a term")
-    equal(_counts(by_uuid["f1"]), {"red": 2, "tea": 1, "wine": 1}, "search_candidates: counts")
-    equal(_counts(by_uuid["f4"]), {"tea": 1, "kyoto": 1}, "search_candidates: counts")
+    equal(sorted(by_uuid), ["f1", "f4"], "visible ones that hold a term")
+    equal(_counts(by_uuid["f1"]), {"red": 2, "tea": 1, "wine": 1}, "counts")
+    equal(_counts(by_uuid["f4"]), {"tea": 1, "kyoto": 1}, "counts")
     for each in found.keyword:
-        equal(each.length, len(_terms(each.show())), f"search_candidates: length of {each.uuid}")
-    equal(_shown(by_uuid["f4"].show()), _shown(made[3]), "search_candidates: the fact")
+        equal(each.length, len(_terms(each.show())), f"length of {each.uuid}")
+    equal(_shown(by_uuid["f4"].show()), _shown(made[3]), "the fact")
 
 
-async def what_is_rewritten_counts_once(store: Store, group_id: str) -> None:
+async def what_is_rewritten_counts_once(g: Scratch) -> None:
     """A fact written again counts as it is now, one that is removed no more."""
-    ada, bob = await pair(store, group_id)
+    ada, bob = await g.pair()
     first, second = fact("f1", ada, bob, "red tea"), fact("f2", ada, bob, "red wine")
-    await write(store, group_id, facts=(first, second))
-    await write(store, group_id, facts=(replace(first, fact="green tea tea"),))
-    found = await _found(store, group_id, "red tea green")
-    equal((found.facts, _held(found)), (2, {"red": 1, "tea": 1, "green": 1}), "search_candidates: rewritten")
+    await g.write(facts=(first, second))
+    await g.write(facts=(replace(first, fact="green tea tea"),))
+    found = await _found(g, "red tea green")
+    equal((found.facts, _held(found)), (2, {"red": 1, "tea": 1, "green": 1}), "rewritten")
     length = len(_terms(second)) + len(_terms(replace(first, fact="green tea tea")))
-    equal(found.total_length, length, "search_candidates: total_length of a rewritten fact")
-    await write(store, group_id, remove_facts=(tombstone(second),))
-    found = await _found(store, group_id, "red tea green")
-    equal((found.facts, _held(found)), (1, {"tea": 1, "green": 1}), "search_candidates: after a removal")
-    equal(_uuids(found.keyword), ["f1"], "search_candidates: after a removal")
-    equal(_counts(found.keyword[0]), {"tea": 2, "green": 1}, "search_candidates: counts of a rewritten fact")
+    equal(found.total_length, length, "total_length of a rewritten fact")
+    await g.write(remove_facts=(tombstone(second),))
+    found = await _found(g, "red tea green")
+    equal((found.facts, _held(found)), (1, {"tea": 1, "green": 1}), "after a removal")
+    equal(_uuids(found.keyword), ["f1"], "after a removal")
+    equal(_counts(found.keyword[0]), {"tea": 2, "green": 1}, "counts of a rewritten fact")
 
 
-async def only_visible_facts_are_candidates(store: Store, group_id: str) -> None:
+async def only_visible_facts_are_candidates(g: Scratch) -> None:
     """What is not yet or no more valid at the time asked, or expired, is in neither list."""
-    ada, bob = await pair(store, group_id)
+    ada, bob = await g.pair()
     texts: dict[str, dict[str, Any]] = {
         "now": {"valid_ms": _LATER},
         "ending": {"invalid_ms": _LATER + 1},
@@ -74,102 +78,94 @@ async def only_visible_facts_are_candidates(store: Store, group_id: str) -> None
     }
     made = tuple(fact(uuid, ada, bob, f"tea of {uuid}", **more) for uuid, more in texts.items())
     vectors = {each.uuid: _vector(1, n / 100) for n, each in enumerate(made)}
-    await write(store, group_id, facts=made, vectors=vectors, space=_SPACE)
-    found = await _found(store, group_id, "tea", _vector(1, 0))
-    equal(_uuids(found.keyword), ["ending", "now", "told"], "search_candidates: by keyword")
-    equal(_uuids(found.semantic), ["ending", "now", "told"], "search_candidates: by vector")
+    await g.write(facts=made, vectors=vectors, space=_SPACE)
+    found = await _found(g, "tea", _vector(1, 0))
+    equal(_uuids(found.keyword), ["ending", "now", "told"], "by keyword")
+    equal(_uuids(found.semantic), ["ending", "now", "told"], "by vector")
 
 
-async def facts_come_with_their_vectors(store: Store, group_id: str) -> None:
+async def facts_come_with_their_vectors(g: Scratch) -> None:
     """Vectors of the space asked come as they were written; others make no candidates."""
-    ada, bob = await pair(store, group_id)
+    ada, bob = await g.pair()
     made = [fact(f"f{n}", ada, bob, "tea") for n in range(5)]
     near, far, away = _vector(1, 0.1), _vector(1, 1), _vector(-1, 0)
-    await write(store, group_id, facts=tuple(made), vectors={"f0": near, "f1": far, "f2": away}, space=_SPACE)
-    await write(store, group_id, vectors={"f3": _vector(1, 0)}, space="conformance:other")
-    found = await _found(store, group_id, "tea", _vector(1, 0), min_cosine=0.1)
+    await g.write(facts=tuple(made), vectors={"f0": near, "f1": far, "f2": away}, space=_SPACE)
+    await g.write(vectors={"f3": _vector(1, 0)}, space="conformance:other")
+    found = await _found(g, "tea", _vector(1, 0), min_cosine=0.1)
     cosines = {each.uuid: _cosine(each, _vector(1, 0)) for each in found.semantic if each.uuid != "f2"}
-    equal(cosines, {"f0": 0.99504, "f1": 0.70711}, "search_candidates: cosines in the space")
-    equal(_uuids(found.keyword), [f"f{n}" for n in range(5)], "search_candidates: by keyword")
-    found = await _found(store, group_id, "tea", _vector(1, 0), all_vectors=True)
+    equal(cosines, {"f0": 0.99504, "f1": 0.70711}, "cosines in the space")
+    equal(_uuids(found.keyword), [f"f{n}" for n in range(5)], "by keyword")
+    found = await _found(g, "tea", _vector(1, 0), all_vectors=True)
     of_keyword = {each.uuid: each.vector for each in found.keyword}
-    equal(
-        of_keyword,
-        {"f0": near, "f1": far, "f2": away, "f3": None, "f4": None},
-        "search_candidates: all_vectors",
-    )
-    await write(store, group_id, vectors={"f0": away}, space=_SPACE)
-    found = await _found(store, group_id, "", _vector(-1, 0), min_cosine=0.9)
-    equal(_uuids(found.semantic), ["f0", "f2"], "search_candidates: a vector written again")
-    equal(found.keyword, (), "search_candidates: no terms, no keyword candidates")
+    equal(of_keyword, {"f0": near, "f1": far, "f2": away, "f3": None, "f4": None}, "all_vectors")
+    await g.write(vectors={"f0": away}, space=_SPACE)
+    found = await _found(g, "", _vector(-1, 0), min_cosine=0.9)
+    equal(_uuids(found.semantic), ["f0", "f2"], "a vector written again")
+    equal(found.keyword, (), "no terms, no keyword candidates")
 
 
-async def a_lone_character_matches_by_prefix(store: Store, group_id: str) -> None:
+async def a_lone_character_matches_by_prefix(g: Scratch) -> None:
     """A prefix counts every term that begins with it; the same character as a term only itself."""
-    ada, bob = await pair(store, group_id)
+    ada, bob = await g.pair()
     made = tuple(
         fact(f"f{n}", ada, bob, text)
         for n, text in enumerate(("東京と東北", "東", "関東", "北東京", "Tokyo"))
     )
-    await write(store, group_id, facts=made)
-    found = await _found(store, group_id, "", prefixes=("東",))
+    await g.write(facts=made)
+    found = await _found(g, "", prefixes=("東",))
     counts = {each.uuid: _counts(each) for each in found.keyword}
-    equal(
-        counts,
-        {"f0": {"東": 2}, "f1": {"東": 1}, "f2": {"東": 1}, "f3": {"東": 1}},
-        "search_candidates: by prefix",
-    )
-    equal(_held(found), {"東": 4}, "search_candidates: frequency of a prefix")
-    found = await _found(store, group_id, "東")
-    equal(_uuids(found.keyword), ["f1", "f2"], "search_candidates: a character as a term")
+    equal(counts, {"f0": {"東": 2}, "f1": {"東": 1}, "f2": {"東": 1}, "f3": {"東": 1}}, "by prefix")
+    equal(_held(found), {"東": 4}, "frequency of a prefix")
+    found = await _found(g, "東")
+    equal(_uuids(found.keyword), ["f1", "f2"], "a character as a term")
 
 
-async def a_renamed_end_is_found_by_its_new_name(store: Store, group_id: str) -> None:
+async def a_renamed_end_is_found_by_its_new_name(g: Scratch) -> None:
     """Facts are found by the names that their ends have now."""
-    ada, bob = await pair(store, group_id)
+    ada, bob = await g.pair()
     made = (fact("f1", ada, bob, "tea"), fact("f2", bob, ada, "wine"), fact("f3", bob, bob, "water"))
-    await write(store, group_id, facts=made)
-    await write(store, group_id, entities=(replace(ada, name="Zoe Zoe"),))
-    found = await _found(store, group_id, "zoe")
-    equal([_counts(each) for each in found.keyword], [{"zoe": 2}] * 2, "search_candidates: a new name")
-    equal(_uuids(found.keyword), ["f1", "f2"], "search_candidates: a new name")
+    await g.write(facts=made)
+    await g.write(entities=(replace(ada, name="Zoe Zoe"),))
+    found = await _found(g, "zoe")
+    equal([_counts(each) for each in found.keyword], [{"zoe": 2}] * 2, "a new name")
+    equal(_uuids(found.keyword), ["f1", "f2"], "a new name")
     lengths = [each.length for each in found.keyword]
-    equal(lengths, [len(_terms(each.show())) for each in found.keyword], "search_candidates: length")
-    found = await _found(store, group_id, "ada")
-    equal(found.keyword, (), "search_candidates: a name that is no more")
+    equal(lengths, [len(_terms(each.show())) for each in found.keyword], "length")
+    found = await _found(g, "ada")
+    equal(found.keyword, (), "a name that is no more")
 
 
-async def expired_facts_do_not_crowd_out_the_others(store: Store, group_id: str) -> None:
+async def expired_facts_do_not_crowd_out_the_others(g: Scratch) -> None:
     """With nearly all facts expired, and those the better matches, the visible ones are found."""
-    ada, bob = await pair(store, group_id)
+    ada, bob = await g.pair()
     gone: dict[str, Any] = {"expired_ms": NOW + 1, "expired_reason": "superseded"}
     old = tuple(fact(f"x{n}", ada, bob, f"tea tea tea {n}", **gone) for n in range(400))
     live = tuple(fact(f"f{n}", ada, bob, f"tea at a long table {n}") for n in range(8))
     vectors = {each.uuid: _vector(1, n / 10_000) for n, each in enumerate(old)}
     vectors |= {each.uuid: _vector(1, 1 + n / 10) for n, each in enumerate(live)}
-    await write(store, group_id, facts=old + live, vectors=vectors, space=_SPACE)
-    found = await _found(store, group_id, "tea", _vector(1, 0), count=8)
+    await g.write(facts=old + live, vectors=vectors, space=_SPACE)
+    found = await _found(g, "tea", _vector(1, 0), count=8)
     wanted = sorted(each.uuid for each in live)
-    equal(_uuids(found.keyword), wanted, "search_candidates: by keyword among expired facts")
-    equal(_uuids(found.semantic), wanted, "search_candidates: by vector among expired facts")
-    equal(_held(found), {"tea": 408}, "search_candidates: frequency with expired facts")
+    equal(_uuids(found.keyword), wanted, "by keyword among expired facts")
+    equal(_uuids(found.semantic), wanted, "by vector among expired facts")
+    equal(_held(found), {"tea": 408}, "frequency with expired facts")
     again = replace(live[0], **gone)
-    await write(store, group_id, facts=(again, replace(old[0], expired_ms=None, expired_reason=None)))
-    found = await _found(store, group_id, "tea", _vector(1, 0))
+    await g.write(facts=(again, replace(old[0], expired_ms=None, expired_reason=None)))
+    found = await _found(g, "tea", _vector(1, 0))
     wanted = sorted({*wanted, "x0"} - {"f0"})
-    equal(_uuids(found.keyword), wanted, "search_candidates: after an expiry and its end")
-    equal(_uuids(found.semantic), wanted, "search_candidates: after an expiry and its end")
+    equal(_uuids(found.keyword), wanted, "after an expiry and its end")
+    equal(_uuids(found.semantic), wanted, "after an expiry and its end")
 
 
-async def the_best_are_among_the_candidates(store: Store, group_id: str) -> None:
+async def the_best_are_among_the_candidates(g: Scratch) -> None:
     """Of more facts than are wanted the best matches and the nearest come."""
-    ada, bob = await pair(store, group_id)
+    ada, bob = await g.pair()
     made = tuple(fact(f"f{n:03}", ada, bob, "tea" + " word" * (n % 50)) for n in range(300))
     rare = tuple(fact(f"r{n}", ada, bob, "tea saffron" + " word" * n) for n in range(5))
     vectors = {each.uuid: _vector(1, 0.5 + n / 300) for n, each in enumerate(made)}
     vectors |= {each.uuid: _vector(1, n / 100) for n, each in enumerate(rare)}
-    await write(store, group_id, facts=made + rare, vectors=vectors, space=_SPACE)
-    found = await _found(store, group_id, "tea saffron", _vector(1, 0), count=20)
+    await g.write(facts=made + rare, vectors=vectors, space=_SPACE)
+    found = await _found(g, "tea saffron", _vector(1, 0), count=20)
     best = {each.uuid for each in rare}
     expect(best <= set(_uuids(found.keyword)), f"search_candidates: best of {_uuids(found.keyword)}")
     expect(best <= set(_uuids(found.semantic)), f"search_candidates: nearest of {_uuids(found.semantic)}")
@@ -177,120 +173,82 @@ async def the_best_are_among_the_candidates(store: Store, group_id: str) -> None
     expect(len(found.semantic) >= 20, f"search_candidates: {len(found.semantic)} by vector, wanted 20")
 
 
-async def a_caller_finds_what_was_committed(store: Store, group_id: str) -> None:
+async def a_caller_finds_what_was_committed(g: Scratch) -> None:
     """Every commit is seen by the next search, which tells its revision."""
-    ada, bob = await pair(store, group_id)
+    ada, bob = await g.pair()
     for n in range(10):
         made = fact(f"f{n}", ada, bob, "tea")
-        head = await write(store, group_id, facts=(made,), vectors={made.uuid: _vector(1, n)}, space=_SPACE)
-        found = await _found(store, group_id, "tea", _vector(1, n))
-        equal(found.head, head, "search_candidates: head")
+        head = await g.write(facts=(made,), vectors={made.uuid: _vector(1, n)}, space=_SPACE)
+        found = await _found(g, "tea", _vector(1, n))
+        equal(found.head, head, "head")
         wanted = [f"f{m}" for m in range(n + 1)]
-        equal(
-            (_uuids(found.keyword), _uuids(found.semantic)), (wanted, wanted), "search_candidates: own writes"
-        )
+        equal((_uuids(found.keyword), _uuids(found.semantic)), (wanted, wanted), "own writes")
 
 
-async def other_groups_change_nothing(store: Store, group_id: str) -> None:
+async def other_groups_change_nothing(g: Scratch) -> None:
     """What another group says and holds does not move a group's answer."""
-    other = f"{group_id}-2"
-    ada, bob = await pair(store, group_id)
-    await write(
-        store,
-        group_id,
+    other = g.sibling()
+    ada, bob = await g.pair()
+    await g.write(
         facts=(fact("f1", ada, bob, "red tea"), fact("f2", ada, bob, "wine")),
         vectors={"f1": _vector(1, 0), "f2": _vector(1, 1)},
         space=_SPACE,
     )
-    before = await _found(store, group_id, "red wine", _vector(1, 0))
-    cat, dan = await pair(store, other)
+    before = await _found(g, "red wine", _vector(1, 0))
+    cat, dan = await other.pair()
     theirs = tuple(fact(f"t{n}", cat, dan, "red red wine wine") for n in range(50))
-    await write(store, other, facts=theirs, vectors={t.uuid: _vector(1, 0) for t in theirs}, space=_SPACE)
-    equal(
-        _plain(await _found(store, group_id, "red wine", _vector(1, 0))),
-        _plain(before),
-        "beside another group",
-    )
-    await store.delete_group(other, NOW + 9)
-    equal(
-        _plain(await _found(store, group_id, "red wine", _vector(1, 0))),
-        _plain(before),
-        "after it was deleted",
-    )
+    await other.write(facts=theirs, vectors={t.uuid: _vector(1, 0) for t in theirs}, space=_SPACE)
+    equal(_plain(await _found(g, "red wine", _vector(1, 0))), _plain(before), "beside another group")
+    await g.store.delete_group(other.id, NOW + 9)
+    equal(_plain(await _found(g, "red wine", _vector(1, 0))), _plain(before), "after it was deleted")
 
 
-async def a_deleted_group_is_searched_anew(store: Store, group_id: str) -> None:
+async def a_deleted_group_is_searched_anew(g: Scratch) -> None:
     """Nothing of a deleted group is found or counted, and what comes after is."""
-    ada, bob = await pair(store, group_id)
-    await write(
-        store, group_id, facts=(fact("f1", ada, bob, "tea"),), vectors={"f1": _vector(1, 0)}, space=_SPACE
-    )
-    await store.delete_group(group_id, NOW + 9)
-    found = await _found(store, group_id, "tea", _vector(1, 0))
-    equal(
-        (found.facts, found.total_length, _held(found)), (0, 0, {}), "search_candidates: of a deleted group"
-    )
-    equal((found.keyword, found.semantic), ((), ()), "search_candidates: of a deleted group")
+    ada, bob = await g.pair()
+    await g.write(facts=(fact("f1", ada, bob, "tea"),), vectors={"f1": _vector(1, 0)}, space=_SPACE)
+    await g.store.delete_group(g.id, NOW + 9)
+    found = await _found(g, "tea", _vector(1, 0))
+    equal((found.facts, found.total_length, _held(found)), (0, 0, {}), "of a deleted group")
+    equal((found.keyword, found.semantic), ((), ()), "of a deleted group")
     made = fact("f2", ada, bob, "tea")
-    again = delta(group_id, entities=(ada, bob), facts=(made,), vectors={"f2": _vector(1, 1)}, space=_SPACE)
-    await store.apply(again, await guard(store, group_id))
-    found = await _found(store, group_id, "tea", _vector(1, 0))
-    equal((found.facts, _held(found)), (1, {"tea": 1}), "search_candidates: of the new epoch")
-    equal(
-        (_uuids(found.keyword), _uuids(found.semantic)),
-        (["f2"], ["f2"]),
-        "search_candidates: of the new epoch",
-    )
+    again = g.delta(entities=(ada, bob), facts=(made,), vectors={"f2": _vector(1, 1)}, space=_SPACE)
+    await g.store.apply(again, await g.guard())
+    found = await _found(g, "tea", _vector(1, 0))
+    equal((found.facts, _held(found)), (1, {"tea": 1}), "of the new epoch")
+    equal((_uuids(found.keyword), _uuids(found.semantic)), (["f2"], ["f2"]), "of the new epoch")
 
 
-async def an_unknown_group_is_none(store: Store, group_id: str) -> None:
+async def an_unknown_group_is_none(g: Scratch) -> None:
     """A group that was never written to has no answer."""
     asked = FactsAsked(("tea",), (), _vector(1, 0), _SPACE, _LATER, 10)
-    equal(
-        await store.search_candidates(f"{group_id}-unknown", asked), None, "search_candidates: unknown group"
-    )
+    equal(await g.store.search_candidates(f"{g.id}-unknown", asked), None, "unknown group")
 
 
-async def any_text_is_data(store: Store, group_id: str) -> None:
+async def any_text_is_data(g: Scratch) -> None:
     """Words that would be syntax to an engine are words; the longest query is answered."""
-    ada, bob = await pair(store, group_id)
+    ada, bob = await g.pair()
     odd = ('say "tea" AND NOT (wine) OR x:y* ~2 ^3 [a TO b] \\ / + - && ||', "it's wine\u0000tea", "😀 tea")
-    await write(store, group_id, facts=tuple(fact(f"f{n}", ada, bob, text) for n, text in enumerate(odd)))
-    terms = (
-        *dict.fromkeys(tokens(" ".join(odd))),
-        *(f"word{n}" for n in range(220)),
-        "AND",
-        '"',
-        "f:*",
-        "\\",
-    )
+    await g.write(facts=tuple(fact(f"f{n}", ada, bob, text) for n, text in enumerate(odd)))
+    more = (f"word{n}" for n in range(220))
+    terms = (*dict.fromkeys(tokens(" ".join(odd))), *more, "AND", '"', "f:*", "\\")
     asked = FactsAsked(terms[:256], (), None, "", _LATER, 200)
-    found = present(await store.search_candidates(group_id, asked), "search_candidates: of a hostile query")
-    equal(_uuids(found.keyword), ["f0", "f1", "f2"], "search_candidates: of a hostile query")
+    found = present(await g.store.search_candidates(g.id, asked), "search_candidates: a hostile query")
+    equal(_uuids(found.keyword), ["f0", "f1", "f2"], "of a hostile query")
 
 
 async def _found(
-    store: Store,
-    group_id: str,
+    g: Scratch,
     query: str,
     vector: bytes | None = None,
     *,
     prefixes: tuple[str, ...] = (),
     count: int = 200,
-    min_cosine: float = 0.0,
-    all_vectors: bool = False,
+    **more: Any,
 ) -> FactCandidates:
-    asked = FactsAsked(
-        tuple(dict.fromkeys(tokens(query))),
-        prefixes,
-        vector,
-        _SPACE,
-        _LATER,
-        count,
-        min_cosine,
-        all_vectors=all_vectors,
-    )
-    return present(await store.search_candidates(group_id, asked), f"search_candidates: {query!r}")
+    terms = tuple(dict.fromkeys(tokens(query)))
+    asked = FactsAsked(terms, prefixes, vector, _SPACE, _LATER, count, **more)
+    return present(await g.store.search_candidates(g.id, asked), f"search_candidates: {query!r}")
 
 
 def _vector(*values: float) -> bytes:

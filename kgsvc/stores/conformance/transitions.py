@@ -5,39 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kgsvc.domain.errors import LeaseLost
-from kgsvc.domain.items import ItemState, ItemStatus, QueuedItem, Step, Transition
-from kgsvc.domain.usage import FREE, Usage
-from kgsvc.stores.conformance.expect import ConformanceError, equal, present, refused
-from kgsvc.stores.conformance.samples import (
-    HUGE,
-    MANY,
-    NOW,
-    accepted,
-    delta,
-    episode,
-    guard,
-    head,
-    leased,
-    move,
-    started,
-    write,
-)
-from kgsvc.stores.protocol import Store
+from kgsvc.domain.model.items import ItemState, ItemStatus, QueuedItem, Step, Transition
+from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.stores.conformance.expectations import ConformanceError, equal, present, refused
+from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, Scratch
 
 
-async def states_are_written_together(store: Store, group_id: str) -> None:
+async def states_are_written_together(g: Scratch) -> None:
     """One call writes different transitions of several items, in order for one item."""
-    await accepted(store, *[episode(group_id, f"e{n}") for n in range(3)])
-    lease = await leased(store, group_id)
-    await started(store, lease)
+    lease = await g.begun(*g.episodes(3))
     moves = [
         Transition("e0", ItemState.EXTRACTED, NOW + 1, stage=b"one"),
         Transition("e1", ItemState.UPSERT_FAILED, NOW + 2, step=Step.UPSERT, attempts=1, reason="busy"),
         Transition("e2", ItemState.EXTRACTED, NOW + 3, stage=b"two"),
         Transition("e2", ItemState.EMBEDDED, NOW + 4, stage=b"three"),
     ]
-    await store.save_transitions(lease, moves)
-    rows = {row.uuid: row for row in (await store.list_items(group_id, (), 9, None)).rows}
+    await g.store.save_transitions(lease, moves)
+    rows = {row.uuid: row for row in await g.items()}
     shown = [(rows[f"e{n}"].state, rows[f"e{n}"].updated_ms) for n in range(3)]
     wanted = [
         (ItemState.EXTRACTED, NOW + 1),
@@ -47,14 +31,12 @@ async def states_are_written_together(store: Store, group_id: str) -> None:
     equal(shown, wanted, "save_transitions: states and updated_ms")
     failed = (rows["e1"].step, rows["e1"].attempts, rows["e1"].reason)
     equal(failed, (Step.UPSERT, 1, "busy"), "save_transitions: the failed step")
-    equal((await _item(store, group_id, "e2")).stage, b"three", "save_transitions: the last stage")
+    equal((await _item(g, "e2")).stage, b"three", "save_transitions: the last stage")
 
 
-async def stages_are_kept_or_cleared(store: Store, group_id: str) -> None:
+async def stages_are_kept_or_cleared(g: Scratch) -> None:
     """keep_stage leaves the stored stage; without it a None clears it, bytes replace it."""
-    await accepted(store, episode(group_id, "e1"))
-    lease = await leased(store, group_id)
-    await started(store, lease)
+    lease = await g.begun(g.episode("e1"))
     steps: list[tuple[dict[str, object], bytes | None]] = [
         ({"stage": b"first"}, b"first"),
         ({"stage": b"second"}, b"second"),
@@ -65,155 +47,143 @@ async def stages_are_kept_or_cleared(store: Store, group_id: str) -> None:
         ({"keep_stage": True}, None),
     ]
     for n, (fields, wanted) in enumerate(steps):
-        await move(store, lease, ItemState.EXTRACTED, "e1", now_ms=NOW + n, **fields)
-        (item,) = await store.start_items(lease, NOW, MANY, HUGE, ())
+        await g.move(lease, ItemState.EXTRACTED, "e1", now_ms=NOW + n, **fields)
+        (item,) = await g.due(lease)
         equal(item.stage, wanted, f"save_transitions: stage after {fields}")
 
 
-async def attempts_are_counted_by_step(store: Store, group_id: str) -> None:
+async def attempts_are_counted_by_step(g: Scratch) -> None:
     """Each step's attempts are kept apart."""
-    await accepted(store, episode(group_id, "e1"))
-    lease = await leased(store, group_id)
+    lease = await g.queued(g.episode("e1"))
     for step, attempts in ((Step.EXTRACT, 1), (Step.EXTRACT, 2), (Step.EMBED, 1), (Step.UPSERT, 4)):
-        await started(store, lease)
-        await move(store, lease, step.failed, "e1", step=step, attempts=attempts, reason="x")
-    (item,) = await store.start_items(lease, NOW, MANY, HUGE, ())
+        await g.started(lease)
+        await g.move(lease, step.failed, "e1", step=step, attempts=attempts, reason="x")
+    (item,) = await g.due(lease)
     equal(dict(item.attempts), {"extract": 2, "embed": 1, "upsert": 4}, "start_items: attempts by step")
-    (row,) = (await store.list_items(group_id, (), 5, None)).rows
+    (row,) = await g.items()
     equal((row.step, row.attempts), (Step.UPSERT, 4), "list_items: attempts of the step that failed last")
 
 
-async def spent_model_work_adds_up(store: Store, group_id: str) -> None:
+async def spent_model_work_adds_up(g: Scratch) -> None:
     """Each transition's usage is added to the item's, also by apply; a retry keeps it, a deletion ends it."""
-    call = await accepted(store, episode(group_id, "e1"), episode(group_id, "e2"))
-    lease = await leased(store, group_id)
-    await started(store, lease)
+    call = await g.accepted(g.episode("e1"), g.episode("e2"))
+    lease = await g.leased()
+    await g.started(lease)
     both = [
         Transition("e1", ItemState.EXTRACTED, NOW + 1, stage=b"x", usage=Usage(2, 1_000, 50)),
         Transition("e1", ItemState.EMBEDDED, NOW + 1, stage=b"y", usage=Usage(0, 7)),
         Transition("e2", ItemState.PARKED, NOW + 1, reason="unreadable", usage=Usage(1, 10**9, 10**9)),
     ]
-    await store.save_transitions(lease, both)
+    await g.store.save_transitions(lease, both)
     done = (Transition("e1", ItemState.COMPLETED, NOW + 2, usage=Usage(1, 3, 3)),)
-    change = delta(group_id, transitions=done, requires_items=("e1",), bumps_rev=False)
-    await store.apply(change, await guard(store, group_id, lease.token))
-    await store.retry_items(group_id, ("e2",), NOW + 3)
+    change = g.delta(transitions=done, requires_items=("e1",), bumps_rev=False)
+    await g.store.apply(change, await g.guard(lease.token))
+    await g.store.retry_items(g.id, ("e2",), NOW + 3)
     spent = {"e1": Usage(3, 1_010, 53), "e2": Usage(1, 10**9, 10**9)}
-    shown = present(await store.receipt(call.receipt_id), "receipt: of an accepted call")
+    shown = present(await g.store.receipt(call.receipt_id), "receipt: of an accepted call")
     equal({item.uuid: item.usage for item in shown.items}, spent, "receipt: usage of its items")
     equal(shown.usage, Usage(4, 10**9 + 1_010, 10**9 + 53), "receipt: usage")
-    equal({row.uuid: row.usage for row in await _rows(store, group_id)}, spent, "list_items: usage")
-    await write(store, group_id, remove_episodes=("e1",))
-    again = await accepted(store, episode(group_id, "e1"))
+    equal({row.uuid: row.usage for row in await _rows(g)}, spent, "list_items: usage")
+    await g.write(remove_episodes=("e1",))
+    again = await g.accepted(g.episode("e1"))
     equal(again.items[0].usage, FREE, "accept: usage of an item that was deleted and sent again")
 
 
-async def finished_and_unknown_items_are_passed_over(store: Store, group_id: str) -> None:
+async def finished_and_unknown_items_are_passed_over(g: Scratch) -> None:
     """Terminal, deleted and unknown items stay as they are; the others of the call are written."""
-    await accepted(store, *[episode(group_id, f"e{n}") for n in range(4)])
-    lease = await leased(store, group_id)
-    await started(store, lease)
-    await move(store, lease, ItemState.COMPLETED, "e0")
-    await move(store, lease, ItemState.PARKED, "e1", reason="unreadable")
-    await write(store, group_id, remove_episodes=("e2",))
-    await move(
-        store, lease, ItemState.EXTRACTED, "e0", "e1", "e2", "e3", "nobody", stage=b"x", now_ms=NOW + 9
-    )
-    rows = (await store.list_items(group_id, (), 9, None)).rows
+    lease = await g.begun(*g.episodes(4))
+    await g.move(lease, ItemState.COMPLETED, "e0")
+    await g.move(lease, ItemState.PARKED, "e1", reason="unreadable")
+    await g.write(remove_episodes=("e2",))
+    await g.move(lease, ItemState.EXTRACTED, "e0", "e1", "e2", "e3", "nobody", stage=b"x", now_ms=NOW + 9)
+    rows = await g.items()
     wanted = [("e0", ItemState.COMPLETED), ("e1", ItemState.PARKED), ("e3", ItemState.EXTRACTED)]
     equal([(r.uuid, r.state) for r in rows], wanted, "save_transitions: finished and unknown items")
     equal(rows[1].reason, "unreadable", "save_transitions: reason of a finished item")
-    equal(await store.episode("e2", group_id), [], "save_transitions: a deleted item stays deleted")
+    equal(await g.store.episode("e2", g.id), [], "save_transitions: a deleted item stays deleted")
 
 
-async def only_started_items_move(store: Store, group_id: str) -> None:
+async def only_started_items_move(g: Scratch) -> None:
     """Items that this lease has not started, or gave back by a failure, are passed over."""
-    await accepted(store, episode(group_id, "e1"), episode(group_id, "e2"))
-    lease = await leased(store, group_id)
-    await move(store, lease, ItemState.COMPLETED, "e1", "e2")
-    await started(store, lease)
+    lease = await g.queued(g.episode("e1"), g.episode("e2"))
+    await g.move(lease, ItemState.COMPLETED, "e1", "e2")
+    await g.started(lease)
     moves = [
         Transition("e1", ItemState.EXTRACT_FAILED, NOW + 2, step=Step.EXTRACT, attempts=1, reason="x"),
         Transition("e1", ItemState.COMPLETED, NOW + 3),
     ]
-    await store.save_transitions(lease, moves)
-    await move(store, lease, ItemState.COMPLETED, "e1", "e2", now_ms=NOW + 4)
-    found = [(row.uuid, row.state, row.updated_ms) for row in await _rows(store, group_id)]
+    await g.store.save_transitions(lease, moves)
+    await g.move(lease, ItemState.COMPLETED, "e1", "e2", now_ms=NOW + 4)
+    found = [(row.uuid, row.state, row.updated_ms) for row in await _rows(g)]
     wanted = [("e1", ItemState.EXTRACT_FAILED, NOW + 2), ("e2", ItemState.COMPLETED, NOW + 4)]
     equal(found, wanted, "save_transitions: items not started")
 
 
-async def failures_park_and_revive(store: Store, group_id: str) -> None:
+async def failures_park_and_revive(g: Scratch) -> None:
     """PARKED is left only by retry_items; ACCEPTED by a transition gives the item back."""
-    await accepted(store, episode(group_id, "e1"))
-    lease = await leased(store, group_id)
-    await started(store, lease)
-    await move(store, lease, ItemState.EXTRACTED, "e1", stage=b"x")
-    await move(store, lease, ItemState.ACCEPTED, "e1")
-    item = await _item(store, group_id, "e1")
+    lease = await g.begun(g.episode("e1"))
+    await g.move(lease, ItemState.EXTRACTED, "e1", stage=b"x")
+    await g.move(lease, ItemState.ACCEPTED, "e1")
+    item = await _item(g, "e1")
     equal((item.state, item.stage), (ItemState.ACCEPTED, None), "save_transitions: back to ACCEPTED")
     equal(item.suspect, False, "save_transitions: ACCEPTED unmarks started, so a lapse blames nobody")
 
 
-async def a_stale_lease_writes_nothing(store: Store, group_id: str) -> None:
+async def a_stale_lease_writes_nothing(g: Scratch) -> None:
     """LeaseLost after the group was claimed by another, or released; no item changed."""
-    await accepted(store, episode(group_id, "e1"), episode(group_id, "e2"))
-    lost = await leased(store, group_id)
-    await started(store, lost)
-    held = await leased(store, group_id, "worker-b")
-    before = await _rows(store, group_id)
+    lost = await g.begun(g.episode("e1"), g.episode("e2"))
+    held = await g.leased("worker-b")
+    before = await _rows(g)
     moves = [Transition(uuid, ItemState.COMPLETED, NOW + 9) for uuid in ("e1", "e2")]
-    await refused(LeaseLost, store.save_transitions(lost, moves), "save_transitions: a stale lease")
-    equal(await _rows(store, group_id), before, "save_transitions: items after a stale write")
-    await started(store, held)
-    await store.save_transitions(held, moves[:1])
-    await store.release(held)
-    before = await _rows(store, group_id)
-    await refused(LeaseLost, store.save_transitions(held, moves), "save_transitions: a released lease")
-    equal(await _rows(store, group_id), before, "save_transitions: items after a late write")
+    await refused(LeaseLost, g.store.save_transitions(lost, moves), "save_transitions: a stale lease")
+    equal(await _rows(g), before, "save_transitions: items after a stale write")
+    await g.started(held)
+    await g.store.save_transitions(held, moves[:1])
+    await g.store.release(held)
+    before = await _rows(g)
+    await refused(LeaseLost, g.store.save_transitions(held, moves), "save_transitions: a released lease")
+    equal(await _rows(g), before, "save_transitions: items after a late write")
 
 
-async def transitions_leave_the_revision(store: Store, group_id: str) -> None:
+async def transitions_leave_the_revision(g: Scratch) -> None:
     """Only the graph's changes bump rev."""
-    await accepted(store, episode(group_id, "e1"))
-    before = await head(store, group_id)
-    lease = await leased(store, group_id)
-    await started(store, lease)
-    await move(store, lease, ItemState.PARKED, "e1", reason="unreadable")
-    await store.retry_items(group_id, None, NOW)
-    equal((await head(store, group_id)).rev, before.rev, "heads: rev after transitions and a retry")
+    await g.accepted(g.episode("e1"))
+    before = await g.head()
+    lease = await g.leased()
+    await g.started(lease)
+    await g.move(lease, ItemState.PARKED, "e1", reason="unreadable")
+    await g.store.retry_items(g.id, None, NOW)
+    equal((await g.head()).rev, before.rev, "heads: rev after transitions and a retry")
 
 
-async def work_is_counted_for_items_in_any_state(store: Store, group_id: str) -> None:
+async def work_is_counted_for_items_in_any_state(g: Scratch) -> None:
     """Beside a change of the graph or alone; nothing else of the items changes."""
-    await accepted(store, *[episode(group_id, f"e{n}") for n in range(3)])
-    lease = await leased(store, group_id)
-    await started(store, lease)
-    await move(store, lease, ItemState.COMPLETED, "e0")
-    await store.release(lease)
-    before = await _rows(store, group_id)
+    lease = await g.begun(*g.episodes(3))
+    await g.move(lease, ItemState.COMPLETED, "e0")
+    await g.store.release(lease)
+    before = await _rows(g)
     spent = {"e0": Usage(1, 20, 3), "e1": Usage(0, 5, 0), "nobody": Usage(1, 1, 1)}
     for _ in range(2):
-        await write(store, group_id, spent=spent, bumps_rev=False)
+        await g.write(spent=spent, bumps_rev=False)
     wanted = {"e0": Usage(2, 40, 6), "e1": Usage(0, 10, 0)}
     after = tuple(replace(row, usage=row.usage + wanted.get(row.uuid, FREE)) for row in before)
-    equal(await _rows(store, group_id), after, "list_items: with what was spent")
+    equal(await _rows(g), after, "list_items: with what was spent")
 
 
-async def _rows(store: Store, group_id: str) -> tuple[ItemStatus, ...]:
-    return (await store.list_items(group_id, (), 99, None)).rows
+async def _rows(g: Scratch) -> tuple[ItemStatus, ...]:
+    return await g.items()
 
 
-async def _item(store: Store, group_id: str, uuid: str) -> QueuedItem:
+async def _item(g: Scratch, uuid: str) -> QueuedItem:
     """The item as the next owner, after a lapse, would receive it."""
-    lease = await leased(store, group_id, "reader")
+    lease = await g.leased("reader")
     seen: list[str] = []
     while True:
-        items = await store.start_items(lease, NOW + 10**6, MANY, HUGE, ())
+        items = await g.store.start_items(lease, NOW + 10**6, MANY, HUGE, ())
         for item in items:
             if item.episode.uuid == uuid:
                 return item
-        await move(store, lease, ItemState.COMPLETED, *[i.episode.uuid for i in items])
+        await g.move(lease, ItemState.COMPLETED, *[i.episode.uuid for i in items])
         seen += [i.episode.uuid for i in items]
         if not items:
             raise ConformanceError(f"start_items: {uuid} is not among {seen}")

@@ -1,29 +1,80 @@
-"""Values come back as they were given: any text, size, number and time."""
+"""AdminStore: the ontology of a group, and the number by which workers know that it changed."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-from kgsvc.domain.identity import name_key
-from kgsvc.domain.items import ItemState
-from kgsvc.domain.model import Evidence, FactKind, Polarity, RoleType, Source
-from kgsvc.stores.conformance.expect import equal
-from kgsvc.stores.conformance.samples import (
-    HUGE,
-    MANY,
-    NOW,
-    accepted,
-    entity,
-    episode,
-    fact,
-    leased,
-    move,
-    parked,
-    started,
-    write,
-)
+from kgsvc.domain.model.graph import Evidence, FactKind, Polarity, RoleType, Source
+from kgsvc.domain.model.identity import name_key
+from kgsvc.domain.model.items import ItemState, Lease
+from kgsvc.stores.conformance.expectations import distinct, equal, expect
+from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, Scratch, fact
 from kgsvc.stores.protocol import Store
+
+
+async def an_ontology_is_kept_as_it_was_put(g: Scratch) -> None:
+    """A later one replaces it; None takes it away; another group has its own."""
+    equal(await g.store.ontology(g.id), None, "ontology: none was put")
+    for yaml in ("entity_types: []\n", "# コメント 🐍\r\n" + "x" * 65_000, ""):
+        await g.store.put_ontology(g.id, yaml)
+        equal(await g.store.ontology(g.id), yaml, "ontology, as put")
+    equal(await g.store.ontology(g.sibling().id), None, "ontology of another group")
+    for _ in range(2):
+        await g.store.put_ontology(g.id, None)
+        equal(await g.store.ontology(g.id), None, "ontology after None")
+
+
+async def an_ontology_may_come_before_everything_else(g: Scratch) -> None:
+    """The group need not exist, takes items afterwards, and counts as one that has content."""
+    await g.store.put_ontology(g.id, "a")
+    expect(g.id in await g.store.group_ids(), "group_ids: a group with an ontology")
+    lease = await g.queued(g.episode("e1"))
+    expect(await _number(g.store, lease) > 0, "start_items: the ontology was put before")
+    equal(await g.store.ontology(g.id), "a", "ontology after items were accepted")
+
+
+async def started_items_tell_the_ontologys_number(g: Scratch) -> None:
+    """0 where there never was one; another number after every put, also of the same text and of None."""
+    lease = await g.queued(*g.episodes(4, step=1))
+    numbers = [await _number(g.store, lease)]
+    begun = ["e0"]
+    for yaml in ("a", "a", None):
+        await g.store.put_ontology(g.id, yaml)
+        numbers.append(await _number(g.store, lease, *begun))
+        begun.append(f"e{len(begun)}")
+    distinct(numbers, "start_items: numbers of different ontologies")
+    equal(numbers, sorted(numbers), "start_items: numbers grow")
+
+
+async def an_ontology_goes_with_its_group(g: Scratch) -> None:
+    """Its number does not come back."""
+    await g.accepted(g.episode("e1"))
+    await g.store.put_ontology(g.id, "a")
+    before = await _number(g.store, await g.leased())
+    await g.store.delete_group(g.id, NOW)
+    equal(await g.store.ontology(g.id), None, "ontology of a deleted group")
+    expect(g.id not in await g.store.group_ids(), "group_ids: nothing is left")
+    await g.store.put_ontology(g.id, "b")
+    await g.accepted(g.episode("e1"))
+    after = await _number(g.store, await g.leased())
+    expect(after > before, "start_items: the number after a deletion is a new one")
+
+
+async def an_ontology_changes_nothing_else(g: Scratch) -> None:
+    """Neither the group's head nor who leases it."""
+    lease = await g.queued(g.episode("e1"))
+    before = await g.store.heads([g.id])
+    await g.store.put_ontology(g.id, "a")
+    equal(await g.store.heads([g.id]), before, "heads")
+    equal(await g.store.renew([lease]), [g.id], "renew")
+
+
+async def _number(store: Store, lease: Lease, *begun: str) -> int:
+    """The number that the next item tells."""
+    (item,) = await store.start_items(lease, NOW, 1, HUGE, begun)
+    return item.ontology
+
 
 TEXTS = (
     "plain",
@@ -43,93 +94,91 @@ TIMES = (-62_135_596_800_000, -1, 0, 1, 2**31, 253_402_300_799_999)
 FAR = (-31_557_600_000_000_000, 31_557_600_000_000_000)  # a million years ago, and ahead
 
 
-async def any_text_is_kept(store: Store, group_id: str) -> None:
+async def any_text_is_kept(g: Scratch) -> None:
     """Bodies, names, roles and descriptions: every character as given, in every read."""
     made = [
-        episode(group_id, f"e{n:02}", at=n, body=t, name=t, role=t, source_description=t)
-        for n, t in enumerate(TEXTS)
+        g.episode(f"e{n:02}", at=n, body=t, name=t, role=t, source_description=t) for n, t in enumerate(TEXTS)
     ]
-    result = await accepted(store, *made)
+    result = await g.accepted(*made)
     equal([i.name for i in result.items], list(TEXTS), "accept: names")
-    equal(await store.recent_episodes(group_id, 99), made, "recent_episodes: any text")
-    items = await store.start_items(await leased(store, group_id), NOW, MANY, HUGE, ())
+    equal(await g.store.recent_episodes(g.id, 99), made, "recent_episodes: any text")
+    items = await g.store.start_items(await g.leased(), NOW, MANY, HUGE, ())
     equal([i.episode for i in items], made, "start_items: any text")
 
 
-async def any_uuid_and_key_is_kept(store: Store, group_id: str) -> None:
+async def any_uuid_and_key_is_kept(g: Scratch) -> None:
     """Item uuids, receipt ids and idempotency keys are opaque texts."""
     for text in TEXTS:
-        result = await accepted(store, episode(group_id, text), idempotency_key=text, operation=text)
-        again = await accepted(store, episode(group_id, text), idempotency_key=text, operation=text)
+        result = await g.accepted(g.episode(text), idempotency_key=text, operation=text)
+        again = await g.accepted(g.episode(text), idempotency_key=text, operation=text)
         equal(again.receipt_id, result.receipt_id, f"accept: replay of key {text!r}")
         equal([i.uuid for i in again.items], [text], f"accept: replay of uuid {text!r}")
-        equal([e.uuid for e in await store.episode(text, group_id)], [text], f"episode: {text!r}")
-    equal(len(await store.recent_episodes(group_id, 99)), len(TEXTS), "recent_episodes: uuids kept apart")
+        equal([e.uuid for e in await g.store.episode(text, g.id)], [text], f"episode: {text!r}")
+    equal(len(await g.store.recent_episodes(g.id, 99)), len(TEXTS), "recent_episodes: uuids kept apart")
 
 
-async def uuids_are_compared_exactly(store: Store, group_id: str) -> None:
+async def uuids_are_compared_exactly(g: Scratch) -> None:
     """Case, accents and trailing spaces distinguish uuids."""
     uuids = ["e1", "E1", "e1 ", "\u00e91", "e\u03011"]
-    result = await accepted(store, *[episode(group_id, uuid) for uuid in uuids])
+    result = await g.accepted(*[g.episode(uuid) for uuid in uuids])
     equal([i.duplicate for i in result.items], [False] * 5, "accept: uuids that differ slightly")
     for uuid in uuids:
-        equal([e.uuid for e in await store.episode(uuid, group_id)], [uuid], "episode: exact uuid")
+        equal([e.uuid for e in await g.store.episode(uuid, g.id)], [uuid], "episode: exact uuid")
 
 
-async def every_field_of_an_episode_is_kept(store: Store, group_id: str) -> None:
+async def every_field_of_an_episode_is_kept(g: Scratch) -> None:
     """All sources and roles; absent stays absent."""
     made = [
-        episode(group_id, "e1", source=Source.MESSAGE, role_type=RoleType.USER, role="Ada", name="n"),
-        episode(group_id, "e2", source=Source.MESSAGE, role_type=RoleType.ASSISTANT),
-        episode(group_id, "e3", source=Source.MESSAGE, role_type=RoleType.SYSTEM, role=""),
-        episode(group_id, "e4", source=Source.JSON, body='{"a": [1, 2.5, null]}', source_description="d"),
-        episode(group_id, "e5", source=Source.TEXT, body=""),
+        g.episode("e1", source=Source.MESSAGE, role_type=RoleType.USER, role="Ada", name="n"),
+        g.episode("e2", source=Source.MESSAGE, role_type=RoleType.ASSISTANT),
+        g.episode("e3", source=Source.MESSAGE, role_type=RoleType.SYSTEM, role=""),
+        g.episode("e4", source=Source.JSON, body='{"a": [1, 2.5, null]}', source_description="d"),
+        g.episode("e5", source=Source.TEXT, body=""),
     ]
-    await accepted(store, *made)
+    await g.accepted(*made)
     for one in made:
-        (found,) = await store.episode(one.uuid, group_id)
+        (found,) = await g.store.episode(one.uuid, g.id)
         equal(found, one, f"episode: {one.uuid}")
         types = (type(found.source), type(found.role_type))
         equal(types, (type(one.source), type(one.role_type)), f"episode: types of {one.uuid}")
 
 
-async def large_bodies_are_kept(store: Store, group_id: str) -> None:
+async def large_bodies_are_kept(g: Scratch) -> None:
     """A body of 1 MiB and a stage of 1 MiB come back whole."""
     text = "é𝒳漢 a\n"
     body = (text * (2**20 // len(text.encode()) + 1)).encode()[: 2**20].decode(errors="ignore")
-    made = episode(group_id, "e1", body=body)
-    await accepted(store, made)
-    lease = await leased(store, group_id)
+    made = g.episode("e1", body=body)
+    lease = await g.queued(made)
     stage = bytes(range(256)) * 4096
-    await started(store, lease)
-    await move(store, lease, ItemState.EXTRACTED, "e1", stage=stage)
-    (item,) = await store.start_items(lease, NOW, MANY, HUGE, ())
+    await g.started(lease)
+    await g.move(lease, ItemState.EXTRACTED, "e1", stage=stage)
+    (item,) = await g.due(lease)
     equal(item.episode.body == body and item.stage == stage, True, "start_items: 1 MiB of body and stage")
-    equal((await store.recent_episodes(group_id, 1)) == [made], True, "recent_episodes: 1 MiB")
+    equal((await g.store.recent_episodes(g.id, 1)) == [made], True, "recent_episodes: 1 MiB")
 
 
-async def every_field_of_an_entity_is_kept(store: Store, group_id: str) -> None:
+async def every_field_of_an_entity_is_kept(g: Scratch) -> None:
     """Attributes of any JSON shape, labels in order, stamps; texts as given."""
     attributes: dict[str, Any] = {
         "int": 2**40, "neg": -1, "float": 0.1, "true": True, "none": None, "text": "𝒳 '\"\\", "": "empty key",
         "list": [1, "two", None, [3.5]], "map": {"deep": {"er": []}}, "a.b $c": "odd key",
     }  # fmt: skip
-    full = entity(
-        group_id, "n1", "Ada 😀 O'Neil", summary="Line one.\nLine “two”.", attributes=attributes,
+    full = g.entity(
+        "n1", "Ada 😀 O'Neil", summary="Line one.\nLine “two”.", attributes=attributes,
         labels=("Person", "Entity", "Odd Label `x`"), source_episode_uuid="e1", created_ms=-5,
         updated_ms=2**41, stamps={"summary": "123/e1", "int": "-5/e2"},
     )  # fmt: skip
-    named = [entity(group_id, f"t{n}", f"{t} {n}", summary=t) for n, t in enumerate(TEXTS)]
-    await write(store, group_id, entities=(full, *named))
-    equal(await store.entity("n1", group_id), [full], "entity: every field")
-    view = await store.names(group_id, [name_key(e.name) for e in named])
+    named = [g.entity(f"t{n}", f"{t} {n}", summary=t) for n, t in enumerate(TEXTS)]
+    await g.write(entities=(full, *named))
+    equal(await g.store.entity("n1", g.id), [full], "entity: every field")
+    view = await g.store.names(g.id, [name_key(e.name) for e in named])
     found = {e.uuid: e for e in view.by_key.values()}
     equal(found, {e.uuid: e for e in named}, "names: any text")
 
 
-async def every_field_of_a_fact_is_kept(store: Store, group_id: str) -> None:
+async def every_field_of_a_fact_is_kept(g: Scratch) -> None:
     """All fields of a fact, full and empty, by fact, slots, dump and changes."""
-    ada, bob = entity(group_id, "n1", "Ada"), entity(group_id, "n2", "Bób 😀")
+    ada, bob = g.entity("n1", "Ada"), g.entity("n2", "Bób 😀")
     full = fact(
         "f1", ada, bob, "Ada's “fact”\nabout Bób 😀", name="WORKS_AT", valid_ms=-1, invalid_ms=2**40,
         expired_ms=2**42, kind=FactKind.FUNCTIONAL, polarity=Polarity.ENDS, qualifiers={"as": "CEO", "": "x"},
@@ -139,43 +188,41 @@ async def every_field_of_a_fact_is_kept(store: Store, group_id: str) -> None:
         attributes={"asserted": True, "n": [1, {"x": None}]}, reference_ms=-7,
     )  # fmt: skip
     bare = fact("f2", ada, bob, "bare", kind=FactKind.EVENT, polarity=Polarity.DENIES)
-    await write(store, group_id, entities=(ada, bob), facts=(full, bare))
+    await g.write(entities=(ada, bob), facts=(full, bare))
     for one in (full, bare):
-        equal(await store.fact(one.uuid, group_id), [one], f"fact: every field of {one.uuid}")
-        equal(list((await store.slots(group_id, [one.slot])).facts), [one], f"slots: fields of {one.uuid}")
-    equal((await store.dump(group_id)).facts, (full, bare), "dump: every field")
-    changed = sorted((f.fact for f in (await store.changes(group_id, 0, 9)).facts), key=lambda f: f.uuid)
+        equal(await g.store.fact(one.uuid, g.id), [one], f"fact: every field of {one.uuid}")
+        equal(list((await g.store.slots(g.id, [one.slot])).facts), [one], f"slots: fields of {one.uuid}")
+    equal((await g.store.dump(g.id)).facts, (full, bare), "dump: every field")
+    changed = sorted((f.fact for f in (await g.store.changes(g.id, 0, 9)).facts), key=lambda f: f.uuid)
     equal(changed, [full, bare], "changes: every field")
-    (found,) = await store.fact("f1", group_id)
+    (found,) = await g.store.fact("f1", g.id)
     equal((type(found.kind), type(found.polarity)), (FactKind, Polarity), "fact: types of kind and polarity")
 
 
-async def any_time_is_kept(store: Store, group_id: str) -> None:
+async def any_time_is_kept(g: Scratch) -> None:
     """Reference times from year 1 to 9999, in order; fact times a million years away do no harm."""
-    made = [episode(group_id, f"e{n}", reference_ms=ms) for n, ms in enumerate(TIMES)]
-    await accepted(store, *reversed(made))
-    equal(await store.recent_episodes(group_id, 99), made, "recent_episodes: any time")
-    equal(
-        await started(store, await leased(store, group_id)), [e.uuid for e in made], "start_items: any time"
-    )
-    ada = entity(group_id, "n1", "Ada", created_ms=TIMES[0])
+    made = [g.episode(f"e{n}", reference_ms=ms) for n, ms in enumerate(TIMES)]
+    await g.accepted(*reversed(made))
+    equal(await g.store.recent_episodes(g.id, 99), made, "recent_episodes: any time")
+    equal(await g.started(await g.leased()), [e.uuid for e in made], "start_items: any time")
+    ada = g.entity("n1", "Ada", created_ms=TIMES[0])
     facts = [
         fact(f"f{n}", ada, ada, valid_ms=ms, invalid_ms=ms + 1, expired_ms=max(ms, 0))
         for n, ms in enumerate((*TIMES, *FAR))
     ]
-    await write(store, group_id, entities=(ada,), facts=tuple(facts))
-    equal((await store.dump(group_id)).facts, tuple(facts), "dump: facts of any time")
+    await g.write(entities=(ada,), facts=tuple(facts))
+    equal((await g.store.dump(g.id)).facts, tuple(facts), "dump: facts of any time")
 
 
-async def long_fields_are_kept(store: Store, group_id: str) -> None:
+async def long_fields_are_kept(g: Scratch) -> None:
     """Texts at the limits of the service: names 512, facts 2,048, summaries 4,096, attributes 64 KiB."""
-    ada = entity(group_id, "u" * 128, "名" * 512, summary="𝒳" * 4_096, attributes={"k": "v" * 65_000})
+    ada = g.entity("u" * 128, "名" * 512, summary="𝒳" * 4_096, attributes={"k": "v" * 65_000})
     long = fact("f" * 128, ada, ada, "漢" * 2_048, keywords=tuple(f"keyword {n}" for n in range(200)))
     long = replace(long, episodes=tuple(f"e{n:0100}" for n in range(500)))
-    await write(store, group_id, entities=(ada,), facts=(long,))
-    equal(await store.entity(ada.uuid, group_id), [ada], "entity: long fields")
-    equal(await store.fact(long.uuid, group_id), [long], "fact: long fields")
+    await g.write(entities=(ada,), facts=(long,))
+    equal(await g.store.entity(ada.uuid, g.id), [ada], "entity: long fields")
+    equal(await g.store.fact(long.uuid, g.id), [long], "fact: long fields")
     reason = "r" * 2_000
-    await parked(store, episode(group_id, "e1"), reason=reason)
-    (row,) = (await store.list_items(group_id, (), 5, None)).rows
+    await g.parked(g.episode("e1"), reason=reason)
+    (row,) = await g.items()
     equal(row.reason, reason, "list_items: a long reason")

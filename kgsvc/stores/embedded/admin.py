@@ -1,77 +1,146 @@
-"""Life of the store and of whole groups (AdminStore)."""
+"""The schema, whole groups and their ontologies (AdminStore)."""
 
 from __future__ import annotations
+
+from typing import LiteralString
 
 import apsw
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
-from kgsvc.stores.embedded.base import Base
-from kgsvc.stores.embedded.candidates import fill_name_tokens
-from kgsvc.stores.embedded.groups import id_span
-from kgsvc.stores.embedded.ontologies import ontology, put_ontology
-from kgsvc.stores.embedded.purge import bury, purge_some
-from kgsvc.stores.embedded.schema import MIGRATIONS, NAME_TOKENS_SINCE, SCHEMA_VERSION
-from kgsvc.stores.embedded.sql import all_rows, one_row
+from kgsvc.stores.embedded.apply import write_name_tokens
+from kgsvc.stores.embedded.base import EmbeddedBase, reading, writing
+from kgsvc.stores.embedded.groups import group_of, id_span, make_group, new_gid
+from kgsvc.stores.embedded.receipts import GROUP_DELETED
+from kgsvc.stores.embedded.rows import all_rows, first_row, one_row, upsert
+from kgsvc.stores.embedded.schema import ID_BITS, MIGRATIONS, NAME_TOKENS_SINCE, SCHEMA_VERSION
 from kgsvc.stores.protocol import StoreInfo
 
+_BATCH = 300
 
-class Admin(Base):
-    """AdminStore."""
 
-    async def migrate(self) -> int:
-        """See AdminStore. The write lock makes one migrator at a time."""
-        version = await self._write(_migrate)
-        await self._purge()
-        return version
+def _of_ids(table: LiteralString, key: LiteralString = "id", batch: int = _BATCH) -> str:
+    """Removes some rows whose `key` lies in an id span (?1 to ?2)."""
+    among = f"FROM {table} WHERE {key} BETWEEN ?1 AND ?2"
+    return f"DELETE {among} AND {key} IN (SELECT {key} {among} LIMIT {batch})"
 
-    async def info(self) -> StoreInfo:
-        """See AdminStore."""
-        return await self._read(_info)
 
-    async def delete_group(self, group_id: str, now_ms: int) -> None:
-        """See AdminStore."""
-        await self._write(bury, group_id, now_ms)
-        await self._purge()
+def _of_group(table: LiteralString, key: LiteralString, batch: int = _BATCH) -> str:
+    """Removes some rows of a group (?1); with its gid `key` is what they are stored under."""
+    among = f"FROM {table} WHERE gid = ?1"
+    return f"DELETE {among} AND ({key}) IN (SELECT {key} {among} LIMIT {batch})"
 
-    async def group_ids(self) -> list[str]:
-        """See AdminStore."""
-        return await self._read(_group_ids)
 
-    async def put_ontology(self, group_id: str, yaml: str | None) -> None:
-        """See AdminStore."""
-        await self._write(put_ontology, group_id, yaml)
+# Run in order, each again until it removes nothing: facts go before the entities that they connect.
+_BY_ID = (
+    _of_ids("mentions", "episode_id"),
+    _of_ids("episode_edges"),
+    _of_ids("stages"),
+    _of_ids("episodes", batch=100),
+    _of_ids("fact_vectors"),
+    _of_ids("facts"),
+    _of_ids("entity_vectors"),
+    _of_ids("entities"),
+    _of_ids("community_members", "community_id"),
+    _of_ids("community_facts", "community_id"),
+    _of_ids("community_vectors"),
+    _of_ids("communities"),
+)
+_BY_GID = (
+    _of_group("names", "name_key"),
+    _of_group("name_tokens", "token, uuid"),
+    _of_group("fact_tombstones", "uuid"),
+    _of_group("text_tombstones", "kind, uuid"),
+    _of_group("merges", "merge_id", batch=20),
+    _of_group("closures", "by_episode, fact_id"),
+    _of_group("answers", "operation, key"),
+    _of_group("ontologies", "gid"),
+    _of_group("community_builds", "build_id"),
+    _of_group("community_current", "gid"),
+)
 
-    async def ontology(self, group_id: str) -> str | None:
-        """See AdminStore."""
-        return await self._read(ontology, group_id)
 
-    async def close(self) -> None:
-        """See AdminStore."""
-        await self._readers.close()
-        await self._writer.close()
+def bury(db: apsw.Connection, group_id: str, now_ms: int) -> None:
+    """The group goes on under a new gid; what hangs on the old one is out of sight from this commit on."""
+    group = group_of(db, group_id)
+    if not group.gid:
+        return
+    gid = new_gid(db)
+    db.execute("INSERT INTO dead_groups (gid, deleted_ms) VALUES (?, ?)", (group.gid, now_ms))
+    sql = """
+        UPDATE groups SET gid = ?, last_id = ?, epoch = epoch + 1, rev = rev + 1,
+            last_ms = max(?, last_ms + 1), owner_id = NULL, ontology_rev = ontology_rev + 1, has_words = 1
+        WHERE group_id = ?
+        """
+    db.execute(sql, (gid, gid << ID_BITS, now_ms, group_id))
+    db.execute("UPDATE totals SET activity = activity + 1 WHERE id = 1")
 
-    async def _purge(self) -> None:
-        while await self._write(purge_some):
-            pass
+
+def purge_some(db: apsw.Connection) -> bool:
+    """Remove one batch of one dead group; False when no dead group is left."""
+    row = first_row(db, "SELECT gid, deleted_ms, items_upto FROM dead_groups ORDER BY gid LIMIT 1")
+    if row is None:
+        return False
+    gid, deleted_ms, items_upto = row
+    if _end_items(db, gid, deleted_ms, items_upto):
+        return True
+    for statement in _BY_ID:
+        db.execute(statement, id_span(gid))
+        if db.changes():
+            return True
+    for statement in _BY_GID:
+        db.execute(statement, (gid,))
+        if db.changes():
+            return True
+    db.execute("DELETE FROM dead_groups WHERE gid = ?", (gid,))
+    return True
+
+
+def _end_items(db: apsw.Connection, gid: int, deleted_ms: int, upto: int) -> bool:
+    """The next items: finished ones go; unfinished ones are parked and stay, without content, for their
+    receipts. `upto` is how far the batches before came, so that what stays is not looked at again."""
+    rows = all_rows(
+        db,
+        "SELECT id FROM items WHERE id > ? AND id <= ? ORDER BY id LIMIT 300",
+        (max(upto, id_span(gid)[0]), id_span(gid)[1]),
+    )
+    if not rows:
+        return False
+    span = (rows[0][0], rows[-1][0])
+    sql = """
+        UPDATE items SET state = 'parked', next_ms = NULL, reason = ?3, updated_ms = ?4, started = 0,
+            suspect = 0, content_hash = ''
+        WHERE id BETWEEN ?1 AND ?2 AND next_ms IS NOT NULL
+        """
+    db.execute(sql, (*span, GROUP_DELETED, deleted_ms))
+    db.execute("DELETE FROM items WHERE id BETWEEN ? AND ? AND reason IS NOT ?", (*span, GROUP_DELETED))
+    db.execute("UPDATE dead_groups SET items_upto = ? WHERE gid = ?", (span[1], gid))
+    return True
 
 
 def _migrate(db: apsw.Connection) -> int:
     version = int(one_row(db, "PRAGMA user_version")[0])
     if version > SCHEMA_VERSION:
         raise StoreUnavailable(
-            f"the embedded store has schema {version}, this binary knows {SCHEMA_VERSION}: use a newer one"
+            f"the embedded store has schema {version}, this version knows {SCHEMA_VERSION}: upgrade kgsvc"
         )
     for migration in MIGRATIONS[version:]:
         db.execute(migration)
     if 0 < version < NAME_TOKENS_SINCE:
-        fill_name_tokens(db)
+        _fill_name_tokens(db)
     if version == 0:
         made_with = (("normaliser", NORMALISER_VERSION), ("tokeniser", TOKENISER_VERSION))
         db.executemany("INSERT INTO versions (name, value) VALUES (?, ?)", made_with)
     if version < SCHEMA_VERSION:
         db.pragma("user_version", SCHEMA_VERSION)
     return SCHEMA_VERSION
+
+
+def _fill_name_tokens(db: apsw.Connection) -> None:
+    """Tokens of the names that are older than the migration that brings tokens."""
+    rows = all_rows(db, "SELECT n.gid, n.name_key, e.uuid FROM names n JOIN entities e ON e.id = n.entity_id")
+    for gid, key, uuid in rows:
+        write_name_tokens(db, gid, {key: uuid})
 
 
 def _info(db: apsw.Connection) -> StoreInfo:
@@ -85,13 +154,53 @@ def _group_ids(db: apsw.Connection) -> list[str]:
 
 
 def _has_content(db: apsw.Connection, gid: int) -> bool:
-    row = one_row(
-        db,
-        """
+    sql = """
         SELECT EXISTS (SELECT 1 FROM episodes WHERE id BETWEEN ?1 AND ?2)
             OR EXISTS (SELECT 1 FROM entities WHERE id BETWEEN ?1 AND ?2)
             OR EXISTS (SELECT 1 FROM ontologies WHERE gid = ?3)
-        """,
-        (*id_span(gid), gid),
-    )
+        """
+    row = one_row(db, sql, (*id_span(gid), gid))
     return bool(row[0])
+
+
+def _put_ontology(db: apsw.Connection, group_id: str, yaml: str | None) -> None:
+    gid = make_group(db, group_id).gid
+    if yaml is None:
+        db.execute("DELETE FROM ontologies WHERE gid = ?", (gid,))
+    else:
+        db.execute(upsert("ontologies", "gid", "yaml"), (gid, yaml))
+    db.execute("UPDATE groups SET ontology_rev = ontology_rev + 1 WHERE gid = ?", (gid,))
+
+
+def _ontology(db: apsw.Connection, group_id: str) -> str | None:
+    row = first_row(db, "SELECT yaml FROM ontologies WHERE gid = ?", (group_of(db, group_id).gid,))
+    return None if row is None else str(row[0])
+
+
+class EmbeddedAdmin(EmbeddedBase):
+    """AdminStore."""
+
+    info = reading(_info)
+    group_ids = reading(_group_ids)
+    put_ontology = writing(_put_ontology)
+    ontology = reading(_ontology)
+
+    async def migrate(self) -> int:
+        """See AdminStore. The write lock makes one migrator at a time."""
+        version = await self._write(_migrate)
+        await self._purge()
+        return version
+
+    async def delete_group(self, group_id: str, now_ms: int) -> None:
+        """See AdminStore."""
+        await self._write(lambda db: bury(db, group_id, now_ms))
+        await self._purge()
+
+    async def close(self) -> None:
+        """See AdminStore."""
+        await self._readers.close()
+        await self._writer.close()
+
+    async def _purge(self) -> None:
+        while await self._write(purge_some):
+            pass

@@ -1,24 +1,26 @@
-"""Builds of communities and their leases (BuildStore)."""
+"""Builds of communities with their leases, and following the graph in between (BuildStore, FollowStore)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
 
 import apsw
 
-from kgsvc.domain.communities import (
+from kgsvc.domain.errors import LeaseLost
+from kgsvc.domain.model.communities import (
+    Behind,
     BuildLease,
     BuildRequest,
     BuildState,
     BuildWork,
     CommunityBuild,
 )
-from kgsvc.domain.delta import Claim
-from kgsvc.domain.errors import LeaseLost
-from kgsvc.stores.embedded.answers import Key, keep_answer, known_answer
-from kgsvc.stores.embedded.base import Base
-from kgsvc.stores.embedded.groups import make_group
-from kgsvc.stores.embedded.sql import Row, all_rows, first_row
+from kgsvc.domain.model.delta import Claim
+from kgsvc.stores.admission import is_repetition
+from kgsvc.stores.embedded.base import EmbeddedBase, reading, writing
+from kgsvc.stores.embedded.groups import claimed, keep_answers, known_answer, make_group
+from kgsvc.stores.embedded.rows import Row, all_rows, first_row, json_list
 
 _BUILD = """
     SELECT b.build_id, g.group_id, b.state, b.created_ms, b.updated_ms, b.found, b.summarised, b.reason
@@ -26,83 +28,47 @@ _BUILD = """
 """
 
 
-class Builds(Base):
-    """BuildStore."""
-
-    async def request_builds(
-        self, requests: Sequence[BuildRequest], claim: Claim | None = None
-    ) -> list[CommunityBuild]:
-        """See BuildStore."""
-        return await self._write(_request_builds, requests, claim)
-
-    async def build(self, group_id: str, build_id: str) -> CommunityBuild | None:
-        """See BuildStore."""
-        return await self._read(_build, group_id, build_id)
-
-    async def open_builds(self, now_ms: int, limit: int) -> list[BuildWork]:
-        """See BuildStore."""
-        return await self._read(_open_builds, now_ms, limit)
-
-    async def claim_build(self, seen: BuildWork, owner_id: str, now_ms: int) -> BuildLease | None:
-        """See BuildStore."""
-        return await self._write(_claim_build, seen, owner_id, now_ms)
-
-    async def renew_build(self, lease: BuildLease) -> bool:
-        """See BuildStore."""
-        return await self._write(_renew_build, lease)
-
-    async def release_build(self, lease: BuildLease, now_ms: int) -> None:
-        """See BuildStore."""
-        await self._write(_release_build, lease, now_ms)
-
-    async def fail_build(self, lease: BuildLease, reason: str, now_ms: int, next_ms: int | None) -> None:
-        """See BuildStore."""
-        await self._write(_fail_build, lease, reason, now_ms, next_ms)
-
-
 def held(db: apsw.Connection, lease: BuildLease) -> int:
     """The gid of the lease's group. LeaseLost."""
-    row = first_row(
-        db,
-        """
+    gid = _held(db, lease)
+    if gid is None:
+        raise LeaseLost("the build is another process's, or its group was deleted")
+    return gid
+
+
+def _held(db: apsw.Connection, lease: BuildLease) -> int | None:
+    sql = """
         SELECT b.gid FROM community_builds b JOIN groups g ON g.gid = b.gid
         WHERE g.group_id = ? AND g.epoch = ? AND b.build_id = ? AND b.token = ? AND b.owner_id = ?
             AND b.next_ms IS NOT NULL
-        """,
-        (lease.group_id, lease.epoch, lease.build_id, lease.token, lease.owner_id),
-    )
-    if row is None:
-        raise LeaseLost("the build is another process's, or its group was deleted")
-    return int(row[0])
+        """
+    row = first_row(db, sql, (lease.group_id, lease.epoch, lease.build_id, lease.token, lease.owner_id))
+    return None if row is None else int(row[0])
 
 
 def _request_builds(
-    db: apsw.Connection, requests: Sequence[BuildRequest], claim: Claim | None
+    db: apsw.Connection, requests: Sequence[BuildRequest], claim: Claim | None = None
 ) -> list[CommunityBuild]:
     return [_request_build(db, request, claim) for request in requests]
 
 
 def _request_build(db: apsw.Connection, request: BuildRequest, claim: Claim | None) -> CommunityBuild:
     gid = make_group(db, request.group_id).gid
-    key = None
     if claim is not None:
-        key = Key(claim.operation, claim.key, claim.input_hash, claim.now_ms, claim.dedup_window_ms)
-        answer = known_answer(db, gid, key)
-        if answer is not None:
+        answer = known_answer(db, gid, claim.operation, claim.key, claim.now_ms)
+        if answer is not None and is_repetition(claim, answer.input_hash):
             return _known(db, request.group_id, answer.items[0][1])
     row = first_row(db, "SELECT build_id FROM community_builds WHERE gid = ? AND next_ms IS NOT NULL", (gid,))
     build_id = request.build_id if row is None else row[0]
     if row is None:
-        db.execute(
-            """
+        sql = """
             INSERT INTO community_builds (gid, build_id, state, created_ms, updated_ms, next_ms)
             VALUES (?1, ?2, 'pending', ?3, ?3, ?3)
-            """,
-            (gid, build_id, request.now_ms),
-        )
+            """
+        db.execute(sql, (gid, build_id, request.now_ms))
         db.execute("UPDATE totals SET activity = activity + 1 WHERE id = 1")
-    if key is not None:
-        keep_answer(db, gid, key, items=((0, build_id),))
+    if claim is not None:
+        keep_answers(db, [claimed(gid, claim, ((0, build_id),))], claim.now_ms)
     return _known(db, request.group_id, build_id)
 
 
@@ -123,15 +89,12 @@ def _build_of(row: Row) -> CommunityBuild:
 
 
 def _open_builds(db: apsw.Connection, now_ms: int, limit: int) -> list[BuildWork]:
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT b.build_id, g.group_id, b.token, b.owner_id, b.renewals
         FROM community_builds b JOIN groups g ON g.gid = b.gid
         WHERE b.next_ms <= ? ORDER BY b.next_ms, b.build_id LIMIT ?
-        """,
-        (now_ms, limit),
-    )
+        """
+    rows = all_rows(db, sql, (now_ms, limit))
     return [BuildWork(*row) for row in rows]
 
 
@@ -156,27 +119,18 @@ def _claim_build(db: apsw.Connection, seen: BuildWork, owner_id: str, now_ms: in
 
 
 def _renew_build(db: apsw.Connection, lease: BuildLease) -> bool:
-    db.execute(
-        """
-        UPDATE community_builds SET renewals = renewals + 1
-        WHERE gid = (SELECT gid FROM groups WHERE group_id = ? AND epoch = ?) AND build_id = ?
-            AND token = ? AND owner_id = ? AND next_ms IS NOT NULL
-        """,
-        (lease.group_id, lease.epoch, lease.build_id, lease.token, lease.owner_id),
-    )
-    return db.changes() > 0
+    gid = _held(db, lease)
+    renewed = "UPDATE community_builds SET renewals = renewals + 1 WHERE gid = ? AND build_id = ?"
+    db.execute(renewed, (gid, lease.build_id))
+    return gid is not None
 
 
 def _release_build(db: apsw.Connection, lease: BuildLease, now_ms: int) -> None:
-    db.execute(
-        """
+    sql = """
         UPDATE community_builds SET owner_id = NULL, state = 'pending', attempts = max(attempts - 1, 0),
-            updated_ms = ?
-        WHERE gid = (SELECT gid FROM groups WHERE group_id = ? AND epoch = ?) AND build_id = ?
-            AND token = ? AND owner_id = ? AND next_ms IS NOT NULL
-        """,
-        (now_ms, lease.group_id, lease.epoch, lease.build_id, lease.token, lease.owner_id),
-    )
+            updated_ms = ? WHERE gid = ? AND build_id = ?
+        """
+    db.execute(sql, (now_ms, _held(db, lease), lease.build_id))
     db.execute("UPDATE totals SET activity = activity + 1 WHERE id = 1")
 
 
@@ -184,11 +138,67 @@ def _fail_build(
     db: apsw.Connection, lease: BuildLease, reason: str, now_ms: int, next_ms: int | None
 ) -> None:
     gid = held(db, lease)
-    db.execute(
-        """
+    sql = """
         UPDATE community_builds SET owner_id = NULL, reason = ?1, updated_ms = ?2, next_ms = ?3,
             state = CASE WHEN ?3 IS NULL THEN 'failed' ELSE 'pending' END
         WHERE gid = ?4 AND build_id = ?5
+        """
+    db.execute(sql, (reason, now_ms, next_ms, gid, lease.build_id))
+
+
+def _behind(db: apsw.Connection, limit: int) -> list[Behind]:
+    sql = """
+        SELECT g.group_id, c.build_id, c.followed_rev FROM community_current c JOIN groups g ON g.gid = c.gid
+        WHERE c.followed_rev < g.rev ORDER BY g.group_id LIMIT ?
+        """
+    rows = all_rows(db, sql, (limit,))
+    return [Behind(*row) for row in rows]
+
+
+def _placements(db: apsw.Connection, group_id: str, uuids: Collection[str]) -> dict[str, str]:
+    sql = """
+        SELECT e.uuid, c.uuid FROM groups g JOIN community_current u ON u.gid = g.gid
+        JOIN entities e ON e.gid = g.gid JOIN community_members m ON m.entity_id = e.id
+        JOIN communities c ON c.id = m.community_id AND c.build_id = u.build_id
+        WHERE g.group_id = ? AND e.uuid IN (SELECT value FROM json_each(?))
+        """
+    rows = all_rows(db, sql, (group_id, json_list(uuids)))
+    return dict(rows)
+
+
+def _join(db: apsw.Connection, behind: Behind, upto_rev: int, members: Mapping[str, str]) -> bool:
+    rows = all_rows(
+        db,
+        """
+        UPDATE community_current SET followed_rev = ?
+        WHERE gid = (SELECT gid FROM groups WHERE group_id = ?) AND build_id = ? AND followed_rev = ?
+        RETURNING gid
         """,
-        (reason, now_ms, next_ms, gid, lease.build_id),
+        (upto_rev, behind.group_id, behind.build_id, behind.rev),
     )
+    for (gid,) in rows:
+        db.execute(
+            """
+            INSERT OR IGNORE INTO community_members (community_id, entity_id)
+            SELECT c.id, e.id FROM json_each(?1) j
+            JOIN entities e ON e.gid = ?2 AND e.uuid = j.key
+            JOIN communities c ON c.gid = ?2 AND c.build_id = ?3 AND c.uuid = j.value
+            """,
+            (json.dumps(members, ensure_ascii=False), gid, behind.build_id),
+        )
+    return bool(rows)
+
+
+class EmbeddedBuilds(EmbeddedBase):
+    """BuildStore and FollowStore."""
+
+    request_builds = writing(_request_builds)
+    build = reading(_build)
+    open_builds = reading(_open_builds)
+    claim_build = writing(_claim_build)
+    renew_build = writing(_renew_build)
+    release_build = writing(_release_build)
+    fail_build = writing(_fail_build)
+    behind = reading(_behind)
+    placements = reading(_placements)
+    join = writing(_join)

@@ -1,25 +1,212 @@
 """Searching the facts of a group that is not in memory (ColdSearchStore): exact, in bounded memory.
 
-The rows of the group's words and its vectors are read slice by slice; whole facts only for the candidates.
+One narrow row a fact holds its words as numbers. These rows and the group's vectors are read slice by slice,
+whole facts only for the candidates.
+
+A word is 64 bits, little-endian: the hash of a term with the lowest bit 0, or of the character that a CJK
+term begins with and the lowest bit 1 (what a lone character of a query matches). The words of the names of
+both ends stand apart, since renaming an entity changes them alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.domain.model import Fact
-from kgsvc.stores.embedded.base import Base
-from kgsvc.stores.embedded.cold_words import Ints, Words, among
-from kgsvc.stores.embedded.groups import find_group, id_span
-from kgsvc.stores.embedded.rows import fact_of, json_ids
-from kgsvc.stores.embedded.sql import Row, all_rows, first_row
+from kgsvc.domain.facts.terms import K1, B, firsts, idf, own_text
+from kgsvc.domain.model.graph import Fact
+from kgsvc.domain.text import tokens
+from kgsvc.stores.embedded.base import EmbeddedBase, reading
+from kgsvc.stores.embedded.groups import group_of, id_span
+from kgsvc.stores.embedded.rows import Row, all_rows, column, fact_of, first_row, json_ids, upsert
 from kgsvc.stores.search_protocol import FactCandidate, FactCandidates, FactsAsked
 
-READ = """
+_WORDS = upsert("fact_words", "id", "start_ms, until_ms, own, source, target")
+_NEVER = 2**63 - 1
+
+
+def term_word(term: str) -> bytes:
+    """The word of a term."""
+    return _word(term, 0)
+
+
+def prefix_word(char: str) -> bytes:
+    """The word of all terms that begin with a CJK character, itself included."""
+    return _word(char, 1)
+
+
+def words(text: str) -> bytes:
+    """The words of a text: those of its terms, with repetitions, and of what CJK terms begin with."""
+    terms = tokens(text)
+    found = b"".join(map(term_word, terms))
+    return found if text.isascii() else found + b"".join(map(prefix_word, firsts(terms)))
+
+
+def write_words(db: apsw.Connection, ids: Mapping[str, int], facts: Iterable[Fact]) -> None:
+    """The rows of facts as they are written. Called by apply."""
+    db.executemany(_WORDS, [_row(ids[fact.uuid], fact) for fact in facts])
+
+
+def rename_words(db: apsw.Connection, renamed: Mapping[int, str]) -> None:
+    """Facts of entities that have other names now, by entity id. Called by apply."""
+    values = [(words(name), entity_id) for entity_id, name in renamed.items()]
+    db.executemany(
+        "UPDATE fact_words SET source = ? WHERE id IN (SELECT id FROM facts WHERE source_id = ?)", values
+    )
+    db.executemany(
+        "UPDATE fact_words SET target = ? WHERE id IN (SELECT id FROM facts WHERE target_id = ?)", values
+    )
+
+
+def _row(row_id: int, fact: Fact) -> Row:
+    until_ms = _NEVER if fact.invalid_ms is None else fact.invalid_ms
+    if fact.expired_ms is not None:
+        until_ms = fact.start_ms  # an empty span: never seen
+    names = _name_words(fact.source_name), _name_words(fact.target_name)
+    return (row_id, fact.start_ms, until_ms, words(own_text(fact)), *names)
+
+
+_name_words = lru_cache(maxsize=4_096)(words)  # names come again and again
+
+
+@lru_cache(maxsize=32_768)
+def _word(text: str, kind: int) -> bytes:
+    number = int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+    return (number & ~1 | kind).to_bytes(8, "little")
+
+
+READ_WORDS = """
+    SELECT id, start_ms, until_ms, own, source, target FROM fact_words
+    WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?
+    """
+_SLICE = 10_000  # facts read at once: about 5 MB
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A visible fact that holds terms of the query: how many terms it has, which of those asked how often."""
+
+    length: int
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Slice:
+    """Some facts: hits are (row, place of the term, count), row by row."""
+
+    ids: Ints
+    lengths: Ints
+    visible: NDArray[np.bool_]
+    hits: tuple[Ints, Ints, Ints]
+
+
+class Words:
+    """What the rows of a group say about a query."""
+
+    def __init__(self, db: apsw.Connection, gid: int, asked: FactsAsked) -> None:
+        self._asked = asked
+        self._texts = (*asked.terms, *asked.prefixes)
+        made = [*map(term_word, asked.terms), *map(prefix_word, asked.prefixes)]
+        keys = np.frombuffer(b"".join(made), "<u8")
+        self._order = np.argsort(keys)
+        self._keys = keys[self._order]
+        self._parts = [self._sliced(rows) for rows in _slices(db, gid)]
+        self.facts = sum(len(part.ids) for part in self._parts)
+        self.total_length = sum(int(part.lengths.sum()) for part in self._parts)
+        held = np.zeros(len(keys), np.int64)
+        for part in self._parts:
+            held += np.bincount(part.hits[1], minlength=len(keys))
+        self._held = held
+
+    @property
+    def frequencies(self) -> dict[str, int]:
+        """Facts that hold each term, where any does."""
+        return {text: n for text, n in zip(self._texts, self._held.tolist(), strict=True) if n}
+
+    @property
+    def visible(self) -> Ints:
+        """The ids of all visible facts, ascending."""
+        return _joined([part.ids[part.visible] for part in self._parts])
+
+    def scored(self) -> tuple[Ints, NDArray[np.float64]]:
+        """Visible facts that hold any of the terms, with their scores by BM25."""
+        worth = np.array(
+            [
+                self._asked.weights.get(text, 1.0) * idf(held, self.facts)
+                for text, held in zip(self._texts, self._held.tolist(), strict=True)
+            ]
+        )
+        scored = [self._scored(part, worth) for part in self._parts]
+        scores = np.concatenate([scores for _, scores in scored]) if scored else np.empty(0)
+        return _joined([ids for ids, _ in scored]), scores
+
+    def matches(self, ids: Ints) -> dict[int, Match]:
+        """What of the query these facts hold, by id."""
+        wanted = np.sort(ids)
+        found: dict[int, Match] = {}
+        for part in self._parts:
+            for row in np.flatnonzero(among(part.ids, wanted)).tolist():
+                first, last = np.searchsorted(part.hits[0], (row, row + 1))
+                places, counts = (column[first:last].tolist() for column in part.hits[1:])
+                held = {self._texts[place]: count for place, count in zip(places, counts, strict=True)}
+                found[int(part.ids[row])] = Match(int(part.lengths[row]), held)
+        return found
+
+    def _scored(self, part: _Slice, worth: NDArray[np.float64]) -> tuple[Ints, NDArray[np.float64]]:
+        kept = part.visible[part.hits[0]]
+        rows, places, counts = (column[kept] for column in part.hits)
+        lengths = part.lengths[rows] * (self.facts / max(self.total_length, 1))
+        gains = worth[places] * counts * (K1 + 1) / (counts + K1 * (1 - B + B * lengths))
+        scores: NDArray[np.float64] = np.bincount(rows, weights=gains, minlength=len(part.ids)).astype(float)
+        hit = np.flatnonzero(scores > 0)
+        return part.ids[hit], scores[hit]
+
+    def _sliced(self, rows: list[Row]) -> _Slice:
+        ids, starts, untils, own, source, target = zip(*rows, strict=True)
+        texts = [b"".join(parts) for parts in zip(own, source, target, strict=True)]
+        sizes = np.fromiter(map(len, texts), np.int64, len(texts)) // 8
+        words = np.frombuffer(b"".join(texts), "<u8")
+        row_of = np.repeat(np.arange(len(rows)), sizes)
+        prefixes = np.bincount(row_of[(words & np.uint64(1)).astype(np.bool_)], minlength=len(rows))
+        now_ms = self._asked.now_ms
+        visible = (np.array(starts, np.int64) <= now_ms) & (now_ms < np.array(untils, np.int64))
+        return _Slice(np.array(ids, np.int64), sizes - prefixes, visible, self._hits(words, row_of))
+
+    def _hits(self, words: NDArray[np.uint64], row_of: NDArray[np.intp]) -> tuple[Ints, Ints, Ints]:
+        at = np.flatnonzero(np.isin(words, self._keys))
+        places = self._order[np.searchsorted(self._keys, words[at])]
+        many = max(len(self._keys), 1)
+        pairs, counts = np.unique(row_of[at] * many + places, return_counts=True)
+        return pairs // many, pairs % many, counts.astype(np.int64)
+
+
+def _slices(db: apsw.Connection, gid: int) -> Iterator[list[Row]]:
+    first, last = id_span(gid)
+    while rows := all_rows(db, READ_WORDS, (first, last, _SLICE)):
+        yield rows
+        first = rows[-1][0] + 1
+
+
+def among(ids: Ints, wanted: Ints) -> NDArray[np.bool_]:
+    """Which of `ids` are in `wanted`, which is sorted."""
+    if not len(wanted):
+        return np.zeros(len(ids), np.bool_)
+    found: NDArray[np.bool_] = wanted[np.minimum(np.searchsorted(wanted, ids), len(wanted) - 1)] == ids
+    return found
+
+
+def _joined(parts: list[Ints]) -> Ints:
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+
+READ_VECTORS = """
     SELECT id, vector FROM fact_vectors
     WHERE id BETWEEN ? AND ? AND space = ? AND length(vector) = ? ORDER BY id LIMIT ?
     """
@@ -28,17 +215,9 @@ _NOISE = 4e-6  # twice what a float32 product of unit vectors is off by
 _LEVEL = 2e-9  # scores nearer than this may be equal once they are rounded
 
 
-class ColdSearch(Base):
-    """ColdSearchStore."""
-
-    async def search_candidates(self, group_id: str, asked: FactsAsked) -> FactCandidates | None:
-        """See ColdSearchStore. The time grows with the group's own facts, by word and by vector."""
-        return await self._read(_search, group_id, asked)
-
-
 def _search(db: apsw.Connection, group_id: str, asked: FactsAsked) -> FactCandidates | None:
-    group = find_group(db, group_id)
-    if group is None or first_row(db, "SELECT 1 FROM groups WHERE gid = ? AND has_words = 0", (group.gid,)):
+    group = group_of(db, group_id)
+    if not group.gid or first_row(db, "SELECT 1 FROM groups WHERE gid = ? AND has_words = 0", (group.gid,)):
         return None
     words = Words(db, group.gid, asked)
     keyword = _best(db, *words.scored(), asked.count, _LEVEL)
@@ -78,12 +257,8 @@ def _first(db: apsw.Connection, ids: Ints, count: int) -> Ints:
     """The `count` facts that come first by uuid."""
     if len(ids) <= count:
         return ids
-    rows = all_rows(
-        db,
-        "SELECT id FROM facts WHERE id IN (SELECT value FROM json_each(?)) ORDER BY uuid LIMIT ?",
-        (json_ids(ids.tolist()), count),
-    )
-    return np.array([row[0] for row in rows], np.int64)
+    by_uuid = "SELECT id FROM facts WHERE id IN (SELECT value FROM json_each(?)) ORDER BY uuid LIMIT ?"
+    return np.array(column(db, by_uuid, (json_ids(ids.tolist()), count)), np.int64)
 
 
 def _nearest(db: apsw.Connection, gid: int, visible: Ints, asked: FactsAsked) -> Ints:
@@ -106,7 +281,7 @@ def _nearest(db: apsw.Connection, gid: int, visible: Ints, asked: FactsAsked) ->
 
 
 def _page(db: apsw.Connection, asked: FactsAsked, first: int, last: int) -> list[Row]:
-    return all_rows(db, READ, (first, last, asked.space, len(asked.vector or b""), _VECTORS))
+    return all_rows(db, READ_VECTORS, (first, last, asked.space, len(asked.vector or b""), _VECTORS))
 
 
 def _facts(db: apsw.Connection, ids: Iterable[int]) -> dict[int, Fact]:
@@ -123,3 +298,9 @@ def _vectors(db: apsw.Connection, ids: Iterable[int], asked: FactsAsked) -> dict
         (json_ids(ids), asked.space),
     )
     return dict(rows)
+
+
+class EmbeddedColdSearch(EmbeddedBase):
+    """ColdSearchStore. The time grows with the group's own facts, by word and by vector."""
+
+    search_candidates = reading(_search)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 import apsw
 
-from kgsvc.domain.communities import (
+from kgsvc.domain.model.communities import (
     MEMBERS_SHOWN,
     BuildLease,
     Community,
@@ -17,89 +17,38 @@ from kgsvc.domain.communities import (
     Link,
     Links,
 )
-from kgsvc.stores.embedded.builds import held
-from kgsvc.stores.embedded.following import Following
-from kgsvc.stores.embedded.groups import find_group, take_ids
-from kgsvc.stores.embedded.rows import json_list
-from kgsvc.stores.embedded.sql import Row, all_rows, first_row, one_row
+from kgsvc.stores.embedded.base import reading, writing
+from kgsvc.stores.embedded.builds import EmbeddedBuilds, held
+from kgsvc.stores.embedded.groups import group_of, page_end, take_ids
+from kgsvc.stores.embedded.rows import Row, all_rows, column, first_row, json_list, one_row, upsert
 
-
-class Communities(Following):
-    """CommunityStore."""
-
-    async def links(self, group_id: str, at_ms: int, after_rev: int, limit: int) -> Links:
-        """See DraftStore."""
-        return await self._read(_links, group_id, at_ms, after_rev, limit)
-
-    async def clear_drafts(self, lease: BuildLease) -> None:
-        """See DraftStore."""
-        while await self._write(_clear_some, lease):
-            pass
-
-    async def put_drafts(self, lease: BuildLease, drafts: Sequence[Draft]) -> None:
-        """See DraftStore."""
-        await self._write(_put_drafts, lease, drafts)
-
-    async def end_drafts(self, lease: BuildLease, count: int, now_ms: int) -> None:
-        """See DraftStore."""
-        await self._write(_end_drafts, lease, count, now_ms)
-
-    async def drafts(self, lease: BuildLease, limit: int) -> list[Draft]:
-        """See DraftStore."""
-        return await self._read(_drafts, lease, limit)
-
-    async def describe(self, lease: BuildLease, described: Sequence[Described], now_ms: int) -> None:
-        """See DraftStore."""
-        await self._write(_describe, lease, described, now_ms)
-
-    async def publish(self, lease: BuildLease, now_ms: int) -> None:
-        """See DraftStore."""
-        gid = await self._write(_publish, lease, now_ms)
-        while await self._write(_sweep_some, gid):
-            pass
-
-    async def communities(self, group_id: str, limit: int, after: str, build_id: str | None) -> CommunityPage:
-        """See CommunityStore."""
-        return await self._read(_communities, group_id, limit, after, build_id)
-
-    async def communities_of(self, group_id: str, uuids: Collection[str]) -> list[Community]:
-        """See CommunityStore."""
-        return await self._read(_communities_of, group_id, uuids)
+_VECTOR = upsert("community_vectors", "id", "space, vector")
+_CURRENT = upsert("community_current", "gid", "build_id, rev, followed_rev")
 
 
 def _links(db: apsw.Connection, group_id: str, at_ms: int, after_rev: int, limit: int) -> Links:
-    group = find_group(db, group_id)
-    if group is None:
-        return Links((), 0)
-    row = first_row(
-        db,
-        "SELECT rev FROM facts WHERE gid = ? AND rev > ? ORDER BY rev LIMIT 1 OFFSET ?",
-        (group.gid, after_rev, max(limit, 1) - 1),
-    )
-    upto_rev = group.rev if row is None else int(row[0])
-    rows = all_rows(
-        db,
-        """
+    group = group_of(db, group_id)
+    upto_rev = page_end(db, group, after_rev, limit)
+    sql = """
         SELECT f.uuid, s.uuid, t.uuid, f.expired_ms IS NULL AND coalesce(f.valid_ms, f.reference_ms) <= ?1
             AND (f.invalid_ms IS NULL OR f.invalid_ms > ?1)
         FROM facts f JOIN entities s ON s.id = f.source_id JOIN entities t ON t.id = f.target_id
         WHERE f.gid = ?2 AND f.rev > ?3 AND f.rev <= ?4 ORDER BY f.rev, f.uuid
-        """,
-        (at_ms, group.gid, after_rev, upto_rev),
-    )
+        """
+    rows = all_rows(db, sql, (at_ms, group.gid, after_rev, upto_rev))
     links = tuple(Link(fact, source, target, bool(current)) for fact, source, target, current in rows)
     return Links(links, upto_rev, upto_rev < group.rev)
 
 
 def _clear_some(db: apsw.Connection, lease: BuildLease) -> bool:
     gid = held(db, lease)
-    rows = all_rows(
-        db, "SELECT id FROM communities WHERE gid = ? AND build_id = ? LIMIT 100", (gid, lease.build_id)
-    )
-    return _remove(db, [(row[0],) for row in rows])
+    some = "SELECT id FROM communities WHERE gid = ? AND build_id = ? LIMIT 100"
+    return _remove(db, column(db, some, (gid, lease.build_id)))
 
 
-def _remove(db: apsw.Connection, ids: Sequence[tuple[int]]) -> bool:
+def _remove(db: apsw.Connection, row_ids: Sequence[int]) -> bool:
+    """False when there is nothing to remove."""
+    ids = [(row_id,) for row_id in row_ids]
     db.executemany("DELETE FROM community_members WHERE community_id = ?", ids)
     db.executemany("DELETE FROM community_facts WHERE community_id = ?", ids)
     db.executemany("DELETE FROM community_vectors WHERE id = ?", ids)
@@ -109,30 +58,23 @@ def _remove(db: apsw.Connection, ids: Sequence[tuple[int]]) -> bool:
 
 def _put_drafts(db: apsw.Connection, lease: BuildLease, drafts: Sequence[Draft]) -> None:
     gid = held(db, lease)
+    members = """
+        INSERT OR IGNORE INTO community_members (community_id, entity_id)
+        SELECT ?, id FROM entities WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))
+        """
+    facts = """
+        INSERT OR IGNORE INTO community_facts (community_id, fact_id)
+        SELECT ?, id FROM facts WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))
+        """
     for draft in drafts:
         row_id = _draft_id(db, gid, lease, draft)
-        db.execute(
-            """
-            INSERT OR IGNORE INTO community_members (community_id, entity_id)
-            SELECT ?, id FROM entities WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))
-            """,
-            (row_id, gid, json_list(draft.members)),
-        )
-        db.execute(
-            """
-            INSERT OR IGNORE INTO community_facts (community_id, fact_id)
-            SELECT ?, id FROM facts WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))
-            """,
-            (row_id, gid, json_list(draft.facts)),
-        )
+        db.execute(members, (row_id, gid, json_list(draft.members)))
+        db.execute(facts, (row_id, gid, json_list(draft.facts)))
 
 
 def _draft_id(db: apsw.Connection, gid: int, lease: BuildLease, draft: Draft) -> int:
-    known = first_row(
-        db,
-        "SELECT id FROM communities WHERE gid = ? AND build_id = ? AND uuid = ?",
-        (gid, lease.build_id, draft.uuid),
-    )
+    same = "SELECT id FROM communities WHERE gid = ? AND build_id = ? AND uuid = ?"
+    known = first_row(db, same, (gid, lease.build_id, draft.uuid))
     if known is not None:
         return int(known[0])
     (row_id,) = take_ids(db, gid, 1)
@@ -145,24 +87,19 @@ def _draft_id(db: apsw.Connection, gid: int, lease: BuildLease, draft: Draft) ->
 
 
 def _end_drafts(db: apsw.Connection, lease: BuildLease, count: int, now_ms: int) -> None:
-    db.execute(
-        """
+    sql = """
         UPDATE community_builds SET drafted = 1, found = ?, attempts = 1, updated_ms = ?
         WHERE gid = ? AND build_id = ?
-        """,
-        (count, now_ms, held(db, lease), lease.build_id),
-    )
+        """
+    db.execute(sql, (count, now_ms, held(db, lease), lease.build_id))
 
 
 def _drafts(db: apsw.Connection, lease: BuildLease, limit: int) -> list[Draft]:
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT c.uuid, c.plan FROM communities c JOIN groups g ON g.gid = c.gid
         WHERE g.group_id = ? AND c.build_id = ? AND c.described = 0 ORDER BY c.uuid LIMIT ?
-        """,
-        (lease.group_id, lease.build_id, limit),
-    )
+        """
+    rows = all_rows(db, sql, (lease.group_id, lease.build_id, limit))
     drafts = []
     for uuid, plan in rows:
         hubs, facts, by_model = json.loads(plan)
@@ -172,105 +109,73 @@ def _drafts(db: apsw.Connection, lease: BuildLease, limit: int) -> list[Draft]:
 
 def _describe(db: apsw.Connection, lease: BuildLease, described: Sequence[Described], now_ms: int) -> None:
     gid = held(db, lease)
+    describe = """
+        UPDATE communities SET name = ?, summary = ?, described = 1
+        WHERE gid = ? AND build_id = ? AND uuid = ? AND described = 0 RETURNING id
+        """
     done = 0
     for each in described:
-        rows = all_rows(
-            db,
-            """
-            UPDATE communities SET name = ?, summary = ?, described = 1
-            WHERE gid = ? AND build_id = ? AND uuid = ? AND described = 0 RETURNING id
-            """,
-            (each.name, each.summary, gid, lease.build_id, each.uuid),
-        )
-        done += len(rows)
-        db.executemany(
-            "INSERT OR REPLACE INTO community_vectors (id, space, vector) VALUES (?, ?, ?)",
-            [(row_id, each.space, each.vector) for (row_id,) in rows if each.vector is not None],
-        )
-    db.execute(
-        """
+        ids = column(db, describe, (each.name, each.summary, gid, lease.build_id, each.uuid))
+        done += len(ids)
+        if each.vector is not None:
+            db.executemany(_VECTOR, [(row_id, each.space, each.vector) for row_id in ids])
+    count = """
         UPDATE community_builds SET summarised = summarised + ?, attempts = 1, updated_ms = ?
         WHERE gid = ? AND build_id = ?
-        """,
-        (done, now_ms, gid, lease.build_id),
-    )
+        """
+    db.execute(count, (done, now_ms, gid, lease.build_id))
 
 
 def _publish(db: apsw.Connection, lease: BuildLease, now_ms: int) -> int:
     gid = held(db, lease)
-    (row,) = all_rows(db, "UPDATE groups SET rev = rev + 1 WHERE gid = ? RETURNING rev", (gid,))
-    db.execute(
-        """
-        INSERT INTO community_current (gid, build_id, rev) VALUES (?, ?, ?)
-        ON CONFLICT (gid) DO UPDATE SET build_id = excluded.build_id, rev = excluded.rev, followed_rev = 0
-        """,
-        (gid, lease.build_id, row[0]),
-    )
-    db.execute(
-        """
+    (rev,) = one_row(db, "UPDATE groups SET rev = rev + 1 WHERE gid = ? RETURNING rev", (gid,))
+    db.execute(_CURRENT, (gid, lease.build_id, rev, 0))
+    complete = """
         UPDATE community_builds SET state = 'completed', next_ms = NULL, owner_id = NULL, reason = NULL,
-            updated_ms = ?
-        WHERE gid = ? AND build_id = ?
-        """,
-        (now_ms, gid, lease.build_id),
-    )
+            updated_ms = ? WHERE gid = ? AND build_id = ?
+        """
+    db.execute(complete, (now_ms, gid, lease.build_id))
     return gid
 
 
 def _sweep_some(db: apsw.Connection, gid: int) -> bool:
     """Remove some communities of builds that are over and not the current one; False when there are none."""
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT c.id FROM community_builds b JOIN communities c ON c.gid = b.gid AND c.build_id = b.build_id
         WHERE b.gid = ?1 AND b.next_ms IS NULL
             AND b.build_id IS NOT (SELECT build_id FROM community_current WHERE gid = ?1)
         LIMIT 100
-        """,
-        (gid,),
-    )
-    return _remove(db, [(row[0],) for row in rows])
+        """
+    return _remove(db, column(db, sql, (gid,)))
 
 
 def _communities(
     db: apsw.Connection, group_id: str, limit: int, after: str, build_id: str | None
 ) -> CommunityPage:
-    current = first_row(
-        db,
-        """
-        SELECT c.gid, c.build_id FROM community_current c JOIN groups g ON g.gid = c.gid
-        WHERE g.group_id = ?
-        """,
-        (group_id,),
-    )
+    gid = group_of(db, group_id).gid
+    current = first_row(db, "SELECT build_id FROM community_current WHERE gid = ?", (gid,))
     if current is None:
         return CommunityPage(None, ())
-    gid, present = current
+    present = current[0]
     if build_id not in (None, present):
         return CommunityPage(present, ())
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT id, uuid, name, summary, created_ms FROM communities
         WHERE gid = ? AND build_id = ? AND uuid > ? ORDER BY uuid LIMIT ?
-        """,
-        (gid, present, after, limit + 1),
-    )
+        """
+    rows = all_rows(db, sql, (gid, present, after, limit + 1))
     found = tuple(_community(db, group_id, row) for row in rows[:limit])
     return CommunityPage(present, found, len(rows) > limit)
 
 
 def _communities_of(db: apsw.Connection, group_id: str, uuids: Collection[str]) -> list[Community]:
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT c.id, c.uuid, c.name, c.summary, c.created_ms
         FROM groups g JOIN community_current u ON u.gid = g.gid
         JOIN communities c ON c.gid = g.gid AND c.build_id = u.build_id
         WHERE g.group_id = ? AND c.uuid IN (SELECT value FROM json_each(?)) ORDER BY c.uuid
-        """,
-        (group_id, json_list(uuids)),
-    )
+        """
+    rows = all_rows(db, sql, (group_id, json_list(uuids)))
     return [_community(db, group_id, row) for row in rows]
 
 
@@ -281,12 +186,31 @@ def _community(db: apsw.Connection, group_id: str, row: Row) -> Community:
 
 
 def _members(db: apsw.Connection, row_id: int) -> tuple[str, ...]:
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT e.uuid FROM community_members m JOIN entities e ON e.id = m.entity_id
         WHERE m.community_id = ? ORDER BY e.uuid LIMIT ?
-        """,
-        (row_id, MEMBERS_SHOWN),
-    )
-    return tuple(row[0] for row in rows)
+        """
+    return tuple(column(db, sql, (row_id, MEMBERS_SHOWN)))
+
+
+class EmbeddedCommunities(EmbeddedBuilds):
+    """CommunityStore."""
+
+    links = reading(_links)
+    put_drafts = writing(_put_drafts)
+    end_drafts = writing(_end_drafts)
+    drafts = reading(_drafts)
+    describe = writing(_describe)
+    communities = reading(_communities)
+    communities_of = reading(_communities_of)
+
+    async def clear_drafts(self, lease: BuildLease) -> None:
+        """See DraftStore."""
+        while await self._write(lambda db: _clear_some(db, lease)):
+            pass
+
+    async def publish(self, lease: BuildLease, now_ms: int) -> None:
+        """See DraftStore."""
+        gid = await self._write(lambda db: _publish(db, lease, now_ms))
+        while await self._write(lambda db: _sweep_some(db, gid)):
+            pass

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import apsw
 
-from kgsvc.domain.model import Episode, Source
-from kgsvc.stores.embedded.groups import find_group
-from kgsvc.stores.embedded.rows import episode_of, json_ids, json_list
-from kgsvc.stores.embedded.sql import Row, all_rows
-from kgsvc.stores.protocol import Anchor, EpisodeCut
+from kgsvc.domain.model.graph import Episode, Source
+from kgsvc.stores.embedded.groups import group_of
+from kgsvc.stores.embedded.rows import Row, all_rows, column, episode_of, json_ids, json_list, read_episodes
+from kgsvc.stores.protocol import WHOLE, Anchor, EpisodeCut
 
 _MAX_KEY = (2**63 - 1, "\U0010ffff")
 
@@ -18,10 +17,8 @@ _MAX_KEY = (2**63 - 1, "\U0010ffff")
 def previous_episodes(
     db: apsw.Connection, group_id: str, anchors: Sequence[Anchor], limit: int, max_chars: int
 ) -> dict[str, tuple[Episode, ...]]:
-    """The episodes of the same source before each anchor."""
-    group = find_group(db, group_id)
-    if group is None:
-        return {anchor.uuid: () for anchor in anchors}
+    """The episodes of the same source before each anchor, or those that it names."""
+    group = group_of(db, group_id)
     before = {
         anchor.uuid: _ids_named(db, group.gid, anchor)
         if anchor.named
@@ -39,67 +36,49 @@ def previous_episodes(
 
 
 def _ids_before(db: apsw.Connection, gid: int, anchor: Anchor, limit: int) -> list[int]:
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT id FROM episodes WHERE gid = ? AND source = ? AND (reference_ms, uuid) < (?, ?)
         ORDER BY reference_ms DESC, uuid DESC LIMIT ?
-        """,
-        (gid, str(anchor.source), anchor.reference_ms, anchor.uuid, limit),
-    )
-    return [row[0] for row in reversed(rows)]
+        """
+    return column(db, sql, (gid, str(anchor.source), anchor.reference_ms, anchor.uuid, limit))[::-1]
 
 
 def _ids_named(db: apsw.Connection, gid: int, anchor: Anchor) -> list[int]:
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT id FROM episodes
         WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?)) AND uuid <> ? ORDER BY reference_ms, uuid
-        """,
-        (gid, json_list(anchor.named), anchor.uuid),
-    )
-    return [row[0] for row in rows]
+        """
+    return column(db, sql, (gid, json_list(anchor.named), anchor.uuid))
 
 
-def recent_episodes(db: apsw.Connection, group_id: str, limit: int, cut: EpisodeCut) -> list[Episode]:
+def recent_episodes(db: apsw.Connection, group_id: str, limit: int, cut: EpisodeCut = WHOLE) -> list[Episode]:
     """The latest of the group, oldest first, as far as `cut` asks for them."""
-    group = find_group(db, group_id)
-    if group is None:
-        return []
+    gid = group_of(db, group_id).gid
     latest: list[Row] = []
     for source in Source:
-        latest += _latest(db, group.gid, source, limit, cut.upto or _MAX_KEY)
+        latest += _latest(db, gid, source, limit, cut.upto or _MAX_KEY)
     keys = sorted(latest)[-limit:]
     if cut.after is not None:
         keys = [key for key in keys if key[:2] > cut.after]
-    rows = all_rows(
-        db,
-        """
-        SELECT * FROM live_episodes WHERE id IN (SELECT value FROM json_each(?)) ORDER BY reference_ms, uuid
-        """,
-        (json_ids(_within(keys, cut.max_bytes)),),
-    )
-    return [episode_of(row) for row in rows]
+    ids = within([key[2:] for key in keys], cut.max_bytes)
+    by_time = "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY reference_ms, uuid"
+    return read_episodes(db, by_time, (json_ids(ids),))
 
 
 def _latest(db: apsw.Connection, gid: int, source: Source, limit: int, upto: tuple[int, str]) -> list[Row]:
     """The keys, ids and body sizes of the latest episodes of one source; bodies are not loaded."""
-    return all_rows(
-        db,
-        """
+    sql = """
         SELECT reference_ms, uuid, id, octet_length(body) FROM episodes
         WHERE gid = ? AND source = ? AND (reference_ms, uuid) <= (?, ?)
         ORDER BY reference_ms DESC, uuid DESC LIMIT ?
-        """,
-        (gid, str(source), *upto, limit),
-    )
+        """
+    return all_rows(db, sql, (gid, str(source), *upto, limit))
 
 
-def _within(keys: Sequence[Row], max_bytes: int | None) -> Iterator[int]:
-    """The ids up to the episode with which the bodies exceed `max_bytes`."""
+def within(episodes: Sequence[Row], max_bytes: int | None) -> Iterator[int]:
+    """The ids up to the episode with which the bodies exceed `max_bytes`. Rows are (id, size of the body)."""
     total = 0
-    for _reference_ms, _uuid, row_id, size in keys:
+    for row_id, size in episodes:
         yield row_id
         total += size
         if max_bytes is not None and total > max_bytes:

@@ -1,76 +1,84 @@
-"""The group's record: its internal id, head, lease and id counter."""
+"""The group's record: its internal id, head, lease and id counter; and its idempotency keys (design §3)."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import apsw
 
-from kgsvc.domain.delta import GroupHead
+from kgsvc.domain.errors import LeaseLost
+from kgsvc.domain.model.delta import Claim, GroupHead
+from kgsvc.domain.model.items import Lease
+from kgsvc.stores.embedded.rows import Row, first_row, one_row
 from kgsvc.stores.embedded.schema import ID_BITS
-from kgsvc.stores.embedded.sql import all_rows, first_row
+
+_LAPSED_A_CALL = 50  # lapsed keys that recording a new one clears away
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A row of `groups`. `last_id` is the last id given to a row of the group."""
+    """A row of `groups`. Of a group that was never written to all numbers are 0: no row has its gid."""
 
     gid: int
     group_id: str
-    epoch: int
-    rev: int
-    last_ms: int
-    last_id: int
-    token: int
-    owner_id: str | None
-    ontology: int = 0
+    epoch: int = 0
+    rev: int = 0
+    last_ms: int = 0
+    token: int = 0
+    owner_id: str | None = None
+    ontology: int = 0  # a number that differs from one ontology of the group to the next
 
     @property
     def head(self) -> GroupHead:
-        """What the world knows of it."""
+        """What the outside knows of it."""
         return GroupHead(self.group_id, self.rev, self.epoch, self.last_ms)
 
 
-def find_group(db: apsw.Connection, group_id: str) -> Group | None:
-    """The group's record, None if it was never written to."""
-    row = first_row(
-        db,
-        """
-        SELECT gid, group_id, epoch, rev, last_ms, last_id, token, owner_id, ontology_rev
+def group_of(db: apsw.Connection, group_id: str) -> Group:
+    """The group's record."""
+    sql = """
+        SELECT gid, group_id, epoch, rev, last_ms, token, owner_id, ontology_rev
         FROM groups WHERE group_id = ?
-        """,
-        (group_id,),
-    )
-    return None if row is None else Group(*row)
+        """
+    row = first_row(db, sql, (group_id,))
+    return Group(0, group_id) if row is None else Group(*row)
 
 
 def make_group(db: apsw.Connection, group_id: str) -> Group:
     """The group's record, created if needed."""
-    found = find_group(db, group_id)
-    if found is not None:
-        return found
+    group = group_of(db, group_id)
+    if group.gid:
+        return group
     gid = new_gid(db)
-    first = gid << ID_BITS
     db.execute(
-        "INSERT INTO groups (group_id, gid, last_id, has_words) VALUES (?, ?, ?, 1)", (group_id, gid, first)
+        "INSERT INTO groups (group_id, gid, last_id, has_words) VALUES (?, ?, ?, 1)",
+        (group_id, gid, gid << ID_BITS),
     )
-    return Group(gid, group_id, 0, 0, 0, first, 0, None)
+    return Group(gid, group_id)
+
+
+def leased_group(db: apsw.Connection, lease: Lease) -> Group:
+    """The group's record. LeaseLost if the lease is no longer held."""
+    group = group_of(db, lease.group_id)
+    if (group.token, group.owner_id, group.epoch) != (lease.token, lease.owner_id, lease.epoch):
+        raise LeaseLost("another process owns the group now")
+    return group
 
 
 def new_gid(db: apsw.Connection) -> int:
     """A gid that no group ever had."""
-    rows = all_rows(db, "UPDATE totals SET last_gid = last_gid + 1 RETURNING last_gid")
-    return int(rows[0][0])
+    return int(one_row(db, "UPDATE totals SET last_gid = last_gid + 1 RETURNING last_gid")[0])
 
 
 def take_ids(db: apsw.Connection, gid: int, count: int) -> range:
-    """`count` fresh ids of the group."""
+    """`count` fresh ids for rows of the group."""
     if not count:
         return range(0)
-    rows = all_rows(
+    (last,) = one_row(
         db, "UPDATE groups SET last_id = last_id + ? WHERE gid = ? RETURNING last_id", (count, gid)
     )
-    last = int(rows[0][0])
     return range(last - count + 1, last + 1)
 
 
@@ -79,7 +87,75 @@ def id_span(gid: int) -> tuple[int, int]:
     return gid << ID_BITS, ((gid + 1) << ID_BITS) - 1
 
 
-def head_of(db: apsw.Connection, group_id: str) -> GroupHead:
-    """The group's head; zeros if it does not exist."""
-    group = find_group(db, group_id)
-    return GroupHead(group_id) if group is None else group.head
+def page_end(db: apsw.Connection, group: Group, after_rev: int, limit: int) -> int:
+    """Up to which revision a page of facts goes: that of its `limit`-th fact, the group's if there are
+    fewer."""
+    later = "SELECT rev FROM facts WHERE gid = ? AND rev > ? ORDER BY rev LIMIT 1 OFFSET ?"
+    row = first_row(db, later, (group.gid, after_rev, max(limit, 1) - 1))
+    return group.rev if row is None else int(row[0])
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """What a key stands for. An accepted call has a receipt, and `items` (id, uuid) in its order."""
+
+    gid: int
+    operation: str
+    key: str
+    input_hash: str
+    expires_ms: int
+    rid: int | None = None
+    items: tuple[tuple[int, str], ...] = ()
+
+
+def claimed(gid: int, claim: Claim, items: tuple[tuple[int, str], ...] = ()) -> KeptAnswer:
+    """The answer to record for a change of the graph."""
+    until_ms = claim.now_ms + claim.dedup_window_ms
+    return KeptAnswer(gid, claim.operation, claim.key, claim.input_hash, until_ms, items=items)
+
+
+def known_answer(db: apsw.Connection, gid: int, operation: str, key: str, now_ms: int) -> KeptAnswer | None:
+    """What the key stands for, within its window."""
+    sql = """
+        SELECT input_hash, expires_ms, rid, items FROM answers
+        WHERE gid = ? AND operation = ? AND key = ? AND expires_ms > ?
+        """
+    row = first_row(db, sql, (gid, operation, key, now_ms))
+    if row is None:
+        return None
+    input_hash, expires_ms, rid, items = row
+    pairs = tuple((row_id, uuid) for row_id, uuid in json.loads(items))
+    return KeptAnswer(gid, operation, key, input_hash, expires_ms, rid, pairs)
+
+
+def keep_answers(db: apsw.Connection, answers: Sequence[KeptAnswer], now_ms: int) -> None:
+    """Record keys, in the place of those that lapsed."""
+    db.execute(
+        """
+        DELETE FROM answers WHERE (gid, operation, key) IN
+            (SELECT gid, operation, key FROM answers WHERE expires_ms <= ? ORDER BY expires_ms LIMIT ?)
+        """,
+        (now_ms, _LAPSED_A_CALL * len(answers)),
+    )
+    db.executemany(
+        """
+        INSERT INTO answers (gid, operation, key, input_hash, rid, items, expires_ms)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (gid, operation, key) DO UPDATE SET input_hash = excluded.input_hash, rid = excluded.rid,
+            items = excluded.items, expires_ms = excluded.expires_ms
+        """,
+        [_answer_row(answer) for answer in answers],
+    )
+
+
+def _answer_row(answer: KeptAnswer) -> Row:
+    items = json.dumps(answer.items, ensure_ascii=False)
+    return (
+        answer.gid,
+        answer.operation,
+        answer.key,
+        answer.input_hash,
+        answer.rid,
+        items,
+        answer.expires_ms,
+    )

@@ -1,4 +1,4 @@
-"""One thing with what hangs on it (HistoryStore)."""
+"""One thing with what hangs on it: facts, episodes, names, merges (HistoryStore)."""
 
 from __future__ import annotations
 
@@ -7,146 +7,66 @@ from collections.abc import Collection
 
 import apsw
 
-from kgsvc.domain.citation import Citation
-from kgsvc.domain.delta import MergeRecord
-from kgsvc.domain.forgetting import Saying
-from kgsvc.domain.model import Episode, Fact, Mention, Source
-from kgsvc.stores.embedded.base import Base
-from kgsvc.stores.embedded.groups import find_group
-from kgsvc.stores.embedded.merges import entity_mentions, find_mentions, find_merge, merges_by, merges_of
-from kgsvc.stores.embedded.removal import episode_sayings, episode_traces, unheld_entities
-from kgsvc.stores.embedded.rows import episode_of, fact_of, json_ids, json_list
-from kgsvc.stores.embedded.sql import Row, all_rows, first_row
+from kgsvc.domain.model.delta import MergeRecord
+from kgsvc.domain.model.graph import Citation, Fact, Mention, Source
+from kgsvc.domain.names.forgetting import Said, Saying, saying_of
+from kgsvc.stores.embedded.base import EmbeddedBase, reading
+from kgsvc.stores.embedded.episodes import within
+from kgsvc.stores.embedded.groups import group_of
+from kgsvc.stores.embedded.rows import (
+    all_rows,
+    column,
+    entity_of,
+    first_row,
+    ids_of,
+    json_ids,
+    json_list,
+    names_of,
+    read_episodes,
+    read_facts,
+    strings,
+)
 from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces
 
-_NONE = EntityEpisodes(None, ())
-
-
-class History(Base):
-    """HistoryStore."""
-
-    async def facts(self, group_id: str, uuids: Collection[str]) -> list[Fact]:
-        """See HistoryStore."""
-        return await self._read(_facts, group_id, uuids)
-
-    async def citations(self, group_id: str, episode_uuids: Collection[str]) -> dict[str, Citation]:
-        """See HistoryStore."""
-        return await self._read(_citations, group_id, episode_uuids)
-
-    async def episode_edges(
-        self, group_id: str, episode_uuids: Collection[str]
-    ) -> dict[str, tuple[str, ...]]:
-        """See HistoryStore."""
-        return await self._read(_episode_edges, group_id, episode_uuids)
-
-    async def entity_facts(
-        self, group_id: str, entity_uuid: str, limit: int, current_ms: int | None = None
-    ) -> list[Fact]:
-        """See HistoryStore."""
-        return await self._read(_entity_facts, group_id, entity_uuid, limit, current_ms)
-
-    async def entity_episodes(
-        self, group_id: str, entity_uuid: str, limit: int, max_bytes: int
-    ) -> EntityEpisodes:
-        """See HistoryStore."""
-        return await self._read(_entity_episodes, group_id, entity_uuid, limit, max_bytes)
-
-    async def entity_names(self, group_id: str, entity_uuid: str, limit: int) -> list[str]:
-        """See HistoryStore."""
-        return await self._read(_entity_names, group_id, entity_uuid, limit)
-
-    async def entity_mentions(
-        self, group_id: str, entity_uuid: str, limit: int, among: Collection[str] | None = None
-    ) -> list[str]:
-        """See HistoryStore."""
-        return await self._read(entity_mentions, group_id, entity_uuid, limit, among)
-
-    async def mentions(
-        self, group_id: str, entity_uuid: str, episode_uuids: Collection[str]
-    ) -> dict[str, Mention]:
-        """See HistoryStore."""
-        return await self._read(find_mentions, group_id, entity_uuid, episode_uuids)
-
-    async def sayings(self, group_id: str, episode_uuid: str) -> dict[str, Saying]:
-        """See HistoryStore."""
-        return await self._read(episode_sayings, group_id, episode_uuid)
-
-    async def merge(self, group_id: str, merge_id: str) -> MergeRecord | None:
-        """See HistoryStore."""
-        return await self._read(find_merge, group_id, merge_id)
-
-    async def merged(self, uuid: str, group_id: str | None) -> list[MergeRecord]:
-        """See HistoryStore."""
-        return await self._read(merges_of, uuid, group_id)
-
-    async def merges_by(self, group_id: str, episode_uuid: str) -> list[MergeRecord]:
-        """See HistoryStore."""
-        return await self._read(merges_by, group_id, episode_uuid)
-
-    async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
-        """See HistoryStore."""
-        return await self._read(episode_traces, group_id, episode_uuid)
-
-    async def unheld(
-        self, group_id: str, entity_uuids: Collection[str], episode_uuid: str, fact_uuids: Collection[str]
-    ) -> set[str]:
-        """See HistoryStore."""
-        return await self._read(unheld_entities, group_id, entity_uuids, episode_uuid, fact_uuids)
+_MERGE = """
+    SELECT m.merge_id, g.group_id, m.merged_uuid, m.kept_uuid, m.created_ms, m.data, m.by_episode
+    FROM groups g JOIN merges m ON m.gid = g.gid
+    """
 
 
 def _facts(db: apsw.Connection, group_id: str, uuids: Collection[str]) -> list[Fact]:
-    rows = all_rows(
-        db,
-        """
-        SELECT * FROM live_facts
-        WHERE uuid IN (SELECT value FROM json_each(?)) AND group_id = ? ORDER BY uuid
-        """,
-        (json_list(set(uuids)), group_id),
-    )
-    return [fact_of(row) for row in rows]
+    among = "WHERE uuid IN (SELECT value FROM json_each(?)) AND group_id = ? ORDER BY uuid"
+    return read_facts(db, among, (json_list(set(uuids)), group_id))
 
 
-def _citations(db: apsw.Connection, group_id: str, uuids: Collection[str]) -> dict[str, Citation]:
-    rows = all_rows(
-        db,
-        """
+def _citations(db: apsw.Connection, group_id: str, episode_uuids: Collection[str]) -> dict[str, Citation]:
+    sql = """
         SELECT uuid, name, source, source_description, created_ms FROM live_episodes
         WHERE uuid IN (SELECT value FROM json_each(?)) AND group_id = ?
-        """,
-        (json_list(set(uuids)), group_id),
-    )
+        """
+    rows = all_rows(db, sql, (json_list(set(episode_uuids)), group_id))
     return {row[0]: Citation(row[0], row[1], Source(row[2]), row[3], row[4]) for row in rows}
 
 
-def _episode_edges(db: apsw.Connection, group_id: str, uuids: Collection[str]) -> dict[str, tuple[str, ...]]:
-    rows = all_rows(
-        db,
+def _episode_edges(
+    db: apsw.Connection, group_id: str, episode_uuids: Collection[str]
+) -> dict[str, tuple[str, ...]]:
+    gid = group_of(db, group_id).gid
+    sql = """
+        SELECT e.uuid, x.facts FROM episodes e JOIN episode_edges x ON x.id = e.id
+        WHERE e.gid = ? AND e.uuid IN (SELECT value FROM json_each(?))
         """
-        SELECT e.uuid, x.facts FROM live_episodes e JOIN episode_edges x ON x.id = e.id
-        WHERE e.uuid IN (SELECT value FROM json_each(?)) AND e.group_id = ?
-        """,
-        (json_list(set(uuids)), group_id),
-    )
-    told = {uuid: json.loads(facts) for uuid, facts in rows}
-    alive = all_rows(
-        db,
-        """
-        SELECT f.uuid FROM facts f JOIN groups g ON g.gid = f.gid
-        WHERE f.uuid IN (SELECT value FROM json_each(?)) AND g.group_id = ?
-        """,
-        (json_list({fact for facts in told.values() for fact in facts}), group_id),
-    )
-    there = {row[0] for row in alive}
-    kept = {uuid: tuple(sorted(there.intersection(facts))) for uuid, facts in told.items()}
+    rows = all_rows(db, sql, (gid, json_list(set(episode_uuids))))
+    edges = {uuid: json.loads(facts) for uuid, facts in rows}
+    there = ids_of(db, "facts", gid, (fact for facts in edges.values() for fact in facts)).keys()
+    kept = {uuid: tuple(sorted(there & facts)) for uuid, facts in edges.items()}
     return {uuid: facts for uuid, facts in kept.items() if facts}
 
 
 def _entity_facts(
-    db: apsw.Connection, group_id: str, uuid: str, limit: int, current_ms: int | None
+    db: apsw.Connection, group_id: str, entity_uuid: str, limit: int, current_ms: int | None = None
 ) -> list[Fact]:
-    rows = all_rows(
-        db,
-        """
+    sql = """
         WITH ends (id) AS (
             SELECT n.id FROM entities n JOIN groups g ON g.gid = n.gid WHERE n.uuid = ?1 AND g.group_id = ?2
         ), hanging (id) AS (
@@ -157,64 +77,182 @@ def _entity_facts(
         WHERE ?3 IS NULL OR (f.expired_ms IS NULL AND coalesce(f.valid_ms, f.reference_ms) <= ?3
                              AND (f.invalid_ms IS NULL OR f.invalid_ms > ?3))
         ORDER BY coalesce(f.valid_ms, f.reference_ms) DESC, f.uuid DESC LIMIT ?4
-        """,
-        (uuid, group_id, current_ms, limit),
-    )
-    places = {row[0]: place for place, row in enumerate(rows)}
-    whole = all_rows(
-        db, "SELECT * FROM live_facts WHERE id IN (SELECT value FROM json_each(?))", (json_ids(places),)
-    )
-    return [fact_of(row) for row in sorted(whole, key=lambda row: places[row[0]])]
+        """
+    ids = column(db, sql, (entity_uuid, group_id, current_ms, limit))
+    facts = read_facts(db, "WHERE id IN (SELECT value FROM json_each(?))", (json_ids(ids),))
+    return sorted(facts, key=lambda fact: (fact.start_ms, fact.uuid), reverse=True)
 
 
 def _entity_episodes(
-    db: apsw.Connection, group_id: str, uuid: str, limit: int, max_bytes: int
+    db: apsw.Connection, group_id: str, entity_uuid: str, limit: int, max_bytes: int
 ) -> EntityEpisodes:
-    found = first_row(
-        db,
-        "SELECT n.id FROM entities n JOIN groups g ON g.gid = n.gid WHERE n.uuid = ? AND g.group_id = ?",
-        (uuid, group_id),
-    )
-    if found is None:
-        return _NONE
     naming = """
-        SELECT e.uuid, e.id, octet_length(e.body) FROM mentions m JOIN episodes e ON e.id = m.episode_id
-        WHERE m.entity_id = ?
+        SELECT e.uuid, e.id, octet_length(e.body) FROM groups g
+        JOIN entities n ON n.gid = g.gid AND n.uuid = ?2 JOIN mentions m ON m.entity_id = n.id
+        JOIN episodes e ON e.id = m.episode_id WHERE g.group_id = ?1
         """
-    first = first_row(db, naming + "ORDER BY e.reference_ms, e.uuid LIMIT 1", found)
+    asked = (group_id, entity_uuid)
+    first = first_row(db, naming + "ORDER BY e.reference_ms, e.uuid LIMIT 1", asked)
     if first is None:
-        return _NONE
-    latest = all_rows(db, naming + "ORDER BY e.reference_ms DESC, e.uuid DESC LIMIT ?", (*found, limit))
-    return EntityEpisodes(first[0], _whole_episodes(db, latest, max_bytes))
+        return EntityEpisodes(None, ())
+    latest = all_rows(db, naming + "ORDER BY e.reference_ms DESC, e.uuid DESC LIMIT ?3", (*asked, limit))
+    ids = within([row[1:] for row in latest], max_bytes)
+    by_time = "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY reference_ms, uuid"
+    return EntityEpisodes(first[0], tuple(read_episodes(db, by_time, (json_ids(ids),))))
 
 
-def _whole_episodes(db: apsw.Connection, latest: list[Row], max_bytes: int) -> tuple[Episode, ...]:
-    """Up to the one with which the bodies exceed `max_bytes`, oldest first."""
-    ids: list[int] = []
-    total = 0
-    for _uuid, row_id, size in latest:
-        ids.append(row_id)
-        total += size
-        if total > max_bytes:
-            break
+def _entity_names(db: apsw.Connection, group_id: str, entity_uuid: str, limit: int) -> list[str]:
+    return names_of(db, group_of(db, group_id).gid, entity_uuid, limit)
+
+
+def _entity_mentions(
+    db: apsw.Connection, group_id: str, entity_uuid: str, limit: int, among: Collection[str] | None = None
+) -> list[str]:
+    sql = """
+        SELECT e.uuid FROM groups g JOIN entities n ON n.gid = g.gid AND n.uuid = ?2
+        JOIN mentions m ON m.entity_id = n.id JOIN episodes e ON e.id = m.episode_id
+        WHERE g.group_id = ?1 AND (?4 IS NULL OR e.uuid IN (SELECT value FROM json_each(?4)))
+        ORDER BY e.uuid LIMIT ?3
+        """
+    return column(db, sql, (group_id, entity_uuid, limit, None if among is None else json_list(among)))
+
+
+def _mentions(
+    db: apsw.Connection, group_id: str, entity_uuid: str, episode_uuids: Collection[str]
+) -> dict[str, Mention]:
+    sql = """
+        SELECT m.uuid, g.group_id, e.uuid, n.uuid, m.created_ms, m.names, m.types
+        FROM groups g JOIN entities n ON n.gid = g.gid AND n.uuid = ?2
+        JOIN episodes e ON e.gid = g.gid AND e.uuid IN (SELECT value FROM json_each(?3))
+        JOIN mentions m ON m.episode_id = e.id AND m.entity_id = n.id
+        WHERE g.group_id = ?1
+        """
+    rows = all_rows(db, sql, (group_id, entity_uuid, json_list(episode_uuids)))
+    return {row[2]: Mention(*row[:5], *map(strings, row[5:])) for row in rows}
+
+
+def _merge(db: apsw.Connection, group_id: str, merge_id: str) -> MergeRecord | None:
+    row = first_row(db, _MERGE + "WHERE g.group_id = ? AND m.merge_id = ?", (group_id, merge_id))
+    return None if row is None else MergeRecord(*row)
+
+
+def _merged(db: apsw.Connection, uuid: str, group_id: str | None) -> list[MergeRecord]:
+    sql = """
+        SELECT m.merge_id, g.group_id, m.merged_uuid, m.kept_uuid, max(m.created_ms), m.data, m.by_episode
+        FROM merges m JOIN groups g ON g.gid = m.gid
+        WHERE m.merged_uuid = ?1 AND (?2 IS NULL OR g.group_id = ?2)
+        GROUP BY g.group_id ORDER BY g.group_id LIMIT 2
+        """
+    rows = all_rows(db, sql, (uuid, group_id))
+    return [MergeRecord(*row) for row in rows]
+
+
+def _merges_by(db: apsw.Connection, group_id: str, episode_uuid: str) -> list[MergeRecord]:
+    sql = """
+        WHERE g.group_id = ? AND m.by_episode = ? AND m.by_episode <> ''
+        ORDER BY m.created_ms DESC, m.merge_id
+        """
+    return [MergeRecord(*row) for row in all_rows(db, _MERGE + sql, (group_id, episode_uuid))]
+
+
+def _traces(db: apsw.Connection, group_id: str, episode_uuid: str) -> EpisodeTraces:
+    asked = (group_of(db, group_id).gid, episode_uuid)
+    slots = column(
+        db,
+        """
+        WITH own (uuid) AS (
+            SELECT j.value FROM episodes e JOIN episode_edges x ON x.id = e.id JOIN json_each(x.facts) j
+            WHERE e.gid = ?1 AND e.uuid = ?2
+        )
+        SELECT f.slot FROM own JOIN facts f ON f.uuid = own.uuid AND f.gid = ?1
+        UNION SELECT t.slot FROM own JOIN fact_tombstones t ON t.gid = ?1 AND t.uuid = own.uuid
+        UNION SELECT f.slot FROM closures c JOIN facts f ON f.id = c.fact_id
+            WHERE c.gid = ?1 AND c.by_episode = ?2
+        """,
+        asked,
+    )
+    named = all_rows(
+        db,
+        """
+        SELECT n.* FROM episodes e JOIN mentions m ON m.episode_id = e.id
+        JOIN live_entities n ON n.id = m.entity_id WHERE e.gid = ? AND e.uuid = ? ORDER BY n.uuid
+        """,
+        asked,
+    )
+    return EpisodeTraces(tuple(sorted(slots)), tuple(map(entity_of, named)))
+
+
+def _sayings(db: apsw.Connection, group_id: str, episode_uuid: str) -> dict[str, Saying]:
+    asked = (group_of(db, group_id).gid, episode_uuid)
     rows = all_rows(
         db,
         """
-        SELECT * FROM live_episodes WHERE id IN (SELECT value FROM json_each(?)) ORDER BY reference_ms, uuid
+        SELECT DISTINCT n.uuid, o.episode_id = e.id, o.names, o.types
+        FROM episodes e JOIN mentions m ON m.episode_id = e.id JOIN entities n ON n.id = m.entity_id
+        JOIN mentions o ON o.entity_id = n.id WHERE e.gid = ? AND e.uuid = ?
         """,
-        (json_ids(ids),),
+        asked,
     )
-    return tuple(episode_of(row) for row in rows)
-
-
-def _entity_names(db: apsw.Connection, group_id: str, uuid: str, limit: int) -> list[str]:
-    group = find_group(db, group_id)
-    rows = all_rows(
+    firsts = all_rows(
         db,
         """
-        SELECT k.name_key FROM entities n JOIN names k ON k.entity_id = n.id
-        WHERE n.gid = ? AND n.uuid = ? ORDER BY k.name_key LIMIT ?
+        SELECT n.uuid, x.reference_ms, x.uuid
+        FROM episodes e JOIN mentions m ON m.episode_id = e.id JOIN entities n ON n.id = m.entity_id
+        CROSS JOIN episodes x ON x.id = (
+            SELECT y.id FROM mentions o JOIN episodes y ON y.id = o.episode_id
+            WHERE o.entity_id = n.id AND y.id <> e.id ORDER BY y.reference_ms, y.uuid LIMIT 1)
+        WHERE e.gid = ? AND e.uuid = ?
         """,
-        (None if group is None else group.gid, uuid, limit),
+        asked,
     )
-    return [row[0] for row in rows]
+    first = {entity: (ms, episode) for entity, ms, episode in firsts}
+    said: dict[tuple[str, bool], list[Said]] = {(row[0], bool(row[1])): [] for row in rows}
+    for entity, is_own, names, types in rows:
+        said[entity, bool(is_own)].append((strings(names), strings(types)))
+    return {
+        entity: saying_of(said[entity, True][0], said.get((entity, False), []), first.get(entity))
+        for entity, is_own in said
+        if is_own
+    }
+
+
+def _unheld(
+    db: apsw.Connection,
+    group_id: str,
+    entity_uuids: Collection[str],
+    episode_uuid: str,
+    fact_uuids: Collection[str],
+) -> set[str]:
+    held_by_none = column(
+        db,
+        """
+        WITH but (uuid) AS (SELECT value FROM json_each(?4))
+        SELECT n.uuid FROM entities n
+        WHERE n.gid = ?1 AND n.uuid IN (SELECT value FROM json_each(?2))
+            AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.source_id = n.id AND f.uuid NOT IN but)
+            AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.target_id = n.id AND f.uuid NOT IN but)
+            AND NOT EXISTS (SELECT 1 FROM mentions m JOIN episodes e ON e.id = m.episode_id
+                            WHERE m.entity_id = n.id AND e.uuid <> ?3)
+        """,
+        (group_of(db, group_id).gid, json_list(entity_uuids), episode_uuid, json_list(fact_uuids)),
+    )
+    return set(held_by_none)
+
+
+class EmbeddedHistory(EmbeddedBase):
+    """HistoryStore."""
+
+    facts = reading(_facts)
+    citations = reading(_citations)
+    episode_edges = reading(_episode_edges)
+    entity_facts = reading(_entity_facts)
+    entity_episodes = reading(_entity_episodes)
+    entity_names = reading(_entity_names)
+    entity_mentions = reading(_entity_mentions)
+    mentions = reading(_mentions)
+    sayings = reading(_sayings)
+    merge = reading(_merge)
+    merged = reading(_merged)
+    merges_by = reading(_merges_by)
+    traces = reading(_traces)
+    unheld = reading(_unheld)

@@ -2,72 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import apsw
 
-from kgsvc.domain.items import CRASH, GroupWork, ItemState, Lease, QueuedItem, Step, Transition
-from kgsvc.domain.model import Episode
-from kgsvc.stores.embedded.base import Base
+from kgsvc.domain.model.items import (
+    CRASH,
+    TERMINAL,
+    GroupWork,
+    ItemState,
+    Lease,
+    QueuedItem,
+    Step,
+    Transition,
+)
+from kgsvc.domain.model.usage import Usage
+from kgsvc.stores.embedded.base import EmbeddedBase, reading, writing
 from kgsvc.stores.embedded.episodes import previous_episodes
-from kgsvc.stores.embedded.rows import episode_of, json_ids, json_list, strings
-from kgsvc.stores.embedded.sql import Row, all_rows, one_row
-from kgsvc.stores.embedded.transitions import leased_group, write_transitions
-from kgsvc.stores.protocol import Anchor
+from kgsvc.stores.embedded.groups import leased_group
+from kgsvc.stores.embedded.rows import (
+    Row,
+    all_rows,
+    column,
+    episode_of,
+    json_ids,
+    json_list,
+    one_row,
+    strings,
+)
 
+_UNMARKING = TERMINAL | {ItemState.ACCEPTED} | {step.failed for step in Step}
 _ATTEMPTS = (Step.EXTRACT.value, Step.EMBED.value, Step.UPSERT.value, CRASH)
 
 
-class Queue(Base):
-    """QueueStore."""
-
-    async def ready_groups(self, now_ms: int, limit: int) -> list[GroupWork]:
-        """See QueueStore."""
-        return await self._read(_ready_groups, now_ms, limit)
-
-    async def next_due_ms(self) -> int | None:
-        """See QueueStore."""
-        return await self._read(_next_due_ms)
-
-    async def claim(self, seen: GroupWork, owner_id: str, now_ms: int) -> Lease | None:
-        """See QueueStore. Items of an older epoch were ended by delete_group."""
-        return await self._write(_claim, seen, owner_id, now_ms)
-
-    async def renew(self, leases: Sequence[Lease]) -> list[str]:
-        """See QueueStore."""
-        return await self._write(_renew, leases)
-
-    async def release(self, lease: Lease) -> None:
-        """See QueueStore."""
-        await self._write(_release, lease)
-
-    async def start_items(
-        self, lease: Lease, now_ms: int, limit: int, max_bytes: int, exclude: Collection[str]
-    ) -> list[QueuedItem]:
-        """See QueueStore."""
-        return await self._write(_start_items, lease, now_ms, (limit, max_bytes), exclude)
-
-    async def save_transitions(self, lease: Lease, transitions: Sequence[Transition]) -> None:
-        """See QueueStore."""
-        await self._write(_save_transitions, lease, transitions)
-
-    async def previous_episodes(
-        self, group_id: str, anchors: Sequence[Anchor], limit: int, max_chars: int
-    ) -> dict[str, tuple[Episode, ...]]:
-        """See QueueStore."""
-        return await self._read(previous_episodes, group_id, anchors, limit, max_chars)
-
-
 def _ready_groups(db: apsw.Connection, now_ms: int, limit: int) -> list[GroupWork]:
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT group_id, token, owner_id, renewals, served_ms FROM open_groups WHERE due_ms <= ?
         ORDER BY served_ms, group_id LIMIT ?
-        """,
-        (now_ms, limit),
-    )
+        """
+    rows = all_rows(db, sql, (now_ms, limit))
     return [GroupWork(*row) for row in rows]
 
 
@@ -95,17 +69,14 @@ def _claim(db: apsw.Connection, seen: GroupWork, owner_id: str, now_ms: int) -> 
 
 
 def _renew(db: apsw.Connection, leases: Sequence[Lease]) -> list[str]:
-    held: list[Row] = []
+    sql = """
+        UPDATE groups SET renewals = renewals + 1
+        WHERE group_id = ? AND owner_id = ? AND token = ? AND epoch = ? RETURNING group_id
+        """
+    held: list[str] = []
     for lease in leases:
-        held += all_rows(
-            db,
-            """
-            UPDATE groups SET renewals = renewals + 1
-            WHERE group_id = ? AND owner_id = ? AND token = ? AND epoch = ? RETURNING group_id
-            """,
-            (lease.group_id, lease.owner_id, lease.token, lease.epoch),
-        )
-    return [row[0] for row in held]
+        held += column(db, sql, (lease.group_id, lease.owner_id, lease.token, lease.epoch))
+    return held
 
 
 def _release(db: apsw.Connection, lease: Lease) -> None:
@@ -128,7 +99,7 @@ def _release(db: apsw.Connection, lease: Lease) -> None:
 
 
 def _start_items(
-    db: apsw.Connection, lease: Lease, now_ms: int, room: tuple[int, int], exclude: Collection[str]
+    db: apsw.Connection, lease: Lease, now_ms: int, limit: int, max_bytes: int, exclude: Collection[str]
 ) -> list[QueuedItem]:
     group = leased_group(db, lease)
     gid = group.gid
@@ -136,36 +107,28 @@ def _start_items(
     if ids:  # a crash from here on is this item's own
         db.execute("UPDATE items SET crash_attempts = crash_attempts + 1 WHERE id = ?", (ids[0],))
     else:
-        ids = _due(db, gid, now_ms, room, exclude)
+        ids = _due(db, gid, now_ms, limit, max_bytes, exclude)
     db.executemany("UPDATE items SET started = ? WHERE id = ?", [(lease.token, row_id) for row_id in ids])
     return [replace(item, ontology=group.ontology) for item in _queued(db, ids)] if ids else []
 
 
 def _one_suspect(db: apsw.Connection, gid: int, now_ms: int) -> list[int]:
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT id FROM items INDEXED BY items_suspect WHERE gid = ? AND suspect = 1 AND next_ms <= ?
         ORDER BY reference_ms, uuid LIMIT 1
-        """,
-        (gid, now_ms),
-    )
-    return [row[0] for row in rows]
+        """
+    return column(db, sql, (gid, now_ms))
 
 
 def _due(
-    db: apsw.Connection, gid: int, now_ms: int, room: tuple[int, int], exclude: Collection[str]
+    db: apsw.Connection, gid: int, now_ms: int, limit: int, max_bytes: int, exclude: Collection[str]
 ) -> list[int]:
-    limit, max_bytes = room
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT id, bytes FROM items INDEXED BY items_work
         WHERE gid = ? AND next_ms <= ? AND suspect = 0 AND uuid NOT IN (SELECT value FROM json_each(?))
         ORDER BY reference_ms, uuid LIMIT ?
-        """,
-        (gid, now_ms, json_list(exclude), limit),
-    )
+        """
+    rows = all_rows(db, sql, (gid, now_ms, json_list(exclude), limit))
     taken: list[int] = []
     total = 0
     for row_id, size in rows:
@@ -177,17 +140,14 @@ def _due(
 
 
 def _queued(db: apsw.Connection, ids: list[int]) -> list[QueuedItem]:
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT e.*, i.state, i.accepted_ms, s.data, i.suspect, i.extract_attempts, i.embed_attempts,
                i.upsert_attempts, i.crash_attempts, i.previous
         FROM json_each(?) wanted JOIN live_episodes e ON e.id = wanted.value JOIN items i ON i.id = e.id
         LEFT JOIN stages s ON s.id = i.id
         ORDER BY i.reference_ms, i.uuid
-        """,
-        (json_ids(ids),),
-    )
+        """
+    rows = all_rows(db, sql, (json_ids(ids),))
     return [_queued_item(row) for row in rows]
 
 
@@ -208,3 +168,78 @@ def _queued_item(row: Row) -> QueuedItem:
 
 def _save_transitions(db: apsw.Connection, lease: Lease, transitions: Sequence[Transition]) -> None:
     write_transitions(db, leased_group(db, lease).gid, transitions, lease.token)
+
+
+def write_transitions(
+    db: apsw.Connection, gid: int, transitions: Sequence[Transition], token: int | None
+) -> None:
+    """Write states and stages of unfinished items in order; finished ones are passed over, and under a
+    lease's token those that the lease has not started."""
+    for transition in transitions:
+        sql = """
+            SELECT id FROM items
+            WHERE gid = ?1 AND uuid = ?2 AND next_ms IS NOT NULL AND (?3 IS NULL OR started = ?3)
+            """
+        rows = all_rows(db, sql, (gid, transition.uuid, token))
+        if rows:
+            _write_transition(db, rows[0][0], transition)
+
+
+def write_spent(db: apsw.Connection, gid: int, spent: Mapping[str, Usage]) -> None:
+    """Count model work for items, in whatever state they are."""
+    db.executemany(
+        """
+        UPDATE items SET calls = calls + ?, prompt_tokens = prompt_tokens + ?,
+            completion_tokens = completion_tokens + ? WHERE gid = ? AND uuid = ?
+        """,
+        [(u.calls, u.prompt_tokens, u.completion_tokens, gid, uuid) for uuid, u in spent.items()],
+    )
+
+
+def _write_transition(db: apsw.Connection, row_id: int, to: Transition) -> None:
+    db.execute(
+        """
+        UPDATE items SET state = ?2, updated_ms = ?3, next_ms = ?4, reason = ?5, step = coalesce(?6, step),
+            extract_attempts = CASE ?6 WHEN 'extract' THEN ?7 ELSE extract_attempts END,
+            embed_attempts = CASE ?6 WHEN 'embed' THEN ?7 ELSE embed_attempts END,
+            upsert_attempts = CASE ?6 WHEN 'upsert' THEN ?7 ELSE upsert_attempts END,
+            started = CASE WHEN ?8 THEN 0 ELSE started END, suspect = 0, calls = calls + ?9,
+            prompt_tokens = prompt_tokens + ?10, completion_tokens = completion_tokens + ?11
+        WHERE id = ?1
+        """,
+        (
+            row_id,
+            str(to.state),
+            to.now_ms,
+            None if to.state in TERMINAL else to.next_ms,
+            to.reason,
+            None if to.step is None else str(to.step),
+            to.attempts,
+            int(to.state in _UNMARKING),
+            to.usage.calls,
+            to.usage.prompt_tokens,
+            to.usage.completion_tokens,
+        ),
+    )
+    if to.keep_stage:
+        return
+    if to.stage is None:
+        db.execute("DELETE FROM stages WHERE id = ?", (row_id,))
+    else:
+        db.execute(
+            "INSERT INTO stages (id, data) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET data = excluded.data",
+            (row_id, to.stage),
+        )
+
+
+class EmbeddedQueue(EmbeddedBase):
+    """QueueStore."""
+
+    ready_groups = reading(_ready_groups)
+    next_due_ms = reading(_next_due_ms)
+    claim = writing(_claim)
+    renew = writing(_renew)
+    release = writing(_release)
+    save_transitions = writing(_save_transitions)
+    previous_episodes = reading(previous_episodes)
+    start_items = writing(_start_items)

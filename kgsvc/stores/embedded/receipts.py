@@ -7,41 +7,14 @@ from collections.abc import Collection, Sequence
 import apsw
 
 from kgsvc.domain.errors import InvalidArgument, Violation
-from kgsvc.domain.items import ItemState, ItemStatus, Receipt
-from kgsvc.stores.embedded.base import Base
-from kgsvc.stores.embedded.groups import find_group, id_span
-from kgsvc.stores.embedded.rows import json_ids, json_list, status_of
-from kgsvc.stores.embedded.sql import Row, all_rows, first_row, one_row
+from kgsvc.domain.model.items import ItemState, ItemStatus, Receipt
+from kgsvc.stores.embedded.base import EmbeddedBase, reading, writing
+from kgsvc.stores.embedded.groups import group_of, id_span
+from kgsvc.stores.embedded.rows import Row, all_rows, first_row, json_ids, json_list, one_row, status_of
 from kgsvc.stores.protocol import Page, QueueDepth
 
 GROUP_DELETED = "group_deleted"
 NEVER = 2**63 - 1  # the largest number that the engine knows
-
-
-class Receipts(Base):
-    """IntakeStore without accept."""
-
-    async def receipt(self, receipt_id: str) -> Receipt | None:
-        """See IntakeStore."""
-        return await self._read(_receipt, receipt_id)
-
-    async def list_items(
-        self, group_id: str, states: Collection[ItemState], limit: int, token: str | None
-    ) -> Page[ItemStatus]:
-        """See IntakeStore."""
-        return await self._read(_list_items, group_id, states, limit, _position(token))
-
-    async def retry_items(self, group_id: str, uuids: Collection[str] | None, now_ms: int) -> list[str]:
-        """See IntakeStore."""
-        return await self._write(_retry_items, group_id, uuids, now_ms)
-
-    async def depth(self) -> QueueDepth:
-        """See IntakeStore."""
-        return await self._read(_depth)
-
-    async def activity(self) -> int:
-        """See IntakeStore."""
-        return await self._read(_activity)
 
 
 def present_states(
@@ -95,30 +68,26 @@ def _position(token: str | None) -> int:
     if token is None:
         return 0
     if not (token.isascii() and token.isdigit() and len(token) <= 19):
-        raise InvalidArgument.of([Violation("page_token", "is not a token of this listing")])
+        raise InvalidArgument.of([Violation("page_token", "is not a page token of this listing")])
     return min(int(token), NEVER)
 
 
 def _list_items(
-    db: apsw.Connection, group_id: str, states: Collection[ItemState], limit: int, after: int
+    db: apsw.Connection, group_id: str, states: Collection[ItemState], limit: int, token: str | None
 ) -> Page[ItemStatus]:
-    group = find_group(db, group_id)
-    if group is None:
-        return Page(())
+    after = _position(token)
+    group = group_of(db, group_id)
     first, last = id_span(group.gid)
     wanted = {ItemState(state) for state in states}
     if wanted == {ItemState.PARKED}:
         rows = _parked_rows(db, group.gid, after, limit + 1)
     else:
-        rows = all_rows(
-            db,
-            """
+        sql = """
             SELECT * FROM live_items WHERE id > ? AND id <= ?
                 AND (json_array_length(?3) = 0 OR state IN (SELECT value FROM json_each(?3)))
             ORDER BY id LIMIT ?4
-            """,
-            (max(after, first), last, json_list(wanted), limit + 1),
-        )
+            """
+        rows = all_rows(db, sql, (max(after, first), last, json_list(wanted), limit + 1))
     token = str(rows[limit - 1][0]) if len(rows) > limit else None
     return Page(tuple(status_of(row) for row in rows[:limit]), token)
 
@@ -132,20 +101,15 @@ def _parked_rows(db: apsw.Connection, gid: int, after: int, limit: int) -> list[
 
 
 def _retry_items(db: apsw.Connection, group_id: str, uuids: Collection[str] | None, now_ms: int) -> list[str]:
-    group = find_group(db, group_id)
-    if group is None:
-        return []
-    rows = all_rows(
-        db,
-        """
+    group = group_of(db, group_id)
+    sql = """
         UPDATE items SET state = 'accepted', next_ms = 0, updated_ms = ?, started = 0, suspect = 0,
             step = NULL, extract_attempts = 0, embed_attempts = 0, upsert_attempts = 0, crash_attempts = 0,
             reason = NULL
         WHERE gid = ? AND state = 'parked' AND (?3 IS NULL OR uuid IN (SELECT value FROM json_each(?3)))
         RETURNING id, uuid
-        """,
-        (now_ms, group.gid, None if uuids is None else json_list(uuids)),
-    )
+        """
+    rows = all_rows(db, sql, (now_ms, group.gid, None if uuids is None else json_list(uuids)))
     db.executemany("DELETE FROM stages WHERE id = ?", [(row[0],) for row in rows])
     return [uuid for _id, uuid in sorted(rows)]
 
@@ -163,3 +127,13 @@ def _depth(db: apsw.Connection) -> QueueDepth:
 
 def _activity(db: apsw.Connection) -> int:
     return int(one_row(db, "SELECT activity FROM totals WHERE id = 1")[0])
+
+
+class EmbeddedReceipts(EmbeddedBase):
+    """IntakeStore without accept."""
+
+    receipt = reading(_receipt)
+    retry_items = writing(_retry_items)
+    depth = reading(_depth)
+    activity = reading(_activity)
+    list_items = reading(_list_items)

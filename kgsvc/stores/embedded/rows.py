@@ -1,13 +1,14 @@
-"""Rows to domain objects and back. The columns follow views.py and schema.py."""
+"""Rows: fetching them, what they hold as domain values, and the rows of values to write."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Literal, LiteralString
 
-from kgsvc.domain.items import ItemState, ItemStatus, Step
-from kgsvc.domain.model import (
+import apsw
+
+from kgsvc.domain.model.graph import (
     Closure,
     Entity,
     Episode,
@@ -20,8 +21,62 @@ from kgsvc.domain.model import (
     Source,
     SummaryPart,
 )
-from kgsvc.domain.usage import FREE, Usage
-from kgsvc.stores.embedded.sql import Row
+from kgsvc.domain.model.items import ItemState, ItemStatus, Step
+from kgsvc.domain.model.usage import FREE, Usage
+
+Row = tuple[Any, ...]
+
+
+def all_rows(db: apsw.Connection, text: str, values: Sequence[Any] = ()) -> list[Row]:
+    """Every row of a statement, which is finished afterwards."""
+    return db.execute(text, values).fetchall()
+
+
+def first_row(db: apsw.Connection, text: str, values: Sequence[Any] = ()) -> Row | None:
+    """The first row of a statement, None if it has none."""
+    rows = db.execute(text, values).fetchall()
+    return rows[0] if rows else None
+
+
+def one_row(db: apsw.Connection, text: str, values: Sequence[Any] = ()) -> Row:
+    """The row of a statement that always has one."""
+    return db.execute(text, values).fetchall()[0]
+
+
+def column(db: apsw.Connection, text: str, values: Sequence[Any] = ()) -> list[Any]:
+    """The first column of every row of a statement."""
+    return [row[0] for row in db.execute(text, values)]
+
+
+def upsert(
+    table: LiteralString, keys: LiteralString, columns: LiteralString, once: LiteralString = ""
+) -> str:
+    """The statement that writes a row under its key, in the place of one that is there. Parameters are the
+    keys, the columns `once` written only with a new row, the others."""
+    names = [name.strip() for name in columns.split(",")]
+    every = [*keys.split(","), *filter(None, once.split(",")), *names]
+    return f"""
+        INSERT INTO {table} ({", ".join(every)}) VALUES ({", ".join("?" * len(every))})
+        ON CONFLICT ({keys}) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in names)}
+        """
+
+
+def ids_of(
+    db: apsw.Connection, table: Literal["entities", "facts", "episodes"], gid: int, uuids: Iterable[str]
+) -> dict[str, int]:
+    """The row ids of those of these uuids that the group has."""
+    text = f"SELECT uuid, id FROM {table} WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))"
+    return dict(all_rows(db, text, (gid, json_list(set(uuids)))))
+
+
+def names_of(db: apsw.Connection, gid: int, entity_uuid: str, limit: int) -> list[str]:
+    """The first of the name keys that lead to an entity, sorted."""
+    text = """
+        SELECT k.name_key FROM entities n JOIN names k ON k.entity_id = n.id
+        WHERE n.gid = ? AND n.uuid = ? ORDER BY k.name_key LIMIT ?
+        """
+    return column(db, text, (gid, entity_uuid, limit))
+
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _decode = json.JSONDecoder().raw_decode  # the texts are our own: no white space around them
@@ -74,6 +129,21 @@ def episode_of(row: Row, max_chars: int | None = None) -> Episode:
         role,
         hashed,
     )
+
+
+def read_episodes(db: apsw.Connection, rest: LiteralString, values: Sequence[Any]) -> list[Episode]:
+    """Episodes by what follows FROM."""
+    return list(map(episode_of, db.execute("SELECT * FROM live_episodes " + rest, values)))
+
+
+def read_entities(db: apsw.Connection, rest: LiteralString, values: Sequence[Any]) -> list[Entity]:
+    """Entities by what follows FROM."""
+    return list(map(entity_of, db.execute("SELECT * FROM live_entities " + rest, values)))
+
+
+def read_facts(db: apsw.Connection, rest: LiteralString, values: Sequence[Any]) -> list[Fact]:
+    """Facts by what follows FROM."""
+    return list(map(fact_of, db.execute("SELECT * FROM live_facts " + rest, values)))
 
 
 def episode_row(row_id: int, gid: int, episode: Episode) -> Row:
@@ -190,8 +260,8 @@ def fact_row(row_id: int, gid: int, rev: int, source_id: int, target_id: int, fa
     return (
         row_id,
         gid,
-        rev,
         fact.uuid,
+        rev,
         source_id,
         target_id,
         fact.name,

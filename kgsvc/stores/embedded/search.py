@@ -1,60 +1,202 @@
-"""What the in-process search index is fed from (SearchStore)."""
+"""What the indexes of a search are fed from (SearchStore), and noting which entities and episodes changed."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 
 import apsw
 
-from kgsvc.domain.delta import GroupHead
-from kgsvc.stores.embedded.base import Base
-from kgsvc.stores.embedded.groups import find_group
-from kgsvc.stores.embedded.rows import fact_of, json_list
-from kgsvc.stores.embedded.sql import Row, all_rows, first_row
-from kgsvc.stores.embedded.texts import text_changes
-from kgsvc.stores.search_protocol import TEXT_BYTES, Changes, IndexedFact, TextChanges
+from kgsvc.domain.model.delta import GraphDelta, GroupHead
+from kgsvc.stores.embedded.base import EmbeddedBase, reading
+from kgsvc.stores.embedded.groups import Group, group_of, page_end
+from kgsvc.stores.embedded.rows import (
+    Row,
+    all_rows,
+    column,
+    entity_of,
+    episode_of,
+    fact_of,
+    first_row,
+    json_list,
+    upsert,
+)
+from kgsvc.stores.search_protocol import (
+    TEXT_BYTES,
+    Changes,
+    IndexedCommunity,
+    IndexedEntity,
+    IndexedEpisode,
+    IndexedFact,
+    TextChanges,
+)
+
+Place = tuple[int, str]  # a revision and a uuid in it; an empty one comes before all
+_ENTITY, _EPISODE = "entity", "episode"
+_TOMBSTONE = upsert("text_tombstones", "gid, kind, uuid", "rev")
 
 
-class Search(Base):
-    """SearchStore."""
+def touch_texts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta) -> None:
+    """Give the delta's revision to entities and episodes whose entries in an index it changes, before what
+    it removes is gone. Who loses a name to another is among those written or removed."""
+    entities = delta.vectors.keys() - {fact.uuid for fact in delta.facts}
+    entities |= {entity.uuid for entity in delta.entities} | set(delta.names.values())
+    if entities:
+        touched = "UPDATE entities SET rev = ? WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))"
+        db.execute(touched, (rev, gid, json_list(entities)))
+    if delta.remove_entities:
+        naming = """
+            UPDATE found_episodes SET rev = ? WHERE id IN (
+                SELECT m.episode_id FROM entities n JOIN mentions m ON m.entity_id = n.id
+                WHERE n.gid = ? AND n.uuid IN (SELECT value FROM json_each(?)))
+            """
+        db.execute(naming, (rev, gid, json_list(delta.remove_entities)))
+    episodes = {mention.episode_uuid for mention in delta.mentions} | set(delta.found)
+    episodes |= {episode for episode, _entity in delta.remove_mentions}
+    if episodes:
+        named = """
+            INSERT INTO found_episodes (id, gid, rev)
+            SELECT id, gid, ? FROM episodes WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))
+            ON CONFLICT (id) DO UPDATE SET rev = excluded.rev
+            """
+        db.execute(named, (rev, gid, json_list(episodes)))
+    if delta.forgets:  # descriptions of communities may have been dropped
+        db.execute("UPDATE community_current SET rev = ? WHERE gid = ?", (rev, gid))
+    gone = [(gid, _ENTITY, uuid, rev) for uuid in delta.remove_entities]
+    gone += [(gid, _EPISODE, uuid, rev) for uuid in delta.remove_episodes]
+    db.executemany(_TOMBSTONE, gone)
 
-    async def heads(self, group_ids: Collection[str]) -> dict[str, GroupHead]:
-        """See SearchStore."""
-        return await self._read(_heads, group_ids)
 
-    async def changes(self, group_id: str, after_rev: int, limit: int) -> Changes:
-        """See SearchStore."""
-        return await self._read(_changes, group_id, after_rev, limit)
+def _text_changes(
+    db: apsw.Connection,
+    group_id: str,
+    after_rev: int,
+    limit: int,
+    max_bytes: int = TEXT_BYTES,
+    after_uuid: str = "",
+) -> TextChanges:
+    group, after = group_of(db, group_id), (after_rev + 1, after_uuid)
+    end = (group.rev + 1, "")
+    upto = min([end, *_cuts(db, group, after, limit, max_bytes)])
+    span = (group.gid, *after, *upto)
+    entities = all_rows(
+        db,
+        """
+        SELECT n.*, v.space, v.vector,
+            (SELECT json_group_array(name_key) FROM names k WHERE k.entity_id = n.id)
+        FROM entities r JOIN live_entities n ON n.id = r.id LEFT JOIN entity_vectors v ON v.id = n.id
+        WHERE r.gid = ?1 AND r.rev BETWEEN ?2 AND ?4
+            AND (r.rev, r.uuid) > (?2, ?3) AND (r.rev, r.uuid) <= (?4, ?5)
+        ORDER BY r.rev, r.uuid
+        """,
+        span,
+    )
+    episodes = all_rows(
+        db,
+        """
+        SELECT e.*,
+            (SELECT json_group_array(n.uuid) FROM mentions m JOIN entities n ON n.id = m.entity_id
+             WHERE m.episode_id = e.id)
+        FROM found_episodes r JOIN live_episodes e ON e.id = r.id
+        WHERE r.gid = ?1 AND r.rev BETWEEN ?2 AND ?4
+            AND (r.rev, e.uuid) > (?2, ?3) AND (r.rev, e.uuid) <= (?4, ?5)
+        ORDER BY r.rev, e.uuid
+        """,
+        span,
+    )
+    return TextChanges(
+        group.head,
+        tuple(map(_entity, entities)),
+        tuple(map(_episode, episodes)),
+        _removed(db, _ENTITY, span),
+        _removed(db, _EPISODE, span),
+        upto_rev=upto[0] - 1,
+        more=upto < end,
+        communities=_communities(db, group.gid, after, upto),
+        upto_uuid=upto[1],
+    )
 
-    async def text_changes(
-        self,
-        group_id: str,
-        after_rev: int,
-        limit: int,
-        max_bytes: int = TEXT_BYTES,
-        after_uuid: str = "",
-    ) -> TextChanges:
-        """See SearchStore."""
-        return await self._read(text_changes, group_id, (after_rev + 1, after_uuid), limit, max_bytes)
+
+def _communities(
+    db: apsw.Connection, gid: int, after: Place, upto: Place
+) -> tuple[IndexedCommunity, ...] | None:
+    """They come before everything else of their revision."""
+    current = first_row(db, "SELECT build_id, rev FROM community_current WHERE gid = ?", (gid,))
+    if current is None or not after <= (current[1], "") <= upto:
+        return None
+    sql = """
+        SELECT c.uuid, c.name, c.summary, c.created_ms, coalesce(v.space, ''), v.vector
+        FROM communities c LEFT JOIN community_vectors v ON v.id = c.id
+        WHERE c.gid = ? AND c.build_id = ? ORDER BY c.uuid
+        """
+    rows = all_rows(db, sql, (gid, current[0]))
+    return tuple(IndexedCommunity(*row) for row in rows)
+
+
+def _cuts(db: apsw.Connection, group: Group, after: Place, limit: int, max_bytes: int) -> list[Place]:
+    """Where a page ends at the latest: at the `limit`-th of a kind, at the episode with which bodies exceed
+    `max_bytes`; nowhere if there are fewer."""
+    limit = max(limit, 1)
+    entity = first_row(
+        db,
+        """
+        SELECT rev, uuid FROM entities WHERE gid = ?1 AND rev >= ?2 AND (rev, uuid) > (?2, ?3)
+        ORDER BY rev, uuid LIMIT 1 OFFSET ?4 - 1
+        """,
+        (group.gid, *after, limit),
+    )
+    episode = first_row(
+        db,
+        """
+        SELECT rev, uuid FROM (
+            SELECT rev, uuid, row_number() OVER sofar AS number, sum(bytes) OVER sofar AS total FROM (
+                SELECT r.rev, e.uuid, octet_length(e.body) AS bytes
+                FROM found_episodes r JOIN episodes e ON e.id = r.id
+                WHERE r.gid = ?1 AND r.rev >= ?2 AND (r.rev, e.uuid) > (?2, ?3)
+                ORDER BY r.rev, e.uuid LIMIT ?4
+            ) WINDOW sofar AS (ORDER BY rev, uuid ROWS UNBOUNDED PRECEDING)
+        ) WHERE number = ?4 OR total > ?5 ORDER BY rev, uuid LIMIT 1
+        """,
+        (group.gid, *after, limit, max_bytes),
+    )
+    return [(row[0], row[1]) for row in (entity, episode) if row is not None]
+
+
+def _removed(db: apsw.Connection, kind: str, span: tuple[int, int, str, int, str]) -> tuple[str, ...]:
+    """What was removed and has not come again."""
+    sql = """
+        SELECT t.uuid FROM text_tombstones t WHERE t.gid = ?1 AND t.rev BETWEEN ?2 AND ?4
+            AND (t.rev, t.uuid) > (?2, ?3) AND (t.rev, t.uuid) <= (?4, ?5) AND t.kind = ?6
+            AND NOT EXISTS (SELECT 1 FROM entities n WHERE ?6 = 'entity' AND n.uuid = t.uuid
+                            AND n.gid = t.gid)
+            AND NOT EXISTS (SELECT 1 FROM episodes e JOIN found_episodes f ON f.id = e.id
+                            WHERE ?6 = 'episode' AND e.uuid = t.uuid AND e.gid = t.gid)
+        ORDER BY t.uuid
+        """
+    return tuple(column(db, sql, (*span, kind)))
+
+
+def _entity(row: Row) -> IndexedEntity:
+    space, vector, names = row[-3:]
+    return IndexedEntity(entity_of(row[:-3]), tuple(sorted(json.loads(names))), space or "", vector)
+
+
+def _episode(row: Row) -> IndexedEpisode:
+    return IndexedEpisode(episode_of(row[:-1]), tuple(sorted(json.loads(row[-1]))))
 
 
 def _heads(db: apsw.Connection, group_ids: Collection[str]) -> dict[str, GroupHead]:
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT group_id, rev, epoch, last_ms FROM groups
         WHERE group_id IN (SELECT value FROM json_each(?))
-        """,
-        (json_list(group_ids),),
-    )
+        """
+    rows = all_rows(db, sql, (json_list(group_ids),))
     return {row[0]: GroupHead(*row) for row in rows}
 
 
 def _changes(db: apsw.Connection, group_id: str, after_rev: int, limit: int) -> Changes:
-    group = find_group(db, group_id)
-    if group is None:
-        return Changes(GroupHead(group_id), (), (), 0)
-    upto_rev = _last_rev(db, group.gid, after_rev, limit, group.rev)
+    group = group_of(db, group_id)
+    upto_rev = page_end(db, group, after_rev, limit)
     span = (group.gid, after_rev, upto_rev)
     facts = all_rows(
         db,
@@ -82,16 +224,14 @@ def _changes(db: apsw.Connection, group_id: str, after_rev: int, limit: int) -> 
     )
 
 
-def _last_rev(db: apsw.Connection, gid: int, after_rev: int, limit: int, last: int) -> int:
-    """Up to which revision a page goes: that of its `limit`-th fact, the group's if there are fewer."""
-    row = first_row(
-        db,
-        "SELECT rev FROM facts WHERE gid = ? AND rev > ? ORDER BY rev LIMIT 1 OFFSET ?",
-        (gid, after_rev, limit - 1),
-    )
-    return last if row is None else int(row[0])
-
-
 def _indexed(row: Row) -> IndexedFact:
     space, vector = row[31:33]
     return IndexedFact(fact_of(row), space or "", vector)
+
+
+class EmbeddedSearch(EmbeddedBase):
+    """SearchStore."""
+
+    heads = reading(_heads)
+    changes = reading(_changes)
+    text_changes = reading(_text_changes)

@@ -15,8 +15,7 @@ from typing import Any, TypeVar
 import apsw
 
 from kgsvc.domain.errors import StoreUnavailable
-from kgsvc.stores.embedded.connection import BusyHandler, open_writer
-from kgsvc.stores.embedded.errors import meaning, unavailable
+from kgsvc.stores.embedded.connection import BusyHandler, meaning, open_writer, unavailable
 
 T = TypeVar("T")
 _JOBS_PER_COMMIT = 128

@@ -31,37 +31,45 @@ _ENGINE: LiteralString = (
 )
 
 _CLOSE_GROUP: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    SET g.lock = 0
+    <LOCKED_GROUP>
     SET g.epoch = g.epoch + 1, g.rev = g.rev + 1, g.purging = true,
         g.ontology = null, g.ontology_rev = coalesce(g.ontology_rev, 0) + 1,
         g.last_ms = CASE WHEN g.last_ms >= $p.now_ms THEN g.last_ms + 1 ELSE $p.now_ms END,
         g.owner_id = null, g.owner_token = g.owner_token + 1, g.communities = null,
         g.facts = 0, g.fact_terms = 0
     WITH g
-    MATCH (a:KgActivity {shard: $p.shard})
-    SET a.lock = 0
-    SET a.count = a.count + 1
+    <COUNT_ACTIVITY>
     RETURN g.epoch
     """
 _INTERRUPTED: LiteralString = "MATCH (g:KgGroup) WHERE g.purging = true RETURN g.group_id, g.epoch, g.last_ms"
 _PURGED: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    SET g.lock = 0
+    <LOCKED_GROUP>
     WITH g WHERE g.epoch = $p.epoch
     SET g.purging = null
     """
 
-# Each removes a batch of what older epochs left and counts it. Nothing of them can be written any more.
+
+def _removal(label: LiteralString, *indexed: LiteralString) -> LiteralString:
+    """Removes and counts a batch of nodes with a label, by its index on group_id, epoch and `indexed`."""
+    statement: LiteralString = """
+    MATCH (x:LABEL)
+    WHERE x.group_id = $p.group_id AND x.epoch < $p.epoch INDEXED
+    WITH x LIMIT $p.batch
+    DETACH DELETE x
+    RETURN count(*)
+    """
+    conditions: LiteralString = " ".join([f"AND x.{name} IS NOT NULL" for name in indexed])
+    return statement.replace("LABEL", label).replace("INDEXED", conditions)
+
+
+# What older epochs left, in batches. Nothing of it can be written any more.
 _PURGE: tuple[LiteralString, ...] = (
     """
     MATCH (i:KgPending)
     WHERE i.group_id = $p.group_id AND i.epoch < $p.epoch AND i.reference_ms IS NOT NULL
         AND i.uuid IS NOT NULL
     WITH i LIMIT $p.batch
-    SET i.state = 'parked', i.reason = 'group_deleted', i.updated_ms = $p.now_ms, i.name = null,
-        i.stage = null, i.started = null, i.suspect = null, i.step = null, i.attempts = 0
-    REMOVE i:KgPending
+    <PARK_STALE>
     RETURN count(*)
     """,
     """
@@ -79,101 +87,20 @@ _PURGE: tuple[LiteralString, ...] = (
     DELETE r
     RETURN count(*)
     """,
-    """
-    MATCH (e:Episodic)
-    WHERE e.group_id = $p.group_id AND e.epoch < $p.epoch AND e.source IS NOT NULL
-        AND e.reference_ms IS NOT NULL AND e.uuid IS NOT NULL
-    WITH e LIMIT $p.batch
-    DETACH DELETE e
-    RETURN count(*)
-    """,
-    """
-    MATCH (n:Entity) WHERE n.group_id = $p.group_id AND n.epoch < $p.epoch
-    WITH n LIMIT $p.batch
-    DETACH DELETE n
-    RETURN count(*)
-    """,
-    """
-    MATCH (k:KgName) WHERE k.group_id = $p.group_id AND k.epoch < $p.epoch AND k.key IS NOT NULL
-    WITH k LIMIT $p.batch
-    DELETE k
-    RETURN count(*)
-    """,
-    """
-    MATCH (k:KgNameToken)
-    WHERE k.group_id = $p.group_id AND k.epoch < $p.epoch AND k.token IS NOT NULL
-        AND k.entity_uuid IS NOT NULL
-    WITH k LIMIT $p.batch
-    DELETE k
-    RETURN count(*)
-    """,
-    """
-    MATCH (k:KgTerm) WHERE k.group_id = $p.group_id AND k.epoch < $p.epoch AND k.key IS NOT NULL
-    WITH k LIMIT $p.batch
-    DELETE k
-    RETURN count(*)
-    """,
-    """
-    MATCH (t:KgTombstone) WHERE t.group_id = $p.group_id AND t.epoch < $p.epoch AND t.rev IS NOT NULL
-    WITH t LIMIT $p.batch
-    DELETE t
-    RETURN count(*)
-    """,
-    """
-    MATCH (k:KgGone) WHERE k.group_id = $p.group_id AND k.epoch < $p.epoch AND k.rev IS NOT NULL
-    WITH k LIMIT $p.batch
-    DELETE k
-    RETURN count(*)
-    """,
-    """
-    MATCH (m:KgMerge)
-    WHERE m.group_id = $p.group_id AND m.epoch < $p.epoch AND m.merge_id IS NOT NULL
-    WITH m LIMIT $p.batch
-    DELETE m
-    RETURN count(*)
-    """,
-    """
-    MATCH (c:KgClosure)
-    WHERE c.group_id = $p.group_id AND c.epoch < $p.epoch AND c.by_episode IS NOT NULL
-        AND c.fact_uuid IS NOT NULL
-    WITH c LIMIT $p.batch
-    DELETE c
-    RETURN count(*)
-    """,
-    """
-    MATCH (k:KgIdempotency)
-    WHERE k.group_id = $p.group_id AND k.epoch < $p.epoch AND k.operation IS NOT NULL AND k.key IS NOT NULL
-    WITH k LIMIT $p.batch
-    DELETE k
-    RETURN count(*)
-    """,
-    """
-    MATCH (b:KgBuild)
-    WHERE b.group_id = $p.group_id AND b.epoch < $p.epoch AND b.build_id IS NOT NULL
-    WITH b LIMIT $p.batch
-    DELETE b
-    RETURN count(*)
-    """,
-    """
-    MATCH (c:Community)
-    WHERE c.group_id = $p.group_id AND c.epoch < $p.epoch AND c.build IS NOT NULL AND c.uuid IS NOT NULL
-    WITH c LIMIT $p.batch
-    DETACH DELETE c
-    RETURN count(*)
-    """,
-    """
-    MATCH (d:KgDraft)
-    WHERE d.group_id = $p.group_id AND d.epoch < $p.epoch AND d.build IS NOT NULL AND d.uuid IS NOT NULL
-    WITH d LIMIT $p.batch
-    DETACH DELETE d
-    RETURN count(*)
-    """,
-    """
-    MATCH (c:KgReplaced) WHERE c.group_id = $p.group_id AND c.epoch < $p.epoch
-    WITH c LIMIT $p.batch
-    DETACH DELETE c
-    RETURN count(*)
-    """,
+    _removal("Episodic", "source", "reference_ms", "uuid"),
+    _removal("Entity"),
+    _removal("KgName", "key"),
+    _removal("KgNameToken", "token", "entity_uuid"),
+    _removal("KgTerm", "key"),
+    _removal("KgTombstone", "rev"),
+    _removal("KgGone", "rev"),
+    _removal("KgMerge", "merge_id"),
+    _removal("KgClosure", "by_episode", "fact_uuid"),
+    _removal("KgIdempotency", "operation", "key"),
+    _removal("KgBuild", "build_id"),
+    _removal("Community", "build", "uuid"),
+    _removal("KgDraft", "build", "uuid"),
+    _removal("KgReplaced"),
 )
 _NOT_UNDERSTOOD = {"Neo.ClientError.Statement.SyntaxError", "Neo.ClientError.Statement.ArgumentError"}
 _BATCH = 1_000
@@ -192,9 +119,7 @@ _GROUPS: LiteralString = """
     """
 
 _PUT_ONTOLOGY: LiteralString = """
-    MERGE (g:KgGroup {group_id: $p.group_id})
-    ON CREATE SET g.rev = 0, g.epoch = 0, g.last_ms = 0,
-        g.owner_token = 0, g.renewals = 0, g.served_ms = 0
+    <NEW_GROUP>
     SET g.lock = 0
     SET g.ontology = $p.yaml, g.ontology_rev = coalesce(g.ontology_rev, 0) + 1
     """
@@ -205,7 +130,6 @@ class Admin(CandidateReads):
     """AdminStore."""
 
     async def migrate(self) -> int:
-        """See AdminStore."""
         await self._run(BOOTSTRAP)
         await self._transact(self._upgrade, _MIGRATION_S)
         for group_id, epoch, last_ms in await self._run(_INTERRUPTED):
@@ -217,7 +141,7 @@ class Admin(CandidateReads):
         ((version,),) = await tx.run(_SCHEMA_LOCK)
         if version > SCHEMA_VERSION:
             raise StoreUnavailable(
-                f"the database has schema {version}, this binary knows up to {SCHEMA_VERSION}: upgrade kgsvc"
+                f"the database has schema {version}, this version knows up to {SCHEMA_VERSION}: upgrade kgsvc"
             )
         for step in [step for steps in MIGRATIONS[version:] for step in steps]:
             await self._step(step)
@@ -250,39 +174,30 @@ class Admin(CandidateReads):
             await (await session.run(Query(statement, timeout=_MIGRATION_S))).consume()
 
     async def info(self) -> StoreInfo:
-        """See AdminStore. Schema version 0: not migrated yet."""
+        """Schema version 0: not migrated yet."""
         ((version,),) = await self._run(_ENGINE)
         schema = await self._run(_SCHEMA_VERSION)
         return StoreInfo("neo4j", version, schema[0][0] if schema else 0)
 
     async def delete_group(self, group_id: str, now_ms: int) -> None:
-        """See AdminStore."""
         rows = await self._run(_CLOSE_GROUP, group_id=group_id, now_ms=now_ms, shard=self._shard())
         for (epoch,) in rows:
             await self._purge(group_id, epoch, now_ms)
 
     async def _purge(self, group_id: str, epoch: int, now_ms: int) -> None:
         for statement in _PURGE:
-            removed = _BATCH
-            while removed == _BATCH:
-                ((removed,),) = await self._run(
-                    statement, group_id=group_id, epoch=epoch, now_ms=now_ms, batch=_BATCH
-                )
+            await self._run_in_batches(statement, _BATCH, group_id=group_id, epoch=epoch, now_ms=now_ms)
         await self._run(_PURGED, group_id=group_id, epoch=epoch)
 
     async def group_ids(self) -> list[str]:
-        """See AdminStore."""
         return sorted(row[0] for row in await self._run(_GROUPS))
 
     async def put_ontology(self, group_id: str, yaml: str | None) -> None:
-        """See AdminStore."""
         await self._run(_PUT_ONTOLOGY, group_id=group_id, yaml=yaml)
 
     async def ontology(self, group_id: str) -> str | None:
-        """See AdminStore."""
         rows = await self._run(_ONTOLOGY, group_id=group_id)
         return rows[0][0] if rows else None
 
     async def close(self) -> None:
-        """See AdminStore."""
         await self._driver.close()

@@ -8,16 +8,12 @@ from typing import Any, LiteralString
 
 from neo4j.time import Date, DateTime
 
-from kgsvc.domain.adoption import ForeignFact
-from kgsvc.domain.identity import content_hash
-from kgsvc.domain.model import Entity, Episode, Source
+from kgsvc.domain.facts.adoption import ForeignFact
+from kgsvc.domain.model.graph import Entity, Episode, Source
+from kgsvc.domain.model.identity import content_hash
 from kgsvc.stores.neo4j.base import Base, Row
 
-_GROUP: LiteralString = """
-    MERGE (g:KgGroup {group_id: $p.group_id})
-    ON CREATE SET g.rev = 0, g.epoch = 0, g.last_ms = 0,
-        g.owner_token = 0, g.renewals = 0, g.served_ms = 0
-    """
+_GROUP: LiteralString = "<NEW_GROUP>"
 
 _EPISODES: LiteralString = """
     MATCH (e:Episodic) WHERE e.group_id = $p.group_id AND e.reference_ms IS NULL
@@ -28,8 +24,7 @@ _EPISODES: LiteralString = """
 
 # The item says that the episode is done, so that sending it again is a duplicate.
 _TAKE_EPISODES: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    SET g.lock = 0
+    <LOCKED_GROUP>
     SET g.facts = CASE WHEN g.rev = 0 THEN 0 ELSE g.facts END, g.rev = g.rev + 1
     WITH g, g.rev AS rev
     UNWIND $p.rows AS row
@@ -102,7 +97,7 @@ _FACT_FIELDS = {
 
 
 class Adoption(Base):
-    """What `kgsvc adopt` asks of the store (ingestion/adoption.py)."""
+    """What `kgsvc adopt` asks of the store (commands/adoption.py)."""
 
     async def adopt_episodes(self, group_id: str, now_ms: int, limit: int) -> int:
         """Make at most `limit` of Graphiti's episodes of the group ours; how many. StoreUnavailable."""
@@ -170,22 +165,8 @@ def _episode(group_id: str, row: Row, now_ms: int) -> Episode:
 
 
 def _fact(row: Row) -> ForeignFact:
-    uuid, name, fact, source, target, source_name, target_name, created, valid, invalid, expired = row[:11]
-    return ForeignFact(
-        uuid=uuid,
-        name=name,
-        fact=fact,
-        source_uuid=source,
-        target_uuid=target,
-        source_name=source_name,
-        target_name=target_name,
-        created_ms=created,
-        valid_ms=valid,
-        invalid_ms=invalid,
-        expired_ms=expired,
-        episodes=dict(row[11]),
-        attributes=_plain(row[12], _FACT_FIELDS),
-    )
+    fields = [*row[:11], dict(row[11]), _plain(row[12], _FACT_FIELDS)]
+    return ForeignFact(*fields)
 
 
 def _plain(values: Mapping[str, Any], fields: Collection[str]) -> dict[str, Any]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, LiteralString
 
-from kgsvc.domain.delta import GraphDelta, GroupHead, Guard
-from kgsvc.domain.identity import digest
-from kgsvc.domain.model import Mention
+from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
+from kgsvc.domain.model.identity import digest
 from kgsvc.stores.neo4j.base import Base, Row, Tx
 from kgsvc.stores.neo4j.candidates import WRITE_NAME_TOKENS, name_token_rows
 from kgsvc.stores.neo4j.fact_terms import (
@@ -19,10 +19,10 @@ from kgsvc.stores.neo4j.fact_terms import (
     renamed_row,
     scope,
 )
-from kgsvc.stores.neo4j.guards import LOCK, check_guard, check_rows, claimed, claims_of, questions_of
-from kgsvc.stores.neo4j.rows import SET_ENTITY, SET_FACT, calendar, entity_row, fact_row
-from kgsvc.stores.neo4j.texts import TOUCH_TEXTS, touched
-from kgsvc.stores.neo4j.transitions import WRITE_TRANSITIONS, transition_rows
+from kgsvc.stores.neo4j.guards import LOCK, check, claims_of, questions_of
+from kgsvc.stores.neo4j.queue import WRITE_TRANSITIONS, transition_rows
+from kgsvc.stores.neo4j.rows import calendar, entity_row, fact_row
+from kgsvc.stores.neo4j.search import TOUCH_TEXTS, touched
 
 _WRITE: LiteralString = (
     """
@@ -46,14 +46,14 @@ _WRITE: LiteralString = (
         DELETE r
     }
     CALL () {
-        UNWIND $p.untold AS uuid
+        UNWIND $p.dropped_facts AS uuid
         MATCH (c:Community) USING INDEX SEEK c:Community(group_id, epoch, build, uuid)
         WHERE c.group_id = $p.group_id AND c.epoch = $p.epoch AND c.build IS NOT NULL AND c.uuid IS NOT NULL
             AND uuid IN c.facts
         SET c.summary = ''
     }
     CALL () {
-        UNWIND $p.untold AS uuid
+        UNWIND $p.dropped_facts AS uuid
         MATCH (d:KgDraft) USING INDEX SEEK d:KgDraft(group_id, epoch, build, uuid)
         WHERE d.group_id = $p.group_id AND d.epoch = $p.epoch AND d.build IS NOT NULL AND d.uuid IS NOT NULL
             AND uuid IN d.facts
@@ -62,9 +62,7 @@ _WRITE: LiteralString = (
     CALL () {
         UNWIND $p.entities AS row
         MERGE (n:Entity {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch})
-    """
-    + SET_ENTITY
-    + """
+        <SET_ENTITY>
     }
     CALL () {
         UNWIND $p.renamed AS row
@@ -121,8 +119,8 @@ _WRITE: LiteralString = (
         MATCH (t:Entity {uuid: row[2], group_id: $p.group_id, epoch: $p.epoch})
             USING INDEX SEEK t:Entity(uuid, group_id, epoch)
         CREATE (s)-[r:RELATES_TO {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch, rev: $p.rev}]->(t)
+    <SET_FACT>
     """
-    + SET_FACT
     + SET_TERMS
     + """
     }
@@ -131,8 +129,8 @@ _WRITE: LiteralString = (
         MATCH ()-[r:RELATES_TO {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch}]->()
             USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
         SET r.rev = $p.rev
+    <SET_FACT>
     """
-    + SET_FACT
     + SET_TERMS
     + """
     }
@@ -230,7 +228,7 @@ _WRITE: LiteralString = (
         DELETE k
     }
     CALL () {
-        UNWIND $p.unnamed AS uuid
+        UNWIND $p.dropped_hubs AS uuid
         MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
             USING INDEX SEEK n:Entity(uuid, group_id, epoch)
         MATCH (c)-[:HAS_MEMBER]->(n) WHERE uuid IN c.hubs
@@ -252,15 +250,12 @@ class Apply(Base):
     """GraphStore.apply."""
 
     async def apply(self, delta: GraphDelta, guard: Guard) -> GroupHead:
-        """See GraphStore."""
         questions = questions_of(delta, guard.token)
 
         async def commit(tx: Tx) -> GroupHead:
             (row,) = await tx.run(LOCK, **questions)
-            check_guard(row, guard)
-            if claimed(row, delta):
-                return GroupHead(delta.group_id, *row[0])
-            check_rows(row, delta)
+            if (unchanged := check(row, delta, guard)) is not None:
+                return unchanged
             rev = guard.rev + int(delta.bumps_rev)
             values = _values(row, delta, guard)
             for vector in values["fact_vectors"]:
@@ -302,16 +297,21 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "moved": [fact[:3] for fact in facts if ends.get(fact[0], fact[1:3]) != fact[1:3]],
         **_vectors(delta),
         "mentions": [
-            [*_ids(m), m.created_ms, calendar(m.created_ms), list(m.names), list(m.types)]
+            [
+                m.uuid,
+                m.episode_uuid,
+                m.entity_uuid,
+                m.created_ms,
+                calendar(m.created_ms),
+                [*m.names],
+                [*m.types],
+            ]
             for m in delta.mentions
         ],
         "removed_names": [digest(key) for key in delta.remove_names],
         "removed_name_tokens": [list(pair) for pair in delta.remove_name_tokens],
         "edges": [{"uuid": uuid, "facts": list(facts)} for uuid, facts in delta.episode_edges.items()],
-        "removed": [
-            {"uuid": t.uuid, "slot": t.slot, "fact": t.fact, "deleted_ms": t.deleted_ms}
-            for t in delta.remove_facts
-        ],
+        "removed": [asdict(tombstone) for tombstone in delta.remove_facts],
         **touched(delta),
         "removed_episodes": list(delta.remove_episodes),
         "removed_merges": list(delta.remove_merges),
@@ -321,20 +321,16 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         ],
         "removed_mentions": [list(pair) for pair in delta.remove_mentions],
         "removed_entities": list(delta.remove_entities),
-        "untold": [*(t.uuid for t in delta.remove_facts), *delta.unsaid],
-        "unnamed": [*delta.remove_entities, *delta.unsaid],
+        "dropped_facts": [*(t.uuid for t in delta.remove_facts), *delta.unsaid],
+        "dropped_hubs": [*delta.remove_entities, *delta.unsaid],
         "closures": [[c.by_episode, fact.uuid] for fact in delta.facts for c in fact.closures],
         "transitions": transition_rows(delta.transitions, guard.token),
         "spent": [[uuid, u.calls, u.prompt_tokens, u.completion_tokens] for uuid, u in delta.spent.items()],
     }
 
 
-def _ids(mention: Mention) -> tuple[str, str, str]:
-    return (mention.uuid, mention.episode_uuid, mention.entity_uuid)
-
-
 def _vectors(delta: GraphDelta) -> dict[str, Any]:
-    """Vectors may be of what the delta does not write: then they are tried on both."""
+    """Parameters. A vector of what the delta does not write is offered to entities and facts alike."""
     entities = {entity.uuid for entity in delta.entities}
     facts = {fact.uuid for fact in delta.facts}
     pairs = delta.vectors.items()

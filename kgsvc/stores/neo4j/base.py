@@ -1,39 +1,158 @@
-"""What every part of the store stands on: running statements with a deadline, again where that can help.
+"""Running statements: the clauses they share, sessions and retries, what the driver's errors mean.
 
-Statements read their values from one map, `$p`: for lists and texts of its own a parameter's size is part of
-the key under which a plan is kept, and every new combination of sizes would be planned again.
-
-Everything runs on the leader (write access), also reads: bookmarks are not handed between processes, and a
-follower of a cluster could answer with a past that the caller has left already.
+In a statement a name in angle brackets, as `<GROUP>`, stands for columns (rows.py) or for a clause below,
+which may name those after it.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import cache
 from itertools import cycle
 from typing import Any, LiteralString, TypeVar
 
 from neo4j import WRITE_ACCESS, AsyncDriver, AsyncTransaction, Query
-from neo4j.exceptions import DriverError, Neo4jError
+from neo4j.exceptions import (
+    AuthError,
+    ConstraintError,
+    DatabaseError,
+    DriverError,
+    Neo4jError,
+    ServiceUnavailable,
+    SessionExpired,
+)
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
-from kgsvc.stores.neo4j.errors import meaning, passes
+from kgsvc.domain.errors import StoreRefused, StoreUnavailable
+from kgsvc.stores.neo4j.rows import ENTITY, EPISODE, FACT, QUEUED, SET_ENTITY, SET_FACT, STATUS
 from kgsvc.stores.neo4j.schema import ACTIVITY_SHARDS
+
+_CLAUSES: dict[LiteralString, LiteralString] = {
+    # A build, locked, for who holds its lease. Who writes more than the build takes the group's lock first.
+    "<LEASED_BUILD>": "MATCH (g:KgGroup {group_id: $p.group_id}) WHERE g.epoch = $p.epoch <OWN_BUILD>",
+    "<LOCKED_LEASED_BUILD>": "<LOCKED_GROUP> WITH g WHERE g.epoch = $p.epoch <OWN_BUILD>",
+    "<OWN_BUILD>": """
+    MATCH (b:KgBuild {group_id: $p.group_id, epoch: $p.epoch, build_id: $p.build_id})
+    SET b.lock = 0
+    WITH g, b WHERE b.token = $p.token AND b.owner_id = $p.owner_id AND b.next_ms IS NOT NULL""",
+    "<DRAFTS_OF_BUILD>": """MATCH (d:KgDraft) USING INDEX SEEK d:KgDraft(group_id, epoch, build, uuid)
+    WHERE d.group_id = $p.group_id AND d.epoch = $p.epoch AND d.build = $p.build_id
+        AND d.uuid IS NOT NULL""",
+    # Rows of the group's present epoch by `$p.uuid` or `$p.uuids`.
+    "<ENTITY_OF_GROUP>": """<GROUP>
+    MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+    WHERE n.uuid = $p.uuid AND n.group_id = $p.group_id AND n.epoch = epoch""",
+    "<EPISODE_OF_GROUP>": """<GROUP>
+    MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+    WHERE e.uuid = $p.uuid AND e.group_id = $p.group_id AND e.epoch = epoch""",
+    "<EPISODES_OF_GROUP>": """<GROUP>
+    UNWIND $p.uuids AS uuid
+    MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+    WHERE e.uuid = uuid AND e.group_id = $p.group_id AND e.epoch = epoch""",
+    "<FACTS_OF_GROUP>": """<GROUP>
+    UNWIND $p.uuids AS uuid
+    MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
+    WHERE r.uuid = uuid AND r.group_id = $p.group_id AND r.epoch = epoch""",
+    # A group's record: locked for who holds its lease; its present epoch; locked, which writing `lock` does
+    # for the transaction; made if there is none.
+    "<LEASED_GROUP>": """<LOCKED_GROUP>
+    WITH g WHERE g.owner_token = $p.token AND g.owner_id = $p.owner_id AND g.epoch = $p.epoch""",
+    "<GROUP>": "MATCH (g:KgGroup {group_id: $p.group_id}) WITH g.epoch AS epoch",
+    "<LOCKED_GROUP>": "MATCH (g:KgGroup {group_id: $p.group_id}) SET g.lock = 0",
+    "<NEW_GROUP>": """MERGE (g:KgGroup {group_id: $p.group_id})
+    ON CREATE SET g.rev = 0, g.epoch = 0, g.last_ms = 0,
+        g.owner_token = 0, g.renewals = 0, g.served_ms = 0""",
+    # An unfinished item of an older epoch ends without content.
+    "<PARK_STALE>": """
+    SET i.state = 'parked', i.reason = 'group_deleted', i.updated_ms = $p.now_ms, i.name = null,
+        i.stage = null, i.started = null, i.suspect = null, i.step = null, i.attempts = 0
+    REMOVE i:KgPending""",
+    "<COUNT_ACTIVITY>": "MATCH (a:KgActivity {shard: $p.shard}) SET a.lock = 0 SET a.count = a.count + 1",
+    "<EPISODE>": EPISODE,
+    "<EPISODE_CUT>": EPISODE.replace("e.content,", "left(e.content, 2 * $p.max_chars),"),
+    "<ENTITY>": ENTITY,
+    "<FACT>": FACT,
+    "<STATUS>": STATUS,
+    "<QUEUED>": QUEUED,
+    "<SET_ENTITY>": SET_ENTITY,
+    "<SET_FACT>": SET_FACT,
+}
+
+# Errors that the values of a statement cause. A shortage of memory of the whole server has another code.
+_REFUSALS = frozenset(
+    {
+        "Neo.ClientError.Statement.TypeError",
+        "Neo.ClientError.Statement.ArgumentError",
+        "Neo.ClientError.Statement.ArithmeticError",
+        "Neo.ClientError.General.TransactionOutOfMemoryError",
+    }
+)
+_TOO_LARGE = "too large to index"  # its code is that of any failure within a statement
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether trying again can help: a deadlock, a lost connection, a lost race for a uuid or a key."""
+    if isinstance(error, ConstraintError):
+        return True
+    return isinstance(error, (Neo4jError, DriverError)) and error.is_retryable()
+
+
+def store_error(error: Exception) -> StoreUnavailable | StoreRefused:
+    """The service's error for one of the driver: refused because of its values, or the store unavailable."""
+    if not _refuses(error):
+        return unavailable(error)
+    made = StoreRefused(f"Neo4j refuses this write ({getattr(error, 'code', None)})")
+    made.__cause__ = error
+    return made
+
+
+def _refuses(error: Exception) -> bool:
+    return isinstance(error, Neo4jError) and (
+        error.code in _REFUSALS or (isinstance(error, DatabaseError) and _TOO_LARGE in (error.message or ""))
+    )
+
+
+def unavailable(error: Exception) -> StoreUnavailable:
+    """The error as StoreUnavailable with one sentence that quotes no data, `error` chained as its cause."""
+    made = StoreUnavailable(_sentence(error))
+    made.__cause__ = error
+    return made
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, AuthError):
+        return "Neo4j refused the user name or the password"
+    if isinstance(error, (ServiceUnavailable, SessionExpired)):
+        return "Neo4j cannot be reached"
+    if isinstance(error, TimeoutError):
+        return "Neo4j did not answer in time"
+    if isinstance(error, ConstraintError):
+        return "Neo4j is too busy: other clients kept writing first"
+    return f"Neo4j failed ({getattr(error, 'code', None) or type(error).__name__})"
+
 
 T = TypeVar("T")
 Row = list[Any]
 
 
-def planned_once(statement: LiteralString) -> LiteralString:
-    """The statement, planned no more while the server has a plan of it.
+def whole_text(statement: LiteralString) -> LiteralString:
+    """The statement with its clauses filled in."""
+    for name, clause in _CLAUSES.items():
+        statement = statement.replace(name, clause)
+    return statement
 
-    Statements name their indexes, and are read by index on an empty database too: a later plan is no better,
-    and while a graph grows the server would make it anew every ten seconds, for up to a second each.
+
+@cache
+def planned_once(statement: LiteralString) -> LiteralString:
+    """The whole statement, planned no more while the server has a plan of it.
+
+    Statements name their indexes, so the first plan, made on an empty database, is as good as a later one.
+    While a graph grows the server would plan anew every ten seconds, for up to a second each time.
     """
     if statement.startswith("CYPHER 25"):
-        return "CYPHER 25 replan=skip" + statement[len("CYPHER 25") :]
-    return "CYPHER replan=skip " + statement
+        return "CYPHER 25 replan=skip" + whole_text(statement[len("CYPHER 25") :])
+    return "CYPHER replan=skip " + whole_text(statement)
 
 
 class Tx:
@@ -81,6 +200,12 @@ class Base:
 
         return await self._again(once)
 
+    async def _run_in_batches(self, statement: LiteralString, batch: int, **values: Any) -> None:
+        """Run a statement that counts what it removes, at most `batch`, until nothing is left."""
+        removed = batch
+        while removed == batch:
+            ((removed,),) = await self._run(statement, **values, batch=batch)
+
     async def _transact(self, work: Callable[[Tx], Awaitable[T]], deadline_s: float | None = None) -> T:
         """Several statements, one transaction: rolled back when `work` raises. As `_run`.
 
@@ -101,7 +226,7 @@ class Base:
     async def _again(self, once: Callable[[], Awaitable[T]], deadline_s: float | None = None) -> T:
         """Try `once` until it succeeds, fails for good or patience ends."""
         attempts = AsyncRetrying(
-            retry=retry_if_exception(passes),
+            retry=retry_if_exception(is_transient),
             stop=stop_after_delay(self._patience_s),
             wait=wait_random_exponential(multiplier=0.02, max=0.5),
             reraise=True,
@@ -110,4 +235,4 @@ class Base:
             async with asyncio.timeout(deadline_s or self._deadline_s):
                 return await attempts(once)
         except (Neo4jError, DriverError, TimeoutError) as error:
-            raise meaning(error) from error
+            raise store_error(error) from error

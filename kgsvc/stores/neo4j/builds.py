@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import uuid as uuids
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, LiteralString
 
-from kgsvc.domain.communities import (
+from kgsvc.domain.errors import LeaseLost
+from kgsvc.domain.model.communities import (
+    Behind,
     BuildLease,
     BuildRequest,
     BuildState,
     BuildWork,
     CommunityBuild,
+    membership_uuid,
 )
-from kgsvc.domain.delta import Claim
-from kgsvc.domain.errors import Conflict, LeaseLost, Violation
+from kgsvc.domain.model.delta import Claim
+from kgsvc.stores.admission import is_repetition
 from kgsvc.stores.neo4j.base import Base, Row, Tx
 
-_BUILD_COLUMNS = (
-    "b.build_id, b.group_id, b.state, b.created_ms, b.updated_ms, b.found, b.summarised, b.reason"
-)
-
 _ASK: LiteralString = """
-    MERGE (g:KgGroup {group_id: $p.group_id})
-    ON CREATE SET g.rev = 0, g.epoch = 0, g.last_ms = 0,
-        g.owner_token = 0, g.renewals = 0, g.served_ms = 0
+    <NEW_GROUP>
     SET g.lock = 0
     WITH g.epoch AS epoch
     CALL (epoch) {
@@ -48,9 +46,7 @@ _RECORD: LiteralString = """
         b.next_ms = $p.now_ms, b.attempts = 0, b.token = 0, b.renewals = 0, b.drafted = false, b.found = 0,
         b.summarised = 0
     WITH b
-    MATCH (a:KgActivity {shard: $p.shard})
-    SET a.lock = 0
-    SET a.count = a.count + 1
+    <COUNT_ACTIVITY>
     """
 
 _KEEP_KEY: LiteralString = """
@@ -60,13 +56,11 @@ _KEEP_KEY: LiteralString = """
         k.uuids = [$p.build_id], k.seqs = [0]
     """
 
-_READ_BUILD: LiteralString = (
-    """
+_READ_BUILD: LiteralString = """
     MATCH (g:KgGroup {group_id: $p.group_id})
     MATCH (b:KgBuild {group_id: $p.group_id, epoch: g.epoch, build_id: $p.build_id})
-    RETURN """
-    + _BUILD_COLUMNS
-)
+    RETURN b.build_id, b.group_id, b.state, b.created_ms, b.updated_ms, b.found, b.summarised, b.reason
+    """
 
 _OPEN: LiteralString = """
     MATCH (b:KgBuild) USING INDEX SEEK b:KgBuild(next_ms) WHERE b.next_ms <= $p.now_ms
@@ -76,7 +70,7 @@ _OPEN: LiteralString = """
     ORDER BY b.next_ms, b.build_id LIMIT $p.limit
     """
 
-# `claim` names this very call: run again after a lost answer it finds its own lease.
+# `claim` is new with every call: run again after its answer was lost, this recognises its own lease.
 _CLAIM_BUILD: LiteralString = """
     MATCH (g:KgGroup {group_id: $p.group_id})
     MATCH (b:KgBuild {group_id: $p.group_id, epoch: g.epoch, build_id: $p.build_id})
@@ -84,52 +78,29 @@ _CLAIM_BUILD: LiteralString = """
     WITH g, b
     WHERE b.next_ms IS NOT NULL AND (b.claim = $p.claim OR (b.token = $p.token
         AND b.renewals = $p.renewals
-        AND (b.owner_id = $p.seen_owner OR (b.owner_id IS NULL AND $p.seen_owner IS NULL))))
+        AND (b.owner_id = $p.owner_id OR (b.owner_id IS NULL AND $p.owner_id IS NULL))))
     SET b.attempts = b.attempts + CASE WHEN b.claim = $p.claim THEN 0 ELSE 1 END
-    SET b.token = $p.token + 1, b.owner_id = $p.owner_id, b.claim = $p.claim, b.state = 'running',
+    SET b.token = $p.token + 1, b.owner_id = $p.by, b.claim = $p.claim, b.state = 'running',
         b.updated_ms = $p.now_ms
     RETURN g.epoch, b.attempts, b.created_ms, b.drafted
     """
 
-_HELD: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id}) WHERE g.epoch = $p.epoch
-    MATCH (b:KgBuild {group_id: $p.group_id, epoch: $p.epoch, build_id: $p.build_id})
-    SET b.lock = 0
-    WITH g, b WHERE b.token = $p.token AND b.owner_id = $p.owner_id AND b.next_ms IS NOT NULL
-    """
+_RENEW_BUILD: LiteralString = "<LEASED_BUILD> SET b.renewals = b.renewals + 1 RETURN b.build_id"
 
-_RENEW_BUILD: LiteralString = _HELD + "SET b.renewals = b.renewals + 1 RETURN b.build_id"
-
-_RELEASE_BUILD: LiteralString = (
-    _HELD
-    + """
+_RELEASE_BUILD: LiteralString = """
+    <LEASED_BUILD>
     SET b.owner_id = null, b.state = 'pending', b.updated_ms = $p.now_ms,
         b.attempts = CASE WHEN b.attempts > 0 THEN b.attempts - 1 ELSE 0 END
     WITH b
-    MATCH (a:KgActivity {shard: $p.shard})
-    SET a.lock = 0
-    SET a.count = a.count + 1
-    """
-)
-
-# For whoever writes more than the build: the group's lock first, as everywhere.
-HELD_BUILD: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    SET g.lock = 0
-    WITH g WHERE g.epoch = $p.epoch
-    MATCH (b:KgBuild {group_id: $p.group_id, epoch: $p.epoch, build_id: $p.build_id})
-    SET b.lock = 0
-    WITH g, b WHERE b.token = $p.token AND b.owner_id = $p.owner_id AND b.next_ms IS NOT NULL
+    <COUNT_ACTIVITY>
     """
 
-_FAIL_BUILD: LiteralString = (
-    HELD_BUILD
-    + """
+_FAIL_BUILD: LiteralString = """
+    <LOCKED_LEASED_BUILD>
     SET b.owner_id = null, b.reason = $p.reason, b.updated_ms = $p.now_ms, b.next_ms = $p.next_ms,
         b.state = CASE WHEN $p.next_ms IS NULL THEN 'failed' ELSE 'pending' END
     RETURN b.build_id
     """
-)
 
 
 class Builds(Base):
@@ -138,7 +109,6 @@ class Builds(Base):
     async def request_builds(
         self, requests: Sequence[BuildRequest], claim: Claim | None = None
     ) -> list[CommunityBuild]:
-        """See BuildStore."""
         shard = self._shard()
 
         async def work(tx: Tx) -> list[CommunityBuild]:
@@ -149,27 +119,15 @@ class Builds(Base):
         return await self._transact(work)
 
     async def build(self, group_id: str, build_id: str) -> CommunityBuild | None:
-        """See BuildStore."""
         rows = await self._run(_READ_BUILD, group_id=group_id, build_id=build_id)
         return _build_of(rows[0]) if rows else None
 
     async def open_builds(self, now_ms: int, limit: int) -> list[BuildWork]:
-        """See BuildStore."""
         return [BuildWork(*row) for row in await self._run(_OPEN, now_ms=now_ms, limit=limit)]
 
     async def claim_build(self, seen: BuildWork, owner_id: str, now_ms: int) -> BuildLease | None:
-        """See BuildStore."""
-        rows = await self._run(
-            _CLAIM_BUILD,
-            group_id=seen.group_id,
-            build_id=seen.build_id,
-            token=seen.token,
-            renewals=seen.renewals,
-            seen_owner=seen.owner_id,
-            owner_id=owner_id,
-            now_ms=now_ms,
-            claim=str(uuids.uuid4()),
-        )
+        asked = {"by": owner_id, "now_ms": now_ms, "claim": str(uuids.uuid4())}
+        rows = await self._run(_CLAIM_BUILD, **asdict(seen), **asked)
         if not rows:
             return None
         epoch, attempts, created_ms, drafted = rows[0]
@@ -178,20 +136,17 @@ class Builds(Base):
         )
 
     async def renew_build(self, lease: BuildLease) -> bool:
-        """See BuildStore."""
-        return bool(await self._run(_RENEW_BUILD, **fence(lease)))
+        return bool(await self._run(_RENEW_BUILD, **asdict(lease)))
 
     async def release_build(self, lease: BuildLease, now_ms: int) -> None:
-        """See BuildStore."""
-        await self._run(_RELEASE_BUILD, **fence(lease), now_ms=now_ms, shard=self._shard())
+        await self._run(_RELEASE_BUILD, **asdict(lease), now_ms=now_ms, shard=self._shard())
 
     async def fail_build(self, lease: BuildLease, reason: str, now_ms: int, next_ms: int | None) -> None:
-        """See BuildStore."""
         await self._held(_FAIL_BUILD, lease, reason=reason, now_ms=now_ms, next_ms=next_ms)
 
     async def _held(self, statement: LiteralString, lease: BuildLease, **values: Any) -> Row:
-        """The row of a statement that begins with HELD_BUILD. LeaseLost when there is none."""
-        rows = await self._run(statement, **fence(lease), **values)
+        """The row of a statement under the lease. LeaseLost when there is none."""
+        rows = await self._run(statement, **asdict(lease), **values)
         if not rows:
             raise LeaseLost("the build is another process's, or its group was deleted")
         return rows[0]
@@ -201,12 +156,9 @@ async def _request(tx: Tx, request: BuildRequest, claim: Claim | None, shard: in
     claims = [] if claim is None else [_claim_row(claim)]
     ((epoch, answers, under_way),) = await tx.run(_ASK, group_id=request.group_id, claims=claims)
     address: dict[str, Any] = {"group_id": request.group_id, "epoch": epoch}
-    if claim is not None and answers:
-        ((input_hash, build_id),) = answers
-        if input_hash != claim.input_hash:
-            used = "was used with other input within the window"
-            raise Conflict(f"idempotency_key {used}", (Violation("idempotency_key", used),))
-        return await _present(tx, request.group_id, build_id)
+    for input_hash, build_id in answers:
+        if is_repetition(claim, input_hash):
+            return await _present(tx, request.group_id, build_id)
     build_id = under_way[0] if under_way else request.build_id
     if not under_way:
         await tx.run(_RECORD, **address, build_id=build_id, now_ms=request.now_ms, shard=shard)
@@ -236,12 +188,63 @@ def _build_of(row: Row) -> CommunityBuild:
     return CommunityBuild(row[0], row[1], BuildState(row[2]), *row[3:])
 
 
-def fence(lease: BuildLease) -> dict[str, Any]:
-    """What proves that the lease is held."""
-    return {
-        "group_id": lease.group_id,
-        "build_id": lease.build_id,
-        "owner_id": lease.owner_id,
-        "token": lease.token,
-        "epoch": lease.epoch,
+_BEHIND: LiteralString = """
+    MATCH (g:KgGroup) USING INDEX SEEK g:KgGroup(communities)
+    WHERE g.communities >= '' AND g.followed_rev < g.rev
+    RETURN g.group_id, g.communities, g.followed_rev ORDER BY g.group_id LIMIT $p.limit
+    """
+
+_PLACEMENTS: LiteralString = """
+    <LOCKED_GROUP>
+    WITH g.epoch AS epoch, g.communities AS build
+    UNWIND $p.uuids AS uuid
+    MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+    WHERE n.uuid = uuid AND n.group_id = $p.group_id AND n.epoch = epoch
+    MATCH (n)<-[:HAS_MEMBER]-(c:Community) WHERE c.build = build
+    RETURN uuid, c.uuid
+    """
+
+# Also matches the revision that it writes: run again after its answer was lost, it succeeds again.
+_JOIN: LiteralString = """
+    <LOCKED_GROUP>
+    WITH g WHERE g.communities = $p.build_id AND g.followed_rev IN [$p.rev, $p.upto_rev]
+    SET g.followed_rev = $p.upto_rev
+    WITH g, g.epoch AS epoch
+    CALL (epoch) {
+        UNWIND $p.members AS row
+        MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+        WHERE n.uuid = row[0] AND n.group_id = $p.group_id AND n.epoch = epoch
+        MATCH (c:Community) USING INDEX SEEK c:Community(group_id, epoch, build, uuid)
+        WHERE c.group_id = $p.group_id AND c.epoch = epoch AND c.build = $p.build_id AND c.uuid = row[1]
+        MERGE (c)-[m:HAS_MEMBER]->(n)
+        ON CREATE SET m.uuid = row[2], m.group_id = $p.group_id, m.created_ms = c.created_ms,
+            m.created_at = c.created_at
     }
+    RETURN g.group_id
+    """
+
+
+class Following(Builds):
+    """FollowStore."""
+
+    async def behind(self, limit: int) -> list[Behind]:
+        return [Behind(*row) for row in await self._run(_BEHIND, limit=limit)]
+
+    async def placements(self, group_id: str, uuids: Collection[str]) -> dict[str, str]:
+        rows = await self._run(_PLACEMENTS, group_id=group_id, uuids=list(uuids))
+        return {row[0]: row[1] for row in rows}
+
+    async def join(self, behind: Behind, upto_rev: int, members: Mapping[str, str]) -> bool:
+        rows = [
+            [entity, community, membership_uuid(behind.group_id, community, entity)]
+            for entity, community in members.items()
+        ]
+        found = await self._run(
+            _JOIN,
+            group_id=behind.group_id,
+            build_id=behind.build_id,
+            rev=behind.rev,
+            upto_rev=upto_rev,
+            members=rows,
+        )
+        return bool(found)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, LiteralString
 
-from kgsvc.domain.candidates import (
+from kgsvc.domain.names.similarity import name_tokens
+from kgsvc.domain.resolution.decisions import (
     FROM_THE_FIRST,
     CandidateQuery,
-    Candidates,
+    NameCandidates,
     VectorPage,
     VectorsAfter,
 )
-from kgsvc.domain.similarity import name_tokens
 from kgsvc.stores.neo4j.base import Base, Row
-from kgsvc.stores.neo4j.rows import ENTITY, FACT, NEVER, entity_of, fact_of, whole
+from kgsvc.stores.neo4j.rows import NEVER, entity_of, fact_of, whole
 
-# Part of apply's write.
+# Part of apply.
 WRITE_NAME_TOKENS: LiteralString = """
     CALL () {
         UNWIND $p.name_tokens AS row
@@ -25,7 +26,7 @@ WRITE_NAME_TOKENS: LiteralString = """
     }
     """
 
-# For names written before there were tokens, a page at a time.
+# Names written before schema 4 have no tokens: they are read a page at a time.
 _NAMED: LiteralString = """
     MATCH (g:KgGroup) USING INDEX SEEK g:KgGroup(group_id)
     WHERE g.group_id >= $p.after_group
@@ -46,8 +47,7 @@ _FILL: LiteralString = """
 _PAGE = 1_000
 
 # `valid_ms` as a property is the start that counts.
-_CANDIDATES: LiteralString = (
-    """
+_CANDIDATES: LiteralString = """
     MATCH (g:KgGroup {group_id: $p.group_id})
     WITH g.epoch AS epoch, g.rev AS rev
     CALL (epoch) {
@@ -74,12 +74,10 @@ _CANDIDATES: LiteralString = (
             WITH k.name_key AS name ORDER BY name LIMIT $p.names_per_entity
             RETURN collect(name) AS names
         }
-        RETURN collect([["""
-    + ENTITY
-    + """], names]) AS entities
+        RETURN collect([[<ENTITY>], names]) AS entities
     }
     WITH epoch, rev, by_token, entities, reduce(
-        told = $p.sources, row IN by_token | told + row[1][..$p.told_per_token]) AS sources
+        all = $p.sources, row IN by_token | all + row[1][..$p.told_per_token]) AS sources
     CALL (epoch, sources) {
         UNWIND sources AS source
         WITH DISTINCT epoch, source
@@ -90,9 +88,7 @@ _CANDIDATES: LiteralString = (
                 AND r.expired_ms = $p.never AND r.valid_ms IS NOT NULL AND r.uuid IS NOT NULL
             RETURN r ORDER BY r.valid_ms DESC, r.uuid DESC LIMIT $p.facts_per_source
         }
-        RETURN collect(["""
-    + FACT
-    + """, coalesce(endNode(r).labels, [])]) AS of_sources
+        RETURN collect([<FACT>, coalesce(endNode(r).labels, [])]) AS of_sources
     }
     CALL (epoch) {
         UNWIND $p.pairs AS pair
@@ -104,9 +100,7 @@ _CANDIDATES: LiteralString = (
             MATCH (s)-[r:RELATES_TO]->(t) WHERE r.expired_ms = $p.never
             RETURN r ORDER BY r.valid_ms DESC, r.uuid DESC LIMIT $p.facts_per_pair
         }
-        RETURN collect(["""
-    + FACT
-    + """, coalesce(endNode(r).labels, [])]) AS of_pairs
+        RETURN collect([<FACT>, coalesce(endNode(r).labels, [])]) AS of_pairs
     }
     CALL (epoch, rev) {
         UNWIND $p.vectors AS after
@@ -120,7 +114,6 @@ _CANDIDATES: LiteralString = (
     }
     RETURN by_token, entities, of_sources, of_pairs, epoch, vectors
     """
-)
 
 
 def name_token_rows(names: Mapping[str, str]) -> list[list[str]]:
@@ -146,20 +139,19 @@ class CandidateReads(Base):
             found = len(named)
             group, key = (named[-1][0], named[-1][2]) if named else (group, key)
 
-    async def candidates(self, group_id: str, query: CandidateQuery) -> Candidates:
-        """See CandidateStore."""
+    async def candidates(self, group_id: str, query: CandidateQuery) -> NameCandidates:
         rows = await self._run(_CANDIDATES, **_values(group_id, query))
         if not rows:
-            return Candidates()
+            return NameCandidates()
         by_token, entities, of_sources, of_pairs, epoch, vectors = rows[0]
-        told = list(whole([*of_sources, *of_pairs]))
-        facts = {fact.uuid: fact for fact in map(fact_of, told)}
-        return Candidates(
+        of_facts = list(whole([*of_sources, *of_pairs]))
+        facts = {fact.uuid: fact for fact in map(fact_of, of_facts)}
+        return NameCandidates(
             by_token={token: tuple(uuids) for token, uuids in by_token if uuids},
             entities={row[0]: entity_of(row) for row, _names in entities},
             names={row[0]: tuple(names) for row, names in entities},
             facts=tuple(sorted(facts.values(), key=lambda f: (f.start_ms, f.uuid), reverse=True)),
-            labels={row[5]: tuple(row[-1]) for row in told},
+            labels={row[5]: tuple(row[-1]) for row in of_facts},
             vectors=None if query.vectors is None else _page(query.vectors, epoch, vectors),
         )
 
@@ -175,16 +167,11 @@ def _page(after: VectorsAfter, epoch: int, rows: list[Row]) -> VectorPage:
 
 def _values(group_id: str, query: CandidateQuery) -> dict[str, Any]:
     after = query.vectors
-    return {
+    return asdict(query) | {
         "group_id": group_id,
         "tokens": sorted(set(query.tokens)),
         "sources": sorted(set(query.sources)),
         "pairs": [list(pair) for pair in sorted(set(query.pairs))],
-        "entities_per_token": query.entities_per_token,
-        "names_per_entity": query.names_per_entity,
-        "facts_per_source": query.facts_per_source,
-        "facts_per_pair": query.facts_per_pair,
-        "told_per_token": query.told_per_token,
         "never": NEVER,
         "uuids": sorted(set(query.uuids)),
         "vectors": [_after(after)] if after else [],

@@ -7,9 +7,10 @@ Graphiti names them, sees the communities of one build. `build` tells which.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import asdict
 from typing import Any, LiteralString
 
-from kgsvc.domain.communities import (
+from kgsvc.domain.model.communities import (
     MEMBERS_SHOWN,
     BuildLease,
     Community,
@@ -21,16 +22,14 @@ from kgsvc.domain.communities import (
     membership_uuid,
 )
 from kgsvc.stores.neo4j.base import Row
-from kgsvc.stores.neo4j.builds import HELD_BUILD
-from kgsvc.stores.neo4j.following import Following
+from kgsvc.stores.neo4j.builds import Following
 from kgsvc.stores.neo4j.rows import NEVER, calendar
 
 _BATCH = 100
 
 # Under the group's lock, as `changes`: what stands at `rev` is all there.
 _LINKS: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    SET g.lock = 0
+    <LOCKED_GROUP>
     WITH g.epoch AS epoch, g.rev AS rev
     CALL (epoch) {
         MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
@@ -49,24 +48,19 @@ _LINKS: LiteralString = """
     RETURN rev, upto_rev, links
     """
 
-_CLEAR_DRAFTS: LiteralString = (
-    HELD_BUILD
-    + """
+_CLEAR_DRAFTS: LiteralString = """
+    <LOCKED_LEASED_BUILD>
     CALL () {
-        MATCH (d:KgDraft) USING INDEX SEEK d:KgDraft(group_id, epoch, build, uuid)
-        WHERE d.group_id = $p.group_id AND d.epoch = $p.epoch AND d.build = $p.build_id
-            AND d.uuid IS NOT NULL
+        <DRAFTS_OF_BUILD>
         WITH d LIMIT $p.batch
         DETACH DELETE d
         RETURN count(*) AS gone
     }
     RETURN gone
     """
-)
 
-_PUT_DRAFTS: LiteralString = (
-    HELD_BUILD
-    + """
+_PUT_DRAFTS: LiteralString = """
+    <LOCKED_LEASED_BUILD>
     CALL () {
         UNWIND $p.drafts AS row
         MERGE (d:KgDraft {group_id: $p.group_id, epoch: $p.epoch, build: $p.build_id, uuid: row.uuid})
@@ -84,27 +78,21 @@ _PUT_DRAFTS: LiteralString = (
     }
     RETURN b.build_id
     """
-)
 
-_END_DRAFTS: LiteralString = (
-    HELD_BUILD
-    + """
+_END_DRAFTS: LiteralString = """
+    <LOCKED_LEASED_BUILD>
     SET b.drafted = true, b.found = $p.count, b.attempts = 1, b.updated_ms = $p.now_ms
     RETURN b.build_id
     """
-)
 
 _DRAFTS: LiteralString = """
-    MATCH (d:KgDraft) USING INDEX SEEK d:KgDraft(group_id, epoch, build, uuid)
-    WHERE d.group_id = $p.group_id AND d.epoch = $p.epoch AND d.build = $p.build_id AND d.uuid IS NOT NULL
-        AND d.described = false
+    <DRAFTS_OF_BUILD> AND d.described = false
     RETURN d.uuid, d.hubs, d.facts, d.by_model
     ORDER BY d.group_id, d.epoch, d.build, d.uuid LIMIT $p.limit
     """
 
-_DESCRIBE: LiteralString = (
-    HELD_BUILD
-    + """
+_DESCRIBE: LiteralString = """
+    <LOCKED_LEASED_BUILD>
     CALL () {
         UNWIND $p.described AS row
         MATCH (d:KgDraft {group_id: $p.group_id, epoch: $p.epoch, build: $p.build_id, uuid: row.uuid})
@@ -116,11 +104,9 @@ _DESCRIBE: LiteralString = (
     SET b.summarised = b.summarised + done, b.attempts = 1, b.updated_ms = $p.now_ms
     RETURN b.build_id
     """
-)
 
-_PUBLISH: LiteralString = (
-    HELD_BUILD
-    + """
+_PUBLISH: LiteralString = """
+    <LOCKED_LEASED_BUILD>
     CALL () {
         MATCH (c:Community) USING INDEX SEEK c:Community(group_id, epoch, build, uuid)
         WHERE c.group_id = $p.group_id AND c.epoch = $p.epoch AND c.build IS NOT NULL AND c.uuid IS NOT NULL
@@ -128,9 +114,7 @@ _PUBLISH: LiteralString = (
         REMOVE c:Community
     }
     CALL () {
-        MATCH (d:KgDraft) USING INDEX SEEK d:KgDraft(group_id, epoch, build, uuid)
-        WHERE d.group_id = $p.group_id AND d.epoch = $p.epoch AND d.build = $p.build_id
-            AND d.uuid IS NOT NULL
+        <DRAFTS_OF_BUILD>
         SET d:Community
         REMOVE d:KgDraft
     }
@@ -139,7 +123,6 @@ _PUBLISH: LiteralString = (
     SET b.state = 'completed', b.owner_id = null, b.next_ms = null, b.reason = null, b.updated_ms = $p.now_ms
     RETURN b.build_id
     """
-)
 
 # What publications replaced, and what builds that failed have left.
 _SWEEP_REPLACED: LiteralString = """
@@ -161,8 +144,7 @@ _SWEEP_FAILED: LiteralString = """
 
 # Under the group's lock: nothing of a publication under way is seen.
 _LIST: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    SET g.lock = 0
+    <LOCKED_GROUP>
     WITH g.epoch AS epoch, g.communities AS build
     CALL (epoch, build) {
         MATCH (c:Community) USING INDEX SEEK c:Community(group_id, epoch, build, uuid)
@@ -181,8 +163,7 @@ _LIST: LiteralString = """
 
 
 _OF: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    SET g.lock = 0
+    <LOCKED_GROUP>
     WITH g.epoch AS epoch, g.communities AS build
     UNWIND $p.uuids AS uuid
     MATCH (c:Community) USING INDEX SEEK c:Community(group_id, epoch, build, uuid)
@@ -200,7 +181,6 @@ class Communities(Following):
     """CommunityStore."""
 
     async def links(self, group_id: str, at_ms: int, after_rev: int, limit: int) -> Links:
-        """See DraftStore."""
         rows = await self._run(
             _LINKS, group_id=group_id, at_ms=at_ms, after_rev=after_rev, limit=max(limit, 1), never=NEVER
         )
@@ -210,51 +190,34 @@ class Communities(Following):
         return Links(tuple(Link(*row) for row in links), upto_rev, upto_rev < rev)
 
     async def clear_drafts(self, lease: BuildLease) -> None:
-        """See DraftStore."""
-        gone = _BATCH
-        while gone == _BATCH:
-            (gone,) = await self._held(_CLEAR_DRAFTS, lease, batch=_BATCH)
+        removed = _BATCH
+        while removed == _BATCH:
+            (removed,) = await self._held(_CLEAR_DRAFTS, lease, batch=_BATCH)
 
     async def put_drafts(self, lease: BuildLease, drafts: Sequence[Draft]) -> None:
-        """See DraftStore."""
         await self._held(
             _PUT_DRAFTS,
             lease,
             drafts=[_draft_row(lease.group_id, draft) for draft in drafts],
-            created_ms=lease.created_ms,
             calendar_ms=calendar(lease.created_ms),
         )
 
     async def end_drafts(self, lease: BuildLease, count: int, now_ms: int) -> None:
-        """See DraftStore."""
         await self._held(_END_DRAFTS, lease, count=count, now_ms=now_ms)
 
     async def drafts(self, lease: BuildLease, limit: int) -> list[Draft]:
-        """See DraftStore."""
-        rows = await self._run(
-            _DRAFTS, group_id=lease.group_id, epoch=lease.epoch, build_id=lease.build_id, limit=limit
-        )
+        rows = await self._run(_DRAFTS, **asdict(lease), limit=limit)
         return [Draft(uuid, (), tuple(hubs), tuple(facts), model) for uuid, hubs, facts, model in rows]
 
     async def describe(self, lease: BuildLease, described: Sequence[Described], now_ms: int) -> None:
-        """See DraftStore."""
-        rows = [
-            {"uuid": d.uuid, "name": d.name, "summary": d.summary, "vector": d.vector, "space": d.space}
-            for d in described
-        ]
-        await self._held(_DESCRIBE, lease, described=rows, now_ms=now_ms)
+        await self._held(_DESCRIBE, lease, described=[asdict(each) for each in described], now_ms=now_ms)
 
     async def publish(self, lease: BuildLease, now_ms: int) -> None:
-        """See DraftStore."""
         await self._held(_PUBLISH, lease, now_ms=now_ms)
-        address = {"group_id": lease.group_id, "epoch": lease.epoch}
         for statement in (_SWEEP_REPLACED, _SWEEP_FAILED):
-            gone = _BATCH
-            while gone == _BATCH:
-                ((gone,),) = await self._run(statement, **address, batch=_BATCH)
+            await self._run_in_batches(statement, _BATCH, **asdict(lease))
 
     async def communities(self, group_id: str, limit: int, after: str, build_id: str | None) -> CommunityPage:
-        """See CommunityStore."""
         rows = await self._run(
             _LIST, group_id=group_id, limit=limit + 1, after=after, build_id=build_id, shown=MEMBERS_SHOWN
         )
@@ -265,7 +228,6 @@ class Communities(Following):
         return CommunityPage(present, shown, len(found) > limit)
 
     async def communities_of(self, group_id: str, uuids: Collection[str]) -> list[Community]:
-        """See CommunityStore."""
         rows = await self._run(_OF, group_id=group_id, uuids=sorted(set(uuids)), shown=MEMBERS_SHOWN)
         return [_community(group_id, row) for row in rows]
 

@@ -1,8 +1,8 @@
 """Reading the graph (GraphStore but apply).
 
-A commit becomes visible piece by piece to readers without a lock. `names` is what plans stand on, so it
-takes the group's lock for a moment: then its head is never newer than the rows behind it. Writing the
-property it has already makes no change, so nothing is logged.
+Readers without a lock may see a part of a commit. Plans are made from `names`, so it takes the group's lock
+for a moment: its head is then never newer than its rows. Writing to a property the value that it has takes
+the lock without changing anything.
 """
 
 from __future__ import annotations
@@ -10,15 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import LiteralString
 
-from kgsvc.domain.delta import FactTombstone, GroupHead, NameView, SlotView
-from kgsvc.domain.identity import digest
-from kgsvc.domain.model import Entity, Episode, Fact, Source
+from kgsvc.domain.model.delta import FactTombstone, GroupHead, NameView, SlotView
+from kgsvc.domain.model.graph import Entity, Episode, Fact, Source
+from kgsvc.domain.model.identity import digest
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import (
-    ENTITY,
-    EPISODE,
     EPISODE_OPTIONAL,
-    FACT,
     NEVER,
     entity_of,
     episode_of,
@@ -29,10 +26,8 @@ from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump
 
 _SOURCES = tuple(str(source) for source in Source)
 
-_NAMES: LiteralString = (
-    """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    SET g.lock = 0
+_NAMES: LiteralString = """
+    <LOCKED_GROUP>
     WITH g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
     CALL (epoch) {
         UNWIND $p.keys AS key
@@ -40,33 +35,24 @@ _NAMES: LiteralString = (
             USING INDEX SEEK k:KgName(group_id, epoch, key)
         MATCH (n:Entity {uuid: k.entity_uuid, group_id: $p.group_id, epoch: epoch})
             USING INDEX SEEK n:Entity(uuid, group_id, epoch)
-        RETURN collect([k.name_key, ["""
-    + ENTITY
-    + """]]) AS named
+        RETURN collect([k.name_key, [<ENTITY>]]) AS named
     }
     CALL (epoch) {
         UNWIND $p.uuids AS uuid
         MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: epoch})
             USING INDEX SEEK n:Entity(uuid, group_id, epoch)
-        RETURN collect(["""
-    + ENTITY
-    + """]) AS found
+        RETURN collect([<ENTITY>]) AS found
     }
     RETURN head, named, found
     """
-)
 
-_SLOTS: LiteralString = (
-    """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
+_SLOTS: LiteralString = """
+    <GROUP>
     CALL (epoch) {
         UNWIND $p.slots AS slot
         MATCH ()-[r:RELATES_TO {slot: slot}]->() USING INDEX SEEK r:RELATES_TO(slot)
         WHERE r.group_id = $p.group_id AND r.epoch = epoch
-        RETURN collect(["""
-    + FACT
-    + """]) AS facts
+        RETURN collect([<FACT>]) AS facts
     }
     CALL (epoch) {
         UNWIND $p.slots AS slot
@@ -75,47 +61,35 @@ _SLOTS: LiteralString = (
     }
     RETURN facts, tombstones
     """
-)
 
-# Hints: plans made while the database is empty would scan either end, and are kept for a while.
-_ENTITY: LiteralString = (
-    """
+# With hints: without, a plan made on an empty database would scan a label, and plans are kept.
+_ENTITY: LiteralString = """
     MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
     WHERE n.uuid = $p.uuid AND n.group_id IS NOT NULL AND n.epoch IS NOT NULL
     MATCH (g:KgGroup {group_id: n.group_id}) USING INDEX SEEK g:KgGroup(group_id)
     WHERE g.epoch = n.epoch AND ($p.group_id IS NULL OR n.group_id = $p.group_id)
-    RETURN """
-    + ENTITY
-    + " ORDER BY n.group_id LIMIT 2"
-)
-
-_FACT: LiteralString = (
+    RETURN <ENTITY> ORDER BY n.group_id LIMIT 2
     """
+
+_FACT: LiteralString = """
     MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
     WHERE r.uuid = $p.uuid AND r.group_id IS NOT NULL AND r.epoch IS NOT NULL
     MATCH (g:KgGroup {group_id: r.group_id}) USING INDEX SEEK g:KgGroup(group_id)
     WHERE g.epoch = r.epoch AND ($p.group_id IS NULL OR r.group_id = $p.group_id)
-    RETURN """
-    + FACT
-    + " ORDER BY r.group_id LIMIT 2"
-)
-
-_EPISODE: LiteralString = (
+    RETURN <FACT> ORDER BY r.group_id LIMIT 2
     """
+
+_EPISODE: LiteralString = """
     MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
     WHERE e.uuid = $p.uuid AND e.group_id IS NOT NULL AND e.epoch IS NOT NULL
     MATCH (g:KgGroup {group_id: e.group_id}) USING INDEX SEEK g:KgGroup(group_id)
     WHERE g.epoch = e.epoch AND ($p.group_id IS NULL OR e.group_id = $p.group_id)
-    RETURN """
-    + EPISODE
-    + " ORDER BY e.group_id LIMIT 2"
-)
-
-# Sizes decide before bodies are read: [sum, count] of the episodes up to the one that exceeds the bytes.
-_RECENT: LiteralString = (
+    RETURN <EPISODE> ORDER BY e.group_id LIMIT 2
     """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
+
+# Sizes are added up before bodies are read: `read` is [sum, count] up to the one that exceeds the bytes.
+_RECENT: LiteralString = """
+    <GROUP>
     UNWIND $p.sources AS source
     CALL (epoch, source) {
         MATCH (e:Episodic) USING INDEX SEEK e:Episodic(group_id, epoch, source, reference_ms, uuid)
@@ -133,29 +107,22 @@ _RECENT: LiteralString = (
     WITH latest, reduce(read = [0, 0], e IN latest | CASE
         WHEN read[0] > $p.max_bytes THEN read ELSE [read[0] + e.bytes, read[1] + 1] END)[1] AS fitting
     UNWIND latest[..fitting] AS e
-    RETURN """
-    + EPISODE
-)
-
-_DUMP: LiteralString = (
+    RETURN <EPISODE>
     """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    SET g.lock = 0
+
+_DUMP: LiteralString = """
+    <LOCKED_GROUP>
     WITH g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
     CALL (epoch) {
         MATCH (e:Episodic) USING INDEX SEEK e:Episodic(group_id, epoch, source, reference_ms, uuid)
         WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.source IS NOT NULL
             AND e.reference_ms IS NOT NULL AND e.uuid IS NOT NULL
         RETURN collect([[
-    """
-    + EPISODE
-    + """], coalesce(e.entity_edges, []), [(e)-[:MENTIONS]->(n:Entity) | n.uuid]]) AS episodes
+    <EPISODE>], coalesce(e.entity_edges, []), [(e)-[:MENTIONS]->(n:Entity) | n.uuid]]) AS episodes
     }
     CALL (epoch) {
         MATCH (n:Entity) WHERE n.group_id = $p.group_id AND n.epoch = epoch
-        RETURN collect(["""
-    + ENTITY
-    + """]) AS entities
+        RETURN collect([<ENTITY>]) AS entities
     }
     CALL (epoch) {
         MATCH (k:KgName) WHERE k.group_id = $p.group_id AND k.epoch = epoch AND k.key IS NOT NULL
@@ -164,20 +131,16 @@ _DUMP: LiteralString = (
     CALL (epoch) {
         MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
         WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev IS NOT NULL
-        RETURN collect(["""
-    + FACT
-    + """]) AS facts
+        RETURN collect([<FACT>]) AS facts
     }
     RETURN head, episodes, entities, names, facts
     """
-)
 
 
 class Graph(Base):
     """GraphStore but apply."""
 
     async def names(self, group_id: str, name_keys: Collection[str], uuids: Collection[str] = ()) -> NameView:
-        """See GraphStore."""
         keys = [digest(key) for key in name_keys]
         rows = await self._run(_NAMES, group_id=group_id, keys=keys, uuids=list(uuids))
         if not rows:
@@ -190,7 +153,6 @@ class Graph(Base):
         )
 
     async def slots(self, group_id: str, slots: Collection[str]) -> SlotView:
-        """See GraphStore."""
         rows = await self._run(_SLOTS, group_id=group_id, slots=list(slots))
         if not rows:
             return SlotView()
@@ -201,22 +163,18 @@ class Graph(Base):
         )
 
     async def entity(self, uuid: str, group_id: str | None) -> list[Entity]:
-        """See GraphStore."""
         rows = await self._run(_ENTITY, uuid=uuid, group_id=group_id)
         return [entity_of(row) for row in whole(rows)]
 
     async def fact(self, uuid: str, group_id: str | None) -> list[Fact]:
-        """See GraphStore."""
         rows = await self._run(_FACT, uuid=uuid, group_id=group_id)
         return [fact_of(row) for row in whole(rows)]
 
     async def episode(self, uuid: str, group_id: str | None) -> list[Episode]:
-        """See GraphStore."""
         rows = await self._run(_EPISODE, uuid=uuid, group_id=group_id)
         return [episode_of(row) for row in whole(rows, EPISODE_OPTIONAL)]
 
     async def recent_episodes(self, group_id: str, limit: int, cut: EpisodeCut = WHOLE) -> list[Episode]:
-        """See GraphStore."""
         upto_ms, upto_uuid = cut.upto or (NEVER, "")
         after_ms, after_uuid = cut.after or (-NEVER, "")
         rows = await self._run(
@@ -233,7 +191,6 @@ class Graph(Base):
         return [episode_of(row) for row in whole(rows, EPISODE_OPTIONAL)]
 
     async def dump(self, group_id: str) -> GroupDump:
-        """See GraphStore."""
         rows = await self._run(_DUMP, group_id=group_id)
         if not rows:
             return GroupDump(GroupHead(group_id), (), (), {}, (), (), {})

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any, LiteralString
 
-from kgsvc.domain.delta import GraphDelta, Guard, StaleItems
-from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged, Violation
-from kgsvc.domain.identity import digest
+from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
+from kgsvc.domain.model.identity import digest
+from kgsvc.stores.admission import check_delta, check_guard, is_repetition
 from kgsvc.stores.neo4j.base import Row
 from kgsvc.stores.neo4j.fact_terms import HELD_TERMS
 
@@ -60,7 +60,7 @@ LOCK: LiteralString = (
 
 
 def questions_of(delta: GraphDelta, token: int | None) -> dict[str, Any]:
-    """Parameters of LOCK, whose only row the checks are given."""
+    """Parameters of LOCK, whose only row `check` is given."""
     spoken = {e.uuid for e in delta.entities} | set(delta.names.values())
     for fact in delta.facts:
         spoken |= {fact.source_uuid, fact.target_uuid}
@@ -90,39 +90,15 @@ def claims_of(delta: GraphDelta) -> list[dict[str, Any]]:
     ]
 
 
-def check_guard(row: Row, guard: Guard) -> None:
-    """Raises LeaseLost, RevisionChanged."""
-    (rev, epoch, _last_ms), token = row[:2]
-    if epoch != guard.epoch or guard.token not in (None, token):
-        raise LeaseLost("the group is owned by another process or was deleted")
-    if rev != guard.rev:
-        raise RevisionChanged("the group changed since it was read")
-
-
-def claimed(row: Row, delta: GraphDelta) -> bool:
-    """Whether the caller's key is known with this input. Raises Conflict: with another."""
-    known = row[2]
-    if delta.claim is None or not known:
-        return False
-    if known[0] != delta.claim.input_hash:
-        used = "was used with other input within the window"
-        raise Conflict(f"idempotency_key {used}", [Violation("idempotency_key", used)])
-    return True
-
-
-def check_rows(row: Row, delta: GraphDelta) -> None:
-    """What the delta needs is still there. Raises StaleItems, Conflict."""
-    ours, owners, entities = row[3:6]
-    stale = tuple(uuid for uuid in delta.requires_items if uuid not in set(ours))
-    if stale:
-        raise StaleItems(stale)
-    written = {entity.uuid for entity in delta.entities}
-    leaving = written.union(delta.remove_entities)
-    owned = {key: owner for key, owner in owners if owner not in leaving}
-    if any(owned.get(digest(key), uuid) != uuid for key, uuid in delta.names.items()):
-        raise Conflict("a name belongs to another entity")
-    known = written | {uuid for uuid, _name in entities}
-    if not known.issuperset(delta.names.values()):
-        raise Conflict("a name points at an entity that does not exist")
-    if not all(f.source_uuid in known and f.target_uuid in known for f in delta.facts):
-        raise Conflict("a fact points at an entity that does not exist")
+def check(row: Row, delta: GraphDelta, guard: Guard) -> GroupHead | None:
+    """The group's head if there is nothing to write, since the caller's key is known with this input.
+    Raises what GraphStore.apply raises."""
+    head = GroupHead(delta.group_id, *row[0])
+    token, claimed, ours, owners, entities = row[1:6]
+    check_guard(guard, head, token)
+    if is_repetition(delta.claim, claimed[0] if claimed else None):
+        return head
+    by_digest = dict(owners)
+    owned = {key: by_digest[d] for key in delta.names if (d := digest(key)) in by_digest}
+    check_delta(delta, ours, owned, [uuid for uuid, _name in entities])
+    return None

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import LiteralString
 
-from kgsvc.domain.citation import Citation
-from kgsvc.domain.delta import MergeRecord
-from kgsvc.domain.forgetting import Saying, saying_of
-from kgsvc.domain.model import Fact, Mention, Source
+from kgsvc.domain.model.delta import MergeRecord
+from kgsvc.domain.model.graph import Citation, Fact, Mention, Source
+from kgsvc.domain.names.forgetting import Saying, saying_of
 from kgsvc.stores.neo4j.base import Base
 from kgsvc.stores.neo4j.rows import (
-    ENTITY,
-    EPISODE,
     EPISODE_OPTIONAL,
-    FACT,
     NEVER,
     entity_of,
     episode_of,
@@ -23,61 +19,38 @@ from kgsvc.stores.neo4j.rows import (
 )
 from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces
 
-_FACTS: LiteralString = (
+_FACTS: LiteralString = """
+    <FACTS_OF_GROUP>
+    RETURN <FACT>
     """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
-    UNWIND $p.uuids AS uuid
-    MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
-    WHERE r.uuid = uuid AND r.group_id = $p.group_id AND r.epoch = epoch
-    RETURN """
-    + FACT
-)
 
 _CITATIONS: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
-    UNWIND $p.uuids AS uuid
-    MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
-    WHERE e.uuid = uuid AND e.group_id = $p.group_id AND e.epoch = epoch
+    <EPISODES_OF_GROUP>
     RETURN e.uuid, e.name, e.source, e.source_description, e.created_ms
     """
 _CITATION_OPTIONAL = frozenset({1, 3})
 
 _EDGES: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
-    UNWIND $p.uuids AS episode
-    MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
-    WHERE e.uuid = episode AND e.group_id = $p.group_id AND e.epoch = epoch
+    <EPISODES_OF_GROUP>
     UNWIND e.entity_edges AS fact
     MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
     WHERE r.uuid = fact AND r.group_id = $p.group_id AND r.epoch = epoch
-    RETURN episode, collect(r.uuid)
+    RETURN e.uuid, collect(r.uuid)
     """
 
 # `valid_ms` as a property is the start that counts.
-_ENTITY_FACTS: LiteralString = (
-    """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
-    MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
-    WHERE n.uuid = $p.uuid AND n.group_id = $p.group_id AND n.epoch = epoch
+_ENTITY_FACTS: LiteralString = """
+    <ENTITY_OF_GROUP>
     MATCH (n)-[r:RELATES_TO]-()
     WHERE $p.current_ms IS NULL
         OR (r.expired_ms = $p.never AND r.valid_ms <= $p.current_ms AND r.invalid_ms > $p.current_ms)
     WITH DISTINCT r ORDER BY r.valid_ms DESC, r.uuid DESC LIMIT $p.limit
-    RETURN """
-    + FACT
-)
-
-# Sizes decide before bodies are read: [sum, count] of the episodes up to the one that exceeds the bytes.
-_ENTITY_EPISODES: LiteralString = (
+    RETURN <FACT>
     """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
-    MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
-    WHERE n.uuid = $p.uuid AND n.group_id = $p.group_id AND n.epoch = epoch
+
+# Sizes are added up before bodies are read: `read` is [sum, count] up to the one that exceeds the bytes.
+_ENTITY_EPISODES: LiteralString = """
+    <ENTITY_OF_GROUP>
     CALL (n) {
         MATCH (n)<-[:MENTIONS]-(e:Episodic)
         WITH e ORDER BY e.reference_ms, e.uuid LIMIT 1
@@ -92,57 +65,41 @@ _ENTITY_EPISODES: LiteralString = (
         WHEN read[0] > $p.max_bytes THEN read ELSE [read[0] + e.bytes, read[1] + 1] END)[1] AS fitting
     UNWIND latest[..fitting] AS e
     WITH first, e ORDER BY e.reference_ms, e.uuid
-    RETURN first, """
-    + EPISODE
-)
+    RETURN first, <EPISODE>
+    """
 
 _ENTITY_NAMES: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
+    <GROUP>
     MATCH (k:KgName) USING INDEX SEEK k:KgName(group_id, epoch, entity_uuid)
     WHERE k.group_id = $p.group_id AND k.epoch = epoch AND k.entity_uuid = $p.uuid
     RETURN k.name_key ORDER BY k.name_key LIMIT $p.limit
     """
 
-_NAMED: LiteralString = (
-    """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
-    MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
-    WHERE e.uuid = $p.uuid AND e.group_id = $p.group_id AND e.epoch = epoch
+_NAMED: LiteralString = """
+    <EPISODE_OF_GROUP>
     MATCH (e)-[:MENTIONS]->(n:Entity)
-    RETURN """
-    + ENTITY
-)
+    RETURN <ENTITY>
+    """
 
-_TOLD: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
-    MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
-    WHERE e.uuid = $p.uuid AND e.group_id = $p.group_id AND e.epoch = epoch
+_STATED: LiteralString = """
+    <EPISODE_OF_GROUP>
     RETURN coalesce(e.entity_edges, [])
     """
 
 _CLOSED: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
+    <GROUP>
     MATCH (c:KgClosure) USING INDEX SEEK c:KgClosure(group_id, epoch, by_episode, fact_uuid)
     WHERE c.group_id = $p.group_id AND c.epoch = epoch AND c.by_episode = $p.uuid AND c.fact_uuid IS NOT NULL
     RETURN c.fact_uuid
     """
 
 _SLOTS_OF_FACTS: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
-    UNWIND $p.uuids AS uuid
-    MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
-    WHERE r.uuid = uuid AND r.group_id = $p.group_id AND r.epoch = epoch
+    <FACTS_OF_GROUP>
     RETURN r.slot
     """
 
 _SLOTS_OF_REMOVED: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
+    <GROUP>
     UNWIND $p.uuids AS uuid
     MATCH (t:KgTombstone) USING INDEX SEEK t:KgTombstone(group_id, epoch, uuid)
     WHERE t.group_id = $p.group_id AND t.epoch = epoch AND t.uuid = uuid
@@ -150,31 +107,21 @@ _SLOTS_OF_REMOVED: LiteralString = """
     """
 
 _MENTIONS: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
-    MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
-    WHERE n.uuid = $p.uuid AND n.group_id = $p.group_id AND n.epoch = epoch
+    <ENTITY_OF_GROUP>
     MATCH (n)<-[:MENTIONS]-(e:Episodic)
     WHERE $p.among IS NULL OR e.uuid IN $p.among
     RETURN e.uuid ORDER BY e.uuid LIMIT $p.limit
     """
 
 _NAMING: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
-    UNWIND $p.episodes AS uuid
-    MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
-    WHERE e.uuid = uuid AND e.group_id = $p.group_id AND e.epoch = epoch
-    MATCH (e)-[m:MENTIONS]->(n:Entity) WHERE n.uuid = $p.uuid
+    <EPISODES_OF_GROUP>
+    MATCH (e)-[m:MENTIONS]->(n:Entity) WHERE n.uuid = $p.entity
     RETURN coalesce(m.uuid, ''), $p.group_id, e.uuid, n.uuid, m.created_ms,
         coalesce(m.names, []), coalesce(m.types, [])
     """
 
 _SAYINGS: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
-    MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
-    WHERE e.uuid = $p.uuid AND e.group_id = $p.group_id AND e.epoch = epoch
+    <EPISODE_OF_GROUP>
     MATCH (e)-[m:MENTIONS]->(n:Entity)
     CALL (e, n) {
         MATCH (n)<-[o:MENTIONS]-(x:Episodic) WHERE x <> e
@@ -191,8 +138,7 @@ _MERGE_ROW: LiteralString = (
 
 _MERGE: LiteralString = (
     """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
+    <GROUP>
     MATCH (m:KgMerge) USING INDEX SEEK m:KgMerge(group_id, epoch, merge_id)
     WHERE m.group_id = $p.group_id AND m.epoch = epoch AND m.merge_id = $p.merge_id
     RETURN """
@@ -213,8 +159,7 @@ _MERGED: LiteralString = (
 
 _MERGES_BY: LiteralString = (
     """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
+    <GROUP>
     MATCH (m:KgMerge) USING INDEX SEEK m:KgMerge(group_id, epoch, by_episode)
     WHERE m.group_id = $p.group_id AND m.epoch = epoch AND m.by_episode = $p.uuid
     WITH m ORDER BY m.created_ms DESC, m.merge_id
@@ -223,8 +168,7 @@ _MERGES_BY: LiteralString = (
 )
 
 _UNHELD: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
+    <GROUP>
     UNWIND $p.uuids AS uuid
     MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
     WHERE n.uuid = uuid AND n.group_id = $p.group_id AND n.epoch = epoch
@@ -238,12 +182,10 @@ class History(Base):
     """HistoryStore."""
 
     async def facts(self, group_id: str, uuids: Collection[str]) -> list[Fact]:
-        """See HistoryStore."""
         rows = await self._run(_FACTS, group_id=group_id, uuids=sorted(set(uuids)))
         return sorted(map(fact_of, whole(rows)), key=lambda fact: fact.uuid)
 
     async def citations(self, group_id: str, episode_uuids: Collection[str]) -> dict[str, Citation]:
-        """See HistoryStore."""
         rows = await self._run(_CITATIONS, group_id=group_id, uuids=sorted(set(episode_uuids)))
         return {
             row[0]: Citation(row[0], row[1] or None, Source(row[2]), row[3] or None, row[4])
@@ -253,14 +195,12 @@ class History(Base):
     async def episode_edges(
         self, group_id: str, episode_uuids: Collection[str]
     ) -> dict[str, tuple[str, ...]]:
-        """See HistoryStore."""
         rows = await self._run(_EDGES, group_id=group_id, uuids=sorted(set(episode_uuids)))
         return {episode: tuple(sorted(facts)) for episode, facts in rows}
 
     async def entity_facts(
         self, group_id: str, entity_uuid: str, limit: int, current_ms: int | None = None
     ) -> list[Fact]:
-        """See HistoryStore."""
         rows = await self._run(
             _ENTITY_FACTS,
             group_id=group_id,
@@ -274,7 +214,6 @@ class History(Base):
     async def entity_episodes(
         self, group_id: str, entity_uuid: str, limit: int, max_bytes: int
     ) -> EntityEpisodes:
-        """See HistoryStore."""
         rows = await self._run(
             _ENTITY_EPISODES, group_id=group_id, uuid=entity_uuid, limit=limit, max_bytes=max_bytes
         )
@@ -282,14 +221,12 @@ class History(Base):
         return EntityEpisodes(rows[0][0] if found else None, tuple(found))
 
     async def entity_names(self, group_id: str, entity_uuid: str, limit: int) -> list[str]:
-        """See HistoryStore."""
         rows = await self._run(_ENTITY_NAMES, group_id=group_id, uuid=entity_uuid, limit=limit)
         return [row[0] for row in rows]
 
     async def entity_mentions(
         self, group_id: str, entity_uuid: str, limit: int, among: Collection[str] | None = None
     ) -> list[str]:
-        """See HistoryStore."""
         rows = await self._run(
             _MENTIONS,
             group_id=group_id,
@@ -302,14 +239,12 @@ class History(Base):
     async def mentions(
         self, group_id: str, entity_uuid: str, episode_uuids: Collection[str]
     ) -> dict[str, Mention]:
-        """See HistoryStore."""
         rows = await self._run(
-            _NAMING, group_id=group_id, uuid=entity_uuid, episodes=sorted(set(episode_uuids))
+            _NAMING, group_id=group_id, entity=entity_uuid, uuids=sorted(set(episode_uuids))
         )
         return {row[2]: Mention(*row[:5], *map(tuple, row[5:])) for row in whole(rows)}
 
     async def sayings(self, group_id: str, episode_uuid: str) -> dict[str, Saying]:
-        """See HistoryStore."""
         rows = await self._run(_SAYINGS, group_id=group_id, uuid=episode_uuid)
         return {
             uuid: saying_of(
@@ -321,23 +256,19 @@ class History(Base):
         }
 
     async def merge(self, group_id: str, merge_id: str) -> MergeRecord | None:
-        """See HistoryStore."""
         rows = await self._run(_MERGE, group_id=group_id, merge_id=merge_id)
         return MergeRecord(*rows[0]) if rows else None
 
     async def merged(self, uuid: str, group_id: str | None) -> list[MergeRecord]:
-        """See HistoryStore."""
         return [MergeRecord(*row) for row in await self._run(_MERGED, uuid=uuid, group_id=group_id)]
 
     async def merges_by(self, group_id: str, episode_uuid: str) -> list[MergeRecord]:
-        """See HistoryStore."""
         rows = await self._run(_MERGES_BY, group_id=group_id, uuid=episode_uuid)
         return [MergeRecord(*row) for row in rows]
 
     async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
-        """See HistoryStore."""
-        told = await self._run(_TOLD, group_id=group_id, uuid=episode_uuid)
-        uuids = [uuid for (facts,) in told for uuid in facts]
+        stated = await self._run(_STATED, group_id=group_id, uuid=episode_uuid)
+        uuids = [uuid for (facts,) in stated for uuid in facts]
         closed = [row[0] for row in await self._run(_CLOSED, group_id=group_id, uuid=episode_uuid)]
         slots = await self._run(_SLOTS_OF_FACTS, group_id=group_id, uuids=uuids + closed)
         slots += await self._run(_SLOTS_OF_REMOVED, group_id=group_id, uuids=uuids)
@@ -348,7 +279,6 @@ class History(Base):
     async def unheld(
         self, group_id: str, entity_uuids: Collection[str], episode_uuid: str, fact_uuids: Collection[str]
     ) -> set[str]:
-        """See HistoryStore."""
         rows = await self._run(
             _UNHELD,
             group_id=group_id,

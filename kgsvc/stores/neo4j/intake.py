@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, LiteralString
 
-from kgsvc.domain.errors import Conflict, Overloaded
-from kgsvc.domain.items import AcceptBatch, Accepted
-from kgsvc.stores.neo4j.admission import Known, KnownAnswer, KnownItem, Writes, admit
+from kgsvc.domain.model.items import AcceptBatch, Accepted, NewItem
+from kgsvc.stores.admission import (
+    Admission,
+    Key,
+    Known,
+    KnownAnswer,
+    KnownItem,
+    KnownReceipt,
+    admit_all,
+    key_of,
+)
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.receipts import present
-from kgsvc.stores.neo4j.rows import STATUS, STATUS_OPTIONAL, status_of, whole
+from kgsvc.stores.neo4j.rows import STATUS, STATUS_OPTIONAL, calendar, status_of, whole
 
 _ITEMS_A_WRITE = 1_024
 _BYTES_A_WRITE = 8 * 1024 * 1024
@@ -126,6 +135,32 @@ _FORGET: LiteralString = """
     """
 
 
+@dataclass(slots=True)
+class Writes:
+    """Rows to write, for all accepted calls together."""
+
+    groups: set[str] = field(default_factory=set)  # with new items
+    items: list[list[Any]] = field(default_factory=list)
+    receipts: list[dict[str, Any]] = field(default_factory=list)
+    answers: dict[Key, dict[str, Any]] = field(default_factory=dict)
+    lapsed: list[dict[str, Any]] = field(default_factory=list)  # answers that those replace
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to write: every call was a replay or was refused."""
+        return not (self.items or self.receipts or self.answers)
+
+
+@dataclass(slots=True)
+class _Look:
+    """The rows of the look: what the calls may repeat, and what it is stored under."""
+
+    known: Known
+    epochs: dict[str, int] = field(default_factory=dict)
+    seqs: dict[tuple[str, str], int] = field(default_factory=dict)  # of items, by group_id and uuid
+    answers: frozenset[Key] = frozenset()  # that are there, lapsed or not
+
+
 class Intake(Base):
     """IntakeStore.accept."""
 
@@ -140,12 +175,13 @@ class Intake(Base):
         return outcomes
 
     async def _accept(self, batches: Sequence[AcceptBatch]) -> list[Accepted | Exception]:
-        numbered = [(batch, self._numbers(batch)) for batch in batches]
+        numbers = [self._numbers(batch) for batch in batches]
 
         async def look_and_write() -> list[Accepted | Exception]:
             (row,) = await self._once(_LOOK, **_wanted(batches))
-            known, writes = _known(row), Writes()
-            outcomes = [_outcome(batch, seq, known, writes) for batch, seq in numbered]
+            look = _look(row)
+            outcomes, admissions = admit_all(batches, look.known)
+            writes = _writes(admissions, numbers, look)
             if not writes.empty:
                 await self._write_accepted(writes)
             return outcomes
@@ -208,24 +244,78 @@ def _wanted(batches: Sequence[AcceptBatch]) -> dict[str, Any]:
     return {"groups": rows, "receipts": [batch.receipt_id for batch in batches]}
 
 
-def _known(row: Row) -> Known:
+def _look(row: Row) -> _Look:
     groups, receipts, unfinished = row
-    known = Known(unfinished)
+    known = Known(unfinished, repeats=True)
+    look = _Look(known)
     for group_id, epoch, items, answers in groups:
-        known.epochs[group_id] = epoch
+        look.epochs[group_id] = epoch
         for item in whole(items, STATUS_OPTIONAL):
-            known.items[group_id, item[1]] = KnownItem(status_of(item), item[9], item[10])
+            known.items[group_id, item[1]] = KnownItem(status_of(item), item[9])
+            look.seqs[group_id, item[1]] = item[10]
         for operation, key, input_hash, receipt_id, expires_ms, uuids, seqs, found in answers:
             statuses = present(group_id, receipt_id, expires_ms, zip(uuids, seqs, strict=True), found)
-            pairs = tuple(zip(seqs, statuses, strict=True))
-            known.answers[group_id, operation, key] = KnownAnswer(input_hash, receipt_id, expires_ms, pairs)
+            known.answers[group_id, operation, key] = KnownAnswer(
+                input_hash, expires_ms, receipt_id or None, tuple(statuses)
+            )
     for receipt_id, group_id, size in receipts:
-        known.receipts[receipt_id] = (group_id, size)
-    return known
+        known.receipts[receipt_id] = KnownReceipt(group_id, size)
+    look.answers = frozenset(known.answers)
+    return look
 
 
-def _outcome(batch: AcceptBatch, seq: int, known: Known, writes: Writes) -> Accepted | Exception:
-    try:
-        return admit(batch, seq, known, writes)
-    except (Conflict, Overloaded) as refusal:
-        return refusal
+def _writes(admissions: Sequence[Admission], numbers: Sequence[int], look: _Look) -> Writes:
+    """`numbers`: the first of each call's own numbers, by its place."""
+    writes = Writes()
+    for made in admissions:
+        batch = made.batch
+        epoch, first = look.epochs.get(batch.group_id, 0), numbers[made.place]
+        for seq, item in enumerate(made.fresh, first + 1):
+            look.seqs[batch.group_id, item.episode.uuid] = seq
+            writes.groups.add(batch.group_id)
+            writes.items.append(_item_row(batch, item, epoch, seq))
+        scope = {"group_id": batch.group_id, "epoch": epoch}
+        listed = {
+            **scope,
+            "receipt_id": made.answer.receipt_id,
+            "uuids": [status.uuid for status in made.answer.items],
+            "seqs": [look.seqs[batch.group_id, status.uuid] for status in made.answer.items],
+        }
+        if made.records_receipt:
+            duplicates = [status.duplicate for status in made.answer.items]
+            writes.receipts.append(
+                {**listed, "part": first, "created_ms": batch.now_ms, "duplicates": duplicates}
+            )
+        if (key := key_of(batch)) is not None:
+            address = {"operation": batch.operation, "key": batch.idempotency_key}
+            if key in look.answers and key not in writes.answers:
+                writes.lapsed.append({**scope, **address, "now_ms": batch.now_ms})
+            of_call = {"input_hash": batch.input_hash, "expires_ms": made.expires_ms}
+            writes.answers[key] = {**listed, **address, **of_call}
+    return writes
+
+
+def _item_row(batch: AcceptBatch, item: NewItem, epoch: int, seq: int) -> list[Any]:
+    """Parameters of an item and its episode, by position."""
+    episode = item.episode
+    return [
+        batch.group_id,
+        episode.uuid,
+        epoch,
+        seq,
+        batch.receipt_id,
+        batch.now_ms,
+        episode.reference_ms,
+        episode.content_hash,
+        episode.name,
+        len(episode.body.encode()),
+        episode.body,
+        str(episode.source),
+        episode.source_description,
+        episode.created_ms,
+        None if episode.role_type is None else str(episode.role_type),
+        episode.role,
+        calendar(episode.reference_ms),
+        calendar(episode.created_ms),
+        list(item.previous) or None,
+    ]

@@ -1,26 +1,91 @@
-"""Leases and the items behind them (QueueStore).
-
-The fence (design §4): lock the group's record by writing to it, then check, in one statement; a row that
-comes back proves that the check held under the lock.
-"""
+"""Leases of groups, and the items behind them (QueueStore)."""
 
 from __future__ import annotations
 
 import uuid as uuids
-from collections.abc import Collection, Sequence
-from typing import LiteralString
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict
+from typing import Any, LiteralString
 
 from kgsvc.domain.errors import LeaseLost
-from kgsvc.domain.items import GroupWork, Lease, QueuedItem, Transition
-from kgsvc.domain.model import Episode
+from kgsvc.domain.model.graph import Episode
+from kgsvc.domain.model.items import TERMINAL, GroupWork, ItemState, Lease, QueuedItem, Step, Transition
 from kgsvc.stores.neo4j.base import Base, Row
-from kgsvc.stores.neo4j.rows import EPISODE, EPISODE_OPTIONAL, NEVER, QUEUED, episode_of, queued_of, whole
-from kgsvc.stores.neo4j.transitions import WRITE_TRANSITIONS, transition_rows
+from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, episode_of, queued_of, whole
 from kgsvc.stores.protocol import Anchor
+
+# Part of save_transitions and of apply, which lock the group. Rows of one item come in order; whether they
+# count depends on what was stored before the first of them. Without a `token` (a caller's own write) an item
+# need not have been started.
+WRITE_TRANSITIONS: LiteralString = """
+    CALL () {
+        UNWIND $p.transitions AS row
+        MATCH (i:KgItem {group_id: $p.group_id, epoch: $p.epoch, uuid: row.uuid})
+            USING INDEX SEEK i:KgItem(group_id, epoch, uuid)
+        WHERE i:KgPending AND ($p.token IS NULL OR i.started = $p.token)
+        SET i.state = row.state, i.updated_ms = row.now_ms, i.next_ms = row.next_ms, i.reason = row.reason,
+            i.suspect = null, i.step = coalesce(row.step, i.step),
+            i.attempts = coalesce(row.attempts, i.attempts),
+            i.extract_attempts = coalesce(row.extract, i.extract_attempts),
+            i.embed_attempts = coalesce(row.embed, i.embed_attempts),
+            i.upsert_attempts = coalesce(row.upsert, i.upsert_attempts)
+        FOREACH (_ IN CASE WHEN row.calls IS NULL THEN [] ELSE [1] END |
+            SET i.model_calls = coalesce(i.model_calls, 0) + row.calls,
+                i.prompt_tokens = coalesce(i.prompt_tokens, 0) + row.prompt_tokens,
+                i.completion_tokens = coalesce(i.completion_tokens, 0) + row.completion_tokens)
+        FOREACH (_ IN CASE WHEN row.keep_stage THEN [] ELSE [1] END | SET i.stage = row.stage)
+        FOREACH (_ IN CASE WHEN row.unmarks THEN [1] ELSE [] END | SET i.started = null)
+        FOREACH (_ IN CASE WHEN row.ends THEN [1] ELSE [] END | REMOVE i:KgPending)
+        FOREACH (_ IN CASE WHEN row.state = 'parked' THEN [1] ELSE [] END | SET i:KgParked)
+    }
+    CALL () {
+        <COUNT_ACTIVITY>
+    }
+    """
+
+_UNMARKING = TERMINAL | {ItemState.ACCEPTED} | {step.failed for step in Step}
+
+
+def transition_rows(transitions: Iterable[Transition], token: int | None) -> list[dict[str, Any]]:
+    """Parameters of WRITE_TRANSITIONS. Of one item, what follows its end is left out, and so is what follows
+    a transition with which the lease gives it back."""
+    rows: list[dict[str, Any]] = []
+    ended: set[str] = set()
+    ending = TERMINAL if token is None else _UNMARKING
+    for transition in transitions:
+        if transition.uuid in ended:
+            continue
+        rows.append(_row(transition))
+        if transition.state in ending:
+            ended.add(transition.uuid)
+    return rows
+
+
+def _row(transition: Transition) -> dict[str, Any]:
+    counted: dict[str, Any] = {}
+    if transition.step is not None:
+        step, attempts = transition.step.value, transition.attempts
+        counted = {"step": step, "attempts": attempts, step: attempts}
+    if transition.usage:
+        counted |= asdict(transition.usage)
+    return {
+        "uuid": transition.uuid,
+        "state": str(transition.state),
+        "now_ms": transition.now_ms,
+        "next_ms": transition.next_ms,
+        "reason": transition.reason,
+        "stage": transition.stage,
+        "keep_stage": transition.keep_stage,
+        "unmarks": transition.state in _UNMARKING,
+        "ends": transition.state in TERMINAL,
+        **counted,
+    }
+
 
 _LOST = "the group is owned by another process or was deleted"
 
-# Candidates are the groups that accepting marked; those that turn out idle are marked so afterwards.
+# Groups that may have due work, as accepting items noted in KgWork. Those without are told apart, and
+# _SETTLE corrects their notes.
 _READY: LiteralString = """
     MATCH (w:KgWork) USING INDEX SEEK w:KgWork(due_ms) WHERE w.due_ms <= $p.now_ms
     MATCH (g:KgGroup {group_id: w.group_id}) USING INDEX SEEK g:KgGroup(group_id)
@@ -34,7 +99,7 @@ _READY: LiteralString = """
         collect(CASE WHEN NOT due THEN g.group_id END)[..1000]
     """
 
-# Accepting locks the same record, so nothing that it commits later is overlooked.
+# Accepting items locks the same record, so that no note of it is lost.
 _SETTLE: LiteralString = """
     UNWIND $p.groups AS group_id
     MATCH (w:KgWork {group_id: group_id})
@@ -56,17 +121,16 @@ _NEXT_DUE: LiteralString = """
     RETURN min(due_ms)
     """
 
-# `claim` names this very call: run again after a lost answer it finds its own lease.
+# `claim` is new with every call: run again after its answer was lost, this recognises its own lease.
 _CLAIM: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    SET g.lock = 0
+    <LOCKED_GROUP>
     WITH g
-    WHERE g.claim = $p.claim OR (g.owner_token = $p.token AND g.renewals = $p.renewals
-        AND (g.owner_id = $p.seen_owner OR (g.owner_id IS NULL AND $p.seen_owner IS NULL)))
-    SET g.owner_token = $p.token + 1, g.owner_id = $p.owner_id, g.served_ms = $p.now_ms, g.claim = $p.claim
+    WHERE g.claim = $p.claim OR (g.owner_token = $p.owner_token AND g.renewals = $p.renewals
+        AND (g.owner_id = $p.owner_id OR (g.owner_id IS NULL AND $p.owner_id IS NULL)))
+    SET g.owner_token = $p.owner_token + 1, g.owner_id = $p.by, g.served_ms = $p.now_ms, g.claim = $p.claim
     WITH g
     CALL (g) {
-        UNWIND CASE WHEN $p.seen_owner IS NULL THEN [] ELSE [1] END AS lapsed
+        UNWIND CASE WHEN $p.owner_id IS NULL THEN [] ELSE [1] END AS lapsed
         MATCH (i:KgPending) WHERE i.group_id = g.group_id AND i.started IS NOT NULL
         SET i.suspect = true, i.started = null
     }
@@ -79,16 +143,13 @@ _CLAIM: LiteralString = """
 
 # Items that were accepted while their group was being deleted.
 _PARK_STALE: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    SET g.lock = 0
+    <LOCKED_GROUP>
     WITH g.epoch AS epoch
     MATCH (i:KgPending)
     WHERE i.group_id = $p.group_id AND i.epoch < epoch AND i.reference_ms IS NOT NULL AND i.uuid IS NOT NULL
     OPTIONAL MATCH (e:Episodic {uuid: i.uuid, group_id: i.group_id, epoch: i.epoch})
         USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
-    SET i.state = 'parked', i.reason = 'group_deleted', i.updated_ms = $p.now_ms, i.name = null,
-        i.stage = null, i.started = null, i.suspect = null, i.step = null, i.attempts = 0
-    REMOVE i:KgPending
+    <PARK_STALE>
     DETACH DELETE e
     """
 
@@ -102,27 +163,18 @@ _RENEW: LiteralString = """
     RETURN g.group_id
     """
 
-_HELD: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    SET g.lock = 0
-    WITH g WHERE g.owner_token = $p.token AND g.owner_id = $p.owner_id AND g.epoch = $p.epoch
-    """
-
-_RELEASE: LiteralString = (
-    _HELD
-    + """
+_RELEASE: LiteralString = """
+    <LEASED_GROUP>
     SET g.owner_id = null
     WITH g
     MATCH (i:KgPending) WHERE i.group_id = g.group_id AND i.started IS NOT NULL
     SET i.started = null, i.crash_attempts = i.crash_attempts - CASE WHEN i.suspect = true THEN 1 ELSE 0 END
     """
-)
 
-# A suspect is counted once a `call`, also when that is run again after a lost answer. [sum, count] of the
-# bodies that fit: a sum of -1 takes nothing more.
-_START: LiteralString = (
-    _HELD
-    + """
+# A suspect's crash is counted once for each `call`, even if that runs again after its answer was lost.
+# `taken` is [sum, count] of the bodies that fit; a sum of -1 takes nothing more.
+_START: LiteralString = """
+    <LEASED_GROUP>
     CALL () {
         UNWIND CASE WHEN size($p.exclude) = 0 THEN [1] ELSE [] END AS alone
         MATCH (i:KgPending) USING INDEX SEEK i:KgPending(group_id, suspect)
@@ -153,11 +205,7 @@ _START: LiteralString = (
             USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
         SET i.started = $p.token
         WITH i, e
-        RETURN collect(["""
-    + QUEUED
-    + ", "
-    + EPISODE
-    + """]) AS items
+        RETURN collect([<QUEUED>, <EPISODE>]) AS items
     }
     RETURN items, ontology, EXISTS {
         MATCH (i:KgPending)
@@ -165,15 +213,12 @@ _START: LiteralString = (
             AND i.uuid IS NOT NULL
     }
     """
-)
 
-_SAVE: LiteralString = _HELD + WRITE_TRANSITIONS + "RETURN g.epoch"
+_SAVE: LiteralString = "<LEASED_GROUP>" + WRITE_TRANSITIONS + "RETURN g.epoch"
 
-# UTF-16 units are counted here: twice as many hold at least as many code points.
-_PREVIOUS: LiteralString = (
-    """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
+# Cypher's left() counts UTF-16 units: twice as many hold at least as many code points.
+_PREVIOUS: LiteralString = """
+    <GROUP>
     UNWIND $p.anchors AS anchor
     CALL (epoch, anchor) {
         MATCH (e:Episodic) USING INDEX SEEK e:Episodic(group_id, epoch, source, reference_ms, uuid)
@@ -183,19 +228,14 @@ _PREVIOUS: LiteralString = (
         WITH e
         ORDER BY e.group_id DESC, e.epoch DESC, e.source DESC, e.reference_ms DESC, e.uuid DESC
         LIMIT $p.limit
-        RETURN collect(["""
-    + EPISODE.replace("e.content,", "left(e.content, 2 * $p.max_chars),")
-    + """]) AS before
+        RETURN collect([<EPISODE_CUT>]) AS before
     }
     RETURN anchor.uuid, before
     """
-)
 
 
-_NAMED: LiteralString = (
-    """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
+_NAMED: LiteralString = """
+    <GROUP>
     UNWIND $p.anchors AS anchor
     CALL (epoch, anchor) {
         UNWIND anchor.named AS uuid
@@ -203,42 +243,28 @@ _NAMED: LiteralString = (
             USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
         WHERE uuid <> anchor.uuid
         WITH e ORDER BY e.reference_ms DESC, e.uuid DESC
-        RETURN collect(["""
-    + EPISODE.replace("e.content,", "left(e.content, 2 * $p.max_chars),")
-    + """]) AS before
+        RETURN collect([<EPISODE_CUT>]) AS before
     }
     RETURN anchor.uuid, before
     """
-)
 
 
 class Queue(Base):
     """QueueStore."""
 
     async def ready_groups(self, now_ms: int, limit: int) -> list[GroupWork]:
-        """See QueueStore."""
         ((ready, idle),) = await self._run(_READY, now_ms=now_ms, limit=limit)
         if idle:
             await self._run(_SETTLE, groups=sorted(idle), never=NEVER)
         return [GroupWork(*work) for work in ready]
 
     async def next_due_ms(self) -> int | None:
-        """See QueueStore."""
         ((due_ms,),) = await self._run(_NEXT_DUE, never=NEVER)
         return None if due_ms is None else int(due_ms)
 
     async def claim(self, seen: GroupWork, owner_id: str, now_ms: int) -> Lease | None:
-        """See QueueStore."""
-        rows = await self._run(
-            _CLAIM,
-            group_id=seen.group_id,
-            token=seen.owner_token,
-            renewals=seen.renewals,
-            seen_owner=seen.owner_id,
-            owner_id=owner_id,
-            now_ms=now_ms,
-            claim=str(uuids.uuid4()),
-        )
+        asked = {"by": owner_id, "now_ms": now_ms, "claim": str(uuids.uuid4())}
+        rows = await self._run(_CLAIM, **asdict(seen), **asked)
         if not rows:
             return None
         epoch, stale = rows[0]
@@ -247,22 +273,19 @@ class Queue(Base):
         return Lease(seen.group_id, owner_id, seen.owner_token + 1, epoch)
 
     async def renew(self, leases: Sequence[Lease]) -> list[str]:
-        """See QueueStore."""
         ordered = sorted(leases, key=lambda lease: lease.group_id)
-        rows = await self._run(_RENEW, leases=[_fence(lease) for lease in ordered])
+        rows = await self._run(_RENEW, leases=[asdict(lease) for lease in ordered])
         return [row[0] for row in rows]
 
     async def release(self, lease: Lease) -> None:
-        """See QueueStore."""
-        await self._run(_RELEASE, **_fence(lease))
+        await self._run(_RELEASE, **asdict(lease))
 
     async def start_items(
         self, lease: Lease, now_ms: int, limit: int, max_bytes: int, exclude: Collection[str]
     ) -> list[QueuedItem]:
-        """See QueueStore."""
         rows = await self._run(
             _START,
-            **_fence(lease),
+            **asdict(lease),
             now_ms=now_ms,
             limit=limit,
             max_bytes=max_bytes,
@@ -277,15 +300,13 @@ class Queue(Base):
         return [queued_of(item, ontology) for item in items]
 
     async def save_transitions(self, lease: Lease, transitions: Sequence[Transition]) -> None:
-        """See QueueStore."""
         rows = transition_rows(transitions, lease.token)
-        if not await self._run(_SAVE, **_fence(lease), transitions=rows, shard=self._shard()):
+        if not await self._run(_SAVE, **asdict(lease), transitions=rows, shard=self._shard()):
             raise LeaseLost(_LOST)
 
     async def previous_episodes(
         self, group_id: str, anchors: Sequence[Anchor], limit: int, max_chars: int
     ) -> dict[str, tuple[Episode, ...]]:
-        """See QueueStore."""
         named = [{"uuid": a.uuid, "named": list(a.named)} for a in anchors if a.named]
         latest = [
             {"uuid": a.uuid, "source": str(a.source), "reference_ms": a.reference_ms}
@@ -295,19 +316,10 @@ class Queue(Base):
         asked = {"group_id": group_id, "max_chars": max_chars}
         rows = await self._run(_PREVIOUS, **asked, anchors=latest, limit=limit) if latest else []
         rows += await self._run(_NAMED, **asked, anchors=named) if named else []
-        found = {uuid: tuple(_cut(before, max_chars)) for uuid, before in rows}
-        return {anchor.uuid: found.get(anchor.uuid, ()) for anchor in anchors}
+        before = {uuid: tuple(_cut(latest_first, max_chars)) for uuid, latest_first in rows}
+        return {anchor.uuid: before.get(anchor.uuid, ()) for anchor in anchors}
 
 
 def _cut(latest_first: list[Row], max_chars: int) -> list[Episode]:
-    found = [episode_of(row, max_chars) for row in whole(latest_first, EPISODE_OPTIONAL)]
-    return found[::-1]
-
-
-def _fence(lease: Lease) -> dict[str, str | int]:
-    return {
-        "group_id": lease.group_id,
-        "owner_id": lease.owner_id,
-        "token": lease.token,
-        "epoch": lease.epoch,
-    }
+    episodes = [episode_of(row, max_chars) for row in whole(latest_first, EPISODE_OPTIONAL)]
+    return episodes[::-1]

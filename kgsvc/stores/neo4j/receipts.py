@@ -7,28 +7,25 @@ from dataclasses import replace
 from typing import LiteralString
 
 from kgsvc.domain.errors import InvalidArgument, Violation
-from kgsvc.domain.items import ItemState, ItemStatus, Receipt
+from kgsvc.domain.model.items import ItemState, ItemStatus, Receipt
 from kgsvc.stores.neo4j.base import Base
-from kgsvc.stores.neo4j.rows import NEVER, STATUS, STATUS_OPTIONAL, Row, status_of, whole
+from kgsvc.stores.neo4j.rows import NEVER, STATUS_OPTIONAL, Row, status_of, whole
 from kgsvc.stores.protocol import Page, QueueDepth
 
 GROUP_DELETED = "group_deleted"
 _BEFORE_ALL = -(2**63)
 _STATES = tuple(str(state) for state in ItemState)
 
-# A commit's records can be read a moment before the indexes have what it wrote. Who holds the group's lock
-# has waited for that: whoever is told of a completed item finds what it led to.
-_RECEIPT: LiteralString = (
-    """
+# A commit's records can be read a moment before the indexes have them. Taking the group's lock waits for the
+# indexes, so that a client that reads COMPLETED finds the facts of the item.
+_RECEIPT: LiteralString = """
     MATCH (c:KgReceipt) WHERE c.receipt_id = $p.receipt_id AND c.part IS NOT NULL
     MATCH (g:KgGroup {group_id: c.group_id}) USING INDEX SEEK g:KgGroup(group_id)
     CALL (c) {
         UNWIND c.uuids AS uuid
         MATCH (i:KgItem {group_id: c.group_id, epoch: c.epoch, uuid: uuid})
             USING INDEX SEEK i:KgItem(group_id, epoch, uuid)
-        RETURN collect(["""
-    + STATUS
-    + """, i:KgPending]) AS items, max(i.state = 'completed') AS settles
+        RETURN collect([<STATUS>, i:KgPending]) AS items, max(i.state = 'completed') AS settles
     }
     CALL (g, settles) {
         WITH g WHERE settles
@@ -37,12 +34,9 @@ _RECEIPT: LiteralString = (
     RETURN c.group_id, c.created_ms, c.uuids, c.seqs, c.duplicates, c.epoch = g.epoch, items
     ORDER BY c.part
     """
-)
 
-_LIST: LiteralString = (
-    """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch
+_LIST: LiteralString = """
+    <GROUP>
     UNWIND $p.states AS state
     CALL (epoch, state) {
         MATCH (i:KgItem) USING INDEX SEEK i:KgItem(group_id, epoch, state, seq, uuid)
@@ -53,13 +47,11 @@ _LIST: LiteralString = (
         LIMIT $p.limit
     }
     WITH i ORDER BY i.seq, i.uuid LIMIT $p.limit
-    RETURN """
-    + STATUS
-)
+    RETURN <STATUS>
+    """
 
 _RETRY: LiteralString = """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    SET g.lock = 0
+    <LOCKED_GROUP>
     WITH g.epoch AS epoch
     CALL (epoch) {
         MATCH (i:KgItem) USING INDEX SEEK i:KgItem(group_id, epoch, state, seq, uuid)
@@ -77,9 +69,7 @@ _RETRY: LiteralString = """
         MERGE (w:KgWork {group_id: $p.group_id})
         SET w.due_ms = 0
         WITH w
-        MATCH (a:KgActivity {shard: $p.shard})
-        SET a.lock = 0
-        SET a.count = a.count + 1
+        <COUNT_ACTIVITY>
     }
     RETURN retried
     """
@@ -101,7 +91,6 @@ class Receipts(Base):
     """IntakeStore without accept."""
 
     async def receipt(self, receipt_id: str) -> Receipt | None:
-        """See IntakeStore."""
         parts = await self._run(_RECEIPT, receipt_id=receipt_id)
         items: list[ItemStatus] = []
         for group_id, created_ms, uuids, seqs, duplicates, current, found in parts:
@@ -116,7 +105,6 @@ class Receipts(Base):
     async def list_items(
         self, group_id: str, states: Collection[ItemState], limit: int, token: str | None
     ) -> Page[ItemStatus]:
-        """See IntakeStore."""
         seq, uuid = _position(token)
         rows = await self._run(
             _LIST,
@@ -131,18 +119,15 @@ class Receipts(Base):
         return Page(tuple(map(status_of, whole(rows[:limit], STATUS_OPTIONAL))), next_token)
 
     async def retry_items(self, group_id: str, uuids: Collection[str] | None, now_ms: int) -> list[str]:
-        """See IntakeStore."""
         wanted = None if uuids is None else list(uuids)
         rows = await self._run(_RETRY, group_id=group_id, uuids=wanted, now_ms=now_ms, shard=self._shard())
         return list(rows[0][0]) if rows else []
 
     async def depth(self) -> QueueDepth:
-        """See IntakeStore."""
         (row,) = await self._run(_DEPTH)
         return QueueDepth(*row)
 
     async def activity(self) -> int:
-        """See IntakeStore."""
         ((count,),) = await self._run(_ACTIVITY)
         return int(count)
 
@@ -188,5 +173,5 @@ def _position(token: str | None) -> tuple[int, str]:
         return _BEFORE_ALL, ""
     number, colon, uuid = token.partition(":")
     if not (colon and number.isascii() and number.isdigit() and len(number) <= 19):
-        raise InvalidArgument.of([Violation("page_token", "is not a token of this listing")])
+        raise InvalidArgument.of([Violation("page_token", "is not a page token of this listing")])
     return min(int(number), NEVER), uuid

@@ -10,8 +10,7 @@ import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kgsvc.domain.items import CRASH, ItemState, ItemStatus, QueuedItem, Step
-from kgsvc.domain.model import (
+from kgsvc.domain.model.graph import (
     Closure,
     Entity,
     Episode,
@@ -24,9 +23,15 @@ from kgsvc.domain.model import (
     Source,
     SummaryPart,
 )
-from kgsvc.domain.ontology import labels_of
-from kgsvc.domain.usage import FREE, Usage
+from kgsvc.domain.model.items import CRASH, ItemState, ItemStatus, QueuedItem, Step
+from kgsvc.domain.model.ontology import labels_of
+from kgsvc.domain.model.usage import FREE, Usage
 
+# Fields of a fact in the text `detail`: as they are, and those that are left out where they are absent.
+_PLAIN = (
+    *("created_ms", "reference_ms", "fact_key", "valid_ms", "kind", "polarity", "keywords", "weight"),
+    *("expired_by_fact", "expired_by_episode", "expired_reason", "invalid_before_ms"),
+)
 _UPDATED = ("updated_ms", "original_fact", "update_reason", "previous_uuid")
 NEVER = 2**63 - 1  # invalid_ms and expired_ms of what has no end: ranges need no null check
 
@@ -81,12 +86,12 @@ QUEUED = (
 
 
 def calendar(ms: int | None) -> int | None:
-    """What a datetime property is made of: none outside of what calendars (and Python) hold."""
+    """Milliseconds for a datetime property; None outside of the years that calendars and Python know."""
     return ms if ms is not None and _FIRST_MS <= ms <= _LAST_MS else None
 
 
 def whole(rows: Iterable[Row], optional: Container[int] = ()) -> Iterator[Row]:
-    """Rows without those deleted while they were read: such have gaps in columns that are never empty."""
+    """The rows without those deleted while they were read, which lack columns that are never null."""
     for row in rows:
         if all(value is not None or n in optional for n, value in enumerate(row)):
             yield row
@@ -130,8 +135,8 @@ def entity_of(row: Row) -> Entity:
 
 
 def _rewriting(text: str, updated_ms: int) -> Rewriting | None:
-    """What a model made of the summary. One that came with another version of the entity is none: a server
-    that knows nothing of it wrote the entity since."""
+    """A model's rewriting of the summary. None if it belongs to another version of the entity: then a server
+    that does not know of rewritings has written the entity since."""
     if not text:
         return None
     written_ms, words, sources, made_of = json.loads(text)
@@ -222,8 +227,8 @@ def fact_row(fact: Fact) -> list[Any]:
 
 
 def shown_text(fact: Fact, epoch: int) -> str:
-    """When a fact is visible, what is shown of it but for the names of its ends, its uuid, each on a line:
-    one text, since reading so many properties takes the database longer than finding the fact."""
+    """Three lines: when the fact is visible, its fields as search shows them (without the names of its ends),
+    its uuid. One text, since reading so many properties takes the database longer than finding the fact."""
     detail = _detail(fact) | {"fact_key": "", "evidence": ()}
     detail.pop("closures", None)
     shown = [fact.name, fact.fact, fact.source_uuid, fact.target_uuid, *_ends(fact), fact.episodes, detail]
@@ -251,21 +256,9 @@ def _ends(fact: Fact) -> list[int]:
 
 
 def _detail(fact: Fact) -> dict[str, Any]:
-    detail = {
-        "created_ms": fact.created_ms,
-        "reference_ms": fact.reference_ms,
-        "fact_key": fact.fact_key,
-        "valid_ms": fact.valid_ms,
-        "kind": fact.kind,
-        "polarity": fact.polarity,
+    detail = {name: getattr(fact, name) for name in _PLAIN} | {
         "qualifiers": dict(fact.qualifiers),
-        "keywords": fact.keywords,
-        "weight": fact.weight,
         "evidence": [_evidence(piece) for piece in fact.evidence],
-        "expired_by_fact": fact.expired_by_fact,
-        "expired_by_episode": fact.expired_by_episode,
-        "expired_reason": fact.expired_reason,
-        "invalid_before_ms": fact.invalid_before_ms,
         "attributes": dict(fact.attributes),
     }
     for name in _UPDATED:

@@ -1,15 +1,203 @@
-"""What search indexes are fed from (SearchStore)."""
+"""What search indexes in memory are fed from (SearchStore), and the revisions that track it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
-from typing import LiteralString
+from typing import Any, LiteralString
 
-from kgsvc.domain.delta import GroupHead
-from kgsvc.stores.neo4j.base import Base
-from kgsvc.stores.neo4j.rows import FACT, fact_of
-from kgsvc.stores.search_protocol import Changes, IndexedFact
+from kgsvc.domain.model.delta import GraphDelta, GroupHead
+from kgsvc.stores.neo4j.base import Base, Row
+from kgsvc.stores.neo4j.rows import entity_of, episode_of, fact_of
+from kgsvc.stores.search_protocol import (
+    TEXT_BYTES,
+    Changes,
+    IndexedCommunity,
+    IndexedEntity,
+    IndexedEpisode,
+    IndexedFact,
+    TextChanges,
+    no_texts,
+)
+
+# Part of apply: notes the delta's revision on entities and episodes whose entries in an index change. Comes
+# before removals, which take mentions along. An entity that loses a name is among those written or removed.
+TOUCH_TEXTS: LiteralString = """
+    CALL () {
+        UNWIND $p.touched_entities AS uuid
+        MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
+            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+        SET n.rev = $p.rev
+    }
+    CALL () {
+        UNWIND $p.removed_entities AS uuid
+        MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
+            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+        MATCH (n)<-[:MENTIONS]-(e:Episodic)
+        SET e.rev = $p.rev
+    }
+    CALL () {
+        UNWIND $p.touched_episodes AS uuid
+        MATCH (e:Episodic {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
+            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+        SET e.rev = $p.rev
+    }
+    FOREACH (_ IN CASE WHEN $p.forgets THEN [1] ELSE [] END | SET g.communities_rev = $p.rev)
+    WITH g
+    CALL () {
+        UNWIND $p.gone AS row
+        MERGE (k:KgGone {group_id: $p.group_id, epoch: $p.epoch, kind: row[0], uuid: row[1]})
+        SET k.rev = $p.rev
+    }
+    """
+
+# Under the group's lock and in slices, as _CHANGES.
+_TEXT_CHANGES: LiteralString = """
+    <LOCKED_GROUP>
+    WITH g, g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
+    CALL (epoch) {
+        MATCH (n:Entity) USING INDEX SEEK n:Entity(group_id, epoch, rev)
+        WHERE n.group_id = $p.group_id AND n.epoch = epoch AND n.rev >= $p.rev
+            AND [n.rev, n.uuid] > [$p.rev, $p.uuid]
+        WITH n ORDER BY n.group_id, n.epoch, n.rev, n.uuid SKIP $p.limit - 1 LIMIT 1
+        RETURN head(collect([n.rev, n.uuid])) AS full_entities
+    }
+    CALL (epoch) {
+        MATCH (e:Episodic) USING INDEX SEEK e:Episodic(group_id, epoch, rev)
+        WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.rev >= $p.rev
+            AND [e.rev, e.uuid] > [$p.rev, $p.uuid]
+        WITH e ORDER BY e.group_id, e.epoch, e.rev, e.uuid LIMIT $p.limit
+        WITH collect([[e.rev, e.uuid], coalesce(e.bytes, 0)]) AS read
+        RETURN CASE WHEN size(read) = $p.limit THEN read[-1][0] END AS full_episodes,
+            reduce(all = [0, null], one IN read | [all[0] + one[1],
+                CASE WHEN all[1] IS NULL AND all[0] + one[1] > $p.max_bytes THEN one[0] ELSE all[1] END
+            ])[1] AS full_bytes
+    }
+    WITH g, epoch, head, reduce(least = [head[0] + 1, ''],
+        place IN [full_entities, full_episodes, full_bytes] |
+        CASE WHEN place < least THEN place ELSE least END) AS upto
+    WITH g, epoch, head, upto[0] AS upto_rev, upto[1] AS upto_uuid
+    CALL (epoch, upto_rev, upto_uuid) {
+        MATCH (n:Entity) USING INDEX SEEK n:Entity(group_id, epoch, rev)
+        WHERE n.group_id = $p.group_id AND n.epoch = epoch AND n.rev >= $p.rev AND n.rev <= upto_rev
+            AND [n.rev, n.uuid] > [$p.rev, $p.uuid] AND [n.rev, n.uuid] <= [upto_rev, upto_uuid]
+        WITH n ORDER BY n.group_id, n.epoch, n.rev, n.uuid
+        CALL (n) {
+            OPTIONAL MATCH (k:KgName) USING INDEX SEEK k:KgName(group_id, epoch, entity_uuid)
+            WHERE k.group_id = n.group_id AND k.epoch = n.epoch AND k.entity_uuid = n.uuid
+            RETURN collect(k.name_key) AS keys
+        }
+        RETURN collect([keys, n.space, n.vector, <ENTITY>]) AS entities
+    }
+    CALL (epoch, upto_rev, upto_uuid) {
+        MATCH (e:Episodic) USING INDEX SEEK e:Episodic(group_id, epoch, rev)
+        WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.rev >= $p.rev AND e.rev <= upto_rev
+            AND [e.rev, e.uuid] > [$p.rev, $p.uuid] AND [e.rev, e.uuid] <= [upto_rev, upto_uuid]
+        WITH e ORDER BY e.group_id, e.epoch, e.rev, e.uuid
+        RETURN collect([[(e)-[:MENTIONS]->(n:Entity) | n.uuid], <EPISODE>]) AS episodes
+    }
+    CALL (epoch, upto_rev, upto_uuid) {
+        MATCH (k:KgGone) USING INDEX SEEK k:KgGone(group_id, epoch, rev)
+        WHERE k.group_id = $p.group_id AND k.epoch = epoch AND k.rev >= $p.rev AND k.rev <= upto_rev
+            AND [k.rev, k.uuid] > [$p.rev, $p.uuid] AND [k.rev, k.uuid] <= [upto_rev, upto_uuid]
+        OPTIONAL MATCH (n:Entity {uuid: k.uuid, group_id: $p.group_id, epoch: epoch})
+            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+            WHERE k.kind = 'entity'
+        OPTIONAL MATCH (e:Episodic {uuid: k.uuid, group_id: $p.group_id, epoch: epoch})
+            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+            WHERE k.kind = 'episode' AND e.rev IS NOT NULL
+        WITH k, n, e WHERE n IS NULL AND e IS NULL
+        RETURN collect([k.kind, k.uuid]) AS removed
+    }
+    WITH g, epoch, head, upto_rev, upto_uuid, removed, entities, episodes,
+        coalesce([$p.rev, $p.uuid] <= [g.communities_rev, '']
+            AND [g.communities_rev, ''] <= [upto_rev, upto_uuid], false) AS renewed
+    CALL (g, epoch, renewed) {
+        MATCH (c:Community) USING INDEX SEEK c:Community(group_id, epoch, build, uuid)
+        WHERE renewed AND c.group_id = $p.group_id AND c.epoch = epoch AND c.build = g.communities
+            AND c.uuid IS NOT NULL
+        WITH c ORDER BY c.uuid
+        RETURN collect([c.uuid, c.name, c.summary, c.created_ms, coalesce(c.space, ''), c.vector])
+            AS communities
+    }
+    WITH head, [upto_rev, upto_uuid] AS upto, removed, entities, episodes, renewed, communities,
+        CASE WHEN size(entities) > size(episodes) THEN size(entities) ELSE size(episodes) END AS longest
+    UNWIND CASE WHEN longest = 0 THEN [0] ELSE range(0, longest - 1, 250) END AS first
+    RETURN head, upto, removed, entities[first..first + 250], episodes[first..first + 250], renewed,
+        CASE WHEN first = 0 THEN communities ELSE [] END
+    """
+
+
+def touched(delta: GraphDelta) -> dict[str, Any]:
+    """Parameters of TOUCH_TEXTS beside those of the write."""
+    entities = delta.vectors.keys() - {fact.uuid for fact in delta.facts}
+    entities |= {entity.uuid for entity in delta.entities} | set(delta.names.values())
+    episodes = {mention.episode_uuid for mention in delta.mentions} | set(delta.found)
+    episodes |= {episode for episode, _entity in delta.remove_mentions}
+    gone = [["entity", uuid] for uuid in delta.remove_entities]
+    gone += [["episode", uuid] for uuid in delta.remove_episodes]
+    return {
+        "touched_entities": sorted(entities),
+        "touched_episodes": sorted(episodes),
+        "forgets": delta.forgets,
+        "gone": gone,
+    }
+
+
+class Texts(Base):
+    """SearchStore.text_changes."""
+
+    async def text_changes(
+        self,
+        group_id: str,
+        after_rev: int,
+        limit: int,
+        max_bytes: int = TEXT_BYTES,
+        after_uuid: str = "",
+    ) -> TextChanges:
+        rows = await self._run(
+            _TEXT_CHANGES,
+            group_id=group_id,
+            rev=after_rev + 1,
+            uuid=after_uuid,
+            limit=max(limit, 1),
+            max_bytes=max_bytes,
+        )
+        if not rows:
+            return no_texts(group_id)
+        record, (upto_rev, upto_uuid), removed = rows[0][:3]
+        entities: list[IndexedEntity] = []
+        episodes: list[IndexedEpisode] = []
+        for row in rows:
+            entities += map(_entity, row[3])
+            episodes += map(_episode, row[4])
+            await asyncio.sleep(0)
+        head = GroupHead(group_id, *record)
+        return TextChanges(
+            head,
+            tuple(entities),
+            tuple(episodes),
+            _of_kind("entity", removed),
+            _of_kind("episode", removed),
+            upto_rev=upto_rev - 1,
+            more=upto_rev <= head.rev,
+            communities=tuple(IndexedCommunity(*row) for row in rows[0][6]) if rows[0][5] else None,
+            upto_uuid=upto_uuid,
+        )
+
+
+def _of_kind(kind: str, removed: list[Row]) -> tuple[str, ...]:
+    return tuple(sorted(uuid for each, uuid in removed if each == kind))
+
+
+def _entity(row: Row) -> IndexedEntity:
+    names, space, vector = row[:3]
+    return IndexedEntity(entity_of(row[3:]), tuple(sorted(names)), space or "", vector)
+
+
+def _episode(row: Row) -> IndexedEpisode:
+    return IndexedEpisode(episode_of(row[1:]), tuple(sorted(row[0])))
+
 
 _HEADS: LiteralString = """
     UNWIND $p.group_ids AS group_id
@@ -17,12 +205,10 @@ _HEADS: LiteralString = """
     RETURN g.group_id, g.rev, g.epoch, g.last_ms
     """
 
-# Under the group's lock: what stands at `rev` is all there, and nothing of the next commit. Facts come in
-# slices, so that no single row keeps the event loop busy for long.
-_CHANGES: LiteralString = (
-    """
-    MATCH (g:KgGroup {group_id: $p.group_id})
-    SET g.lock = 0
+# Under the group's lock: all of revision `rev` is visible, and nothing of the next commit. Facts come in
+# slices, so that decoding one row does not hold up the event loop for long.
+_CHANGES: LiteralString = """
+    <LOCKED_GROUP>
     WITH g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
     CALL (epoch) {
         MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
@@ -35,9 +221,7 @@ _CHANGES: LiteralString = (
         MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
         WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev > $p.after_rev AND r.rev <= upto_rev
         WITH r ORDER BY r.group_id, r.epoch, r.rev
-        RETURN collect([r.space, r.vector, """
-    + FACT
-    + """]) AS facts
+        RETURN collect([r.space, r.vector, <FACT>]) AS facts
     }
     CALL (epoch, upto_rev) {
         MATCH (t:KgTombstone)
@@ -47,19 +231,17 @@ _CHANGES: LiteralString = (
     UNWIND CASE WHEN size(facts) = 0 THEN [0] ELSE range(0, size(facts) - 1, 250) END AS first
     RETURN head, upto_rev, removed, facts[first..first + 250]
     """
-)
 
 
 class Search(Base):
     """SearchStore."""
 
     async def heads(self, group_ids: Collection[str]) -> dict[str, GroupHead]:
-        """See SearchStore. Read without lock: for a plan's guard use `names`."""
+        """Read without lock: for a plan's guard use `names`."""
         rows = await self._run(_HEADS, group_ids=sorted(set(group_ids)))
         return {row[0]: GroupHead(*row) for row in rows}
 
     async def changes(self, group_id: str, after_rev: int, limit: int) -> Changes:
-        """See SearchStore."""
         rows = await self._run(_CHANGES, group_id=group_id, after_rev=after_rev, limit=max(limit, 1))
         if not rows:
             return Changes(GroupHead(group_id), (), (), 0)

@@ -40,7 +40,7 @@ async def test_a_conversation_goes_in_once_and_can_be_asked(talk: Talker) -> Non
 
     people = await talk("search", "Where does Alice Chen work?", *GROUP)
     assert "since 2024-10-01" in people.out
-    assert "told by demo-17" in people.out
+    assert "source: demo-17" in people.out
 
     near = await talk("search", "work", *GROUP, "--center", best["source_node_uuid"], "--json")
     assert near.json["facts"][0]["source_name"] == "Alice Chen"
@@ -90,7 +90,7 @@ async def test_bad_lines_are_named_and_the_others_stored(talk: Talker) -> None:
     assert [each.split(":")[0] for each in said[:-1]] == ["line 2", "line 3", "line 4"] or [
         each.split(":")[0] for each in said[:-1]
     ] == ["line 2", "line 4", "line 3"]  # line 3 is refused by the server, which may take a moment
-    assert said[-1] == "Error: 3 lines were refused; the others are stored"
+    assert said[-1] == "Error: 3 lines were refused; all others are stored"
 
 
 async def test_wrong_usage_is_2_and_failures_are_1(talk: Talker, tmp_path: Path) -> None:

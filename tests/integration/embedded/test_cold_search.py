@@ -9,12 +9,12 @@ import apsw
 import numpy as np
 import pytest
 
-from kgsvc.domain.model import Entity, Fact
-from kgsvc.retrieval.cold_facts import by_keyword
-from kgsvc.retrieval.query import parse
+from kgsvc.domain.model.graph import Entity, Fact
+from kgsvc.search.cold_facts import by_keyword
+from kgsvc.search.query import parse
 from kgsvc.stores.conformance.samples import NOW, fact, pair, tombstone, write
-from kgsvc.stores.embedded import EmbeddedStore, cold_search, cold_words
-from kgsvc.stores.embedded.sql import all_rows
+from kgsvc.stores.embedded import EmbeddedStore, cold_search
+from kgsvc.stores.embedded.rows import all_rows
 from kgsvc.stores.search_protocol import FactCandidates, FactsAsked, IndexedFact
 from tests.support.cold_search import candidates_among
 
@@ -37,7 +37,7 @@ ASKED = FactsAsked(
 async def test_the_best_are_found_whatever_is_read_at_once(
     store: EmbeddedStore, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr(cold_words, "_SLICE", at_once)
+    monkeypatch.setattr(cold_search, "_SLICE", at_once)
     monkeypatch.setattr(cold_search, "_VECTORS", at_once)
     rng = random.Random(at_once)
     ada, bob = await pair(store, "g")
@@ -107,7 +107,7 @@ async def test_removed_facts_leave_no_words(store: EmbeddedStore, beside: apsw.C
 
 
 async def test_only_rows_of_the_group_are_read(store: EmbeddedStore, beside: apsw.Connection) -> None:
-    for text in (cold_words.READ, cold_search.READ):
+    for text in (cold_search.READ_WORDS, cold_search.READ_VECTORS):
         plan = [row[3] for row in all_rows(beside, f"EXPLAIN QUERY PLAN {text}", [0] * text.count("?"))]
         assert len(plan) == 1
         assert "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)" in plan[0]

@@ -8,7 +8,7 @@ import contextlib
 import apsw
 import pytest
 
-from kgsvc.domain.items import ItemState
+from kgsvc.domain.model.items import ItemState
 from kgsvc.stores.conformance.samples import (
     NOW,
     accepted,
@@ -23,8 +23,8 @@ from kgsvc.stores.conformance.samples import (
     write,
 )
 from kgsvc.stores.embedded import EmbeddedStore
-from kgsvc.stores.embedded.purge import bury, purge_some
-from kgsvc.stores.embedded.sql import all_rows
+from kgsvc.stores.embedded.admin import bury, purge_some
+from kgsvc.stores.embedded.rows import all_rows
 
 LEFT = {
     "episodes": "SELECT count(*) FROM episodes",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kgsvc.domain.delta import Claim
-from kgsvc.domain.errors import Conflict
+from kgsvc.domain.errors import Conflict, Overloaded
+from kgsvc.domain.model.delta import Claim
 from kgsvc.stores.conformance.samples import NOW, accepted, entity, episode, write
 from kgsvc.stores.embedded import EmbeddedStore
 
@@ -26,3 +26,9 @@ async def test_a_receipt_id_stands_for_one_call(store: EmbeddedStore) -> None:
     receipt = await store.receipt("r")
     assert receipt is not None
     assert [item.uuid for item in receipt.items] == ["e1"]
+
+
+async def test_the_last_place_of_the_queue_is_taken(store: EmbeddedStore) -> None:
+    await accepted(store, episode("g", "e1"), episode("g", "e2"), queue_items=2)
+    with pytest.raises(Overloaded):
+        await accepted(store, episode("g", "e3"), queue_items=2)

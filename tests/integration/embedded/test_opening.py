@@ -8,9 +8,9 @@ import apsw
 import pytest
 from blockbuster import blockbuster_ctx
 
-from kgsvc.domain.candidates import CandidateQuery, VectorsAfter
 from kgsvc.domain.errors import StoreUnavailable
-from kgsvc.domain.similarity import name_tokens
+from kgsvc.domain.names.similarity import name_tokens
+from kgsvc.domain.resolution.decisions import CandidateQuery, VectorsAfter
 from kgsvc.stores.conformance import checks
 from kgsvc.stores.conformance.samples import accepted, episode
 from kgsvc.stores.embedded import EmbeddedStore

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import apsw
 
-from kgsvc.domain.items import ItemState
+from kgsvc.domain.model.items import ItemState
 from kgsvc.stores.conformance.samples import (
     NOW,
     accepted,

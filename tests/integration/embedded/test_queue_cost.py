@@ -7,7 +7,7 @@ from collections.abc import Callable
 import apsw
 import pytest
 
-from kgsvc.domain.items import GroupWork, Lease
+from kgsvc.domain.model.items import GroupWork, Lease
 from kgsvc.stores.conformance.samples import HUGE, NOW, accepted, episode, leased
 from kgsvc.stores.embedded import EmbeddedStore, queue, receipts
 
@@ -20,11 +20,11 @@ WORKS: dict[str, Work] = {
     "next_due_ms": queue._next_due_ms,
     "claim": lambda db: queue._claim(db, SEEN, "worker-b", NOW),
     "renew": lambda db: queue._renew(db, [LEASE]),
-    "start_items": lambda db: queue._start_items(db, LEASE, NOW, (4, HUGE), ()),
-    "start_items beside others": lambda db: queue._start_items(db, LEASE, NOW, (4, HUGE), ("e0000",)),
+    "start_items": lambda db: queue._start_items(db, LEASE, NOW, 4, HUGE, ()),
+    "start_items beside others": lambda db: queue._start_items(db, LEASE, NOW, 4, HUGE, ("e0000",)),
     "release": lambda db: queue._release(db, LEASE),
     "retry_items": lambda db: receipts._retry_items(db, "g", None, NOW),
-    "list_items": lambda db: receipts._list_items(db, "g", (), 4, 0),
+    "list_items": lambda db: receipts._list_items(db, "g", (), 4, None),
     "depth": receipts._depth,
     "activity": receipts._activity,
 }

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import apsw
 
-from kgsvc.domain.delta import GraphDelta
-from kgsvc.domain.model import Mention
+from kgsvc.domain.model.delta import GraphDelta
+from kgsvc.domain.model.graph import Mention
 from kgsvc.stores.conformance.samples import NOW, accepted, entity, episode, guard
 from kgsvc.stores.embedded import EmbeddedStore
-from kgsvc.stores.embedded.removal import episode_sayings
+from kgsvc.stores.embedded.history import _sayings
 from tests.integration.embedded.test_queue_cost import steps
 
 EPISODES = [f"e{n:03}" for n in range(401)]
@@ -22,8 +22,8 @@ async def test_sayings_grow_as_mentions_do(store: EmbeddedStore, beside: apsw.Co
         made = [Mention(f"m{uuid}", "g", uuid, "ada", NOW) for uuid in EPISODES[begin:end]]
         delta = GraphDelta("g", NOW + end, entities=(ada,), mentions=tuple(made))
         await store.apply(delta, await guard(store, "g"))
-        assert episode_sayings(beside, "g", "e000")["ada"].first == (NOW - end + 1, EPISODES[end - 1])
-        return steps(beside, lambda db: episode_sayings(db, "g", "e000"))
+        assert _sayings(beside, "g", "e000")["ada"].first == (NOW - end + 1, EPISODES[end - 1])
+        return steps(beside, lambda db: _sayings(db, "g", "e000"))
 
     one, two, four = await said(0, 101), await said(101, 201), await said(201, 401)
     assert four - two < 3 * (two - one)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import pytest
 from neo4j import AsyncDriver, AsyncGraphDatabase
 
 from kgsvc.stores.neo4j import Neo4jStore
-from tests.support.neo4j_fixture import NEO4J_LABELS, Address, Servers, unavailable
-from tests.support.neo4j_server import VERSIONS, Neo4jServer, Unavailable
+from tests.support.neo4j_fixture import NEO4J_LABELS, Address, Servers, own_server
+from tests.support.neo4j_server import Neo4jServer
 
 
 @pytest.fixture(params=NEO4J_LABELS)
@@ -51,15 +50,9 @@ async def raw(address: Address) -> AsyncIterator[AsyncDriver]:
 
 
 @pytest.fixture(scope="module", params=NEO4J_LABELS)
-def own_server(
+def own_neo4j(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Neo4jServer]:
     """A server that a module may stop, kill and start again."""
-    home: Path = tmp_path_factory.mktemp("own-neo4j")
-    server = Neo4jServer(VERSIONS[request.param], home)
-    try:
-        server.start()
-    except Unavailable as error:
-        unavailable(str(error))
-    yield server
-    server.stop()
+    with own_server(request.param, tmp_path_factory.mktemp("own-neo4j")) as server:
+        yield server

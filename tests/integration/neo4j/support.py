@@ -6,9 +6,13 @@ import asyncio
 import importlib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from pkgutil import iter_modules
 from typing import Any, LiteralString
 
 from neo4j import AsyncDriver, AsyncTransaction, Query
+
+from kgsvc.stores import neo4j
+from kgsvc.stores.neo4j.base import whole_text
 
 DEADLINE_S = 30.0
 _BLOCKED: LiteralString = "SHOW TRANSACTIONS YIELD status WHERE status STARTS WITH 'Blocked' RETURN status"
@@ -38,10 +42,7 @@ async def until_blocked(driver: AsyncDriver, count: int = 1) -> None:
             await asyncio.sleep(0.02)
 
 
-_MODULES = (
-    "admin", "apply", "builds", "candidates", "cold_search", "communities", "following", "graph", "guards",
-    "history", "intake", "queue", "receipts", "search", "texts",
-)  # fmt: skip
+_NOT_SERVING = {"adoption", "base", "schema"}  # nothing in them runs while a group is served
 _CLAUSES = ("MATCH", "MERGE", "UNWIND", "CALL ()")
 _BY_INTENT = {  # a handful of counters; all groups for whoever asks for all groups; the first of an order
     "_ACTIVITY": {"NodeByLabelScan"},
@@ -64,16 +65,16 @@ async def scans(driver: AsyncDriver) -> list[tuple[str, str]]:
 
 
 def _statements() -> Iterator[tuple[str, str]]:
-    for module in _MODULES:
-        names = vars(importlib.import_module(f"kgsvc.stores.neo4j.{module}"))
+    for module in iter_modules(neo4j.__path__):
+        if module.name in _NOT_SERVING:
+            continue
+        names = vars(importlib.import_module(f"kgsvc.stores.neo4j.{module.name}"))
         for name, value in names.items():
+            if not name.startswith(("_", "LOCK")):
+                continue
             for text in value if name == "_PURGE" else (value,):
-                if (
-                    name.startswith(("_", "LOCK"))
-                    and isinstance(text, str)
-                    and text.lstrip().startswith(_CLAUSES)
-                ):
-                    yield name, f"{text} RETURN g" if name == "_HELD" else text
+                if isinstance(text, str) and whole_text(text).lstrip().startswith(_CLAUSES):
+                    yield name, whole_text(text)
 
 
 def _operators(plan: dict[str, Any]) -> Iterator[str]:

@@ -6,12 +6,13 @@ import random
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any, LiteralString
 
 import pytest
 from neo4j import AsyncDriver
 
-from kgsvc.domain.fact_terms import keyword_text
-from kgsvc.domain.model import Entity, Fact
+from kgsvc.domain.facts.terms import keyword_text
+from kgsvc.domain.model.graph import Entity, Fact
 from kgsvc.domain.text import tokens
 from kgsvc.stores.conformance.samples import NOW, delta, entity, fact, guard, tombstone
 from kgsvc.stores.neo4j import Neo4jStore
@@ -121,6 +122,24 @@ async def test_facts_not_yet_valid_hide_no_others(store: Neo4jStore, group: str)
     found = await store.search_candidates(group, asked)
     assert found is not None
     assert {each.uuid for each in found.keyword} == {each.uuid for each in now}
+
+
+async def test_a_list_that_is_full_is_not_looked_for_again(
+    store: Neo4jStore, group: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = entity(group, "n-ada", "Ada")
+    facts = tuple(fact(f"f{n}", ada, ada, f"tea at a long table {n}") for n in range(8))
+    await store.apply(delta(group, entities=(ada,), facts=facts), await guard(store, group))
+    run, looks = store._run, []
+
+    async def counting(statement: LiteralString, **values: Any) -> list[list[Any]]:
+        looks.append(statement)
+        return await run(statement, **values)
+
+    monkeypatch.setattr(store, "_run", counting)
+    found = await store.search_candidates(group, FactsAsked(("tea",), (), None, "", NOW + 10, 4))
+    assert found is not None
+    assert (len(found.keyword), len(looks)) == (4, 1)
 
 
 async def test_vectors_longer_than_neo4j_compares_are_kept_and_searched_in_memory(

@@ -7,9 +7,9 @@ import asyncio
 import pytest
 from neo4j import AsyncDriver
 
-from kgsvc.domain.delta import Guard
 from kgsvc.domain.errors import LeaseLost, RevisionChanged, StoreUnavailable
-from kgsvc.domain.items import ItemState, Lease, Transition
+from kgsvc.domain.model.delta import Guard
+from kgsvc.domain.model.items import ItemState, Lease, Transition
 from kgsvc.stores.conformance.samples import (
     HUGE,
     MANY,

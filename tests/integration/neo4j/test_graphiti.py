@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from kgsvc.commands.adoption import Adopted, Adopter
 from kgsvc.domain.clock import SystemClock
-from kgsvc.ingestion.adoption import Adopted, Adopter
-from kgsvc.ingestion.embedding import CachingEmbedder
-from kgsvc.llm.offline.embedder import HashingEmbedder
+from kgsvc.models.embedding import CachingEmbedder
+from kgsvc.models.hashing import HashingEmbedder
 from kgsvc.stores.neo4j import Neo4jStore
 from tests.support.client import Client, message
 from tests.support.neo4j_server import Neo4jServer
@@ -48,19 +48,19 @@ class Hashing(EmbedderClient):
 
 
 @pytest.fixture
-async def graphiti(own_server: Neo4jServer) -> AsyncIterator[Graphiti]:
-    opened = Graphiti(own_server.uri, "neo4j", own_server.password, embedder=Hashing())
+async def graphiti(own_neo4j: Neo4jServer) -> AsyncIterator[Graphiti]:
+    opened = Graphiti(own_neo4j.uri, "neo4j", own_neo4j.password, embedder=Hashing())
     await opened.build_indices_and_constraints()
     yield opened
     await opened.close()  # type: ignore[no-untyped-call]
 
 
 @pytest.fixture
-async def service(own_server: Neo4jServer, tmp_path: Path) -> AsyncIterator[Service]:
+async def service(own_neo4j: Neo4jServer, tmp_path: Path) -> AsyncIterator[Service]:
     settings = {
         "store.kind": "neo4j",
-        "store.neo4j_uri": own_server.uri,
-        "store.neo4j_password": own_server.password,
+        "store.neo4j_uri": own_neo4j.uri,
+        "store.neo4j_password": own_neo4j.password,
     }
     async with Service(settings, tmp_path) as running:
         yield running
@@ -100,7 +100,7 @@ async def test_graphiti_reads_and_searches_what_kgsvc_wrote(service: Service, gr
 
 
 async def test_kgsvc_serves_and_goes_on_with_what_graphiti_wrote(
-    service: Service, graphiti: Graphiti, own_server: Neo4jServer
+    service: Service, graphiti: Graphiti, own_neo4j: Neo4jServer
 ) -> None:
     kinds = {"Alice Chen": "Person", "TechCorp": "Organization", "DataCorp": "Organization"}
     alice, tech, data = (
@@ -153,7 +153,7 @@ async def test_kgsvc_serves_and_goes_on_with_what_graphiti_wrote(
         graphiti.embedder,
     )
 
-    store = await Neo4jStore.connect(own_server.uri, "neo4j", own_server.password)
+    store = await Neo4jStore.connect(own_neo4j.uri, "neo4j", own_neo4j.password)
     try:
         adopter = Adopter(store, CachingEmbedder(HashingEmbedder()), SystemClock())
         assert await adopter.adopt("theirs", lambda _: None) == Adopted(2, 3, 2)

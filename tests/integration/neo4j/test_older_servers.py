@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from neo4j import AsyncDriver
 
-from kgsvc.domain.model import Rewriting
+from kgsvc.domain.model.graph import Rewriting
 from kgsvc.stores.conformance.samples import NOW, entity, write
 from kgsvc.stores.neo4j import Neo4jStore
 from tests.integration.neo4j.support import rows

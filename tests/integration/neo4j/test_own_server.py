@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
-from neo4j import AsyncGraphDatabase
+from neo4j import AsyncDriver, AsyncGraphDatabase
 
-from kgsvc.domain.candidates import CandidateQuery, VectorsAfter
 from kgsvc.domain.errors import StoreUnavailable
-from kgsvc.domain.items import Accepted
-from kgsvc.domain.similarity import name_tokens
+from kgsvc.domain.model.items import Accepted
+from kgsvc.domain.names.similarity import name_tokens
+from kgsvc.domain.resolution.decisions import CandidateQuery, VectorsAfter
 from kgsvc.stores.conformance.samples import accepted, batch, entity, episode, pair, write
 from kgsvc.stores.neo4j import Neo4jStore
 from kgsvc.stores.neo4j.schema import SCHEMA_VERSION
-from tests.integration.neo4j.support import scans
+from tests.integration.neo4j.support import rows, scans
 from tests.support.neo4j_server import Neo4jServer
 
 
@@ -26,12 +26,21 @@ async def _connect(server: Neo4jServer, patience_s: float = 5.0, deadline_s: flo
 
 
 @pytest.fixture
-async def clients(own_server: Neo4jServer) -> AsyncIterator[list[Neo4jStore]]:
+async def clients(own_neo4j: Neo4jServer) -> AsyncIterator[list[Neo4jStore]]:
     """Three clients of the server."""
-    opened = [await _connect(own_server) for _ in range(3)]
+    opened = [await _connect(own_neo4j) for _ in range(3)]
     yield opened
     for client in opened:
         await client.close()
+
+
+@pytest.fixture
+async def own_raw(own_neo4j: Neo4jServer) -> AsyncIterator[AsyncDriver]:
+    """The bare driver of the server."""
+    async with AsyncGraphDatabase.driver(
+        own_neo4j.uri, auth=("neo4j", own_neo4j.password), notifications_min_severity="OFF"
+    ) as driver:
+        yield driver
 
 
 async def test_migrators_take_turns(clients: list[Neo4jStore]) -> None:
@@ -44,30 +53,27 @@ async def test_migrators_take_turns(clients: list[Neo4jStore]) -> None:
 
 
 async def test_an_empty_database_is_read_by_index_too(
-    own_server: Neo4jServer, clients: list[Neo4jStore]
+    own_raw: AsyncDriver, clients: list[Neo4jStore]
 ) -> None:
     """Plans made before there is anything to count are kept for a while."""
     await clients[0].migrate()
-    async with AsyncGraphDatabase.driver(
-        own_server.uri, auth=("neo4j", own_server.password), notifications_min_severity="OFF"
-    ) as driver:
-        assert await scans(driver) == []
+    assert await scans(own_raw) == []
 
 
-async def test_a_newer_schema_is_refused(clients: list[Neo4jStore]) -> None:
+async def test_a_newer_schema_is_refused(own_raw: AsyncDriver, clients: list[Neo4jStore]) -> None:
     client = clients[0]
     await client.migrate()
-    await client._run("MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = s.version + 1")
+    await rows(own_raw, "MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = s.version + 1")
     try:
         with pytest.raises(StoreUnavailable, match="upgrade kgsvc"):
             await clients[1].migrate()
     finally:
-        await client._run("MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = s.version - 1")
+        await rows(own_raw, "MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = s.version - 1")
     assert await client.migrate() == SCHEMA_VERSION
 
 
 async def test_names_of_an_older_database_are_found_by_their_tokens_and_vectors(
-    clients: list[Neo4jStore], monkeypatch: pytest.MonkeyPatch
+    own_raw: AsyncDriver, clients: list[Neo4jStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgsvc.stores.neo4j.candidates._PAGE", 2)
     client = clients[0]
@@ -76,9 +82,9 @@ async def test_names_of_an_older_database_are_found_by_their_tokens_and_vectors(
     for group, given in names.items():
         entities = [entity(group, f"n{n}", name) for n, name in enumerate(given)]
         await write(client, group, entities=entities, vectors={"n0": b"old"}, space="s")
-    await client._run("MATCH (k:KgNameToken) DELETE k")
-    await client._run("MATCH (n:Entity) REMOVE n.vector_rev")
-    await client._run("MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = 1")
+    await rows(own_raw, "MATCH (k:KgNameToken) DELETE k")
+    await rows(own_raw, "MATCH (n:Entity) REMOVE n.vector_rev")
+    await rows(own_raw, "MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = 1")
     assert await client.migrate() == SCHEMA_VERSION
     for group, given in names.items():
         query = CandidateQuery(tokens=name_tokens("Person"), vectors=VectorsAfter("s"))
@@ -88,23 +94,25 @@ async def test_names_of_an_older_database_are_found_by_their_tokens_and_vectors(
         assert (found.vectors.place, found.vectors.rows) == ((0, "n0"), (("n0", b"old"),))
 
 
-async def test_texts_of_an_older_database_are_followed(clients: list[Neo4jStore]) -> None:
+async def test_texts_of_an_older_database_are_followed(
+    own_raw: AsyncDriver, clients: list[Neo4jStore]
+) -> None:
     client = clients[0]
     await client.migrate()
     await accepted(client, episode("texts", "done"), episode("texts", "waiting"))
-    await client._run("MATCH (i:KgItem {uuid: 'done'}) SET i.state = 'completed' REMOVE i:KgPending")
+    await rows(own_raw, "MATCH (i:KgItem {uuid: 'done'}) SET i.state = 'completed' REMOVE i:KgPending")
     await write(client, "texts", entities=[entity("texts", "n1", "Ada")])
-    await client._run("MATCH (n:Entity) REMOVE n.rev")
-    await client._run("MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = 9")
+    await rows(own_raw, "MATCH (n:Entity) REMOVE n.rev")
+    await rows(own_raw, "MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = 9")
     assert await client.migrate() == SCHEMA_VERSION
     page = await client.text_changes("texts", 0, 99)
     assert [one.entity.uuid for one in page.entities] == ["n1"]
     assert [one.episode.uuid for one in page.episodes] == ["done"], "the other one is not in the graph"
 
 
-async def test_acknowledged_items_survive_a_kill(own_server: Neo4jServer) -> None:
+async def test_acknowledged_items_survive_a_kill(own_neo4j: Neo4jServer) -> None:
     """kill -9 in the middle of accepting: what was acknowledged is there, whole, and the client goes on."""
-    store = await _connect(own_server, patience_s=1.0)
+    store = await _connect(own_neo4j, patience_s=1.0)
     await store.migrate()
     acknowledged: list[str] = []
     enough = asyncio.Event()
@@ -121,12 +129,12 @@ async def test_acknowledged_items_survive_a_kill(own_server: Neo4jServer) -> Non
     sender = asyncio.create_task(send())
     async with asyncio.timeout(60):
         await enough.wait()
-    await asyncio.to_thread(own_server.stop, kill=True)
+    await asyncio.to_thread(own_neo4j.stop, kill=True)
     with pytest.raises(StoreUnavailable):
         await sender
     with pytest.raises(StoreUnavailable):
         await store.depth()
-    await asyncio.to_thread(own_server.start)
+    await asyncio.to_thread(own_neo4j.start)
     there = {e.uuid for e in await store.recent_episodes("crash", 100_000)}
     assert there >= set(acknowledged)
     items = (await store.list_items("crash", (), 100_000, None)).rows
@@ -137,13 +145,13 @@ async def test_acknowledged_items_survive_a_kill(own_server: Neo4jServer) -> Non
     await store.close()
 
 
-async def test_calls_ride_over_a_restart(own_server: Neo4jServer) -> None:
+async def test_calls_ride_over_a_restart(own_neo4j: Neo4jServer) -> None:
     """With patience enough a call made while the server restarts is answered."""
-    store = await _connect(own_server, patience_s=150.0, deadline_s=150.0)
+    store = await _connect(own_neo4j, patience_s=150.0, deadline_s=150.0)
     await store.migrate()
     ada, _bob = await pair(store, "restart")
-    await asyncio.to_thread(own_server.stop)
+    await asyncio.to_thread(own_neo4j.stop)
     waiting = asyncio.create_task(store.entity(ada.uuid, "restart"))
-    await asyncio.to_thread(own_server.start)
+    await asyncio.to_thread(own_neo4j.start)
     assert await waiting == [ada]
     await store.close()

@@ -10,6 +10,7 @@ from neo4j import AsyncDriver, Query
 
 from kgsvc.stores.conformance.samples import NOW, accepted, episode
 from kgsvc.stores.neo4j import Neo4jStore, queue
+from kgsvc.stores.neo4j.base import whole_text
 from tests.integration.neo4j.support import scans
 
 
@@ -26,7 +27,7 @@ async def test_finding_work_costs_the_same_for_any_backlog(
     for size in (1, 400):
         await accepted(store, *[episode(group, f"{size}-{n}", at=n) for n in range(size)])
         async with raw.session(database="neo4j") as session:
-            text = "PROFILE " + vars(queue)[statement].replace(
+            text = "PROFILE " + whole_text(vars(queue)[statement]).replace(
                 "(w:KgWork)", "(w:KgWork {group_id: $p.group})"
             )
             result = await session.run(

@@ -9,20 +9,10 @@ import pytest
 from neo4j import AsyncDriver
 
 from kgsvc.domain.errors import Conflict
-from kgsvc.domain.items import AcceptBatch, Accepted, ItemState
-from kgsvc.stores.conformance.samples import (
-    NOW,
-    accepted,
-    batch,
-    episode,
-    leased,
-    move,
-    pair,
-    started,
-    work,
-)
+from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState
+from kgsvc.stores.conformance.samples import NOW, accepted, batch, episode, leased, move, pair, started, work
 from kgsvc.stores.neo4j import Neo4jStore
-from kgsvc.stores.neo4j.admission import Writes
+from kgsvc.stores.neo4j.intake import Writes
 from tests.integration.neo4j.support import locked, rows, until_blocked
 
 

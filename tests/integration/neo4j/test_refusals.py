@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from neo4j.exceptions import AuthError, ClientError, DatabaseError, Neo4jError, TransientError
 
-from kgsvc.domain.delta import GraphDelta
 from kgsvc.domain.errors import StoreRefused, StoreUnavailable
+from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.stores.conformance.samples import delta, entity, fact, guard, pair
 from kgsvc.stores.neo4j import Neo4jStore
-from kgsvc.stores.neo4j.errors import meaning
+from kgsvc.stores.neo4j.base import store_error
 
 SECRET = "what Ann said"
 CODES = {
@@ -57,6 +57,6 @@ def test_what_may_pass_is_an_outage(code: str) -> None:
     kind, wanted = CODES[code]
     error = Neo4jError._hydrate_neo4j(code=code, message=SECRET)
     assert isinstance(error, kind)
-    told = meaning(error)
+    told = store_error(error)
     assert type(told) is wanted
     assert SECRET not in str(told)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kgsvc.llm.prompts import extraction, relevance, resolution, summaries
+from kgsvc.models.prompts import extraction, relevance, resolution, summaries
 from tests.support.scripted_openai.replies import all_new, answer, ratings
 
 Kind = Literal["answer", "says", "body", "truncated", "refused", "status", "hang", "drop"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from kgsvc.domain.items import ItemState, ItemStatus
-from kgsvc.retrieval.search import SearchFacts
+from kgsvc.domain.model.items import ItemState, ItemStatus
+from kgsvc.search.search import SearchFacts
 from kgsvc.stores.protocol import Anchor, EpisodeCut
 from kgsvc.stores.search_protocol import Changes, TextChanges
 from tests.support.stateful.twins import Comparable, Side, receipt
@@ -26,7 +26,7 @@ async def compare_group(world: World, group_id: str) -> None:
     if rng.random() < 0.25:
         await agree("recent_episodes", lambda side: _recent(side, group_id, latest))
         await agree("previous_episodes", lambda side: _previous(side, group_id, latest))
-        entity = rng.choice([*sorted(world.model._peek(group_id).entities), "nobody"])
+        entity = rng.choice([*sorted(world.model.peek(group_id).entities), "nobody"])
         await agree("history", lambda side: _history(side, group_id, entity, f"e{latest:02}", latest))
     for receipt_id in world.some(world.receipts, 1):
         await agree(f"receipt {receipt_id}", partial(_receipt, receipt_id))
@@ -98,10 +98,10 @@ async def _changes(world: World, side: Side, group_id: str, place: int, limit: i
         removed |= set(page.removed)
         assert page.upto_rev > after or not page.more, "a page that leads nowhere"
         after = page.upto_rev
-    revisions = world.model._peek(group_id).fact_rev
+    revisions = world.model.peek(group_id).fact_rev
     order = [revisions.get(f[0], -1) for f in facts]
     assert order == sorted(order), "changes are not in order of their revisions"
-    known = set(world.model._peek(group_id).removed_rev)
+    known = set(world.model.peek(group_id).removed_rev)
     return (
         tuple(sorted(facts, key=lambda f: f[0])),
         tuple(sorted(removed & known)),

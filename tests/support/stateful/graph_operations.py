@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kgsvc.domain import questions
-from kgsvc.domain.candidates import CandidateQuery, VectorPage, VectorsAfter
-from kgsvc.domain.decisions import Decisions
-from kgsvc.domain.delta import Claim, FactTombstone, GraphDelta, MergeRecord, NameView, SlotView
-from kgsvc.domain.entities import BatchItem, candidate_uuids, keys_of, resolve
+from kgsvc.commands.entities import EntityInput, upsert
+from kgsvc.commands.facts import without_fact
 from kgsvc.domain.errors import Conflict
-from kgsvc.domain.identity import digest, name_key
-from kgsvc.domain.items import ItemState, Transition
-from kgsvc.domain.model import Closure, Entity, Fact, Mention
-from kgsvc.domain.plan import plan, statements_of
-from kgsvc.ingestion.deletion import without_fact
-from kgsvc.ingestion.entity_node import EntityInput, upsert
+from kgsvc.domain.facts.plan import plan, statements_of
+from kgsvc.domain.model.delta import Claim, FactTombstone, GraphDelta, MergeRecord, NameView, SlotView
+from kgsvc.domain.model.graph import Closure, Entity, Fact, Mention
+from kgsvc.domain.model.identity import digest, name_key
+from kgsvc.domain.model.items import ItemState, Transition
+from kgsvc.domain.names.entities import BatchItem, candidate_uuids, keys_of, resolve
+from kgsvc.domain.resolution import questions
+from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, VectorPage, VectorsAfter
 from kgsvc.stores.conformance.samples import fact as sample_fact
 from tests.support.model_rows import Group
 from tests.support.stateful.queue_operations import begin, work_on

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from kgsvc.domain.identity import content_hash, digest
-from kgsvc.domain.items import AcceptBatch, GroupWork, ItemState, NewItem, Step, Transition
-from kgsvc.domain.model import Episode, RoleType, Source
-from kgsvc.domain.usage import FREE, Usage
+from kgsvc.domain.model.graph import Episode, RoleType, Source
+from kgsvc.domain.model.identity import content_hash, digest
+from kgsvc.domain.model.items import AcceptBatch, GroupWork, ItemState, NewItem, Step, Transition
+from kgsvc.domain.model.usage import FREE, Usage
 from tests.support.model_rows import Group
 from tests.support.stateful.twins import Comparable, Side, answer, queued
 from tests.support.stateful.words import HOUR
@@ -76,7 +76,7 @@ async def claim(world: World) -> None:
 async def work_on(world: World, group_id: str) -> int | None:
     """Where the lease to work under is, mostly a held one: a free group is claimed first."""
     if (
-        world.model._peek(group_id).owner_id is None
+        world.model.peek(group_id).owner_id is None
         and world.rng.random() < 0.9
         and await _look(world, group_id)
     ):
@@ -86,7 +86,7 @@ async def work_on(world: World, group_id: str) -> int | None:
 
 async def lapse(world: World) -> None:
     """Somebody else takes a group that has an owner: its started items become suspect."""
-    owned = [g for g in world.groups if world.model._peek(g).owner_id is not None]
+    owned = [g for g in world.groups if world.model.peek(g).owner_id is not None]
     if owned and await _look(world, world.rng.choice(owned)):
         await _claim_sight(world, -1)
 

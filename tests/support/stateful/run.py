@@ -6,9 +6,9 @@ import random
 from collections.abc import Awaitable, Callable
 
 from kgsvc.domain.clock import SystemClock
-from kgsvc.retrieval.cold_facts import ColdFacts
-from kgsvc.retrieval.search import SearchFacts
-from kgsvc.retrieval.settings import SearchSettings
+from kgsvc.search.cold_facts import ColdFacts
+from kgsvc.search.search import SearchFacts
+from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.protocol import Store
 from tests.support.model_store import ModelStore
 from tests.support.stateful import graph_operations as graph

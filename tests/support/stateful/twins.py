@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kgsvc.domain.delta import GroupHead, StaleItems
 from kgsvc.domain.errors import KgError, OperationError, StoreUnavailable
-from kgsvc.domain.items import Accepted, GroupWork, ItemState, ItemStatus, Lease, QueuedItem, Receipt
+from kgsvc.domain.model.delta import GroupHead, StaleItems
+from kgsvc.domain.model.items import Accepted, GroupWork, ItemState, ItemStatus, Lease, QueuedItem, Receipt
 from kgsvc.stores.protocol import Store
 from tests.support.model_rows import GROUP_DELETED
 

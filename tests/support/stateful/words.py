@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.domain.extraction import ExtractedEdge, ExtractedNode, Extraction
-from kgsvc.domain.model import FactKind, Polarity
+from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
+from kgsvc.domain.model.graph import FactKind, Polarity
+from kgsvc.domain.model.usage import Usage
 from kgsvc.domain.text import tokens
-from kgsvc.llm.protocol import Usage
 
 PEOPLE = ("Ada", "Bob", "Cyd Ångström")
 PLACES = ("Acme", "Globex", "東京 Labs")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from kgsvc.domain.delta import GraphDelta, GroupHead, Guard
+from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
 from tests.support.model_rows import Group, Item
 from tests.support.model_store import ModelStore
 from tests.support.stateful.twins import Comparable, Side, Twins
@@ -42,11 +42,11 @@ class World:
 
     def group(self) -> Group:
         """A random group, as the model holds it."""
-        return self.model._peek(self.rng.choice(self.groups))
+        return self.model.peek(self.rng.choice(self.groups))
 
     def busy_group(self) -> Group:
         """A random group with an unfinished item, or any."""
-        busy = [g for g in map(self.model._peek, self.groups) if self.items(g, unfinished=True)]
+        busy = [g for g in map(self.model.peek, self.groups) if self.items(g, unfinished=True)]
         return self.rng.choice(busy) if busy else self.group()
 
     def some(self, values: Sequence[T], most: int) -> list[T]:

@@ -10,10 +10,10 @@ import pytest
 
 from bench.perfect_reader import PerfectReader
 from bench.planted import Corpus, Line, PlantedFact, corpus
-from kgsvc.domain.extraction import ExtractionRequest
 from kgsvc.domain.limits import Limits
-from kgsvc.domain.model import Episode, Source
-from kgsvc.domain.resolution_types import (
+from kgsvc.domain.model.extraction import ExtractionRequest
+from kgsvc.domain.model.graph import Episode, Source
+from kgsvc.domain.resolution.decisions import (
     FactQuestion,
     FactResolution,
     KnownEntity,
@@ -22,9 +22,9 @@ from kgsvc.domain.resolution_types import (
     NodeResolution,
     ResolutionRequest,
 )
-from kgsvc.llm.openai import resolutions
-from kgsvc.llm.openai.validation import validate
-from kgsvc.llm.prompts import extraction, resolution
+from kgsvc.models.openai import resolver as resolutions
+from kgsvc.models.openai.validation import validate
+from kgsvc.models.prompts import extraction, resolution
 from tests.support.scripted_openai import Outcome, Request
 from tests.support.scripted_openai.script import episode_text
 

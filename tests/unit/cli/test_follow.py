@@ -11,11 +11,10 @@ import grpc
 import grpc.aio
 import pytest
 
-from kgsvc.cli import follow as follow_module
+from kgsvc.cli import upload as follow_module
 from kgsvc.cli.client import connect
-from kgsvc.cli.failure import Failure
-from kgsvc.cli.follow import follow
-from kgsvc.cli.upload import Outcome
+from kgsvc.cli.options import Failure
+from kgsvc.cli.upload import Outcome, follow
 from kgsvc.config import Client
 from kgsvc.v1.envelope_pb2 import STATUS_ERROR, STATUS_OK, Error
 from kgsvc.v1.ingestion_pb2 import WatchReceiptOutput, WatchReceiptRequest, WatchReceiptResponse

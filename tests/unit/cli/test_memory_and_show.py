@@ -77,7 +77,7 @@ def test_what_cannot_be_read_is_named(text: str, problem: str) -> None:
             "2024-01-01T09:30:00Z to 2025-01-01",
         ),
         (None, datetime(2025, 1, 1, tzinfo=UTC), "until 2025-01-01"),
-        (None, None, "valid, since when is not known"),
+        (None, None, "valid; start unknown"),
     ],
 )
 def test_validity_is_said_in_words(valid: datetime | None, invalid: datetime | None, said: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from kgsvc.cli import upload as upload_module
 from kgsvc.cli.client import connect
-from kgsvc.cli.failure import Failure
+from kgsvc.cli.options import Failure
 from kgsvc.cli.reading import BadLine, Record
 from kgsvc.cli.upload import Outcome, Upload
 from kgsvc.config import Client
@@ -50,13 +50,19 @@ class Store:
 
     def answer(self, request: StreamEpisodesRequest) -> StreamEpisodesResponse:
         uuid, body = request.episode.uuid, request.episode.body
+        duplicate = uuid in self.kept
         known = self.kept.setdefault(uuid, body)
         if known != body:
             error = Error(error_code="CONFLICT", message="other content")
             return StreamEpisodesResponse(status=STATUS_ERROR, error=error)
         state = PARKED if body == "parked" else COMPLETED if body == "done" else ItemState.ITEM_STATE_ACCEPTED
         return StreamEpisodesResponse(
-            status=STATUS_ACCEPTED, uuid=uuid, state=state, receipt_id="r", client_ref=request.client_ref
+            status=STATUS_ACCEPTED,
+            uuid=uuid,
+            state=state,
+            receipt_id="r",
+            client_ref=request.client_ref,
+            duplicate=duplicate,
         )
 
 
@@ -123,6 +129,13 @@ async def test_a_minted_uuid_in_conflict_is_there_already() -> None:
     assert (outcome.accepted, outcome.duplicates, outcome.refused) == (1, 1, [])
 
 
+async def test_what_was_there_before_this_run_is_a_duplicate() -> None:
+    store = Store()
+    await send(store, iter([record(1)]))
+    outcome = await send(store, iter([record(1), record(2)]))
+    assert (outcome.accepted, outcome.duplicates) == (1, 1)
+
+
 async def test_an_item_larger_than_a_call_may_be_is_not_sent() -> None:
     store = Store()
     outcome = await send(store, iter([record(1, "x" * 200), record(2)]), item_bytes=100)
@@ -171,6 +184,7 @@ async def test_at_most_a_window_is_sent_ahead_of_the_acknowledgements(
     task = asyncio.create_task(send(store, endless()))
     async with asyncio.timeout(20):
         await full.wait()
+        await asyncio.sleep(0.2)  # it would go on now
         assert len(taken) == AHEAD
         store.acknowledging.set()
         outcome = await task

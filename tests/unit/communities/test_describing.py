@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from kgsvc.domain.communities import Described, Draft
-from kgsvc.domain.delta import GroupHead, NameView
+from kgsvc.communities.describing import CALLS_A_DRAFT, Describer
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable
-from kgsvc.domain.model import Entity, Fact
-from kgsvc.ingestion.communities.describing import CALLS_A_DRAFT, Describer
-from kgsvc.llm.protocol import Gist
+from kgsvc.domain.model.communities import Described, Draft
+from kgsvc.domain.model.delta import GroupHead, NameView
+from kgsvc.domain.model.graph import Entity, Fact
+from kgsvc.models.protocol import Gist
 
 NAMES = ("Ada", "Bob", "Cy", "Dan")
 

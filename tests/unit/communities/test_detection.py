@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from kgsvc.communities import detection
+from kgsvc.communities.detection import Ends, Louvain
+from kgsvc.communities.louvain import partition
 from kgsvc.domain.errors import StepError
-from kgsvc.ingestion.communities import detection
-from kgsvc.ingestion.communities.detection import Ends, Louvain
-from kgsvc.ingestion.communities.louvain import partition
 
 
 def clique(name: str, size: int) -> list[Ends]:

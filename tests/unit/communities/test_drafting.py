@@ -6,11 +6,10 @@ import random
 
 import pytest
 
-from kgsvc.domain.communities import Draft, Link
-from kgsvc.ingestion.communities.builder import writes_of
-from kgsvc.ingestion.communities.detection import Ends
-from kgsvc.ingestion.communities.drafting import Graph, drafts_of, give_to_model
-from kgsvc.ingestion.communities.wording import NAME_CHARS, SUMMARY_CHARS, name_of, summary_of
+from kgsvc.communities.builder import FactGraph, drafts_of, give_to_model, writes_of
+from kgsvc.communities.describing import NAME_CHARS, SUMMARY_CHARS, name_of, summary_of
+from kgsvc.communities.detection import Ends
+from kgsvc.domain.model.communities import Draft, Link
 
 FACTS: dict[str, Ends] = {
     "f1": ("ada", "bob"),
@@ -40,7 +39,7 @@ def test_drafts_depend_on_their_graph_alone() -> None:
 
 
 def test_the_last_word_on_a_fact_counts() -> None:
-    graph = Graph()
+    graph = FactGraph()
     graph.add([Link("f1", "a", "b", True), Link("f2", "b", "c", True), Link("f3", "a", "a", True)])
     graph.add([Link("f1", "a", "b", False), Link("f2", "b", "d", True)])
     assert dict(graph.facts) == {"f2": ("b", "d")}

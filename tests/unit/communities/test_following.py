@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgsvc.ingestion.communities.detection import Ends
-from kgsvc.ingestion.communities.following import newcomers
+from kgsvc.communities.detection import Ends, newcomers
 
 PLACED = {"a1": "A", "a2": "A", "b1": "B", "b2": "B", "b3": "B"}
 

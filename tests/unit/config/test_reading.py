@@ -107,7 +107,7 @@ def test_all_problems_are_named_at_once(tmp_path: Path) -> None:
 
 
 def test_toml_values_keep_their_types(tmp_path: Path) -> None:
-    text = problem(file=written(tmp_path, '[limits]\nname = "9"\nuuid = true\nrole = 1.5'))
+    text = problem(file=written(tmp_path, '[limits]\nname = "9"\nquery = true\nrole = 1.5'))
     assert text.count("must be a whole number of at least 1") == 3
 
 
@@ -136,7 +136,7 @@ def test_variables_that_a_cluster_or_the_tests_set_are_left_alone() -> None:
 
 def test_the_attempts_are_set_once() -> None:
     settings = load(environ={"KGSVC_LIMITS_ATTEMPTS_PER_STEP": "3"}).settings
-    assert (settings.limits.attempts_per_step, settings.queue.attempts_per_step) == (3, 3)
+    assert settings.limits.attempts_per_step == 3
     assert "queue.attempts_per_step" not in KEYS
 
 
@@ -157,10 +157,15 @@ def test_secrets_are_never_shown() -> None:
 
 def test_a_bad_secret_is_not_repeated(tmp_path: Path) -> None:
     text = problem(file=written(tmp_path, "[openai]\napi_key = 424242"))
-    assert text == "openai.api_key: must be a text"
+    assert text == "openai.api_key: must be text"
 
 
 def test_credentials_in_a_base_url_are_refused_and_not_repeated() -> None:
     text = problem({"KGSVC_OPENAI_BASE_URL": "http://me:geheim@example.org/v1"})
     assert text.startswith("openai: ")
     assert "geheim" not in text
+
+
+def test_a_fixed_field_is_no_setting() -> None:
+    assert "queue.micro_batch" not in KEYS
+    assert "unknown variable KGSVC_QUEUE_MICRO_BATCH" in problem({"KGSVC_QUEUE_MICRO_BATCH": "1"})

@@ -9,7 +9,7 @@ import pytest
 
 from kgsvc.config import ConfigError, Models, Server, Settings, StoreSettings
 from kgsvc.domain.limits import Limits
-from kgsvc.llm.openai.settings import Endpoint
+from kgsvc.models.openai.settings import Endpoint
 
 
 def problems(settings: Settings) -> str:

@@ -6,12 +6,11 @@ import json
 from itertools import permutations
 from typing import Any
 
-from kgsvc.domain.attributes import BYTES, bounded
-from kgsvc.domain.delta import GroupHead, NameView
-from kgsvc.domain.entities import BatchItem, resolve
-from kgsvc.domain.extraction import ExtractedNode, Extraction
-from kgsvc.domain.merging import merged_entity
-from kgsvc.domain.model import Entity, Episode, Source
+from kgsvc.domain.model.delta import GroupHead, NameView
+from kgsvc.domain.model.extraction import ExtractedNode, Extraction
+from kgsvc.domain.model.graph import Entity, Episode, Source
+from kgsvc.domain.names.entities import BYTES, BatchItem, bounded, resolve
+from kgsvc.domain.names.merging import merged_entity
 
 ASSERTED = "99999999999999999/"
 

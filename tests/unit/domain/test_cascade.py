@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgsvc.domain.cascade import Without, removable, without_episode, without_words
-from kgsvc.domain.delta import SlotView
-from kgsvc.domain.identity import slot_of
-from kgsvc.domain.model import Closure, Entity, Evidence, Fact, FactKind
-from kgsvc.domain.plan import refold
+from kgsvc.domain.facts.amendments import Without, without_episode
+from kgsvc.domain.facts.plan import refolded
+from kgsvc.domain.model.delta import SlotView
+from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, FactKind
+from kgsvc.domain.model.identity import slot_of
+from kgsvc.domain.names.forgetting import removable, without_words
 
 NOW = 1_000
 LATER = [(2, "e2", "Ann runs Acme"), (3, "e3", "Ann heads Acme")]
-NAMES = {"a": "Ann", "b": "Acme"}
 
 
 def fact(uuid: str, text: str, *told: tuple[int, str], relation: str = "WORKS_AT", **fields: object) -> Fact:
@@ -28,13 +28,8 @@ def fact(uuid: str, text: str, *told: tuple[int, str], relation: str = "WORKS_AT
 
 def folded(*facts: Fact) -> list[Fact]:
     """The rows as they are stored."""
-    by_slot: dict[str, list[Fact]] = {}
-    for each in facts:
-        by_slot.setdefault(each.slot, []).append(each)
     rows = {each.uuid: each for each in facts}
-    for slot, found in by_slot.items():
-        rows |= {f.uuid: f for f in refold("g", slot, found, set(), NAMES, NOW)}
-    return list(rows.values())
+    return list((rows | refolded("g", facts, SlotView(), NOW)).values())
 
 
 def after(before: list[Fact], episode: str = "bad") -> tuple[dict[str, Fact], Without]:

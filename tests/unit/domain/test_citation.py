@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgsvc.domain.citation import is_source_url, source_url_of, with_source_url
+from kgsvc.domain.model.graph import is_source_url, source_url_of, with_source_url
 
 
 @pytest.mark.parametrize(

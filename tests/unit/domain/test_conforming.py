@@ -6,11 +6,17 @@ from typing import Any
 
 import pytest
 
-from kgsvc.domain.conforming import conform
-from kgsvc.domain.default_ontology import DEFAULT
-from kgsvc.domain.extraction import ExtractedEdge, ExtractedNode, Extraction
-from kgsvc.domain.model import FactKind
-from kgsvc.domain.ontology import Attribute, EntityType, FactType, Ontology, Signature, ValueKind
+from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction, conform
+from kgsvc.domain.model.graph import FactKind
+from kgsvc.domain.model.ontology import (
+    DEFAULT,
+    Attribute,
+    EntityType,
+    FactType,
+    Ontology,
+    Signature,
+    ValueKind,
+)
 
 TASK = EntityType("Task", "work", attributes=(Attribute("effort", ValueKind.INT),))
 PERSON = EntityType("Person", "somebody")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgsvc.domain.correction import FactInput, correct, says_so, successor
-from kgsvc.domain.delta import SlotView
-from kgsvc.domain.identity import slot_of
-from kgsvc.domain.model import Entity, Evidence, Fact, FactKind, Polarity
-from kgsvc.domain.plan import as_merged, refold
+from kgsvc.domain.facts.amendments import FactInput, correct, says_so, successor
+from kgsvc.domain.facts.plan import as_merged, refolded
+from kgsvc.domain.model.delta import SlotView
+from kgsvc.domain.model.graph import Entity, Evidence, Fact, FactKind, Polarity
+from kgsvc.domain.model.identity import slot_of
 
 NOW = 1_000
 BEN = Entity("ben", "g", "Ben", 1)
@@ -25,9 +25,7 @@ def fact(uuid: str, text: str, at: int, target: str = "oslo", kind: FactKind = F
 
 def stored(*facts: Fact) -> dict[str, Fact]:
     """The rows of one slot as they are folded."""
-    names = {"ann": "Ann", "oslo": "oslo", "bonn": "bonn", "ben": "Ben"}
-    rows = {each.uuid: each for each in facts}
-    return rows | {f.uuid: f for f in refold("g", facts[0].slot, facts, set(rows), names, NOW)}
+    return {each.uuid: each for each in facts} | refolded("g", facts, SlotView(), NOW)
 
 
 def corrected(rows: dict[str, Fact], uuid: str, wanted: FactInput) -> dict[str, Fact]:

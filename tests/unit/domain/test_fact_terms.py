@@ -7,9 +7,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsvc.domain.fact_terms import GroupKeys, firsts, keyword_text, own_text
+from kgsvc.domain.facts.terms import GroupKeys, firsts, keyword_text, own_text
 from kgsvc.domain.text import tokens
-from tests.unit.retrieval.feed import fact
+from tests.unit.search.feed import fact
 
 KEYS = GroupKeys("g", 0)
 

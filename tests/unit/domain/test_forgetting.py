@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from kgsvc.domain.forgetting import Saying, doubtful, forgotten, given_names
-from kgsvc.domain.model import Entity
+from kgsvc.domain.model.graph import Entity
+from kgsvc.domain.names.forgetting import Saying, doubtful, forgotten, given_names
 
 BOB = Entity(
     "n",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kgsvc.domain.default_ontology import DEFAULT
-from kgsvc.domain.ontology import (
+from kgsvc.domain.model.ontology import (
+    DEFAULT,
     EntityType,
     FactType,
     Ontology,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kgsvc.domain.delta import GroupHead, NameView, SlotView
-from kgsvc.domain.entities import BatchItem, resolve
-from kgsvc.domain.extraction import ExtractedEdge, ExtractedNode, Extraction
-from kgsvc.domain.model import Entity, Episode, Fact, FactKind, Source
-from kgsvc.domain.plan import plan, statements_of
-from kgsvc.domain.timeline import KEPT
+from kgsvc.domain.facts.plan import plan, statements_of
+from kgsvc.domain.facts.timeline import KEPT
+from kgsvc.domain.model.delta import GroupHead, NameView, SlotView
+from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
+from kgsvc.domain.model.graph import Entity, Episode, Fact, FactKind, Source
+from kgsvc.domain.names.entities import BatchItem, resolve
 
 NODES = (ExtractedNode("a", "Alice"), ExtractedNode("b", "Acme"), ExtractedNode("g", "Globex"))
 

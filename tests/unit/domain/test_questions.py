@@ -6,15 +6,14 @@ import random
 
 import pytest
 
-from kgsvc.domain import questions, similarity
-from kgsvc.domain.candidates import Candidates
-from kgsvc.domain.decisions import NameDecision
-from kgsvc.domain.entities import BatchItem
-from kgsvc.domain.extraction import ExtractedNode, Extraction
-from kgsvc.domain.identity import name_key
-from kgsvc.domain.model import Episode, Source
-from kgsvc.domain.naming import Compared, named
-from kgsvc.domain.questions import CANDIDATES, NewName, peers, share
+from kgsvc.domain.model.extraction import ExtractedNode, Extraction
+from kgsvc.domain.model.graph import Episode, Source
+from kgsvc.domain.model.identity import name_key
+from kgsvc.domain.names import similarity
+from kgsvc.domain.names.entities import BatchItem
+from kgsvc.domain.resolution import questions
+from kgsvc.domain.resolution.decisions import NameCandidates, NameDecision
+from kgsvc.domain.resolution.questions import CANDIDATES, Compared, NewName, keeping_full_names, peers, share
 
 WORDS = ("Bob", "Robert", "Smith", "Liz", "Elizabeth", "Acme", "North Sea Company", "NSC", "Oslo", "Hotel")
 
@@ -52,7 +51,7 @@ def test_a_full_name_goes_where_a_name_that_it_was_not_compared_with_shares_a_to
         decided = {first: NameDecision("Somebody", None, full), second: NameDecision("Rome", None, full)}
         fits = any(share(full, new.name) for new in names if new.key not in (first, others[0]))
         compared = Compared({}, {first: [others[0]]})
-        after = named(decided, {first: full}, names, compared, Candidates())
+        after = keeping_full_names(decided, {first: full}, names, compared, NameCandidates())
         assert after == decided | {first: NameDecision("Somebody", None, "" if fits else full)}
 
 

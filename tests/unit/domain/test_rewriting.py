@@ -8,10 +8,21 @@ from typing import Any
 
 import pytest
 
-from kgsvc.domain.cascade import without_words
-from kgsvc.domain.model import Entity, Fact
-from kgsvc.domain.rewriting import SOURCES, TEXT, has_news, is_due, rewritten, sources_of, still_hold
-from kgsvc.domain.summary import SHOWN, recomposed, summary_facts, with_parts
+from kgsvc.domain.facts.summary import (
+    SHOWN,
+    SOURCES,
+    TEXT,
+    has_news,
+    is_due,
+    recomposed,
+    rewritten,
+    sources_of,
+    still_hold,
+    summary_facts,
+    with_parts,
+)
+from kgsvc.domain.model.graph import Entity, Fact
+from kgsvc.domain.names.forgetting import without_words
 
 ANN = Entity("a", "g", "Ann", 1, stamps={"name": "1/e"})
 NOW = 1_000

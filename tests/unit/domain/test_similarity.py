@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from kgsvc.domain import similarity
-from kgsvc.domain.similarity import asked_tokens, families, name_tokens, similar, spellings
+from kgsvc.domain.names import similarity
+from kgsvc.domain.names.similarity import asked_tokens, families, name_tokens, similar, spellings
 
 SAME = [
     ("TechCorp", "Tech Corp"),

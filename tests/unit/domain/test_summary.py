@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kgsvc.domain.model import Entity, Fact, SummaryPart
-from kgsvc.domain.summary import SHOWN, lacks, part_of, recomposed, summary_facts
+from kgsvc.domain.facts.summary import SHOWN, lacks, part_of, recomposed, summary_facts
+from kgsvc.domain.model.graph import Entity, Fact, SummaryPart
 
 ANN = Entity("a", "g", "Ann", 1, stamps={"name": "1/e"})
 NOW = 1_000

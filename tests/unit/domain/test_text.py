@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from kgsvc.domain.identity import content_hash, mint, name_key, slot_of
-from kgsvc.domain.model import Episode, FactKind, Source
-from kgsvc.domain.text import _stemmed, normalise, query_terms, tokens
+from kgsvc.domain.model.graph import Episode, FactKind, Source
+from kgsvc.domain.model.identity import content_hash, mint, name_key, slot_of
+from kgsvc.domain.text import normalise, query_terms, tokens
 
 
 @pytest.mark.parametrize(
@@ -76,17 +76,12 @@ def test_name_keys_fold_case_and_width() -> None:
 
 def test_threads_do_not_disturb_each_other() -> None:
     endings = ("ing", "ational", "ement", "iveness", "ization", "fulness", "ously", "icate", "ities", "edly")
-    words = [
-        f"{stem}{number}{ending}"
-        for ending in endings
-        for stem in ["relat", "hop", "gener", "nati"]
-        for number in ("", "us", "al")
-    ]
-    alone = {word: tokens(word) for word in words}
-    starts = range(0, len(words), 15)
-    with ThreadPoolExecutor(len(starts)) as pool:
-        for _ in range(5):
-            _stemmed.cache_clear()
-            found = pool.map(lambda at: [tokens(word) for word in words[at:] + words[:at]], starts)
-            for at, terms in zip(starts, found, strict=True):
-                assert terms == [alone[word] for word in words[at:] + words[:at]]
+    stems = [f"{stem}{more}" for stem in ("relat", "hop", "gener", "nati") for more in ("", "us", "al")]
+    for n in range(5):  # each time words that no thread has met
+        words = [f"x{n}{stem}{ending}" for ending in endings for stem in stems]
+        starts = range(0, len(words), 15)
+        with ThreadPoolExecutor(len(starts)) as pool:
+            found = pool.map(lambda at, all=words: [tokens(word) for word in all[at:] + all[:at]], starts)
+        alone = {word: tokens(word.upper()) for word in words}
+        for at, terms in zip(starts, found, strict=True):
+            assert terms == [alone[word] for word in words[at:] + words[:at]]

@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from kgsvc.domain.model import Closure, Evidence, FactKind, Polarity
-from kgsvc.domain.timeline import Ending, Statement, Wording, fold
+from kgsvc.domain.facts.timeline import EdgeStatement, EdgeWording, Ending, fold
+from kgsvc.domain.model.graph import Closure, Evidence, FactKind, Polarity
 
 A, E, D = Polarity.ASSERTS, Polarity.ENDS, Polarity.DENIES
 
@@ -20,10 +20,10 @@ def said(
     polarity: Polarity = A,
     reference: int | None = None,
     episode: str = "",
-) -> Statement:
-    wording = Wording("WORKS_AT", text, "alice", target, FactKind.FUNCTIONAL, polarity)
+) -> EdgeStatement:
+    wording = EdgeWording("WORKS_AT", text, "alice", target, FactKind.FUNCTIONAL, polarity)
     at = start if reference is None else reference
-    return Statement(wording, Evidence(start, at, episode or f"{text}@{start}", start, end))
+    return EdgeStatement(wording, Evidence(start, at, episode or f"{text}@{start}", start, end))
 
 
 def ending(text: str, target: str, at: int, reference: int | None = None, by: str = "f") -> Ending:
@@ -31,14 +31,14 @@ def ending(text: str, target: str, at: int, reference: int | None = None, by: st
     return Ending((text, target, A.value), Closure(at, at if reference is None else reference, by, "e-out"))
 
 
-def intervals(*entries: Statement | Ending) -> list[tuple[str, int, int | None]]:
-    statements = [entry for entry in entries if isinstance(entry, Statement)]
+def intervals(*entries: EdgeStatement | Ending) -> list[tuple[str, int, int | None]]:
+    statements = [entry for entry in entries if isinstance(entry, EdgeStatement)]
     endings = [entry for entry in entries if isinstance(entry, Ending)]
     return sorted((row.wording.fact, row.start_ms, row.end_ms) for row in fold(statements, endings))
 
 
 # Late arrival is every case with its entries in another order: each order must give the same.
-CASES: dict[str, tuple[list[Statement | Ending], list[tuple[str, int, int | None]]]] = {
+CASES: dict[str, tuple[list[EdgeStatement | Ending], list[tuple[str, int, int | None]]]] = {
     "one": ([said("acme", "a", 1)], [("acme", 1, None)]),
     "before: it had ended when the other began": (
         [said("acme", "a", 1, 3), said("globex", "g", 5)],
@@ -56,6 +56,10 @@ CASES: dict[str, tuple[list[Statement | Ending], list[tuple[str, int, int | None
         [said("acme", "a", 1), said("globex", "g", 5)],
         [("acme", 1, 5), ("globex", 5, None)],
     ),
+    "said later of an earlier time: the later start counts, not the later statement": (
+        [said("acme", "a", 5), said("globex", "g", 1, reference=9)],
+        [("acme", 5, None), ("globex", 1, 5)],
+    ),
     "same text while it holds joins": (
         [said("acme", "a", 1), said("acme", "a", 5)],
         [("acme", 1, None)],
@@ -71,6 +75,14 @@ CASES: dict[str, tuple[list[Statement | Ending], list[tuple[str, int, int | None
     "same instant: the later statement is current": (
         [said("acme", "a", 1, reference=2), said("globex", "g", 1, reference=1)],
         [("acme", 1, None), ("globex", 1, 1)],
+    ),
+    "same instant, said again later still: it stands again": (
+        [
+            said("acme", "a", 5),
+            said("globex", "g", 5, reference=6),
+            said("acme", "a", 5, reference=7, episode="again"),
+        ],
+        [("acme", 5, None), ("globex", 5, 5)],
     ),
     "same instant and reference: the greater text is current": (
         [said("acme", "a", 1), said("globex", "g", 1)],
@@ -182,6 +194,11 @@ def test_the_closing_statement_is_named() -> None:
     rows = fold([said("acme", "a", 1, episode="e1"), said("globex", "g", 5, episode="e2")])
     assert rows[0].closed_by is rows[1]
     assert rows[0].closed_by_episode == "e2"
+
+
+def test_what_ended_as_it_began_is_closed_by_what_begins_then() -> None:
+    rows = fold([said("acme", "a", 4, 4), said("globex", "g", 4)])
+    assert rows[0].closed_by is rows[1]
 
 
 def test_a_joined_row_keeps_every_episode() -> None:

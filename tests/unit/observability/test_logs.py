@@ -9,8 +9,7 @@ import logging
 import pytest
 
 from kgsvc.domain.errors import StoreUnavailable
-from kgsvc.observability.logs import JsonFormatter, LogWriter
-from kgsvc.observability.redaction import redact
+from kgsvc.observability.logs import JsonFormatter, LogWriter, redact
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,8 @@ import pytest
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from kgsvc.domain.usage import Usage
-from kgsvc.observability.counting import counted
-from kgsvc.observability.endpoint import MetricsEndpoint
-from kgsvc.observability.metrics import Metrics
+from kgsvc.domain.model.usage import Usage
+from kgsvc.observability.metrics import Metrics, MetricsEndpoint, counted
 
 SPECIFIED = [
     "ingestion_accepted_total",

@@ -9,8 +9,7 @@ import pytest
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from kgsvc.observability.endpoint import MetricsEndpoint
-from kgsvc.observability.metrics import Metrics
+from kgsvc.observability.metrics import Metrics, MetricsEndpoint
 from kgsvc.observability.processes import ProcessMetrics
 
 

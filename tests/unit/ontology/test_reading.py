@@ -9,9 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgsvc.domain.default_ontology import DEFAULT
-from kgsvc.domain.model import FactKind
-from kgsvc.domain.ontology import Attribute, EntityType, FactType, Ontology, Priority, Signature, ValueKind
+from kgsvc.domain.model.graph import FactKind
+from kgsvc.domain.model.ontology import (
+    DEFAULT,
+    Attribute,
+    EntityType,
+    FactType,
+    Ontology,
+    Priority,
+    Signature,
+    ValueKind,
+)
 from kgsvc.ontology import MAX_BYTES, OntologyError, read, write
 
 WHOLE = """\
@@ -97,8 +105,8 @@ def test_without_entity_types_the_default_ones_stand() -> None:
     assert found == Ontology(DEFAULT.entity_types, (), frozenset({"Topic"}))
 
 
-def test_the_example_of_the_readme_is_read() -> None:
-    text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+def test_the_example_of_the_docs_is_read() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "types.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
     found = read(example)
     assert found is not None
@@ -117,11 +125,11 @@ ONE = "entity_types:\n  - name: Task\n    description: x\n"
             ONE + "  - name: Ta-sk\n    description: x\n",
             "line 4: entity_types[1].name must be a Latin letter",
         ),
-        (ONE + "  - name: TASK\n    description: x\n", "line 4: entity_types[1].name is the name of another"),
+        (ONE + "  - name: TASK\n    description: x\n", "line 4: entity_types[1].name is used by another"),
         (ONE + "  - name: Other\n", "line 4: entity_types[1].description is required"),
         (ONE + "  - description: x\n", "line 4: entity_types[1].name is required"),
         (ONE + "  - [Other]\n", "line 4: entity_types[1] must be a mapping with name, description"),
-        (ONE + "    nane: Y\n", "line 4: entity_types[0].nane is not known; known are name, description"),
+        (ONE + "    nane: Y\n", "line 4: entity_types[0].nane is not known; allowed are name, description"),
         (ONE + "    name: Y\n", "line 4: entity_types[0].name is given twice"),
         (ONE + "    priority: urgent\n", "line 4: entity_types[0].priority must be one of highest, high"),
         (ONE + "    attributes: due\n", "line 4: entity_types[0].attributes must be a list"),
@@ -147,21 +155,21 @@ ONE = "entity_types:\n  - name: Task\n    description: x\n"
         ),
         (
             ONE + "fact_type_map:\n  - {source: Nobody, target: Task, fact_types: []}\n",
-            "line 5: fact_type_map[0].source is no entity type: 'Nobody'",
+            "line 5: fact_type_map[0].source is not an entity type: 'Nobody'",
         ),
         (
             ONE + "fact_type_map:\n  - source: Task\n    target: Task\n    fact_types:\n      - OWNS\n",
-            "line 8: fact_type_map[0].fact_types[0] is no fact type",
+            "line 8: fact_type_map[0].fact_types[0] is not in fact_types",
         ),
         (
             ONE + "excluded_entity_types:\n  - Task\n  - Person\n",
-            "line 6: excluded_entity_types[1] is no entity",
+            "line 6: excluded_entity_types[1] is not an entity",
         ),
         ("graphiti:\n  entity_types: 3\n", "line 2: graphiti.entity_types must be a list"),
-        ("other: 1\n", "line 1: other is not known; known are entity_types"),
+        ("other: 1\n", "line 1: other is not known; allowed are entity_types"),
         ("- a\n", "line 1: must be a mapping with entity_types"),
-        ("entity_types: [\n", "line 2: is no YAML"),
-        ("a: b\nc: \x07\n", "line 2: is no YAML"),
+        ("entity_types: [\n", "line 2: is not YAML"),
+        ("a: b\nc: \x07\n", "line 2: is not YAML"),
     ],
 )
 def test_what_is_wrong_is_named_by_line_and_field(text: str, told: str) -> None:
@@ -200,7 +208,7 @@ BOMB = "a: &a [x, x]\nb: &b [*a, *a]\n"
             f"line 1: the text has {MAX_BYTES + 1} bytes, at most {MAX_BYTES} are allowed",
         ),
         ("a: 1\n---\nb: 2\n", "line 2: a second document begins"),
-        ("{[a]: 1}\n", "line 1: a key must be a text"),
+        ("{[a]: 1}\n", "line 1: a key must be text"),
     ],
     ids=["bomb", "alias", "tag", "depth", "values", "bytes", "documents", "key"],
 )

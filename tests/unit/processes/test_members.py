@@ -8,7 +8,7 @@ import pytest
 
 from kgsvc.announcement import Running
 from kgsvc.config import Server, Settings
-from kgsvc.processes.members import members
+from kgsvc.processes.supervisor import members
 from kgsvc.stores.protocol import StoreInfo
 
 

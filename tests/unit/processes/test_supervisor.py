@@ -14,8 +14,7 @@ from kgsvc.config import Settings
 from kgsvc.observability.processes import ProcessMetrics
 from kgsvc.processes import supervisor
 from kgsvc.processes.child import ProcessFailed
-from kgsvc.processes.members import Member
-from kgsvc.processes.supervisor import Supervisor
+from kgsvc.processes.supervisor import Member, Supervisor
 from kgsvc.stores.protocol import StoreInfo
 
 RUNNING = Running("127.0.0.1:7", "127.0.0.1:8", StoreInfo("embedded", "SQLite 3", 12), "offline", None)
@@ -39,6 +38,7 @@ class Played:
     life: Life
     pid: int = 4711
     told: asyncio.Event = field(default_factory=asyncio.Event)
+    kept: bool = False
 
     async def ready(self, settings: Settings) -> Running:
         if self.life.failure is not None:
@@ -48,10 +48,15 @@ class Played:
     async def wait(self) -> int:
         if self.life.dies_with is not None:
             return self.life.dies_with
-        await self.told.wait()
+        self.kept = True
+        try:
+            await self.told.wait()
+        finally:
+            self.kept = False
         return self.life.ends_with
 
     def terminate(self) -> None:
+        assert not self.kept, "told to end while it is still taken for one that must not"
         self.told.set()
 
     async def end(self, timeout_s: float) -> int:

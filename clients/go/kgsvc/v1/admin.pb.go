@@ -37,7 +37,7 @@ const (
 	BuildState_BUILD_STATE_RUNNING BuildState = 2
 	// The communities are in place.
 	BuildState_BUILD_STATE_COMPLETED BuildState = 3
-	// It gave up; `reason` says why; the earlier communities stay.
+	// The build failed; `reason` says why. The earlier communities stay.
 	BuildState_BUILD_STATE_FAILED BuildState = 4
 )
 
@@ -493,7 +493,7 @@ type DeleteEntityEdgeInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The fact; required.
 	Uuid string `protobuf:"bytes,1,opt,name=uuid,proto3" json:"uuid,omitempty"`
-	// Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it.
+	// Its tenant. Needed only if several groups have the uuid; then leaving it out is CONFLICT.
 	GroupId       *string `protobuf:"bytes,2,opt,name=group_id,json=groupId,proto3,oneof" json:"group_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -740,10 +740,10 @@ type DeleteEpisodeInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The episode; required.
 	Uuid string `protobuf:"bytes,1,opt,name=uuid,proto3" json:"uuid,omitempty"`
-	// Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it.
+	// Its tenant. Needed only if several groups have the uuid; then leaving it out is CONFLICT.
 	GroupId *string `protobuf:"bytes,2,opt,name=group_id,json=groupId,proto3,oneof" json:"group_id,omitempty"`
-	// Also removes what only this episode supports, and brings back what it alone had ended; what another
-	// episode tells too stays, without this one as a source.
+	// Also removes what only this episode supports, and restores what it alone had ended. A fact that another episode
+	// also supports stays, worded from that episode and without this one as a source.
 	Cascade       *bool `protobuf:"varint,3,opt,name=cascade,proto3,oneof" json:"cascade,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -807,11 +807,11 @@ type DeleteEpisodeOutput struct {
 	Message string `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	// True.
 	Success bool `protobuf:"varint,2,opt,name=success,proto3" json:"success,omitempty"`
-	// With `cascade`: facts that are gone.
+	// With `cascade`: how many facts were removed.
 	FactsRemoved int32 `protobuf:"varint,3,opt,name=facts_removed,json=factsRemoved,proto3" json:"facts_removed,omitempty"`
-	// With `cascade`: facts that are current again.
+	// With `cascade`: how many facts are current again.
 	FactsRestored int32 `protobuf:"varint,4,opt,name=facts_restored,json=factsRestored,proto3" json:"facts_restored,omitempty"`
-	// With `cascade`: entities that are gone.
+	// With `cascade`: how many entities were removed.
 	EntitiesRemoved int32 `protobuf:"varint,5,opt,name=entities_removed,json=entitiesRemoved,proto3" json:"entities_removed,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -1354,7 +1354,8 @@ type UpdateFactRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names the call in logs and in the response; generated when absent; at most 128 characters.
 	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
-	// Same key and input within 24 h: the first outcome again; other input: CONFLICT. At most 256 characters.
+	// Within 24 h, the same key with the same input gets the first outcome again; with other input, CONFLICT. At most
+	// 256 characters.
 	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
 	// What to do; required.
 	Input         *UpdateFactInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
@@ -1489,17 +1490,17 @@ func (x *UpdateFactResponse) GetError() *Error {
 // Input of UpdateFact.
 type UpdateFactInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The fact to replace; required. CONFLICT when it is expired already.
+	// The fact to replace; required. CONFLICT if it is expired already.
 	Uuid string `protobuf:"bytes,1,opt,name=uuid,proto3" json:"uuid,omitempty"`
-	// Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it.
+	// Its tenant. Needed only if several groups have the uuid; then leaving it out is CONFLICT.
 	GroupId *string `protobuf:"bytes,2,opt,name=group_id,json=groupId,proto3,oneof" json:"group_id,omitempty"`
-	// What is said instead; required; at most 2,048 characters.
+	// The new text; required; at most 2,048 characters.
 	Fact string `protobuf:"bytes,3,opt,name=fact,proto3" json:"fact,omitempty"`
-	// Another entity to start from; absent keeps.
+	// Another entity to start from; absent: unchanged.
 	SourceNodeUuid *string `protobuf:"bytes,4,opt,name=source_node_uuid,json=sourceNodeUuid,proto3,oneof" json:"source_node_uuid,omitempty"`
-	// Another entity to point to; absent keeps.
+	// Another entity to point to; absent: unchanged.
 	TargetNodeUuid *string `protobuf:"bytes,5,opt,name=target_node_uuid,json=targetNodeUuid,proto3,oneof" json:"target_node_uuid,omitempty"`
-	// Typed values; at most 64 KiB as JSON; given ones replace all, absent keeps.
+	// Attributes; at most 64 KiB as JSON. They replace all attributes; absent: unchanged.
 	Attributes *structpb.Struct `protobuf:"bytes,6,opt,name=attributes,proto3" json:"attributes,omitempty"`
 	// Why; at most 1,024 characters.
 	Reason        *string `protobuf:"bytes,7,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
@@ -1589,15 +1590,15 @@ func (x *UpdateFactInput) GetReason() string {
 // Output of UpdateFact.
 type UpdateFactOutput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// "updated", or "unchanged" where the fact already said so.
+	// "updated", or "unchanged" if the fact said this already.
 	Status string `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
 	// The fact that expired.
 	OldUuid string `protobuf:"bytes,2,opt,name=old_uuid,json=oldUuid,proto3" json:"old_uuid,omitempty"`
-	// The fact that took over.
+	// The fact that replaced it.
 	NewUuid string `protobuf:"bytes,3,opt,name=new_uuid,json=newUuid,proto3" json:"new_uuid,omitempty"`
 	// One sentence for people.
 	Message string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
-	// The fact that took over.
+	// The fact that replaced it.
 	NewEdge       *FactResult `protobuf:"bytes,5,opt,name=new_edge,json=newEdge,proto3" json:"new_edge,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1810,8 +1811,8 @@ type PutOntologyInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; required; at most 128 characters.
 	GroupId string `protobuf:"bytes,1,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
-	// Types as YAML; required; at most 64 KiB; an empty document goes back to those of the server. What is wrong
-	// is INVALID_ARGUMENT with line and field.
+	// Types as YAML; required; at most 64 KiB. An empty document restores the types of the server. Problems are
+	// INVALID_ARGUMENT, each with line and field.
 	Yaml          string `protobuf:"bytes,2,opt,name=yaml,proto3" json:"yaml,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2159,7 +2160,8 @@ type MergeEntityNodesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names the call in logs and in the response; generated when absent; at most 128 characters.
 	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
-	// Same key and input within 24 h: the first outcome again; other input: CONFLICT. At most 256 characters.
+	// Within 24 h, the same key with the same input gets the first outcome again; with other input, CONFLICT. At most
+	// 256 characters.
 	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
 	// What to do; required.
 	Input         *MergeEntityNodesInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
@@ -2298,7 +2300,7 @@ type MergeEntityNodesInput struct {
 	GroupId string `protobuf:"bytes,1,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
 	// The entity that stays; required.
 	KeepUuid string `protobuf:"bytes,2,opt,name=keep_uuid,json=keepUuid,proto3" json:"keep_uuid,omitempty"`
-	// The entity that goes into it; required.
+	// The entity that is merged into it; required.
 	MergeUuid     string `protobuf:"bytes,3,opt,name=merge_uuid,json=mergeUuid,proto3" json:"merge_uuid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2358,11 +2360,11 @@ func (x *MergeEntityNodesInput) GetMergeUuid() string {
 // Output of MergeEntityNodes.
 type MergeEntityNodesOutput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The entity that stays, as it now is.
+	// The entity that stays, as it is after the merge.
 	Node *EntityNode `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	// Names the merge in UndoMerge.
+	// The id to give to UndoMerge.
 	MergeId string `protobuf:"bytes,2,opt,name=merge_id,json=mergeId,proto3" json:"merge_id,omitempty"`
-	// Facts that now hang on the entity that stays.
+	// How many facts were moved to the entity that stays.
 	FactsMoved    int32 `protobuf:"varint,3,opt,name=facts_moved,json=factsMoved,proto3" json:"facts_moved,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2561,7 +2563,7 @@ type UndoMergeInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; required; at most 128 characters.
 	GroupId string `protobuf:"bytes,1,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
-	// The merge to take back; required.
+	// The merge to undo; required.
 	MergeId       string `protobuf:"bytes,2,opt,name=merge_id,json=mergeId,proto3" json:"merge_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2614,9 +2616,9 @@ func (x *UndoMergeInput) GetMergeId() string {
 // Output of UndoMerge.
 type UndoMergeOutput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The entity that had gone, as it now is.
+	// The entity that had been merged, as it is now.
 	Node *EntityNode `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	// Facts that went back to it.
+	// How many facts were moved back to it.
 	FactsMoved    int32 `protobuf:"varint,2,opt,name=facts_moved,json=factsMoved,proto3" json:"facts_moved,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2671,7 +2673,8 @@ type BuildCommunitiesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names the call in logs and in the response; generated when absent; at most 128 characters.
 	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
-	// Same key and input within 24 h: the first outcome again; other input: CONFLICT. At most 256 characters.
+	// Within 24 h, the same key with the same input gets the first outcome again; with other input, CONFLICT. At most
+	// 256 characters.
 	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
 	// What to do; required.
 	Input         *BuildCommunitiesInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
@@ -2852,7 +2855,7 @@ func (x *BuildCommunitiesInput) GetGroupIds() []string {
 // Output of BuildCommunities.
 type BuildCommunitiesOutput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One build for each group, in the order sent; a group that is being built already keeps its build.
+	// One build for each group, in the order sent. A group whose build is still running keeps that build.
 	Builds        []*CommunityBuild `protobuf:"bytes,1,rep,name=builds,proto3" json:"builds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2898,15 +2901,15 @@ func (x *BuildCommunitiesOutput) GetBuilds() []*CommunityBuild {
 // A build of the communities of one group.
 type CommunityBuild struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names the build in GetCommunityBuild.
+	// The id to give to GetCommunityBuild.
 	BuildId string `protobuf:"bytes,1,opt,name=build_id,json=buildId,proto3" json:"build_id,omitempty"`
 	// The tenant.
 	GroupId string `protobuf:"bytes,2,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
-	// How far it is.
+	// Its state.
 	State BuildState `protobuf:"varint,3,opt,name=state,proto3,enum=kgsvc.v1.BuildState" json:"state,omitempty"`
-	// Communities found.
+	// How many communities were found.
 	Communities int32 `protobuf:"varint,4,opt,name=communities,proto3" json:"communities,omitempty"`
-	// Of these, how many have their summary.
+	// How many of them have a summary already.
 	Summarised int32 `protobuf:"varint,5,opt,name=summarised,proto3" json:"summarised,omitempty"`
 	// Why it failed.
 	Reason *string `protobuf:"bytes,6,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
@@ -3375,7 +3378,7 @@ type ListCommunitiesInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; required; at most 128 characters.
 	GroupId string `protobuf:"bytes,1,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
-	// Communities a page, 1 to 1,000; default 100.
+	// Communities in a page, 1 to 1,000; default 100.
 	PageSize *int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
 	// `next_page_token` of the page before; absent for the first page.
 	PageToken     *string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3,oneof" json:"page_token,omitempty"`
@@ -3439,7 +3442,7 @@ type ListCommunitiesOutput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The communities, by uuid.
 	Communities []*Community `protobuf:"bytes,1,rep,name=communities,proto3" json:"communities,omitempty"`
-	// Asks for the next page; empty on the last one.
+	// Token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -40,33 +40,35 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Says how the service is, corrects what it knows, and deletes for good. Deleting what is not there is OK.
+// Reports health, corrects the graph, and deletes for good. Deleting something that is not there is OK.
 type AdminServiceClient interface {
-	// Says whether the service can answer. Status OK.
+	// Tells whether the service can answer, and what it runs on. Status OK.
 	Healthcheck(ctx context.Context, in *HealthcheckRequest, opts ...grpc.CallOption) (*HealthcheckResponse, error)
 	// Deletes one fact. Status OK.
 	DeleteEntityEdge(ctx context.Context, in *DeleteEntityEdgeRequest, opts ...grpc.CallOption) (*DeleteEntityEdgeResponse, error)
-	// Deletes one episode and its mentions; facts and entities read from it stay. Status OK.
+	// Deletes one episode and its mentions. Facts and entities that were read from it stay unless `cascade` is set.
+	// Status OK.
 	DeleteEpisode(ctx context.Context, in *DeleteEpisodeRequest, opts ...grpc.CallOption) (*DeleteEpisodeResponse, error)
-	// Deletes all of a group: episodes, then facts, then entities. Status OK.
+	// Deletes everything of a group. Status OK.
 	DeleteGroup(ctx context.Context, in *DeleteGroupRequest, opts ...grpc.CallOption) (*DeleteGroupResponse, error)
 	// Deletes every group. Status OK.
 	ClearAll(ctx context.Context, in *ClearAllRequest, opts ...grpc.CallOption) (*ClearAllResponse, error)
-	// Replaces a fact softly: the old one expires, a new one takes over its episodes. Status OK or NOT_FOUND.
+	// Replaces a fact and keeps its history: the old fact expires, the new one takes over its episodes. Status OK or
+	// NOT_FOUND.
 	UpdateFact(ctx context.Context, in *UpdateFactRequest, opts ...grpc.CallOption) (*UpdateFactResponse, error)
-	// Sets the entity and fact types of a group; episodes extracted from then on follow them. Status OK.
+	// Sets the entity and fact types of a group. They count for episodes that are extracted from then on. Status OK.
 	PutOntology(ctx context.Context, in *PutOntologyRequest, opts ...grpc.CallOption) (*PutOntologyResponse, error)
 	// Reads the entity and fact types in force for a group. Status OK.
 	GetOntology(ctx context.Context, in *GetOntologyRequest, opts ...grpc.CallOption) (*GetOntologyResponse, error)
-	// Makes one entity of two: facts, mentions and names go over. Status OK or NOT_FOUND.
+	// Merges one entity into another, which takes over its facts, mentions and names. Status OK or NOT_FOUND.
 	MergeEntityNodes(ctx context.Context, in *MergeEntityNodesRequest, opts ...grpc.CallOption) (*MergeEntityNodesResponse, error)
-	// Takes a merge back. Status OK, NOT_FOUND, or CONFLICT where the name was given away since.
+	// Undoes a merge. Status OK, NOT_FOUND, or CONFLICT if a name or the uuid belongs to another entity by now.
 	UndoMerge(ctx context.Context, in *UndoMergeRequest, opts ...grpc.CallOption) (*UndoMergeResponse, error)
-	// Begins to find the communities of groups, in the background. Status ACCEPTED.
+	// Starts to build the communities of groups, in the background. Status ACCEPTED.
 	BuildCommunities(ctx context.Context, in *BuildCommunitiesRequest, opts ...grpc.CallOption) (*BuildCommunitiesResponse, error)
-	// Says how far a build of communities is. Status OK or NOT_FOUND.
+	// Reads the state of a build of communities. Status OK or NOT_FOUND.
 	GetCommunityBuild(ctx context.Context, in *GetCommunityBuildRequest, opts ...grpc.CallOption) (*GetCommunityBuildResponse, error)
-	// Lists the communities of a group, a page a call. Status OK.
+	// Lists the communities of a group, a page at a time. Status OK.
 	ListCommunities(ctx context.Context, in *ListCommunitiesRequest, opts ...grpc.CallOption) (*ListCommunitiesResponse, error)
 }
 
@@ -212,33 +214,35 @@ func (c *adminServiceClient) ListCommunities(ctx context.Context, in *ListCommun
 // All implementations must embed UnimplementedAdminServiceServer
 // for forward compatibility.
 //
-// Says how the service is, corrects what it knows, and deletes for good. Deleting what is not there is OK.
+// Reports health, corrects the graph, and deletes for good. Deleting something that is not there is OK.
 type AdminServiceServer interface {
-	// Says whether the service can answer. Status OK.
+	// Tells whether the service can answer, and what it runs on. Status OK.
 	Healthcheck(context.Context, *HealthcheckRequest) (*HealthcheckResponse, error)
 	// Deletes one fact. Status OK.
 	DeleteEntityEdge(context.Context, *DeleteEntityEdgeRequest) (*DeleteEntityEdgeResponse, error)
-	// Deletes one episode and its mentions; facts and entities read from it stay. Status OK.
+	// Deletes one episode and its mentions. Facts and entities that were read from it stay unless `cascade` is set.
+	// Status OK.
 	DeleteEpisode(context.Context, *DeleteEpisodeRequest) (*DeleteEpisodeResponse, error)
-	// Deletes all of a group: episodes, then facts, then entities. Status OK.
+	// Deletes everything of a group. Status OK.
 	DeleteGroup(context.Context, *DeleteGroupRequest) (*DeleteGroupResponse, error)
 	// Deletes every group. Status OK.
 	ClearAll(context.Context, *ClearAllRequest) (*ClearAllResponse, error)
-	// Replaces a fact softly: the old one expires, a new one takes over its episodes. Status OK or NOT_FOUND.
+	// Replaces a fact and keeps its history: the old fact expires, the new one takes over its episodes. Status OK or
+	// NOT_FOUND.
 	UpdateFact(context.Context, *UpdateFactRequest) (*UpdateFactResponse, error)
-	// Sets the entity and fact types of a group; episodes extracted from then on follow them. Status OK.
+	// Sets the entity and fact types of a group. They count for episodes that are extracted from then on. Status OK.
 	PutOntology(context.Context, *PutOntologyRequest) (*PutOntologyResponse, error)
 	// Reads the entity and fact types in force for a group. Status OK.
 	GetOntology(context.Context, *GetOntologyRequest) (*GetOntologyResponse, error)
-	// Makes one entity of two: facts, mentions and names go over. Status OK or NOT_FOUND.
+	// Merges one entity into another, which takes over its facts, mentions and names. Status OK or NOT_FOUND.
 	MergeEntityNodes(context.Context, *MergeEntityNodesRequest) (*MergeEntityNodesResponse, error)
-	// Takes a merge back. Status OK, NOT_FOUND, or CONFLICT where the name was given away since.
+	// Undoes a merge. Status OK, NOT_FOUND, or CONFLICT if a name or the uuid belongs to another entity by now.
 	UndoMerge(context.Context, *UndoMergeRequest) (*UndoMergeResponse, error)
-	// Begins to find the communities of groups, in the background. Status ACCEPTED.
+	// Starts to build the communities of groups, in the background. Status ACCEPTED.
 	BuildCommunities(context.Context, *BuildCommunitiesRequest) (*BuildCommunitiesResponse, error)
-	// Says how far a build of communities is. Status OK or NOT_FOUND.
+	// Reads the state of a build of communities. Status OK or NOT_FOUND.
 	GetCommunityBuild(context.Context, *GetCommunityBuildRequest) (*GetCommunityBuildResponse, error)
-	// Lists the communities of a group, a page a call. Status OK.
+	// Lists the communities of a group, a page at a time. Status OK.
 	ListCommunities(context.Context, *ListCommunitiesRequest) (*ListCommunitiesResponse, error)
 	mustEmbedUnimplementedAdminServiceServer()
 }

@@ -30,14 +30,15 @@ type SearchScope int32
 const (
 	// Not acceptable in a request.
 	SearchScope_SEARCH_SCOPE_UNSPECIFIED SearchScope = 0
-	// Facts, by their text, the names of both ends, relation, keywords, qualifiers and plain attributes.
+	// Facts, by the words of their text, the names of both ends, relation, keywords, qualifiers and plain attributes,
+	// and by the meaning of their text.
 	SearchScope_SEARCH_SCOPE_FACTS SearchScope = 1
-	// Entities, by their names, aliases and summary; by meaning by their name.
+	// Entities, by the words of their names, aliases and summaries, and by the meaning of their names.
 	SearchScope_SEARCH_SCOPE_NODES SearchScope = 2
-	// Episodes that are in the graph, by their whole bodies; not by COSINE, MMR or EPISODE_MENTIONS.
+	// Episodes that are in the graph, by the words of their bodies. Not with COSINE, MMR or EPISODE_MENTIONS.
 	SearchScope_SEARCH_SCOPE_EPISODES SearchScope = 3
-	// Communities of the latest build, by name and summary; by meaning by their name; not by BFS, NODE_DISTANCE or
-	// EPISODE_MENTIONS.
+	// Communities of the latest build, by the words of name and summary and by the meaning of the name. Not with BFS,
+	// NODE_DISTANCE or EPISODE_MENTIONS.
 	SearchScope_SEARCH_SCOPE_COMMUNITIES SearchScope = 4
 )
 
@@ -94,9 +95,9 @@ const (
 	SearchMethod_SEARCH_METHOD_UNSPECIFIED SearchMethod = 0
 	// By words: BM25 with the statistics of the group alone. Score: BM25.
 	SearchMethod_SEARCH_METHOD_BM25 SearchMethod = 1
-	// By meaning: embeddings. Score: the cosine. Takes no part where no embedder is configured or answers.
+	// By meaning: embeddings. Score: the cosine. Takes no part if no embedder is configured or none answers in time.
 	SearchMethod_SEARCH_METHOD_COSINE SearchMethod = 2
-	// By walking over facts, whichever way they point: one step to the facts of an entity, to its neighbours, to
+	// By walking over facts, in either direction. One step leads from an entity to its facts, to its neighbours and to
 	// the episodes that name it. Score: 1 / (1 + steps).
 	SearchMethod_SEARCH_METHOD_BFS SearchMethod = 3
 )
@@ -144,7 +145,7 @@ func (SearchMethod) EnumDescriptor() ([]byte, []int) {
 	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{1}
 }
 
-// How the candidates of all methods become one order. Ties go by the reciprocal ranks, then by uuid.
+// How the candidates of all methods become one order. Ties are broken by reciprocal rank, then by uuid.
 type Reranker int32
 
 const (
@@ -157,18 +158,20 @@ const (
 	Reranker_RERANKER_MMR Reranker = 2
 	// By steps from center_node_uuid, which it needs. Score: 1 / (1 + steps), 0 beyond five.
 	Reranker_RERANKER_NODE_DISTANCE Reranker = 3
-	// By the number of episodes that tell it or name it. Score: that number.
+	// By the number of episodes that state the fact or name the entity. Score: that number.
 	Reranker_RERANKER_EPISODE_MENTIONS Reranker = 4
-	// Scaled scores added up. Score: sum of weight * score / best score over the methods.
+	// By the sum of scaled scores. Score: sum of weight * score / best score over the methods.
 	Reranker_RERANKER_WEIGHTED_SUM Reranker = 5
-	// By the episodes that bear on the question, of facts and of episodes: what fits by words and by meaning, its
-	// neighbours in a conversation, times that the question names, one hop over entities that few episodes name;
-	// facts follow their episodes. Finds also what no method found. Score: from 0, comparable within an answer.
+	// By the episodes that bear on the question; for facts and episodes. An episode scores by words and by meaning;
+	// its neighbours in a conversation, times that the question names, and other episodes that name the same, rarely
+	// named entities count too. Facts follow their episodes. May find results that no method found. Score: from 0,
+	// comparable within one answer.
 	Reranker_RERANKER_EVIDENCE Reranker = 6
-	// By a language model, which rates the first of the order by RRF (`retrieval.rerank_candidates` of each scope)
-	// for their relevance to the query, in one call a scope. Score: 0 to 1, 0 for what it was not shown; equals keep
-	// the order by RRF. Where the model does not answer in time (`retrieval.rerank_timeout_s`, and half of what the
-	// call's deadline leaves) or as it should, or none is configured, the answer is that of RRF, and `ran` says why.
+	// By a language model. It rates the best candidates by RRF (`retrieval.rerank_candidates` of each scope) for their
+	// relevance to the query, in one call for each scope. Score: 0 to 1; 0 for candidates that it was not shown. Equal
+	// scores keep the order by RRF. If no model is configured, or if it does not answer as it should and in time
+	// (`retrieval.rerank_timeout_s`, and half of what the call's deadline leaves), the answer is that of RRF, and `ran`
+	// says why.
 	Reranker_RERANKER_CROSS_ENCODER Reranker = 7
 )
 
@@ -223,11 +226,11 @@ func (Reranker) EnumDescriptor() ([]byte, []int) {
 	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{2}
 }
 
-// Why another reranker than the one asked for made the order.
+// Why another reranker than the requested one made the order.
 type RerankerReason int32
 
 const (
-	// Absent: it was the one asked for.
+	// Not sent: the requested reranker made the order.
 	RerankerReason_RERANKER_REASON_UNSPECIFIED RerankerReason = 0
 	// MMR compares embeddings, and the query has none.
 	RerankerReason_RERANKER_REASON_NO_EMBEDDING RerankerReason = 1
@@ -235,7 +238,7 @@ const (
 	RerankerReason_RERANKER_REASON_NO_MODEL RerankerReason = 2
 	// CROSS_ENCODER: the model did not answer in time.
 	RerankerReason_RERANKER_REASON_TIMEOUT RerankerReason = 3
-	// CROSS_ENCODER: the model server failed, limits the rate, or cannot take so much.
+	// CROSS_ENCODER: the model server failed, limits the rate, or refuses so long a request.
 	RerankerReason_RERANKER_REASON_MODEL_FAILED RerankerReason = 4
 	// CROSS_ENCODER: the model declined, or its answer was not one score from 0 to 100 for each candidate.
 	RerankerReason_RERANKER_REASON_ANSWER_REJECTED RerankerReason = 5
@@ -288,7 +291,7 @@ func (RerankerReason) EnumDescriptor() ([]byte, []int) {
 	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{3}
 }
 
-// Searches by name.
+// Ready-made searches, by name.
 type SearchRecipe int32
 
 const (
@@ -326,7 +329,7 @@ const (
 	SearchRecipe_SEARCH_RECIPE_NODE_HYBRID_SEARCH_CROSS_ENCODER SearchRecipe = 15
 	// Communities by BM25 and COSINE, CROSS_ENCODER.
 	SearchRecipe_SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_CROSS_ENCODER SearchRecipe = 16
-	// The three before, and episodes by BM25 and BFS, CROSS_ENCODER.
+	// The three above, and episodes by BM25 and BFS, CROSS_ENCODER.
 	SearchRecipe_SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_CROSS_ENCODER SearchRecipe = 17
 )
 
@@ -547,7 +550,7 @@ type SearchFactsInput struct {
 	Query string `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
 	// Facts wanted, 1 to 100; default 10.
 	MaxFacts *int32 `protobuf:"varint,3,opt,name=max_facts,json=maxFacts,proto3,oneof" json:"max_facts,omitempty"`
-	// Lifts facts near this entity, by hops; NOT_FOUND when there is no such entity.
+	// Ranks facts near this entity higher, by hops; NOT_FOUND if there is no such entity.
 	CenterNodeUuid *string `protobuf:"bytes,4,opt,name=center_node_uuid,json=centerNodeUuid,proto3,oneof" json:"center_node_uuid,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -799,7 +802,7 @@ type GetEntityEdgeInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The fact; required.
 	Uuid string `protobuf:"bytes,1,opt,name=uuid,proto3" json:"uuid,omitempty"`
-	// Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it.
+	// Its tenant. Needed only if several groups have the uuid; then leaving it out is CONFLICT.
 	GroupId       *string `protobuf:"bytes,2,opt,name=group_id,json=groupId,proto3,oneof" json:"group_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -993,8 +996,8 @@ type GetEpisodesInput struct {
 	GroupId string `protobuf:"bytes,1,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
 	// How many of the latest episodes by reference time; required; 1 to 1,000.
 	LastN *int32 `protobuf:"varint,2,opt,name=last_n,json=lastN,proto3,oneof" json:"last_n,omitempty"`
-	// Episodes a page, 1 to 1,000; a page may be shorter, since a response has at most 3 MiB. Without page_size
-	// and page_token all come at once, and LIMIT_EXCEEDED says when they are too much for one response.
+	// Episodes in a page, 1 to 1,000. A page may be shorter, since a response has at most 3 MiB. Without page_size and
+	// page_token, all come at once, or LIMIT_EXCEEDED if they do not fit into one response.
 	PageSize *int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
 	// `next_page_token` of the page before; absent for the first page.
 	PageToken     *string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3,oneof" json:"page_token,omitempty"`
@@ -1063,9 +1066,9 @@ func (x *GetEpisodesInput) GetPageToken() string {
 // Output of GetEpisodes.
 type GetEpisodesOutput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The episodes by reference time, oldest first, ties by uuid.
+	// The episodes by reference time, oldest first; ties are broken by uuid.
 	Episodes []*Episode `protobuf:"bytes,1,rep,name=episodes,proto3" json:"episodes,omitempty"`
-	// Asks for the next page; empty on the last one.
+	// Token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1257,11 +1260,11 @@ type GetMemoryInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant to search in; required; at most 128 characters.
 	GroupId string `protobuf:"bytes,1,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
-	// The messages; 1 to 256. The query has, in their order, one line `role_type(role): content` for each.
+	// The messages; 1 to 256. The query is one line `role_type(role): content` for each, in their order.
 	Messages []*MemoryMessage `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
 	// Facts wanted, 1 to 100; default 10.
 	MaxFacts *int32 `protobuf:"varint,3,opt,name=max_facts,json=maxFacts,proto3,oneof" json:"max_facts,omitempty"`
-	// Lifts facts near this entity, by hops; NOT_FOUND when there is no such entity.
+	// Ranks facts near this entity higher, by hops; NOT_FOUND if there is no such entity.
 	CenterNodeUuid *string `protobuf:"bytes,4,opt,name=center_node_uuid,json=centerNodeUuid,proto3,oneof" json:"center_node_uuid,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1511,15 +1514,15 @@ func (x *GetEntityNodeResponse) GetError() *Error {
 // Input of GetEntityNode.
 type GetEntityNodeInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The entity; required. Of a merged one: the entity it went into.
+	// The entity; required. The uuid of a merged entity leads to the entity it was merged into.
 	Uuid string `protobuf:"bytes,1,opt,name=uuid,proto3" json:"uuid,omitempty"`
-	// Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it.
+	// Its tenant. Needed only if several groups have the uuid; then leaving it out is CONFLICT.
 	GroupId *string `protobuf:"bytes,2,opt,name=group_id,json=groupId,proto3,oneof" json:"group_id,omitempty"`
 	// Facts wanted, 1 to 500; default 100.
 	MaxFacts *int32 `protobuf:"varint,3,opt,name=max_facts,json=maxFacts,proto3,oneof" json:"max_facts,omitempty"`
 	// Episodes wanted, 1 to 100; default 20.
 	MaxEpisodes *int32 `protobuf:"varint,4,opt,name=max_episodes,json=maxEpisodes,proto3,oneof" json:"max_episodes,omitempty"`
-	// Adds facts that are expired or not valid now.
+	// Also answers with facts that are expired or not valid now.
 	IncludeExpired *bool `protobuf:"varint,5,opt,name=include_expired,json=includeExpired,proto3,oneof" json:"include_expired,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1595,7 +1598,7 @@ type GetEntityNodeOutput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The entity.
 	Node *EntityNode `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	// Its facts, at either end, the latest to begin first.
+	// Facts that start from it or point to it; those that began last come first.
 	Facts []*FactResult `protobuf:"bytes,2,rep,name=facts,proto3" json:"facts,omitempty"`
 	// The latest episodes that name it, oldest first.
 	Episodes []*Episode `protobuf:"bytes,3,rep,name=episodes,proto3" json:"episodes,omitempty"`
@@ -1814,7 +1817,7 @@ type GetFactHistoryInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Any fact of the history; required.
 	Uuid string `protobuf:"bytes,1,opt,name=uuid,proto3" json:"uuid,omitempty"`
-	// Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it.
+	// Its tenant. Needed only if several groups have the uuid; then leaving it out is CONFLICT.
 	GroupId       *string `protobuf:"bytes,2,opt,name=group_id,json=groupId,proto3,oneof" json:"group_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1867,7 +1870,7 @@ func (x *GetFactHistoryInput) GetGroupId() string {
 // Output of GetFactHistory.
 type GetFactHistoryOutput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The facts, the first to be written first.
+	// The facts, in the order they were written.
 	Facts         []*FactResult `protobuf:"bytes,1,rep,name=facts,proto3" json:"facts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1915,15 +1918,15 @@ type ScopeSearch struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What is searched for; required; each scope once.
 	Scope SearchScope `protobuf:"varint,1,opt,name=scope,proto3,enum=kgsvc.v1.SearchScope" json:"scope,omitempty"`
-	// How; 1 to 3, each once.
+	// How candidates are found; 1 to 3, each once.
 	Methods []SearchMethod `protobuf:"varint,2,rep,packed,name=methods,proto3,enum=kgsvc.v1.SearchMethod" json:"methods,omitempty"`
-	// How they become one order; default RERANKER_RRF.
+	// How candidates become one order; default RERANKER_RRF.
 	Reranker *Reranker `protobuf:"varint,3,opt,name=reranker,proto3,enum=kgsvc.v1.Reranker,oneof" json:"reranker,omitempty"`
 	// Steps of BFS, 1 to 3; default 3.
 	MaxDepth *int32 `protobuf:"varint,4,opt,name=max_depth,json=maxDepth,proto3,oneof" json:"max_depth,omitempty"`
 	// Of MMR, 0 (unlike each other) to 1 (near the query); default 0.5.
 	MmrLambda *float64 `protobuf:"fixed64,5,opt,name=mmr_lambda,json=mmrLambda,proto3,oneof" json:"mmr_lambda,omitempty"`
-	// Of WEIGHTED_SUM: a weight from 0 on for each of `methods`, in their order; default 1 each.
+	// Of WEIGHTED_SUM: a weight of 0 or more for each of `methods`, in their order; default 1 each.
 	Weights       []float64 `protobuf:"fixed64,6,rep,packed,name=weights,proto3" json:"weights,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2001,12 +2004,12 @@ func (x *ScopeSearch) GetWeights() []float64 {
 	return nil
 }
 
-// A span of time: from `since` on, before `until`; one of them at least.
+// A span of time. At least one of the two ends is required.
 type TimeSpan struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The first time in it.
+	// Its start, inclusive.
 	Since *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=since,proto3,oneof" json:"since,omitempty"`
-	// The first time behind it.
+	// Its end, exclusive.
 	Until         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=until,proto3,oneof" json:"until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2056,33 +2059,33 @@ func (x *TimeSpan) GetUntil() *timestamppb.Timestamp {
 	return nil
 }
 
-// What a result must fulfil; it is decided before anything is ranked.
+// Conditions on results; they are applied before anything is ranked.
 //
-// Without times here facts are found that are valid now and not expired. `valid_as_of` asks what was true at
-// another time, by what is known now: superseded facts count, retracted and corrected ones do not.
-// `known_as_of` asks what the service believed at another time: facts that it had by then and had not yet
-// expired, with the ends that it knew of; alone it answers as the same search would have at that time.
-// Together they ask what it believed then of another time. A span of `valid_at` or `invalid_at` takes the place
-// of "valid now", with superseded facts; one of `expired_at` finds expired facts, whyever they are.
+// Without a time here, facts are found that are valid now and not expired. `valid_as_of` asks what was true at
+// another time, by what is known now: superseded facts count, retracted and corrected ones do not. `known_as_of`
+// asks what the service believed at another time: the facts that it had then and had not yet expired, with the ends
+// that it knew of then. Alone, it answers as the same search would have answered at that time. Both together ask
+// what it believed then about another time. A span of `valid_at` or `invalid_at` replaces the condition "valid now",
+// and superseded facts count. A span of `expired_at` finds expired facts, for whatever reason they expired.
 type SearchFilters struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of facts: relations, such as WORKS_AT, one of which it must have; at most 256.
+	// Of facts: relations, such as WORKS_AT. The fact must have one of them; at most 256.
 	RelationNames []string `protobuf:"bytes,1,rep,name=relation_names,json=relationNames,proto3" json:"relation_names,omitempty"`
-	// When the fact began to hold: stated, or else the reference time of its statement. Of an episode: its
-	// reference time.
+	// When the fact became true: as stated, or else the reference time of the episode that states it. Of an episode:
+	// its reference time.
 	ValidAt *TimeSpan `protobuf:"bytes,2,opt,name=valid_at,json=validAt,proto3,oneof" json:"valid_at,omitempty"`
-	// Of facts: when it ceased to hold.
+	// Of facts: when it ceased to be true.
 	InvalidAt *TimeSpan `protobuf:"bytes,3,opt,name=invalid_at,json=invalidAt,proto3,oneof" json:"invalid_at,omitempty"`
 	// When the service learned it.
 	CreatedAt *TimeSpan `protobuf:"bytes,4,opt,name=created_at,json=createdAt,proto3,oneof" json:"created_at,omitempty"`
-	// Of facts: when it was superseded or withdrawn.
+	// Of facts: when it expired.
 	ExpiredAt *TimeSpan `protobuf:"bytes,5,opt,name=expired_at,json=expiredAt,proto3,oneof" json:"expired_at,omitempty"`
-	// Of facts, and of the ways that BFS takes: fact time, what was true then.
+	// Fact time: what was true then. Applies to facts, and to the facts that BFS walks over.
 	ValidAsOf *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=valid_as_of,json=validAsOf,proto3,oneof" json:"valid_as_of,omitempty"`
 	// System time: what was known then.
 	KnownAsOf *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=known_as_of,json=knownAsOf,proto3,oneof" json:"known_as_of,omitempty"`
-	// Types, such as Person, one of which an entity must have: what is found, an end of a fact, or what an episode
-	// names; at most 256.
+	// Entity types, such as Person; at most 256. An entity must have one of them; of a fact one of its ends, of an
+	// episode one of the entities that it names.
 	EntityTypes   []string `protobuf:"bytes,8,rep,name=entity_types,json=entityTypes,proto3" json:"entity_types,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2311,38 +2314,38 @@ func (x *SearchGraphResponse) GetError() *Error {
 	return nil
 }
 
-// Input of SearchGraph. At most one of search_type, recipe and scopes says what is searched and how; without
-// them it is SEARCH_RECIPE_DEFAULT.
+// Input of SearchGraph. At most one of search_type, recipe and scopes may be given. Without any of them, the search is
+// SEARCH_RECIPE_DEFAULT.
 type SearchGraphInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenants to search in; 1 to 256; each at most 128 characters.
 	GroupIds []string `protobuf:"bytes,1,rep,name=group_ids,json=groupIds,proto3" json:"group_ids,omitempty"`
 	// What to look for; required; at most 32,768 characters.
 	Query string `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
-	// One scope, searched as the default recipe does.
+	// One scope, searched in its default way.
 	SearchType *SearchScope `protobuf:"varint,3,opt,name=search_type,json=searchType,proto3,enum=kgsvc.v1.SearchScope,oneof" json:"search_type,omitempty"`
-	// A search by name.
+	// A ready-made search.
 	Recipe *SearchRecipe `protobuf:"varint,4,opt,name=recipe,proto3,enum=kgsvc.v1.SearchRecipe,oneof" json:"recipe,omitempty"`
 	// Scopes with methods and rerankers of one's own.
 	Scopes []*ScopeSearch `protobuf:"bytes,5,rep,name=scopes,proto3" json:"scopes,omitempty"`
-	// Results wanted of each scope, 1 to 100; default 10.
+	// Most results of each scope, 1 to 100; default 10.
 	MaxResults *int32 `protobuf:"varint,6,opt,name=max_results,json=maxResults,proto3,oneof" json:"max_results,omitempty"`
-	// NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does,
-	// and so what CROSS_ENCODER is shown. NOT_FOUND when there is no such entity.
+	// NODE_DISTANCE counts steps from this entity. RRF, WEIGHTED_SUM and EVIDENCE rank results near it higher, as
+	// SearchFacts does; so do the candidates for CROSS_ENCODER. NOT_FOUND if there is no such entity.
 	CenterNodeUuid *string `protobuf:"bytes,7,opt,name=center_node_uuid,json=centerNodeUuid,proto3,oneof" json:"center_node_uuid,omitempty"`
-	// Where BFS begins; at most 64. Without any: at center_node_uuid; without that: at what the other methods rank
-	// among the first max_results: sources of facts, entities, entities that episodes name. NOT_FOUND when one is
-	// unknown.
+	// Entities from which BFS starts; at most 64. Without any, it starts from center_node_uuid; without that, from the
+	// first max_results of the other methods: from the source of a fact, from an entity, from the entities that an
+	// episode names. NOT_FOUND if one is unknown.
 	BfsOriginNodeUuids []string `protobuf:"bytes,8,rep,name=bfs_origin_node_uuids,json=bfsOriginNodeUuids,proto3" json:"bfs_origin_node_uuids,omitempty"`
-	// What results must fulfil.
+	// Conditions on results.
 	Filters *SearchFilters `protobuf:"bytes,9,opt,name=filters,proto3,oneof" json:"filters,omitempty"`
-	// Leaves out results with a lower score; none where another reranker than the one asked for made the order.
+	// Leaves out results with a lower score. Ignored if another reranker than the requested one made the order.
 	MinScore *float64 `protobuf:"fixed64,10,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
-	// Adds to each result by which methods it was found.
+	// Adds to each result the methods that found it, with rank and score.
 	IncludeScores *bool `protobuf:"varint,11,opt,name=include_scores,json=includeScores,proto3,oneof" json:"include_scores,omitempty"`
-	// Adds a text of what was found, to put before a language model.
+	// Adds a text of the results, to put before a language model.
 	IncludeContext *bool `protobuf:"varint,12,opt,name=include_context,json=includeContext,proto3,oneof" json:"include_context,omitempty"`
-	// Of include_context: its length at most in tokens of 4 characters, 1 to 32,000; default 2,000.
+	// Of include_context: the longest text in tokens, counted as 4 characters each; 1 to 32,000; default 2,000.
 	ContextTokens *int32 `protobuf:"varint,13,opt,name=context_tokens,json=contextTokens,proto3,oneof" json:"context_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2474,13 +2477,13 @@ type SearchGraphOutput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Facts, best first.
 	Facts []*FactHit `protobuf:"bytes,1,rep,name=facts,proto3" json:"facts,omitempty"`
-	// The scope, where there was only one.
+	// The scope, if there was only one.
 	SearchType *SearchScope `protobuf:"varint,2,opt,name=search_type,json=searchType,proto3,enum=kgsvc.v1.SearchScope,oneof" json:"search_type,omitempty"`
 	// Results of all scopes together.
 	Count int32 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
-	// How many there are, in words.
+	// One sentence for people.
 	Message string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
-	// What was done for each scope.
+	// How each scope was searched.
 	Ran []*ScopeRun `protobuf:"bytes,5,rep,name=ran,proto3" json:"ran,omitempty"`
 	// Entities, best first.
 	Nodes []*NodeHit `protobuf:"bytes,6,rep,name=nodes,proto3" json:"nodes,omitempty"`
@@ -2488,11 +2491,11 @@ type SearchGraphOutput struct {
 	Episodes []*EpisodeHit `protobuf:"bytes,7,rep,name=episodes,proto3" json:"episodes,omitempty"`
 	// Communities, best first.
 	Communities []*CommunityHit `protobuf:"bytes,8,rep,name=communities,proto3" json:"communities,omitempty"`
-	// By include_context: what was found, the entities at the ends of the facts and the beginnings of the episodes
-	// that tell them, a line each under the headings "# Facts" (with their validity), "# Entities" (with their
-	// summaries), "# Communities" and "# Sources", the best first. Facts have half of it, and each kind what others
-	// leave; a line that does not fit is left out. With known_as_of, nothing that was not known then but the
-	// summaries of what was found. Shorter where the response has no room for it.
+	// With include_context: the results, the entities at the ends of the facts, and the beginnings of the episodes that
+	// state them. Each is one line, the best first, under the headings "# Facts" (with their validity), "# Entities"
+	// (with their summaries), "# Communities" and "# Sources". Half of the room is for facts; what one kind does not
+	// use goes to the others; a line that does not fit is left out. With known_as_of, it holds only what was known then,
+	// apart from the summaries of the entities that were found. It is shorter if the response has no room for it.
 	Context       *string `protobuf:"bytes,9,opt,name=context,proto3,oneof" json:"context,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2591,16 +2594,16 @@ func (x *SearchGraphOutput) GetContext() string {
 	return ""
 }
 
-// How a scope was searched in fact.
+// How a scope was in fact searched.
 type ScopeRun struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The scope.
 	Scope SearchScope `protobuf:"varint,1,opt,name=scope,proto3,enum=kgsvc.v1.SearchScope" json:"scope,omitempty"`
-	// The methods that took part: not COSINE where the query could not be embedded.
+	// The methods that took part. COSINE is absent if the query could not be embedded.
 	Methods []SearchMethod `protobuf:"varint,2,rep,packed,name=methods,proto3,enum=kgsvc.v1.SearchMethod" json:"methods,omitempty"`
-	// What made the order.
+	// The reranker that made the order.
 	Reranker Reranker `protobuf:"varint,3,opt,name=reranker,proto3,enum=kgsvc.v1.Reranker" json:"reranker,omitempty"`
-	// Why it is not the one that was asked for; absent when it is.
+	// Why it is not the requested one; absent if it is.
 	Reason        *RerankerReason `protobuf:"varint,4,opt,name=reason,proto3,enum=kgsvc.v1.RerankerReason,oneof" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2669,9 +2672,9 @@ type FactHit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The fact, without a score of its own.
 	Fact *FactResult `protobuf:"bytes,1,opt,name=fact,proto3" json:"fact,omitempty"`
-	// By the reranker; comparable within one answer and scope only.
+	// The reranker's score; comparable within one answer and scope only.
 	Score float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
-	// The methods that found it, by include_scores.
+	// The methods that found it; filled in with include_scores.
 	FoundBy       []*FoundBy `protobuf:"bytes,3,rep,name=found_by,json=foundBy,proto3" json:"found_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2733,9 +2736,9 @@ type NodeHit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The entity.
 	Node *EntityNode `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	// As that of a FactHit.
+	// See FactHit.score.
 	Score float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
-	// The methods that found it, by include_scores.
+	// The methods that found it; filled in with include_scores.
 	FoundBy       []*FoundBy `protobuf:"bytes,3,rep,name=found_by,json=foundBy,proto3" json:"found_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2795,11 +2798,11 @@ func (x *NodeHit) GetFoundBy() []*FoundBy {
 // An episode that was found.
 type EpisodeHit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The episode, without the facts that it tells.
+	// The episode, without `entity_edges`.
 	Episode *Episode `protobuf:"bytes,1,opt,name=episode,proto3" json:"episode,omitempty"`
-	// As that of a FactHit.
+	// See FactHit.score.
 	Score float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
-	// The methods that found it, by include_scores.
+	// The methods that found it; filled in with include_scores.
 	FoundBy       []*FoundBy `protobuf:"bytes,3,rep,name=found_by,json=foundBy,proto3" json:"found_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2861,9 +2864,9 @@ type CommunityHit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The community.
 	Community *Community `protobuf:"bytes,1,opt,name=community,proto3" json:"community,omitempty"`
-	// As that of a FactHit.
+	// See FactHit.score.
 	Score float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
-	// The methods that found it, by include_scores.
+	// The methods that found it; filled in with include_scores.
 	FoundBy       []*FoundBy `protobuf:"bytes,3,rep,name=found_by,json=foundBy,proto3" json:"found_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2925,7 +2928,7 @@ type FoundBy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The method.
 	Method SearchMethod `protobuf:"varint,1,opt,name=method,proto3,enum=kgsvc.v1.SearchMethod" json:"method,omitempty"`
-	// Its place among what the method found, from 1.
+	// Its place among the results of the method, from 1.
 	Rank int32 `protobuf:"varint,2,opt,name=rank,proto3" json:"rank,omitempty"`
 	// Its score by the method.
 	Score         float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`

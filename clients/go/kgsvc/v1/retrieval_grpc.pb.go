@@ -34,22 +34,23 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Answers from the graph, deterministically. Searches see facts that are valid now and not expired.
+// Answers from the graph, deterministically. Without a filter on time, searches find facts that are valid now and
+// not expired.
 type RetrievalServiceClient interface {
-	// Finds facts by words and by meaning, best first, ties by uuid. Status OK.
+	// Finds facts by words and by meaning, best first; ties are broken by uuid. Status OK.
 	SearchFacts(ctx context.Context, in *SearchFactsRequest, opts ...grpc.CallOption) (*SearchFactsResponse, error)
-	// Reads one fact, expired ones too. Status OK or NOT_FOUND.
+	// Reads one fact, also an expired one. Status OK or NOT_FOUND.
 	GetEntityEdge(ctx context.Context, in *GetEntityEdgeRequest, opts ...grpc.CallOption) (*GetEntityEdgeResponse, error)
 	// Reads the latest episodes of a group in chronological order. Status OK.
 	GetEpisodes(ctx context.Context, in *GetEpisodesRequest, opts ...grpc.CallOption) (*GetEpisodesResponse, error)
 	// Composes a query from messages, then answers as SearchFacts would. Status OK.
 	GetMemory(ctx context.Context, in *GetMemoryRequest, opts ...grpc.CallOption) (*GetMemoryResponse, error)
-	// Reads one entity with its facts, its episodes and what each of them did to it. Status OK or NOT_FOUND.
+	// Reads one entity with its facts, its latest episodes, and what each of these did to it. Status OK or NOT_FOUND.
 	GetEntityNode(ctx context.Context, in *GetEntityNodeRequest, opts ...grpc.CallOption) (*GetEntityNodeResponse, error)
-	// Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
+	// Reads the history of a fact: the facts that it replaced or superseded, and those that replaced or superseded it.
 	// Status OK or NOT_FOUND.
 	GetFactHistory(ctx context.Context, in *GetFactHistoryRequest, opts ...grpc.CallOption) (*GetFactHistoryResponse, error)
-	// Searches with methods, rerankers, filters and looks into the past of the caller's choice. Status OK, or
+	// Searches with methods, rerankers and filters of the caller's choice, in the present or in the past. Status OK, or
 	// NOT_FOUND for an unknown center or origin.
 	SearchGraph(ctx context.Context, in *SearchGraphRequest, opts ...grpc.CallOption) (*SearchGraphResponse, error)
 }
@@ -136,22 +137,23 @@ func (c *retrievalServiceClient) SearchGraph(ctx context.Context, in *SearchGrap
 // All implementations must embed UnimplementedRetrievalServiceServer
 // for forward compatibility.
 //
-// Answers from the graph, deterministically. Searches see facts that are valid now and not expired.
+// Answers from the graph, deterministically. Without a filter on time, searches find facts that are valid now and
+// not expired.
 type RetrievalServiceServer interface {
-	// Finds facts by words and by meaning, best first, ties by uuid. Status OK.
+	// Finds facts by words and by meaning, best first; ties are broken by uuid. Status OK.
 	SearchFacts(context.Context, *SearchFactsRequest) (*SearchFactsResponse, error)
-	// Reads one fact, expired ones too. Status OK or NOT_FOUND.
+	// Reads one fact, also an expired one. Status OK or NOT_FOUND.
 	GetEntityEdge(context.Context, *GetEntityEdgeRequest) (*GetEntityEdgeResponse, error)
 	// Reads the latest episodes of a group in chronological order. Status OK.
 	GetEpisodes(context.Context, *GetEpisodesRequest) (*GetEpisodesResponse, error)
 	// Composes a query from messages, then answers as SearchFacts would. Status OK.
 	GetMemory(context.Context, *GetMemoryRequest) (*GetMemoryResponse, error)
-	// Reads one entity with its facts, its episodes and what each of them did to it. Status OK or NOT_FOUND.
+	// Reads one entity with its facts, its latest episodes, and what each of these did to it. Status OK or NOT_FOUND.
 	GetEntityNode(context.Context, *GetEntityNodeRequest) (*GetEntityNodeResponse, error)
-	// Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
+	// Reads the history of a fact: the facts that it replaced or superseded, and those that replaced or superseded it.
 	// Status OK or NOT_FOUND.
 	GetFactHistory(context.Context, *GetFactHistoryRequest) (*GetFactHistoryResponse, error)
-	// Searches with methods, rerankers, filters and looks into the past of the caller's choice. Status OK, or
+	// Searches with methods, rerankers and filters of the caller's choice, in the present or in the past. Status OK, or
 	// NOT_FOUND for an unknown center or origin.
 	SearchGraph(context.Context, *SearchGraphRequest) (*SearchGraphResponse, error)
 	mustEmbedUnimplementedRetrievalServiceServer()

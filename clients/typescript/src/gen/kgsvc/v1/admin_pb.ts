@@ -259,7 +259,7 @@ export type DeleteEntityEdgeInput = Message<"kgsvc.v1.DeleteEntityEdgeInput"> & 
   uuid: string;
 
   /**
-   * Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it.
+   * Its tenant. Needed only if several groups have the uuid; then leaving it out is CONFLICT.
    *
    * @generated from field: optional string group_id = 2;
    */
@@ -392,15 +392,15 @@ export type DeleteEpisodeInput = Message<"kgsvc.v1.DeleteEpisodeInput"> & {
   uuid: string;
 
   /**
-   * Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it.
+   * Its tenant. Needed only if several groups have the uuid; then leaving it out is CONFLICT.
    *
    * @generated from field: optional string group_id = 2;
    */
   groupId?: string | undefined;
 
   /**
-   * Also removes what only this episode supports, and brings back what it alone had ended; what another
-   * episode tells too stays, without this one as a source.
+   * Also removes what only this episode supports, and restores what it alone had ended. A fact that another episode
+   * also supports stays, worded from that episode and without this one as a source.
    *
    * @generated from field: optional bool cascade = 3;
    */
@@ -435,21 +435,21 @@ export type DeleteEpisodeOutput = Message<"kgsvc.v1.DeleteEpisodeOutput"> & {
   success: boolean;
 
   /**
-   * With `cascade`: facts that are gone.
+   * With `cascade`: how many facts were removed.
    *
    * @generated from field: int32 facts_removed = 3;
    */
   factsRemoved: number;
 
   /**
-   * With `cascade`: facts that are current again.
+   * With `cascade`: how many facts are current again.
    *
    * @generated from field: int32 facts_restored = 4;
    */
   factsRestored: number;
 
   /**
-   * With `cascade`: entities that are gone.
+   * With `cascade`: how many entities were removed.
    *
    * @generated from field: int32 entities_removed = 5;
    */
@@ -723,7 +723,8 @@ export type UpdateFactRequest = Message<"kgsvc.v1.UpdateFactRequest"> & {
   requestId?: string | undefined;
 
   /**
-   * Same key and input within 24 h: the first outcome again; other input: CONFLICT. At most 256 characters.
+   * Within 24 h, the same key with the same input gets the first outcome again; with other input, CONFLICT. At most
+   * 256 characters.
    *
    * @generated from field: optional string idempotency_key = 2;
    */
@@ -793,42 +794,42 @@ export const UpdateFactResponseSchema: GenMessage<UpdateFactResponse> = /*@__PUR
  */
 export type UpdateFactInput = Message<"kgsvc.v1.UpdateFactInput"> & {
   /**
-   * The fact to replace; required. CONFLICT when it is expired already.
+   * The fact to replace; required. CONFLICT if it is expired already.
    *
    * @generated from field: string uuid = 1;
    */
   uuid: string;
 
   /**
-   * Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it.
+   * Its tenant. Needed only if several groups have the uuid; then leaving it out is CONFLICT.
    *
    * @generated from field: optional string group_id = 2;
    */
   groupId?: string | undefined;
 
   /**
-   * What is said instead; required; at most 2,048 characters.
+   * The new text; required; at most 2,048 characters.
    *
    * @generated from field: string fact = 3;
    */
   fact: string;
 
   /**
-   * Another entity to start from; absent keeps.
+   * Another entity to start from; absent: unchanged.
    *
    * @generated from field: optional string source_node_uuid = 4;
    */
   sourceNodeUuid?: string | undefined;
 
   /**
-   * Another entity to point to; absent keeps.
+   * Another entity to point to; absent: unchanged.
    *
    * @generated from field: optional string target_node_uuid = 5;
    */
   targetNodeUuid?: string | undefined;
 
   /**
-   * Typed values; at most 64 KiB as JSON; given ones replace all, absent keeps.
+   * Attributes; at most 64 KiB as JSON. They replace all attributes; absent: unchanged.
    *
    * @generated from field: google.protobuf.Struct attributes = 6;
    */
@@ -856,7 +857,7 @@ export const UpdateFactInputSchema: GenMessage<UpdateFactInput> = /*@__PURE__*/
  */
 export type UpdateFactOutput = Message<"kgsvc.v1.UpdateFactOutput"> & {
   /**
-   * "updated", or "unchanged" where the fact already said so.
+   * "updated", or "unchanged" if the fact said this already.
    *
    * @generated from field: string status = 1;
    */
@@ -870,7 +871,7 @@ export type UpdateFactOutput = Message<"kgsvc.v1.UpdateFactOutput"> & {
   oldUuid: string;
 
   /**
-   * The fact that took over.
+   * The fact that replaced it.
    *
    * @generated from field: string new_uuid = 3;
    */
@@ -884,7 +885,7 @@ export type UpdateFactOutput = Message<"kgsvc.v1.UpdateFactOutput"> & {
   message: string;
 
   /**
-   * The fact that took over.
+   * The fact that replaced it.
    *
    * @generated from field: kgsvc.v1.FactResult new_edge = 5;
    */
@@ -989,8 +990,8 @@ export type PutOntologyInput = Message<"kgsvc.v1.PutOntologyInput"> & {
   groupId: string;
 
   /**
-   * Types as YAML; required; at most 64 KiB; an empty document goes back to those of the server. What is wrong
-   * is INVALID_ARGUMENT with line and field.
+   * Types as YAML; required; at most 64 KiB. An empty document restores the types of the server. Problems are
+   * INVALID_ARGUMENT, each with line and field.
    *
    * @generated from field: string yaml = 2;
    */
@@ -1172,7 +1173,8 @@ export type MergeEntityNodesRequest = Message<"kgsvc.v1.MergeEntityNodesRequest"
   requestId?: string | undefined;
 
   /**
-   * Same key and input within 24 h: the first outcome again; other input: CONFLICT. At most 256 characters.
+   * Within 24 h, the same key with the same input gets the first outcome again; with other input, CONFLICT. At most
+   * 256 characters.
    *
    * @generated from field: optional string idempotency_key = 2;
    */
@@ -1256,7 +1258,7 @@ export type MergeEntityNodesInput = Message<"kgsvc.v1.MergeEntityNodesInput"> & 
   keepUuid: string;
 
   /**
-   * The entity that goes into it; required.
+   * The entity that is merged into it; required.
    *
    * @generated from field: string merge_uuid = 3;
    */
@@ -1277,21 +1279,21 @@ export const MergeEntityNodesInputSchema: GenMessage<MergeEntityNodesInput> = /*
  */
 export type MergeEntityNodesOutput = Message<"kgsvc.v1.MergeEntityNodesOutput"> & {
   /**
-   * The entity that stays, as it now is.
+   * The entity that stays, as it is after the merge.
    *
    * @generated from field: kgsvc.v1.EntityNode node = 1;
    */
   node?: EntityNode | undefined;
 
   /**
-   * Names the merge in UndoMerge.
+   * The id to give to UndoMerge.
    *
    * @generated from field: string merge_id = 2;
    */
   mergeId: string;
 
   /**
-   * Facts that now hang on the entity that stays.
+   * How many facts were moved to the entity that stays.
    *
    * @generated from field: int32 facts_moved = 3;
    */
@@ -1396,7 +1398,7 @@ export type UndoMergeInput = Message<"kgsvc.v1.UndoMergeInput"> & {
   groupId: string;
 
   /**
-   * The merge to take back; required.
+   * The merge to undo; required.
    *
    * @generated from field: string merge_id = 2;
    */
@@ -1417,14 +1419,14 @@ export const UndoMergeInputSchema: GenMessage<UndoMergeInput> = /*@__PURE__*/
  */
 export type UndoMergeOutput = Message<"kgsvc.v1.UndoMergeOutput"> & {
   /**
-   * The entity that had gone, as it now is.
+   * The entity that had been merged, as it is now.
    *
    * @generated from field: kgsvc.v1.EntityNode node = 1;
    */
   node?: EntityNode | undefined;
 
   /**
-   * Facts that went back to it.
+   * How many facts were moved back to it.
    *
    * @generated from field: int32 facts_moved = 2;
    */
@@ -1452,7 +1454,8 @@ export type BuildCommunitiesRequest = Message<"kgsvc.v1.BuildCommunitiesRequest"
   requestId?: string | undefined;
 
   /**
-   * Same key and input within 24 h: the first outcome again; other input: CONFLICT. At most 256 characters.
+   * Within 24 h, the same key with the same input gets the first outcome again; with other input, CONFLICT. At most
+   * 256 characters.
    *
    * @generated from field: optional string idempotency_key = 2;
    */
@@ -1543,7 +1546,7 @@ export const BuildCommunitiesInputSchema: GenMessage<BuildCommunitiesInput> = /*
  */
 export type BuildCommunitiesOutput = Message<"kgsvc.v1.BuildCommunitiesOutput"> & {
   /**
-   * One build for each group, in the order sent; a group that is being built already keeps its build.
+   * One build for each group, in the order sent. A group whose build is still running keeps that build.
    *
    * @generated from field: repeated kgsvc.v1.CommunityBuild builds = 1;
    */
@@ -1564,7 +1567,7 @@ export const BuildCommunitiesOutputSchema: GenMessage<BuildCommunitiesOutput> = 
  */
 export type CommunityBuild = Message<"kgsvc.v1.CommunityBuild"> & {
   /**
-   * Names the build in GetCommunityBuild.
+   * The id to give to GetCommunityBuild.
    *
    * @generated from field: string build_id = 1;
    */
@@ -1578,21 +1581,21 @@ export type CommunityBuild = Message<"kgsvc.v1.CommunityBuild"> & {
   groupId: string;
 
   /**
-   * How far it is.
+   * Its state.
    *
    * @generated from field: kgsvc.v1.BuildState state = 3;
    */
   state: BuildState;
 
   /**
-   * Communities found.
+   * How many communities were found.
    *
    * @generated from field: int32 communities = 4;
    */
   communities: number;
 
   /**
-   * Of these, how many have their summary.
+   * How many of them have a summary already.
    *
    * @generated from field: int32 summarised = 5;
    */
@@ -1837,7 +1840,7 @@ export type ListCommunitiesInput = Message<"kgsvc.v1.ListCommunitiesInput"> & {
   groupId: string;
 
   /**
-   * Communities a page, 1 to 1,000; default 100.
+   * Communities in a page, 1 to 1,000; default 100.
    *
    * @generated from field: optional int32 page_size = 2;
    */
@@ -1872,7 +1875,7 @@ export type ListCommunitiesOutput = Message<"kgsvc.v1.ListCommunitiesOutput"> & 
   communities: Community[];
 
   /**
-   * Asks for the next page; empty on the last one.
+   * Token of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -1921,7 +1924,7 @@ export enum BuildState {
   COMPLETED = 3,
 
   /**
-   * It gave up; `reason` says why; the earlier communities stay.
+   * The build failed; `reason` says why. The earlier communities stay.
    *
    * @generated from enum value: BUILD_STATE_FAILED = 4;
    */
@@ -1935,13 +1938,13 @@ export const BuildStateSchema: GenEnum<BuildState> = /*@__PURE__*/
   enumDesc(file_kgsvc_v1_admin, 0);
 
 /**
- * Says how the service is, corrects what it knows, and deletes for good. Deleting what is not there is OK.
+ * Reports health, corrects the graph, and deletes for good. Deleting something that is not there is OK.
  *
  * @generated from service kgsvc.v1.AdminService
  */
 export const AdminService: GenService<{
   /**
-   * Says whether the service can answer. Status OK.
+   * Tells whether the service can answer, and what it runs on. Status OK.
    *
    * @generated from rpc kgsvc.v1.AdminService.Healthcheck
    */
@@ -1961,7 +1964,8 @@ export const AdminService: GenService<{
     output: typeof DeleteEntityEdgeResponseSchema;
   },
   /**
-   * Deletes one episode and its mentions; facts and entities read from it stay. Status OK.
+   * Deletes one episode and its mentions. Facts and entities that were read from it stay unless `cascade` is set.
+   * Status OK.
    *
    * @generated from rpc kgsvc.v1.AdminService.DeleteEpisode
    */
@@ -1971,7 +1975,7 @@ export const AdminService: GenService<{
     output: typeof DeleteEpisodeResponseSchema;
   },
   /**
-   * Deletes all of a group: episodes, then facts, then entities. Status OK.
+   * Deletes everything of a group. Status OK.
    *
    * @generated from rpc kgsvc.v1.AdminService.DeleteGroup
    */
@@ -1991,7 +1995,8 @@ export const AdminService: GenService<{
     output: typeof ClearAllResponseSchema;
   },
   /**
-   * Replaces a fact softly: the old one expires, a new one takes over its episodes. Status OK or NOT_FOUND.
+   * Replaces a fact and keeps its history: the old fact expires, the new one takes over its episodes. Status OK or
+   * NOT_FOUND.
    *
    * @generated from rpc kgsvc.v1.AdminService.UpdateFact
    */
@@ -2001,7 +2006,7 @@ export const AdminService: GenService<{
     output: typeof UpdateFactResponseSchema;
   },
   /**
-   * Sets the entity and fact types of a group; episodes extracted from then on follow them. Status OK.
+   * Sets the entity and fact types of a group. They count for episodes that are extracted from then on. Status OK.
    *
    * @generated from rpc kgsvc.v1.AdminService.PutOntology
    */
@@ -2021,7 +2026,7 @@ export const AdminService: GenService<{
     output: typeof GetOntologyResponseSchema;
   },
   /**
-   * Makes one entity of two: facts, mentions and names go over. Status OK or NOT_FOUND.
+   * Merges one entity into another, which takes over its facts, mentions and names. Status OK or NOT_FOUND.
    *
    * @generated from rpc kgsvc.v1.AdminService.MergeEntityNodes
    */
@@ -2031,7 +2036,7 @@ export const AdminService: GenService<{
     output: typeof MergeEntityNodesResponseSchema;
   },
   /**
-   * Takes a merge back. Status OK, NOT_FOUND, or CONFLICT where the name was given away since.
+   * Undoes a merge. Status OK, NOT_FOUND, or CONFLICT if a name or the uuid belongs to another entity by now.
    *
    * @generated from rpc kgsvc.v1.AdminService.UndoMerge
    */
@@ -2041,7 +2046,7 @@ export const AdminService: GenService<{
     output: typeof UndoMergeResponseSchema;
   },
   /**
-   * Begins to find the communities of groups, in the background. Status ACCEPTED.
+   * Starts to build the communities of groups, in the background. Status ACCEPTED.
    *
    * @generated from rpc kgsvc.v1.AdminService.BuildCommunities
    */
@@ -2051,7 +2056,7 @@ export const AdminService: GenService<{
     output: typeof BuildCommunitiesResponseSchema;
   },
   /**
-   * Says how far a build of communities is. Status OK or NOT_FOUND.
+   * Reads the state of a build of communities. Status OK or NOT_FOUND.
    *
    * @generated from rpc kgsvc.v1.AdminService.GetCommunityBuild
    */
@@ -2061,7 +2066,7 @@ export const AdminService: GenService<{
     output: typeof GetCommunityBuildResponseSchema;
   },
   /**
-   * Lists the communities of a group, a page a call. Status OK.
+   * Lists the communities of a group, a page at a time. Status OK.
    *
    * @generated from rpc kgsvc.v1.AdminService.ListCommunities
    */

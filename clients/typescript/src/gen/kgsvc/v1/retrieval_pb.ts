@@ -125,7 +125,7 @@ export type SearchFactsInput = Message<"kgsvc.v1.SearchFactsInput"> & {
   maxFacts?: number | undefined;
 
   /**
-   * Lifts facts near this entity, by hops; NOT_FOUND when there is no such entity.
+   * Ranks facts near this entity higher, by hops; NOT_FOUND if there is no such entity.
    *
    * @generated from field: optional string center_node_uuid = 4;
    */
@@ -251,7 +251,7 @@ export type GetEntityEdgeInput = Message<"kgsvc.v1.GetEntityEdgeInput"> & {
   uuid: string;
 
   /**
-   * Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it.
+   * Its tenant. Needed only if several groups have the uuid; then leaving it out is CONFLICT.
    *
    * @generated from field: optional string group_id = 2;
    */
@@ -363,8 +363,8 @@ export type GetEpisodesInput = Message<"kgsvc.v1.GetEpisodesInput"> & {
   lastN?: number | undefined;
 
   /**
-   * Episodes a page, 1 to 1,000; a page may be shorter, since a response has at most 3 MiB. Without page_size
-   * and page_token all come at once, and LIMIT_EXCEEDED says when they are too much for one response.
+   * Episodes in a page, 1 to 1,000. A page may be shorter, since a response has at most 3 MiB. Without page_size and
+   * page_token, all come at once, or LIMIT_EXCEEDED if they do not fit into one response.
    *
    * @generated from field: optional int32 page_size = 3;
    */
@@ -392,14 +392,14 @@ export const GetEpisodesInputSchema: GenMessage<GetEpisodesInput> = /*@__PURE__*
  */
 export type GetEpisodesOutput = Message<"kgsvc.v1.GetEpisodesOutput"> & {
   /**
-   * The episodes by reference time, oldest first, ties by uuid.
+   * The episodes by reference time, oldest first; ties are broken by uuid.
    *
    * @generated from field: repeated kgsvc.v1.Episode episodes = 1;
    */
   episodes: Episode[];
 
   /**
-   * Asks for the next page; empty on the last one.
+   * Token of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -504,7 +504,7 @@ export type GetMemoryInput = Message<"kgsvc.v1.GetMemoryInput"> & {
   groupId: string;
 
   /**
-   * The messages; 1 to 256. The query has, in their order, one line `role_type(role): content` for each.
+   * The messages; 1 to 256. The query is one line `role_type(role): content` for each, in their order.
    *
    * @generated from field: repeated kgsvc.v1.MemoryMessage messages = 2;
    */
@@ -518,7 +518,7 @@ export type GetMemoryInput = Message<"kgsvc.v1.GetMemoryInput"> & {
   maxFacts?: number | undefined;
 
   /**
-   * Lifts facts near this entity, by hops; NOT_FOUND when there is no such entity.
+   * Ranks facts near this entity higher, by hops; NOT_FOUND if there is no such entity.
    *
    * @generated from field: optional string center_node_uuid = 4;
    */
@@ -637,14 +637,14 @@ export const GetEntityNodeResponseSchema: GenMessage<GetEntityNodeResponse> = /*
  */
 export type GetEntityNodeInput = Message<"kgsvc.v1.GetEntityNodeInput"> & {
   /**
-   * The entity; required. Of a merged one: the entity it went into.
+   * The entity; required. The uuid of a merged entity leads to the entity it was merged into.
    *
    * @generated from field: string uuid = 1;
    */
   uuid: string;
 
   /**
-   * Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it.
+   * Its tenant. Needed only if several groups have the uuid; then leaving it out is CONFLICT.
    *
    * @generated from field: optional string group_id = 2;
    */
@@ -665,7 +665,7 @@ export type GetEntityNodeInput = Message<"kgsvc.v1.GetEntityNodeInput"> & {
   maxEpisodes?: number | undefined;
 
   /**
-   * Adds facts that are expired or not valid now.
+   * Also answers with facts that are expired or not valid now.
    *
    * @generated from field: optional bool include_expired = 5;
    */
@@ -693,7 +693,7 @@ export type GetEntityNodeOutput = Message<"kgsvc.v1.GetEntityNodeOutput"> & {
   node?: EntityNode | undefined;
 
   /**
-   * Its facts, at either end, the latest to begin first.
+   * Facts that start from it or point to it; those that began last come first.
    *
    * @generated from field: repeated kgsvc.v1.FactResult facts = 2;
    */
@@ -819,7 +819,7 @@ export type GetFactHistoryInput = Message<"kgsvc.v1.GetFactHistoryInput"> & {
   uuid: string;
 
   /**
-   * Its tenant; needed only where groups the caller may see share the uuid, which is CONFLICT without it.
+   * Its tenant. Needed only if several groups have the uuid; then leaving it out is CONFLICT.
    *
    * @generated from field: optional string group_id = 2;
    */
@@ -840,7 +840,7 @@ export const GetFactHistoryInputSchema: GenMessage<GetFactHistoryInput> = /*@__P
  */
 export type GetFactHistoryOutput = Message<"kgsvc.v1.GetFactHistoryOutput"> & {
   /**
-   * The facts, the first to be written first.
+   * The facts, in the order they were written.
    *
    * @generated from field: repeated kgsvc.v1.FactResult facts = 1;
    */
@@ -868,14 +868,14 @@ export type ScopeSearch = Message<"kgsvc.v1.ScopeSearch"> & {
   scope: SearchScope;
 
   /**
-   * How; 1 to 3, each once.
+   * How candidates are found; 1 to 3, each once.
    *
    * @generated from field: repeated kgsvc.v1.SearchMethod methods = 2;
    */
   methods: SearchMethod[];
 
   /**
-   * How they become one order; default RERANKER_RRF.
+   * How candidates become one order; default RERANKER_RRF.
    *
    * @generated from field: optional kgsvc.v1.Reranker reranker = 3;
    */
@@ -896,7 +896,7 @@ export type ScopeSearch = Message<"kgsvc.v1.ScopeSearch"> & {
   mmrLambda?: number | undefined;
 
   /**
-   * Of WEIGHTED_SUM: a weight from 0 on for each of `methods`, in their order; default 1 each.
+   * Of WEIGHTED_SUM: a weight of 0 or more for each of `methods`, in their order; default 1 each.
    *
    * @generated from field: repeated double weights = 6;
    */
@@ -911,20 +911,20 @@ export const ScopeSearchSchema: GenMessage<ScopeSearch> = /*@__PURE__*/
   messageDesc(file_kgsvc_v1_retrieval, 23);
 
 /**
- * A span of time: from `since` on, before `until`; one of them at least.
+ * A span of time. At least one of the two ends is required.
  *
  * @generated from message kgsvc.v1.TimeSpan
  */
 export type TimeSpan = Message<"kgsvc.v1.TimeSpan"> & {
   /**
-   * The first time in it.
+   * Its start, inclusive.
    *
    * @generated from field: optional google.protobuf.Timestamp since = 1;
    */
   since?: Timestamp | undefined;
 
   /**
-   * The first time behind it.
+   * Its end, exclusive.
    *
    * @generated from field: optional google.protobuf.Timestamp until = 2;
    */
@@ -939,35 +939,35 @@ export const TimeSpanSchema: GenMessage<TimeSpan> = /*@__PURE__*/
   messageDesc(file_kgsvc_v1_retrieval, 24);
 
 /**
- * What a result must fulfil; it is decided before anything is ranked.
+ * Conditions on results; they are applied before anything is ranked.
  *
- * Without times here facts are found that are valid now and not expired. `valid_as_of` asks what was true at
- * another time, by what is known now: superseded facts count, retracted and corrected ones do not.
- * `known_as_of` asks what the service believed at another time: facts that it had by then and had not yet
- * expired, with the ends that it knew of; alone it answers as the same search would have at that time.
- * Together they ask what it believed then of another time. A span of `valid_at` or `invalid_at` takes the place
- * of "valid now", with superseded facts; one of `expired_at` finds expired facts, whyever they are.
+ * Without a time here, facts are found that are valid now and not expired. `valid_as_of` asks what was true at
+ * another time, by what is known now: superseded facts count, retracted and corrected ones do not. `known_as_of`
+ * asks what the service believed at another time: the facts that it had then and had not yet expired, with the ends
+ * that it knew of then. Alone, it answers as the same search would have answered at that time. Both together ask
+ * what it believed then about another time. A span of `valid_at` or `invalid_at` replaces the condition "valid now",
+ * and superseded facts count. A span of `expired_at` finds expired facts, for whatever reason they expired.
  *
  * @generated from message kgsvc.v1.SearchFilters
  */
 export type SearchFilters = Message<"kgsvc.v1.SearchFilters"> & {
   /**
-   * Of facts: relations, such as WORKS_AT, one of which it must have; at most 256.
+   * Of facts: relations, such as WORKS_AT. The fact must have one of them; at most 256.
    *
    * @generated from field: repeated string relation_names = 1;
    */
   relationNames: string[];
 
   /**
-   * When the fact began to hold: stated, or else the reference time of its statement. Of an episode: its
-   * reference time.
+   * When the fact became true: as stated, or else the reference time of the episode that states it. Of an episode:
+   * its reference time.
    *
    * @generated from field: optional kgsvc.v1.TimeSpan valid_at = 2;
    */
   validAt?: TimeSpan | undefined;
 
   /**
-   * Of facts: when it ceased to hold.
+   * Of facts: when it ceased to be true.
    *
    * @generated from field: optional kgsvc.v1.TimeSpan invalid_at = 3;
    */
@@ -981,14 +981,14 @@ export type SearchFilters = Message<"kgsvc.v1.SearchFilters"> & {
   createdAt?: TimeSpan | undefined;
 
   /**
-   * Of facts: when it was superseded or withdrawn.
+   * Of facts: when it expired.
    *
    * @generated from field: optional kgsvc.v1.TimeSpan expired_at = 5;
    */
   expiredAt?: TimeSpan | undefined;
 
   /**
-   * Of facts, and of the ways that BFS takes: fact time, what was true then.
+   * Fact time: what was true then. Applies to facts, and to the facts that BFS walks over.
    *
    * @generated from field: optional google.protobuf.Timestamp valid_as_of = 6;
    */
@@ -1002,8 +1002,8 @@ export type SearchFilters = Message<"kgsvc.v1.SearchFilters"> & {
   knownAsOf?: Timestamp | undefined;
 
   /**
-   * Types, such as Person, one of which an entity must have: what is found, an end of a fact, or what an episode
-   * names; at most 256.
+   * Entity types, such as Person; at most 256. An entity must have one of them; of a fact one of its ends, of an
+   * episode one of the entities that it names.
    *
    * @generated from field: repeated string entity_types = 8;
    */
@@ -1095,8 +1095,8 @@ export const SearchGraphResponseSchema: GenMessage<SearchGraphResponse> = /*@__P
   messageDesc(file_kgsvc_v1_retrieval, 27);
 
 /**
- * Input of SearchGraph. At most one of search_type, recipe and scopes says what is searched and how; without
- * them it is SEARCH_RECIPE_DEFAULT.
+ * Input of SearchGraph. At most one of search_type, recipe and scopes may be given. Without any of them, the search is
+ * SEARCH_RECIPE_DEFAULT.
  *
  * @generated from message kgsvc.v1.SearchGraphInput
  */
@@ -1116,14 +1116,14 @@ export type SearchGraphInput = Message<"kgsvc.v1.SearchGraphInput"> & {
   query: string;
 
   /**
-   * One scope, searched as the default recipe does.
+   * One scope, searched in its default way.
    *
    * @generated from field: optional kgsvc.v1.SearchScope search_type = 3;
    */
   searchType?: SearchScope | undefined;
 
   /**
-   * A search by name.
+   * A ready-made search.
    *
    * @generated from field: optional kgsvc.v1.SearchRecipe recipe = 4;
    */
@@ -1137,59 +1137,59 @@ export type SearchGraphInput = Message<"kgsvc.v1.SearchGraphInput"> & {
   scopes: ScopeSearch[];
 
   /**
-   * Results wanted of each scope, 1 to 100; default 10.
+   * Most results of each scope, 1 to 100; default 10.
    *
    * @generated from field: optional int32 max_results = 6;
    */
   maxResults?: number | undefined;
 
   /**
-   * NODE_DISTANCE counts steps from this entity; RRF and WEIGHTED_SUM lift what is near it, as SearchFacts does,
-   * and so what CROSS_ENCODER is shown. NOT_FOUND when there is no such entity.
+   * NODE_DISTANCE counts steps from this entity. RRF, WEIGHTED_SUM and EVIDENCE rank results near it higher, as
+   * SearchFacts does; so do the candidates for CROSS_ENCODER. NOT_FOUND if there is no such entity.
    *
    * @generated from field: optional string center_node_uuid = 7;
    */
   centerNodeUuid?: string | undefined;
 
   /**
-   * Where BFS begins; at most 64. Without any: at center_node_uuid; without that: at what the other methods rank
-   * among the first max_results: sources of facts, entities, entities that episodes name. NOT_FOUND when one is
-   * unknown.
+   * Entities from which BFS starts; at most 64. Without any, it starts from center_node_uuid; without that, from the
+   * first max_results of the other methods: from the source of a fact, from an entity, from the entities that an
+   * episode names. NOT_FOUND if one is unknown.
    *
    * @generated from field: repeated string bfs_origin_node_uuids = 8;
    */
   bfsOriginNodeUuids: string[];
 
   /**
-   * What results must fulfil.
+   * Conditions on results.
    *
    * @generated from field: optional kgsvc.v1.SearchFilters filters = 9;
    */
   filters?: SearchFilters | undefined;
 
   /**
-   * Leaves out results with a lower score; none where another reranker than the one asked for made the order.
+   * Leaves out results with a lower score. Ignored if another reranker than the requested one made the order.
    *
    * @generated from field: optional double min_score = 10;
    */
   minScore?: number | undefined;
 
   /**
-   * Adds to each result by which methods it was found.
+   * Adds to each result the methods that found it, with rank and score.
    *
    * @generated from field: optional bool include_scores = 11;
    */
   includeScores?: boolean | undefined;
 
   /**
-   * Adds a text of what was found, to put before a language model.
+   * Adds a text of the results, to put before a language model.
    *
    * @generated from field: optional bool include_context = 12;
    */
   includeContext?: boolean | undefined;
 
   /**
-   * Of include_context: its length at most in tokens of 4 characters, 1 to 32,000; default 2,000.
+   * Of include_context: the longest text in tokens, counted as 4 characters each; 1 to 32,000; default 2,000.
    *
    * @generated from field: optional int32 context_tokens = 13;
    */
@@ -1217,7 +1217,7 @@ export type SearchGraphOutput = Message<"kgsvc.v1.SearchGraphOutput"> & {
   facts: FactHit[];
 
   /**
-   * The scope, where there was only one.
+   * The scope, if there was only one.
    *
    * @generated from field: optional kgsvc.v1.SearchScope search_type = 2;
    */
@@ -1231,14 +1231,14 @@ export type SearchGraphOutput = Message<"kgsvc.v1.SearchGraphOutput"> & {
   count: number;
 
   /**
-   * How many there are, in words.
+   * One sentence for people.
    *
    * @generated from field: string message = 4;
    */
   message: string;
 
   /**
-   * What was done for each scope.
+   * How each scope was searched.
    *
    * @generated from field: repeated kgsvc.v1.ScopeRun ran = 5;
    */
@@ -1266,11 +1266,11 @@ export type SearchGraphOutput = Message<"kgsvc.v1.SearchGraphOutput"> & {
   communities: CommunityHit[];
 
   /**
-   * By include_context: what was found, the entities at the ends of the facts and the beginnings of the episodes
-   * that tell them, a line each under the headings "# Facts" (with their validity), "# Entities" (with their
-   * summaries), "# Communities" and "# Sources", the best first. Facts have half of it, and each kind what others
-   * leave; a line that does not fit is left out. With known_as_of, nothing that was not known then but the
-   * summaries of what was found. Shorter where the response has no room for it.
+   * With include_context: the results, the entities at the ends of the facts, and the beginnings of the episodes that
+   * state them. Each is one line, the best first, under the headings "# Facts" (with their validity), "# Entities"
+   * (with their summaries), "# Communities" and "# Sources". Half of the room is for facts; what one kind does not
+   * use goes to the others; a line that does not fit is left out. With known_as_of, it holds only what was known then,
+   * apart from the summaries of the entities that were found. It is shorter if the response has no room for it.
    *
    * @generated from field: optional string context = 9;
    */
@@ -1285,7 +1285,7 @@ export const SearchGraphOutputSchema: GenMessage<SearchGraphOutput> = /*@__PURE_
   messageDesc(file_kgsvc_v1_retrieval, 29);
 
 /**
- * How a scope was searched in fact.
+ * How a scope was in fact searched.
  *
  * @generated from message kgsvc.v1.ScopeRun
  */
@@ -1298,21 +1298,21 @@ export type ScopeRun = Message<"kgsvc.v1.ScopeRun"> & {
   scope: SearchScope;
 
   /**
-   * The methods that took part: not COSINE where the query could not be embedded.
+   * The methods that took part. COSINE is absent if the query could not be embedded.
    *
    * @generated from field: repeated kgsvc.v1.SearchMethod methods = 2;
    */
   methods: SearchMethod[];
 
   /**
-   * What made the order.
+   * The reranker that made the order.
    *
    * @generated from field: kgsvc.v1.Reranker reranker = 3;
    */
   reranker: Reranker;
 
   /**
-   * Why it is not the one that was asked for; absent when it is.
+   * Why it is not the requested one; absent if it is.
    *
    * @generated from field: optional kgsvc.v1.RerankerReason reason = 4;
    */
@@ -1340,14 +1340,14 @@ export type FactHit = Message<"kgsvc.v1.FactHit"> & {
   fact?: FactResult | undefined;
 
   /**
-   * By the reranker; comparable within one answer and scope only.
+   * The reranker's score; comparable within one answer and scope only.
    *
    * @generated from field: double score = 2;
    */
   score: number;
 
   /**
-   * The methods that found it, by include_scores.
+   * The methods that found it; filled in with include_scores.
    *
    * @generated from field: repeated kgsvc.v1.FoundBy found_by = 3;
    */
@@ -1375,14 +1375,14 @@ export type NodeHit = Message<"kgsvc.v1.NodeHit"> & {
   node?: EntityNode | undefined;
 
   /**
-   * As that of a FactHit.
+   * See FactHit.score.
    *
    * @generated from field: double score = 2;
    */
   score: number;
 
   /**
-   * The methods that found it, by include_scores.
+   * The methods that found it; filled in with include_scores.
    *
    * @generated from field: repeated kgsvc.v1.FoundBy found_by = 3;
    */
@@ -1403,21 +1403,21 @@ export const NodeHitSchema: GenMessage<NodeHit> = /*@__PURE__*/
  */
 export type EpisodeHit = Message<"kgsvc.v1.EpisodeHit"> & {
   /**
-   * The episode, without the facts that it tells.
+   * The episode, without `entity_edges`.
    *
    * @generated from field: kgsvc.v1.Episode episode = 1;
    */
   episode?: Episode | undefined;
 
   /**
-   * As that of a FactHit.
+   * See FactHit.score.
    *
    * @generated from field: double score = 2;
    */
   score: number;
 
   /**
-   * The methods that found it, by include_scores.
+   * The methods that found it; filled in with include_scores.
    *
    * @generated from field: repeated kgsvc.v1.FoundBy found_by = 3;
    */
@@ -1445,14 +1445,14 @@ export type CommunityHit = Message<"kgsvc.v1.CommunityHit"> & {
   community?: Community | undefined;
 
   /**
-   * As that of a FactHit.
+   * See FactHit.score.
    *
    * @generated from field: double score = 2;
    */
   score: number;
 
   /**
-   * The methods that found it, by include_scores.
+   * The methods that found it; filled in with include_scores.
    *
    * @generated from field: repeated kgsvc.v1.FoundBy found_by = 3;
    */
@@ -1480,7 +1480,7 @@ export type FoundBy = Message<"kgsvc.v1.FoundBy"> & {
   method: SearchMethod;
 
   /**
-   * Its place among what the method found, from 1.
+   * Its place among the results of the method, from 1.
    *
    * @generated from field: int32 rank = 2;
    */
@@ -1515,29 +1515,30 @@ export enum SearchScope {
   UNSPECIFIED = 0,
 
   /**
-   * Facts, by their text, the names of both ends, relation, keywords, qualifiers and plain attributes.
+   * Facts, by the words of their text, the names of both ends, relation, keywords, qualifiers and plain attributes,
+   * and by the meaning of their text.
    *
    * @generated from enum value: SEARCH_SCOPE_FACTS = 1;
    */
   FACTS = 1,
 
   /**
-   * Entities, by their names, aliases and summary; by meaning by their name.
+   * Entities, by the words of their names, aliases and summaries, and by the meaning of their names.
    *
    * @generated from enum value: SEARCH_SCOPE_NODES = 2;
    */
   NODES = 2,
 
   /**
-   * Episodes that are in the graph, by their whole bodies; not by COSINE, MMR or EPISODE_MENTIONS.
+   * Episodes that are in the graph, by the words of their bodies. Not with COSINE, MMR or EPISODE_MENTIONS.
    *
    * @generated from enum value: SEARCH_SCOPE_EPISODES = 3;
    */
   EPISODES = 3,
 
   /**
-   * Communities of the latest build, by name and summary; by meaning by their name; not by BFS, NODE_DISTANCE or
-   * EPISODE_MENTIONS.
+   * Communities of the latest build, by the words of name and summary and by the meaning of the name. Not with BFS,
+   * NODE_DISTANCE or EPISODE_MENTIONS.
    *
    * @generated from enum value: SEARCH_SCOPE_COMMUNITIES = 4;
    */
@@ -1571,14 +1572,14 @@ export enum SearchMethod {
   BM25 = 1,
 
   /**
-   * By meaning: embeddings. Score: the cosine. Takes no part where no embedder is configured or answers.
+   * By meaning: embeddings. Score: the cosine. Takes no part if no embedder is configured or none answers in time.
    *
    * @generated from enum value: SEARCH_METHOD_COSINE = 2;
    */
   COSINE = 2,
 
   /**
-   * By walking over facts, whichever way they point: one step to the facts of an entity, to its neighbours, to
+   * By walking over facts, in either direction. One step leads from an entity to its facts, to its neighbours and to
    * the episodes that name it. Score: 1 / (1 + steps).
    *
    * @generated from enum value: SEARCH_METHOD_BFS = 3;
@@ -1593,7 +1594,7 @@ export const SearchMethodSchema: GenEnum<SearchMethod> = /*@__PURE__*/
   enumDesc(file_kgsvc_v1_retrieval, 1);
 
 /**
- * How the candidates of all methods become one order. Ties go by the reciprocal ranks, then by uuid.
+ * How the candidates of all methods become one order. Ties are broken by reciprocal rank, then by uuid.
  *
  * @generated from enum kgsvc.v1.Reranker
  */
@@ -1628,33 +1629,35 @@ export enum Reranker {
   NODE_DISTANCE = 3,
 
   /**
-   * By the number of episodes that tell it or name it. Score: that number.
+   * By the number of episodes that state the fact or name the entity. Score: that number.
    *
    * @generated from enum value: RERANKER_EPISODE_MENTIONS = 4;
    */
   EPISODE_MENTIONS = 4,
 
   /**
-   * Scaled scores added up. Score: sum of weight * score / best score over the methods.
+   * By the sum of scaled scores. Score: sum of weight * score / best score over the methods.
    *
    * @generated from enum value: RERANKER_WEIGHTED_SUM = 5;
    */
   WEIGHTED_SUM = 5,
 
   /**
-   * By the episodes that bear on the question, of facts and of episodes: what fits by words and by meaning, its
-   * neighbours in a conversation, times that the question names, one hop over entities that few episodes name;
-   * facts follow their episodes. Finds also what no method found. Score: from 0, comparable within an answer.
+   * By the episodes that bear on the question; for facts and episodes. An episode scores by words and by meaning;
+   * its neighbours in a conversation, times that the question names, and other episodes that name the same, rarely
+   * named entities count too. Facts follow their episodes. May find results that no method found. Score: from 0,
+   * comparable within one answer.
    *
    * @generated from enum value: RERANKER_EVIDENCE = 6;
    */
   EVIDENCE = 6,
 
   /**
-   * By a language model, which rates the first of the order by RRF (`retrieval.rerank_candidates` of each scope)
-   * for their relevance to the query, in one call a scope. Score: 0 to 1, 0 for what it was not shown; equals keep
-   * the order by RRF. Where the model does not answer in time (`retrieval.rerank_timeout_s`, and half of what the
-   * call's deadline leaves) or as it should, or none is configured, the answer is that of RRF, and `ran` says why.
+   * By a language model. It rates the best candidates by RRF (`retrieval.rerank_candidates` of each scope) for their
+   * relevance to the query, in one call for each scope. Score: 0 to 1; 0 for candidates that it was not shown. Equal
+   * scores keep the order by RRF. If no model is configured, or if it does not answer as it should and in time
+   * (`retrieval.rerank_timeout_s`, and half of what the call's deadline leaves), the answer is that of RRF, and `ran`
+   * says why.
    *
    * @generated from enum value: RERANKER_CROSS_ENCODER = 7;
    */
@@ -1668,13 +1671,13 @@ export const RerankerSchema: GenEnum<Reranker> = /*@__PURE__*/
   enumDesc(file_kgsvc_v1_retrieval, 2);
 
 /**
- * Why another reranker than the one asked for made the order.
+ * Why another reranker than the requested one made the order.
  *
  * @generated from enum kgsvc.v1.RerankerReason
  */
 export enum RerankerReason {
   /**
-   * Absent: it was the one asked for.
+   * Not sent: the requested reranker made the order.
    *
    * @generated from enum value: RERANKER_REASON_UNSPECIFIED = 0;
    */
@@ -1702,7 +1705,7 @@ export enum RerankerReason {
   TIMEOUT = 3,
 
   /**
-   * CROSS_ENCODER: the model server failed, limits the rate, or cannot take so much.
+   * CROSS_ENCODER: the model server failed, limits the rate, or refuses so long a request.
    *
    * @generated from enum value: RERANKER_REASON_MODEL_FAILED = 4;
    */
@@ -1723,7 +1726,7 @@ export const RerankerReasonSchema: GenEnum<RerankerReason> = /*@__PURE__*/
   enumDesc(file_kgsvc_v1_retrieval, 3);
 
 /**
- * Searches by name.
+ * Ready-made searches, by name.
  *
  * @generated from enum kgsvc.v1.SearchRecipe
  */
@@ -1848,7 +1851,7 @@ export enum SearchRecipe {
   COMMUNITY_HYBRID_SEARCH_CROSS_ENCODER = 16,
 
   /**
-   * The three before, and episodes by BM25 and BFS, CROSS_ENCODER.
+   * The three above, and episodes by BM25 and BFS, CROSS_ENCODER.
    *
    * @generated from enum value: SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_CROSS_ENCODER = 17;
    */
@@ -1862,13 +1865,14 @@ export const SearchRecipeSchema: GenEnum<SearchRecipe> = /*@__PURE__*/
   enumDesc(file_kgsvc_v1_retrieval, 4);
 
 /**
- * Answers from the graph, deterministically. Searches see facts that are valid now and not expired.
+ * Answers from the graph, deterministically. Without a filter on time, searches find facts that are valid now and
+ * not expired.
  *
  * @generated from service kgsvc.v1.RetrievalService
  */
 export const RetrievalService: GenService<{
   /**
-   * Finds facts by words and by meaning, best first, ties by uuid. Status OK.
+   * Finds facts by words and by meaning, best first; ties are broken by uuid. Status OK.
    *
    * @generated from rpc kgsvc.v1.RetrievalService.SearchFacts
    */
@@ -1878,7 +1882,7 @@ export const RetrievalService: GenService<{
     output: typeof SearchFactsResponseSchema;
   },
   /**
-   * Reads one fact, expired ones too. Status OK or NOT_FOUND.
+   * Reads one fact, also an expired one. Status OK or NOT_FOUND.
    *
    * @generated from rpc kgsvc.v1.RetrievalService.GetEntityEdge
    */
@@ -1908,7 +1912,7 @@ export const RetrievalService: GenService<{
     output: typeof GetMemoryResponseSchema;
   },
   /**
-   * Reads one entity with its facts, its episodes and what each of them did to it. Status OK or NOT_FOUND.
+   * Reads one entity with its facts, its latest episodes, and what each of these did to it. Status OK or NOT_FOUND.
    *
    * @generated from rpc kgsvc.v1.RetrievalService.GetEntityNode
    */
@@ -1918,7 +1922,7 @@ export const RetrievalService: GenService<{
     output: typeof GetEntityNodeResponseSchema;
   },
   /**
-   * Reads what a fact said over time: what it replaced, superseded, and was replaced or superseded by.
+   * Reads the history of a fact: the facts that it replaced or superseded, and those that replaced or superseded it.
    * Status OK or NOT_FOUND.
    *
    * @generated from rpc kgsvc.v1.RetrievalService.GetFactHistory
@@ -1929,7 +1933,7 @@ export const RetrievalService: GenService<{
     output: typeof GetFactHistoryResponseSchema;
   },
   /**
-   * Searches with methods, rerankers, filters and looks into the past of the caller's choice. Status OK, or
+   * Searches with methods, rerankers and filters of the caller's choice, in the present or in the past. Status OK, or
    * NOT_FOUND for an unknown center or origin.
    *
    * @generated from rpc kgsvc.v1.RetrievalService.SearchGraph

@@ -1,0 +1,240 @@
+"""What happens around every call: admission, deadline, errors as statuses, log line, metrics (spec 004 §14).
+
+The handlers get the bytes of a request and parse them themselves, so that malformed ones get an answer. An
+operation is never cancelled with its call, since a cancelled store call may have committed or not (design
+§4); the stores' own deadlines bound it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias, TypeVar
+
+import grpc
+import grpc.aio
+
+from kgsvc.api.errors import CODE_METADATA, ShuttingDown, failure_of, to_status
+from kgsvc.commands.core import Core
+from kgsvc.domain.errors import KgError, OperationError, Overloaded
+from kgsvc.observability.metrics import Metrics
+
+T = TypeVar("T")
+Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+log = logging.getLogger(__name__)
+request_log = logging.getLogger("kgsvc.request")
+ERRORS_METADATA = "kgsvc-errors"
+_GROUPS_LOGGED = 8
+_RETRY_AFTER_MS = 200
+
+
+@dataclass(slots=True)
+class Call:
+    """One call as the logs and metrics see it, filled in while it runs. It holds nothing of its content."""
+
+    operation: str
+    request_id: str  # generated; replaced by the caller's once that is read
+    native_errors: bool = False  # the caller asked for gRPC statuses (design §2)
+    group_ids: tuple[str, ...] = ()
+    status: str = ""  # of the envelope
+    error_code: str | None = None
+    outcome: str = "success"  # success | refused (by the operation itself) | failed | cancelled
+    items: int | None = None  # of a stream
+    refused_items: int | None = None
+    ends_s: float | None = None  # when its caller stops waiting, by the monotonic clock; None: no deadline
+
+    def refuse(self, error_code: str, *, outcome: str = "refused") -> None:
+        """It ends with this error."""
+        self.status, self.error_code, self.outcome = "ERROR", error_code, outcome
+
+
+current_call: ContextVar[Call] = ContextVar("current_call")
+
+
+def record(call: Call, latency_ms: float, metrics: Metrics) -> None:
+    """Write the call's log line and count it."""
+    metrics.requests.labels(call.operation, call.outcome, call.error_code or "").inc()
+    metrics.request_latency.labels(call.operation).observe(latency_ms)
+    request_log.info(
+        "%s %s",
+        call.operation,
+        call.outcome,
+        extra={
+            "request_id": call.request_id,
+            "operation": call.operation,
+            "group_id": _shown(call.group_ids),
+            "status": call.status or None,
+            "latency_ms": round(latency_ms, 3),
+            "outcome": call.outcome,
+            "error_code": call.error_code,
+            "items": call.items,
+            "refused_items": call.refused_items,
+        },
+    )
+
+
+def _shown(group_ids: Sequence[str]) -> str | list[str] | None:
+    if len(group_ids) == 1:
+        return group_ids[0]
+    return list(group_ids[:_GROUPS_LOGGED]) or None
+
+
+class Admission:
+    """Bounds how much one process serves at once."""
+
+    def __init__(self, max_calls: int, max_bytes: int, max_streams: int) -> None:
+        self._max_calls = max_calls
+        self._max_bytes = max_bytes
+        self._max_streams = max_streams
+        self._bytes = 0
+        self._streams = 0
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self.stopping = asyncio.Event()
+
+    async def run(self, size: int, operation: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The result of `operation` for a request of `size` bytes. Raises Overloaded, ShuttingDown."""
+        if self.stopping.is_set():
+            raise ShuttingDown
+        if len(self._tasks) >= self._max_calls or self._bytes + size > self._max_bytes:
+            raise Overloaded("too many calls are running", _RETRY_AFTER_MS)
+        task = asyncio.create_task(operation())
+        self._tasks.add(task)
+        self._bytes += size
+
+        def done(finished: asyncio.Task[Any]) -> None:
+            self._tasks.discard(finished)
+            self._bytes -= size
+
+        task.add_done_callback(done)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.add_done_callback(_log_defect)  # nobody waits for its outcome any more
+            raise
+
+    @contextmanager
+    def stream(self) -> Iterator[None]:
+        """The time of one stream. Raises Overloaded, ShuttingDown."""
+        if self.stopping.is_set():
+            raise ShuttingDown
+        if self._streams >= self._max_streams:
+            raise Overloaded("too many streams are open", _RETRY_AFTER_MS)
+        self._streams += 1
+        try:
+            yield
+        finally:
+            self._streams -= 1
+
+    async def drain(self, timeout_s: float) -> int:
+        """Wait for operations whose callers have gone; how many did not end in time."""
+        if not self._tasks:
+            return 0
+        _, late = await asyncio.wait(self._tasks, timeout=timeout_s)
+        return len(late)
+
+
+def _log_defect(task: asyncio.Task[Any]) -> None:
+    """Log a defect of an operation whose caller has gone."""
+    error = None if task.cancelled() else task.exception()
+    if error is not None and not isinstance(error, KgError):
+        log.error("an operation without a caller failed", exc_info=error)
+
+
+class CallInterceptor(grpc.aio.ServerInterceptor):
+    """Wraps the handlers of one package; others (health, reflection) pass as they are."""
+
+    def __init__(self, package: str, core: Core, admission: Admission, default_deadline_s: float) -> None:
+        self._prefix = f"/{package}."
+        self._core = core
+        self._admission = admission
+        self._default_deadline_s = default_deadline_s  # of unary calls whose caller set none
+        self._wrapped: dict[str, Any] = {}
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHandler[Any, Any] | None]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> grpc.RpcMethodHandler[Any, Any] | None:
+        """The handler of the method, wrapped once and kept."""
+        method = handler_call_details.method
+        handler = await continuation(handler_call_details)
+        if handler is None or not method.startswith(self._prefix):
+            return handler
+        if method not in self._wrapped:
+            self._wrapped[method] = self._wrap(handler, method.rpartition("/")[2])
+        wrapped: grpc.RpcMethodHandler[Any, Any] = self._wrapped[method]
+        return wrapped
+
+    def _wrap(self, handler: Any, operation: str) -> grpc.RpcMethodHandler[Any, Any]:
+        parts = {"response_serializer": handler.response_serializer}
+        if handler.stream_stream:
+            behaviour = self._streaming(handler.stream_stream, operation)
+            return grpc.stream_stream_rpc_method_handler(behaviour, **parts)
+        if handler.unary_stream:
+            behaviour = self._streaming(handler.unary_stream, operation)
+            return grpc.unary_stream_rpc_method_handler(behaviour, **parts)
+        return grpc.unary_unary_rpc_method_handler(self._unary(handler.unary_unary, operation), **parts)
+
+    def _unary(
+        self, behaviour: Callable[[bytes, Context], Any], operation: str
+    ) -> Callable[[bytes, Context], Any]:
+        async def answer(raw: bytes, context: Context) -> Any:
+            # Where the caller set a deadline, gRPC itself ends the call.
+            most = self._default_deadline_s if context.time_remaining() is None else None
+            async with self._call(operation, context), asyncio.timeout(most):
+                return await self._admission.run(len(raw), lambda: behaviour(raw, context))
+
+        return answer
+
+    def _streaming(
+        self, behaviour: Callable[[Any, Context], AsyncIterator[Any]], operation: str
+    ) -> Callable[[Any, Context], AsyncIterator[Any]]:
+        async def answer(request: Any, context: Context) -> AsyncIterator[Any]:
+            async with self._call(operation, context):
+                with self._admission.stream():
+                    async with aclosing(behaviour(request, context)) as responses:  # type: ignore[type-var]
+                        async for response in responses:
+                            yield response
+
+        return answer
+
+    @asynccontextmanager
+    async def _call(self, operation: str, context: Context) -> AsyncIterator[Call]:
+        """Around one call: its errors become statuses, and it is logged and counted when it ends."""
+        started, remaining = self._core.clock.monotonic(), context.time_remaining()
+        ends = None if remaining is None else started + remaining
+        call = Call(operation, self._core.new_id(), _wants_status(context), ends_s=ends)
+        current_call.set(call)
+        try:
+            yield call
+            if call.error_code is not None:
+                context.set_trailing_metadata(((CODE_METADATA, call.error_code),))
+        except (asyncio.CancelledError, GeneratorExit):
+            remaining = context.time_remaining()
+            late = remaining is not None and remaining <= 0
+            call.refuse("DEADLINE_EXCEEDED" if late else "CANCELLED", outcome="cancelled")
+            raise
+        except Exception as error:  # noqa: BLE001 - each becomes a status; the unforeseen are logged
+            await _abort(call, context, error)
+        finally:
+            record(call, (self._core.clock.monotonic() - started) * 1_000, self._core.metrics)
+
+
+async def _abort(call: Call, context: Context, error: Exception) -> NoReturn:
+    """End the call with the status of `error`."""
+    failure = failure_of(error)
+    call.refuse(failure.error_code, outcome="refused" if isinstance(error, OperationError) else "failed")
+    if not isinstance(error, KgError | TimeoutError):
+        log.error("%s failed", call.operation, exc_info=error, extra={"request_id": call.request_id})
+    code, message, trailers = to_status(failure, call.request_id)
+    await context.abort(code, message, trailers)
+
+
+def _wants_status(context: Context) -> bool:
+    return any(
+        key == ERRORS_METADATA and value == "status" for key, value in context.invocation_metadata() or ()
+    )

@@ -1,0 +1,235 @@
+"""The rules for values in a request (design §2). All violations are collected: the first does not end it."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence, Sized
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from kgsvc.api.errors import summary
+from kgsvc.domain.errors import InvalidArgument, LimitExceeded, OperationError, Violation
+from kgsvc.domain.limits import Limits
+from kgsvc.domain.model.items import SCRATCH
+from kgsvc.domain.text import normalise, normalise_body
+
+D = TypeVar("D", int, None)
+E = TypeVar("E")
+N = TypeVar("N", bound=int)
+V = TypeVar("V")
+_FIRST_SECOND = int(datetime(1, 1, 1, tzinfo=UTC).timestamp())
+_LAST_SECOND = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
+_NANOS_A_SECOND = 1_000_000_000
+_OVER = LimitExceeded.error_code
+_VIOLATIONS = 1_000  # named at most
+_PAGE_SIZE = 100  # when none is asked for
+_TOKEN_CHARS = 4_096
+
+
+class RequestCheck:
+    """Collects what is wrong with one request and maps what is right."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.idempotency_key: str | None = None  # of the envelope
+        self.groups: list[str] = []  # tenants named in the request, for the log
+        self._violations: list[Violation] = []
+
+    def extend(self, violations: list[Violation]) -> None:
+        """Add violations."""
+        self._violations.extend(violations)
+
+    def invalid(self, path: str, problem: str) -> None:
+        """Something breaks the contract."""
+        self._violations.append(Violation(path, problem))
+
+    def over(self, path: str, problem: str) -> None:
+        """Something is over a limit."""
+        self._violations.append(Violation(path, problem, _OVER))
+
+    def error(self) -> OperationError | None:
+        """All violations as one error: LIMIT_EXCEEDED if all are of limits, else INVALID_ARGUMENT."""
+        named = self._violations[:_VIOLATIONS]
+        if not named:
+            return None
+        if all(violation.code == _OVER for violation in self._violations):
+            return LimitExceeded(summary(self._violations), named)
+        return InvalidArgument(summary(self._violations), named)
+
+    def finish(self) -> None:
+        """Raise `error` if there is one."""
+        error = self.error()
+        if error is not None:
+            raise error
+
+    def identifier(self, path: str, value: str, limit: int) -> str:
+        """A required uuid or the like: any text without control characters."""
+        if not value:
+            self.invalid(path, "is required")
+        elif _has_control(value):
+            self.invalid(path, "must not contain control characters")
+        self._length(path, value, limit)
+        return value
+
+    def group_id(self, path: str, value: str) -> str:
+        """A required tenant."""
+        before = len(self._violations)
+        if value.isspace():
+            self.invalid(path, "must not be blank")
+        self.identifier(path, value, self.limits.group_id)
+        if len(self._violations) == before:
+            self.groups.append(value)
+        return value
+
+    def writable_group_id(self, path: str, value: str) -> str:
+        """A required tenant that items are added to."""
+        if value.startswith(SCRATCH):
+            self.invalid(path, f"must not begin with {SCRATCH}, which is reserved")
+        return self.group_id(path, value)
+
+    def group_ids(self, path: str, values: Sequence[str]) -> tuple[str, ...]:
+        """A list of 1 to `items_per_call` tenants."""
+        return tuple(
+            self.group_id(f"{path}[{i}]", group_id) for i, group_id in enumerate(self.bounded(path, values))
+        )
+
+    def uuid(self, sent: Any, field: str) -> str:
+        """A required uuid of the input."""
+        return self.identifier(f"input.{field}", getattr(sent, field), self.limits.uuid)
+
+    def optional_uuid(self, sent: Message, field: str) -> str | None:
+        """A uuid of the input that may be absent."""
+        return self.optional_identifier(sent, "input.", field, self.limits.uuid)
+
+    def named(self, sent: Any) -> tuple[str, str | None]:
+        """The uuid and the optional group_id by which an input names one thing."""
+        uuid = self.uuid(sent, "uuid")
+        return uuid, self.group_id("input.group_id", sent.group_id) if sent.HasField("group_id") else None
+
+    def optional_identifier(self, message: Message, path: str, field: str, limit: int) -> str | None:
+        """An identifier that may be absent; present it must not be empty."""
+        if not message.HasField(field):
+            return None
+        return self.identifier(f"{path}{field}", getattr(message, field), limit)
+
+    def name(self, path: str, value: str) -> str:
+        """A required name, without the space around it."""
+        if not value:
+            self.invalid(path, "is required")
+        elif not normalise(value):
+            self.invalid(path, "must not be blank")
+        return self.text(path, value, self.limits.name).strip()
+
+    def text(self, path: str, value: str, limit: int) -> str:
+        """Text of at most `limit` code points, as sent and as normalised, without NUL."""
+        if "\0" in value:
+            self.invalid(path, "must not contain NUL")
+        self._length(path, value, limit)
+        return value
+
+    def required_text(self, path: str, value: str, limit: int) -> str:
+        """Text that must not be blank."""
+        if not value.strip():
+            self.invalid(path, "is required")
+        return self.text(path, value, limit)
+
+    def optional_text(self, message: Message, path: str, field: str, limit: int) -> str | None:
+        """Text that may be absent and may be empty."""
+        if not message.HasField(field):
+            return None
+        return self.text(f"{path}{field}", getattr(message, field), limit)
+
+    def body(self, path: str, value: str, around: str = "") -> str:
+        """The required text of an item, with `around` (what its body problem of the speaker) in bytes."""
+        if not value:
+            self.invalid(path, "is required")
+        if "\0" in value:
+            self.invalid(path, "must not contain NUL")
+        limit = self.limits.body_bytes
+        size = max(_utf8_size(value), _utf8_size(normalise_body(value))) + _utf8_size(around)
+        if size > limit:
+            self.over(path, f"has {size} bytes, at most {limit} are allowed")
+        return value
+
+    def time(self, message: Message, path: str, field: str) -> int:
+        """A required time in milliseconds; finer ones are floored."""
+        where = f"{path}{field}"
+        if not message.HasField(field):
+            self.invalid(where, "is required")
+            return 0
+        stamp: Timestamp = getattr(message, field)
+        if not 0 <= stamp.nanos < _NANOS_A_SECOND:
+            self.invalid(where, "has nanos outside of 0 to 999,999,999")
+        if not _FIRST_SECOND <= stamp.seconds <= _LAST_SECOND:
+            self.invalid(where, "is not between 0001-01-01 and 9999-12-31")
+        return stamp.seconds * 1_000 + stamp.nanos // 1_000_000
+
+    def enum(self, path: str, number: N, values: Mapping[N, E], default: E) -> E:
+        """A required enum value as the domain's; `default` stands in where it is wrong."""
+        if number in values:
+            return values[number]
+        self.invalid(path, "is required" if number == 0 else f"has no value {number}")
+        return default
+
+    def count(self, path: str, values: Sized, limit: int) -> None:
+        """A list of 1 to `limit` entries."""
+        if not len(values):
+            self.invalid(path, "needs at least one entry")
+        elif len(values) > limit:
+            self.over(path, f"has {len(values)} entries, at most {limit} are allowed")
+
+    def bounded(self, path: str, values: Sequence[V]) -> Sequence[V]:
+        """A list of 1 to `items_per_call` entries. Of a longer one, which is refused, the first entries."""
+        self.count(path, values, self.limits.items_per_call)
+        return values[: self.limits.items_per_call]
+
+    def identifiers(self, path: str, values: Sequence[str], most: int, limit: int) -> tuple[str, ...]:
+        """A list of at most `most` identifiers; one named twice counts once."""
+        if len(values) > most:
+            self.over(path, f"has {len(values)} entries, at most {most} are allowed")
+        else:
+            for at, value in enumerate(values):
+                self.identifier(f"{path}[{at}]", value, limit)
+        return tuple(dict.fromkeys(values))
+
+    def number(self, path: str, value: int, limit: int) -> int:
+        """A number from 1 to `limit`."""
+        if value < 1:
+            self.invalid(path, "must be at least 1")
+        elif value > limit:
+            self.over(path, f"must be at most {limit}")
+        return value
+
+    def optional_number(self, message: Message, path: str, field: str, default: D, limit: int) -> int | D:
+        """A number from 1 to `limit` that may be absent."""
+        if not message.HasField(field):
+            return default
+        return self.number(f"{path}{field}", getattr(message, field), limit)
+
+    def page_size(self, sent: Message) -> int:
+        """The page size of a listing."""
+        return self.optional_number(sent, "input.", "page_size", _PAGE_SIZE, self.limits.page_size_bound)
+
+    def page_token(self, sent: Message) -> str | None:
+        """The page token of a listing."""
+        return self.optional_identifier(sent, "input.", "page_token", _TOKEN_CHARS)
+
+    def _length(self, path: str, value: str, limit: int) -> None:
+        length = len(value)
+        if length <= limit and not value.isascii():
+            length = max(length, len(normalise(value)))
+        if length > limit:
+            self.over(path, f"has {length} characters, at most {limit} are allowed")
+
+
+def _has_control(value: str) -> bool:
+    if value.isascii() and value.isprintable():
+        return False
+    return any(unicodedata.category(character) == "Cc" for character in value)
+
+
+def _utf8_size(value: str) -> int:
+    return len(value) if value.isascii() else len(value.encode())

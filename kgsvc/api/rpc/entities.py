@@ -1,0 +1,121 @@
+"""AddEntityNode, GetEntityNode, MergeEntityNodes, UndoMerge."""
+
+from __future__ import annotations
+
+from kgsvc.api import mapping
+from kgsvc.api.checks import RequestCheck
+from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
+from kgsvc.commands import merges
+from kgsvc.commands.core import Core
+from kgsvc.commands.entities import (
+    ChainEntry,
+    CitationOperation,
+    EntityInput,
+    EntityView,
+    add_entity_node,
+    aliases_of,
+    get_entity_node,
+)
+from kgsvc.domain.errors import Conflict
+from kgsvc.domain.model.graph import Entity, Mention
+from kgsvc.v1 import admin_pb2, ingestion_pb2, retrieval_pb2, types_pb2
+
+_FACTS, _EPISODES = 100, 20  # of an entity, when no number is asked for
+_OPERATIONS = mapping.enum_numbers(types_pb2.CitationOperation, "CITATION_OPERATION_", CitationOperation)
+
+
+class EntityRpcs:
+    """The RPCs on entities."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self.rpcs: Rpcs = {
+            "AddEntityNode": Unary(self._add_entity_node),
+            "GetEntityNode": Unary(self._get_entity_node),
+            "MergeEntityNodes": Unary(self._merge_entity_nodes),
+            "UndoMerge": Unary(self._undo_merge),
+        }
+
+    def _add_entity_node(self, sent: ingestion_pb2.AddEntityNodeInput, check: RequestCheck) -> Operation:
+        attributes = None
+        uuid = check.uuid(sent, "uuid")
+        group_id = check.group_id("input.group_id", sent.group_id)
+        name = check.name("input.name", sent.name)
+        summary = check.optional_text(sent, "input.", "summary", check.limits.summary)
+        if sent.HasField("attributes"):
+            attributes = mapping.attributes_in(check, "input.attributes", sent.attributes)
+        wanted = EntityInput(uuid, group_id, name, summary, attributes)
+
+        async def run() -> Reply:
+            with self._core.metrics.upsert_conflicts.count_exceptions(Conflict):
+                entity = await add_entity_node(self._core, wanted, check.idempotency_key)
+            return Reply(mapping.entity_node(entity))
+
+        return run
+
+    def _get_entity_node(self, sent: retrieval_pb2.GetEntityNodeInput, check: RequestCheck) -> Operation:
+        most = check.limits.entity_facts_bound
+        facts = check.optional_number(sent, "input.", "max_facts", min(_FACTS, most), most)
+        most = check.limits.entity_episodes_bound
+        episodes = check.optional_number(sent, "input.", "max_episodes", min(_EPISODES, most), most)
+        uuid, group_id = check.named(sent)
+        current = not sent.include_expired
+
+        async def run() -> Reply:
+            view = await get_entity_node(self._core, uuid, group_id, facts, episodes, current)
+            return Reply(_view(view))
+
+        return run
+
+    def _merge_entity_nodes(self, sent: admin_pb2.MergeEntityNodesInput, check: RequestCheck) -> Operation:
+        group_id = check.group_id("input.group_id", sent.group_id)
+        keep, merged = check.uuid(sent, "keep_uuid"), check.uuid(sent, "merge_uuid")
+
+        async def run() -> Reply:
+            key = check.idempotency_key
+            done = await merges.merge_entity_nodes(self._core, group_id, keep, merged, key)
+            node, moved = await self._node(done.entity), done.facts_moved
+            output = admin_pb2.MergeEntityNodesOutput(node=node, merge_id=done.merge_id, facts_moved=moved)
+            return Reply(output)
+
+        return run
+
+    def _undo_merge(self, sent: admin_pb2.UndoMergeInput, check: RequestCheck) -> Operation:
+        group_id = check.group_id("input.group_id", sent.group_id)
+        merge_id = check.uuid(sent, "merge_id")
+
+        async def run() -> Reply:
+            done = await merges.undo_merge(self._core, group_id, merge_id)
+            node = await self._node(done.entity)
+            return Reply(admin_pb2.UndoMergeOutput(node=node, facts_moved=done.facts_moved))
+
+        return run
+
+    async def _node(self, entity: Entity) -> types_pb2.EntityNode:
+        return mapping.entity_node(entity, await aliases_of(self._core.store, entity))
+
+
+def _view(view: EntityView) -> retrieval_pb2.GetEntityNodeOutput:
+    return retrieval_pb2.GetEntityNodeOutput(
+        node=mapping.entity_node(view.entity, view.aliases),
+        facts=map(mapping.cited_fact, view.facts),
+        episodes=[mapping.episode(each, view.edges.get(each.uuid, ())) for each in view.episodes],
+        citation_chain=map(_chain_entry, view.chain),
+        mentions=map(_mention, view.mentions),
+    )
+
+
+def _mention(mention: Mention) -> types_pb2.Mention:
+    return types_pb2.Mention(
+        uuid=mention.uuid,
+        group_id=mention.group_id,
+        episode_uuid=mention.episode_uuid,
+        entity_uuid=mention.entity_uuid,
+        created_at=mapping.timestamp(mention.created_ms),
+    )
+
+
+def _chain_entry(entry: ChainEntry) -> types_pb2.CitationChainEntry:
+    return types_pb2.CitationChainEntry(
+        citation=mapping.citation_info(entry.citation), operation=_OPERATIONS[entry.operation]
+    )

@@ -1,0 +1,46 @@
+"""GetMemory: the facts that matter for a conversation (spec 004 §4.3.4)."""
+
+from __future__ import annotations
+
+from kgsvc.api import mapping
+from kgsvc.api.checks import RequestCheck
+from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
+from kgsvc.api.rpc.search import fact_results, read_fact_bounds, timed
+from kgsvc.commands.core import Core
+from kgsvc.commands.memory import MemoryMessage, get_memory
+from kgsvc.domain.model.graph import RoleType
+from kgsvc.search.search import SearchFacts, require_center
+from kgsvc.v1 import retrieval_pb2, types_pb2
+
+
+class MemoryRpcs:
+    """GetMemory."""
+
+    def __init__(self, core: Core, search: SearchFacts) -> None:
+        self._core = core
+        self._search = search
+        self.rpcs: Rpcs = {"GetMemory": Unary(self._get_memory)}
+
+    def _get_memory(self, sent: retrieval_pb2.GetMemoryInput, check: RequestCheck) -> Operation:
+        group_id = check.group_id("input.group_id", sent.group_id)
+        bounded = enumerate(check.bounded("input.messages", sent.messages))
+        messages = [_message(check, f"input.messages[{i}].", message) for i, message in bounded]
+        max_facts, center = read_fact_bounds(sent, check)
+        most = check.limits.query
+
+        async def run() -> Reply:
+            with timed(self._core):
+                await require_center(self._core.store, [group_id], center)
+                hits = await get_memory(self._search, most, group_id, messages, max_facts, center)
+            return Reply(retrieval_pb2.GetMemoryOutput(facts=fact_results(hits)))
+
+        return run
+
+
+def _message(check: RequestCheck, path: str, message: types_pb2.MemoryMessage) -> MemoryMessage:
+    check.time(message, path, "timestamp")
+    return MemoryMessage(
+        role_type=check.enum(f"{path}role_type", message.role_type, mapping.ROLE_TYPES, RoleType.USER),
+        content=check.body(f"{path}content", message.content),
+        role=check.optional_text(message, path, "role", check.limits.role),
+    )

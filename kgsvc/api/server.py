@@ -1,0 +1,187 @@
+"""The gRPC server: every service of the contract, reflection, health, limits, and an orderly end."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import grpc
+import grpc.aio
+from google.protobuf.descriptor import FileDescriptor, ServiceDescriptor
+from google.protobuf.descriptor_pool import Default, DescriptorPool
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from kgsvc.api.calls import Admission, CallInterceptor
+from kgsvc.api.envelope import Rpcs
+from kgsvc.api.rpc.communities import CommunityRpcs
+from kgsvc.api.rpc.entities import EntityRpcs
+from kgsvc.api.rpc.episodes import EpisodeRpcs
+from kgsvc.api.rpc.facts import FactRpcs
+from kgsvc.api.rpc.groups import GroupRpcs
+from kgsvc.api.rpc.health import HealthRpcs, Readiness, ServiceInfo
+from kgsvc.api.rpc.items import ItemRpcs
+from kgsvc.api.rpc.memory import MemoryRpcs
+from kgsvc.api.rpc.ontologies import OntologyRpcs
+from kgsvc.api.rpc.receipts import ReceiptRpcs
+from kgsvc.api.rpc.search import SearchRpcs
+from kgsvc.api.rpc.stream_episodes import EpisodeStream
+from kgsvc.commands.core import Core
+from kgsvc.commands.items import ItemAcceptor
+from kgsvc.domain.limits import Limits
+from kgsvc.domain.model.ontology import DEFAULT, Ontology
+from kgsvc.search.search import SearchFacts
+from kgsvc.search.search_graph import SearchGraph
+from kgsvc.v1 import admin_pb2, ingestion_pb2, retrieval_pb2
+
+PACKAGE = "kgsvc.v1"
+SERVICES: tuple[ServiceDescriptor, ...] = (
+    ingestion_pb2.DESCRIPTOR.services_by_name["IngestionService"],
+    retrieval_pb2.DESCRIPTOR.services_by_name["RetrievalService"],
+    admin_pb2.DESCRIPTOR.services_by_name["AdminService"],
+)
+_HEADROOM_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """Bounds on what one process serves at once. Times in seconds."""
+
+    max_calls: int = 512  # unary calls that run at once; more are OVERLOADED
+    max_call_bytes: int = 256 * 1024 * 1024  # of their requests
+    max_streams: int = 1_024
+    default_deadline_s: float = 60.0  # of a unary call whose client set none
+    watch_deadline_s: float = 3_600.0  # of WatchReceipt
+    grace_s: float = 10.0  # for running calls at shutdown
+    readiness_s: float = 5.0  # between two checks whether the store answers
+    keepalive_s: float = 60.0  # between two pings to a silent client
+    min_ping_s: float = 10.0  # clients that ping more often are disconnected
+    shared_port: bool = False  # other processes of this service listen there too
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What a server needs besides the core."""
+
+    search: SearchFacts
+    graph: SearchGraph
+    info: ServiceInfo
+    settings: ServerSettings = field(default_factory=ServerSettings)
+    ontology: Ontology = DEFAULT  # of groups that have none of their own
+
+
+class KgServer:
+    """A gRPC server that is built, not yet listening."""
+
+    def __init__(
+        self,
+        server: grpc.aio.Server,
+        readiness: Readiness,
+        admission: Admission,
+        acceptor: ItemAcceptor,
+        grace_s: float,
+    ) -> None:
+        self._server = server
+        self._readiness = readiness
+        self._admission = admission
+        self._acceptor = acceptor
+        self._grace_s = grace_s
+
+    def listen(self, address: str, credentials: grpc.ServerCredentials | None = None) -> int:
+        """Bind HOST:PORT and return the port (0 takes a free one). Raises RuntimeError when it is taken."""
+        if credentials is None:
+            return self._server.add_insecure_port(address)
+        return self._server.add_secure_port(address, credentials)
+
+    async def start(self) -> None:
+        """Answer calls; ready as soon as the store answers."""
+        await self._server.start()
+        await self._readiness.start()
+
+    async def stop(self) -> None:
+        """Refuse new calls, end streams at the next item, let running calls finish within the grace."""
+        await self._readiness.shut_down()
+        self._admission.stopping.set()
+        await self._server.stop(self._grace_s)
+        await self._admission.drain(self._grace_s)
+        await self._acceptor.close()
+
+    async def wait(self) -> None:
+        """Return when the server has stopped."""
+        await self._server.wait_for_termination()
+
+
+def build_server(core: Core, served: Served) -> KgServer:
+    """A server of the whole contract. Must be called on the event loop that serves."""
+    settings = served.settings
+    admission = Admission(settings.max_calls, settings.max_call_bytes, settings.max_streams)
+    interceptor = CallInterceptor(PACKAGE, core, admission, settings.default_deadline_s)
+    server = grpc.aio.server(interceptors=(interceptor,), options=_options(settings, core.limits))
+    acceptor = ItemAcceptor(core)
+    rpcs = _rpcs(core, served, acceptor, admission.stopping)
+    for service in SERVICES:
+        methods = {each.name: rpcs[each.name].handler(each, core.limits) for each in service.methods}
+        generic = grpc.method_handlers_generic_handler(service.full_name, methods)
+        server.add_generic_rpc_handlers((generic,))
+    names = [service.full_name for service in SERVICES]
+    readiness = Readiness(core.store, names, settings.readiness_s)
+    health_pb2_grpc.add_HealthServicer_to_server(readiness.servicer, server)
+    health_name = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
+    listed = (*names, health_name, reflection.SERVICE_NAME)
+    reflection.enable_server_reflection(listed, server, pool=cast(DescriptorPool, _Symbols(Default())))
+    return KgServer(server, readiness, admission, acceptor, settings.grace_s)
+
+
+def _rpcs(core: Core, served: Served, acceptor: ItemAcceptor, stopping: asyncio.Event) -> Rpcs:
+    """Every RPC of the contract, by name."""
+    nouns = (
+        CommunityRpcs(core),
+        EntityRpcs(core),
+        EpisodeRpcs(core, acceptor),
+        EpisodeStream(core, acceptor, stopping),
+        FactRpcs(core),
+        GroupRpcs(core),
+        HealthRpcs(core, served.info),
+        ItemRpcs(core),
+        MemoryRpcs(core, served.search),
+        OntologyRpcs(core, served.ontology),
+        ReceiptRpcs(core, stopping, served.settings.watch_deadline_s),
+        SearchRpcs(core, served.search, served.graph),
+    )
+    return {name: rpc for noun in nouns for name, rpc in noun.rpcs.items()}
+
+
+def _options(settings: ServerSettings, limits: Limits) -> list[tuple[str, int]]:
+    """Channel arguments. Messages up to twice S are received, so that LIMIT_EXCEEDED can be answered."""
+    return [
+        # Unless it is meant to, a second server on one port must fail, not share it silently.
+        ("grpc.so_reuseport", int(settings.shared_port)),
+        ("grpc.max_receive_message_length", 2 * limits.payload_bytes),
+        ("grpc.max_send_message_length", limits.response_bytes + _HEADROOM_BYTES),
+        ("grpc.keepalive_time_ms", int(settings.keepalive_s * 1_000)),
+        ("grpc.keepalive_timeout_ms", 20_000),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.http2.min_ping_interval_without_data_ms", int(settings.min_ping_s * 1_000)),
+        ("grpc.http2.min_recv_ping_interval_without_data_ms", int(settings.min_ping_s * 1_000)),
+        ("grpc.max_concurrent_streams", settings.max_calls + settings.max_streams),
+    ]
+
+
+class _Symbols:
+    """The default descriptors for reflection; also finds the file of a method, which protobuf's own lookup
+    does not."""
+
+    def __init__(self, pool: DescriptorPool) -> None:
+        self._pool = pool
+
+    def FindFileContainingSymbol(self, symbol: str) -> FileDescriptor:
+        """The file that defines `symbol`. Raises KeyError."""
+        try:
+            return self._pool.FindFileContainingSymbol(symbol)
+        except KeyError:
+            return self._pool.FindMethodByName(symbol).containing_service.file
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything else as the pool has it."""
+        return getattr(self._pool, name)

@@ -1,0 +1,1 @@
+"""Communities of entities: detect, describe, publish, follow the graph."""

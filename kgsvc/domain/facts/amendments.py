@@ -1,0 +1,170 @@
+"""Facts that callers change: UpdateFact (spec 000, soft update) and DeleteEpisode with cascade. Pure.
+
+Either takes statements out of slots; the rows around them are folded anew.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kgsvc.domain.facts.plan import UPDATED, refolded, relation_of
+from kgsvc.domain.model.delta import FactTombstone, SlotView
+from kgsvc.domain.model.graph import Closure, Entity, Fact, FactKind, Polarity
+from kgsvc.domain.model.identity import event_qualifiers, slot_of
+
+
+@dataclass(frozen=True, slots=True)
+class FactInput:
+    """What a caller says instead of a fact; None keeps what is there."""
+
+    uuid: str
+    group_id: str | None
+    fact: str
+    source_uuid: str | None = None
+    target_uuid: str | None = None
+    attributes: Mapping[str, Any] | None = None
+    reason: str | None = None
+
+
+def says_so(fact: Fact, wanted: FactInput) -> bool:
+    """Whether the fact is already as wanted."""
+    kept = wanted.attributes is None or dict(wanted.attributes) == dict(fact.attributes)
+    source, target = wanted.source_uuid or fact.source_uuid, wanted.target_uuid or fact.target_uuid
+    return kept and (fact.fact, fact.source_uuid, fact.target_uuid) == (wanted.fact, source, target)
+
+
+def successor(old: Fact, wanted: FactInput, ends: Mapping[str, Entity], uuid: str, system_ms: int) -> Fact:
+    """The row that takes over from `old`: its interval, episodes and statements, other words. `ends` holds
+    the entities that the caller named."""
+    source, target = ends.get(wanted.source_uuid or ""), ends.get(wanted.target_uuid or "")
+    qualifiers: Mapping[str, str] = old.qualifiers
+    if old.kind is FactKind.EVENT and old.polarity is Polarity.ASSERTS:
+        qualifiers = event_qualifiers(dict(old.qualifiers), wanted.fact, old.valid_ms)
+    source_uuid = source.uuid if source else old.source_uuid
+    target_uuid = target.uuid if target else old.target_uuid
+    return replace(
+        old,
+        uuid=uuid,
+        fact=wanted.fact,
+        source_uuid=source_uuid,
+        target_uuid=target_uuid,
+        source_name=source.name if source else old.source_name,
+        target_name=target.name if target else old.target_name,
+        slot=slot_of(old.kind, source_uuid, relation_of(old), target_uuid, qualifiers),
+        fact_key="",  # follows from the fold
+        qualifiers=qualifiers,
+        attributes=old.attributes if wanted.attributes is None else dict(wanted.attributes),
+        created_ms=system_ms,
+        updated_ms=system_ms,
+        original_fact=old.fact,
+        update_reason=wanted.reason,
+        previous_uuid=old.uuid,
+        closures=(),
+        asserted=True,
+    )
+
+
+def correct(old: Fact, new: Fact, view: SlotView, system_ms: int) -> tuple[Fact, ...]:
+    """Every row that changes when `new` takes over from `old`; `view` holds the slots of both.
+
+    The rows around them are folded anew: what `old` had ended may be current again, and `new` stands in
+    its slot as if its episodes had said so.
+    """
+    expired = replace(
+        old,
+        expired_ms=system_ms,
+        expired_reason=UPDATED,
+        expired_by_fact=new.uuid,
+        invalid_before_ms=old.invalid_ms,
+        updated_ms=system_ms,
+    )
+    stays = [fact for fact in view.facts if fact.uuid != old.uuid]
+    folded = refolded(old.group_id, [*stays, new], view, system_ms, slots={old.slot, new.slot})
+    return tuple(({expired.uuid: expired, new.uuid: new} | folded).values())
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """What changes: rows to write, rows that go, how many are current again, which have other words now."""
+
+    facts: tuple[Fact, ...]
+    removed: tuple[FactTombstone, ...]
+    restored: int
+    reworded: Mapping[str, str] = field(default_factory=dict)  # facts with other words now, by uuid
+
+
+def without_episode(view: SlotView, episode_uuid: str, system_ms: int) -> Without:
+    """The slots of `view`, which holds every trace of the episode, as if it had never spoken.
+
+    Rows that it alone supports go; others lose its statements; what it had ended, in its slot or by a
+    closure elsewhere, is folded anew.
+    """
+    left = {fact.uuid: _stripped(fact, episode_uuid, system_ms) for fact in view.facts}
+    slots: defaultdict[str, list[Fact]] = defaultdict(list)
+    touched: set[str] = set()
+    for fact in view.facts:
+        rest = left[fact.uuid]
+        if rest is not None:
+            rest = _reopened(rest, left, episode_uuid, system_ms)
+            slots[fact.slot].append(rest)
+        if rest != fact:
+            touched.add(fact.slot)
+    written: dict[str, Fact] = {}
+    for slot in sorted(touched):
+        written |= {fact.uuid: fact for fact in slots[slot] if fact not in view.facts}
+    remaining = [fact for facts in slots.values() for fact in facts]
+    written |= refolded(view.facts[0].group_id, remaining, view, system_ms, touched) if touched else {}
+    gone = [fact for fact in view.facts if left[fact.uuid] is None]
+    before = {fact.uuid: fact for fact in view.facts}
+    restored = sum(
+        fact.expired_ms is None and before[uuid].expired_ms is not None
+        for uuid, fact in written.items()
+        if uuid in before
+    )
+    reworded = {u: f.fact for u, f in written.items() if u in before and before[u].fact != f.fact}
+    stones = tuple(_stone(fact, system_ms) for fact in gone)
+    return Without(tuple(written.values()), stones, restored, reworded)
+
+
+def _stripped(fact: Fact, episode_uuid: str, system_ms: int) -> Fact | None:
+    """The fact without what the episode stated; itself if it stated nothing, None if nothing else did."""
+    if episode_uuid not in fact.episodes:
+        return fact
+    episodes = tuple(uuid for uuid in fact.episodes if uuid != episode_uuid)
+    if not episodes:
+        return None
+    evidence = tuple(e for e in fact.evidence if e.episode_uuid != episode_uuid)
+    rest = replace(fact, evidence=evidence, episodes=episodes, updated_ms=system_ms)
+    return rest if fact.asserted else _in_words_that_are_left(rest)
+
+
+def _in_words_that_are_left(fact: Fact) -> Fact:
+    """The fact as those who still tell it said it: in its own words if one of them used these; otherwise
+    without the keywords and attributes, which came with the words."""
+    if not fact.evidence or any(not e.said for e in fact.evidence):
+        return fact
+    words = min(fact.evidence).said
+    evidence = tuple(replace(e, said="" if e.said == words else e.said) for e in fact.evidence)
+    return replace(fact, fact=words, evidence=evidence, keywords=(), attributes={})
+
+
+def _reopened(fact: Fact, left: Mapping[str, Fact | None], episode_uuid: str, system_ms: int) -> Fact:
+    """The fact without the closures by the episode, unless others tell what closed it: then by the first."""
+    closures: set[Closure] = set()
+    for closure in fact.closures:
+        by = left.get(closure.by_fact)
+        if closure.by_episode != episode_uuid:
+            closures.add(closure)
+        elif by is not None and by.evidence:
+            first = min(by.evidence)
+            closures.add(Closure(first.start_ms, first.reference_ms, by.uuid, first.episode_uuid))
+    kept = tuple(sorted(closures))
+    return fact if kept == fact.closures else replace(fact, closures=kept, updated_ms=system_ms)
+
+
+def _stone(fact: Fact, system_ms: int) -> FactTombstone:
+    """It forbids nothing: another episode may say the same, even one that was accepted before."""
+    return FactTombstone(fact.uuid, fact.slot, "", system_ms)

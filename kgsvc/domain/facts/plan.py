@@ -1,0 +1,385 @@
+"""plan: a batch of extractions and what the graph knows → one GraphDelta. Pure (design §1, §3)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from kgsvc.domain.facts.timeline import (
+    Contradiction,
+    EdgeStatement,
+    EdgeWording,
+    Ending,
+    Row,
+    SlotStatement,
+    endings_of,
+    fold,
+    thinned,
+)
+from kgsvc.domain.model.delta import FactTombstone, GraphDelta, SlotView
+from kgsvc.domain.model.extraction import ExtractedEdge
+from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, FactKind, Mention, Polarity
+from kgsvc.domain.model.identity import digest, event_qualifiers, fact_key, mint, name_key, slot_of
+from kgsvc.domain.names.entities import UNSPECIFIC, BatchItem, ResolvedNames
+from kgsvc.domain.text import normalise
+
+SUPERSEDED = "superseded"
+MERGED = "merged"
+UPDATED = "updated"
+# A reader that looks for WORKS_AT must not find its end.
+_NAME_PREFIX = {Polarity.ASSERTS: "", Polarity.ENDS: "NO_LONGER_", Polarity.DENIES: "NOT_"}
+_REBUILT_REASONS = frozenset({None, SUPERSEDED})  # rows that follow from statements, not from a caller
+
+
+def text_digest(fact: str) -> str:
+    """How a tombstone names a text without holding it."""
+    return digest(normalise(fact))
+
+
+def statements_of(resolved: ResolvedNames, items: Sequence[BatchItem]) -> list[SlotStatement]:
+    """Every edge of the batch between two different entities, as a statement about its slot."""
+    found: list[SlotStatement] = []
+    for item in items:
+        names = {node.ref: node.name for node in item.extraction.nodes}
+        for index, edge in enumerate(item.extraction.edges):
+            source = resolved.entity(names[edge.source_ref])
+            target = resolved.entity(names[edge.target_ref])
+            if source.uuid != target.uuid:
+                found.append(statement_of(item, index, edge, source, target))
+    return found
+
+
+def plan(
+    group_id: str,
+    items: Sequence[BatchItem],
+    resolved: ResolvedNames,
+    statements: Sequence[SlotStatement],
+    view: SlotView,
+    system_ms: int,
+    endings: Mapping[str, Sequence[Ending]] | None = None,
+    contradictions: Sequence[Contradiction] = (),
+) -> GraphDelta:
+    """The change of the graph that the batch makes; transitions, vectors and the guard are the caller's.
+
+    `resolved` comes from entities.resolve, `statements` from statements_of. `view` holds every fact of their
+    slots and of those in `endings` (closures from other slots, ready made) and `contradictions` (found by a
+    model, held to the rules of spec 002 here). The result does not depend on the order of `items` nor on how
+    they are cut into batches.
+    """
+    names = names_of_ends(view.facts) | {entity.uuid: entity.name for entity in resolved.by_key.values()}
+    taken = {fact.uuid for fact in view.facts} | {stone.uuid for stone in view.tombstones}
+    fresh = _by_slot(statements, view.tombstones)
+    existing: defaultdict[str, list[Fact]] = defaultdict(list)
+    for fact in view.facts:
+        existing[fact.slot].append(fact)
+    slots: dict[str, _Slot] = {}
+
+    def slot_at(key: str) -> _Slot:
+        if key not in slots:
+            slots[key] = _Slot(group_id, key, existing[key], fresh.get(key, ()))
+        return slots[key]
+
+    ended = endings_of(
+        contradictions,
+        endings or {},
+        lambda key, more: [(uuid, row) for uuid, row, _ in slot_at(key).rows(more, set(taken))],
+        {fact.uuid for fact in view.facts if fact.asserted},
+    )
+    facts: list[Fact] = []
+    for key in sorted(fresh.keys() | ended.keys()):
+        slot, closing = slot_at(key), ended.get(key, ())
+        if slot.new or not slot.endings.issuperset(closing):
+            facts.extend(slot.folded(closing, taken, names, system_ms))
+    return GraphDelta(
+        group_id=group_id,
+        system_ms=system_ms,
+        entities=resolved.changed,
+        names=dict(resolved.new_names),
+        facts=tuple(facts),
+        mentions=tuple(_mentions(group_id, items, resolved, system_ms)),
+        episode_edges=_episode_edges(items, facts, view.facts),
+        bumps_rev=bool(facts or resolved.changed or any(item.extraction.nodes for item in items)),
+    )
+
+
+def names_of_ends(facts: Iterable[Fact]) -> dict[str, str]:
+    """Display names by entity uuid."""
+    names: dict[str, str] = {}
+    for fact in facts:
+        names[fact.source_uuid], names[fact.target_uuid] = fact.source_name, fact.target_name
+    return names
+
+
+def statement_of(
+    item: BatchItem, index: int, edge: ExtractedEdge, source: Entity, target: Entity
+) -> SlotStatement:
+    """The edge of an item as a statement about its slot."""
+    reference_ms = item.episode.reference_ms
+    start = edge.valid_ms
+    if start is None:
+        start = reference_ms if edge.invalid_ms is None else min(reference_ms, edge.invalid_ms)
+    qualifiers = dict(edge.qualifiers)
+    if edge.kind is FactKind.EVENT and edge.polarity is Polarity.ASSERTS:
+        qualifiers = event_qualifiers(qualifiers, edge.fact, edge.valid_ms)
+    wording = EdgeWording(
+        name=_NAME_PREFIX[edge.polarity] + edge.name,
+        fact=edge.fact.strip(),
+        source_uuid=source.uuid,
+        target_uuid=target.uuid,
+        kind=edge.kind,
+        polarity=edge.polarity,
+        qualifiers=qualifiers,
+        keywords=edge.keywords,
+        weight=edge.weight,
+        attributes=edge.attributes,
+    )
+    evidence = Evidence(start, reference_ms, item.episode.uuid, edge.valid_ms, edge.invalid_ms)
+    slot = slot_of(edge.kind, source.uuid, edge.name, target.uuid, qualifiers)
+    return SlotStatement(slot, EdgeStatement(wording, evidence), item.accepted_ms, index)
+
+
+def _by_slot(
+    statements: Iterable[SlotStatement], tombstones: Iterable[FactTombstone]
+) -> dict[str, list[EdgeStatement]]:
+    """Statements by slot, without those that a later hard delete forbids."""
+    dead: dict[tuple[str, str], int] = {}
+    for stone in tombstones:
+        key = (stone.slot, stone.fact)
+        dead[key] = max(stone.deleted_ms, dead.get(key, stone.deleted_ms))
+    grouped: defaultdict[str, list[EdgeStatement]] = defaultdict(list)
+    for entry in statements:
+        deleted_ms = dead.get((entry.slot, text_digest(entry.statement.wording.fact)))
+        if deleted_ms is None or entry.accepted_ms > deleted_ms:
+            grouped[entry.slot].append(entry.statement)
+    return grouped
+
+
+class _Slot:
+    """The rows of a slot that follow from statements, with statements that come to it."""
+
+    def __init__(
+        self, group_id: str, key: str, facts: Iterable[Fact], statements: Iterable[EdgeStatement] = ()
+    ) -> None:
+        self._group_id, self._key = group_id, key
+        self._facts = [fact for fact in facts if fact.expired_reason in _REBUILT_REASONS]
+        self._behind = {fact.uuid: _statements_behind(fact) for fact in self._facts}
+        self._old = [statement for behind in self._behind.values() for statement in behind]
+        known = {(each.wording.key, each.evidence) for each in self._old}
+        self.new = [each for each in statements if (each.wording.key, each.evidence) not in known]
+        self.endings = {
+            Ending(self._behind[fact.uuid][0].wording.key, closure)
+            for fact in self._facts
+            for closure in fact.closures
+        }
+
+    def rows(self, endings: Iterable[Ending], taken: set[str]) -> list[tuple[str, Row, Fact | None]]:
+        """The rows under these endings too, each with its uuid and the stored fact it continues. New uuids
+        are added to `taken`."""
+        rows = fold([*self._old, *self.new], self.endings.union(endings))
+        owners = self._owners(rows)
+        found: list[tuple[str, Row, Fact | None]] = []
+        for row in rows:
+            owner = owners.get(id(row))
+            uuid = owner.uuid if owner else mint("fact", self._group_id, _key(self._key, row), taken)
+            taken.add(uuid)
+            found.append((uuid, row, owner))
+        return found
+
+    def folded(
+        self, endings: Iterable[Ending], taken: set[str], names: Mapping[str, str], system_ms: int
+    ) -> list[Fact]:
+        """The facts that change; stored ones that no row continues expire as merged."""
+        rows = self.rows(endings, taken)
+        uuids = {id(row): uuid for uuid, row, _ in rows}
+        written = [
+            _fact(
+                owner or _new_fact(self._group_id, self._key, uuid, row, system_ms),
+                row,
+                uuids,
+                names,
+                system_ms,
+            )
+            for uuid, row, owner in rows
+        ]
+        before = {fact.uuid: fact for fact in self._facts}
+        kept = {fact.uuid for fact in written}
+        orphans = [as_merged(fact, system_ms) for fact in self._facts if fact.uuid not in kept]
+        changed = [fact for fact in written if before.get(fact.uuid) != fact] + orphans
+        return [replace(fact, updated_ms=system_ms) if fact.uuid in before else fact for fact in changed]
+
+    def _owners(self, rows: list[Row]) -> dict[int, Fact]:
+        """Which stored fact each row continues, by the row's id: the one whose first statement it holds, a
+        caller's before others, the older one before the younger."""
+        holders: defaultdict[tuple[tuple[str, str, str], Evidence], list[Row]] = defaultdict(list)
+        for row in rows:
+            for evidence in row.evidence:
+                holders[row.wording.key, evidence].append(row)
+        owners: dict[int, Fact] = {}
+        for fact in sorted(self._facts, key=lambda f: (not f.asserted, f.created_ms, f.uuid)):
+            for first in self._behind[fact.uuid][:1]:
+                holding = holders[first.wording.key, first.evidence]
+                free = next((row for row in holding if id(row) not in owners), None)
+                if free is not None:
+                    owners[id(free)] = fact
+        return owners
+
+
+def refolded(
+    group_id: str,
+    facts: Collection[Fact],
+    view: SlotView,
+    system_ms: int,
+    slots: Iterable[str] | None = None,
+) -> dict[str, Fact]:
+    """What changes, by uuid, when slots (None: all of `facts`) are folded anew from the statements that
+    `facts` have now. `view` holds what is stored around them."""
+    known = (*view.facts, *facts)
+    taken = {fact.uuid for fact in known} | {stone.uuid for stone in view.tombstones}
+    names = names_of_ends(known)
+    by_slot: defaultdict[str, list[Fact]] = defaultdict(list)
+    for fact in facts:
+        if fact.evidence:
+            by_slot[fact.slot].append(fact)
+    changed: dict[str, Fact] = {}
+    for key in sorted(by_slot if slots is None else slots):
+        folded = _Slot(group_id, key, by_slot[key]).folded((), taken, names, system_ms)
+        changed |= {fact.uuid: fact for fact in folded}
+    return changed
+
+
+def relation_of(fact: Fact) -> str:
+    """The relation that a fact's slot is about: its name without what its polarity puts before it."""
+    return fact.name.removeprefix(_NAME_PREFIX[fact.polarity])
+
+
+def wording_of(fact: Fact) -> EdgeWording:
+    """What a stored fact says."""
+    return EdgeWording(
+        name=fact.name,
+        fact=fact.fact,
+        source_uuid=fact.source_uuid,
+        target_uuid=fact.target_uuid,
+        kind=fact.kind,
+        polarity=fact.polarity,
+        qualifiers=fact.qualifiers,
+        keywords=fact.keywords,
+        weight=fact.weight,
+        attributes=fact.attributes,
+    )
+
+
+def _statements_behind(fact: Fact) -> list[EdgeStatement]:
+    wording = wording_of(fact)
+    return [EdgeStatement(wording, evidence) for evidence in fact.evidence]
+
+
+def _key(slot: str, row: Row) -> str:
+    return fact_key(slot, row.wording.target_uuid, row.start_ms, row.wording.fact)
+
+
+def _new_fact(group_id: str, slot: str, uuid: str, row: Row, system_ms: int) -> Fact:
+    """What never changes of the fact of a row; the rest is written by `_fact`."""
+    wording = row.wording
+    return Fact(
+        uuid=uuid,
+        group_id=group_id,
+        name=wording.name,
+        fact=wording.fact,
+        source_uuid=wording.source_uuid,
+        target_uuid=wording.target_uuid,
+        source_name="",
+        target_name="",
+        created_ms=system_ms,
+        reference_ms=row.start_ms,
+        slot=slot,
+        fact_key="",
+        kind=wording.kind,
+        polarity=wording.polarity,
+        qualifiers=dict(wording.qualifiers),
+    )
+
+
+def _fact(base: Fact, row: Row, uuids: Mapping[int, str], names: Mapping[str, str], system_ms: int) -> Fact:
+    wording, first, kept = row.wording, row.evidence[0], thinned(row.evidence)
+    fact = replace(
+        base,
+        source_name=names[wording.source_uuid],
+        target_name=names[wording.target_uuid],
+        fact_key=_key(base.slot, row),
+        valid_ms=first.stated_valid_ms,
+        reference_ms=first.reference_ms if first.stated_valid_ms is not None else row.start_ms,
+        keywords=wording.keywords,
+        weight=wording.weight,
+        attributes=wording.attributes,
+        episodes=episodes_of(kept),
+        evidence=kept,
+        closures=tuple(sorted(row.closures)),
+    )
+    return _closed(fact, row, uuids, system_ms)
+
+
+def _closed(fact: Fact, row: Row, uuids: Mapping[int, str], system_ms: int) -> Fact:
+    """The fact with the end that its row has, and who ended it."""
+    if row.closed_ms is None or row.closed_by is None:
+        return replace(
+            fact,
+            invalid_ms=row.stated_end_ms,
+            expired_ms=None,
+            expired_by_fact=None,
+            expired_by_episode=None,
+            expired_reason=None,
+            invalid_before_ms=None,
+        )
+    newly, by = fact.expired_ms is None, row.closed_by
+    return replace(
+        fact,
+        invalid_ms=row.closed_ms,
+        expired_ms=system_ms if newly else fact.expired_ms,
+        expired_by_fact=by.by_fact if isinstance(by, Closure) else uuids[id(by)],
+        expired_by_episode=row.closed_by_episode,
+        expired_reason=SUPERSEDED,
+        invalid_before_ms=row.stated_end_ms if newly else fact.invalid_before_ms,
+    )
+
+
+def as_merged(fact: Fact, system_ms: int) -> Fact:
+    """A row that is no more since what it is about became one: it expires, unless it had."""
+    if fact.expired_ms is not None:
+        return replace(fact, expired_reason=MERGED)
+    return replace(fact, expired_ms=system_ms, expired_reason=MERGED, invalid_before_ms=fact.invalid_ms)
+
+
+def episodes_of(evidence: Iterable[Evidence]) -> tuple[str, ...]:
+    """The episodes behind a fact, by reference time."""
+    ordered = sorted(evidence, key=lambda e: (e.reference_ms, e.episode_uuid))
+    return tuple(dict.fromkeys(each.episode_uuid for each in ordered))
+
+
+def _mentions(
+    group_id: str, items: Sequence[BatchItem], resolved: ResolvedNames, system_ms: int
+) -> Iterable[Mention]:
+    for item in items:
+        names: defaultdict[str, set[str]] = defaultdict(set)
+        types: defaultdict[str, set[str]] = defaultdict(set)
+        for node in item.extraction.nodes:
+            uuid = resolved.entity(node.name).uuid
+            names[uuid] |= {node.name.strip(), *resolved.further_names.get(name_key(node.name), ())}
+            types[uuid].add(node.type)
+        for uuid in sorted(names):
+            made = mint("mention", group_id, f"{item.episode.uuid}/{uuid}")
+            said = tuple(sorted(names[uuid])), tuple(sorted(types[uuid] - UNSPECIFIC))
+            yield Mention(made, group_id, item.episode.uuid, uuid, system_ms, *said)
+
+
+def _episode_edges(
+    items: Sequence[BatchItem], written: Collection[Fact], known: Collection[Fact]
+) -> dict[str, tuple[str, ...]]:
+    """The facts that each episode of the batch supports."""
+    current = {fact.uuid: fact for fact in known} | {fact.uuid: fact for fact in written}
+    edges: dict[str, set[str]] = {item.episode.uuid: set() for item in items}
+    for fact in current.values():
+        for episode in fact.episodes:
+            if episode in edges:
+                edges[episode].add(fact.uuid)
+    return {episode: tuple(sorted(uuids)) for episode, uuids in edges.items() if uuids}

@@ -1,0 +1,244 @@
+"""Canonical types (spec 004 §2). All times are integer milliseconds since the epoch, UTC."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Source(StrEnum):
+    """What kind of text an episode's body is (spec 004 §2.2)."""
+
+    TEXT = "text"
+    JSON = "json"
+    MESSAGE = "message"
+
+
+class RoleType(StrEnum):
+    """Who spoke a message (spec 004 §4.2.1)."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+
+
+class FactKind(StrEnum):
+    """How facts of one relation conflict (design §3).
+
+    state: another text for the same source, relation and target supersedes.
+    functional: another target supersedes (one employer, one home).
+    event: never superseded by another event.
+    """
+
+    STATE = "state"
+    FUNCTIONAL = "functional"
+    EVENT = "event"
+
+
+class Polarity(StrEnum):
+    """What a fact says about its relation: it holds, it ended, it does not hold."""
+
+    ASSERTS = "asserts"
+    ENDS = "ends"
+    DENIES = "denies"
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One accepted input (spec 004 §2.2); immutable after acceptance."""
+
+    uuid: str
+    group_id: str
+    body: str
+    source: Source
+    reference_ms: int
+    created_ms: int
+    name: str | None = None
+    source_description: str | None = None
+    role_type: RoleType | None = None
+    role: str | None = None
+    content_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SummaryPart:
+    """A sentence of a summary. `key` says where from: a fact's uuid, or "episode:" and an episode's."""
+
+    start_ms: int
+    key: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """What a model made of the parts of a summary; no text where they ceased to hold or it made nothing."""
+
+    text: str
+    sources: tuple[tuple[str, str], ...]  # keys of the parts that still hold, each with a digest of its words
+    made_of: int  # how many parts they were
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A node (spec 004 §2.3).
+
+    `stamps` remembers which evidence ("reference_ms/episode uuid") last set the summary and each
+    attribute, so that the result does not depend on arrival order.
+    """
+
+    uuid: str
+    group_id: str
+    name: str
+    created_ms: int
+    summary: str = ""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()
+    source_episode_uuid: str = ""
+    updated_ms: int = 0
+    stamps: Mapping[str, str] = field(default_factory=dict)
+    summary_parts: tuple[SummaryPart, ...] = ()  # what the summary is composed of, and some more; sorted
+    rewriting: Rewriting | None = None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Evidence:
+    """One episode's statement behind a fact: its own interval as stated, before any contradiction.
+
+    Ordered as the contradiction policy orders statements (design §3): start, then reference time, then
+    episode.
+    """
+
+    start_ms: int  # valid_at; where none was stated the reference time, or the stated end if earlier
+    reference_ms: int
+    episode_uuid: str
+    stated_valid_ms: int | None = None
+    stated_invalid_ms: int | None = None
+    said: str = ""  # its own words, where it was judged to repeat the fact in others
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Closure:
+    """A contradiction from outside the fact's slot, judged once: the fact ceased to hold at `at_ms`.
+
+    Kept on the fact that it closed, so that the slot can be folded anew without asking again.
+    """
+
+    at_ms: int
+    reference_ms: int  # of the statement that contradicts
+    by_fact: str
+    by_episode: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """An edge between two entities on two time axes (spec 004 §2.4, design §3).
+
+    Fact time: `valid_ms`..`invalid_ms`; system time: `created_ms`..`expired_ms`. `valid_ms` is None where
+    no start was stated: then `reference_ms` counts (the reference time of its statement, or the stated end
+    where that lies before it). `slot` is the conflict key of spec 004 §6, `fact_key`
+    the uniqueness key of §9; both are hashes.
+    """
+
+    uuid: str
+    group_id: str
+    name: str
+    fact: str
+    source_uuid: str
+    target_uuid: str
+    source_name: str
+    target_name: str
+    created_ms: int
+    reference_ms: int
+    slot: str
+    fact_key: str
+    valid_ms: int | None = None
+    invalid_ms: int | None = None
+    expired_ms: int | None = None
+    kind: FactKind = FactKind.STATE
+    polarity: Polarity = Polarity.ASSERTS
+    qualifiers: Mapping[str, str] = field(default_factory=dict)
+    keywords: tuple[str, ...] = ()
+    weight: float = 1.0
+    episodes: tuple[str, ...] = ()  # uuids, by reference time
+    evidence: tuple[Evidence, ...] = ()
+    expired_by_fact: str | None = None
+    expired_by_episode: str | None = None
+    expired_reason: str | None = None  # superseded | retracted | updated | merged
+    invalid_before_ms: int | None = None  # what invalid_ms was before the expiry
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    closures: tuple[Closure, ...] = ()  # sorted
+    updated_ms: int | None = None  # when the row last changed; None: never since it was written
+    original_fact: str | None = None  # the text that UpdateFact replaced
+    update_reason: str | None = None  # its caller's words
+    previous_uuid: str | None = None  # the row that it replaced
+    asserted: bool = False  # by a caller: no model may end it
+
+    @property
+    def start_ms(self) -> int:
+        """When the fact began to hold: stated, or else the reference time of its statement."""
+        return self.reference_ms if self.valid_ms is None else self.valid_ms
+
+    @property
+    def source_episode_uuid(self) -> str:
+        """Lineage (spec 004 §5): the first episode that stated it."""
+        return self.episodes[0] if self.episodes else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """An episode mentions an entity (MENTIONS): by which names, in its own spelling, and as which types.
+
+    Further names that were decided with those, as the full name for a short one, are among them. No names at
+    all: it is not known which.
+    """
+
+    uuid: str
+    group_id: str
+    episode_uuid: str
+    entity_uuid: str
+    created_ms: int
+    names: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()  # specific ones only
+
+
+_LABEL = "source_url: "
+_ADDRESS = r"https?://[^\s,]+"
+_EMBEDDED = re.compile(rf"source_url:\s*(?P<address>{_ADDRESS})")
+_WHOLE = re.compile(_ADDRESS)
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """An episode as a source: everything but its body (spec 000, CitationInfo)."""
+
+    episode_uuid: str
+    name: str | None
+    source: Source
+    source_description: str | None
+    created_ms: int
+
+    @property
+    def source_url(self) -> str | None:
+        """The address in its description."""
+        return source_url_of(self.source_description)
+
+
+def is_source_url(text: str) -> bool:
+    """Whether `text` is an http or https address that can be told from the description around it."""
+    return _WHOLE.fullmatch(text) is not None
+
+
+def with_source_url(description: str | None, url: str | None) -> str | None:
+    """The description that carries the address: there is no field of its own for it (spec 000)."""
+    if not url:
+        return description
+    return f"{description}, {_LABEL}{url}" if description else f"{_LABEL}{url}"
+
+
+def source_url_of(description: str | None) -> str | None:
+    """The first address that a description carries, None if it carries none."""
+    found = _EMBEDDED.search(description or "")
+    return found["address"] if found else None

@@ -1,0 +1,1 @@
+"""Entities by their names: which are one, which merge, what is forgotten. Pure."""

@@ -1,0 +1,374 @@
+"""Entities by their names: which entity a name of a batch means, and what each entity becomes. Pure.
+
+Also which known entities turn out to be one (`bridges`), and how many attributes an entity keeps.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from kgsvc.domain.errors import StepError
+from kgsvc.domain.limits import Limits
+from kgsvc.domain.model.delta import NameView
+from kgsvc.domain.model.extraction import ExtractedNode, Extraction
+from kgsvc.domain.model.graph import Entity, Episode
+from kgsvc.domain.model.identity import minted, name_key
+from kgsvc.domain.names.similarity import figures_differ
+from kgsvc.domain.resolution.decisions import NameDecision, NameTarget
+
+BYTES = Limits().attributes_bytes
+_ASSERTED = "99999999999999999/"  # the stamp of what a caller gave
+
+
+def bounded(entity: Entity, limit: int = BYTES, keep: Collection[str] = ()) -> Entity:
+    """The entity with attributes of at most `limit` bytes as JSON: the earliest are left out first, of
+    equal age those last by name. What a caller gave and those in `keep` stay in any case."""
+    if not entity.attributes or _bytes(entity.attributes) <= limit:
+        return entity
+    stamps = {name: entity.stamps.get(f"a.{name}", "") for name in entity.attributes}
+    stays = {name for name, stamp in stamps.items() if stamp == _ASSERTED}.union(keep)
+    by_age = sorted(sorted(stamps.keys() - stays), key=lambda name: stamps[name], reverse=True)
+    kept = {name: value for name, value in entity.attributes.items() if name in stays}
+    room = limit - _bytes(kept) + (not kept)  # a comma stands before all but the first
+    for name in by_age:
+        room -= _bytes({name: entity.attributes[name]}) - 1
+        if room < 0:
+            break
+        kept[name] = entity.attributes[name]
+    gone = entity.attributes.keys() - kept.keys()
+    return replace(
+        entity,
+        attributes={name: value for name, value in entity.attributes.items() if name in kept},
+        stamps={part: stamp for part, stamp in entity.stamps.items() if part.removeprefix("a.") not in gone},
+    )
+
+
+def _bytes(values: Mapping[str, Any]) -> int:
+    """As the limit on input counts them."""
+    return len(json.dumps(dict(values), ensure_ascii=False, separators=(",", ":")).encode())
+
+
+_SALTS = 2  # a caller may have given a uuid that a name would get
+MOST = 8  # entities that one micro-batch may take away by merges
+MOVED = 1_000  # facts and mentions that such a merge moves: the batch and its group wait meanwhile
+_CALLERS = ""  # in the stamp of a name: a caller gave it
+UNSPECIFIC = frozenset({"Entity", "UNKNOWN"})  # types that tell nothing apart
+
+
+Home = Entity | str  # the entity that a name means, or the name key of the new one that it means
+_NodeUse = tuple[str, Episode, ExtractedNode]  # with the stamp of its episode
+
+
+@dataclass(frozen=True, slots=True)
+class BatchItem:
+    """An episode with what was extracted from it."""
+
+    episode: Episode
+    extraction: Extraction
+    accepted_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedNames:
+    """Which entity each name is, and what must be written for that."""
+
+    by_key: Mapping[str, Entity]  # as they will be written
+    changed: tuple[Entity, ...]
+    new_names: Mapping[str, str]
+    further_names: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # further names decided for the entity of a name
+
+    def entity(self, name: str) -> Entity:
+        """The entity that a name of the batch stands for."""
+        return self.by_key[name_key(name)]
+
+
+def keys_of(items: Iterable[BatchItem]) -> set[str]:
+    """The name keys to read before resolving."""
+    return {name_key(node.name) for item in items for node in item.extraction.nodes}
+
+
+def candidate_uuids(group_id: str, keys: Iterable[str]) -> set[str]:
+    """The uuids that new entities might get: read with the names, to see which are taken."""
+    return {uuid for key in keys for uuid in _candidates(group_id, key)}
+
+
+def resolve(
+    view: NameView,
+    group_id: str,
+    items: Sequence[BatchItem],
+    system_ms: int,
+    decided: Mapping[str, NameDecision] = MappingProxyType({}),
+    attributes_bytes: int = BYTES,
+) -> ResolvedNames:
+    """Match every node by name, or as `decided` by name key; make the missing entities; merge summaries and
+    attributes. A decided name becomes an alias; the fullest name decided for an entity becomes its own,
+    unless a caller named it. New names that a decision leads together become one entity.
+
+    Of several statements the one with the latest (reference time, episode uuid) sets summary and each
+    attribute; the earliest sets the display name: arrival order does not matter. Attributes beyond
+    `attributes_bytes` are left out, the earliest first. Raises StepError when a caller has taken every uuid
+    that a new name could get.
+    """
+    nodes = uses_of(items)
+    homes = homes_of(nodes, view, decided)
+    by_key: dict[str, Entity] = {}
+    new_names: dict[str, str] = {}
+    merged: dict[str, Entity] = {}
+    for key, home in homes.items():
+        if isinstance(home, str):
+            found = _new(
+                view,
+                group_id,
+                home,
+                _first_use(home, homes, nodes),
+                _name_of(home, nodes, decided),
+                system_ms,
+            )
+            new_names[home] = found.uuid
+        else:
+            found = home
+        if key not in view.by_key:
+            new_names[key] = found.uuid
+        entity = merged.get(found.uuid, found)
+        for stamp, _, node in nodes.get(key, ()):
+            entity = _merge(entity, node, stamp, key)
+        merged[found.uuid] = bounded(entity, attributes_bytes)
+        by_key[key] = entity
+    _name_fully(view, merged, by_key, new_names, decided)
+    by_key = dict(view.by_key) | {key: merged[entity.uuid] for key, entity in by_key.items()}
+    before = {entity.uuid: entity for entity in (*view.by_uuid.values(), *view.by_key.values())}
+    changed = tuple(
+        replace(entity, updated_ms=system_ms)
+        for uuid, entity in sorted(merged.items())
+        if before.get(uuid) != entity
+    )
+    return ResolvedNames(by_key, changed, new_names, _further_names(nodes, by_key, new_names, decided))
+
+
+def _further_names(
+    nodes: Mapping[str, list[_NodeUse]],
+    by_key: Mapping[str, Entity],
+    new_names: Mapping[str, str],
+    decided: Mapping[str, NameDecision],
+) -> dict[str, tuple[str, ...]]:
+    """By the key of a name of the batch: further names of its entity, which were decided with it and which no
+    episode of the batch uses."""
+    found: dict[str, tuple[str, ...]] = {}
+    for key in nodes.keys() & decided.keys():
+        decision, uuid = decided[key], by_key[key].uuid
+        keys = {name_key(each.name): each.name.strip() for each in decision.meant}
+        names = {name for each, name in keys.items() if new_names.get(each) == uuid and each not in nodes}
+        if name_key(decision.full_name) == name_key(by_key[key].name):
+            names.add(decision.full_name.strip())
+        found[key] = tuple(sorted(names - {""}))
+    return found
+
+
+def uses_of(items: Sequence[BatchItem]) -> dict[str, list[_NodeUse]]:
+    """The nodes of each name with their episodes, by name key, earliest first."""
+    nodes: dict[str, list[_NodeUse]] = {}
+    for item in items:
+        for node in item.extraction.nodes:
+            entry = (stamp_of(item.episode.reference_ms, item.episode.uuid), item.episode, node)
+            nodes.setdefault(name_key(node.name), []).append(entry)
+    for entries in nodes.values():
+        entries.sort(key=lambda entry: (entry[0], entry[2].name, entry[2].ref))
+    return nodes
+
+
+def homes_of(
+    nodes: Mapping[str, list[_NodeUse]], view: NameView, decided: Mapping[str, NameDecision]
+) -> dict[str, Home]:
+    """What each name means. New names that were decided to be one share a home; names of two known entities
+    stay apart: those are for a merge to join (see `bridges`)."""
+    homes: dict[str, Home] = {key: _home(key, view, decided, frozenset()) for key in sorted(nodes)}
+    for key in sorted(nodes):
+        for also in decided[key].also if key in decided else ():
+            one, other = homes[key], home_of(also, view, decided)
+            other = homes.get(other, other) if isinstance(other, str) else other
+            if isinstance(other, Entity) and isinstance(one, Entity):
+                continue
+            first, then = sorted((one, other), key=lambda home: _age(home, nodes))
+            if isinstance(then, str) and then != first:
+                homes |= {each: first for each, home in homes.items() if home == then} | {then: first}
+    return homes
+
+
+def home_of(meant: NameTarget, view: NameView, decided: Mapping[str, NameDecision]) -> Home:
+    """The home of what a decision names."""
+    if meant.uuid is not None and meant.uuid in view.by_uuid:
+        return view.by_uuid[meant.uuid]
+    return _home(name_key(meant.name), view, decided, frozenset())
+
+
+def _age(home: Home, nodes: Mapping[str, list[_NodeUse]]) -> tuple[bool, bool, str, str]:
+    """Sorts known entities first, then names by their first use."""
+    if isinstance(home, Entity):
+        return (False, False, "", home.uuid)
+    told = nodes.get(home)
+    return (True, told is None, told[0][0] if told else "", home)
+
+
+def _home(key: str, view: NameView, decided: Mapping[str, NameDecision], passed: frozenset[str]) -> Home:
+    found, decision = view.by_key.get(key), decided.get(key)
+    if found is not None or decision is None:
+        return key if found is None else found
+    if decision.uuid is not None and decision.uuid in view.by_uuid:
+        return view.by_uuid[decision.uuid]
+    other = name_key(decision.name)
+    if other in passed:  # decisions of two calls may point at one another
+        return min(passed | {key})
+    return key if other in ("", key) else _home(other, view, decided, passed | {key})
+
+
+def _first_use(home: str, homes: Mapping[str, Home], nodes: Mapping[str, list[_NodeUse]]) -> _NodeUse:
+    """The node that a new entity begins with: the earliest under its own name, if any."""
+    entries = nodes.get(home) or [e for key, at in homes.items() if at == home for e in nodes.get(key, ())]
+    return min(entries, key=lambda entry: (entry[0], entry[2].name, entry[2].ref))
+
+
+def _name_of(home: str, nodes: Mapping[str, list[_NodeUse]], decided: Mapping[str, NameDecision]) -> str:
+    if home in nodes:
+        return nodes[home][0][2].name.strip()
+    named = (each.name.strip() for decision in decided.values() for each in decision.meant)
+    return min(name for name in named if name_key(name) == home)
+
+
+def _name_fully(
+    view: NameView,
+    merged: dict[str, Entity],
+    by_key: Mapping[str, Entity],
+    new_names: dict[str, str],
+    decided: Mapping[str, NameDecision],
+) -> None:
+    """Give entities the fullest names that were decided for them, unless other entities bear these."""
+    for key, named in sorted(by_key.items()):
+        full = decided[key].full_name.strip() if key in decided else ""
+        entity, full_key = merged[named.uuid], name_key(full)
+        owner = view.by_key.get(full_key)
+        owned = new_names.get(full_key, owner.uuid if owner else entity.uuid) == entity.uuid
+        if owned and len(full_key) > len(name_key(entity.name)) and entity.stamps.get("name"):
+            merged[entity.uuid] = replace(entity, name=full)
+            if owner is None:
+                new_names[full_key] = entity.uuid
+
+
+def _candidates(group_id: str, key: str) -> list[str]:
+    return [minted("entity", group_id, key, salt) for salt in range(_SALTS)]
+
+
+def _new(view: NameView, group_id: str, key: str, told: _NodeUse, name: str, system_ms: int) -> Entity:
+    free = [uuid for uuid in _candidates(group_id, key) if uuid not in view.by_uuid]
+    if not free:
+        raise StepError("every uuid of a new entity is taken by other entities of the group")
+    stamp, episode, _ = told
+    return Entity(
+        uuid=free[0],
+        group_id=group_id,
+        name=name,
+        created_ms=system_ms,
+        source_episode_uuid=episode.uuid,
+        stamps={"name": stamp},
+    )
+
+
+def _merge(entity: Entity, node: ExtractedNode, stamp: str, key: str) -> Entity:
+    stamps = dict(entity.stamps)
+    name, source = entity.name, entity.source_episode_uuid
+    if stamp < stamps.get("name", "") and name_key(entity.name) == key:
+        name, source, stamps["name"] = node.name.strip(), stamp.partition("/")[2], stamp
+    summary = entity.summary
+    if node.summary and stamp >= stamps.get("summary", ""):
+        summary, stamps["summary"] = node.summary, stamp
+    attributes: dict[str, Any] = dict(entity.attributes)
+    for attribute, value in sorted(node.attributes.items()):
+        if stamp >= stamps.get(f"a.{attribute}", ""):
+            attributes[attribute], stamps[f"a.{attribute}"] = value, stamp
+    return replace(
+        entity,
+        name=name,
+        source_episode_uuid=source,
+        summary=summary,
+        attributes=attributes,
+        labels=_labels(entity.labels, node.type),
+        stamps=stamps,
+    )
+
+
+def _labels(labels: tuple[str, ...], added: str) -> tuple[str, ...]:
+    specific = ({*labels, added}) - UNSPECIFIC
+    return tuple(sorted(specific)) or ("Entity",)
+
+
+def stamp_of(reference_ms: int, episode_uuid: str) -> str:
+    """Sorts as (reference time, episode uuid); shifted so that times before 1970 sort too."""
+    return f"{reference_ms + 10**15:017d}/{episode_uuid}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """Two entities that a name of the episode leads together."""
+
+    kept: Entity
+    gone: Entity
+    by_episode: str
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """Their uuids."""
+        return (self.kept.uuid, self.gone.uuid)
+
+
+def bridges(items: Sequence[BatchItem], view: NameView, decided: Mapping[str, NameDecision]) -> list[Bridge]:
+    """The pairs that names of the batch lead together and that may merge, by name.
+
+    After each merge the view is another: what then is left is found by asking again.
+    """
+    nodes = uses_of(items)
+    homes = homes_of(nodes, view, decided)
+    found: dict[tuple[str, str], Bridge] = {}
+    for key in sorted(nodes):
+        for also in decided[key].also if key in decided else ():
+            one, other = homes[key], home_of(also, view, decided)
+            other = homes.get(other, other) if isinstance(other, str) else other
+            if isinstance(one, Entity) and isinstance(other, Entity) and may_merge(one, other):
+                kept, gone = sorted((one, other), key=_standing)
+                bridge = Bridge(kept, gone, nodes[key][0][1].uuid)
+                found.setdefault(bridge.pair, bridge)
+    return list(found.values())
+
+
+def may_merge(one: Entity, other: Entity) -> bool:
+    """Never what two callers' names stand for, nor two things of different types."""
+    return (
+        one.uuid != other.uuid
+        and not (is_callers(one) and is_callers(other))
+        and not types_differ(one.labels, other.labels)
+    )
+
+
+def names_allow(names: Collection[str], others: Collection[str]) -> bool:
+    """Whether two entities with all these names may merge: not where they differ in figures."""
+    return not figures_differ(names, others)
+
+
+def types_differ(one: Collection[str], other: Collection[str]) -> bool:
+    """Whether both have specific types, and none in common."""
+    first, second = set(one) - UNSPECIFIC, set(other) - UNSPECIFIC
+    return bool(first and second) and first.isdisjoint(second)
+
+
+def is_callers(entity: Entity) -> bool:
+    """Whether a caller named it, or it came with a graph that was taken over."""
+    return entity.stamps.get("name", _CALLERS) == _CALLERS
+
+
+def _standing(entity: Entity) -> tuple[bool, int, str]:
+    """The first of two stays: a caller's, else the older one."""
+    return (not is_callers(entity), entity.created_ms, entity.uuid)

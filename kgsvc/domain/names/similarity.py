@@ -1,0 +1,204 @@
+"""How names are searched for and compared: tokens, nicknames, spellings, numbers. Pure.
+
+Nicknames are English ones; they widen the search for a name, they decide nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from functools import lru_cache
+
+from kgsvc.domain.text import is_cjk, normalise, tokens
+
+# The full form first.
+_NICKNAMES = (
+    "abigail abby", "albert al bert", "alexander alex sasha", "alexandra alex sandra sasha",
+    "alfred alf fred",
+    "andrew andy drew", "anthony tony", "barbara barb", "benjamin ben benny", "catherine cathy kate katie",
+    "charles charlie chuck", "christina chris tina", "christopher chris", "daniel dan danny", "david dave",
+    "deborah deb debbie", "donald don", "dorothy dot", "edward ed eddie ned ted", "eleanor ellie nell",
+    "elizabeth beth betty eliza liz lizzie", "eugene gene", "frances fran", "francis frank", "frederick fred",
+    "gabriel gabe", "gerald gerry jerry", "gregory greg", "harold hal harry", "henry hal hank harry",
+    "isabella bella", "jacob jake", "james jim jimmy jamie", "janet jan", "jennifer jen jenny",
+    "jessica jess", "john jack johnny", "jonathan jon", "joseph joe joey", "joshua josh", "judith judy",
+    "katherine kate kathy katie kit", "kathleen kathy", "kenneth ken", "laurence larry", "lawrence larry",
+    "leonard len leo", "margaret maggie meg peggy", "matthew matt", "maximilian max", "michael mick mike",
+    "nathaniel nate nathan", "nicholas nick", "olivia liv", "pamela pam", "patricia pat patty tricia",
+    "patrick pat", "peter pete", "philip phil", "rachel rach", "raymond ray", "rebecca becca becky",
+    "richard dick rich rick", "robert bob bobby rob robbie", "ronald ron", "samantha sam", "samuel sam",
+    "stephanie steph", "stephen steve", "steven steve", "stuart stu", "susan sue susie", "theodore ted theo",
+    "thomas tom tommy", "timothy tim", "victoria tori vicky", "vincent vince", "walter walt",
+    "william bill billy liam will", "zachary zach",
+)  # fmt: skip
+
+
+def _nicknames() -> dict[str, frozenset[str]]:
+    related: dict[str, set[str]] = {}
+    for line in _NICKNAMES:
+        formal, *short = line.split()
+        for nickname in short:
+            related.setdefault(nickname, set()).add(formal)
+            related.setdefault(formal, set()).add(nickname)
+    return {name: frozenset(others) for name, others in related.items()}
+
+
+RELATED = _nicknames()
+
+
+THRESHOLD = 0.9  # of the Jaccard index of shingles
+MIN_LENGTH = 6  # letters and digits
+MIN_ENTROPY = 2.0  # bits a letter: "aaabbb" has 1, "boston" 2.25
+
+_ROUNDING = 1e-9
+_SMALL = frozenset({"and", "for", "of", "the"})
+_INITIALS = 3  # words from which on a name may go by its initials
+_LONGEST = 64  # code points of a token
+_WORDS = re.compile(r"[^\W_]+")
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+_ROMAN = re.compile(r"(?=[ivxlcdm])m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})")
+_NUMBERS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+    " seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand"
+    " first second third fourth fifth sixth seventh eighth ninth tenth junior senior jr sr"
+)
+_NUMBER_WORDS = frozenset(_NUMBERS.split())
+_ARTICLES = frozenset({"the", "a", "an"})
+
+
+@lru_cache(maxsize=16_384)
+def folded(name: str) -> str:
+    """Words of letters and digits without accents and leading articles, one space apart."""
+    # Classes from 200 are accents; below are marks that make another letter, as the voiced kana's.
+    apart = unicodedata.normalize("NFKD", normalise(name))
+    plain = "".join(c for c in apart if unicodedata.combining(c) < 200)
+    words = _WORDS.findall(unicodedata.normalize("NFC", plain.replace("'", "").replace("’", "")))
+    while len(words) > 1 and words[0] in _ARTICLES:
+        words = words[1:]
+    return " ".join(words)
+
+
+def name_tokens(name: str) -> frozenset[str]:
+    """The search terms of a name: its tokens, all of it as one word, the initials of a long one."""
+    flat = folded(name)
+    words = [word for word in flat.split() if word not in _SMALL]
+    initials = "".join(word[0] for word in words) if len(words) >= _INITIALS else ""
+    written = (*tokens(flat), *tokens(flat.replace(" ", "")), *tokens(initials))
+    return frozenset(token[:_LONGEST] for token in written)
+
+
+def asked_tokens(name: str) -> frozenset[str]:
+    """The tokens to look for: those of the name, of the full forms of nicknames in it and the reverse."""
+    wider = {other for word in folded(name).split() for other in RELATED.get(word, ())}
+    return name_tokens(name).union(*(tokens(other) for other in wider))
+
+
+@lru_cache(maxsize=16_384)
+def marks(name: str) -> tuple[tuple[str, int], ...]:
+    """What sets otherwise equal names apart: numerals (also in words and Roman) and lone letters."""
+    flat = folded(name)
+    found = Counter(_DIGITS.findall(flat))
+    for word in flat.split():
+        if word in _NUMBER_WORDS or (len(word) == 1 and not is_cjk(word)) or _ROMAN.fullmatch(word):
+            found[word] += 1
+    return tuple(sorted(found.items()))
+
+
+def numerals_differ(name: str, others: Collection[str]) -> bool:
+    """Whether the name has numerals and each of the others has different ones: then they are two things."""
+    mine = sorted(_DIGITS.findall(folded(name)))
+    theirs = [sorted(_DIGITS.findall(folded(other))) for other in others]
+    return bool(mine) and bool(theirs) and all(figures and figures != mine for figures in theirs)
+
+
+def figures_differ(names: Collection[str], others: Collection[str]) -> bool:
+    """Whether some of the names have figures and some of the others have, but none the same."""
+    mine, theirs = _figures(names), _figures(others)
+    return bool(mine and theirs) and mine.isdisjoint(theirs)
+
+
+def _figures(names: Collection[str]) -> set[tuple[str, ...]]:
+    return {tuple(sorted(_DIGITS.findall(folded(name)))) for name in names} - {()}
+
+
+def similar(one: str, other: str) -> bool:
+    """Whether two names are spellings of one another. Symmetric."""
+    first, second = folded(one), folded(other)
+    shingles, others = _shingles(first), _shingles(second)
+    squeezed = first.replace(" ", "") == second.replace(" ", "")
+    if not squeezed and min(len(shingles), len(others)) < THRESHOLD * max(len(shingles), len(others)):
+        return False  # they cannot share enough: most pairs end here
+    if marks(one) != marks(other) or not (_telling(first) and _telling(second)):
+        return False
+    return squeezed or len(shingles & others) >= THRESHOLD * len(shingles | others)
+
+
+@lru_cache(maxsize=16_384)
+def _telling(flat: str) -> bool:
+    letters = flat.replace(" ", "")
+    if len(letters) < MIN_LENGTH:
+        return False
+    counts = Counter(letters).values()
+    return -sum(n / len(letters) * math.log2(n / len(letters)) for n in counts) >= MIN_ENTROPY
+
+
+@lru_cache(maxsize=16_384)
+def _shingles(flat: str) -> frozenset[str]:
+    padded = f" {flat} "
+    return frozenset(padded[i : i + 3] for i in range(len(padded) - 2))
+
+
+def spellings(names: Sequence[str], known: Mapping[str, Collection[str]]) -> dict[str, str]:
+    """Names that are spellings of something known: name → its id in `known` (id → its names).
+
+    Only where exactly one known thing is alike: with two, nothing tells which.
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        alike = [each for each, spelled in known.items() if any(similar(name, s) for s in spelled)]
+        if len(alike) == 1:
+            found[name] = alike[0]
+    return found
+
+
+def families(names: Collection[str]) -> list[list[str]]:
+    """Names in groups of spellings of one another, each sorted; names alike to none are left out.
+
+    Likeness is followed from name to name, so that the groups do not depend on the order of `names`.
+    """
+    ordered = sorted(set(names))
+    keys = _sharing_keys(ordered)
+    by_key: defaultdict[Hashable, list[str]] = defaultdict(list)
+    for name in ordered:
+        for key in keys[name]:
+            by_key[key].append(name)
+    found: list[list[str]] = []
+    placed: set[str] = set()
+    for name in ordered:
+        family = [] if name in placed else [name]
+        for member in family:  # grows while it is walked
+            placed.add(member)
+            near = {other for key in keys[member] for other in by_key[key]} - placed
+            alike = [other for other in near if similar(member, other)]
+            placed.update(alike)
+            family.extend(alike)
+        if len(family) > 1:
+            found.append(sorted(family))
+    return found
+
+
+def _sharing_keys(names: Collection[str]) -> dict[str, list[Hashable]]:
+    """For each name some keys, of which two that are similar have one in common: the name in one word, and
+    its rarest shingles, so many that who has none of them lacks too much of it."""
+    counts = Counter(shingle for name in names for shingle in _shingles(folded(name)))
+    found: dict[str, list[Hashable]] = {}
+    for name in names:
+        flat = folded(name)
+        ranked = sorted(_shingles(flat), key=lambda shingle: (counts[shingle], shingle))
+        rarest = ranked[: len(ranked) - math.ceil(THRESHOLD * len(ranked) - _ROUNDING) + 1]
+        shared: list[Hashable] = [flat.replace(" ", ""), *((marks(name), shingle) for shingle in rarest)]
+        found[name] = shared if _telling(flat) else []
+    return found

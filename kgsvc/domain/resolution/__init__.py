@@ -1,0 +1,1 @@
+"""Telling known names and facts from new ones: questions, answers, decisions. Pure."""

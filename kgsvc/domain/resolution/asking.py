@@ -1,0 +1,281 @@
+"""One request for everything that a micro-batch needs decided, and what its answers mean (design §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kgsvc.domain.model.delta import NameView
+from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, of_type
+from kgsvc.domain.model.graph import Entity
+from kgsvc.domain.model.identity import name_key, slot_of
+from kgsvc.domain.model.ontology import Ontology
+from kgsvc.domain.names.entities import BatchItem, types_differ
+from kgsvc.domain.names.similarity import numerals_differ
+from kgsvc.domain.resolution import comparing, questions
+from kgsvc.domain.resolution.comparing import ComparedFact, fitting, specific
+from kgsvc.domain.resolution.decisions import (
+    BatchFact,
+    Decisions,
+    FactDecision,
+    FactQuestion,
+    KnownEntity,
+    KnownFact,
+    KnownRef,
+    KnownType,
+    NameCandidates,
+    NameDecision,
+    NameTarget,
+    NodeQuestion,
+    Place,
+    ResolutionRequest,
+    Resolutions,
+    StoredFact,
+)
+from kgsvc.domain.resolution.questions import Compared, NewName
+
+
+@dataclass(frozen=True, slots=True)
+class _Same:
+    """What a new name is said to mean, with what it goes by."""
+
+    meant: NameTarget
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Inquiry:
+    """Builds the request. `decided` is what needs no question: facts of the same words."""
+
+    group_id: str
+    view: NameView
+    candidates: NameCandidates
+    names: Sequence[NewName]  # undecided ones
+    known: Decisions
+    ontology: Ontology = field(default_factory=Ontology)
+    decided: dict[Place, FactDecision] = field(default_factory=dict)
+    _places: list[Place] = field(default_factory=list)
+    _edges: list[ExtractedEdge] = field(default_factory=list)  # at `_places`
+    _refs: list[KnownRef] = field(default_factory=list)
+    _entities: list[str] = field(default_factory=list)
+    _asked: list[NewName] = field(default_factory=list)
+    _near: dict[str, list[Entity]] = field(default_factory=dict)
+    _peers: dict[str, list[str]] = field(default_factory=dict)
+    _place_of: dict[str, Place] = field(default_factory=dict)
+    _repetitions: dict[Place, BatchFact] = field(default_factory=dict)  # of words stated earlier in the batch
+
+    def request(self, items: Sequence[BatchItem]) -> ResolutionRequest | None:
+        """None: there is nothing to ask."""
+        ordered = questions.in_order(items)
+        nodes, entities = self._nodes()
+        known: list[KnownFact] = []
+        asked = list(self._facts(ordered, known))
+        if not nodes and not asked:
+            return None
+        bodies = tuple(item.episode.body for item in ordered)
+        return ResolutionRequest(
+            self.group_id, nodes, entities, tuple(asked), tuple(known), bodies, self._offered_types(asked)
+        )
+
+    def _offered_types(self, asked: Sequence[FactQuestion]) -> tuple[KnownType, ...]:
+        offered = {name for question in asked for name in question.fact_types}
+        return tuple(
+            KnownType(each.name, each.description)
+            for each in self.ontology.fact_types
+            if each.name in offered
+        )
+
+    def _nodes(self) -> tuple[tuple[NodeQuestion, ...], tuple[KnownEntity, ...]]:
+        near = self._near = {new.key: questions.ranked(new.name, self.candidates) for new in self.names}
+        peers = self._peers = questions.peers(self.names, self.candidates.near_names)
+        wanted = {key for key in near if near[key] or peers[key]}.union(*(peers[k] for k in peers))
+        self._asked = [new for new in self.names if new.key in wanted]
+        ids = {new.key: n for n, new in enumerate(self._asked)}
+        entities = {e.uuid: e for new in self._asked for e in near[new.key]}
+        self._entities = sorted(entities)
+        idx = {uuid: n for n, uuid in enumerate(self._entities)}
+        nodes = tuple(
+            NodeQuestion(
+                ids[new.key],
+                new.name,
+                new.node.type,
+                new.context,
+                tuple(idx[e.uuid] for e in near[new.key]),
+                tuple(sorted(ids[key] for key in peers[new.key])),
+            )
+            for new in self._asked
+        )
+        known = tuple(
+            KnownEntity(
+                idx[e.uuid],
+                e.name,
+                e.labels[0] if e.labels else "Entity",
+                e.summary,
+                questions.aliases_of(e, self.candidates.names),
+            )
+            for e in (entities[uuid] for uuid in self._entities)
+        )
+        return nodes, known
+
+    def _facts(self, items: Sequence[BatchItem], known: list[KnownFact]) -> Iterator[FactQuestion]:
+        """Questions about facts, those that they are compared with appended to `known`."""
+        before = [comparing.stored(fact, self.candidates.labels) for fact in self.candidates.facts]
+        numbers: dict[str, int] = {}
+        for item in items:
+            nodes = {node.ref: node for node in item.extraction.nodes}
+            for index, edge in enumerate(item.extraction.edges):
+                place = (item.episode.uuid, index)
+                source, target = nodes[edge.source_ref], nodes[edge.target_ref]
+                new = self._new_fact(edge, source, target)
+                if place not in self.known.facts:
+                    repeated, contradicted = self._compared(place, new, before)
+                    for old in (*repeated, *contradicted):
+                        if old.ref is not None and old.number not in numbers:
+                            numbers[old.number] = len(known)
+                            self._refs.append(old.ref)
+                            known.append(old.known(numbers[old.number]))
+                    if repeated or contradicted:
+                        self._places.append(place)
+                        self._edges.append(edge)
+                        types = fitting(
+                            self.ontology, edge.name, self._types(source.name, source.type), new.types
+                        )
+                        yield FactQuestion(
+                            len(self._places) - 1,
+                            edge.fact,
+                            edge.name,
+                            source.name,
+                            target.name,
+                            item.episode.reference_ms,
+                            edge.valid_ms,
+                            edge.invalid_ms,
+                            tuple(dict.fromkeys(numbers[old.number] for old in repeated)),
+                            tuple(dict.fromkeys(numbers[old.number] for old in contradicted)),
+                            tuple(each.name for each in types),
+                        )
+                before.insert(0, self._for_later(place, BatchFact(edge, source.name, target.name), new))
+
+    def _for_later(self, place: Place, own: BatchFact, new: ComparedFact) -> ComparedFact:
+        """What later facts of the batch are compared with; a repeated one stands for what it repeats."""
+        decision = self.decided.get(place) or self.known.facts.get(place)
+        self._place_of.setdefault(repr(own), place)
+        return replace(new, ref=decision.duplicate if decision and decision.duplicate else own)
+
+    def _compared(
+        self, place: Place, new: ComparedFact, before: Sequence[ComparedFact]
+    ) -> tuple[list[ComparedFact], list[ComparedFact]]:
+        """What the fact may repeat and what it may contradict; nothing where the same words are known."""
+        compared = comparing.compared(new, before)
+        if compared.exact is None:
+            return compared.repeated, compared.contradicted
+        ref = compared.exact.ref
+        if ref is not None and compared.exact.slot != new.slot:
+            self.decided[place] = FactDecision(ref)
+        elif isinstance(ref, BatchFact):
+            self._repetitions[place] = ref
+        return [], []
+
+    def _new_fact(self, edge: ExtractedEdge, source: ExtractedNode, target: ExtractedNode) -> ComparedFact:
+        sources, targets = self._meanings(source.name), self._meanings(target.name)
+        decided = len(sources) == len(targets) == 1
+        return ComparedFact(
+            None,
+            edge.fact,
+            edge.name,
+            edge.kind,
+            edge.polarity,
+            sources,
+            targets,
+            comparing.distinctive_words(edge.fact, source.name, target.name),
+            slot_of(edge.kind, min(sources), edge.name, min(targets), edge.qualifiers) if decided else "",
+            self._types(target.name, target.type),
+            valid_ms=edge.valid_ms,
+            invalid_ms=edge.invalid_ms,
+        )
+
+    def _types(self, name: str, extracted: str) -> frozenset[str]:
+        """The type it was extracted with, and those of the entity that it is known to mean."""
+        key = name_key(name)
+        decision = self.known.names.get(key)
+        meant = self.candidates.entities.get(decision.uuid) if decision and decision.uuid else None
+        entity = self.view.by_key.get(key, meant)
+        return specific([extracted, *(entity.labels if entity else ())])
+
+    def _meanings(self, name: str) -> frozenset[str]:
+        key = name_key(name)
+        entity = self.view.by_key.get(key)
+        if entity is not None:
+            return frozenset({entity.uuid})
+        decision = self.known.names.get(key)
+        if decision is not None:
+            found = self.view.by_key.get(name_key(decision.name))
+            return frozenset({decision.uuid or (found.uuid if found else name_key(decision.name))})
+        near = {entity.uuid for entity in self._near.get(key, ())}
+        return frozenset({key, *near, *self._peers.get(key, ())})
+
+    @property
+    def compared(self) -> Compared:
+        """What the new names were compared with."""
+        return Compared({key: {e.uuid for e in near} for key, near in self._near.items()}, self._peers)
+
+    def decisions(self, answers: Resolutions) -> Decisions:
+        """What the answers mean, also where they say that something is new. Those about facts that repeat one
+        another are led back to the first."""
+        names = {new.key: self._name(n, new, answers) for n, new in enumerate(self._asked)}
+        facts: dict[Place, FactDecision] = {}
+        for n, place in enumerate(self._places):
+            answer = answers.facts[n]
+            refs = [self._first(self._refs[idx], facts) for idx in answer.contradicts]
+            same = (
+                None if answer.duplicate_of is None else self._first(self._refs[answer.duplicate_of], facts)
+            )
+            told_as = self._told_as(n, answer.fact_type) if same is None else None
+            facts[place] = FactDecision(same, tuple(ref for ref in refs if ref != same), told_as)
+        for place, repeated in self._repetitions.items():
+            same = self._first(repeated, facts)
+            if same != repeated:
+                facts[place] = FactDecision(same)
+        return Decisions(names, facts)
+
+    def _first(self, ref: KnownRef, facts: Mapping[Place, FactDecision]) -> KnownRef:
+        """What a fact of the batch repeats, if it is decided to repeat something; else itself, as what it was
+        decided to state."""
+        place = self._place_of.get(repr(ref)) if isinstance(ref, BatchFact) else None
+        decision = facts.get(place) if place else None
+        if decision is None or isinstance(ref, StoredFact):
+            return ref
+        if decision.duplicate is not None:
+            return decision.duplicate
+        return ref if decision.told_as is None else replace(ref, edge=decision.told_as)
+
+    def _told_as(self, n: int, name: str | None) -> ExtractedEdge | None:
+        found = None if name is None else self.ontology.fact_type(name)
+        edge = self._edges[n]
+        return None if found is None or edge.name == name else of_type(edge, found)
+
+    def _name(self, n: int, new: NewName, answers: Resolutions) -> NameDecision:
+        answer = answers.nodes[n]
+        known = [n for n in (answer.entity, *answer.also_known) if n is not None]
+        peers = [n for n in (answer.node, *answer.also_new) if n is not None]
+        same = [*map(self._as_known, known), *map(self._as_peer, peers)]
+        if not same or numerals_differ(new.name, same[0].names):
+            own = "" if same else questions.full_name(new.name, answer.full_name, ())
+            return NameDecision(new.name, None, own)
+        first, *others = same
+        also = [
+            each
+            for each in others
+            if not numerals_differ(new.name, each.names) and not types_differ(first.types, each.types)
+        ]
+        full = questions.full_name(new.name, answer.full_name, first.names)
+        return NameDecision(first.meant.name, first.meant.uuid, full, tuple(each.meant for each in also))
+
+    def _as_known(self, idx: int) -> _Same:
+        entity = self.candidates.entities[self._entities[idx]]
+        names = (entity.name, *self.candidates.names.get(entity.uuid, ()))
+        return _Same(NameTarget(entity.name, entity.uuid), names, entity.labels)
+
+    def _as_peer(self, n: int) -> _Same:
+        peer = self._asked[n]
+        return _Same(NameTarget(peer.name), (peer.name,), (peer.node.type,))

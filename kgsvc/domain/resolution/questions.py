@@ -1,0 +1,238 @@
+"""Which names and facts of a batch are new, which are decided by rule, which are for a model to decide.
+
+Rules decide what is exact or a spelling (similarity.py) and facts of the same words between the same two.
+A question is asked only where there is something to compare with.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from types import MappingProxyType
+
+from kgsvc.domain.model.delta import NameView
+from kgsvc.domain.model.extraction import ExtractedNode
+from kgsvc.domain.model.graph import Entity
+from kgsvc.domain.model.identity import name_key
+from kgsvc.domain.names.entities import BatchItem
+from kgsvc.domain.names.similarity import asked_tokens, families, name_tokens, spellings
+from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, NameCandidates, NameDecision
+
+CANDIDATES = 8  # entities that one name is compared with
+_CONTEXT_CHARS = 300
+_SOURCES = 3  # candidates for a name, by each of its tokens and by similarity, whose facts are read too
+_NOTHING: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class NewName:
+    """A name that nothing in the graph bears yet, with its first node in the batch."""
+
+    key: str
+    name: str
+    node: ExtractedNode
+    item: BatchItem
+
+    @property
+    def context(self) -> str:
+        """What its episode states about it."""
+        refs = {node.ref for node in self.item.extraction.nodes if name_key(node.name) == self.key}
+        facts = [e.fact for e in self.item.extraction.edges if {e.source_ref, e.target_ref} & refs]
+        return (self.node.summary or " ".join(facts))[:_CONTEXT_CHARS]
+
+
+def in_order(items: Iterable[BatchItem]) -> list[BatchItem]:
+    """By reference time."""
+    return sorted(items, key=lambda item: (item.episode.reference_ms, item.episode.uuid))
+
+
+def new_names(items: Sequence[BatchItem], view: NameView, decided: Decisions) -> list[NewName]:
+    """Names of the batch that are neither known nor decided, by first use."""
+    found: dict[str, NewName] = {}
+    for item in in_order(items):
+        for node in item.extraction.nodes:
+            key = name_key(node.name)
+            if key not in view.by_key and key not in decided.names and key not in found:
+                found[key] = NewName(key, node.name.strip(), node, item)
+    return list(found.values())
+
+
+def query(
+    names: Sequence[NewName],
+    items: Sequence[BatchItem],
+    view: NameView,
+    facts: bool,
+    near: Mapping[str, tuple[str, ...]] = _NOTHING,
+) -> CandidateQuery:
+    """What to read for them, `near` being entities by name key; with `facts` also those that the batch's
+    facts are compared with."""
+    tokens = {token for new in names for token in asked_tokens(new.name)}
+    uuids = {uuid for found in near.values() for uuid in found}
+    if not facts:
+        return CandidateQuery(tokens, uuids=uuids)
+    ends = [ends for item in items for ends in _known_ends(item, view)]
+    pairs = {pair for one, other in ends if one and other for pair in ((one, other), (other, one))}
+    sources = {one for one, _ in ends if one}.union(*(found[:_SOURCES] for found in near.values()))
+    return CandidateQuery(tokens, sources, pairs, told_per_token=_SOURCES, uuids=uuids)
+
+
+def _known_ends(item: BatchItem, view: NameView) -> Iterable[tuple[str | None, str | None]]:
+    known = {n.ref: view.by_key.get(name_key(n.name)) for n in item.extraction.nodes}
+    for edge in item.extraction.edges:
+        source, target = known[edge.source_ref], known[edge.target_ref]
+        yield (source.uuid if source else None, target.uuid if target else None)
+
+
+def ranked(name: str, candidates: NameCandidates) -> list[Entity]:
+    """Entities that share tokens with the name, the rarest tokens and most of them first; then those near it,
+    for which room is kept."""
+    scores: dict[str, float] = {}
+    for token in asked_tokens(name):
+        for uuid in candidates.by_token.get(token, ()):
+            scores[uuid] = scores.get(uuid, 0.0) + 1 / len(candidates.by_token[token])
+    best = sorted(scores, key=lambda uuid: (-round(scores[uuid], 9), uuid))
+    found = _with_near(best, candidates.near.get(name_key(name), ()))
+    return [candidates.entities[uuid] for uuid in found if uuid in candidates.entities]
+
+
+def _with_near(best: Sequence[str], near: Sequence[str]) -> list[str]:
+    kept = best[:CANDIDATES]
+    others = [each for each in near if each not in kept]
+    return [*kept[: CANDIDATES - len(others)], *others]
+
+
+def by_rule(names: Sequence[NewName], candidates: NameCandidates) -> dict[str, NameDecision]:
+    """Names that are spellings of known ones, or of one another: then the first used counts."""
+    decided: dict[str, NameDecision] = {}
+    for new in names:
+        known = {e.uuid: [e.name, *candidates.names.get(e.uuid, ())] for e in ranked(new.name, candidates)}
+        for uuid in spellings([new.name], known).values():
+            decided[new.key] = NameDecision(candidates.entities[uuid].name, uuid)
+    order = {new.name: (n, new.key) for n, new in enumerate(names) if new.key not in decided}
+    for family in families(order):
+        first, *others = sorted(family, key=order.__getitem__)
+        decided |= {order[name][1]: NameDecision(first) for name in others}
+    return decided
+
+
+class Sharing:
+    """Names by their tokens: those of which a question would be asked together with another name."""
+
+    def __init__(self, names: Iterable[NewName] = ()) -> None:
+        self._by_token: defaultdict[str, list[NewName]] = defaultdict(list)
+        self._by_asked: defaultdict[str, list[NewName]] = defaultdict(list)
+        for new in names:
+            self.add(new)
+
+    def add(self, new: NewName) -> None:
+        """One more."""
+        for token in name_tokens(new.name):
+            self._by_token[token].append(new)
+        for token in asked_tokens(new.name):
+            self._by_asked[token].append(new)
+
+    def sharing(self, name: str, each: int | None = None) -> Iterator[NewName]:
+        """Those that share a token with it, some more than once; of each token the first `each` added."""
+        for token in asked_tokens(name):
+            yield from islice(self._by_token.get(token, ()), each)
+        for token in name_tokens(name):
+            yield from islice(self._by_asked.get(token, ()), each)
+
+
+def peers(names: Sequence[NewName], near: Mapping[str, tuple[str, ...]] = _NOTHING) -> dict[str, list[str]]:
+    """For each new name the keys of earlier ones that share a token with it; then those `near` it."""
+    found: dict[str, list[str]] = {}
+    order: dict[str, int] = {}
+    before = Sharing()
+    for new in names:
+        # The first of all are among the first of each token.
+        sharing = {other.key for other in before.sharing(new.name, CANDIDATES)}
+        first = sorted(sharing, key=order.__getitem__)
+        found[new.key] = _with_near(first, [key for key in near.get(new.key, ()) if key in order])
+        order[new.key] = len(order)
+        before.add(new)
+    return found
+
+
+def share(one: str, other: str) -> bool:
+    """Whether a question would be asked about the two."""
+    return bool(asked_tokens(one) & name_tokens(other) or asked_tokens(other) & name_tokens(one))
+
+
+def full_name(asked: str, proposed: str | None, others: Collection[str]) -> str:
+    """The fullest name that may stand for it: only one that shares words with names known for it."""
+    named = [asked, *others]
+    fits = bool(proposed) and any(share(proposed or "", name) for name in named)
+    return (proposed or "").strip() if fits else ""
+
+
+def aliases_of(entity: Entity, names: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Its other names."""
+    return tuple(key for key in names.get(entity.uuid, ()) if key != name_key(entity.name))
+
+
+# A full name that nobody has used yet is given only where no other entity could bear it: whoever took it
+# would be found by it without a question, and anything else that it fits would stay apart for ever. Once an
+# episode uses the name, the model is asked who bears it.
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What new names were compared with, by name key: entity uuids, and keys of other new names."""
+
+    entities: Mapping[str, Collection[str]]
+    peers: Mapping[str, Collection[str]]
+
+
+def unused_full_names(
+    decided: Mapping[str, NameDecision], names: Sequence[NewName], candidates: NameCandidates
+) -> dict[str, str]:
+    """Full names that neither the batch nor the entity uses, by the key of the name they were decided for."""
+    said = {new.key for new in names}
+    found: dict[str, str] = {}
+    for key, decision in decided.items():
+        entity = candidates.entities.get(decision.uuid or "")
+        own = {name_key(entity.name), *candidates.names.get(entity.uuid, ())} if entity else set()
+        full = name_key(decision.full_name)
+        if full and full not in said | own:
+            found[key] = decision.full_name
+    return found
+
+
+def full_name_query(full_names: Collection[str]) -> CandidateQuery:
+    """What to read to see whom they fit."""
+    return CandidateQuery({token for name in full_names for token in asked_tokens(name)})
+
+
+def keeping_full_names(
+    decided: Mapping[str, NameDecision],
+    full_names: Mapping[str, str],
+    names: Sequence[NewName],
+    compared: Compared,
+    found: NameCandidates,
+) -> dict[str, NameDecision]:
+    """The decisions without those of `full_names` that fit something else, known or new, with which their
+    name was not compared."""
+    by_token = Sharing(names)
+    fits: set[str] = set()
+    for key, full in full_names.items():
+        seen = {*compared.entities.get(key, ()), decided[key].uuid}
+        if any(entity.uuid not in seen for entity in ranked(full, found)) or any(
+            new.key != key and not _met(key, new.key, compared, decided) for new in by_token.sharing(full)
+        ):
+            fits.add(key)
+    return without_full_names(decided, fits)
+
+
+def without_full_names(decided: Mapping[str, NameDecision], keys: Collection[str]) -> dict[str, NameDecision]:
+    """The decisions, those about `keys` without their full names."""
+    return {key: replace(each, full_name="") if key in keys else each for key, each in decided.items()}
+
+
+def _met(one: str, other: str, compared: Compared, decided: Mapping[str, NameDecision]) -> bool:
+    """Whether two new names were compared, or one is decided to be the other."""
+    alike = {name_key(decided[key].name) for key in (one, other) if key in decided}
+    peers = compared.peers
+    return other in peers.get(one, ()) or one in peers.get(other, ()) or not alike.isdisjoint({one, other})

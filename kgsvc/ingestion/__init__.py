@@ -1,1 +1,0 @@
-"""From an accepted item to the graph: intake, extraction, embedding, commit in micro-batches."""

@@ -1,1 +1,0 @@
-"""Building communities: read the graph, detect, draft, describe, publish."""

@@ -1,0 +1,293 @@
+"""The lease machine: work that this process claims, renews its leases of, and gives back (design §4).
+
+One machine for every kind of leased work (groups of items, builds of communities). A kind says what the store
+offers, how it is claimed and what is done with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from kgsvc.domain.clock import Clock
+from kgsvc.domain.errors import KgError, LeaseLost, ServiceError, StepError
+from kgsvc.domain.model.items import SCRATCH
+from kgsvc.jobs.retry import QueueSettings
+from kgsvc.stores.protocol import IntakeStore
+
+log = logging.getLogger(__name__)
+_AFTER_FAILURE_S = 1.0
+L = TypeVar("L")  # a lease
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Work that may be claimed, or that another process holds."""
+
+    key: str  # what is leased
+    group_id: str
+    owner_id: str | None  # None: free
+    counters: tuple[int, int]  # fencing token and renewals: they move while the owner lives
+    work: Any  # as its kind claims it
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedWork(Generic[L]):
+    """A kind of work. Its functions raise what the store raises. Times in seconds."""
+
+    name: str  # for the log
+    key: str  # what the keys of its offers are, for the log
+    at_once: int  # leases that one process holds
+    limit: int  # offers that are read at a time
+    idle_s: float  # the longest pause between two looks at the offers
+    contended_s: float  # the longest pause while something is offered that cannot be claimed yet
+    rest_s: float  # the shortest pause
+    # Work that is due at a time (now_ms, limit), others' included; what is to be claimed first comes first.
+    offers: Callable[[int, int], Awaitable[list[Offer]]]
+    next_due_ms: Callable[[], Awaitable[int | None]]  # when work is due next, None: not known
+    claim: Callable[[Any, str, int], Awaitable[L | None]]  # (work, owner_id, now_ms); None: taken
+    renew: Callable[[Mapping[str, L]], Awaitable[set[str]]]  # by key; the keys of those that are still held
+    release: Callable[[L, int], Awaitable[None]]  # (lease, now_ms); nothing if it is not held any more
+    # Does the work, or a part of it once the function given says that other work waits. Raises LeaseLost,
+    # ServiceError: the work is put down for a moment.
+    serve: Callable[[L, Callable[[], bool]], Awaitable[None]]
+
+
+class ActivityWatch:
+    """Counts changes of the queue: this process's own at once (`poke`), others' by one poll per process."""
+
+    def __init__(self, store: IntakeStore, poll_s: float, rng: random.Random) -> None:
+        self._store = store
+        self._poll_s = poll_s
+        self._rng = rng
+        self._version = 0
+        self._changed = asyncio.Event()
+
+    @property
+    def version(self) -> int:
+        """Grows with every change seen. Read it before reading the store, then wait for it to change."""
+        return self._version
+
+    def poke(self) -> None:
+        """Something changed in this process."""
+        self._version += 1
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def wait(self, seen: int, timeout_s: float) -> int:
+        """The version once it differs from `seen`, at the latest after `timeout_s`."""
+        if self._version == seen:
+            try:
+                async with asyncio.timeout(timeout_s):
+                    await self._changed.wait()
+            except TimeoutError:
+                pass
+        return self._version
+
+    async def run(self) -> None:
+        """Poll until cancelled."""
+        last: int | None = None
+        while True:
+            try:
+                now = await self._store.activity()
+            except ServiceError as error:
+                log.warning("cannot look for changes: %s", type(error).__name__)
+                now = last if last is not None else 0
+            if last is not None and now != last:
+                self.poke()
+            last = now
+            await asyncio.sleep(self._poll_s * (0.5 + self._rng.random()))
+
+
+class LapseWatch:
+    """Whether another process's lease has lapsed: its counters stood still for the length of a lease, by this
+    process's monotonic clock."""
+
+    def __init__(self, clock: Clock, lease_s: float) -> None:
+        self._clock = clock
+        self._lease_s = lease_s
+        self._seen: dict[str, tuple[tuple[int, int], float]] = {}
+
+    def may_claim(self, offer: Offer) -> bool:
+        """Free, or lapsed while we watched."""
+        if offer.owner_id is None:
+            self._seen.pop(offer.key, None)
+            return True
+        now = self._clock.monotonic()
+        counters, since = self._seen.get(offer.key, ((-1, -1), now))
+        if counters != offer.counters:
+            self._seen[offer.key] = (offer.counters, now)
+            return False
+        return now - since >= self._lease_s
+
+    def forget(self, key: str) -> None:
+        """It was claimed."""
+        self._seen.pop(key, None)
+
+
+@dataclass(slots=True)
+class _Held(Generic[L]):
+    lease: L
+    task: asyncio.Task[None]
+
+
+class Dispatcher(Generic[L]):
+    """Does one kind of work in this process until `drain`, or until it is cancelled."""
+
+    def __init__(
+        self,
+        kind: LeasedWork[L],
+        activity: ActivityWatch,
+        settings: QueueSettings,
+        clock: Clock,
+        owner_id: str,
+    ) -> None:
+        self._kind = kind
+        self._activity = activity
+        self._settings = settings
+        self._clock = clock
+        self._owner_id = owner_id
+        self._lapses = LapseWatch(clock, settings.lease_s)
+        self._held: dict[str, _Held[L]] = {}
+        self._others_wait = False
+        self._scratch = 0  # groups of a doctor's checks among the offers: they must not hide the others
+        self._draining = False
+        self._running = False
+        self._ended = asyncio.Event()
+
+    async def run(self) -> None:
+        """Look for work, claim it, renew what is held; after `drain` only finish what has begun."""
+        self._running = True
+        renewing = asyncio.create_task(self._renew_forever())
+        try:
+            while not self._draining:
+                seen = self._activity.version
+                pause_s = await self._look()
+                await self._activity.wait(seen, pause_s)
+                await asyncio.sleep(self._kind.rest_s)
+            # Still renewing: a lease that lapses now would make suspects of healthy items.
+            if tasks := [held.task for held in self._held.values()]:
+                await asyncio.wait(tasks, timeout=self._settings.drain_s)
+        finally:
+            await _cancelled([held.task for held in self._held.values()])
+            await _cancelled([renewing])
+            self._ended.set()
+
+    async def drain(self) -> None:
+        """Begin nothing new, finish what has begun within `drain_s`, give the leases back."""
+        self._draining = True
+        self._activity.poke()
+        if self._running:
+            await self._ended.wait()
+
+    async def _look(self) -> float:
+        """Claim what may be claimed; how long to wait before the next look, in seconds."""
+        kind = self._kind
+        try:
+            offers = await kind.offers(self._clock.now_ms(), kind.limit + self._scratch)
+            self._scratch = sum(offer.group_id.startswith(SCRATCH) for offer in offers)
+            waiting = [o for o in offers if o.key not in self._held and not o.group_id.startswith(SCRATCH)]
+            claimed = await self._claim(waiting)
+            self._others_wait = len(waiting) > claimed and len(self._held) >= kind.at_once
+            if claimed < len(waiting):
+                return max(self._settings.poll_s, min(kind.contended_s, self._settings.lease_s / 4))
+            return await self._until_due()
+        except ServiceError as error:
+            log.warning("cannot look for %s: %s", kind.name, error)
+        except Exception as error:
+            log.error("cannot look for %s", kind.name, exc_info=without_text(error))
+        return _AFTER_FAILURE_S
+
+    async def _until_due(self) -> float:
+        due_ms = await self._kind.next_due_ms()
+        if due_ms is None:
+            return self._kind.idle_s
+        # What is due now is being worked on here; its end will poke.
+        wait_s = (due_ms - self._clock.now_ms()) / 1000
+        return min(self._kind.idle_s, max(wait_s, self._settings.poll_s))
+
+    async def _claim(self, offers: Sequence[Offer]) -> int:
+        claimed = 0
+        for offer in offers:
+            if self._draining or len(self._held) >= self._kind.at_once:
+                break
+            if not self._lapses.may_claim(offer):
+                continue
+            lease = await self._kind.claim(offer.work, self._owner_id, self._clock.now_ms())
+            self._lapses.forget(offer.key)
+            if lease is not None:
+                claimed += 1
+                task = asyncio.create_task(self._serve(offer, lease))
+                self._held[offer.key] = _Held(lease, task)
+        return claimed
+
+    async def _serve(self, offer: Offer, lease: L) -> None:
+        turn = 0
+
+        def make_room() -> bool:
+            nonlocal turn
+            turn += 1
+            return self._draining or (turn > self._settings.batches_a_turn and self._others_wait)
+
+        kind = self._kind
+        named = {"group_id": offer.group_id, kind.key: offer.key}
+        try:
+            await kind.serve(lease, make_room)
+        except LeaseLost:
+            log.info("lease of %s lost", kind.name, extra=named)
+        except Exception as error:
+            if isinstance(error, KgError):
+                log.warning("%s paused: %s", kind.name, error, extra=named)
+            else:
+                log.error("%s paused", kind.name, exc_info=without_text(error), extra=named)
+            await asyncio.sleep(self._settings.backoff_base_ms / 1000)
+        finally:
+            await self._give_back(offer.key, lease)
+
+    async def _give_back(self, key: str, lease: L) -> None:
+        try:
+            await asyncio.shield(self._kind.release(lease, self._clock.now_ms()))
+        except KgError as error:
+            log.warning("release failed, the lease will lapse: %s", type(error).__name__)
+        finally:
+            self._held.pop(key, None)
+            self._activity.poke()
+
+    async def _renew_forever(self) -> None:
+        while True:
+            await asyncio.sleep(self._settings.lease_s / 5)
+            try:
+                await self._renew()
+            except ServiceError as error:
+                log.warning("cannot renew leases of %s: %s", self._kind.name, type(error).__name__)
+            except Exception as error:
+                log.error("cannot renew leases of %s", self._kind.name, exc_info=without_text(error))
+
+    async def _renew(self) -> None:
+        """Renew what is held; what is lost is cancelled."""
+        held = dict(self._held)
+        if not held:
+            return
+        alive = await self._kind.renew({key: each.lease for key, each in held.items()})
+        for key in held.keys() - alive:
+            held[key].task.cancel()
+
+
+async def _cancelled(tasks: Sequence[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def step_error(error: Exception) -> StepError:
+    """The error as a failed step: an unforeseen one by its type only, since its text may quote a body."""
+    return error if isinstance(error, StepError) else StepError(f"internal error: {type(error).__name__}")
+
+
+def without_text(error: Exception) -> StepError:
+    """The same traceback under an error that quotes nothing."""
+    return step_error(error).with_traceback(error.__traceback__)

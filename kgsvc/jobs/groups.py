@@ -1,0 +1,330 @@
+"""Groups of items as leased work: due items are prepared, committed, retried and parked (design §4)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from kgsvc.domain.clock import Clock
+from kgsvc.domain.errors import KgError, LeaseLost, ServiceError, StepError
+from kgsvc.domain.model.delta import StaleItems
+from kgsvc.domain.model.items import (
+    CRASH,
+    FailedItem,
+    ItemState,
+    Lease,
+    QueuedItem,
+    Step,
+)
+from kgsvc.jobs.dispatcher import LeasedWork, Offer, step_error, without_text
+from kgsvc.jobs.retry import QueueSettings, RetryPolicy
+from kgsvc.stores.protocol import QueueStore
+
+
+class HasItem(Protocol):
+    """An item whose model work is done, with whatever else its commit needs."""
+
+    @property
+    def item(self) -> QueuedItem:
+        """The item."""
+
+
+P = TypeVar("P", bound=HasItem)
+
+
+@dataclass(frozen=True, slots=True)
+class Steps(Generic[P]):
+    """What is done with the items of a leased group, in two steps.
+
+    `prepare` does everything that needs no lock and gives the items that can be committed and those that
+    failed; it raises LeaseLost, StoreUnavailable. `commit` changes the graph and completes the items in one
+    transaction; it raises StepError (the batch is then tried in halves), StaleItems (it is tried without
+    them), LeaseLost, ServiceError.
+    """
+
+    prepare: Callable[[Lease, Sequence[QueuedItem]], Awaitable[tuple[list[P], list[FailedItem]]]]
+    commit: Callable[[Lease, Sequence[P]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedBatch(Generic[P]):
+    """The outcome of preparing some items: each is in one of the two."""
+
+    ready: Sequence[P]
+    failed: Sequence[FailedItem] = ()
+
+
+class Observer(Protocol):
+    """Who counts what happens (metrics, logs)."""
+
+    def completed(self, group_id: str, count: int) -> None:
+        """Items reached COMPLETED."""
+
+    def failed(self, failure: FailedItem, attempt: int) -> None:
+        """An attempt of a step failed; it will be tried again."""
+
+    def parked(self, group_id: str, uuid: str, reason: str) -> None:
+        """An item was parked."""
+
+
+class Starts:
+    """Shared by the runners of a process. Used on one event loop; only `begin` and `alone` wait."""
+
+    def __init__(self) -> None:
+        self._running = 0
+        self._starting = False
+        self._exclusive = False
+        self._changed = asyncio.Event()
+
+    async def begin(self, *, may_wait: bool) -> bool:
+        """Take the turn to start items. A caller with batches under way (`may_wait` False) gets False at
+        once while another waits for these to end."""
+        while self._starting or self._exclusive:
+            if self._exclusive and not may_wait:
+                return False
+            await self._changed.wait()
+        self._starting = True
+        return True
+
+    def started(self, *, alone: bool) -> None:
+        """A batch has begun and ends the turn; `alone`: nothing else may begin until it has ended."""
+        self._running += 1
+        self._exclusive = alone
+        self._end_turn()
+
+    def found_nothing(self) -> None:
+        """The turn ends without a batch."""
+        self._end_turn()
+
+    async def alone(self) -> None:
+        """Wait until the batch that has begun last is the only one."""
+        while self._running > 1:
+            await self._changed.wait()
+
+    def ended(self, *, alone: bool) -> None:
+        """A batch is committed, failed or given up."""
+        self._running -= 1
+        if alone:
+            self._exclusive = False
+        self._notify()
+
+    def _end_turn(self) -> None:
+        self._starting = False
+        self._notify()
+
+    def _notify(self) -> None:
+        before, self._changed = self._changed, asyncio.Event()
+        before.set()
+
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun(Generic[P]):
+    """A batch that is being prepared; `alone`: with nothing beside it in this process."""
+
+    task: asyncio.Task[PreparedBatch[P]]
+    alone: bool
+
+
+class GroupRunner(Generic[P]):
+    """Works on the due items of one group while the lease holds."""
+
+    def __init__(
+        self,
+        store: QueueStore,
+        steps: Steps[P],
+        observer: Observer,
+        retry: RetryPolicy,
+        settings: QueueSettings,
+        clock: Clock,
+        starts: Starts,
+        lease: Lease,
+    ) -> None:
+        self._store = store
+        self._steps = steps
+        self._observer = observer
+        self._retry = retry
+        self._settings = settings
+        self._clock = clock
+        self._starts = starts
+        self._lease = lease
+        self._ahead: deque[_Begun[P]] = deque()
+        self._in_flight: set[str] = set()
+        self._exhausted = False
+
+    async def run(self, make_room: Callable[[], bool]) -> None:
+        """Until nothing is due; or, when `make_room()` says so, until what has begun is committed.
+
+        Raises LeaseLost, ServiceError. What was begun and not committed is simply begun anew later.
+        """
+        try:
+            while True:
+                if not make_room():
+                    await self._begin_more()
+                if not self._ahead:
+                    return
+                begun = self._ahead.popleft()
+                try:
+                    await self._finish(await begun.task)
+                finally:
+                    self._starts.ended(alone=begun.alone)
+        finally:
+            await self._give_up(list(self._ahead))
+
+    async def _give_up(self, begun: list[_Begun[P]]) -> None:
+        for batch in begun:
+            batch.task.cancel()
+            self._starts.ended(alone=batch.alone)
+        await asyncio.gather(*(batch.task for batch in begun), return_exceptions=True)
+
+    async def _begin_more(self) -> None:
+        settings = self._settings
+        self._exhausted = False
+        while len(self._ahead) < settings.batches_ahead and not self._exhausted:
+            if not await self._starts.begin(may_wait=not self._ahead):
+                return
+            items: list[QueuedItem] = []
+            try:
+                items = await self._start()
+            finally:
+                if not items:
+                    self._starts.found_nothing()
+            if items:
+                # Once is the crash that is counted when a suspect begins; more are crashes that it saw.
+                alone = any(item.attempts.get(CRASH, 0) > 1 for item in items)
+                self._starts.started(alone=alone)
+                self._in_flight.update(item.episode.uuid for item in items)
+                work = self._prepare_alone(items) if alone else self._prepare(items)
+                self._ahead.append(_Begun(asyncio.create_task(work), alone))
+
+    async def _start(self) -> list[QueuedItem]:
+        settings = self._settings
+        items = await self._store.start_items(
+            self._lease,
+            self._clock.now_ms(),
+            settings.micro_batch,
+            settings.batch_bytes,
+            frozenset(self._in_flight),
+        )
+        # A short batch means that nothing else is due; a suspect runs with nothing of its group beside it.
+        self._exhausted = len(items) < settings.micro_batch
+        return await self._without_crashers(items)
+
+    async def _without_crashers(self, items: list[QueuedItem]) -> list[QueuedItem]:
+        now_ms = self._clock.now_ms()
+        parked = [t for item in items if (t := self._retry.after_crashes(item, now_ms)) is not None]
+        if not parked:
+            return items
+        await self._store.save_transitions(self._lease, parked)
+        self._exhausted = False
+        for transition in parked:
+            self._observer.parked(self._lease.group_id, transition.uuid, transition.reason or "")
+        gone = {transition.uuid for transition in parked}
+        return [item for item in items if item.episode.uuid not in gone]
+
+    async def _prepare_alone(self, items: list[QueuedItem]) -> PreparedBatch[P]:
+        await self._starts.alone()
+        return await self._prepare(items)
+
+    async def _prepare(self, items: list[QueuedItem]) -> PreparedBatch[P]:
+        try:
+            return PreparedBatch(*await self._steps.prepare(self._lease, items))
+        except Exception as error:
+            if isinstance(error, KgError) and not isinstance(error, StepError):
+                raise
+            if not isinstance(error, StepError):
+                log.error("preparing failed", exc_info=without_text(error))
+            if len(items) == 1:
+                return PreparedBatch((), (FailedItem(items[0], Step.EXTRACT, step_error(error)),))
+        # One item that cannot be prepared must not count against its neighbours.
+        parts = [await self._prepare([item]) for item in items]
+        return PreparedBatch(
+            tuple(entry for part in parts for entry in part.ready),
+            tuple(failure for part in parts for failure in part.failed),
+        )
+
+    async def _finish(self, batch: PreparedBatch[P]) -> None:
+        failures = list(batch.failed)
+        if batch.ready:
+            failures.extend(await self._commit(batch.ready))
+        if failures:
+            await self._record(failures)
+        done = [entry.item.episode.uuid for entry in batch.ready]
+        self._in_flight.difference_update(done, [f.item.episode.uuid for f in batch.failed])
+
+    async def _commit(self, batch: Sequence[P]) -> list[FailedItem]:
+        """Commit, or halve the batch until the items that cannot be committed stand alone."""
+        try:
+            await self._steps.commit(self._lease, batch)
+        except (LeaseLost, ServiceError):
+            raise
+        except StaleItems as stale:
+            kept = [entry for entry in batch if entry.item.episode.uuid not in stale.uuids]
+            return await self._commit(kept) if kept else []
+        except Exception as error:
+            if not isinstance(error, StepError):
+                log.error("committing failed", exc_info=without_text(error))
+            return await self._halve(batch, step_error(error))
+        self._observer.completed(self._lease.group_id, len(batch))
+        return []
+
+    async def _halve(self, batch: Sequence[P], error: StepError) -> list[FailedItem]:
+        if len(batch) == 1:
+            return [FailedItem(batch[0].item, Step.UPSERT, error)]
+        middle = len(batch) // 2
+        return [*await self._commit(batch[:middle]), *await self._commit(batch[middle:])]
+
+    async def _record(self, failures: Sequence[FailedItem]) -> None:
+        now_ms = self._clock.now_ms()
+        transitions = [self._retry.after(failure, now_ms) for failure in failures]
+        await self._store.save_transitions(self._lease, transitions)
+        for failure, transition in zip(failures, transitions, strict=True):
+            self._observer.failed(failure, transition.attempts)
+            if transition.state is ItemState.PARKED:
+                self._observer.parked(self._lease.group_id, transition.uuid, transition.reason or "")
+
+
+def group_work(
+    store: QueueStore,
+    steps: Steps[P],
+    observer: Observer,
+    retry: RetryPolicy,
+    settings: QueueSettings,
+    clock: Clock,
+) -> LeasedWork[Lease]:
+    """Groups with due items, the least recently served first."""
+    starts = Starts()
+
+    async def offers(now_ms: int, limit: int) -> list[Offer]:
+        return [
+            Offer(group.group_id, group.group_id, group.owner_id, (group.owner_token, group.renewals), group)
+            for group in await store.ready_groups(now_ms, limit)
+        ]
+
+    async def renew(leases: Mapping[str, Lease]) -> set[str]:
+        return set(await store.renew(list(leases.values())))
+
+    async def serve(lease: Lease, make_room: Callable[[], bool]) -> None:
+        await GroupRunner(store, steps, observer, retry, settings, clock, starts, lease).run(make_room)
+
+    return LeasedWork(
+        name="groups",
+        key="group_id",
+        at_once=settings.groups_at_once,
+        limit=4 * settings.groups_at_once,
+        idle_s=5.0,
+        contended_s=0.25,
+        rest_s=0.0,
+        offers=offers,
+        next_due_ms=store.next_due_ms,
+        claim=store.claim,
+        renew=renew,
+        release=lambda lease, _now_ms: store.release(lease),
+        serve=serve,
+    )

@@ -1,1 +1,0 @@
-"""Embedding by a small model on this machine, by fastembed and ONNX Runtime: the extra `kgsvc[local]`."""

@@ -1,0 +1,1 @@
+"""Language models and embedders behind one protocol: an OpenAI-compatible server, a local model, or rules."""

@@ -1,0 +1,206 @@
+"""Extraction by a model. A text that is too long for one call is read in parts, whose results are merged."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from kgsvc.domain.errors import StepError
+from kgsvc.domain.limits import Limits
+from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction, ExtractionRequest
+from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.text import normalise
+from kgsvc.models.openai.chat import AnswerForm, Chat, ChatTask, ChatUser, TooLong, together
+from kgsvc.models.openai.validation import NAME, UNKNOWN, edge_identity, extraction, validate
+from kgsvc.models.prompts import extraction as prompts
+from kgsvc.models.protocol import Extracted, Operation, Trouble
+
+_BREAKS = (
+    re.compile(r"\n\s*\n"),  # paragraphs
+    re.compile(r"\n"),
+    re.compile(r"""[.!?…]["'”’)\]]*\s|[。！？]"""),  # sentences
+    re.compile(r"\s"),
+)
+
+
+def parts(text: str, chars: int) -> list[str]:
+    """`text` in order, in parts of at most `chars` characters: cut between paragraphs, else lines, sentences,
+    words, else anywhere. Together they are `text`; parts of white space alone are left out."""
+    found: list[str] = []
+    while len(text) > chars:
+        at = max(_breaks(text, chars // 2, chars), default=chars)
+        found.append(text[:at])
+        text = text[at:]
+    return [part for part in (*found, text) if part.strip()]
+
+
+def halves(text: str) -> list[str]:
+    """Two parts of about the same length."""
+    middle = len(text) // 2
+    near = _breaks(text, middle * 2 // 3, middle * 4 // 3)
+    at = min(near, key=lambda end: abs(end - middle), default=middle)
+    return [part for part in (text[:at], text[at:]) if part.strip()]
+
+
+def _breaks(text: str, first: int, last: int) -> list[int]:
+    """Where the best kind of break that occurs between `first` and `last` ends."""
+    for kind in _BREAKS:
+        ends = [found.end() for found in kind.finditer(text, first, last)]
+        if ends:
+            return ends
+    return []
+
+
+def merged(extractions: Iterable[Extraction], limits: Limits) -> Extraction:
+    """One extraction with one node for each name, numbered n1, n2 …, and each statement once. The last nodes
+    and edges beyond `limits` are left out, and so are edges of missing nodes."""
+    nodes: dict[str, ExtractedNode] = {}
+    edges: dict[object, ExtractedEdge] = {}
+    for each in extractions:
+        refs: dict[str, str] = {}
+        for node in each.nodes:
+            key = normalise(node.name)
+            if key in nodes:
+                nodes[key] = _completed(nodes[key], node)
+            elif len(nodes) < limits.nodes_per_extraction:
+                nodes[key] = replace(node, ref=f"n{len(nodes) + 1}")
+            else:
+                continue
+            refs[node.ref] = nodes[key].ref
+        for edge in each.edges:
+            if edge.source_ref in refs and edge.target_ref in refs:
+                linked = replace(edge, source_ref=refs[edge.source_ref], target_ref=refs[edge.target_ref])
+                edges.setdefault(edge_identity(linked), linked)
+    kept = tuple(edges.values())[: limits.edges_per_extraction]
+    return Extraction(tuple(nodes.values()), kept)
+
+
+def _completed(first: ExtractedNode, second: ExtractedNode) -> ExtractedNode:
+    """The first node, with type, summary and attributes of the second where it has none itself."""
+    return replace(
+        first,
+        type=second.type if first.type in {"Entity", UNKNOWN} else first.type,
+        summary=first.summary or second.summary,
+        attributes=first.attributes or second.attributes,
+    )
+
+
+_EARLIER_CHARS = 500  # of the part before, which are sent with a part
+_DIVISIBLE_CHARS = 400  # a shorter part is not divided further
+_DIVISIONS = 4  # how often a part is halved: into at most 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A body, or a part of one; `earlier` is the end of the text before it, None for a whole body."""
+
+    request: ExtractionRequest
+    earlier: str | None = None
+    divisions: int = 0
+
+
+class OpenAIExtractor(ChatUser):
+    """An Extractor (models/protocol.py) on an OpenAI-compatible server."""
+
+    def __init__(self, chat: Chat, limits: Limits) -> None:
+        super().__init__(chat)
+        self._limits = limits
+        self.costs_model_calls = True
+
+    async def extract(self, requests: Sequence[ExtractionRequest]) -> list[Extracted | Exception]:
+        """One result or StepError for each request, in order (see models/protocol.py)."""
+        done = await asyncio.gather(*map(self._extract, requests), return_exceptions=True)
+        results: list[Extracted | Exception] = []
+        for result in done:
+            if isinstance(result, Extracted | Exception):
+                results.append(result)
+            else:
+                raise result
+        return results
+
+    async def _extract(self, request: ExtractionRequest) -> Extracted:
+        bodies = parts(request.episode.body, self._chat.settings.body_chars) or [request.episode.body]
+        whole = _Part(request)
+        if len(bodies) == 1:
+            return await self._read_part(whole)
+        return await self._read_parts(_divided(whole, bodies))
+
+    async def _read_parts(self, divided: Sequence[_Part]) -> Extracted:
+        """The merged extraction of all parts. Raises the first StepError, with the cost of all."""
+        self._chat.meter.trouble(Operation.EXTRACT, Trouble.SPLIT)
+        read = await together(map(self._read_part, divided), lambda result: result.usage)
+        usage = sum((result.usage for result in read), FREE)
+        return Extracted(merged((result.extraction for result in read), self._limits), usage)
+
+    async def _read_part(self, part: _Part) -> Extracted:
+        try:
+            found, usage = await self._ask(part)
+        except TooLong as error:
+            bodies = halves(part.request.episode.body)
+            if part.divisions == _DIVISIONS or len(bodies) < 2 or sum(map(len, bodies)) < _DIVISIBLE_CHARS:
+                raise
+            try:
+                rest = await self._read_parts(_divided(part, bodies))
+            except StepError as later:
+                later.usage += error.usage
+                raise
+            return replace(rest, usage=rest.usage + error.usage)
+        return await self._reflected(part, found, usage)
+
+    async def _ask(self, part: _Part) -> tuple[Extraction, Usage]:
+        group_id, asked = part.request.episode.group_id, self._messages(part)
+        return await self._chat.ask(
+            ChatTask(Operation.EXTRACT, group_id, asked, _form(part), self._validated)
+        )
+
+    async def _reflected(self, part: _Part, found: Extraction, usage: Usage) -> Extracted:
+        """`found` with what the configured rounds of reflexion add. A round that fails is the last one; what
+        was found so far is kept."""
+        for _ in range(self._chat.settings.reflexion_rounds):
+            found = merged([found], self._limits)  # so that refs are numbered n1, n2 …
+            try:
+                more, cost = await self._look_again(part, found)
+            except StepError as error:
+                self._chat.meter.trouble(Operation.REFLEXION, Trouble.REFLEXION_LOST)
+                return Extracted(found, usage + error.usage)
+            usage += cost
+            known, found = found, merged([found, more], self._limits)
+            if (len(known.nodes), len(known.edges)) == (len(found.nodes), len(found.edges)):
+                break
+        return Extracted(found, usage)
+
+    async def _look_again(self, part: _Part, found: Extraction) -> tuple[Extraction, Usage]:
+        known = [{"ref": node.ref, "name": node.name, "type": node.type} for node in found.nodes]
+
+        def read(answer: object) -> Extraction:
+            if isinstance(answer, dict) and isinstance(answer.get("nodes"), list):
+                answer = {**answer, "nodes": [*known, *answer["nodes"]]}
+            return self._validated(answer)
+
+        asked = prompts.reflexion_messages(self._messages(part), found)
+        group_id = part.request.episode.group_id
+        task = ChatTask(Operation.REFLEXION, group_id, asked, _form(part), read, repaired=False)
+        return await self._chat.ask(task)
+
+    def _messages(self, part: _Part) -> list[dict[str, str]]:
+        return prompts.messages(part.request, self._chat.settings.context_chars, part.earlier)
+
+    def _validated(self, answer: object) -> Extraction:
+        return validate(answer, self._limits)
+
+
+def _form(part: _Part) -> AnswerForm:
+    return AnswerForm(NAME, extraction(part.request.ontology))
+
+
+def _divided(part: _Part, bodies: Sequence[str]) -> list[_Part]:
+    """A part for each of these bodies, into which the body of `part` was cut."""
+    found: list[_Part] = []
+    before = part.earlier or ""
+    for each in bodies:
+        request = replace(part.request, episode=replace(part.request.episode, body=each))
+        found.append(_Part(request, before[-_EARLIER_CHARS:], part.divisions + 1))
+        before += each
+    return found

@@ -1,0 +1,200 @@
+"""What ingestion and retrieval ask of language models. Implementations: models/openai, models/rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsvc.domain.model.extraction import Extraction, ExtractionRequest
+from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.resolution.decisions import ResolutionRequest, Resolutions
+
+Vectors = NDArray[np.float32]
+
+
+class Model(Protocol):
+    """Anything here that may hold connections to a model server."""
+
+    async def close(self) -> None:
+        """Release connections."""
+
+
+class Operation(StrEnum):
+    """What a call of a model is for; meters count them apart."""
+
+    EXTRACT = "extract"
+    REFLEXION = "reflexion"
+    RESOLVE = "resolve"
+    REPAIR = "repair"  # of a rejected answer, whatever it was for
+    EMBED = "embed"
+    SUMMARISE = "summarise"  # of communities
+    REWRITE = "rewrite"  # of summaries of entities
+    RERANK = "rerank"  # of what a search found
+
+
+class Meter(Protocol):
+    """Counts what calls of models cost and what went wrong with them."""
+
+    def used(self, operation: str, group_id: str, usage: Usage) -> None:
+        """An answered call, those with unusable answers included; group_id "": of no group."""
+
+    def trouble(self, operation: str, kind: str) -> None:
+        """An answer that could not be used as it was, or a request refused; kinds: Trouble."""
+
+
+class Trouble(StrEnum):
+    """What goes wrong with a model in the wild; each is counted."""
+
+    REFUSED = "refused"  # the model declines
+    TRUNCATED = "truncated"  # the answer broke off at the token limit
+    EMPTY = "empty"  # no text in the answer
+    MALFORMED = "malformed"  # no JSON, or not of the form that was asked for
+    INVALID = "invalid"  # a value beyond a limit or of a wrong kind
+    WRONG_IDS = "wrong_ids"  # refs, ids or numbers that were not offered, missing or doubled ones
+    UNSUPPORTED = "unsupported"  # the server knows a parameter less: it is asked differently from now on
+    TOO_LONG = "too_long"  # more than the model's context holds
+    SPLIT = "split"  # an episode's body was divided
+    REFLEXION_LOST = "reflexion_lost"  # a look for what was missed gave nothing usable
+
+
+class Unmetered:
+    """A Meter that counts nothing."""
+
+    def used(self, operation: str, group_id: str, usage: Usage) -> None:
+        """Nothing."""
+
+    def trouble(self, operation: str, kind: str) -> None:
+        """Nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """An extraction and its cost."""
+
+    extraction: Extraction
+    usage: Usage = FREE
+
+
+class Extractor(Model, Protocol):
+    """Turns episodes into extractions (spec 004 §7)."""
+
+    @property
+    def name(self) -> str:
+        """For people: "offline" or "openai:<model>"."""
+
+    @property
+    def costs_model_calls(self) -> bool:
+        """Whether the output is worth storing before the next step begins (design §4)."""
+
+    async def extract(self, requests: Sequence[ExtractionRequest]) -> list[Extracted | Exception]:
+        """One result or one StepError for each request, in order; a failing one never fails the others.
+
+        Raises nothing but cancellation. Results are validated (references, limits, SCREAMING_SNAKE_CASE).
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The resolutions of a micro-batch and their cost."""
+
+    resolutions: Resolutions
+    usage: Usage = FREE
+
+
+class Resolver(Model, Protocol):
+    """Decides what rules cannot: whether two names or two facts mean the same, and what contradicts what."""
+
+    @property
+    def name(self) -> str:
+        """For people: "openai:<model>"."""
+
+    async def resolve(self, request: ResolutionRequest) -> Resolved:
+        """One resolution for each question of `request`; one call of the model unless it is very large.
+
+        Raises StepError (ModelUnavailable, ModelOutputInvalid). A request without questions costs nothing.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Gist:
+    """What some summaries have in common: a name and one summary."""
+
+    name: str  # at most 80 characters
+    summary: str  # at most 500 characters
+
+
+class Summariser(Model, Protocol):
+    """Makes one summary of two, for communities of entities (spec 002)."""
+
+    async def combine(self, group_id: str, first: str, second: str) -> Gist:
+        """Both in one, by one call of a model. Raises StepError (ModelUnavailable, ModelOutputInvalid)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """An entity and the facts that its summary is made of, a sentence each, the oldest first."""
+
+    name: str
+    types: tuple[str, ...]
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Retold:
+    """A text for each subject, in their order, "" where there is none, and their cost."""
+
+    texts: tuple[str, ...]
+    usage: Usage = FREE
+
+
+class SummaryWriter(Model, Protocol):
+    """Writes short summaries of entities (spec 002)."""
+
+    async def retell(self, group_id: str, subjects: Sequence[Subject]) -> Retold:
+        """All in one call of a model. Raises StepError (ModelUnavailable, ModelOutputInvalid)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """For each text, in their order, 0 (nothing to do with the query) to 100 (answers it); and the cost."""
+
+    scores: tuple[int, ...]
+    usage: Usage = FREE
+
+
+class CrossEncoder(Model, Protocol):
+    """Says how relevant texts are to a query, reading both together (spec 003)."""
+
+    async def rate(self, query: str, texts: Sequence[str], group_id: str = "") -> Rated:
+        """All in one call of a model, whose cost is counted for `group_id`; no texts cost nothing. Raises
+        StepError (ModelUnavailable, ModelOutputInvalid)."""
+
+
+class Embedder(Model, Protocol):
+    """Turns texts into unit vectors of one space."""
+
+    @property
+    def space(self) -> str:
+        """Names embedder, model and dimension; vectors of two spaces are never compared (design §5)."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of each vector."""
+
+    @property
+    def min_cosine(self) -> float:
+        """Below this, a cosine says nothing about meaning in this space: no candidate of a search."""
+
+    @property
+    def costs_model_calls(self) -> bool:
+        """Whether embedding asks a model server."""
+
+    async def embed(self, texts: Sequence[str], group_id: str = "") -> tuple[Vectors, Usage]:
+        """Float32 array of shape (len(texts), dimension), rows of length 1 (or all zero for a text with no
+        words), and the cost, which is counted for `group_id`. Raises StepError (ModelUnavailable,
+        ModelOutputInvalid)."""

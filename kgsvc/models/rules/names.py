@@ -1,0 +1,285 @@
+"""Finding what a sentence names: runs of capitalised words, quoted titles, and names known before."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from kgsvc.models.rules.lexicon import (
+    BE,
+    CALENDAR,
+    COMMON,
+    CONJUNCTIONS,
+    DEMONYMS,
+    GIVEN_NAMES,
+    HAVE,
+    HONORIFICS,
+    MODALS,
+    NEVER_NAMES,
+    PLACES,
+    PREPOSITIONS,
+    STOP,
+    VAGUE,
+)
+from kgsvc.models.rules.text import Word, word_set
+from kgsvc.models.rules.verbs import verb
+
+_LONGEST = 8  # words of a name
+_INSIDE_MARKS = frozenset([",", "'s", "’s", ")", "&", "/", "(", "-", ";"])
+_CONNECTORS = word_set("of de la le les van von der den di da do dos del du bin ibn al el the y e ap")
+_QUOTES = {'"': '"', "“": "”", "”": "”", "«": "»"}
+_ORDINARY_ENDINGS = (
+    *("ing", "ly", "ed", "tion", "sion", "ness", "ment", "ity", "ism", "ful", "less", "ous", "able"),
+    *("ible", "est", "ies", "ers", "ants", "ents"),
+)
+_POSTS = word_set("ceo cto cfo coo vp")
+_LANGUAGE_LEADS = word_set("""
+speak speaks speaking spoke learn learns learning learned study studies studying teach teaches taught know in
+""")
+_ADJECTIVE_ENDINGS = ("ean", "ian", "ese", "ish")
+_ARTICLES = ("a", "an", "the")
+_SAYING = word_set("said say says saying like goes went asked shouted yelled told replied")
+
+
+class Name(NamedTuple):
+    """A name at words `first`..`after` (exclusive) of its sentence."""
+
+    first: int
+    after: int
+    text: str
+    quoted: bool = False
+
+
+def find_names(
+    sentence: str,
+    words: Sequence[Word],
+    known: Collection[str] = (),
+    ordinary: Collection[str] = (),
+    titles: Sequence[str] = (),
+) -> list[Name]:
+    """The names in order, without overlap.
+
+    `known` holds lower-case names that are names wherever they are capitalised; `ordinary` holds words seen
+    in lower case elsewhere, which therefore are no names at the beginning of a sentence; `titles` are names
+    wherever they stand exactly so.
+    """
+    if not titles and not any(_may_begin(word.text) for word in words):
+        return []
+    return _Finder(sentence, words, known, ordinary, titles).find()
+
+
+def _may_begin(text: str) -> bool:
+    return text[0].isupper() or text in _QUOTES or _inner_capital(text)
+
+
+def _inner_capital(text: str) -> bool:
+    return not text.islower() and any(c.isupper() for c in text[1:]) and text[0].isalpha()
+
+
+class _Finder:
+    def __init__(
+        self,
+        sentence: str,
+        words: Sequence[Word],
+        known: Collection[str],
+        ordinary: Collection[str],
+        titles: Sequence[str],
+    ) -> None:
+        self.sentence, self.words, self.known, self.ordinary = sentence, words, known, ordinary
+        self.titled = dict(self._titled(titles))
+        letters = [word.text for word in words if word.text.isalpha() and len(word.text) > 1]
+        self.shouting = len(letters) > 2 and sum(text.isupper() for text in letters) * 2 > len(letters)
+
+    def find(self) -> list[Name]:
+        found: list[Name] = []
+        at = 0
+        while at < len(self.words):
+            name = self.titled.get(at) or self._quoted(at) or self._run(at)
+            if name is not None:
+                found.append(name)
+                at = name.after + (1 if name.quoted else 0)
+            else:
+                at += 1
+        return found
+
+    def _titled(self, titles: Sequence[str]) -> Iterator[tuple[int, Name]]:
+        """Where a title begins, at the first place of each."""
+        for title in titles:
+            start = self.sentence.find(title)
+            if start < 0:
+                continue
+            inside = [i for i, w in enumerate(self.words) if start <= w.start and w.end <= start + len(title)]
+            if inside and self.words[inside[0]].start == start:
+                yield inside[0], Name(inside[0], inside[-1] + 1, title)
+
+    def _quoted(self, at: int) -> Name | None:
+        closing = _QUOTES.get(self.words[at].text)
+        if closing is None:
+            return None
+        for end in range(at + 2, min(at + 12, len(self.words))):
+            if self.words[end].text == closing:
+                return self._title(at + 1, end)
+        return None
+
+    def _title(self, first: int, after: int) -> Name | None:
+        """The quoted words, if they look like a title and not like speech."""
+        inside = self.words[first:after]
+        if not (inside[0].capital or inside[0].text[0].isdigit()) or inside[-1].text in (".", ",", "..."):
+            return None
+        if first >= 2 and self.words[first - 2].low in _SAYING | {","}:
+            return None
+        telling = [word for word in inside if word.text[0].isalpha() and word.low not in STOP]
+        if not all(word.capital for word in telling):
+            return None
+        return Name(first, after, self._text(first, after), quoted=True)
+
+    def _run(self, at: int) -> Name | None:
+        if not self._starts(at):
+            return None
+        after = self._extend(at)
+        while after > at and self.words[after - 1].low in _CONNECTORS:
+            after -= 1
+        first = at
+        if self.words[at].low in HONORIFICS and self._low(at + 1) not in _CONNECTORS:  # Dr. Jane Smith
+            behind = at + 2 if self._low(at + 1) == "." else at + 1
+            first = behind if after - behind > 1 else at
+        low = " ".join(word.low for word in self.words[first:after])
+        if after - first > _LONGEST or not self._names(first, after, low):
+            return None
+        return Name(at, after, self._text(first, after))
+
+    def _names(self, first: int, after: int, low: str) -> bool:
+        """Whether the run is a name and not a day, an adjective of a people or a letter."""
+        words = self.words[first:after]
+        if len(low) < 2 or all(word.low in CALENDAR or word.text.isdigit() for word in words):
+            return False
+        if len(words) == 1 and not self._names_alone(first, words[0]):
+            return False
+        return not self.shouting or low in self.known or low in PLACES or words[0].low in GIVEN_NAMES
+
+    def _names_alone(self, at: int, word: Word) -> bool:
+        """Whether a single capitalised word is a name."""
+        low, before = word.low, self.words[at - 1].low if at else ""
+        if low in HONORIFICS:
+            return False
+        if low in DEMONYMS and low not in PLACES:
+            return before in _LANGUAGE_LEADS
+        if low.endswith(_ADJECTIVE_ENDINGS) and before in _ARTICLES:  # "a Singaporean filmmaker"
+            return not self._low(at + 1).isalpha()
+        return not word.text.isupper() or not (low in COMMON or low in VAGUE)
+
+    def _starts(self, at: int) -> bool:
+        word = self.words[at]
+        text, low = word.text, word.low
+        if not text[0].isalpha() or not (text[0].isupper() or _inner_capital(text)):
+            return False
+        if low in self.known:
+            return True
+        if low in NEVER_NAMES or low in _POSTS or (low in STOP and not self._capital(at + 1)):
+            return False
+        if not text[0].isupper():
+            return len(text) > 2
+        return self._starts_sentence(at) if self._is_first(at) else self._starts_inside(at)
+
+    def _is_first(self, at: int) -> bool:
+        if at == 0:
+            return True
+        before = self.words[at - 1].text
+        return not before[-1].isalnum() and before not in _INSIDE_MARKS
+
+    def _starts_inside(self, at: int) -> bool:
+        low = self.words[at].low
+        return low not in PREPOSITIONS and not (low in CALENDAR and not self._capital(at + 1))
+
+    def _starts_sentence(self, at: int) -> bool:
+        """At the beginning every word is capitalised: it must look like a name otherwise."""
+        word = self.words[at]
+        low = word.low
+        if low in STOP or low in CALENDAR:
+            return False
+        may_act = verb(low) is not None
+        if low in GIVEN_NAMES:
+            return self._capital(at + 1) or not may_act or self._acts(at + 1)
+        if _inner_capital(word.text) and not word.text.isupper():
+            return True
+        if low in VAGUE or may_act:
+            return False
+        return self._capital(at + 1) or low in PLACES or (not self._is_ordinary(low) and self._stands(at))
+
+    def _is_ordinary(self, low: str) -> bool:
+        if low in DEMONYMS or low in self.ordinary or low.endswith(_ORDINARY_ENDINGS):
+            return True
+        return low in COMMON or low.removesuffix("s") in COMMON
+
+    def _stands(self, at: int) -> bool:
+        text = self.words[at].text
+        return self._acts(at + 1) or (text.isupper() and len(text) > 2)
+
+    def _acts(self, at: int) -> bool:
+        """Whether the word at `at` lets the one before it be somebody: a verb, a comma, a genitive."""
+        if at >= len(self.words):
+            return False
+        low = self.words[at].low
+        form = verb(low)
+        if low in ("'s", ",", "(", "and") or low in BE or low in HAVE or low in MODALS:
+            return low != "and" or self._capital(at + 1)
+        return form is not None and (form.third or form.past)
+
+    def _capital(self, at: int) -> bool:
+        if at >= len(self.words):
+            return False
+        word = self.words[at]
+        return word.capital and word.low not in NEVER_NAMES and word.low not in CALENDAR
+
+    def _low(self, at: int) -> str:
+        return self.words[at].low if at < len(self.words) else ""
+
+    def _extend(self, at: int) -> int:
+        after = at + 1
+        given = self.words[at].low in GIVEN_NAMES
+        while after < min(len(self.words), at + _LONGEST + 2):
+            step = self._continues(at, after, given)
+            if step == 0:
+                break
+            after += step
+        return after
+
+    def _continues(self, first: int, at: int, given: bool) -> int:
+        """How many words from `at` on still belong to the name that begins at `first`."""
+        word = self.words[at]
+        last = self.words[at - 1]
+        if self._capital(at) or (word.capital and word.low in CALENDAR and first < at - 1):
+            return 0 if given and word.low in self.known and last.low in self.known else 1
+        if _inner_capital(word.text) and word.low not in STOP:
+            return 1
+        if word.text == "." and (len(last.text) == 1 or last.low in HONORIFICS) and self._capital(at + 1):
+            return 2
+        if (word.text == "&" or (word.text == "-" and word.start == last.end)) and self._capital(at + 1):
+            return 2
+        if word.low in _CONNECTORS:
+            return self._connected(at)
+        return 1 if not given and self._numbered(at) else 0
+
+    def _connected(self, at: int) -> int:
+        for width in (1, 2):
+            if self._capital(at + width):
+                return width + 1
+            if self._low(at + width) not in _CONNECTORS:
+                break
+        return 0
+
+    def _numbered(self, at: int) -> bool:
+        """ "iPhone 15", "Fallout 4", but not "Bob 3 apples" nor a year."""
+        text = self.words[at].text
+        if not text.isdigit() or len(text) > 3:
+            return False
+        following = self._low(at + 1)
+        form = verb(following)
+        return (
+            not following.isalnum()
+            or following in PREPOSITIONS | BE | CONJUNCTIONS
+            or bool(form and form.third)
+        )
+
+    def _text(self, first: int, after: int) -> str:
+        return " ".join(self.sentence[self.words[first].start : self.words[after - 1].end].split())

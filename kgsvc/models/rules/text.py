@@ -1,0 +1,151 @@
+"""Word lists written as plain text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple
+
+
+def word_list(text: str) -> tuple[str, ...]:
+    """The words of `text` in order."""
+    return tuple(text.split())
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of `text`."""
+    return frozenset(text.split())
+
+
+def name_set(text: str) -> frozenset[str]:
+    """The names of `text`, which commas part."""
+    return frozenset(" ".join(name.split()) for name in text.split(",")) - {""}
+
+
+def numbered(text: str, start: int) -> dict[str, int]:
+    """The words of `text` with their numbers; words joined by "/" have the same."""
+    return {word: n for n, words in enumerate(text.split(), start) for word in words.split("/")}
+
+
+LONGEST = 1_000  # characters; leaves room in a fact for names in place of pronouns
+# What is read of one text: the bound on facts is reached long before, except by text that says nothing.
+MOST = 2_000  # sentences
+READ = 128 * 1024  # characters
+
+_END = re.compile(
+    r"[.!?…。！？]++[\"'”’)\]]*+(?=\s|[^\x00-\x7f]|\Z)|\n+|\s(?=\[)|(?<=\])\s|(?<!\d)\s[–—]\s(?=[A-Z])"
+)
+_ABBREVIATIONS = word_set("""
+mr mrs ms dr prof st sr jr vs etc e.g i.e inc ltd co corp no vol approx dept est fig gen col sgt capt lt rev
+hon lit jan feb mar apr jun jul aug sep sept oct nov dec mt ft u.s u.k cpl
+""")
+_BRACKETS = 120  # characters: a full stop in brackets no longer than this ends no sentence
+_LAST_WORD = re.compile(r"[^\s(\[\"]+\Z")
+_BULLET = re.compile(r"(?:[-*•>#]+|\d{1,2}[.)])\s+")
+
+
+def sentences_of(text: str) -> list[str]:
+    """The sentences of `text` in order, without outer space, bullets and emphasis, within MOST and READ."""
+    return list(islice(_pieces(text[:READ].replace("**", "")), MOST))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    start = 0
+    for match in _END.finditer(text):
+        if match[0][0] == "." and _continues(text, start, match):
+            continue
+        yield from _bounded(text[start : match.end()])
+        start = match.end()
+    yield from _bounded(text[start:])
+
+
+def _continues(text: str, start: int, match: re.Match[str]) -> bool:
+    """Whether this full stop belongs to an abbreviation or an initial, or the text goes on in lower case."""
+    before = _LAST_WORD.search(text[max(start, match.start() - 12) : match.start()])
+    word = before[0].lower() if before else ""
+    if len(match[0]) == 1 and (word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha() and word != "i")):
+        return True
+    opened = text.rfind("(", max(start, match.start() - _BRACKETS), match.start())
+    if opened > text.rfind(")", start, match.start()):
+        return True
+    following = text[match.end() : match.end() + 3].lstrip()[:1]
+    return following.islower() and len(match[0]) == 1
+
+
+def _bounded(piece: str) -> Iterator[str]:
+    """`piece` itself, or cut at a mark or a space where it is too long."""
+    piece = piece.strip()
+    bullet = _BULLET.match(piece)
+    at = bullet.end() if bullet and len(piece) > bullet.end() else 0
+    while len(piece) - at > LONGEST:
+        middle, end = at + LONGEST // 2, at + LONGEST
+        cut = max(piece.rfind(mark, middle, end) for mark in ("; ", ", ", " ")) + 1 or end
+        yield piece[at:cut].strip()
+        at = cut
+    if piece[at:].strip():
+        yield piece[at:].strip()
+
+
+# Each alternative begins with another character or repeats with a separator that its words exclude.
+_TOKEN = re.compile(
+    r"https?://[^\s<>\"]+"
+    r"|(?:[A-Z]\.){2,}"
+    r"|\d+(?:[.,:/]\d+)+"
+    r"|[^\W_]+(?:[-'’.@&+_/][^\W_]+)*[+#]{0,2}"
+    r"|\.{2,}|--+|([^\w\s])\1{2,}|[^\w\s]|_+"
+)
+_CLITIC = re.compile(r"(?i)(n['’]t|['’](?:s|m|re|ve|ll|d))\Z")
+_SLANG = {
+    **{"im": ("i", "'m"), "ive": ("i", "'ve"), "cannot": ("can", "not")},
+    **{f"{stem}nt": (stem, "n't") for stem in ("do", "did", "does", "is", "was", "ca", "wo")},
+}
+_IRREGULAR_STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
+_LONGEST = 200  # characters of one word that rules look at; longer runs are data, not language
+
+
+class Word(NamedTuple):
+    """A token. `low` is its lower case with straight apostrophes; `start`, `end` index the sentence."""
+
+    text: str
+    low: str
+    start: int
+    end: int
+
+    @property
+    def capital(self) -> bool:
+        """Begins with an upper-case letter."""
+        return self.text[0].isupper()
+
+
+def words_of(sentence: str) -> list[Word]:
+    """The words and punctuation marks of `sentence`; contractions are split (I|'m, do|n't, Bob|'s)."""
+    found: list[Word] = []
+    for match in _TOKEN.finditer(sentence):
+        text, start, end = match[0], match.start(), match.end()
+        low = text.lower()
+        if "'" in low or "’" in low:
+            _split_clitic(found, text, start, end)
+        elif low in _SLANG:
+            head, tail = _SLANG[low]
+            cut = start + len(head)
+            found.append(Word(sentence[start:cut], _IRREGULAR_STEMS.get(head, head), start, cut))
+            found.append(Word(sentence[cut:end], tail, cut, end))
+        elif end - start <= _LONGEST:
+            found.append(Word(text, low, start, end))
+    return found
+
+
+def _split_clitic(found: list[Word], text: str, start: int, end: int) -> None:
+    low = text.lower().replace("’", "'")
+    match = _CLITIC.search(text[-4:])
+    cut = end - len(match[0]) if match else end
+    if match is None or cut == start:
+        found.append(Word(text, low, start, end))
+        return
+    head = low[: cut - start]
+    tail = low[cut - start :]
+    if tail == "n't":
+        head = _IRREGULAR_STEMS.get(head, head)
+    found.append(Word(text[: cut - start], head, start, cut))
+    found.append(Word(text[cut - start :], tail, cut, end))

@@ -1,0 +1,38 @@
+"""Work that would hold up the event loop runs in a thread; small work does not.
+
+Handing work to a thread costs some 0.3 ms with all that waits for it, and most of the work here holds the
+interpreter's lock anyway. So each constant below says how much of one kind of work is done on the event loop:
+up to it, the work takes a few milliseconds at most. The values are measured; change one alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+REQUEST_BYTES = 64 * 1024  # of a request that is parsed and checked
+ACCEPTED_CHARS = 128 * 1024  # of bodies that are hashed when they are accepted
+EMBEDDED_CHARS = 2_000  # of texts that are embedded by hashing
+STATEMENTS = 200  # names, edges and known facts that are compared or planned
+MULTIPLICATIONS = 2_000_000  # of numbers of vectors
+QUERY_CHARS = 1_000  # of a query that is tokenised
+INDEX_ROWS = 12_000  # of a group's index that is ranked
+INDEX_CHANGES = 16  # rows that are written to an index
+INDEX_CHARS = 16 * 1024  # of bodies whose words are written to an index
+SCORES = 20_000  # terms of candidates, or sixteen numbers of their vectors, that are scored
+RANKED = 2_000  # candidates that are put in order
+RESULT_BYTES = 256 * 1024  # of packed results that are unpacked
+
+
+async def offload(cost: float, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What `function` returns for the arguments: called here if `cost` is at most 1, else in a thread.
+
+    `cost` is the amount of work divided by the constant of its kind, as in `len(raw) / REQUEST_BYTES`.
+    """
+    if cost <= 1:
+        return function(*args, **kwargs)
+    return await asyncio.to_thread(function, *args, **kwargs)

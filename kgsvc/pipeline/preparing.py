@@ -1,0 +1,236 @@
+"""What an item needs before it is committed: extraction and embedding (spec 004 §5, design §4)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from kgsvc.domain.clock import Clock
+from kgsvc.domain.errors import ModelUnavailable, StepError
+from kgsvc.domain.model.extraction import ExtractionRequest, conform
+from kgsvc.domain.model.items import FailedItem, ItemState, Lease, QueuedItem, Step, Transition
+from kgsvc.domain.model.ontology import Ontology
+from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.models.embedding import CachingEmbedder, texts_of
+from kgsvc.models.protocol import Extractor
+from kgsvc.pipeline.stages import PreparedItem, Stage, decode, encode
+from kgsvc.stores.protocol import AdminStore, Anchor, QueueStore
+
+# How much context an extraction gets (spec 002: the last ten episodes of the same source).
+_PREVIOUS_EPISODES = 10
+_PREVIOUS_CHARS = 4_000
+_CROWD = 8  # items in one commit; smaller ones come from callers that do not queue up
+_QUIET_S = 0.1
+_PATIENCE_S = 0.25  # in a storm without end a batch still gets its turn this often
+_LOOK_S = 0.02
+_GROUPS = 256  # whose ontologies are kept; the least recently used go first
+Read = Callable[[str], Ontology | None]  # the text of an ontology; raises ValueError
+
+
+class IntakePressure:
+    """Whether callers queue up to have items accepted. The worker of the same process then steps back: an
+    accepted item can wait for the graph, its sender should not wait for the acknowledgement."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._crowded_s = float("-inf")
+        self._crowds = 0
+        self._turn = asyncio.Lock()
+
+    @contextmanager
+    def accepting(self, items: int) -> Iterator[None]:
+        """Around a commit that accepts so many items."""
+        crowd = items >= _CROWD
+        self._crowds += crowd
+        try:
+            yield
+        finally:
+            self._crowds -= crowd
+            if crowd:
+                self._crowded_s = self._monotonic()
+
+    def _is_quiet(self) -> bool:
+        return not self._crowds and self._monotonic() - self._crowded_s >= _QUIET_S
+
+    async def lull(self) -> None:
+        """Return when nobody queues, or after 0.25 s; those who wait here go one by one."""
+        async with self._turn:
+            until_s = self._monotonic() + _PATIENCE_S
+            while self._monotonic() < until_s and not self._is_quiet():  # noqa: ASYNC110 - no signal
+                await asyncio.sleep(_LOOK_S)
+
+
+class Ontologies:
+    """The ontology in force for a group: its own, else the server's.
+
+    A group's own is read once a change, not once an episode: every started item carries the number of its
+    group's ontology, so that all processes notice a new one.
+    """
+
+    def __init__(self, store: AdminStore, read: Read, of_server: Ontology) -> None:
+        self._store = store
+        self._read = read
+        self._of_server = of_server
+        self._kept: OrderedDict[str, tuple[int, Ontology]] = OrderedDict()
+
+    async def of(self, group_id: str, number: int) -> Ontology:
+        """The ontology of this number (QueuedItem.ontology), or a later one. Raises StepError (it was put by
+        a newer version and cannot be read), StoreUnavailable."""
+        if number == 0:
+            return self._of_server
+        kept = self._kept.get(group_id)
+        if kept is None or kept[0] < number:
+            kept = (number, await self._load(group_id))
+            self._kept[group_id] = kept
+        self._kept.move_to_end(group_id)
+        while len(self._kept) > _GROUPS:
+            self._kept.popitem(last=False)
+        return kept[1]
+
+    async def _load(self, group_id: str) -> Ontology:
+        text = await self._store.ontology(group_id)
+        if text is None:
+            return self._of_server
+        try:
+            found = await asyncio.to_thread(self._read, text)
+        except ValueError:
+            raise StepError("this version cannot read the group's ontology") from None
+        return found or self._of_server
+
+
+class Preparer:
+    """Extracts and embeds queued items. Output that cost a model call is stored before the next step."""
+
+    def __init__(
+        self,
+        store: QueueStore,
+        extractor: Extractor,
+        embedder: CachingEmbedder | None,
+        clock: Clock,
+        pressure: IntakePressure,
+        ontologies: Ontologies,
+    ) -> None:
+        self._store = store
+        self._extractor = extractor
+        self._embedder = embedder
+        self._clock = clock
+        self._pressure = pressure
+        self._ontologies = ontologies
+
+    async def prepare(
+        self, lease: Lease, items: Sequence[QueuedItem]
+    ) -> tuple[list[PreparedItem], list[FailedItem]]:
+        """The items that can be committed and those that failed; steps whose output is stored are not done
+        again. Raises LeaseLost, StoreUnavailable."""
+        await self._pressure.lull()
+        entries, failed = await self._extracted(lease, items)
+        unembedded = await self._embed(lease, entries)
+        bad = {failure.item.episode.uuid for failure in unembedded}
+        return [entry for entry in entries if entry.uuid not in bad], [*failed, *unembedded]
+
+    async def _extracted(
+        self, lease: Lease, items: Sequence[QueuedItem]
+    ) -> tuple[list[PreparedItem], list[FailedItem]]:
+        stages = {item.episode.uuid: stage for item in items if (stage := decode(item.stage)) is not None}
+        fresh = [item for item in items if item.episode.uuid not in stages]
+        failed = await self._extract(lease, fresh, stages) if fresh else []
+        return [PreparedItem(item, stages[i]) for item in items if (i := item.episode.uuid) in stages], failed
+
+    async def _extract(
+        self, lease: Lease, fresh: Sequence[QueuedItem], stages: dict[str, Stage]
+    ) -> list[FailedItem]:
+        """Add the stages of `fresh` items, by uuid; those that failed."""
+        try:
+            requests = await self._requests(lease.group_id, fresh)
+        except StepError as error:
+            return [FailedItem(item, Step.EXTRACT, error) for item in fresh]
+        done: list[PreparedItem] = []
+        failed: list[FailedItem] = []
+        costs: dict[str, Usage] = {}
+        results = await self._extractor.extract(requests)
+        for item, request, result in zip(fresh, requests, results, strict=True):
+            if isinstance(result, StepError):
+                failed.append(FailedItem(item, Step.EXTRACT, result))
+            elif isinstance(result, Exception):
+                raise result
+            else:
+                done.append(PreparedItem(item, Stage(conform(result.extraction, request.ontology))))
+                costs[item.episode.uuid] = result.usage
+        if self._extractor.costs_model_calls:
+            await self._save(lease, ItemState.EXTRACTED, done, costs)
+        stages.update({entry.uuid: entry.stage for entry in done})
+        return failed
+
+    async def _requests(self, group_id: str, items: Sequence[QueuedItem]) -> list[ExtractionRequest]:
+        anchors = [
+            Anchor(e.uuid, e.source.value, e.reference_ms, item.previous)
+            for item in items
+            for e in (item.episode,)
+        ]
+        previous = await self._store.previous_episodes(group_id, anchors, _PREVIOUS_EPISODES, _PREVIOUS_CHARS)
+        ontology = await self._ontologies.of(group_id, max(item.ontology for item in items))
+        return [
+            ExtractionRequest(item.episode, previous.get(item.episode.uuid, ()), ontology) for item in items
+        ]
+
+    async def _embed(self, lease: Lease, entries: Sequence[PreparedItem]) -> list[FailedItem]:
+        """Add vectors of the current space where there are none; the items that failed."""
+        embedder = self._embedder
+        if embedder is None:
+            return []
+        todo = [each for each in entries if each.stage.vectors is None or each.stage.space != embedder.space]
+        costs: dict[str, Usage] = {}
+        failed = await self._embed_together(lease.group_id, embedder, todo, costs) if todo else []
+        if embedder.costs_model_calls:
+            bad = {failure.item.episode.uuid for failure in failed}
+            await self._save(lease, ItemState.EMBEDDED, [e for e in todo if e.uuid not in bad], costs)
+        return failed
+
+    async def _embed_together(
+        self, group_id: str, embedder: CachingEmbedder, todo: Sequence[PreparedItem], costs: dict[str, Usage]
+    ) -> list[FailedItem]:
+        """All in one request; if the answer is bad, item by item, so that one text cannot fail the others.
+
+        Each item's part of the cost is added to `costs`, or stands in its failure.
+        """
+        texts = {text for entry in todo for text in texts_of(entry.stage.extraction)}
+        try:
+            vectors, cost = await embedder.vectors_and_cost(texts, group_id)
+        except StepError as error:
+            _add(costs, todo, error.usage)
+            if len(todo) > 1 and not isinstance(error, ModelUnavailable):
+                parts = [await self._embed_together(group_id, embedder, [entry], costs) for entry in todo]
+                return [failure for part in parts for failure in part]
+            return [
+                FailedItem(each.item, Step.EMBED, error, self._kept(each.stage), costs.pop(each.uuid))
+                for each in todo
+            ]
+        _add(costs, todo, cost)
+        for entry in todo:
+            own = {text: vectors[text] for text in texts_of(entry.stage.extraction)}
+            entry.stage = replace(entry.stage, vectors=own, space=embedder.space)
+        return []
+
+    def _kept(self, stage: Stage) -> bytes | None:
+        """The extraction, where it cost something."""
+        return encode(stage) if self._extractor.costs_model_calls else None
+
+    async def _save(
+        self, lease: Lease, state: ItemState, entries: Sequence[PreparedItem], costs: Mapping[str, Usage]
+    ) -> None:
+        now_ms = self._clock.now_ms()
+        transitions = [
+            Transition(each.uuid, state, now_ms, stage=encode(each.stage), usage=costs.get(each.uuid, FREE))
+            for each in entries
+        ]
+        if transitions:
+            await self._store.save_transitions(lease, transitions)
+
+
+def _add(costs: dict[str, Usage], entries: Sequence[PreparedItem], cost: Usage) -> None:
+    for entry, part in zip(entries, cost.split(len(entries)), strict=True):
+        costs[entry.uuid] = costs.get(entry.uuid, FREE) + part

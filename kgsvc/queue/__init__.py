@@ -1,1 +1,0 @@
-"""Durable work: group leases, fencing, retry with backoff, parking. Knows nothing of language models."""

@@ -1,0 +1,1 @@
+"""Searching the graph. Ranking happens here only, once for every store."""

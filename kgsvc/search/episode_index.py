@@ -1,0 +1,155 @@
+"""The index of one group's episodes (scope EPISODES), and of who is named in which."""
+
+from __future__ import annotations
+
+import pickle
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsvc.domain.model.graph import Episode, RoleType, Source
+from kgsvc.search.columns import Column
+from kgsvc.search.evidence_turns import Turns, turns_of
+from kgsvc.search.fact_columns import within
+from kgsvc.search.filters import Filters
+from kgsvc.search.node_index import DatedIndex
+from kgsvc.search.text_index import Mask, mask_of
+from kgsvc.stores.search_protocol import IndexedEpisode
+
+_SIZE_BYTES = 4
+_MENTION_BYTES = 130  # of one entity named in one episode: its place in a set, its share of the rest
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEpisode:
+    """An episode as searches show it, and which entities it names."""
+
+    episode: Episode
+    entities: tuple[str, ...]
+
+
+class EpisodeIndex(DatedIndex):
+    """Episodes by row: found by their bodies, whole."""
+
+    def __init__(self, group_id: str) -> None:
+        super().__init__(group_id)
+        self._reference = Column(np.int64)
+        self._spoken = Column(np.bool_)
+        self._turns: Turns | None = None  # of the episodes as they are; None: to be looked for anew
+        self._naming: dict[str, set[int]] = {}  # entity -> rows
+        self._named: dict[int, tuple[str, ...]] = {}  # row -> entities
+        self._mentions = 0
+
+    @property
+    def nbytes(self) -> int:
+        """About the memory held, in bytes."""
+        columns = self._reference.nbytes + self._spoken.nbytes
+        return super().nbytes + columns + self._mentions * _MENTION_BYTES
+
+    def put(self, indexed: IndexedEpisode) -> None:
+        """Write an episode."""
+        episode = indexed.episode
+        self._unname(episode.uuid)
+        row = self._set(episode.uuid, episode.body, pack_episode(indexed), "", None)
+        self._date(row, episode.created_ms)
+        self._reference.data[row] = episode.reference_ms
+        self._spoken.data[row] = episode.source is Source.MESSAGE
+        self._turns = None
+        self._named[row] = tuple(dict.fromkeys(indexed.entities))
+        for entity in self._named[row]:
+            self._naming.setdefault(entity, set()).add(row)
+        self._mentions += len(self._named[row])
+
+    def remove(self, uuid: str) -> None:
+        """Forget an episode, if it is there."""
+        if uuid in self:
+            self._unname(uuid)
+            self._remove(uuid)
+
+    def _unname(self, uuid: str) -> None:
+        row = self.row(uuid)
+        if row is None:
+            return
+        for entity in self._named.pop(row):
+            rows = self._naming[entity]
+            rows.discard(row)
+            self._mentions -= 1
+            if not rows:
+                del self._naming[entity]
+
+    def _text(self, packed: bytes) -> str:
+        return unpack_episode(packed).episode.body
+
+    def _make_room(self, rows: int) -> None:
+        super()._make_room(rows)
+        self._reference.reserve(rows)
+        self._spoken.reserve(rows)
+
+    def _clear(self, row: int) -> None:
+        super()._clear(row)
+        self._spoken.data[row] = False
+        self._turns = None
+
+    def fulfilling(self, filters: Filters, typed: Iterable[str] | None) -> Mask:
+        """Which rows fulfil `filters`: when they were accepted, what they are about in time, what was known
+        then; and name one of `typed` (None: whoever)."""
+        kept = self.dated(filters)
+        if filters.valid is not None:
+            kept &= within(self._reference.data[: self.rows], filters.valid)
+        if typed is not None:
+            kept &= mask_of(self.rows, *(self.naming(entity) for entity in typed))
+        return kept
+
+    def naming(self, entity: str) -> set[int]:
+        """The rows of episodes that name an entity; not to be changed."""
+        return self._naming.get(entity, set())
+
+    def entities(self, row: int) -> tuple[str, ...]:
+        """The entities that an episode names."""
+        return self._named[row]
+
+    def times(self) -> NDArray[np.int64]:
+        """Reference times by row; of free rows any."""
+        times: NDArray[np.int64] = self._reference.data[: self.rows]
+        return times
+
+    def turns(self) -> Turns:
+        """The conversations: messages by (reference time, uuid)."""
+        if self._turns is None:
+            rows = np.flatnonzero(self._spoken.data[: self.rows])
+            times, ties = self._reference.data[rows], self._tie.data[rows]
+            order = np.lexsort((ties, times))
+            steps = order[1:], order[:-1]
+            if np.any((times[steps[0]] == times[steps[1]]) & (ties[steps[0]] == ties[steps[1]])):
+                uuids = [self._uuids[row] for row in rows.tolist()]
+                order = np.array(sorted(range(len(rows)), key=lambda at: (times[at], uuids[at])), np.intp)
+            self._turns = turns_of(rows[order], times[order])
+        return self._turns
+
+
+def pack_episode(indexed: IndexedEpisode) -> bytes:
+    """An episode's display fields as bytes, compressed, since bodies may be long, behind their size."""
+    e = indexed.episode
+    role = None if e.role_type is None else e.role_type.value
+    values = (e.uuid, e.group_id, e.body, e.source.value, e.reference_ms, e.created_ms, e.name)
+    shown = pickle.dumps((values, e.source_description, role, e.role, indexed.entities), protocol=5)
+    return len(shown).to_bytes(_SIZE_BYTES) + zlib.compress(shown, 1)
+
+
+def unpacked_bytes(packed: bytes) -> int:
+    """About how large an episode is."""
+    return int.from_bytes(packed[:_SIZE_BYTES])
+
+
+def unpack_episode(packed: bytes) -> FoundEpisode:
+    """What was packed, without its hash."""
+    values, description, role_type, role, entities = pickle.loads(zlib.decompress(packed[_SIZE_BYTES:]))
+    uuid, group_id, body, source, reference_ms, created_ms, name = values
+    said_by = None if role_type is None else RoleType(role_type)
+    episode = Episode(
+        uuid, group_id, body, Source(source), reference_ms, created_ms, name, description, said_by, role
+    )
+    return FoundEpisode(episode, entities)

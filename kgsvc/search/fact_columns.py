@@ -1,0 +1,242 @@
+"""Which facts hold now: kept, since it changes with few facts and few moments."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsvc.domain.model.graph import Fact
+from kgsvc.search.columns import Column
+from kgsvc.search.filters import NONE, Filters, Span
+
+NEVER = 2**63 - 1  # the end of an open interval
+Mask = NDArray[np.bool_]
+Times = NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class _Span:
+    """While nothing begins or ends: from `since` to before `until`. `at` lies in it."""
+
+    since: int
+    at: int
+    until: int
+
+    def narrow(self, time: int) -> None:
+        """Something begins or ends at a time."""
+        if time <= self.at:
+            self.since = max(self.since, time)
+        else:
+            self.until = min(self.until, time)
+
+
+class Current:
+    """By row, whether a fact that is not expired holds at a time; that of the last look is kept."""
+
+    def __init__(self) -> None:
+        self._holds = Column(np.bool_)
+        self._span: _Span | None = None  # None: no time has been looked at
+
+    def reserve(self, rows: int) -> None:
+        """Make room for `rows` rows; new ones do not hold."""
+        self._holds.reserve(rows)
+
+    def put(self, row: int, start: int, invalid: int, expired: bool) -> None:
+        """Set a row."""
+        if self._span is not None:
+            self._holds.data[row] = not expired and start <= self._span.at < invalid
+            self._span.narrow(start)
+            self._span.narrow(invalid)
+
+    def clear(self, row: int) -> None:
+        """Free a row."""
+        self._holds.data[row] = False
+
+    def kept(self, rows: int, now_ms: int) -> Mask | None:
+        """Which of the first `rows` rows hold at a time, if that is the same as at the last look."""
+        span = self._span
+        if span is None or not span.since <= now_ms < span.until:
+            return None
+        holds: Mask = self._holds.data[:rows].copy()
+        return holds
+
+    def look(self, start: Times, invalid: Times, expired: Mask, now_ms: int) -> Mask:
+        """Which of all rows hold at a time."""
+        holds: Mask = (start <= now_ms) & (now_ms < invalid) & ~expired
+        self._holds.data[: len(holds)] = holds
+        self._span = _Span(-NEVER, now_ms, NEVER)
+        for times in (start, invalid):
+            past = times <= now_ms
+            self._span.narrow(int(times.max(where=past, initial=-NEVER)))
+            self._span.narrow(int(times.min(where=~past, initial=NEVER)))
+        return holds
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held."""
+        return self._holds.nbytes
+
+
+_NODE_BYTES = 200  # measured: uuid, its dict entry, its number
+_SUPERSEDED = "superseded"
+
+
+class FactColumns:
+    """Times, ends and relations of facts by row. A free row fulfils nothing."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, int] = {}
+        self._uuids: list[str] = []  # of nodes, by number
+        self._relations: dict[str, int] = {}
+        self._start = Column(np.int64)
+        self._invalid = Column(np.int64)
+        self._expired = Column(np.int64)
+        self._created = Column(np.int64)
+        self._before = Column(np.int64)  # what `invalid` was before the expiry
+        self._superseded = Column(np.bool_)
+        self._relation = Column(np.int32)
+        self._episodes = Column(np.int32)
+        self._source = Column(np.int32)
+        self._target = Column(np.int32)
+        self._current = Current()
+
+    @property
+    def nbytes(self) -> int:
+        """About the memory held, in bytes."""
+        columns = sum(column.nbytes for column in self._all()) + self._current.nbytes
+        return columns + len(self._nodes) * _NODE_BYTES
+
+    @property
+    def nodes(self) -> int:
+        """How many entities are numbered."""
+        return len(self._nodes)
+
+    def node(self, uuid: str | None) -> int | None:
+        """The number of an entity that facts name."""
+        return None if uuid is None else self._nodes.get(uuid)
+
+    def uuid(self, number: int) -> str:
+        """The entity of a number."""
+        return self._uuids[number]
+
+    def reserve(self, rows: int) -> None:
+        """Make room for `rows` rows."""
+        for column in self._all():
+            column.reserve(rows)
+        self._current.reserve(rows)
+
+    def put(self, row: int, fact: Fact) -> None:
+        """Set a row."""
+        self._start.data[row] = fact.start_ms
+        self._invalid.data[row] = NEVER if fact.invalid_ms is None else fact.invalid_ms
+        self._expired.data[row] = NEVER if fact.expired_ms is None else fact.expired_ms
+        self._created.data[row] = fact.created_ms
+        self._before.data[row] = NEVER if fact.invalid_before_ms is None else fact.invalid_before_ms
+        self._superseded.data[row] = fact.expired_reason == _SUPERSEDED
+        self._relation.data[row] = self._relations.setdefault(fact.name, len(self._relations))
+        self._episodes.data[row] = len(fact.episodes)
+        self._source.data[row] = self._node(fact.source_uuid)
+        self._target.data[row] = self._node(fact.target_uuid)
+        invalid = NEVER if fact.invalid_ms is None else fact.invalid_ms
+        self._current.put(row, fact.start_ms, invalid, fact.expired_ms is not None)
+
+    def clear(self, row: int) -> None:
+        """Free a row."""
+        self._expired.data[row] = 0
+        self._created.data[row] = NEVER
+        self._superseded.data[row] = False
+        self._current.clear(row)
+
+    def ends(self, rows: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The numbers of the entities at both ends of the first `rows` rows."""
+        return self._source.data[:rows], self._target.data[:rows]
+
+    def episodes(self, rows: Sequence[int]) -> list[int]:
+        """How many episodes tell each of some facts."""
+        counts: list[int] = self._episodes.data[list(rows)].tolist()
+        return counts
+
+    def current(self, rows: int, now_ms: int) -> Mask:
+        """Which of all rows are valid at a time and not expired."""
+        kept = self._current.kept(rows, now_ms)
+        if kept is not None:
+            return kept
+        start, invalid, expired = (c.data[:rows] for c in (self._start, self._invalid, self._expired))
+        return self._current.look(start, invalid, expired != NEVER, now_ms)
+
+    def fulfilling(self, rows: int, filters: Filters, now_ms: int) -> Mask:
+        """Which of the first `rows` rows fulfil `filters`."""
+        if filters == NONE:
+            return self.current(rows, now_ms)
+        start, invalid, expired, created, before = (
+            column.data[:rows]
+            for column in (self._start, self._invalid, self._expired, self._created, self._before)
+        )
+        kept: Mask = created != NEVER
+        live = expired == NEVER
+        if filters.known_at_ms is not None:
+            live = expired > filters.known_at_ms
+            invalid = np.where(live & (expired != NEVER), before, invalid)
+            kept &= created <= filters.known_at_ms
+        if filters.expired is not None:
+            kept &= within(expired, filters.expired)
+            if filters.known_at_ms is not None:
+                kept &= ~live
+        elif filters.on_fact_axis:
+            kept &= live | self._superseded.data[:rows]
+        else:
+            kept &= live
+        if filters.needs_holding:
+            at_ms = filters.at_ms(now_ms)
+            kept &= (start <= at_ms) & (at_ms < invalid)
+        for values, span in ((start, filters.valid), (invalid, filters.invalid), (created, filters.created)):
+            if span is not None:
+                kept &= within(values, span)
+        if filters.relations:
+            kept &= self._related(rows, filters.relations)
+        return kept
+
+    def touching(self, rows: int, entities: Collection[str]) -> Mask:
+        """Which of the first `rows` rows have one of these entities at an end."""
+        chosen = np.zeros(self.nodes, np.bool_)
+        chosen[[self._nodes[uuid] for uuid in entities if uuid in self._nodes]] = True
+        touched: Mask = chosen[self._source.data[:rows]] | chosen[self._target.data[:rows]]
+        return touched
+
+    def _related(self, rows: int, names: frozenset[str]) -> Mask:
+        wanted = [self._relations[name] for name in names if name in self._relations]
+        return np.isin(self._relation.data[:rows], wanted)
+
+    def _node(self, uuid: str) -> int:
+        number = self._nodes.get(uuid)
+        if number is None:
+            number = self._nodes[uuid] = len(self._uuids)
+            self._uuids.append(uuid)
+        return number
+
+    def _all(self) -> tuple[Column, ...]:
+        return (
+            self._start,
+            self._invalid,
+            self._expired,
+            self._created,
+            self._before,
+            self._superseded,
+            self._relation,
+            self._episodes,
+            self._source,
+            self._target,
+        )
+
+
+def within(values: NDArray[np.int64], span: Span) -> Mask:
+    """Times in a span; what never comes is in none."""
+    inside: Mask = values != NEVER
+    if span.since_ms is not None:
+        inside &= values >= span.since_ms
+    if span.until_ms is not None:
+        inside &= values < span.until_ms
+    return inside

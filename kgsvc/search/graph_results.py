@@ -1,0 +1,42 @@
+"""What SearchGraph finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgsvc.domain.model.communities import Community
+from kgsvc.domain.model.graph import Fact
+from kgsvc.search.episode_index import FoundEpisode
+from kgsvc.search.node_index import FoundEntity
+from kgsvc.search.plans import Method, Reason, Reranker, Scope
+
+Item = Fact | FoundEntity | FoundEpisode | Community
+
+
+@dataclass(frozen=True, slots=True)
+class FoundBy:
+    """A method that found a result: its rank there, from 1, and its score."""
+
+    method: Method
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class GraphHit:
+    """A result; its score is comparable within its scope and answer only."""
+
+    item: Item
+    score: float
+    found_by: tuple[FoundBy, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeAnswer:
+    """The results of one scope, best first, and what was done in fact."""
+
+    scope: Scope
+    methods: tuple[Method, ...]
+    reranker: Reranker
+    hits: tuple[GraphHit, ...]
+    reason: Reason | None = None  # why it was not the reranker that was asked for

@@ -1,0 +1,162 @@
+"""Graph distance over facts, seen as undirected edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import repeat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsvc.search.fact_columns import FactColumns
+from kgsvc.search.packing import pack, unpack
+from kgsvc.search.postings import keyword_text
+from kgsvc.search.query import Candidates, Query
+from kgsvc.search.text_index import Mask, TextIndex
+from kgsvc.stores.search_protocol import Changes, IndexedFact
+
+MAX_HOPS = 3  # design §6: nothing counts beyond
+FAR = MAX_HOPS + 1
+
+
+def distances(
+    sources: NDArray[np.int32],
+    targets: NDArray[np.int32],
+    nodes: int,
+    center: int | Sequence[int],
+    most: int = MAX_HOPS,
+) -> NDArray[np.int8]:
+    """Hops from `center`, or the nearest of several, to each node over the edges given; `most` + 1 where it
+    is more than that.
+
+    Each level is one pass over all edges: the cost does not explode at hubs.
+    """
+    far = most + 1
+    reached = np.full(nodes, far, np.int8)
+    reached[center] = 0
+    for hops in range(1, most + 1):
+        at_source, at_target = reached[sources], reached[targets]
+        ahead = targets[(at_source == hops - 1) & (at_target == far)]
+        behind = sources[(at_target == hops - 1) & (at_source == far)]
+        if not len(ahead) and not len(behind):
+            break
+        reached[ahead] = hops
+        reached[behind] = hops
+    return reached
+
+
+_ROW_BYTES = 180  # measured: tuple of uuids, share of an episode's set and of its name
+
+
+class Telling:
+    """Facts by row and their episodes by uuid, in both directions."""
+
+    def __init__(self) -> None:
+        self._uuids: dict[str, str] = {}  # one string for all facts of an episode
+        self._told_in: dict[int, tuple[str, ...]] = {}
+        self._tells: dict[str, set[int]] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """About the memory held, in bytes."""
+        return len(self._told_in) * _ROW_BYTES
+
+    def put(self, row: int, episodes: Iterable[str]) -> None:
+        """Set the episodes of a fact."""
+        self.clear(row)
+        once = dict.fromkeys(episodes)
+        uuids = self._told_in[row] = tuple(self._uuids.setdefault(uuid, uuid) for uuid in once)
+        for uuid in uuids:
+            self._tells.setdefault(uuid, set()).add(row)
+
+    def clear(self, row: int) -> None:
+        """Forget a fact, if it is there."""
+        for uuid in self._told_in.pop(row, ()):
+            rows = self._tells[uuid]
+            rows.discard(row)
+            if not rows:
+                del self._tells[uuid], self._uuids[uuid]
+
+    def told_in(self, rows: Iterable[int]) -> list[tuple[str, ...]]:
+        """The episodes of facts, in their order."""
+        return list(map(self._told_in.get, rows, repeat(())))
+
+    def tells(self, episode: str) -> list[int]:
+        """The rows of the facts that an episode tells, ascending."""
+        return sorted(self._tells.get(episode, ()))
+
+
+class GroupIndex(TextIndex):
+    """Facts of one group by row, current as of (`epoch`, `rev`).
+
+    Not safe for concurrent use: whoever shares it serialises `apply` and what searches.
+    """
+
+    def __init__(self, group_id: str, space: str = "", dimension: int = 0) -> None:
+        super().__init__(group_id, space, dimension)
+        self.epoch = 0
+        self.rev = 0
+        self.columns = FactColumns()
+        self.telling = Telling()
+
+    @property
+    def nbytes(self) -> int:
+        """About the memory held, in bytes."""
+        return super().nbytes + self.columns.nbytes + self.telling.nbytes
+
+    # -- following the store ---------------------------------------------------------------------------
+
+    def apply(self, changes: Changes) -> None:
+        """Advance to a page of changes; its epoch must be this index's own, or the index empty."""
+        for uuid in changes.removed:  # first: a fact written again after its removal is among the facts
+            if uuid in self:
+                self._remove(uuid)
+        for indexed in changes.facts:
+            self._put(indexed)
+        self.settle()
+        self.epoch = changes.head.epoch
+        self.rev = changes.upto_rev if changes.more else changes.head.rev
+
+    def _put(self, indexed: IndexedFact) -> None:
+        fact = indexed.fact
+        row = self._set(fact.uuid, keyword_text(fact), pack(fact), indexed.space, indexed.vector)
+        self.columns.put(row, fact)
+        self.telling.put(row, fact.episodes)
+
+    def _text(self, packed: bytes) -> str:
+        return keyword_text(unpack(packed))
+
+    def _make_room(self, rows: int) -> None:
+        self.columns.reserve(rows)
+
+    def _clear(self, row: int) -> None:
+        self.columns.clear(row)
+        self.telling.clear(row)
+
+    # -- searching -------------------------------------------------------------------------------------
+
+    def candidates(self, query: Query) -> Candidates:
+        """Rank lists over the facts that are valid at `query.now_ms` and not expired."""
+        visible = self.columns.current(self.rows, query.now_ms)
+        keyword = self.by_keyword(query.terms, visible, query.candidates)
+        semantic = self.by_vector(query.vector, visible, query.candidates, query.min_cosine)
+        found = Candidates(self.rank_list(keyword), self.rank_list(semantic))
+        rows = [row for _, _, row in (*keyword, *semantic)]
+        keys = [key for _, key in (*found.keyword, *found.semantic)]
+        found.packed.update(zip(keys, self.packed(rows), strict=True))
+        center = self.columns.node(query.center_node_uuid)
+        if center is not None:
+            far = self.nearest_end(self.walked([center], visible), rows)
+            found.distances.update((k, d) for k, d in zip(keys, far, strict=True) if d <= MAX_HOPS)
+        return found
+
+    def walked(self, origins: Sequence[int], visible: Mask, most: int = MAX_HOPS) -> NDArray[np.int8]:
+        """Hops of each entity from the nearest of `origins` over visible facts, `most` + 1 beyond."""
+        sources, targets = self.columns.ends(len(visible))
+        return distances(sources[visible], targets[visible], self.columns.nodes, origins, most)
+
+    def nearest_end(self, reached: NDArray[np.int8], rows: Sequence[int]) -> list[int]:
+        """Hops to the nearer end of facts."""
+        sources, targets = self.columns.ends(self.rows)
+        nearer: list[int] = np.minimum(reached[sources[rows]], reached[targets[rows]]).tolist()
+        return nearer

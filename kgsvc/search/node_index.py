@@ -1,0 +1,156 @@
+"""Texts with the time of their creation: entities, episodes, communities."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgsvc.domain.facts.summary import summary_facts
+from kgsvc.domain.model.graph import Entity
+from kgsvc.domain.model.identity import name_key
+from kgsvc.search.columns import Column
+from kgsvc.search.fact_columns import within
+from kgsvc.search.filters import Filters
+from kgsvc.search.text_index import Mask, TextIndex, mask_of
+from kgsvc.stores.search_protocol import IndexedCommunity, IndexedEntity
+
+
+class DatedIndex(TextIndex):
+    """Rows with the time of their creation."""
+
+    def __init__(self, group_id: str, space: str = "", dimension: int = 0) -> None:
+        super().__init__(group_id, space, dimension)
+        self._created = Column(np.int64)
+        self._alive = Column(np.bool_)
+
+    @property
+    def nbytes(self) -> int:
+        """About the memory held, in bytes."""
+        return super().nbytes + self._created.nbytes + self._alive.nbytes
+
+    def dated(self, filters: Filters) -> Mask:
+        """Which rows are there and fulfil `filters` in when they were created and what was known then."""
+        kept: Mask = self._alive.data[: self.rows].copy()
+        created = self._created.data[: self.rows]
+        if filters.known_at_ms is not None:
+            kept &= created <= filters.known_at_ms
+        if filters.created is not None:
+            kept &= within(created, filters.created)
+        return kept
+
+    def _date(self, row: int, created_ms: int) -> None:
+        self._created.data[row] = created_ms
+        self._alive.data[row] = True
+
+    def _make_room(self, rows: int) -> None:
+        self._created.reserve(rows)
+        self._alive.reserve(rows)
+
+    def _clear(self, row: int) -> None:
+        self._alive.data[row] = False
+
+
+class CommunityIndex(DatedIndex):
+    """Communities by row: found by name and summary; the vector is that of the name.
+
+    How one is shown is read from the store, since members come and go.
+    """
+
+    def replace(self, communities: Iterable[IndexedCommunity]) -> None:
+        """These are all that there are."""
+        present = {community.uuid: community for community in communities}
+        for uuid in [uuid for uuid in self._row_of if uuid not in present]:
+            self._remove(uuid)
+        for uuid, each in present.items():
+            packed = pickle.dumps((each.name, each.summary), protocol=5)
+            row = self._set(uuid, self._text(packed), packed, each.space, each.vector)
+            self._date(row, each.created_ms)
+
+    def _text(self, packed: bytes) -> str:
+        name, summary = pickle.loads(packed)
+        return f"{name}\n{summary}"
+
+
+_ALIASES = 1_000  # shown of one entity, as GetEntityNode
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEntity:
+    """An entity as searches show it, without `stamps` and `summary_parts`."""
+
+    entity: Entity
+    aliases: tuple[str, ...]
+    summary_facts: tuple[str, ...] = ()
+
+
+class NodeIndex(DatedIndex):
+    """Entities by row: found by name, aliases and summary; the vector is that of the name."""
+
+    def __init__(self, group_id: str, space: str = "", dimension: int = 0) -> None:
+        super().__init__(group_id, space, dimension)
+        self._labelled: dict[str, set[int]] = {}
+        self._labels: dict[int, tuple[str, ...]] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """About the memory held, in bytes."""
+        return super().nbytes + 64 * len(self._labels)
+
+    def put(self, indexed: IndexedEntity) -> None:
+        """Write an entity."""
+        entity = indexed.entity
+        packed = pack_entity(indexed)
+        row = self._set(entity.uuid, self._text(packed), packed, indexed.space, indexed.vector)
+        self._date(row, entity.created_ms)
+        self._unlabel(row)
+        self._labels[row] = entity.labels
+        for label in entity.labels:
+            self._labelled.setdefault(label, set()).add(row)
+
+    def remove(self, uuid: str) -> None:
+        """Forget an entity, if it is there."""
+        if uuid in self:
+            self._remove(uuid)
+
+    def _text(self, packed: bytes) -> str:
+        found = unpack_entity(packed)
+        return "\n".join((found.entity.name, *found.aliases, found.entity.summary))
+
+    def _clear(self, row: int) -> None:
+        super()._clear(row)
+        self._unlabel(row)
+
+    def _unlabel(self, row: int) -> None:
+        for label in self._labels.pop(row, ()):
+            self._labelled[label].discard(row)
+
+    def fulfilling(self, filters: Filters) -> Mask:
+        """Which rows fulfil `filters`: types, when they were created, what was known then."""
+        kept = self.dated(filters)
+        if filters.entity_types:
+            kept &= mask_of(self.rows, *(self._labelled.get(label, ()) for label in filters.entity_types))
+        return kept
+
+    def of_types(self, types: Collection[str]) -> frozenset[str]:
+        """The uuids of entities of one of these types."""
+        return frozenset(self._uuids[row] for label in types for row in self._labelled.get(label, ()))
+
+
+def pack_entity(indexed: IndexedEntity) -> bytes:
+    """An entity's display fields as bytes."""
+    e = indexed.entity
+    own = name_key(e.name)
+    aliases = tuple(name for name in indexed.names if name != own)[:_ALIASES]
+    values = (e.uuid, e.group_id, e.name, e.created_ms, e.summary, dict(e.attributes), e.labels)
+    return pickle.dumps((values, e.source_episode_uuid, e.updated_ms, aliases, summary_facts(e)), protocol=5)
+
+
+def unpack_entity(packed: bytes) -> FoundEntity:
+    """What was packed."""
+    values, episode, updated_ms, aliases, facts = pickle.loads(packed)
+    uuid, group_id, name, created_ms, summary, attributes, labels = values
+    entity = Entity(uuid, group_id, name, created_ms, summary, attributes, labels, episode, updated_ms)
+    return FoundEntity(entity, aliases, facts)

@@ -1,0 +1,31 @@
+"""Fixtures of the queue's tests."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from kgsvc.stores.embedded import EmbeddedStore
+from tests.integration.jobs.support import ScriptedHandler, Told, open_store
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[EmbeddedStore]:
+    """A migrated embedded store."""
+    opened = await open_store(tmp_path / "data")
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def handler(store: EmbeddedStore) -> ScriptedHandler:
+    """A handler on that store."""
+    return ScriptedHandler(store)
+
+
+@pytest.fixture
+def told() -> Told:
+    """An observer."""
+    return Told()

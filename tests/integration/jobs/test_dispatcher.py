@@ -1,0 +1,283 @@
+"""Which groups a process works on: fairness, renewal, takeover, drain (design §4)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kgsvc.domain.model.items import SCRATCH, ItemState, Lease
+from kgsvc.jobs.dispatcher import Dispatcher
+from kgsvc.stores.embedded import EmbeddedStore
+from tests.integration.jobs.support import (
+    CLOCK,
+    DEADLINE_S,
+    SETTINGS,
+    ScriptedHandler,
+    Told,
+    accept,
+    dispatcher,
+    lease_of,
+    open_store,
+    states,
+    statuses,
+    until,
+)
+
+LONG_LEASE = replace(SETTINGS, lease_s=600.0)
+SHORT_LEASE = replace(SETTINGS, lease_s=0.3)
+DONE = ItemState.COMPLETED
+
+
+@asynccontextmanager
+async def running(one: Dispatcher[Lease]) -> AsyncIterator[None]:
+    task = asyncio.create_task(one.run())
+    yield
+    async with asyncio.timeout(DEADLINE_S):
+        await one.drain()
+        await task
+
+
+async def all_done(store: EmbeddedStore, group: str) -> bool:
+    return set((await states(store, group)).values()) == {DONE}
+
+
+async def owner_of(store: EmbeddedStore, group: str) -> str | None:
+    works = await store.ready_groups(CLOCK.now_ms(), 100)
+    return next(work.owner_id for work in works if work.group_id == group)
+
+
+async def test_a_small_group_does_not_wait_for_a_large_one(
+    store: EmbeddedStore, handler: ScriptedHandler
+) -> None:
+    await accept(store, "large", [f"l{number:03}" for number in range(200)])
+    await accept(store, "small", ["s"])
+    settings = replace(LONG_LEASE, groups_at_once=1, batches_a_turn=2, batches_ahead=1)
+    async with running(dispatcher(store, handler, settings=settings)):
+        await until(lambda: all_done(store, "small"))
+        await until(lambda: all_done(store, "large"))
+    before = sum(len(batch) for batch in handler.committed[: handler.committed.index(("s",))])
+    assert before < 100
+
+
+async def test_many_groups_take_turns(store: EmbeddedStore, handler: ScriptedHandler) -> None:
+    groups = [f"g{number}" for number in range(5)]
+    for group in groups:
+        await accept(store, group, [f"{group}-{number:02}" for number in range(40)])
+    settings = replace(LONG_LEASE, groups_at_once=2, batches_a_turn=2, batches_ahead=1)
+    async with running(dispatcher(store, handler, settings=settings)):
+        for group in groups:
+            await until(lambda group=group: all_done(store, group))  # type: ignore[misc]
+    first = {
+        group: next(i for i, b in enumerate(handler.committed) if b[0].startswith(group)) for group in groups
+    }
+    assert max(first.values()) < 25, f"of 50 batches each group has one early: {first}"
+
+
+async def test_a_group_is_worked_on_by_one_process(store: EmbeddedStore, tmp_path: Path) -> None:
+    await accept(store, "g", [f"e{number:03}" for number in range(80)])
+    other = await open_store(tmp_path / "data")
+    inside: set[str] = set()
+    clashes: list[set[str]] = []
+
+    async def enter(lease: Lease) -> None:
+        inside.add(lease.owner_id)
+        await asyncio.sleep(0)
+        if len(inside) > 1:
+            clashes.append(set(inside))
+        inside.discard(lease.owner_id)
+
+    handlers = [ScriptedHandler(store), ScriptedHandler(other)]
+    for each in handlers:
+        each.before_commit = enter
+    one = dispatcher(store, handlers[0], settings=LONG_LEASE, owner="one")
+    two = dispatcher(other, handlers[1], settings=LONG_LEASE, owner="two")
+    async with running(one), running(two):
+        await until(lambda: all_done(store, "g"))
+    await other.close()
+    assert clashes == []
+    done = [uuid for each in handlers for batch in each.committed for uuid in batch]
+    assert sorted(done) == sorted(set(done))
+
+
+async def test_a_dead_owners_group_is_taken_over(store: EmbeddedStore, handler: ScriptedHandler) -> None:
+    await accept(store, "g", ["e0", "e1"])
+    dead = await lease_of(store, "g", "dead")
+    await store.start_items(dead, CLOCK.now_ms(), 1, 10**6, ())
+    async with running(dispatcher(store, handler, settings=SHORT_LEASE)):
+        await until(lambda: all_done(store, "g"))
+    assert handler.committed == [("e0",), ("e1",)]
+
+
+async def test_a_living_owner_keeps_its_group_however_long_its_work_takes(
+    store: EmbeddedStore, tmp_path: Path
+) -> None:
+    """The other process looks on for several lengths of a lease, counted by the owner's renewals."""
+    await accept(store, "g", ["e0"])
+    other = await open_store(tmp_path / "data")
+    slow, eager = ScriptedHandler(store), ScriptedHandler(other)
+    may_end = asyncio.Event()
+
+    async def wait(_lease: Lease) -> None:
+        await may_end.wait()
+
+    async def owned_by(owner: str) -> bool:
+        return await owner_of(store, "g") == owner
+
+    async def renewed_often() -> bool:
+        return (await store.ready_groups(CLOCK.now_ms(), 10))[0].renewals >= 15  # 3 lengths of a lease
+
+    slow.before_prepare = wait
+    one = dispatcher(store, slow, settings=SHORT_LEASE, owner="one")
+    async with running(one):
+        await until(lambda: owned_by("one"))
+        async with running(dispatcher(other, eager, settings=SHORT_LEASE, owner="two")):
+            await until(renewed_often)
+            may_end.set()
+            await until(lambda: all_done(store, "g"))
+    await other.close()
+    assert (slow.committed, eager.committed) == ([("e0",)], [])
+
+
+async def test_work_stops_when_the_lease_is_lost(store: EmbeddedStore, handler: ScriptedHandler) -> None:
+    await accept(store, "g", ["e0"])
+    begun, stopped = asyncio.Event(), asyncio.Event()
+
+    async def hang(_lease: Lease) -> None:
+        if begun.is_set():
+            return
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+
+    handler.before_prepare = hang
+    async with running(dispatcher(store, handler, settings=SHORT_LEASE)):
+        async with asyncio.timeout(DEADLINE_S):
+            await begun.wait()
+        thief = await lease_of(store, "g", "thief")
+        async with asyncio.timeout(DEADLINE_S):
+            await stopped.wait()
+        await store.release(thief)
+        await until(lambda: all_done(store, "g"))
+
+
+async def test_drain_commits_what_has_begun_and_frees_the_group(
+    store: EmbeddedStore, handler: ScriptedHandler
+) -> None:
+    await accept(store, "g", [f"e{number:02}" for number in range(40)])
+    begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def wait(_lease: Lease) -> None:
+        begun.set()
+        await may_end.wait()
+
+    handler.before_prepare = wait
+    one = dispatcher(store, handler, settings=LONG_LEASE)
+    working = asyncio.create_task(one.run())
+    async with asyncio.timeout(DEADLINE_S):
+        await begun.wait()
+        draining = asyncio.create_task(one.drain())
+        await asyncio.sleep(0)
+        may_end.set()
+        await draining
+        await working
+    begun_items = SETTINGS.micro_batch * SETTINGS.batches_ahead
+    assert sum(len(batch) for batch in handler.committed) == begun_items
+    left = await statuses(store, "g")
+    assert sum(status.state is DONE for status in left.values()) == begun_items
+    assert {status.attempts for status in left.values()} == {0}
+    assert await owner_of(store, "g") is None
+
+
+async def test_a_lease_is_renewed_while_draining(store: EmbeddedStore, handler: ScriptedHandler) -> None:
+    await accept(store, "g", ["e0"])
+    begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def wait(_lease: Lease) -> None:
+        begun.set()
+        await may_end.wait()
+
+    async def renewals() -> int:
+        return (await store.ready_groups(CLOCK.now_ms(), 10))[0].renewals
+
+    handler.before_prepare = wait
+    one = dispatcher(store, handler, settings=SHORT_LEASE)
+    working = asyncio.create_task(one.run())
+    async with asyncio.timeout(DEADLINE_S):
+        await begun.wait()
+        draining = asyncio.create_task(one.drain())
+        seen = await renewals()
+
+        async def renewed() -> bool:
+            return await renewals() >= seen + 5
+
+        await until(renewed)
+        may_end.set()
+        await draining
+        await working
+    assert handler.committed == [("e0",)]
+
+
+async def test_what_does_not_end_in_time_is_dropped_without_an_attempt(
+    store: EmbeddedStore, handler: ScriptedHandler
+) -> None:
+    await accept(store, "g", ["e0", "e1"])
+    begun = asyncio.Event()
+
+    async def hang(_lease: Lease) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    handler.before_prepare = hang
+    one = dispatcher(store, handler, settings=replace(LONG_LEASE, drain_s=0.05))
+    working = asyncio.create_task(one.run())
+    async with asyncio.timeout(DEADLINE_S):
+        await begun.wait()
+        await one.drain()
+        await working
+    assert {(s.state, s.attempts) for s in (await statuses(store, "g")).values()} == {(ItemState.ACCEPTED, 0)}
+    assert await owner_of(store, "g") is None
+    next_lease = await lease_of(store, "g", "next")
+    items = await store.start_items(next_lease, CLOCK.now_ms(), 10, 10**6, ())
+    assert [(item.suspect, item.attempts) for item in items] == [(False, {}), (False, {})]
+
+
+async def test_an_unforeseen_error_pauses_one_group_and_is_told(
+    store: EmbeddedStore,
+    handler: ScriptedHandler,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    await accept(store, "bad", ["b0"])
+    await accept(store, "good", ["g0"])
+    real, failures, secret = store.start_items, iter([True]), "text of a body"
+
+    async def start_items(lease: Lease, *rest: object) -> object:
+        if lease.group_id == "bad" and next(failures, False):
+            raise RuntimeError(secret)
+        return await real(lease, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(store, "start_items", start_items)
+    told = Told()
+    async with running(dispatcher(store, handler, told, LONG_LEASE)):
+        await until(lambda: all_done(store, "good"))
+        await until(lambda: all_done(store, "bad"))
+    assert "groups paused" in caplog.text
+    assert secret not in caplog.text
+    assert told.failures == []
+
+
+async def test_the_groups_of_doctor_are_left_alone(store: EmbeddedStore, handler: ScriptedHandler) -> None:
+    scratch = f"{SCRATCH}a"
+    await accept(store, scratch, ["a"])
+    await accept(store, "other", ["b"])
+    async with running(dispatcher(store, handler, settings=LONG_LEASE)):
+        await until(lambda: all_done(store, "other"))
+    assert await states(store, scratch) == {"a": ItemState.ACCEPTED}
+    assert await owner_of(store, scratch) is None

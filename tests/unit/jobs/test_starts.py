@@ -1,0 +1,47 @@
+"""Turns to begin, and the one that runs beside nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+
+from kgsvc.jobs.groups import Starts
+
+
+async def test_turns_come_one_after_the_other() -> None:
+    starts = Starts()
+    assert await starts.begin(may_wait=True)
+    second = asyncio.create_task(starts.begin(may_wait=True))
+    await asyncio.sleep(0)
+    assert not second.done()
+    starts.found_nothing()
+    assert await asyncio.wait_for(second, 5)
+
+
+async def test_who_runs_alone_waits_for_the_others_and_holds_up_new_ones() -> None:
+    starts = Starts()
+    await starts.begin(may_wait=True)
+    starts.started(alone=False)
+    await starts.begin(may_wait=True)
+    starts.started(alone=True)
+    alone = asyncio.create_task(starts.alone())
+    newcomer = asyncio.create_task(starts.begin(may_wait=True))
+    assert not await starts.begin(may_wait=False)  # its own batch is what the other waits for
+    await asyncio.sleep(0)
+    assert not alone.done()
+    starts.ended(alone=False)
+    await asyncio.wait_for(alone, 5)
+    assert not newcomer.done()
+    starts.ended(alone=True)
+    assert await asyncio.wait_for(newcomer, 5)
+
+
+async def test_a_waiting_runner_with_batches_is_sent_on_as_soon_as_somebody_must_be_alone() -> None:
+    starts = Starts()
+    await starts.begin(may_wait=True)
+    starts.started(alone=False)
+    await starts.begin(may_wait=True)
+    waiting = asyncio.create_task(starts.begin(may_wait=False))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    starts.started(alone=True)
+    assert not await asyncio.wait_for(waiting, 5)

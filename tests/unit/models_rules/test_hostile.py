@@ -1,0 +1,159 @@
+"""Text that is made to hang or to break: bounded work, bounded results, no errors."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgsvc.domain.limits import Limits
+from kgsvc.domain.model.extraction import Extraction
+from kgsvc.domain.model.graph import Episode, Source
+from tests.unit.models_rules.support import message, read, text_episode
+
+MIB = 1024 * 1024
+RELATION = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
+PATTERNS = (
+    *("a", "!", ". ", "Ab ", "A.", '"', "(", "[", "\n", " ", "1", "1/1/", "https://", "n't "),
+    *(
+        "I was ",
+        "Bob of ",
+        "Bob, ",
+        "in May ",
+        "Bob: hi\n",
+        "a:",
+        '["',
+        "\U0001f600",
+        "Bob, who ",
+        "I want to ",
+    ),
+)
+
+
+def check(extraction: Extraction, limits: Limits) -> None:
+    """What every extraction promises."""
+    refs = {node.ref for node in extraction.nodes}
+    assert len(refs) == len(extraction.nodes) <= limits.nodes_per_extraction
+    assert len(extraction.edges) <= limits.edges_per_extraction
+    assert len({node.name.casefold() for node in extraction.nodes}) == len(refs)
+    for node in extraction.nodes:
+        assert 0 < len(node.name) <= limits.name
+    for edge in extraction.edges:
+        assert {edge.source_ref, edge.target_ref} <= refs
+        assert edge.source_ref != edge.target_ref
+        assert 0 < len(edge.fact) <= limits.fact
+        assert RELATION.fullmatch(edge.name)
+        assert edge.invalid_ms is None or edge.valid_ms is None or edge.invalid_ms > edge.valid_ms
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("pattern", PATTERNS, ids=[repr(pattern) for pattern in PATTERNS])
+def test_a_mebibyte_of_anything_ends(pattern: str) -> None:
+    body = (pattern * (MIB // len(pattern) + 1))[:MIB]
+    check(read(text_episode(body)).extraction, Limits())
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("source", [Source.MESSAGE, Source.JSON])
+@pytest.mark.parametrize("pattern", ["\t", "a:", "{"])
+def test_other_sources_bear_it_too(pattern: str, source: Source) -> None:
+    check(read(text_episode(pattern * MIB, source)).extraction, Limits())
+
+
+def test_long_texts_keep_the_first_facts() -> None:
+    body = " ".join(f"Person{number} Smith lives in Town{number} City." for number in range(1_000))
+    limits = Limits()
+    found = read(text_episode(body), limits=limits)
+    check(found.extraction, limits)
+    assert len(found.extraction.nodes) == limits.nodes_per_extraction
+    assert ("LIVES_IN", "Person0 Smith", "Town0 City") in found.triples
+
+
+def test_long_names_in_place_of_pronouns_do_not_burst_a_fact() -> None:
+    speaker = "Maximiliana " * 20
+    text = "I think my sister and I told my brother that my boss and my wife know my dog, " * 12 + "in Rome."
+    found = read(message(text, speaker.strip()))
+    check(found.extraction, Limits())
+    assert found.facts
+
+
+def test_a_name_beyond_the_bound_is_left_out() -> None:
+    limits = Limits(name=20)
+    found = read(text_episode('Bob read "The Very Long And Winding Title Of Books".'), limits=limits)
+    check(found.extraction, limits)
+
+
+WORDS = st.sampled_from(
+    [
+        *(
+            "I",
+            "you",
+            "she",
+            "it",
+            "my",
+            "her",
+            "Bob",
+            "Alice Chen",
+            "TechCorp",
+            "Rome",
+            "Monday",
+            "May",
+            "2019",
+        ),
+        *(
+            "99999",
+            "works",
+            "work",
+            "at",
+            "in",
+            "and",
+            "or",
+            "not",
+            "n't",
+            "no longer",
+            "the",
+            "a",
+            "of",
+            "who",
+        ),
+        *(
+            "that",
+            "is",
+            "was",
+            "left",
+            "love",
+            "hiking",
+            ",",
+            ".",
+            "!",
+            "?",
+            "(",
+            ")",
+            "[",
+            "]",
+            ":",
+            "-",
+            "–",
+        ),
+        *('"', "'s", "yesterday", "ago", "two", "years", "since", "from", "to", "3rd", "Dr.", "Project"),
+        *("deadline", "#", "*", "\n", "\t", "É", "漢", "\U0001f600", "\x00", "\u200d"),
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(WORDS, max_size=60), st.sampled_from(list(Source)), st.integers(-(10**15), 3 * 10**14))
+def test_any_words_in_any_order_keep_the_promises(words: list[str], source: Source, at: int) -> None:
+    episode: Episode = replace(text_episode(" ".join(words), source), reference_ms=at)
+    first, second = read(episode).extraction, read(episode).extraction
+    check(first, Limits())
+    assert first == second
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=300), st.sampled_from(list(Source)))
+def test_any_text_keeps_the_promises(body: str, source: Source) -> None:
+    check(read(text_episode(body, source)).extraction, Limits())

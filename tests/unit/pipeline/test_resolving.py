@@ -1,0 +1,577 @@
+"""Resolution inside a commit: what is asked, what is kept, and how answers change the graph."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import pytest
+
+from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, RevisionChanged, StoreUnavailable
+from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
+from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
+from kgsvc.domain.model.graph import Fact, FactKind, Polarity
+from kgsvc.domain.model.items import Lease
+from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.resolution import questions
+from kgsvc.domain.resolution.asking import Inquiry
+from kgsvc.domain.resolution.decisions import (
+    BatchFact,
+    CandidateQuery,
+    FactDecision,
+    FactResolution,
+    NameCandidates,
+    NameDecision,
+    NodeResolution,
+    ResolutionRequest,
+    Resolutions,
+    StoredFact,
+)
+from kgsvc.models.protocol import Resolved
+from kgsvc.pipeline import resolving
+from kgsvc.pipeline.commit import Committer
+from kgsvc.pipeline.stages import PreparedItem, Stage, decode, encode
+from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, accepted, entity, episode, leased, write
+from tests.support.model_store import ModelStore
+
+GROUP = "g"
+COST = Usage(1, 100, 10)  # of a call
+Answer = Callable[[ResolutionRequest], Resolutions]
+T = TypeVar("T")
+
+
+class Clock:
+    """Stands still."""
+
+    def now_ms(self) -> int:
+        return NOW
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+class Model:
+    """A resolver that answers by a function; nothing is known to it by default."""
+
+    name = "scripted"
+
+    def __init__(self, answer: Answer | None = None) -> None:
+        self.answer = answer or new
+        self.requests: list[ResolutionRequest] = []
+
+    async def resolve(self, request: ResolutionRequest) -> Resolved:
+        self.requests.append(request)
+        return Resolved(self.answer(request), COST)
+
+    async def close(self) -> None:
+        """Nothing."""
+
+
+def new(request: ResolutionRequest, **facts: FactResolution) -> Resolutions:
+    """Nothing is known, but for questions about facts by their relation."""
+    return Resolutions(
+        {q.id: NodeResolution() for q in request.nodes},
+        {q.id: facts.get(q.relation, FactResolution()) for q in request.facts},
+    )
+
+
+def known(request: ResolutionRequest, name: str) -> int:
+    return next(entity.idx for entity in request.entities if entity.name == name)
+
+
+class Bench:
+    """A store, a committer, and items whose extractions are given."""
+
+    def __init__(self, model: Model | None) -> None:
+        self.store = ModelStore()
+        self.committer = Committer(self.store, None, Clock(), model)
+        self._said = 0
+
+    async def works(
+        self, *extractions: Extraction, at: int | None = None
+    ) -> tuple[Lease, list[PreparedItem]]:
+        """Items that are leased and started, a millisecond apart from `at` on."""
+        begin = self._said if at is None else at
+        episodes = [episode(GROUP, f"e{self._said + n}", at=begin + n) for n in range(len(extractions))]
+        self._said += len(extractions)
+        await accepted(self.store, *episodes)
+        lease = await leased(self.store, GROUP)
+        items = await self.store.start_items(lease, NOW, MANY, HUGE, ())
+        return lease, [PreparedItem(item, Stage(said)) for item, said in zip(items, extractions, strict=True)]
+
+    async def commit(self, *extractions: Extraction, at: int | None = None) -> None:
+        lease, works = await self.works(*extractions, at=at)
+        await self.committer.commit(lease, works)
+        await self.store.release(lease)
+
+    async def entities(self) -> dict[str, set[str]]:
+        """Name keys by the entity's name."""
+        dump = await self.store.dump(GROUP)
+        names = {e.uuid: e.name for e in dump.entities}
+        assert len(set(names.values())) == len(names)
+        return {
+            name: {key for key, owner in dump.names.items() if owner == uuid} for uuid, name in names.items()
+        }
+
+    async def facts(self) -> list[tuple[str, str, int, int | None]]:
+        """Relation, text and interval relative to NOW, by start."""
+        found = (await self.store.dump(GROUP)).facts
+        rows = [(f.name, f.fact, f.start_ms - NOW, f.invalid_ms and f.invalid_ms - NOW) for f in found]
+        return sorted(rows, key=lambda row: (row[2], row[0], row[1]))
+
+    async def fact(self, text: str) -> Fact:
+        (found,) = [f for f in (await self.store.dump(GROUP)).facts if f.fact == text]
+        return found
+
+
+def names(*given: str) -> Extraction:
+    return Extraction(tuple(ExtractedNode(name, name) for name in given))
+
+
+def says(relation: str, text: str, source: str = "Ada", target: str = "Acme", **more: object) -> Extraction:
+    edge = ExtractedEdge(relation, text, source, target)
+    return Extraction(names(source, target).nodes, (replace(edge, **more),))  # type: ignore[arg-type]
+
+
+async def test_names_that_share_nothing_are_not_asked_about() -> None:
+    model = Model()
+    bench = Bench(model)
+    await bench.commit(names("Ada Lovelace", "Acme"), names("Globex"))
+    await bench.commit(names("ada  LOVELACE", "Initech"))
+    assert model.requests == []
+    assert len(await bench.entities()) == 4
+
+
+async def test_spellings_are_one_without_a_question() -> None:
+    model = Model()
+    bench = Bench(model)
+    await bench.commit(names("TechCorp"), names("Tech Corp"))
+    await bench.commit(names("Tech-Corp", "TechCorp 2"))
+    asked = [question.name for request in model.requests for question in request.nodes]
+    assert asked == ["TechCorp 2"]
+    assert await bench.entities() == {
+        "TechCorp": {"techcorp", "tech corp", "tech-corp"},
+        "TechCorp 2": {"techcorp 2"},
+    }
+
+
+async def test_offline_only_rules_decide() -> None:
+    bench = Bench(None)
+    await bench.commit(names("Robert Smith", "TechCorp"))
+    await bench.commit(names("Bob", "tech corp"))
+    assert (await bench.entities()).keys() == {"Robert Smith", "TechCorp", "Bob"}
+
+
+async def test_a_nickname_is_asked_about_and_becomes_an_alias() -> None:
+    model = Model(lambda r: Resolutions({0: NodeResolution(known(r, "Robert Smith"))}))
+    bench = Bench(model)
+    await bench.commit(names("Robert Smith"))
+    await bench.commit(names("Bob"))
+    assert await bench.entities() == {"Robert Smith": {"robert smith", "bob"}}
+    await bench.commit(names("Bob"))
+    assert len(model.requests) == 1
+
+
+async def test_no_model_makes_one_of_what_differs_in_figures() -> None:
+    bench = Bench(Model(lambda r: Resolutions({q.id: NodeResolution(0) for q in r.nodes})))
+    await bench.commit(names("Phase 2"))
+    await bench.commit(names("Phase 3"))
+    await bench.commit(names("The second Phase"))
+    assert await bench.entities() == {"Phase 2": {"phase 2", "the second phase"}, "Phase 3": {"phase 3"}}
+
+
+async def test_a_name_that_a_caller_gave_stays() -> None:
+    bench = Bench(Model(lambda r: Resolutions({0: NodeResolution(0, full_name="Robert Smith")})))
+    named = entity(GROUP, "n1", "Bob", stamps={"name": ""})
+    await write(bench.store, GROUP, entities=(named,))
+    await bench.commit(names("Robert Smith"))
+    assert await bench.entities() == {"Bob": {"bob", "robert smith"}}
+
+
+async def test_the_fullest_name_is_taken_and_never_a_shorter_or_a_foreign_one() -> None:
+    full = {"Robert Smith": "Robert James Smith", "Bob": "Bob", "Bobby": "Zaphod Beeblebrox the First"}
+
+    def answer(request: ResolutionRequest) -> Resolutions:
+        asked = request.nodes[0]
+        return Resolutions({0: NodeResolution(0, full_name=full[asked.name])})
+
+    bench = Bench(Model(answer))
+    await bench.commit(names("Bob Smith"))
+    for name in full:
+        await bench.commit(names(name))
+    keys = {"bob smith", "robert smith", "robert james smith", "bob", "bobby"}
+    assert await bench.entities() == {"Robert James Smith": keys}
+
+
+async def test_two_new_names_of_a_batch_may_be_one() -> None:
+    model = Model(
+        lambda r: Resolutions(
+            {
+                q.id: NodeResolution(node=q.peers[0] if q.peers else None, full_name="Robert Smith")
+                for q in r.nodes
+            }
+        )
+    )
+    bench = Bench(model)
+    await bench.commit(names("Bob"), names("Robert Smith"), names("Acme"))
+    assert await bench.entities() == {"Robert Smith": {"bob", "robert smith"}, "Acme": {"acme"}}
+    assert len(model.requests) == 1
+
+
+async def test_one_call_for_nodes_and_facts_of_a_batch() -> None:
+    model = Model()
+    bench = Bench(model)
+    await bench.commit(names("Robert Smith"), says("LEADS", "Ada leads Acme"))
+    await bench.commit(names("Bob"), says("HEADS", "Ada is the head of Acme"), says("RUNS", "Ada runs Acme"))
+    (request,) = model.requests
+    assert [q.name for q in request.nodes] == ["Bob"]
+    assert [q.relation for q in request.facts] == ["HEADS", "RUNS"]
+    assert [len(q.duplicates_of) for q in request.facts] == [1, 2]  # what the same batch told counts
+
+
+async def test_a_duplicate_takes_the_words_of_what_it_repeats_and_beats_a_contradiction() -> None:
+    def answer(request: ResolutionRequest) -> Resolutions:
+        (question,) = request.facts
+        assert question.duplicates_of == question.may_contradict == (0,)
+        return Resolutions(facts={0: FactResolution(0, (0,))})
+
+    bench = Bench(Model(answer))
+    await bench.commit(says("LEADS", "Ada leads Acme"))
+    await bench.commit(says("HEADS", "Ada is the head of Acme"))
+    assert await bench.facts() == [("LEADS", "Ada leads Acme", 0, None)]
+    assert (await bench.fact("Ada leads Acme")).episodes == ("e0", "e1")
+
+
+async def test_duplicates_within_a_batch_are_led_back_to_the_first() -> None:
+    model = Model(lambda r: Resolutions(facts={q.id: FactResolution(max(q.duplicates_of)) for q in r.facts}))
+    bench = Bench(model)
+    await bench.commit(
+        says("LEADS", "Ada leads Acme"), says("HEADS", "Ada heads Acme"), says("RUNS", "Ada runs Acme")
+    )
+    assert await bench.facts() == [("LEADS", "Ada leads Acme", 0, None)]
+
+
+async def test_words_that_a_batch_tells_twice_are_decided_once() -> None:
+    """The second telling goes where the first is led to."""
+    bench = Bench(Model(lambda r: Resolutions(facts={q.id: FactResolution(0) for q in r.facts})))
+    await bench.commit(says("RUNS", "Acme belongs to Ada"))
+    await bench.commit(says("RUNS", "Acme is run by Ada"), says("RUNS", "Acme is run by Ada"))
+    assert await bench.facts() == [("RUNS", "Acme belongs to Ada", 0, None)]
+    assert (await bench.fact("Acme belongs to Ada")).episodes == ("e0", "e1", "e2")
+
+
+async def test_the_same_words_under_another_relation_need_no_question() -> None:
+    model = Model()
+    bench = Bench(model)
+    await bench.commit(says("LEADS", "Ada leads Acme"))
+    await bench.commit(says("HEADS", "ada leads  ACME"))
+    assert model.requests == []
+    assert await bench.facts() == [("LEADS", "Ada leads Acme", 0, None)]
+
+
+def contradicting(request: ResolutionRequest) -> Resolutions:
+    return Resolutions(
+        {q.id: NodeResolution() for q in request.nodes},
+        {q.id: FactResolution(None, q.may_contradict) for q in request.facts},
+    )
+
+
+@pytest.mark.parametrize("order", [(1, 5, 9), (9, 5, 1), (5, 1, 9), (5, 9, 1)])
+async def test_contradictions_close_the_earlier_in_any_order(order: Sequence[int]) -> None:
+    """The last one stays current; what arrives late is stored closed."""
+    bench = Bench(Model(contradicting))
+    for at in order:
+        await bench.commit(says("LIVES_IN", f"Ada lives in town {at}", target=f"Town {at}"), at=at)
+    current = [row for row in await bench.facts() if row[3] is None]
+    assert current == [("LIVES_IN", "Ada lives in town 9", 9, None)]
+    first = await bench.fact("Ada lives in town 1")
+    assert first.expired_reason == "superseded"
+    assert first.closures
+    assert first.expired_by_fact == first.closures[0].by_fact
+
+
+async def test_of_a_batch_too() -> None:
+    bench = Bench(Model(contradicting))
+    told = [says("LIVES_IN", f"Ada lives in {town}", target=town) for town in ("Oslo", "Rome")]
+    await bench.commit(*told)
+    rows = [("LIVES_IN", "Ada lives in Oslo", 0, 1), ("LIVES_IN", "Ada lives in Rome", 1, None)]
+    assert await bench.facts() == rows
+    assert (await bench.fact("Ada lives in Oslo")).expired_by_episode == "e1"
+
+
+async def test_two_that_exclude_each_other_take_turns() -> None:
+    """A fact said before and after another ends at it and begins anew."""
+    bench = Bench(Model(contradicting))
+    oslo = says("LIVES_IN", "Ada lives in Oslo", target="Oslo")
+    await bench.commit(oslo, at=1)
+    await bench.commit(oslo, at=9)
+    await bench.commit(says("LIVES_IN", "Ada lives in Rome", target="Rome"), at=5)
+    facts = await bench.facts()
+    assert [(text, start, end) for _, text, start, end in facts] == [
+        ("Ada lives in Oslo", 1, 5),
+        ("Ada lives in Rome", 5, 9),
+        ("Ada lives in Oslo", 9, None),
+    ]
+    dump = await bench.store.dump(GROUP)
+    (last,) = [f.uuid for f in dump.facts if f.start_ms == NOW + 9]
+    assert (await bench.fact("Ada lives in Rome")).expired_by_fact == last
+
+
+def works_at(relation: str, company: str, kind: FactKind = FactKind.FUNCTIONAL) -> Extraction:
+    """A fact about a company, in words that no other relation uses."""
+    nodes = (ExtractedNode("Ada", "Ada", "Person"), ExtractedNode(company, company, "Organization"))
+    edge = ExtractedEdge(relation, f"Ada {relation.lower()} {company}", "Ada", company, kind=kind)
+    return Extraction(nodes, (edge,))
+
+
+async def test_a_functional_fact_is_compared_with_those_about_things_of_its_kind() -> None:
+    """Neither the relation nor a word is shared; a home is no employer."""
+    model = Model()
+    bench = Bench(model)
+    await bench.commit(works_at("WORKS_AT", "Acme"))
+    await bench.commit(works_at("KNOWS", "Globex", FactKind.STATE))
+    await bench.commit(says("LIVES_IN", "Ada lives in Oslo", target="Oslo", kind=FactKind.FUNCTIONAL))
+    model.requests.clear()
+    model.answer = contradicting
+    await bench.commit(works_at("EMPLOYED_BY", "Initech"), at=9)
+    (request,) = model.requests
+    assert [fact.relation for fact in request.known_facts] == ["KNOWS", "WORKS_AT"]
+    closed = {name: end for name, _, _, end in await bench.facts()}
+    assert closed == {"WORKS_AT": 9, "KNOWS": 9, "LIVES_IN": None, "EMPLOYED_BY": None}
+
+
+async def test_what_only_states_or_happened_is_not_compared_for_its_kind_alone() -> None:
+    model = Model()
+    bench = Bench(model)
+    await bench.commit(works_at("KNOWS", "Acme", FactKind.STATE))
+    await bench.commit(works_at("TRUSTS", "Globex", FactKind.STATE))
+    await bench.commit(works_at("VISITED", "Initech", FactKind.EVENT))
+    await bench.commit(works_at("WORKS_AT", "Hooli"))
+    await bench.commit(works_at("TOURED", "Umbrella", FactKind.EVENT))
+    compared = [{known.relation for known in request.known_facts} for request in model.requests]
+    assert compared == [{"KNOWS", "TRUSTS"}]
+
+
+async def test_better_matches_are_offered_before_those_of_the_kind() -> None:
+    model = Model()
+    bench = Bench(model)
+    for n in range(8):
+        await bench.commit(works_at(f"WORKS{n}_AT", f"Company {n}"))
+    await bench.commit(works_at("EMPLOYED_BY", "Acme", FactKind.STATE), at=-5)
+    model.requests.clear()
+    await bench.commit(works_at("EMPLOYED_BY", "Initech", FactKind.STATE))
+    (request,) = model.requests
+    (question,) = request.facts
+    first = next(k for k in request.known_facts if k.idx == question.may_contradict[0])
+    assert (first.relation, len(question.may_contradict)) == ("EMPLOYED_BY", 8)
+
+
+async def test_what_ended_before_is_left_alone() -> None:
+    bench = Bench(Model(contradicting))
+    await bench.commit(says("LIVES_IN", "Ada lives in Oslo", target="Oslo", invalid_ms=NOW + 3), at=1)
+    await bench.commit(says("LIVES_IN", "Ada lives in Rome", target="Rome"), at=5)
+    assert (await bench.fact("Ada lives in Oslo")).expired_ms is None
+
+
+async def test_events_and_facts_of_callers_are_not_offered_to_be_ended() -> None:
+    model = Model()
+    bench = Bench(model)
+    await bench.commit(says("MET", "Ada met Bo", target="Bo", kind=FactKind.EVENT))
+    await bench.commit(says("LIVES_IN", "Ada lives in Oslo", target="Oslo"))
+    owned = replace(await bench.fact("Ada lives in Oslo"), asserted=True)
+    head = (await bench.store.heads([GROUP]))[GROUP]
+    await bench.store.apply(GraphDelta(GROUP, NOW, facts=(owned,)), Guard(head.rev, head.epoch))
+    await bench.commit(says("LIVES_IN", "Ada lives in Rome", target="Rome"))
+    await bench.commit(says("AVOIDS", "Ada never met Bo", target="Bo"))
+    questions = [question for request in model.requests for question in request.facts]
+    assert [q.may_contradict for q in questions] == [()]
+
+
+async def test_denials_repeat_denials_only() -> None:
+    model = Model()
+    bench = Bench(model)
+    await bench.commit(says("LIKES", "Ada likes Acme"))
+    await bench.commit(says("LIKES", "Ada dislikes Acme", polarity=Polarity.DENIES))
+    assert model.requests == []
+
+
+async def test_an_end_may_go_by_another_relation_than_what_it_ends() -> None:
+    bench = Bench(Model(contradicting))
+    await bench.commit(says("HEADS", "Ada heads Acme"))
+    await bench.commit(says("LEADS", "Ada leads Acme no longer", polarity=Polarity.ENDS), at=5)
+    assert await bench.facts() == [
+        ("HEADS", "Ada heads Acme", 0, 5),
+        ("NO_LONGER_LEADS", "Ada leads Acme no longer", 5, None),
+    ]
+
+
+async def test_an_episode_ends_a_bounded_number_of_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgsvc.domain.facts.timeline.MOST_ENDED", 2)
+    bench = Bench(Model())
+    for n in range(4):
+        await bench.commit(says("LIVES_IN", f"Ada lives in town {n}", target=f"Town {n}"))
+    bench.committer = Committer(bench.store, None, Clock(), Model(contradicting))
+    await bench.commit(says("LIVES_IN", "Ada lives in Rome", target="Rome"))
+    expired = [f for f in (await bench.store.dump(GROUP)).facts if f.expired_ms is not None]
+    assert len(expired) == 2
+
+
+class Failing(ModelStore):
+    """Refuses the first commit after the model was asked."""
+
+    error: Exception | None = StoreUnavailable("the connection was lost")
+
+    async def apply(self, delta: GraphDelta, guard: Guard) -> GroupHead:
+        if self.error and delta.requires_items and guard.rev > 0:
+            error, self.error = self.error, None
+            raise error
+        return await super().apply(delta, guard)
+
+
+async def test_a_group_that_moved_on_is_no_reason_to_ask_again() -> None:
+    model = Model(lambda r: new(r, HEADS=FactResolution(0)))
+    bench = Bench(model)
+    bench.store = store = Failing()
+    store.error = RevisionChanged("somebody wrote")
+    bench.committer = Committer(store, None, Clock(), model)
+    await bench.commit(says("LEADS", "Ada leads Acme"))
+    await bench.commit(says("HEADS", "Ada is the head of Acme"))
+    assert store.error is None
+    assert len(model.requests) == 1
+    assert await bench.facts() == [("LEADS", "Ada leads Acme", 0, None)]
+
+
+async def test_what_a_model_decided_is_kept_and_not_asked_again() -> None:
+    model = Model(lambda r: new(r, HEADS=FactResolution(0)))
+    bench = Bench(model)
+    await bench.commit(says("LEADS", "Ada leads Acme"))
+    store, bench.store = bench.store, Failing()
+    bench.store.__dict__.update(store.__dict__)
+    bench.committer = Committer(bench.store, None, Clock(), model)
+    lease, works = await bench.works(says("HEADS", "Ada is the head of Acme"))
+    with pytest.raises(StoreUnavailable):
+        await bench.committer.commit(lease, works)
+    await bench.store.release(lease)
+    lease = await leased(bench.store, GROUP)
+    (item,) = await bench.store.start_items(lease, NOW, MANY, HUGE, ())
+    stage = decode(item.stage)
+    assert stage is not None
+    await bench.committer.commit(lease, [PreparedItem(item, stage)])
+    assert len(model.requests) == 1
+    assert await bench.facts() == [("LEADS", "Ada leads Acme", 0, None)]
+
+
+async def test_decisions_about_what_is_gone_count_for_nothing() -> None:
+    bench = Bench(Model())
+    lease, (work,) = await bench.works(says("HEADS", "Ada heads Acme"))
+    gone = StoredFact("no-such-fact", "no-such-slot")
+    work.stage = replace(
+        work.stage,
+        names={"ada": NameDecision("Ada Lovelace", "no-such-entity"), "acme": NameDecision("Acme")},
+        facts={0: FactDecision(gone, (gone,))},
+    )
+    await bench.committer.commit(lease, [work])
+    assert await bench.entities() == {"Ada Lovelace": {"ada", "ada lovelace"}, "Acme": {"acme"}}
+    assert await bench.facts() == [("HEADS", "Ada heads Acme", 0, None)]
+
+
+async def spent(store: ModelStore) -> list[Usage]:
+    page = await store.list_items(GROUP, (), 99, None)
+    return [row.usage for row in page.rows]
+
+
+async def test_what_a_call_cost_is_told_by_the_items_together() -> None:
+    bench = Bench(Model())
+    await bench.commit(names("Robert Smith"))
+    await bench.commit(names("Bob"), names("Globex"), names("Bobby"))
+    assert await spent(bench.store) == [FREE, Usage(1, 34, 4), Usage(0, 33, 3), Usage(0, 33, 3)]
+
+
+async def test_a_call_of_which_nothing_came_was_paid_for_too() -> None:
+    def answer(request: ResolutionRequest) -> Resolutions:
+        error = ModelOutputInvalid("no sense")
+        error.usage = Usage(2, 201, 10)
+        raise error
+
+    bench = Bench(Model(answer))
+    await bench.commit(names("Robert Smith"))
+    lease, works = await bench.works(names("Bob"), names("Globex"))
+    with pytest.raises(ModelOutputInvalid) as caught:
+        await bench.committer.commit(lease, works)
+    assert caught.value.usage == FREE
+    assert await spent(bench.store) == [FREE, Usage(1, 101, 5), Usage(1, 100, 5)]
+    with pytest.raises(ModelOutputInvalid) as caught:
+        await bench.committer.commit(lease, works[:1])
+    assert caught.value.usage == Usage(2, 201, 10)  # told with the failure of the one
+
+
+async def test_a_model_that_does_not_answer_leaves_the_graph_alone() -> None:
+    def answer(request: ResolutionRequest) -> Resolutions:
+        raise ModelUnavailable("no answer")
+
+    bench = Bench(Model(answer))
+    await bench.commit(names("Robert Smith"))
+    with pytest.raises(ModelUnavailable):
+        await bench.commit(names("Bob"))
+    assert (await bench.entities()).keys() == {"Robert Smith"}
+
+
+def test_a_stage_keeps_its_decisions() -> None:
+    edge = ExtractedEdge("LEADS", "Ada leads Acme", "a", "b", kind=FactKind.EVENT, keywords=("k",))
+    told = BatchFact(edge, "Ada", "Acme")
+    stage = Stage(
+        Extraction(),
+        names={"bob": NameDecision("Robert", "n1", "Robert Smith")},
+        facts={3: FactDecision(told, (StoredFact("f", "s"), told))},
+    )
+    assert decode(encode(stage)) == stage
+
+
+class NotTwice(ModelStore):
+    """Answers questions for candidates but every second time."""
+
+    asked = 0
+
+    async def candidates(self, group_id: str, query: CandidateQuery) -> NameCandidates:
+        self.asked += 1
+        if self.asked % 2 == 0:
+            raise StoreUnavailable("the connection was lost")
+        return await super().candidates(group_id, query)
+
+
+async def test_what_was_paid_for_is_kept_though_nobody_tells_whom_a_full_name_fits() -> None:
+    model = Model(lambda r: Resolutions({0: NodeResolution(0, full_name="Robert James Smith")}))
+    bench = Bench(model)
+    await bench.commit(names("Robert Smith"))
+    store, bench.store = bench.store, NotTwice()
+    bench.store.__dict__.update(store.__dict__)
+    bench.committer = Committer(bench.store, None, Clock(), model)
+    await bench.commit(names("Bob"))
+    assert (len(model.requests), bench.store.asked) == (1, 2)
+    assert await bench.entities() == {"Robert Smith": {"robert smith", "bob"}}
+
+
+@pytest.mark.parametrize(("inline", "beside"), [(100, False), (2, True)])
+async def test_large_batches_are_compared_beside_the_loop(
+    monkeypatch: pytest.MonkeyPatch, inline: int, beside: bool
+) -> None:
+    monkeypatch.setattr(resolving, "STATEMENTS", inline)
+    threads: dict[str, int] = {}
+
+    def watched(work: Callable[..., T]) -> Callable[..., T]:
+        def run(*given: Any) -> T:
+            threads[work.__name__] = threading.get_ident()
+            return work(*given)
+
+        return run
+
+    monkeypatch.setattr(questions, "by_rule", watched(questions.by_rule))
+    monkeypatch.setattr(Inquiry, "request", watched(Inquiry.request))
+    monkeypatch.setattr(questions, "keeping_full_names", watched(questions.keeping_full_names))
+    full = {q: NodeResolution(full_name=f"Bob Smith {q}") for q in range(4)}
+    bench = Bench(Model(lambda r: Resolutions({q.id: full[q.id] for q in r.nodes})))
+    await bench.commit(names("Bob", "Robert", "Bobby", "Rob"))
+    assert threads.keys() == {"by_rule", "request", "keeping_full_names"}
+    assert (threading.get_ident() not in threads.values()) is beside

@@ -1,0 +1,155 @@
+"""The default recipe over whole groups: what it takes from where, filters, and rows that move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+import pytest
+
+from bench.retrieval_shelf import Shelf
+from kgsvc.domain.model.delta import GraphDelta
+from kgsvc.domain.model.graph import Entity, Episode, Fact, Mention, RoleType, Source
+from kgsvc.search.filters import NONE, Filters
+from kgsvc.search.graph_results import GraphHit
+from kgsvc.search.plans import Scope, default_plan
+from kgsvc.search.search import SearchFacts
+from kgsvc.search.search_graph import GraphQuery, NamingStore, SearchGraph
+from kgsvc.search.settings import SearchSettings
+from tests.unit.search.feed import NOW, Stopped, fact
+
+MINUTE = 60_000
+YEAR = 365 * 86_400_000
+
+
+def text(uuid: str, body: str, at_ms: int = NOW - YEAR, group: str = "g") -> Episode:
+    return Episode(uuid, group, body, Source.TEXT, at_ms, at_ms)
+
+
+def message(uuid: str, body: str, at_ms: int) -> Episode:
+    return Episode(uuid, "g", body, Source.MESSAGE, at_ms, at_ms, role_type=RoleType.USER, role="Ann")
+
+
+async def graph(
+    episodes: Sequence[Episode], facts: Iterable[Fact] = (), names: Mapping[str, Sequence[str]] | None = None
+) -> SearchGraph:
+    """Groups of episodes, facts and, by episode, entities that are named."""
+    shelf = Shelf()
+    for group in {episode.group_id for episode in episodes}:
+        named = [(e, name) for e, entities in (names or {}).items() for name in entities]
+        delta = GraphDelta(
+            group,
+            NOW,
+            entities=tuple(
+                Entity(name, group, name, NOW, labels=("Person",)) for name in {n for _, n in named}
+            ),
+            facts=tuple(each for each in facts if each.group_id == group),
+            mentions=tuple(Mention(f"{e}{name}", group, e, name, NOW) for e, name in named),
+        )
+        await shelf.put([each for each in episodes if each.group_id == group], delta, None)
+    search = SearchFacts(shelf, None, SearchSettings(), Stopped())
+    return SearchGraph(cast(NamingStore, shelf), search, SearchSettings(), Stopped())
+
+
+async def found(
+    search: SearchGraph,
+    question: str,
+    scope: Scope = Scope.EPISODES,
+    filters: Filters = NONE,
+    groups: tuple[str, ...] = ("g",),
+    results: int = 10,
+) -> list[GraphHit]:
+    query = GraphQuery(groups, question, (default_plan(scope),), results, filters)
+    (answer,) = await search.search(query)
+    return list(answer.hits)
+
+
+def uuids(hits: Iterable[GraphHit]) -> list[str]:
+    return [hit.item.uuid if isinstance(hit.item, Fact) else hit.item.episode.uuid for hit in hits]  # type: ignore[union-attr]
+
+
+async def test_the_second_hop_is_found_though_it_shares_no_word_with_the_question() -> None:
+    episodes = [
+        text("film", "The Zone was directed by Ada Park"),
+        text("home", "Ada Park came from Montreal"),
+    ]
+    episodes += [text(f"other{n}", f"Person {n} came from Rome") for n in range(3)]
+    names = {"film": ["Ada Park"], "home": ["Ada Park"], "other0": ["Rome"], "other1": ["Rome"]}
+    hits = await found(await graph(episodes, names=names), "birthplace director zone")
+    assert uuids(hits) == ["film", "home"]
+    assert [hit.score for hit in hits] == [1.0, 0.5]
+    assert hits[1].found_by == ()
+
+
+async def test_an_answer_is_found_beside_its_question() -> None:
+    episodes = [
+        message("1", "What do you research?", NOW - 9 * MINUTE),
+        message("2", "Lichens!", NOW - 8 * MINUTE),
+    ]
+    episodes.append(message("3", "Good night", NOW + 2 * 60 * MINUTE))
+    hits = await found(await graph(episodes), "Who does research?")
+    assert uuids(hits) == ["1", "2"]
+    assert [hit.score for hit in hits] == [1.0, 0.3]
+
+
+async def test_a_named_time_lifts_what_is_from_it() -> None:
+    june, july = 1_686_000_000_000, 1_688_900_000_000
+    search = await graph([text("a", "They went camping", july), text("b", "They went camping", june)])
+    assert uuids(await found(search, "camping")) == ["a", "b"]
+    assert uuids(await found(search, "camping in June 2023")) == ["b", "a"]
+
+
+async def test_facts_follow_their_episodes_even_those_that_no_method_finds() -> None:
+    episodes = [
+        text("film", "The Zone was directed by Ada Park"),
+        text("home", "Ada Park came from Montreal"),
+    ]
+    facts = [
+        fact("f1", "Ada Park directed The Zone", episodes=("film",)),
+        fact("f2", "Ada Park came from Montreal", episodes=("home",)),
+        fact("f3", "Somebody likes tea", episodes=("gone",)),
+    ]
+    search = await graph(episodes, facts, {"film": ["Ada Park"], "home": ["Ada Park"]})
+    hits = await found(search, "the zone", Scope.FACTS)
+    assert uuids(hits) == ["f1", "f2"]
+    assert [len(hit.found_by) for hit in hits] == [1, 0]
+
+
+async def test_facts_lift_their_episodes() -> None:
+    episodes = [text("a", "She did"), text("b", "She did not")]
+    search = await graph(episodes, [fact("f", "Ann plays chess", episodes=("b",))])
+    assert uuids(await found(search, "chess")) == ["b"]
+
+
+async def test_filters_hold_whatever_leads_there() -> None:
+    episodes = [text("old", "red car", NOW - 2 * YEAR), text("new", "red car", NOW - YEAR)]
+    facts = [
+        fact("f1", "Ann drives a red car", episodes=("old",), created_ms=NOW - 9),
+        fact("f2", "Ann sold it", name="SOLD", episodes=("old",), created_ms=NOW - 9),
+        fact("f3", "Ann drove a red car", episodes=("new",), expired_ms=NOW - 1, created_ms=NOW - 9),
+    ]
+    search = await graph(episodes, facts, {"old": ["Ann"], "new": ["Ann"]})
+    before = Filters(known_at_ms=NOW - YEAR - 1)
+    assert uuids(await found(search, "red car", filters=before)) == ["old"]
+    assert set(uuids(await found(search, "red car", Scope.FACTS))) == {"f1", "f2"}
+    assert uuids(await found(search, "red car", Scope.FACTS, Filters(relations=frozenset({"SOLD"})))) == [
+        "f2"
+    ]
+    nobody = Filters(entity_types=frozenset({"Place"}))
+    assert await found(search, "red car", Scope.FACTS, nobody) == []
+    assert await found(search, "red car", Scope.EPISODES, nobody) == []
+
+
+async def test_what_is_best_is_best_of_all_groups() -> None:
+    episodes = [text("a", "green tea"), text("b", "green tea and green cups", group="h"), text("c", "cups")]
+    hits = await found(await graph(episodes), "green tea", groups=("g", "h", "nobody"))
+    assert len(hits) == 2
+    assert max(hit.score for hit in hits) == 1.0
+    assert min(hit.score for hit in hits) < 1.0
+
+
+@pytest.mark.parametrize("scope", [Scope.FACTS, Scope.EPISODES])
+async def test_nothing_fits(scope: Scope) -> None:
+    search = await graph([text("a", "green tea")], [fact("f", "Ann likes tea", episodes=("a",))])
+    assert await found(search, "zebra", scope) == []
+    assert await found(search, "zebra", scope, groups=("nobody",)) == []
