@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import urllib.request
 from collections.abc import AsyncIterator
 
 import pytest
@@ -15,7 +14,7 @@ from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.graph_searches import BM25, COSINE, facts_by, graph
 from tests.acceptance.saying import JAN, fact, telling
 from tests.acceptance.shared import scripted
-from tests.support.client import CALL_S, Client, timestamp
+from tests.support.client import Client, timestamp
 from tests.support.scripted_openai import ScriptedOpenAI
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec
@@ -143,12 +142,7 @@ def _nearly_same(loaded: list[str], cold: list[str], share: float) -> None:
 
 async def _steps(service: Service) -> dict[str, int]:
     """How often the store was asked for what."""
-
-    def read() -> str:
-        with urllib.request.urlopen(f"http://{service.metrics_address}/metrics", timeout=CALL_S) as answer:
-            return str(answer.read().decode())
-
-    said = await asyncio.to_thread(read)
+    said = await service.metrics()
     made = dict(re.findall(r'^store_round_trips_total\{step="(\w+)"\} (\S+)$', said, re.MULTILINE))
     return {step: int(float(made.get(step, 0))) for step in ("search_candidates", "changes", "heads")}
 

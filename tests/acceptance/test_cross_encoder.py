@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import urllib.request
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import pairwise
@@ -19,7 +17,7 @@ from tests.acceptance.graph_searches import BFS, BM25, COSINE, facts_by, graph, 
 from tests.acceptance.saying import JAN, brevity, fact, telling
 from tests.acceptance.shared import scripted
 from tests.acceptance.test_communities import two_teams
-from tests.support.client import CALL_S, Client, timestamp
+from tests.support.client import Client, timestamp
 from tests.support.communities import built
 from tests.support.scripted_openai import (
     Outcome,
@@ -78,12 +76,7 @@ def passages(request: Request) -> list[str]:
 
 async def metrics(service: Service) -> str:
     """What the server counts."""
-
-    def read() -> str:
-        with urllib.request.urlopen(f"http://{service.metrics_address}/metrics", timeout=CALL_S) as answer:
-            return str(answer.read().decode())
-
-    return await asyncio.to_thread(read)
+    return await service.metrics()
 
 
 @asynccontextmanager

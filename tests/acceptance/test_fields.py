@@ -35,9 +35,7 @@ def from_a_chat(uuid: str = "a") -> typ.EpisodeItem:
 
 async def end_of(client: Client, group: str, name: str) -> str:
     """The entity at an end of some fact, by its name."""
-    found = await client.search(group, name, max_facts=100)
-    ends = {each.source_name: each.source_node_uuid for each in found}
-    return (ends | {each.target_name: each.target_node_uuid for each in found})[name]
+    return await client.entity_of(group, name)
 
 
 async def test_every_field_of_an_episode(client: Client, group: str) -> None:

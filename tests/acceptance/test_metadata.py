@@ -145,10 +145,8 @@ async def test_an_expired_fact_says_why_and_by_what(client: Client, group: str) 
 
 
 async def entity_of(client: Client, group: str, name: str = "Alice") -> str:
-    """The entity of this name, found by a fact of it."""
-    found = await client.search(group, name, max_facts=100)
-    ends = {each.source_name: each.source_node_uuid for each in found}
-    return (ends | {each.target_name: each.target_node_uuid for each in found})[name]
+    """The entity of this name."""
+    return await client.entity_of(group, name)
 
 
 async def test_an_entity_comes_with_its_facts_the_latest_first(client: Client, group: str) -> None:

@@ -8,16 +8,17 @@ import pytest
 
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
 from kgsvc.domain.model.items import AcceptBatch, Accepted, Lease, Transition
-from kgsvc.stores.conformance import ConformanceError, checks
+from kgsvc.stores.conformance import ConformanceError
 from kgsvc.stores.protocol import Page
 from kgsvc.stores.search_protocol import Changes
 from tests.support.model_store import ModelStore
+from tests.support.stores import checks_of
 
 
 async def test_checks_can_run_again_and_leave_nothing() -> None:
     store = ModelStore()
     for _ in range(2):
-        for check in checks():
+        for check in checks_of("model"):
             await check.run(store, "scratch")
     assert await store.group_ids() == []
     assert all(name.startswith("scratch") for name in store._groups)
@@ -93,7 +94,7 @@ class Endless(ModelStore):
 )
 async def test_a_broken_store_is_noticed(broken: type[ModelStore], area: str) -> None:
     failed: set[str] = set()
-    for check in checks():
+    for check in checks_of("model"):
         try:
             await check.run(broken(), "scratch")
         except (ConformanceError, ValueError):

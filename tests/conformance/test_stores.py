@@ -8,12 +8,16 @@ import pytest
 
 from kgsvc.stores.conformance import Check, checks
 from kgsvc.stores.protocol import Store
+from tests.support.stores import EVERY, checks_of
 
 CHECKS = checks()
+ON_STORES = [
+    pytest.param(store, check, id=f"{store}-{check.name}") for store in EVERY for check in checks_of(store)
+]
 
 
 @pytest.mark.asyncio(loop_scope="session")
-@pytest.mark.parametrize("check", CHECKS, ids=[check.name for check in CHECKS])
+@pytest.mark.parametrize(("any_store", "check"), ON_STORES, indirect=["any_store"])
 async def test_store(check: Check, any_store: Store) -> None:
     await check.run(any_store, f"scratch-{uuid.uuid4()}")
 

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import urllib.request
 from collections import Counter
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -73,11 +72,8 @@ def runs(pid: int) -> bool:
 
 async def counted(service: Service, meter: str) -> Counter[str]:
     """A counter by process."""
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    url = f"http://{service.metrics_address}/metrics"
-    text = await asyncio.to_thread(lambda: opener.open(url, timeout=DEADLINE_S).read().decode())
     found: Counter[str] = Counter()
-    for labels, value in re.findall(rf"^{meter}\{{(.*)\}} (\S+)$", text, re.MULTILINE):
+    for labels, value in re.findall(rf"^{meter}\{{(.*)\}} (\S+)$", await service.metrics(), re.MULTILINE):
         found[re.findall(r'process="([^"]+)"', labels)[0]] += int(float(value))
     return found
 

@@ -250,6 +250,12 @@ class Client:
         output: ret.GetEntityNodeOutput = await self.ask("GetEntityNode", uuid=uuid, group_id=group, **wanted)
         return output
 
+    async def entity_of(self, group: str, name: str) -> str:
+        """The uuid of the entity of this name, found by a fact of it."""
+        found = await self.search(group, name, max_facts=100)
+        ends = {each.source_name: each.source_node_uuid for each in found}
+        return (ends | {each.target_name: each.target_node_uuid for each in found})[name]
+
     async def get_episodes(self, group: str, last_n: int = 1_000) -> list[typ.Episode]:
         """GetEpisodes, every page."""
         pages = self.pages("GetEpisodes", group_id=group, last_n=last_n)

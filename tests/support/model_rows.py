@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from kgsvc.domain.errors import Conflict, Violation
 from kgsvc.domain.model.delta import FactTombstone, GroupHead, MergeRecord
@@ -106,7 +105,6 @@ class Answer:
     until_ms: int
     receipt_id: str | None = None
     items: tuple[Item, ...] = ()
-    build_id: str = ""
 
 
 @dataclass
@@ -148,10 +146,6 @@ class Group:
     vector_rev: dict[str, int] = field(default_factory=dict)
     text_rev: dict[tuple[str, str], int] = field(default_factory=dict)  # by kind and uuid, removed ones too
     found: set[str] = field(default_factory=set)  # episodes that searches find
-    builds: dict[str, Any] = field(default_factory=dict)  # see model_communities.py
-    current_build: str | None = None
-    communities_rev: int = 0
-    followed_rev: int = 0
 
     @property
     def head(self) -> GroupHead:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard, NameView, SlotView, StaleItems
@@ -22,12 +23,12 @@ from kgsvc.stores.search_protocol import (
 )
 from tests.support.cold_search import candidates_among
 from tests.support.model_candidates import ModelCandidates
-from tests.support.model_communities import ModelFollowing
+from tests.support.model_history import ModelHistory
 from tests.support.model_rows import GROUP_DELETED, Answer, Group
 from tests.support.model_texts import text_changes, touch_texts
 
 
-class ModelGraph(ModelFollowing, ModelCandidates):
+class ModelGraph(ModelHistory, ModelCandidates):
     """Reading the context of a plan, writing its delta."""
 
     async def names(self, group_id: str, name_keys: Collection[str], uuids: Collection[str] = ()) -> NameView:
@@ -97,8 +98,14 @@ class ModelGraph(ModelFollowing, ModelCandidates):
         )
 
 
-class ModelStore(ModelGraph):
-    """All of the protocol."""
+if TYPE_CHECKING:  # so that it may stand where a whole store is wanted
+    from typing import Any as Lacking
+else:
+    Lacking = object
+
+
+class ModelStore(ModelGraph, Lacking):  # type: ignore[misc]
+    """All of the protocol but communities, which no random operation touches."""
 
     async def heads(self, group_ids: Collection[str]) -> dict[str, GroupHead]:
         return {name: self._groups[name].head for name in group_ids if name in self._groups}
@@ -121,8 +128,7 @@ class ModelStore(ModelGraph):
     ) -> TextChanges:
         group = self.peek(group_id)
         after = (after_rev + 1, after_uuid)
-        page = text_changes(group, after, limit, max_bytes)
-        return replace(page, communities=self._grouped(group, after, (page.upto_rev + 1, page.upto_uuid)))
+        return text_changes(group, after, limit, max_bytes)
 
     async def search_candidates(self, group_id: str, asked: FactsAsked) -> FactCandidates | None:
         group = self._groups.get(group_id)
@@ -220,8 +226,6 @@ def _write(group: Group, delta: GraphDelta) -> None:
     group.merges |= {record.merge_id: record for record in delta.merges}
     for pair in delta.remove_mentions:
         group.mentions.pop(pair, None)
-    for build in group.builds.values():
-        build.unsay(set(delta.unsaid))
     for uuid in delta.remove_entities:
         _remove_entity(group, uuid)
 

@@ -21,8 +21,6 @@ def touch_texts(group: Group, delta: GraphDelta) -> None:
     episodes = {uuid for uuid in episodes if uuid in group.items} | set(delta.remove_episodes)
     group.text_rev |= {(ENTITY, uuid): group.rev for uuid in entities & known}
     group.text_rev |= {(EPISODE, uuid): group.rev for uuid in episodes}
-    if delta.forgets:
-        group.communities_rev = group.rev
     group.found = (group.found | episodes).difference(delta.remove_episodes)
 
 

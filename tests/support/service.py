@@ -22,6 +22,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from types import TracebackType
+from urllib.request import ProxyHandler, build_opener
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 READY_S = 60.0
@@ -74,6 +75,11 @@ class Service:
         """host:port of its metrics (settings: server.metrics_listen)."""
         printed = self._stdout.read_text(errors="replace")
         return str(re.findall(r"http://(127\.0\.0\.1:\d+)/metrics", printed)[-1])
+
+    async def metrics(self) -> str:
+        """What it counts, as Prometheus reads it."""
+        url, opener = f"http://{self.metrics_address}/metrics", build_opener(ProxyHandler({}))
+        return await asyncio.to_thread(lambda: str(opener.open(url, timeout=READY_S).read().decode()))
 
     @property
     def pid(self) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgsvc.stores.embedded import EmbeddedStore
-from tests.integration.jobs.support import ScriptedHandler, Told, open_store
+from tests.integration.jobs.support import Queue, ScriptedHandler, open_store
 
 
 @pytest.fixture
@@ -20,12 +20,12 @@ async def store(tmp_path: Path) -> AsyncIterator[EmbeddedStore]:
 
 
 @pytest.fixture
-def handler(store: EmbeddedStore) -> ScriptedHandler:
-    """A handler on that store."""
-    return ScriptedHandler(store)
+def queue(store: EmbeddedStore) -> Queue:
+    """A queue on that store."""
+    return Queue(store)
 
 
 @pytest.fixture
-def told() -> Told:
-    """An observer."""
-    return Told()
+def handler(store: EmbeddedStore) -> ScriptedHandler:
+    """A handler on that store."""
+    return ScriptedHandler(store)

@@ -162,26 +162,59 @@ class Told:
         self.parked_items[uuid] = reason
 
 
-def runner(
-    store: EmbeddedStore,
-    handler: ScriptedHandler,
-    told: Told,
-    lease: Lease,
-    settings: QueueSettings = SETTINGS,
-    starts: Starts | None = None,
-) -> GroupRunner[Started]:
-    """A runner of one leased group."""
-    policy = RetryPolicy(settings, random.Random(1))
-    return GroupRunner(
-        store,
-        Steps(handler.prepare, handler.commit),
-        told,
-        policy,
-        settings,
-        CLOCK,
-        starts or Starts(),
-        lease,
-    )
+def never() -> bool:
+    """Nobody else wants room."""
+    return False
+
+
+class Queue:
+    """A store with a handler and an observer; items of the group g where none is named."""
+
+    def __init__(self, store: EmbeddedStore) -> None:
+        self.store, self.handler, self.told = store, ScriptedHandler(store), Told()
+
+    async def accept(self, *uuids: str, group: str = "g") -> None:
+        """Episodes that come in this order."""
+        await accept(self.store, group, uuids)
+
+    async def lease(self, owner: str = "me", group: str = "g") -> Lease:
+        """Claim the group as it stands."""
+        return await lease_of(self.store, group, owner)
+
+    async def statuses(self) -> dict[str, ItemStatus]:
+        """The items by uuid."""
+        return await statuses(self.store, "g")
+
+    async def states(self, group: str = "g") -> dict[str, ItemState]:
+        """Their states by uuid."""
+        return await states(self.store, group)
+
+    def runner(
+        self, lease: Lease, settings: QueueSettings = SETTINGS, starts: Starts | None = None
+    ) -> GroupRunner[Started]:
+        """A runner of one leased group."""
+        policy = RetryPolicy(settings, random.Random(1))
+        steps, alone = Steps(self.handler.prepare, self.handler.commit), starts or Starts()
+        return GroupRunner(self.store, steps, self.told, policy, settings, CLOCK, alone, lease)
+
+    async def run(
+        self,
+        lease: Lease | None = None,
+        settings: QueueSettings = SETTINGS,
+        wanted: Callable[[], bool] = never,
+    ) -> None:
+        """Work on the group until nothing is due."""
+        await self.runner(lease or await self.lease(), settings).run(wanted)
+
+    async def run_until_over(self, uuid: str) -> None:
+        """Work on the group under one lease until this item is terminal."""
+        lease = await self.lease()
+
+        async def over() -> bool:
+            await self.run(lease)
+            return (await self.statuses())[uuid].terminal
+
+        await until(over)
 
 
 def dispatcher(

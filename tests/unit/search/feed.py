@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import HealthCheck, settings
@@ -23,7 +23,8 @@ from kgsvc.stores.search_protocol import (
     TextChanges,
     no_texts,
 )
-from tests.support.cold_search import candidates_among
+from tests.support.model_rows import Group
+from tests.support.model_store import ModelStore
 
 NOW = 1_700_000_000_000
 SPACE = "test:4"
@@ -71,18 +72,11 @@ def page(*facts: IndexedFact, rev: int = 1, epoch: int = 0, removed: Sequence[st
     return Changes(GroupHead("g", rev, epoch), tuple(facts), tuple(removed), rev)
 
 
-@dataclass
-class _Group:
-    head: GroupHead
-    facts: dict[str, tuple[int, IndexedFact]] = field(default_factory=dict)
-    removed: dict[str, int] = field(default_factory=dict)
-
-
-class Feed:
+class Feed(ModelStore):
     """Groups of facts whose revisions move with every call."""
 
     def __init__(self) -> None:
-        self._groups: dict[str, _Group] = {}
+        super().__init__()
         self.text_reads: list[tuple[str, int]] = []  # likewise of each `text_changes`
         self.episodes: tuple[IndexedEpisode, ...] = ()  # what `text_changes` answers
         self.reads: list[tuple[str, int]] = []  # (group, after_rev) of each `changes`
@@ -96,28 +90,28 @@ class Feed:
         """One revision for each fact, of its own group."""
         for one in facts:
             row = one if isinstance(one, IndexedFact) else IndexedFact(one)
-            group = self._group(row.fact.group_id)
-            self._bump(group)
-            group.facts[row.fact.uuid] = (group.head.rev, row)
+            group, uuid = self._group(row.fact.group_id), row.fact.uuid
+            group.rev += 1
+            group.facts[uuid], group.fact_rev[uuid] = row.fact, group.rev
+            group.vectors.pop(uuid, None)
+            if row.vector is not None:
+                group.vectors[uuid] = row.space, row.vector
 
     def remove(self, group_id: str, uuid: str) -> None:
         """A hard delete."""
         group = self._group(group_id)
-        self._bump(group)
-        del group.facts[uuid]
-        group.removed[uuid] = group.head.rev
+        group.rev += 1
+        del group.facts[uuid], group.fact_rev[uuid]
+        group.removed_rev[uuid] = group.rev
 
-    def delete_group(self, group_id: str) -> None:
+    def empty(self, group_id: str) -> None:
         """A new epoch with nothing in it; the revision goes on."""
-        old = self._groups[group_id].head
-        self._groups[group_id] = _Group(GroupHead(group_id, old.rev + 1, old.epoch + 1))
+        old = self._groups[group_id]
+        self._groups[group_id] = Group(group_id, rev=old.rev + 1, epoch=old.epoch + 1)
 
     def vanish(self, group_id: str) -> None:
         """The group's record is gone altogether."""
         del self._groups[group_id]
-
-    async def heads(self, group_ids: Collection[str]) -> dict[str, GroupHead]:
-        return {g: self._groups[g].head for g in group_ids if g in self._groups}
 
     async def changes(self, group_id: str, after_rev: int, limit: int) -> Changes:
         self.reads.append((group_id, after_rev))
@@ -127,13 +121,7 @@ class Feed:
         if self.error is not None:
             error, self.error = self.error, None
             raise error
-        group = self._groups[group_id]
-        rows = sorted((rev, uuid) for uuid, (rev, _) in group.facts.items() if rev > after_rev)
-        more = len(rows) > limit
-        upto = rows[limit - 1][0] if more else group.head.rev
-        facts = tuple(group.facts[uuid][1] for rev, uuid in rows if rev <= upto)
-        removed = tuple(uuid for uuid, rev in group.removed.items() if rev > after_rev)
-        return Changes(group.head, facts, removed, upto, more)
+        return await super().changes(group_id, after_rev, limit)
 
     async def text_changes(
         self,
@@ -144,23 +132,12 @@ class Feed:
         after_uuid: str = "",
     ) -> TextChanges:
         self.text_reads.append((group_id, after_rev))
-        group = self._groups[group_id]
-        page = no_texts(group_id)
-        return replace(page, head=group.head, upto_rev=group.head.rev, episodes=self.episodes)
+        head = self._groups[group_id].head
+        return replace(no_texts(group_id), head=head, upto_rev=head.rev, episodes=self.episodes)
 
     async def search_candidates(self, group_id: str, asked: FactsAsked) -> FactCandidates | None:
         self.cold_reads.append(group_id)
-        group = self._groups.get(group_id)
-        if group is None or not self.searches:
-            return None
-        return candidates_among(group.head, (row for _, row in group.facts.values()), asked)
-
-    def _group(self, group_id: str) -> _Group:
-        return self._groups.setdefault(group_id, _Group(GroupHead(group_id)))
-
-    @staticmethod
-    def _bump(group: _Group) -> None:
-        group.head = GroupHead(group.head.group_id, group.head.rev + 1, group.head.epoch)
+        return await super().search_candidates(group_id, asked) if self.searches else None
 
 
 class Stopped:

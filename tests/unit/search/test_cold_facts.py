@@ -279,7 +279,7 @@ async def test_a_load_that_fails_is_told_once_and_tried_again(caplog: pytest.Log
                     await asyncio.sleep(0)
             await asyncio.sleep(0)
     assert [record.getMessage() for record in caplog.records] == [
-        "a group's facts were not loaded behind a search: StoreUnavailable"
+        "a group's facts could not be loaded in the background: StoreUnavailable"
     ]
     assert await find(search) == expected
     await held(search)
@@ -315,7 +315,7 @@ async def test_a_group_deleted_meanwhile_is_empty() -> None:
     search = searching(feed)
     await find(search)
     await held(search)
-    feed.delete_group("g")
+    feed.empty("g")
     assert await find(search) == []
     assert not search.indexes.holds("h")
 

@@ -54,7 +54,7 @@ async def test_a_new_epoch_starts_from_nothing() -> None:
     feed = filled(25)
     cache = cache_of(feed)
     await size(cache, feed)
-    feed.delete_group("g")
+    feed.empty("g")
     assert await size(cache, feed) == 0
     feed.write(fact("again"))
     assert await size(cache, feed) == 1
@@ -67,7 +67,7 @@ async def test_an_epoch_that_ends_while_loading() -> None:
     feed.gate = asyncio.Event()
     loading = asyncio.create_task(cache.use(head, len))
     await feed.waiting.wait()
-    feed.delete_group("g")
+    feed.empty("g")
     feed.write(fact("again"))
     feed.gate.set()
     assert await loading == 1
@@ -77,7 +77,7 @@ async def test_a_head_older_than_the_index_needs_no_read() -> None:
     feed = filled(3)
     cache = cache_of(feed)
     old = (await feed.heads(["g"]))["g"]
-    feed.delete_group("g")
+    feed.empty("g")
     feed.write(fact("again"))
     assert await size(cache, feed) == 1
     assert await cache.use(old, len) == 1

@@ -178,7 +178,7 @@ async def test_a_caller_reads_its_own_writes(feed: Feed) -> None:
 async def test_a_deleted_group_is_empty_and_a_vanished_one_too(feed: Feed) -> None:
     search = searching(feed)
     assert uuids(await search.search(["g"], "tea", 10)) == ["a", "b"]
-    feed.delete_group("g")
+    feed.empty("g")
     assert await search.search(["g"], "tea", 10) == []
     feed.vanish("g")
     assert await search.search(["g", "unknown"], "tea", 10) == []
