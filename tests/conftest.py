@@ -3,7 +3,11 @@
 from tests.support.blocking import no_blocking_calls
 from tests.support.keep_grpc import keep_grpc
 from tests.support.neo4j_fixture import neo4j_servers
-from tests.support.shares import pytest_collection_modifyitems, pytest_xdist_make_scheduler
+from tests.support.shares import (
+    pytest_collection_modifyitems,
+    pytest_terminal_summary,
+    pytest_xdist_make_scheduler,
+)
 from tests.support.skips import pytest_unconfigure
 from tests.support.store_spec import embedded_spec, group, store_spec
 from tests.support.stores import any_store
@@ -18,6 +22,7 @@ __all__ = [
     "no_blocking_calls",
     "pytest_collection_modifyitems",
     "pytest_generate_tests",
+    "pytest_terminal_summary",
     "pytest_unconfigure",
     "pytest_xdist_make_scheduler",
     "store_spec",

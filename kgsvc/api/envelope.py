@@ -17,9 +17,8 @@ from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
 from kgsvc.api.calls import Call, current_call
-from kgsvc.api.checks import RequestCheck
+from kgsvc.api.checks import RequestCheck, unknown_fields
 from kgsvc.api.errors import CallFailure, MalformedRequest, failure_of, to_proto
-from kgsvc.api.unknown_fields import unknown_fields
 from kgsvc.domain.errors import LimitExceeded, OperationError, Violation
 from kgsvc.domain.limits import Limits
 from kgsvc.offload import REQUEST_BYTES, offload

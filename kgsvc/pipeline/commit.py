@@ -1,4 +1,4 @@
-"""One micro-batch becomes one atomic change of the graph (design §4)."""
+"""One micro-batch becomes one atomic change of the graph (design §4), after the merges that it calls for."""
 
 from __future__ import annotations
 
@@ -32,9 +32,8 @@ from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.protocol import Resolver
 from kgsvc.offload import STATEMENTS, offload
 from kgsvc.pipeline.joining import Joining
-from kgsvc.pipeline.preparing import Ontologies
+from kgsvc.pipeline.preparing import Ontologies, PreparedItem, encode
 from kgsvc.pipeline.resolving import Resolution, Resolving
-from kgsvc.pipeline.stages import PreparedItem, encode
 from kgsvc.pipeline.summaries import Rewriter, SummaryStore, WriteTurn, summarised
 from kgsvc.stores.protocol import QueueStore, ResolutionStore
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.errors import StoreUnavailable
-from kgsvc.domain.facts.terms import K1, B, idf
+from kgsvc.domain.text import K1, B, idf
 from kgsvc.offload import SCORES, offload
 from kgsvc.search.filters import NONE
 from kgsvc.search.fusion import Key, RankList

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.domain.facts import terms as bm25
-from kgsvc.domain.facts.terms import K1, B
+from kgsvc.domain import text as bm25
+from kgsvc.domain.text import K1, B
 from kgsvc.search.postings import MAX_COUNT, Packed, counts_of, found_at, rows_of
 from kgsvc.search.topk import edge
 

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.domain.facts.terms import keyword_text
-from kgsvc.domain.text import is_cjk, tokens
+from kgsvc.domain.text import is_cjk, keyword_text, tokens
 
 __all__ = ["keyword_counts", "keyword_text"]
 

@@ -110,7 +110,7 @@ class FactCandidate:
     uuid: str
     show: Callable[[], Fact]
     counts: Mapping[str, int] = field(default_factory=dict)  # of those asked that it holds; keyword list only
-    length: int = 0  # terms of its keyword text (kgsvc.domain.facts.terms); keyword list only
+    length: int = 0  # terms of its keyword text (kgsvc.domain.text); keyword list only
     vector: bytes | None = None  # of the space that was asked for; with `all_vectors`, or without `cosine`
     cosine: float | None = None  # semantic list; to 1e-6 or exact. None: it is up to the reader of `vector`
 

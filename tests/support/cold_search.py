@@ -7,10 +7,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from kgsvc.domain.facts.terms import firsts, keyword_text
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Fact
-from kgsvc.domain.text import tokens
+from kgsvc.domain.text import firsts, keyword_text, tokens
 from kgsvc.stores.search_protocol import FactCandidate, FactCandidates, FactsAsked, IndexedFact
 
 

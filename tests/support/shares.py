@@ -6,6 +6,7 @@ the tests of a Neo4j in few shares, since a server takes long to start and to ge
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -54,3 +55,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     yield
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: place_of(share_of(item.nodeid)))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """After a run on several workers: what took longest, to keep NEO4J_SHARES in balance."""
+    reports = [each for kind in terminalreporter.stats.values() for each in kind if hasattr(each, "node")]
+    seconds = Counter[str]()
+    for report in reports:
+        worker = report.node.gateway.id
+        seconds[f"{worker} in all"] += report.duration
+        seconds[f"{worker} {share_of(report.nodeid)}"] += report.duration
+    if seconds:
+        terminalreporter.section("longest shares, in seconds")
+    for share, total in seconds.most_common(20):
+        terminalreporter.write_line(f"{total:6.0f}  {share}")

@@ -11,12 +11,11 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
 from kgsvc.api.calls import Call, current_call
-from kgsvc.api.checks import RequestCheck
+from kgsvc.api.checks import RequestCheck, unknown_fields
 from kgsvc.api.envelope import BidiStream, Rpcs, parse
 from kgsvc.api.errors import CallFailure, ShuttingDown, failure_of, to_proto
 from kgsvc.api.mapping import STATE_NUMBERS
 from kgsvc.api.rpc.episodes import episode_item, message_item
-from kgsvc.api.unknown_fields import unknown_fields
 from kgsvc.commands.core import Core
 from kgsvc.commands.items import Acknowledged, ItemAcceptor, ItemInput
 from kgsvc.domain.errors import InvalidArgument, OperationError, Violation

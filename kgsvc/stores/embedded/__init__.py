@@ -6,16 +6,14 @@ from pathlib import Path
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.stores.embedded.admin import EmbeddedAdmin
-from kgsvc.stores.embedded.base import Readers
 from kgsvc.stores.embedded.cold_search import EmbeddedColdSearch
 from kgsvc.stores.embedded.communities import EmbeddedCommunities
 from kgsvc.stores.embedded.graph import EmbeddedGraph
 from kgsvc.stores.embedded.history import EmbeddedHistory
-from kgsvc.stores.embedded.intake import EmbeddedIntake
+from kgsvc.stores.embedded.intake import EmbeddedIntake, EmbeddedReceipts
 from kgsvc.stores.embedded.queue import EmbeddedQueue
-from kgsvc.stores.embedded.receipts import EmbeddedReceipts
 from kgsvc.stores.embedded.search import EmbeddedSearch
-from kgsvc.stores.embedded.writer import Writer
+from kgsvc.stores.embedded.writer import Readers, Writer
 
 __all__ = ["EmbeddedStore"]
 

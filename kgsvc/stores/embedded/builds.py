@@ -18,9 +18,9 @@ from kgsvc.domain.model.communities import (
 )
 from kgsvc.domain.model.delta import Claim
 from kgsvc.stores.admission import is_repetition
-from kgsvc.stores.embedded.base import EmbeddedBase, reading, writing
 from kgsvc.stores.embedded.groups import claimed, keep_answers, known_answer, make_group
 from kgsvc.stores.embedded.rows import Row, all_rows, first_row, json_list
+from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 
 _BUILD = """
     SELECT b.build_id, g.group_id, b.state, b.created_ms, b.updated_ms, b.found, b.summarised, b.reason

@@ -19,12 +19,11 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.domain.facts.terms import K1, B, firsts, idf, own_text
 from kgsvc.domain.model.graph import Fact
-from kgsvc.domain.text import tokens
-from kgsvc.stores.embedded.base import EmbeddedBase, reading
+from kgsvc.domain.text import K1, B, firsts, idf, own_text, tokens
 from kgsvc.stores.embedded.groups import group_of, id_span
 from kgsvc.stores.embedded.rows import Row, all_rows, column, fact_of, first_row, json_ids, upsert
+from kgsvc.stores.embedded.writer import EmbeddedBase, reading
 from kgsvc.stores.search_protocol import FactCandidate, FactCandidates, FactsAsked
 
 _WORDS = upsert("fact_words", "id", "start_ms, until_ms, own, source, target")

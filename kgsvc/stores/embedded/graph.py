@@ -17,9 +17,8 @@ from kgsvc.domain.resolution.decisions import (
     VectorsAfter,
 )
 from kgsvc.stores.embedded.apply import apply_delta
-from kgsvc.stores.embedded.base import EmbeddedBase, reading, writing
-from kgsvc.stores.embedded.episodes import recent_episodes
 from kgsvc.stores.embedded.groups import Group, group_of, id_span
+from kgsvc.stores.embedded.queue import recent_episodes
 from kgsvc.stores.embedded.rows import (
     all_rows,
     column,
@@ -32,6 +31,7 @@ from kgsvc.stores.embedded.rows import (
     read_facts,
     strings,
 )
+from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 from kgsvc.stores.protocol import GroupDump
 
 _OF_UUID = "WHERE uuid = ?1 AND (?2 IS NULL OR group_id = ?2) ORDER BY group_id LIMIT 2"

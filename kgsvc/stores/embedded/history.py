@@ -10,9 +10,8 @@ import apsw
 from kgsvc.domain.model.delta import MergeRecord
 from kgsvc.domain.model.graph import Citation, Fact, Mention, Source
 from kgsvc.domain.names.forgetting import Said, Saying, saying_of
-from kgsvc.stores.embedded.base import EmbeddedBase, reading
-from kgsvc.stores.embedded.episodes import within
 from kgsvc.stores.embedded.groups import group_of
+from kgsvc.stores.embedded.queue import within
 from kgsvc.stores.embedded.rows import (
     all_rows,
     column,
@@ -26,6 +25,7 @@ from kgsvc.stores.embedded.rows import (
     read_facts,
     strings,
 )
+from kgsvc.stores.embedded.writer import EmbeddedBase, reading
 from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces
 
 _MERGE = """

@@ -8,7 +8,6 @@ from collections.abc import Collection
 import apsw
 
 from kgsvc.domain.model.delta import GraphDelta, GroupHead
-from kgsvc.stores.embedded.base import EmbeddedBase, reading
 from kgsvc.stores.embedded.groups import Group, group_of, page_end
 from kgsvc.stores.embedded.rows import (
     Row,
@@ -21,6 +20,7 @@ from kgsvc.stores.embedded.rows import (
     json_list,
     upsert,
 )
+from kgsvc.stores.embedded.writer import EmbeddedBase, reading
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
     Changes,

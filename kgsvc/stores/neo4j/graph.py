@@ -14,14 +14,7 @@ from kgsvc.domain.model.delta import FactTombstone, GroupHead, NameView, SlotVie
 from kgsvc.domain.model.graph import Entity, Episode, Fact, Source
 from kgsvc.domain.model.identity import digest
 from kgsvc.stores.neo4j.base import Base, Row
-from kgsvc.stores.neo4j.rows import (
-    EPISODE_OPTIONAL,
-    NEVER,
-    entity_of,
-    episode_of,
-    fact_of,
-    whole,
-)
+from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, entity_of, episode_of, fact_of, whole
 from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump
 
 _SOURCES = tuple(str(source) for source in Source)

@@ -9,14 +9,7 @@ from kgsvc.domain.model.delta import MergeRecord
 from kgsvc.domain.model.graph import Citation, Fact, Mention, Source
 from kgsvc.domain.names.forgetting import Saying, saying_of
 from kgsvc.stores.neo4j.base import Base
-from kgsvc.stores.neo4j.rows import (
-    EPISODE_OPTIONAL,
-    NEVER,
-    entity_of,
-    episode_of,
-    fact_of,
-    whole,
-)
+from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, entity_of, episode_of, fact_of, whole
 from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces
 
 _FACTS: LiteralString = """

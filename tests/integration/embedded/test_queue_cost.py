@@ -9,7 +9,8 @@ import pytest
 
 from kgsvc.domain.model.items import GroupWork, Lease
 from kgsvc.stores.conformance.samples import HUGE, NOW, accepted, episode, leased
-from kgsvc.stores.embedded import EmbeddedStore, queue, receipts
+from kgsvc.stores.embedded import EmbeddedStore, queue
+from kgsvc.stores.embedded import intake as receipts
 
 Work = Callable[[apsw.Connection], object]
 LEASE = Lease("g", "worker-a", 1, 0)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from google.protobuf import struct_pb2
 
-from kgsvc.api.unknown_fields import unknown_fields
+from kgsvc.api.checks import unknown_fields
 from kgsvc.v1 import envelope_pb2, ingestion_pb2
 from tests.support.client import Client
 from tests.unit.api.samples import METHODS, call, messages_within, request

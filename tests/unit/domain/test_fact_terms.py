@@ -7,8 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsvc.domain.facts.terms import GroupKeys, firsts, keyword_text, own_text
-from kgsvc.domain.text import tokens
+from kgsvc.domain.text import GroupKeys, firsts, keyword_text, own_text, tokens
 from tests.unit.search.feed import fact
 
 KEYS = GroupKeys("g", 0)

@@ -27,7 +27,7 @@ from kgsvc.domain.resolution.decisions import (
     Resolutions,
 )
 from kgsvc.pipeline.commit import Committer
-from kgsvc.pipeline.stages import PreparedItem, decode
+from kgsvc.pipeline.preparing import PreparedItem, decode
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, entity, leased, write
 from tests.support.core import core_of
 from tests.support.model_store import ModelStore

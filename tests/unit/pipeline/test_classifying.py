@@ -13,8 +13,7 @@ from kgsvc.domain.model.ontology import ANY, Attribute, FactType, Ontology, Sign
 from kgsvc.domain.resolution.comparing import fitting
 from kgsvc.domain.resolution.decisions import FactResolution, KnownType, ResolutionRequest, Resolutions
 from kgsvc.pipeline.commit import Committer
-from kgsvc.pipeline.preparing import Ontologies
-from kgsvc.pipeline.stages import PreparedItem, decode
+from kgsvc.pipeline.preparing import Ontologies, PreparedItem, decode
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, leased
 from tests.unit.pipeline.test_resolving import GROUP, Bench, Clock, Failing, Model, new
 

@@ -27,7 +27,7 @@ from kgsvc.models.protocol import Vectors
 from kgsvc.pipeline import nearness
 from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.nearness import Nearness
-from kgsvc.pipeline.stages import PreparedItem
+from kgsvc.pipeline.preparing import PreparedItem
 from kgsvc.stores.conformance.samples import entity, write
 from tests.support.model_store import ModelStore
 from tests.unit.pipeline.test_resolving import GROUP, Bench, Clock, Model, names, says

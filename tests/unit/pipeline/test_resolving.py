@@ -32,7 +32,7 @@ from kgsvc.domain.resolution.decisions import (
 from kgsvc.models.protocol import Resolved
 from kgsvc.pipeline import resolving
 from kgsvc.pipeline.commit import Committer
-from kgsvc.pipeline.stages import PreparedItem, Stage, decode, encode
+from kgsvc.pipeline.preparing import PreparedItem, Stage, decode, encode
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, accepted, entity, episode, leased, write
 from tests.support.model_store import ModelStore
 

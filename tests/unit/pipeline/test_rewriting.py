@@ -23,7 +23,7 @@ from kgsvc.domain.model.usage import Usage
 from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates
 from kgsvc.models.protocol import Retold, Subject
 from kgsvc.pipeline.commit import Committer
-from kgsvc.pipeline.stages import PreparedItem, Stage
+from kgsvc.pipeline.preparing import PreparedItem, Stage
 from kgsvc.pipeline.summaries import AT_ONCE, ENTITIES, Rewriter, WriteTurn
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, accepted, episode, leased
 from tests.support.core import core_of

@@ -9,7 +9,7 @@ import pytest
 
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.resolution.decisions import BatchFact, FactDecision, NameDecision, NameTarget, StoredFact
-from kgsvc.pipeline.stages import Stage, decode, encode
+from kgsvc.pipeline.preparing import Stage, decode, encode
 
 EDGE = ExtractedEdge("LEADS", "Ada leads Acme", "a", "b")
 EXTRACTION = Extraction((ExtractedNode("a", "Ada"), ExtractedNode("b", "Acme")), (EDGE,))

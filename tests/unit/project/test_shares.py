@@ -17,6 +17,7 @@ from tests.support.shares import NEO4J_SHARES, place_of, share_of
         ("tests/acceptance/test_names.py::test_x[a-neo4j-5.26-b]", "neo4j-5.26"),
         ("tests/faults/test_drain.py::test_x[neo4j-2026]", "neo4j-2026"),
     ],
+    ids=["unit", "embedded", "newest", "in the middle of a name", "elsewhere"],
 )
 def test_the_share_of_a_test(node: str, share: str) -> None:
     assert share_of(node) == share

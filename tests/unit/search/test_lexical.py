@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsvc.domain.facts import terms as bm25
+from kgsvc.domain import text as bm25
 from kgsvc.domain.text import tokens
 from kgsvc.search import lexical
 from kgsvc.search.group_index import GroupIndex
