@@ -18,30 +18,22 @@ from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, RevisionCh
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Entity
-from kgsvc.domain.model.items import Lease
-from kgsvc.domain.model.usage import Usage
 from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates
 from kgsvc.models.protocol import Retold, Subject
 from kgsvc.pipeline.commit import Committer
-from kgsvc.pipeline.preparing import PreparedItem, Stage
 from kgsvc.pipeline.summaries import AT_ONCE, ENTITIES, Rewriter, WriteTurn
-from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, accepted, episode, leased
+from kgsvc.stores.conformance.samples import NOW
 from tests.support.core import core_of
-from tests.support.model_store import ModelStore
+from tests.unit.pipeline.test_resolving import COST, GROUP, Bench, Clock
 
-GROUP = "g"
-COST = Usage(1, 100, 10)
 WIDE = "x" * 50
 
 
-class Clock:
+class Later(Clock):
     """Stands still, later than all episodes."""
 
     def now_ms(self) -> int:
         return NOW + 1_000
-
-    def monotonic(self) -> float:
-        return 0.0
 
 
 class Writer:
@@ -69,26 +61,15 @@ def tells(name: str, count: int) -> str:
     return f"{name} likes {'very ' * count}much."
 
 
-class Bench:
-    """A store, a committer and a rewriter whose work is done when `settled` returns."""
+class Rewriting(Bench):
+    """A bench with a rewriter, whose work is done when `settle` returns."""
 
     def __init__(self) -> None:
-        self.store, self.writer = ModelStore(), Writer()
-        self.rewriter = Rewriter(self.store, self.writer, Clock(), random.Random(7))
-        self.committer = Committer(self.store, None, Clock(), rewriter=self.rewriter)
-        self.core = core_of(self.store, clock=Clock())
-        self._said = 0
-
-    async def commit(self, *said: Extraction) -> Lease:
-        episodes = [episode(GROUP, f"e{self._said + n}", at=self._said + n) for n in range(len(said))]
-        self._said += len(said)
-        await accepted(self.store, *episodes)
-        lease = await leased(self.store, GROUP)
-        items = await self.store.start_items(lease, NOW, MANY, HUGE, ())
-        works = [PreparedItem(item, Stage(each)) for item, each in zip(items, said, strict=True)]
-        await self.committer.commit(lease, works)
-        await self.store.release(lease)
-        return lease
+        super().__init__(None)
+        self.writer = Writer()
+        self.rewriter = Rewriter(self.store, self.writer, Later(), random.Random(7))
+        self.committer = Committer(self.store, None, Later(), rewriter=self.rewriter)
+        self.core = core_of(self.store, clock=Later())
 
     async def settle(self) -> None:
         """Do all that was offered."""
@@ -105,8 +86,8 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Bench:
-    return Bench()
+def bench() -> Rewriting:
+    return Rewriting()
 
 
 def says(*numbers: int, who: str = "Ann") -> Extraction:
@@ -116,7 +97,7 @@ def says(*numbers: int, who: str = "Ann") -> Extraction:
     return Extraction(tuple(ExtractedNode(each, each) for each in (who, *things)), tuple(edges))
 
 
-async def test_a_long_summary_is_rewritten_once_until_a_quarter_changed(bench: Bench) -> None:
+async def test_a_long_summary_is_rewritten_once_until_a_quarter_changed(bench: Rewriting) -> None:
     await bench.commit(says(*range(5)))
     await bench.settle()
     assert bench.writer.asked == []
@@ -135,7 +116,7 @@ async def test_a_long_summary_is_rewritten_once_until_a_quarter_changed(bench: B
     assert (await bench.entity()).summary == tells("Ann", 20)
 
 
-async def test_facts_that_will_end_do_not_make_it_due_again(bench: Bench) -> None:
+async def test_facts_that_will_end_do_not_make_it_due_again(bench: Rewriting) -> None:
     ending = says(*range(12, 20))
     ending = replace(ending, edges=tuple(replace(e, invalid_ms=NOW + 10**6) for e in ending.edges))
     await bench.commit(says(*range(12)), ending)
@@ -145,21 +126,21 @@ async def test_facts_that_will_end_do_not_make_it_due_again(bench: Bench) -> Non
     assert len(bench.writer.asked) == 1
 
 
-async def test_entities_of_a_micro_batch_take_one_call(bench: Bench) -> None:
+async def test_entities_of_a_micro_batch_take_one_call(bench: Rewriting) -> None:
     many = [says(*range(9 * n, 9 * n + 9), who=f"Ann {n}") for n in range(ENTITIES + 1)]
     await bench.commit(*many)
     await bench.settle()
     assert [len(asked) for asked in bench.writer.asked] == [ENTITIES, 1], "and what is more, another"
 
 
-async def test_the_cost_is_counted_for_the_items(bench: Bench) -> None:
+async def test_the_cost_is_counted_for_the_items(bench: Rewriting) -> None:
     await bench.commit(says(*range(6)), says(*range(6, 12)))
     await bench.settle()
     spent = [item.usage for item in (await bench.store.list_items(GROUP, (), 9, None)).rows]
     assert spent == COST.split(2)
 
 
-async def test_a_text_is_not_written_once_one_of_its_facts_is_gone(bench: Bench) -> None:
+async def test_a_text_is_not_written_once_one_of_its_facts_is_gone(bench: Rewriting) -> None:
     async def delete() -> None:
         await delete_fact(bench.core, await bench.fact_of("Ann likes thing 03"), GROUP)
 
@@ -170,7 +151,7 @@ async def test_a_text_is_not_written_once_one_of_its_facts_is_gone(bench: Bench)
     assert (ann.rewriting, ann.summary.count("Ann likes thing")) == (None, 7)
 
 
-async def test_a_text_is_written_over_what_was_told_meanwhile(bench: Bench) -> None:
+async def test_a_text_is_written_over_what_was_told_meanwhile(bench: Rewriting) -> None:
     async def tell() -> None:
         bench.writer.meanwhile = None
         await bench.commit(says(12))
@@ -181,7 +162,7 @@ async def test_a_text_is_written_over_what_was_told_meanwhile(bench: Bench) -> N
     assert (await bench.entity()).summary == f"{tells('Ann', 12)} Ann likes thing 12 {WIDE}."
 
 
-async def test_what_is_deleted_takes_the_text_with_it(bench: Bench) -> None:
+async def test_what_is_deleted_takes_the_text_with_it(bench: Rewriting) -> None:
     await bench.commit(says(*range(11)), says(11))
     await bench.settle()
     assert (await bench.entity()).summary == tells("Ann", 12)
@@ -191,7 +172,7 @@ async def test_what_is_deleted_takes_the_text_with_it(bench: Bench) -> None:
     assert "thing 11" not in str(ann)
 
 
-async def test_a_callers_own_summary_meanwhile_stays(bench: Bench) -> None:
+async def test_a_callers_own_summary_meanwhile_stays(bench: Rewriting) -> None:
     async def assert_own() -> None:
         await add_entity_node(bench.core, EntityInput((await bench.entity()).uuid, GROUP, "Ann", "by hand"))
 
@@ -205,7 +186,7 @@ async def test_a_callers_own_summary_meanwhile_stays(bench: Bench) -> None:
     assert len(bench.writer.asked) == 1
 
 
-async def test_a_rejected_answer_costs_and_is_not_asked_for_again_at_once(bench: Bench) -> None:
+async def test_a_rejected_answer_costs_and_is_not_asked_for_again_at_once(bench: Rewriting) -> None:
     bench.writer.error = ModelOutputInvalid("no JSON")
     bench.writer.error.usage = COST
     await bench.commit(says(*range(12)))
@@ -221,7 +202,7 @@ async def test_a_rejected_answer_costs_and_is_not_asked_for_again_at_once(bench:
     assert (await bench.entity()).summary == tells("Ann", 15)
 
 
-async def test_after_an_outage_the_next_fact_asks_again(bench: Bench) -> None:
+async def test_after_an_outage_the_next_fact_asks_again(bench: Rewriting) -> None:
     bench.writer.error = ModelUnavailable("down")
     await bench.commit(says(*range(12)))
     with pytest.raises(ModelUnavailable):
@@ -233,7 +214,7 @@ async def test_after_an_outage_the_next_fact_asks_again(bench: Bench) -> None:
     assert (await bench.entity()).summary == tells("Ann", 13)
 
 
-async def test_nothing_is_written_to_a_group_that_was_deleted(bench: Bench) -> None:
+async def test_nothing_is_written_to_a_group_that_was_deleted(bench: Rewriting) -> None:
     async def delete() -> None:
         bench.writer.meanwhile = None
         await bench.store.delete_group(GROUP, NOW)
@@ -245,7 +226,7 @@ async def test_nothing_is_written_to_a_group_that_was_deleted(bench: Bench) -> N
     assert (await bench.entity()).rewriting is None
 
 
-async def test_a_write_that_is_overtaken_is_tried_again(bench: Bench) -> None:
+async def test_a_write_that_is_overtaken_is_tried_again(bench: Rewriting) -> None:
     apply, raced = bench.store.apply, asyncio.Event()
 
     async def overtaken(delta: GraphDelta, guard: object) -> object:
@@ -262,7 +243,7 @@ async def test_a_write_that_is_overtaken_is_tried_again(bench: Bench) -> None:
 
 
 @pytest.fixture
-async def running(bench: Bench) -> AsyncIterator[Bench]:
+async def running(bench: Rewriting) -> AsyncIterator[Bench]:
     """A bench whose rewriter runs beside it."""
     task = asyncio.create_task(bench.rewriter.run())
     yield bench
@@ -270,7 +251,7 @@ async def running(bench: Bench) -> AsyncIterator[Bench]:
     await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_no_commit_waits_for_the_model(running: Bench) -> None:
+async def test_no_commit_waits_for_the_model(running: Rewriting) -> None:
     asked, released, written = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def hang() -> None:
@@ -297,7 +278,7 @@ async def test_no_commit_waits_for_the_model(running: Bench) -> None:
     assert (await running.entity()).summary.startswith(tells("Ann", 12))
 
 
-async def test_after_an_outage_a_worker_rests(running: Bench) -> None:
+async def test_after_an_outage_a_worker_rests(running: Rewriting) -> None:
     running.writer.error = ModelUnavailable("down")
     for numbers in (range(12), (12,), (13,), (14,)):
         await running.commit(says(*numbers))
@@ -306,7 +287,7 @@ async def test_after_an_outage_a_worker_rests(running: Bench) -> None:
     assert len(running.writer.asked) == AT_ONCE
 
 
-async def test_the_pipeline_and_the_rewriter_take_turns(running: Bench) -> None:
+async def test_the_pipeline_and_the_rewriter_take_turns(running: Rewriting) -> None:
     released, wanted, written = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def hang() -> None:
@@ -349,7 +330,7 @@ async def test_the_pipeline_and_the_rewriter_take_turns(running: Bench) -> None:
     assert len(turns) == 3
 
 
-async def test_the_turn_is_free_while_a_commit_decides(bench: Bench) -> None:
+async def test_the_turn_is_free_while_a_commit_decides(bench: Rewriting) -> None:
     candidates, taken = bench.store.candidates, list[bool]()
 
     async def looked(group_id: str, query: CandidateQuery) -> NameCandidates:
@@ -364,7 +345,7 @@ async def test_the_turn_is_free_while_a_commit_decides(bench: Bench) -> None:
 READS = ("names", "candidates", "slots", "facts", "entity_facts", "mentions")
 
 
-def counting(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+def counting(bench: Rewriting, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often the store is called from here on, and how often it refuses a change as stale."""
     calls: Counter[str] = Counter()
 
@@ -386,7 +367,7 @@ def counting(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return calls
 
 
-async def test_a_micro_batch_reads_its_names_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_micro_batch_reads_its_names_once(bench: Rewriting, monkeypatch: pytest.MonkeyPatch) -> None:
     await bench.commit(says(1))
     calls = counting(bench, monkeypatch)
     await bench.commit(says(1, 2), says(3))
@@ -394,7 +375,7 @@ async def test_a_micro_batch_reads_its_names_once(bench: Bench, monkeypatch: pyt
 
 
 async def test_a_summary_written_while_a_batch_decides_costs_a_read_and_no_plan(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench: Rewriting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await bench.commit(says(*range(12)))
     calls = counting(bench, monkeypatch)
@@ -411,7 +392,7 @@ async def test_a_summary_written_while_a_batch_decides_costs_a_read_and_no_plan(
     assert (await bench.entity()).summary == f"{tells('Ann', 12)} Ann likes thing 12 {WIDE}."
 
 
-async def test_what_waits_is_bounded_and_kept_once(bench: Bench) -> None:
+async def test_what_waits_is_bounded_and_kept_once(bench: Rewriting) -> None:
     await bench.commit(says(*range(12)))
     ann = await bench.entity()
     for n in range(200):
@@ -425,11 +406,13 @@ async def test_what_waits_is_bounded_and_kept_once(bench: Bench) -> None:
     assert len(bench.rewriter._waiting) == 1_000
 
 
-async def test_what_a_process_that_died_had_taken_up_is_asked_for_with_the_next_fact(bench: Bench) -> None:
+async def test_what_a_process_that_died_had_taken_up_is_asked_for_with_the_next_fact(
+    bench: Rewriting,
+) -> None:
     await bench.commit(says(*range(12)))
     assert bench.rewriter._waiting
-    bench.rewriter = Rewriter(bench.store, bench.writer, Clock(), random.Random(7))
-    bench.committer = Committer(bench.store, None, Clock(), rewriter=bench.rewriter)
+    bench.rewriter = Rewriter(bench.store, bench.writer, Later(), random.Random(7))
+    bench.committer = Committer(bench.store, None, Later(), rewriter=bench.rewriter)
     await bench.settle()
     assert bench.writer.asked == []
     await bench.commit(says(12))
