@@ -83,7 +83,7 @@ def _shown(group_ids: Sequence[str]) -> str | list[str] | None:
     return list(group_ids[:_GROUPS_LOGGED]) or None
 
 
-class Admission:
+class CallBounds:
     """Bounds how much one process serves at once."""
 
     def __init__(self, max_calls: int, max_bytes: int, max_streams: int) -> None:
@@ -147,7 +147,7 @@ def _log_defect(task: asyncio.Task[Any]) -> None:
 class CallInterceptor(grpc.aio.ServerInterceptor):
     """Wraps the handlers of one package; others (health, reflection) pass as they are."""
 
-    def __init__(self, package: str, core: Core, admission: Admission, default_deadline_s: float) -> None:
+    def __init__(self, package: str, core: Core, admission: CallBounds, default_deadline_s: float) -> None:
         self._prefix = f"/{package}."
         self._core = core
         self._admission = admission

@@ -13,7 +13,7 @@ from google.protobuf.descriptor_pool import Default, DescriptorPool
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from kgsvc.api.calls import Admission, CallInterceptor
+from kgsvc.api.calls import CallBounds, CallInterceptor
 from kgsvc.api.envelope import Rpcs
 from kgsvc.api.rpc.communities import CommunityRpcs
 from kgsvc.api.rpc.entities import EntityRpcs
@@ -78,7 +78,7 @@ class KgServer:
         self,
         server: grpc.aio.Server,
         readiness: Readiness,
-        admission: Admission,
+        admission: CallBounds,
         acceptor: ItemAcceptor,
         grace_s: float,
     ) -> None:
@@ -115,7 +115,7 @@ class KgServer:
 def build_server(core: Core, served: Served) -> KgServer:
     """A server of the whole contract. Must be called on the event loop that serves."""
     settings = served.settings
-    admission = Admission(settings.max_calls, settings.max_call_bytes, settings.max_streams)
+    admission = CallBounds(settings.max_calls, settings.max_call_bytes, settings.max_streams)
     interceptor = CallInterceptor(PACKAGE, core, admission, settings.default_deadline_s)
     server = grpc.aio.server(interceptors=(interceptor,), options=_options(settings, core.limits))
     acceptor = ItemAcceptor(core)
