@@ -249,7 +249,7 @@ def _fact_detail(text: str) -> Row:
 def _detail_of_fact(fact: Fact) -> str:
     detail: dict[str, Any] = {name: value for name in _UPDATED if (value := getattr(fact, name)) is not None}
     if fact.closures:
-        detail["closures"] = [[c.at_ms, c.reference_ms, c.by_fact, c.by_episode] for c in fact.closures]
+        detail["closures"] = [closure.row() for closure in fact.closures]
     if fact.asserted:
         detail["asserted"] = True
     return _map_text(detail)
@@ -310,12 +310,7 @@ def status_of(row: Row, *, duplicate: bool = False) -> ItemStatus:
 
 
 def _evidence_text(evidence: Collection[Evidence]) -> str:
-    return _encode(
-        [
-            [e.start_ms, e.reference_ms, e.episode_uuid, e.stated_valid_ms, e.stated_invalid_ms, e.said]
-            for e in evidence
-        ]
-    )
+    return _encode([piece.row() for piece in evidence])
 
 
 def _evidence(text: str) -> tuple[Evidence, ...]:

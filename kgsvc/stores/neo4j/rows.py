@@ -258,7 +258,7 @@ def _ends(fact: Fact) -> list[int]:
 def _detail(fact: Fact) -> dict[str, Any]:
     detail = {name: getattr(fact, name) for name in _PLAIN} | {
         "qualifiers": dict(fact.qualifiers),
-        "evidence": [_evidence(piece) for piece in fact.evidence],
+        "evidence": [piece.row() for piece in fact.evidence],
         "attributes": dict(fact.attributes),
     }
     for name in _UPDATED:
@@ -267,19 +267,8 @@ def _detail(fact: Fact) -> dict[str, Any]:
     if fact.asserted:
         detail["asserted"] = True
     if fact.closures:
-        detail["closures"] = [[c.at_ms, c.reference_ms, c.by_fact, c.by_episode] for c in fact.closures]
+        detail["closures"] = [closure.row() for closure in fact.closures]
     return detail
-
-
-def _evidence(piece: Evidence) -> list[Any]:
-    return [
-        piece.start_ms,
-        piece.reference_ms,
-        piece.episode_uuid,
-        piece.stated_valid_ms,
-        piece.stated_invalid_ms,
-        piece.said,
-    ]
 
 
 def status_of(row: Row, *, duplicate: bool = False) -> ItemStatus:
