@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants import __main__ as command
-from tests.mutants.anchors import changes_of, places
-from tests.mutants.sites import draw
-from tests.mutants.table import Mutant, TableError, load
+from scripts.mutants import __main__ as command
+from scripts.mutants.anchors import changes_of, places
+from scripts.mutants.sites import draw
+from scripts.mutants.table import Mutant, TableError, load
 
 Fault = tuple[str, str, str, str]
 ONE = '''
