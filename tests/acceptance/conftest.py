@@ -4,8 +4,6 @@ Tests keep to groups of their own. A module chooses settings by a global SETTING
 says by a global SCRIPT (default: saying.py). Which modules run on which stores: support/which_stores.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -3,8 +3,6 @@
 The model takes whatever it is offered for the same thing, so that what it is not offered stays apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

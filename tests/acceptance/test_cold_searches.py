@@ -1,7 +1,5 @@
 """Searches of facts that are not in memory: the same answers, whether they are loaded behind or never."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Every field of spec 000 can be read back: tests/README.md names the call and the field for each."""
 
-from __future__ import annotations
-
 import yaml
 from google.protobuf.message import Message
 

@@ -1,7 +1,5 @@
 """Spec 004 §15: invalid extraction is tried N times, then PARKED, and leaves nothing in the graph."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsvc.v1 import envelope_pb2

@@ -1,7 +1,5 @@
 """A store that fails under the service: callers are told UNAVAILABLE, and everything completes afterwards."""
 
-from __future__ import annotations
-
 import asyncio
 import resource
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Paths of the image become paths below the folder; creating the user is left to an engine.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The simplest store that keeps the promises of stores/protocol.py: an oracle for tests, in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING

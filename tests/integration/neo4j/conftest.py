@@ -1,7 +1,5 @@
 """Stores on each Neo4j in turn: two clients of the shared servers, or a server of a module's own."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Addresses, passwords, logs, and what Graphiti's tools find in the database."""
 
-from __future__ import annotations
-
 import logging
 from datetime import UTC, datetime
 

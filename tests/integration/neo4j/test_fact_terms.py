@@ -1,7 +1,5 @@
 """What the database's own indexes find facts by: kept right by every write, counted without drift."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """One graph, two programs: Graphiti reads what kgsvc wrote, kgsvc takes over what Graphiti wrote."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import AsyncIterator

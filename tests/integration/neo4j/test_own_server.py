@@ -1,7 +1,5 @@
 """What needs a server of its own: a first migration, a newer schema, crashes."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 

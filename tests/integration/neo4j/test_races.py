@@ -1,7 +1,5 @@
 """Two clients at once: each thing happens once."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Waiting for items, against a server that follows a script."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Conversations read for GetMemory, and facts and times printed."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """What a slot costs when the same thing is said again and again."""
 
-from __future__ import annotations
-
 from kgsvc.domain.facts.plan import plan, statements_of
 from kgsvc.domain.facts.timeline import KEPT
 from kgsvc.domain.model.delta import GroupHead, NameView, SlotView

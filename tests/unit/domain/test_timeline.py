@@ -1,7 +1,5 @@
 """Intervals and contradictions (design §3, spec 004 §6, spec 002 "Edge Invalidation")."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

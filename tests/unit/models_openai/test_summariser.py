@@ -1,7 +1,5 @@
 """One summary of two, through the real client."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """A new name that shows two known entities to be one merges them, in whatever order they come."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from dataclasses import replace

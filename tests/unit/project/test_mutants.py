@@ -1,7 +1,5 @@
 """The tool behind `make mutants`: where a fault is planted, what is drawn, what it says in the end."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

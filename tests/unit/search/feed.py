@@ -1,7 +1,5 @@
 """A SearchStore over dicts, and makers of facts and vectors."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Searches of groups that are not in memory: answered by the store, ranked as ever, loaded behind."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import random

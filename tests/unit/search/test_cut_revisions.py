@@ -1,7 +1,5 @@
 """An index of entities and episodes in the middle of a revision that touches more than a page holds."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsvc.domain.errors import StoreUnavailable
