@@ -117,9 +117,7 @@ async def own_store_spec(spec: StoreSpec, shared: SharedServer, tmp_path: Path) 
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Function,
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(item: pytest.Function) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A failed test says what its server printed."""
     report = yield
     running = item.funcargs.get("service")

@@ -28,12 +28,7 @@ QUERIES = (
     "automobile of Bob, number 17",
     'boat AND "tea" -house (x:y*)',
 )
-RERANKERS = (
-    ret.RERANKER_RRF,
-    ret.RERANKER_MMR,
-    ret.RERANKER_EPISODE_MENTIONS,
-    ret.RERANKER_WEIGHTED_SUM,
-)
+RERANKERS = (ret.RERANKER_RRF, ret.RERANKER_MMR, ret.RERANKER_EPISODE_MENTIONS, ret.RERANKER_WEIGHTED_SUM)
 SETTINGS = {"server.metrics_listen": "127.0.0.1:0"}
 
 

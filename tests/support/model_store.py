@@ -117,12 +117,7 @@ class ModelStore(ModelGraph, Lacking):  # type: ignore[misc]
         return Changes(group.head, tuple(shown), tuple(removed), upto_rev, more=upto_rev < group.rev)
 
     async def text_changes(
-        self,
-        group_id: str,
-        after_rev: int,
-        limit: int,
-        max_bytes: int = TEXT_BYTES,
-        after_uuid: str = "",
+        self, group_id: str, after_rev: int, limit: int, max_bytes: int = TEXT_BYTES, after_uuid: str = ""
     ) -> TextChanges:
         group = self.peek(group_id)
         after = (after_rev + 1, after_uuid)

@@ -156,13 +156,7 @@ class Neo4jServer:
     """
 
     def __init__(
-        self,
-        version: str,
-        home: Path,
-        port: int | None = None,
-        *,
-        linked: bool = True,
-        lasting: bool = False,
+        self, version: str, home: Path, port: int | None = None, *, linked: bool = True, lasting: bool = False
     ) -> None:
         self.version = version
         self.linked = linked

@@ -51,11 +51,7 @@ async def test_the_graph_is_laid_out_as_graphiti_does(
     ada, bob = await pair(store, group)
     made = fact("f1", ada, bob, episodes=("e1",), valid_ms=NOW, invalid_ms=NOW + 1_500)
     await write(
-        store,
-        group,
-        facts=(made,),
-        mentions=(mention(group, "e1", ada.uuid),),
-        episode_edges={"e1": ("f1",)},
+        store, group, facts=(made,), mentions=(mention(group, "e1", ada.uuid),), episode_edges={"e1": ("f1",)}
     )
     ((episodic, mentions, source, relates, target),) = await rows(
         raw,

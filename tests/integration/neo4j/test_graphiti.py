@@ -143,12 +143,7 @@ async def test_kgsvc_serves_and_goes_on_with_what_graphiti_wrote(
         for e, n in ((first, alice), (first, tech), (second, alice), (second, data))
     ]
     await add_nodes_and_edges_bulk(
-        graphiti.driver,
-        [first, second],
-        mentions,
-        [alice, tech, data],
-        [former, current],
-        graphiti.embedder,
+        graphiti.driver, [first, second], mentions, [alice, tech, data], [former, current], graphiti.embedder
     )
 
     store = await Neo4jStore.connect(own_neo4j.uri, "neo4j", own_neo4j.password)

@@ -58,11 +58,7 @@ def test_what_is_kept_does_not_depend_on_the_order_or_the_batches() -> None:
     assert (
         whole.intervals()
         == pieces.intervals()
-        == [
-            ("Alice works at b", 0, 400),
-            ("Alice works at b", 401, None),
-            ("Alice works at g", 400, 401),
-        ]
+        == [("Alice works at b", 0, 400), ("Alice works at b", 401, None), ("Alice works at g", 400, 401)]
     )
     kept = [sorted(tuple(f.evidence) for f in graph.facts.values()) for graph in (whole, pieces)]
     assert kept[0] == kept[1]
