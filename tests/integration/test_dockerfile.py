@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.neo4j_server import free_port
+from scripts.neo4j_server import free_port
 from tests.support.service import REPOSITORY
 
 ROOTS = ("/opt/kgsvc", "/src", "/data")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.neo4j_server import VERSIONS, Neo4jServer, Unavailable
+from scripts.neo4j_server import VERSIONS, Neo4jServer, Unavailable
 
 NEO4J_LABELS = tuple(VERSIONS)
 

@@ -6,8 +6,8 @@ import pytest
 from neo4j import AsyncDriver, AsyncGraphDatabase
 
 from kgsvc.stores.neo4j import Neo4jStore
+from scripts.neo4j_server import Neo4jServer
 from tests.support.neo4j_fixture import NEO4J_LABELS, Address, Servers, own_server
-from tests.support.neo4j_server import Neo4jServer
 
 
 @pytest.fixture(params=NEO4J_LABELS)

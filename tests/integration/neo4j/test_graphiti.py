@@ -13,8 +13,8 @@ from kgsvc.domain.clock import SystemClock
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.hashing import HashingEmbedder
 from kgsvc.stores.neo4j import Neo4jStore
+from scripts.neo4j_server import Neo4jServer
 from tests.support.client import Client, message
-from tests.support.neo4j_server import Neo4jServer
 from tests.support.service import Service
 
 os.environ["GRAPHITI_TELEMETRY_ENABLED"] = "false"  # before the first import
