@@ -1,7 +1,5 @@
 """Intervals and contradictions (design §3, spec 004 §6, spec 002 "Edge Invalidation")."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest
@@ -69,10 +67,7 @@ CASES: dict[str, tuple[list[EdgeStatement | Ending], list[tuple[str, int, int | 
         [said("acme", "a", 5), said("globex", "g", 1, reference=9)],
         [("acme", 5, None), ("globex", 1, 5)],
     ),
-    "same text while it holds joins": (
-        [said("acme", "a", 1), said("acme", "a", 5)],
-        [("acme", 1, None)],
-    ),
+    "same text while it holds joins": ([said("acme", "a", 1), said("acme", "a", 5)], [("acme", 1, None)]),
     "same text after it had ended is a new interval": (
         [said("acme", "a", 1, 3), said("acme", "a", 5)],
         [("acme", 1, 3), ("acme", 5, None)],
