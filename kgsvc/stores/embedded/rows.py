@@ -1,13 +1,19 @@
-"""Rows: fetching them, what they hold as domain values, and the rows of values to write."""
+"""Rows: fetching them, the record of a group, and rows as domain values and back.
+
+A group's record holds its internal id, head, lease and id counter (design §3).
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, LiteralString
 
 import apsw
 
+from kgsvc.domain.errors import LeaseLost
+from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import (
     Closure,
     Entity,
@@ -21,10 +27,12 @@ from kgsvc.domain.model.graph import (
     Source,
     SummaryPart,
 )
-from kgsvc.domain.model.items import ItemState, ItemStatus, Step
+from kgsvc.domain.model.items import ItemState, ItemStatus, Lease, Step
 from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.stores.embedded.schema import ID_BITS
 
 Row = tuple[Any, ...]
+Ids = dict[str, int]  # of rows, by uuid
 
 
 def all_rows(db: apsw.Connection, text: str, values: Sequence[Any] = ()) -> list[Row]:
@@ -59,6 +67,84 @@ def upsert(
         INSERT INTO {table} ({", ".join(every)}) VALUES ({", ".join("?" * len(every))})
         ON CONFLICT ({keys}) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in names)}
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A row of `groups`. Of a group that was never written to all numbers are 0: no row has its gid."""
+
+    gid: int
+    group_id: str
+    epoch: int = 0
+    rev: int = 0
+    last_ms: int = 0
+    token: int = 0
+    owner_id: str | None = None
+    ontology: int = 0  # a number that differs from one ontology of the group to the next
+
+    @property
+    def head(self) -> GroupHead:
+        """What the outside knows of it."""
+        return GroupHead(self.group_id, self.rev, self.epoch, self.last_ms)
+
+
+def group_of(db: apsw.Connection, group_id: str) -> Group:
+    """The group's record."""
+    sql = """
+        SELECT gid, group_id, epoch, rev, last_ms, token, owner_id, ontology_rev
+        FROM groups WHERE group_id = ?
+        """
+    row = first_row(db, sql, (group_id,))
+    return Group(0, group_id) if row is None else Group(*row)
+
+
+def make_group(db: apsw.Connection, group_id: str) -> Group:
+    """The group's record, created if needed."""
+    group = group_of(db, group_id)
+    if group.gid:
+        return group
+    gid = new_gid(db)
+    db.execute(
+        "INSERT INTO groups (group_id, gid, last_id, has_words) VALUES (?, ?, ?, 1)",
+        (group_id, gid, gid << ID_BITS),
+    )
+    return Group(gid, group_id)
+
+
+def leased_group(db: apsw.Connection, lease: Lease) -> Group:
+    """The group's record. LeaseLost if the lease is no longer held."""
+    group = group_of(db, lease.group_id)
+    if (group.token, group.owner_id, group.epoch) != (lease.token, lease.owner_id, lease.epoch):
+        raise LeaseLost("another process owns the group now")
+    return group
+
+
+def new_gid(db: apsw.Connection) -> int:
+    """A gid that no group ever had."""
+    return int(one_row(db, "UPDATE totals SET last_gid = last_gid + 1 RETURNING last_gid")[0])
+
+
+def take_ids(db: apsw.Connection, gid: int, count: int) -> range:
+    """`count` fresh ids for rows of the group."""
+    if not count:
+        return range(0)
+    (last,) = one_row(
+        db, "UPDATE groups SET last_id = last_id + ? WHERE gid = ? RETURNING last_id", (count, gid)
+    )
+    return range(last - count + 1, last + 1)
+
+
+def id_span(gid: int) -> tuple[int, int]:
+    """The lowest and the highest id that rows of the group can have."""
+    return gid << ID_BITS, ((gid + 1) << ID_BITS) - 1
+
+
+def page_end(db: apsw.Connection, group: Group, after_rev: int, limit: int) -> int:
+    """Up to which revision a page of facts goes: that of its `limit`-th fact, the group's if there are
+    fewer."""
+    later = "SELECT rev FROM facts WHERE gid = ? AND rev > ? ORDER BY rev LIMIT 1 OFFSET ?"
+    row = first_row(db, later, (group.gid, after_rev, max(limit, 1) - 1))
+    return group.rev if row is None else int(row[0])
 
 
 def ids_of(
