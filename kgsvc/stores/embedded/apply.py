@@ -262,7 +262,7 @@ def _write_facts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta, ent
     db.executemany(_FACT, rows)
     write_words(db, ids, delta.facts)
     # Which episodes closed which facts of other slots. A row whose closure is gone again does no harm.
-    closures = [(gid, c.by_episode, ids[fact.uuid]) for fact in delta.facts for c in fact.closures]
+    closures = [(gid, by_episode, ids[uuid]) for by_episode, uuid in delta.closures]
     db.executemany(
         "INSERT INTO closures (gid, by_episode, fact_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", closures
     )

@@ -108,10 +108,8 @@ _TOMBSTONE = upsert("text_tombstones", "gid, kind, uuid", "rev")
 
 def touch_texts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta) -> None:
     """Give the delta's revision to entities and episodes whose entries in an index it changes, before what
-    it removes is gone. Who loses a name to another is among those written or removed."""
-    entities = delta.vectors.keys() - {fact.uuid for fact in delta.facts}
-    entities |= {entity.uuid for entity in delta.entities} | set(delta.names.values())
-    if entities:
+    it removes is gone."""
+    if entities := delta.touched_entities:
         touched = "UPDATE entities SET rev = ? WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))"
         db.execute(touched, (rev, gid, json_list(entities)))
     if delta.remove_entities:
@@ -121,9 +119,7 @@ def touch_texts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta) -> N
                 WHERE n.gid = ? AND n.uuid IN (SELECT value FROM json_each(?)))
             """
         db.execute(naming, (rev, gid, json_list(delta.remove_entities)))
-    episodes = {mention.episode_uuid for mention in delta.mentions} | set(delta.found)
-    episodes |= {episode for episode, _entity in delta.remove_mentions}
-    if episodes:
+    if episodes := delta.touched_episodes:
         named = """
             INSERT INTO found_episodes (id, gid, rev)
             SELECT id, gid, ? FROM episodes WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))

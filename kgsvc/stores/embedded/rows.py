@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Literal, LiteralString
 
 import apsw
@@ -166,6 +167,10 @@ def names_of(db: apsw.Connection, gid: int, entity_uuid: str, limit: int) -> lis
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _decode = json.JSONDecoder().raw_decode  # the texts are our own: no white space around them
+_EVIDENCE = attrgetter(
+    *("start_ms", "reference_ms", "episode_uuid", "stated_valid_ms", "stated_invalid_ms", "said")
+)
+_CLOSURE = attrgetter("at_ms", "reference_ms", "by_fact", "by_episode")
 _UPDATED = ("updated_ms", "original_fact", "update_reason", "previous_uuid")  # of Fact, in this order
 
 
@@ -201,20 +206,10 @@ def strings(text: str) -> tuple[str, ...]:
 
 def episode_of(row: Row, max_chars: int | None = None) -> Episode:
     """From `live_episodes` (id, gid, …), the body cut to `max_chars`."""
-    _id, _gid, uuid, group_id, body, source, reference, created, name, about, role_type, role, hashed = row
-    return Episode(
-        uuid,
-        group_id,
-        body if max_chars is None else body[:max_chars],
-        Source(source),
-        reference,
-        created,
-        name,
-        about,
-        None if role_type is None else RoleType(role_type),
-        role,
-        hashed,
-    )
+    _id, _gid, uuid, group_id, body, source, *times_and_names, role_type, role, content_hash = row
+    role_type = None if role_type is None else RoleType(role_type)
+    named: Row = (*times_and_names, role_type, role, content_hash)
+    return Episode(uuid, group_id, body[:max_chars], Source(source), *named)
 
 
 def read_episodes(db: apsw.Connection, rest: LiteralString, values: Sequence[Any]) -> list[Episode]:
@@ -232,42 +227,22 @@ def read_facts(db: apsw.Connection, rest: LiteralString, values: Sequence[Any]) 
     return list(map(fact_of, db.execute("SELECT * FROM live_facts " + rest, values)))
 
 
+_EPISODE = attrgetter("reference_ms", "created_ms", "name", "source_description")
+
+
 def episode_row(row_id: int, gid: int, episode: Episode) -> Row:
     """For INSERT INTO episodes."""
-    return (
-        row_id,
-        gid,
-        episode.uuid,
-        str(episode.source),
-        episode.reference_ms,
-        episode.created_ms,
-        episode.name,
-        episode.source_description,
-        None if episode.role_type is None else str(episode.role_type),
-        episode.role,
-        episode.content_hash,
-        episode.body,
-    )
+    role_type = None if episode.role_type is None else str(episode.role_type)
+    spoken = (role_type, episode.role, episode.content_hash, episode.body)
+    return (row_id, gid, episode.uuid, str(episode.source), *_EPISODE(episode), *spoken)
 
 
 def entity_of(row: Row) -> Entity:
     """From `live_entities` (id, gid, …)."""
-    _id, _gid, uuid, group_id, name, created, summary, attributes, labels, episode, updated, stamps, more = (
-        row
-    )
-    return Entity(
-        uuid,
-        group_id,
-        name,
-        created,
-        summary,
-        _map(attributes),
-        strings(labels),
-        episode,
-        updated,
-        _map(stamps),
-        *_summary_of(_map(more)),
-    )
+    attributes, labels, episode, updated, stamps, more = row[7:]
+    typed: Row = (_map(attributes), strings(labels), episode)
+    stamped: Row = (updated, _map(stamps), *_summary_of(_map(more)))
+    return Entity(*row[2:7], *typed, *stamped)
 
 
 def _summary_of(more: Mapping[str, Any]) -> tuple[tuple[SummaryPart, ...], Rewriting | None]:
@@ -280,20 +255,10 @@ def _summary_of(more: Mapping[str, Any]) -> tuple[tuple[SummaryPart, ...], Rewri
 
 def entity_row(row_id: int, gid: int, entity: Entity) -> Row:
     """For INSERT INTO entities."""
-    return (
-        row_id,
-        gid,
-        entity.uuid,
-        entity.name,
-        entity.created_ms,
-        entity.summary,
-        _map_text(entity.attributes),
-        _list_text(entity.labels),
-        entity.source_episode_uuid,
-        entity.updated_ms,
-        _map_text(entity.stamps),
-        _map_text(_summary_values(entity)),
-    )
+    words = (entity.name, entity.created_ms, entity.summary, _map_text(entity.attributes))
+    source = (_list_text(entity.labels), entity.source_episode_uuid, entity.updated_ms)
+    stamps = (_map_text(entity.stamps), _map_text(_summary_values(entity)))
+    return (row_id, gid, entity.uuid, *words, *source, *stamps)
 
 
 def _summary_values(entity: Entity) -> dict[str, Any]:
@@ -335,73 +300,33 @@ def _fact_detail(text: str) -> Row:
 def _detail_of_fact(fact: Fact) -> str:
     detail: dict[str, Any] = {name: value for name in _UPDATED if (value := getattr(fact, name)) is not None}
     if fact.closures:
-        detail["closures"] = [[c.at_ms, c.reference_ms, c.by_fact, c.by_episode] for c in fact.closures]
+        detail["closures"] = [_CLOSURE(closure) for closure in fact.closures]
     if fact.asserted:
         detail["asserted"] = True
     return _map_text(detail)
 
 
+_FACT = attrgetter(
+    *("name", "fact", "source_name", "target_name", "created_ms", "reference_ms", "slot", "fact_key"),
+    *("valid_ms", "invalid_ms", "expired_ms"),
+)
+_EXPIRY = attrgetter("expired_by_fact", "expired_by_episode", "expired_reason", "invalid_before_ms")
+
+
 def fact_row(row_id: int, gid: int, rev: int, source_id: int, target_id: int, fact: Fact) -> Row:
     """For INSERT INTO facts."""
-    return (
-        row_id,
-        gid,
-        fact.uuid,
-        rev,
-        source_id,
-        target_id,
-        fact.name,
-        fact.fact,
-        fact.source_name,
-        fact.target_name,
-        fact.created_ms,
-        fact.reference_ms,
-        fact.slot,
-        fact.fact_key,
-        fact.valid_ms,
-        fact.invalid_ms,
-        fact.expired_ms,
-        str(fact.kind),
-        str(fact.polarity),
-        _map_text(fact.qualifiers),
-        _list_text(fact.keywords),
-        fact.weight,
-        _list_text(fact.episodes),
-        _evidence_text(fact.evidence),
-        fact.expired_by_fact,
-        fact.expired_by_episode,
-        fact.expired_reason,
-        fact.invalid_before_ms,
-        _map_text(fact.attributes),
-        _detail_of_fact(fact),
-    )
+    stated = (str(fact.kind), str(fact.polarity), _map_text(fact.qualifiers), _list_text(fact.keywords))
+    support = (fact.weight, _list_text(fact.episodes), _list_text([_EVIDENCE(e) for e in fact.evidence]))
+    rest = (*_EXPIRY(fact), _map_text(fact.attributes), _detail_of_fact(fact))
+    return (row_id, gid, fact.uuid, rev, source_id, target_id, *_FACT(fact), *stated, *support, *rest)
 
 
 def status_of(row: Row, *, duplicate: bool = False) -> ItemStatus:
     """From `live_items` (id, gid, …)."""
     group_id, uuid, state, receipt_id, updated, name, attempts, step, reason = row[2:11]
-    return ItemStatus(
-        group_id,
-        uuid,
-        ItemState(state),
-        receipt_id,
-        updated,
-        name,
-        attempts,
-        None if step is None else Step(step),
-        reason,
-        duplicate,
-        Usage(*row[15:18]) if any(row[15:18]) else FREE,
-    )
-
-
-def _evidence_text(evidence: Collection[Evidence]) -> str:
-    return _encode(
-        [
-            [e.start_ms, e.reference_ms, e.episode_uuid, e.stated_valid_ms, e.stated_invalid_ms, e.said]
-            for e in evidence
-        ]
-    )
+    usage = Usage(*row[15:18]) if any(row[15:18]) else FREE
+    known = (receipt_id, updated, name, attempts, None if step is None else Step(step), reason)
+    return ItemStatus(group_id, uuid, ItemState(state), *known, duplicate, usage)
 
 
 def _evidence(text: str) -> tuple[Evidence, ...]:

@@ -22,7 +22,7 @@ from kgsvc.stores.neo4j.fact_terms import (
 from kgsvc.stores.neo4j.guards import LOCK, check, claims_of, questions_of
 from kgsvc.stores.neo4j.queue import WRITE_TRANSITIONS, transition_rows
 from kgsvc.stores.neo4j.rows import calendar, entity_row, fact_row
-from kgsvc.stores.neo4j.search import TOUCH_TEXTS, touched
+from kgsvc.stores.neo4j.search import TOUCH_TEXTS
 
 _WRITE: LiteralString = (
     """
@@ -312,7 +312,13 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "removed_name_tokens": [list(pair) for pair in delta.remove_name_tokens],
         "edges": [{"uuid": uuid, "facts": list(facts)} for uuid, facts in delta.episode_edges.items()],
         "removed": [asdict(tombstone) for tombstone in delta.remove_facts],
-        **touched(delta),
+        "touched_entities": sorted(delta.touched_entities),
+        "touched_episodes": sorted(delta.touched_episodes),
+        "forgets": delta.forgets,
+        "gone": [
+            *(["entity", uuid] for uuid in delta.remove_entities),
+            *(["episode", uuid] for uuid in delta.remove_episodes),
+        ],
         "removed_episodes": list(delta.remove_episodes),
         "removed_merges": list(delta.remove_merges),
         "merges": [
@@ -323,7 +329,7 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "removed_entities": list(delta.remove_entities),
         "dropped_facts": [*(t.uuid for t in delta.remove_facts), *delta.unsaid],
         "dropped_hubs": [*delta.remove_entities, *delta.unsaid],
-        "closures": [[c.by_episode, fact.uuid] for fact in delta.facts for c in fact.closures],
+        "closures": [list(pair) for pair in delta.closures],
         "transitions": transition_rows(delta.transitions, guard.token),
         "spent": [[uuid, u.calls, u.prompt_tokens, u.completion_tokens] for uuid, u in delta.spent.items()],
     }

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
-from typing import Any, LiteralString
+from typing import LiteralString
 
-from kgsvc.domain.model.delta import GraphDelta, GroupHead
+from kgsvc.domain.model.delta import GroupHead
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import entity_of, episode_of, fact_of
 from kgsvc.stores.search_protocol import (
@@ -126,22 +126,6 @@ _TEXT_CHANGES: LiteralString = """
     RETURN head, upto, removed, entities[first..first + 250], episodes[first..first + 250], renewed,
         CASE WHEN first = 0 THEN communities ELSE [] END
     """
-
-
-def touched(delta: GraphDelta) -> dict[str, Any]:
-    """Parameters of TOUCH_TEXTS beside those of the write."""
-    entities = delta.vectors.keys() - {fact.uuid for fact in delta.facts}
-    entities |= {entity.uuid for entity in delta.entities} | set(delta.names.values())
-    episodes = {mention.episode_uuid for mention in delta.mentions} | set(delta.found)
-    episodes |= {episode for episode, _entity in delta.remove_mentions}
-    gone = [["entity", uuid] for uuid in delta.remove_entities]
-    gone += [["episode", uuid] for uuid in delta.remove_episodes]
-    return {
-        "touched_entities": sorted(entities),
-        "touched_episodes": sorted(episodes),
-        "forgets": delta.forgets,
-        "gone": gone,
-    }
 
 
 class Texts(Base):
