@@ -33,7 +33,6 @@ from kgsvc.communities.builder import CommunityBuilder
 from kgsvc.communities.describing import Describer
 from kgsvc.communities.detection import Follower, Louvain
 from kgsvc.config import ConfigError, Settings, read_ontology, split_address
-from kgsvc.domain.clock import Clock, SystemClock
 from kgsvc.domain.errors import ServiceError
 from kgsvc.domain.model.ontology import Ontology
 from kgsvc.jobs.builds import build_work
@@ -46,6 +45,7 @@ from kgsvc.observability.metrics import Metrics, MetricsEndpoint, Outcomes, coun
 from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.preparing import Ontologies, Preparer
 from kgsvc.pipeline.summaries import Rewriter
+from kgsvc.runtime import Clock, SystemClock
 from kgsvc.search.search import SearchFacts
 from kgsvc.search.search_graph import SearchGraph
 from kgsvc.stores.protocol import Store

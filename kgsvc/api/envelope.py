@@ -21,7 +21,7 @@ from kgsvc.api.checks import RequestCheck, unknown_fields
 from kgsvc.api.errors import CallFailure, MalformedRequest, failure_of, to_proto
 from kgsvc.domain.errors import LimitExceeded, OperationError, Violation
 from kgsvc.domain.limits import Limits
-from kgsvc.offload import REQUEST_BYTES, offload
+from kgsvc.runtime import REQUEST_BYTES, offload
 from kgsvc.v1 import envelope_pb2
 
 _ENVELOPE_FIELDS = frozenset({"idempotency_key"})  # violations of these are not inside the input

@@ -13,10 +13,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import KgError, LeaseLost, ServiceError, StepError
 from kgsvc.domain.model.items import SCRATCH
 from kgsvc.jobs.retry import QueueSettings
+from kgsvc.runtime import Clock
 from kgsvc.stores.protocol import IntakeStore
 
 log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.domain.text import tokens
 from kgsvc.models.protocol import Vectors
-from kgsvc.offload import EMBEDDED_CHARS, offload
+from kgsvc.runtime import EMBEDDED_CHARS, offload
 
 _PLACES = 4  # dimensions of a word itself: two words seldom share all of them
 _PIECES_WEIGHT = 0.5  # of all pieces of a word together, beside the word itself

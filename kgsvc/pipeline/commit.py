@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import LeaseLost, Overloaded, RevisionChanged, StepError
 from kgsvc.domain.facts.plan import plan, statements_of
 from kgsvc.domain.facts.timeline import SlotStatement
@@ -30,11 +29,11 @@ from kgsvc.domain.resolution.comparing import as_decided, settle, slots_of
 from kgsvc.domain.resolution.decisions import Decisions
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.protocol import Resolver
-from kgsvc.offload import STATEMENTS, offload
 from kgsvc.pipeline.joining import Joining
 from kgsvc.pipeline.preparing import Ontologies, PreparedItem, encode
 from kgsvc.pipeline.resolving import Resolution, Resolving
 from kgsvc.pipeline.summaries import Rewriter, SummaryStore, WriteTurn, summarised
+from kgsvc.runtime import STATEMENTS, Clock, offload
 from kgsvc.stores.protocol import QueueStore, ResolutionStore
 
 _TRIES = 20  # plans of one batch that others may overtake

@@ -26,8 +26,8 @@ from kgsvc.domain.names.merging import (
     slots_of,
 )
 from kgsvc.models.embedding import CachingEmbedder
-from kgsvc.offload import STATEMENTS, offload
 from kgsvc.pipeline.summaries import SummaryStore, summarised
+from kgsvc.runtime import STATEMENTS, offload
 
 log = logging.getLogger(__name__)
 _NAMES = 256  # of an entity, that are compared by their numerals

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import ModelUnavailable, StepError
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction, ExtractionRequest, conform
 from kgsvc.domain.model.graph import FactKind, Polarity
@@ -29,6 +28,7 @@ from kgsvc.domain.resolution.decisions import (
 )
 from kgsvc.models.embedding import CachingEmbedder, texts_of
 from kgsvc.models.protocol import Extractor
+from kgsvc.runtime import Clock
 from kgsvc.stores.protocol import AdminStore, Anchor, QueueStore
 
 # A release that does not know the version does the step again: each field that older ones would not

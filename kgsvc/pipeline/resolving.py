@@ -18,8 +18,8 @@ from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, NameCan
 from kgsvc.domain.resolution.questions import NewName
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.protocol import Resolver
-from kgsvc.offload import STATEMENTS, offload
 from kgsvc.pipeline.nearness import Nearness
+from kgsvc.runtime import STATEMENTS, offload
 from kgsvc.stores.protocol import CandidateStore
 
 

@@ -20,7 +20,7 @@ from kgsvc.commands.core import Core
 from kgsvc.commands.items import Acknowledged, ItemAcceptor, ItemInput
 from kgsvc.domain.errors import InvalidArgument, OperationError, Violation
 from kgsvc.domain.model.items import ItemState
-from kgsvc.offload import REQUEST_BYTES, offload
+from kgsvc.runtime import REQUEST_BYTES, offload
 from kgsvc.v1 import envelope_pb2, ingestion_pb2
 
 _ITEMS_A_BATCH = 64

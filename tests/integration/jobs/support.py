@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kgsvc.domain.clock import SystemClock
 from kgsvc.domain.errors import StepError
 from kgsvc.domain.model.delta import GraphDelta, Guard
 from kgsvc.domain.model.graph import Episode, Source
@@ -26,6 +25,7 @@ from kgsvc.domain.model.items import (
 from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher
 from kgsvc.jobs.groups import GroupRunner, Starts, Steps, group_work
 from kgsvc.jobs.retry import QueueSettings, RetryPolicy
+from kgsvc.runtime import SystemClock
 from kgsvc.stores.embedded import EmbeddedStore
 
 DEADLINE_S = 30.0

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from kgsvc.commands.adoption import Adopted, Adopter
-from kgsvc.domain.clock import SystemClock
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.hashing import HashingEmbedder
+from kgsvc.runtime import SystemClock
 from kgsvc.stores.neo4j import Neo4jStore
 from tests.support.client import Client, message
 from tests.support.neo4j_server import Neo4jServer
