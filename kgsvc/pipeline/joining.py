@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from kgsvc.domain.errors import LimitExceeded, StoreRefused, Violation
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import GraphDelta, Guard, MergeRecord, NameView
-from kgsvc.domain.model.graph import Entity, Fact, Mention
-from kgsvc.domain.model.identity import digest, mint
+from kgsvc.domain.model.graph import Entity, Fact, Mention, digest, mint
 from kgsvc.domain.model.items import Lease
 from kgsvc.domain.names.entities import Bridge, names_allow
 from kgsvc.domain.names.forgetting import Said

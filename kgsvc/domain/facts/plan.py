@@ -19,8 +19,21 @@ from kgsvc.domain.facts.timeline import (
 )
 from kgsvc.domain.model.delta import FactTombstone, GraphDelta, SlotView
 from kgsvc.domain.model.extraction import ExtractedEdge
-from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, FactKind, Mention, Polarity
-from kgsvc.domain.model.identity import digest, event_qualifiers, fact_key, mint, name_key, slot_of
+from kgsvc.domain.model.graph import (
+    Closure,
+    Entity,
+    Evidence,
+    Fact,
+    FactKind,
+    Mention,
+    Polarity,
+    digest,
+    event_qualifiers,
+    fact_key,
+    mint,
+    name_key,
+    slot_of,
+)
 from kgsvc.domain.names.entities import UNSPECIFIC, BatchItem, ResolvedNames
 from kgsvc.domain.text import normalise
 

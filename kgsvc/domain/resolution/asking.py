@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, of_type
-from kgsvc.domain.model.graph import Entity
-from kgsvc.domain.model.identity import name_key, slot_of
+from kgsvc.domain.model.graph import Entity, name_key, slot_of
 from kgsvc.domain.model.ontology import Ontology
 from kgsvc.domain.names.entities import BatchItem, types_differ
 from kgsvc.domain.names.similarity import numerals_differ

@@ -19,8 +19,8 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.domain.model.graph import Fact
-from kgsvc.domain.text import K1, B, firsts, idf, own_text, tokens
+from kgsvc.domain.model.graph import Fact, own_text
+from kgsvc.domain.text import K1, B, firsts, idf, tokens
 from kgsvc.stores.embedded.groups import group_of, id_span
 from kgsvc.stores.embedded.rows import Row, all_rows, column, fact_of, first_row, json_ids, upsert
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from kgsvc.domain.errors import StepError
 from kgsvc.domain.model.delta import GraphDelta, Guard
-from kgsvc.domain.model.graph import Episode, Source
-from kgsvc.domain.model.identity import content_hash
+from kgsvc.domain.model.graph import Episode, Source, content_hash
 from kgsvc.domain.model.items import (
     AcceptBatch,
     FailedItem,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from kgsvc.domain.model.graph import Episode, RoleType, Source
-from kgsvc.domain.model.identity import content_hash, digest
+from kgsvc.domain.model.graph import Episode, RoleType, Source, content_hash, digest
 from kgsvc.domain.model.items import AcceptBatch, GroupWork, ItemState, NewItem, Step, Transition
 from kgsvc.domain.model.usage import FREE, Usage
 from tests.support.model_rows import Group

@@ -12,7 +12,7 @@ import pytest
 from kgsvc.api.rpc import stream_episodes
 from kgsvc.api.rpc.stream_episodes import StreamedItem
 from kgsvc.commands.core import Core
-from kgsvc.domain.model.identity import digest
+from kgsvc.domain.model.graph import digest
 from kgsvc.domain.model.items import SCRATCH
 from kgsvc.v1 import envelope_pb2, ingestion_pb2
 from tests.support.client import Client
