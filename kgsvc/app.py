@@ -36,9 +36,8 @@ from kgsvc.config import ConfigError, Settings, read_ontology, split_address
 from kgsvc.domain.errors import ServiceError
 from kgsvc.domain.model.ontology import Ontology
 from kgsvc.jobs.builds import build_work
-from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher
+from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher, RetryPolicy
 from kgsvc.jobs.groups import Steps, group_work
-from kgsvc.jobs.retry import RetryPolicy
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.observability.logs import LogWriter
 from kgsvc.observability.metrics import Metrics, MetricsEndpoint, Outcomes, counted

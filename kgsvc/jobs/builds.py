@@ -8,8 +8,7 @@ from typing import Protocol
 
 from kgsvc.domain.errors import KgError, LeaseLost, ModelUnavailable, ServiceError, StepError
 from kgsvc.domain.model.communities import BuildLease
-from kgsvc.jobs.dispatcher import LeasedWork, Offer, step_error, without_text
-from kgsvc.jobs.retry import QueueSettings, RetryPolicy
+from kgsvc.jobs.dispatcher import LeasedWork, Offer, QueueSettings, RetryPolicy, step_error, without_text
 from kgsvc.runtime import Clock
 from kgsvc.stores.community_protocol import BuildStore
 

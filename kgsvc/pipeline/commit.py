@@ -12,9 +12,8 @@ from kgsvc.domain.facts.timeline import SlotStatement
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import GraphDelta, Guard, NameView, SlotView
 from kgsvc.domain.model.graph import name_key
-from kgsvc.domain.model.items import ItemState, Lease, Transition
+from kgsvc.domain.model.items import FREE, ItemState, Lease, Transition, Usage
 from kgsvc.domain.model.ontology import Ontology
-from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.domain.names.entities import (
     MOST,
     MOVED,

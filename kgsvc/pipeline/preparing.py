@@ -15,9 +15,8 @@ from typing import Any
 from kgsvc.domain.errors import ModelUnavailable, StepError
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction, ExtractionRequest, conform
 from kgsvc.domain.model.graph import FactKind, Polarity
-from kgsvc.domain.model.items import FailedItem, ItemState, Lease, QueuedItem, Step, Transition
+from kgsvc.domain.model.items import FREE, FailedItem, ItemState, Lease, QueuedItem, Step, Transition, Usage
 from kgsvc.domain.model.ontology import Ontology
-from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.domain.resolution.decisions import (
     BatchFact,
     FactDecision,

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kgsvc.domain.model.graph import Entity, Fact, Mention
-from kgsvc.domain.model.items import Transition
-from kgsvc.domain.model.usage import Usage
+from kgsvc.domain.model.items import Transition, Usage
 
 
 @dataclass(frozen=True, slots=True)

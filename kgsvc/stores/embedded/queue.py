@@ -17,8 +17,8 @@ from kgsvc.domain.model.items import (
     QueuedItem,
     Step,
     Transition,
+    Usage,
 )
-from kgsvc.domain.model.usage import Usage
 from kgsvc.stores.embedded.groups import group_of, leased_group
 from kgsvc.stores.embedded.rows import (
     Row,

@@ -21,8 +21,7 @@ from kgsvc.domain.model.graph import (
     Source,
     SummaryPart,
 )
-from kgsvc.domain.model.items import ItemState, ItemStatus, Step
-from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.model.items import FREE, ItemState, ItemStatus, Step, Usage
 
 Row = tuple[Any, ...]
 

@@ -23,9 +23,8 @@ from kgsvc.domain.model.graph import (
     Source,
     SummaryPart,
 )
-from kgsvc.domain.model.items import CRASH, ItemState, ItemStatus, QueuedItem, Step
+from kgsvc.domain.model.items import CRASH, FREE, ItemState, ItemStatus, QueuedItem, Step, Usage
 from kgsvc.domain.model.ontology import labels_of
-from kgsvc.domain.model.usage import FREE, Usage
 
 # Fields of a fact in the text `detail`: as they are, and those that are left out where they are absent.
 _PLAIN = (

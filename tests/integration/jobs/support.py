@@ -21,9 +21,8 @@ from kgsvc.domain.model.items import (
     QueuedItem,
     Transition,
 )
-from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher
+from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher, QueueSettings, RetryPolicy
 from kgsvc.jobs.groups import GroupRunner, Starts, Steps, group_work
-from kgsvc.jobs.retry import QueueSettings, RetryPolicy
 from kgsvc.runtime import SystemClock
 from kgsvc.stores.embedded import EmbeddedStore
 
