@@ -34,7 +34,7 @@ from kgsvc.communities.describing import Describer
 from kgsvc.communities.detection import Follower, Louvain
 from kgsvc.config import ConfigError, Settings, read_ontology, split_address
 from kgsvc.domain.errors import ServiceError
-from kgsvc.domain.model.ontology import Ontology
+from kgsvc.domain.model.extraction import Ontology
 from kgsvc.jobs.builds import build_work
 from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher, RetryPolicy
 from kgsvc.jobs.groups import Steps, group_work

@@ -30,7 +30,7 @@ from kgsvc.api.rpc.stream_episodes import EpisodeStream
 from kgsvc.commands.core import Core
 from kgsvc.commands.items import ItemAcceptor
 from kgsvc.domain.limits import Limits
-from kgsvc.domain.model.ontology import DEFAULT, Ontology
+from kgsvc.domain.model.extraction import DEFAULT, Ontology
 from kgsvc.search.search import SearchFacts
 from kgsvc.search.search_graph import SearchGraph
 from kgsvc.v1 import admin_pb2, ingestion_pb2, retrieval_pb2

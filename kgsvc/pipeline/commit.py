@@ -11,9 +11,9 @@ from kgsvc.domain.facts.plan import plan, statements_of
 from kgsvc.domain.facts.timeline import SlotStatement
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import GraphDelta, Guard, NameView, SlotView
+from kgsvc.domain.model.extraction import Ontology
 from kgsvc.domain.model.graph import name_key
 from kgsvc.domain.model.items import FREE, ItemState, Lease, Transition, Usage
-from kgsvc.domain.model.ontology import Ontology
 from kgsvc.domain.names.entities import (
     MOST,
     MOVED,

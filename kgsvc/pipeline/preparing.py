@@ -13,10 +13,16 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from kgsvc.domain.errors import ModelUnavailable, StepError
-from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction, ExtractionRequest, conform
+from kgsvc.domain.model.extraction import (
+    ExtractedEdge,
+    ExtractedNode,
+    Extraction,
+    ExtractionRequest,
+    Ontology,
+    conform,
+)
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.domain.model.items import FREE, FailedItem, ItemState, Lease, QueuedItem, Step, Transition, Usage
-from kgsvc.domain.model.ontology import Ontology
 from kgsvc.domain.resolution.decisions import (
     BatchFact,
     FactDecision,

@@ -10,6 +10,7 @@ import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kgsvc.domain.model.extraction import labels_of
 from kgsvc.domain.model.graph import (
     Closure,
     Entity,
@@ -24,7 +25,6 @@ from kgsvc.domain.model.graph import (
     SummaryPart,
 )
 from kgsvc.domain.model.items import CRASH, FREE, ItemState, ItemStatus, QueuedItem, Step, Usage
-from kgsvc.domain.model.ontology import labels_of
 
 # Fields of a fact in the text `detail`: as they are, and those that are left out where they are absent.
 _PLAIN = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgsvc.domain.model.ontology import (
+from kgsvc.domain.model.extraction import (
     DEFAULT,
     EntityType,
     FactType,
