@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Collection
 
 from kgsvc.domain.model.extraction import Extraction
-from kgsvc.domain.model.items import FREE, Usage
+from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.models.protocol import Embedder
 
 _CACHED_BYTES = 32 * 1024 * 1024

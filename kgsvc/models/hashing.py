@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.domain.model.items import FREE, Usage
+from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.domain.text import tokens
 from kgsvc.models.protocol import Vectors
 from kgsvc.runtime import EMBEDDED_CHARS, offload

@@ -12,8 +12,8 @@ from kgsvc.domain.facts.timeline import SlotStatement
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import GraphDelta, Guard, NameView, SlotView
 from kgsvc.domain.model.extraction import Ontology
-from kgsvc.domain.model.graph import name_key
-from kgsvc.domain.model.items import FREE, ItemState, Lease, Transition, Usage
+from kgsvc.domain.model.graph import FREE, Usage, name_key
+from kgsvc.domain.model.items import ItemState, Lease, Transition
 from kgsvc.domain.names.entities import (
     MOST,
     MOVED,

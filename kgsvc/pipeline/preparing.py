@@ -21,8 +21,8 @@ from kgsvc.domain.model.extraction import (
     Ontology,
     conform,
 )
-from kgsvc.domain.model.graph import FactKind, Polarity
-from kgsvc.domain.model.items import FREE, FailedItem, ItemState, Lease, QueuedItem, Step, Transition, Usage
+from kgsvc.domain.model.graph import FREE, FactKind, Polarity, Usage
+from kgsvc.domain.model.items import FailedItem, ItemState, Lease, QueuedItem, Step, Transition
 from kgsvc.domain.resolution.decisions import (
     BatchFact,
     FactDecision,

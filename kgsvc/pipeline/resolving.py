@@ -9,8 +9,7 @@ from types import MappingProxyType
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead, NameView
 from kgsvc.domain.model.extraction import Ontology
-from kgsvc.domain.model.graph import Entity
-from kgsvc.domain.model.items import FREE, Usage
+from kgsvc.domain.model.graph import FREE, Entity, Usage
 from kgsvc.domain.names.entities import BatchItem
 from kgsvc.domain.resolution import questions
 from kgsvc.domain.resolution.asking import Inquiry

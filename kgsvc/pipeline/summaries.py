@@ -24,8 +24,7 @@ from kgsvc.domain.facts.summary import (
     still_hold,
 )
 from kgsvc.domain.model.delta import GraphDelta, Guard, NameView
-from kgsvc.domain.model.graph import Entity, Fact, SummaryPart
-from kgsvc.domain.model.items import Usage
+from kgsvc.domain.model.graph import Entity, Fact, SummaryPart, Usage
 from kgsvc.models.protocol import Retold, Subject, SummaryWriter
 from kgsvc.runtime import Clock
 from kgsvc.stores.protocol import GraphStore, HistoryStore

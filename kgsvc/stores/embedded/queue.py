@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import apsw
 
-from kgsvc.domain.model.graph import Episode, Source
+from kgsvc.domain.model.graph import Episode, Source, Usage
 from kgsvc.domain.model.items import (
     CRASH,
     TERMINAL,
@@ -17,7 +17,6 @@ from kgsvc.domain.model.items import (
     QueuedItem,
     Step,
     Transition,
-    Usage,
 )
 from kgsvc.stores.embedded.groups import group_of, leased_group
 from kgsvc.stores.embedded.rows import (

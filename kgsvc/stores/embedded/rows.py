@@ -9,6 +9,7 @@ from typing import Any, Literal, LiteralString
 import apsw
 
 from kgsvc.domain.model.graph import (
+    FREE,
     Closure,
     Entity,
     Episode,
@@ -20,8 +21,9 @@ from kgsvc.domain.model.graph import (
     RoleType,
     Source,
     SummaryPart,
+    Usage,
 )
-from kgsvc.domain.model.items import FREE, ItemState, ItemStatus, Step, Usage
+from kgsvc.domain.model.items import ItemState, ItemStatus, Step
 
 Row = tuple[Any, ...]
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from kgsvc.domain.model.extraction import labels_of
 from kgsvc.domain.model.graph import (
+    FREE,
     Closure,
     Entity,
     Episode,
@@ -23,8 +24,9 @@ from kgsvc.domain.model.graph import (
     RoleType,
     Source,
     SummaryPart,
+    Usage,
 )
-from kgsvc.domain.model.items import CRASH, FREE, ItemState, ItemStatus, QueuedItem, Step, Usage
+from kgsvc.domain.model.items import CRASH, ItemState, ItemStatus, QueuedItem, Step
 
 # Fields of a fact in the text `detail`: as they are, and those that are left out where they are absent.
 _PLAIN = (

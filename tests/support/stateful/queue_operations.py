@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from kgsvc.domain.model.graph import Episode, RoleType, Source, content_hash, digest
-from kgsvc.domain.model.items import FREE, AcceptBatch, GroupWork, ItemState, NewItem, Step, Transition, Usage
+from kgsvc.domain.model.graph import FREE, Episode, RoleType, Source, Usage, content_hash, digest
+from kgsvc.domain.model.items import AcceptBatch, GroupWork, ItemState, NewItem, Step, Transition
 from tests.support.model_rows import Group
 from tests.support.stateful.twins import Comparable, Side, answer, queued
 from tests.support.stateful.words import HOUR

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgsvc.domain.model.items import FREE, Usage
+from kgsvc.domain.model.graph import FREE, Usage
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 16])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgsvc.domain.model.items import Usage
+from kgsvc.domain.model.graph import Usage
 from kgsvc.models.hashing import HashingEmbedder
 from kgsvc.models.protocol import Embedder
 
