@@ -29,7 +29,7 @@ from typing import Any, cast
 
 from bench.retrieval_shelf import Shelf, by_rules, episodes_of, whole_messages
 from kgsvc.domain.model.graph import Fact
-from kgsvc.models.hashing import HashingEmbedder
+from kgsvc.models.embedding import HashingEmbedder
 from kgsvc.models.protocol import Embedder
 from kgsvc.runtime import SystemClock
 from kgsvc.search.graph_results import Item

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from kgsvc.commands.adoption import Adopted, Adopter
-from kgsvc.models.embedding import CachingEmbedder
-from kgsvc.models.hashing import HashingEmbedder
+from kgsvc.models.embedding import CachingEmbedder, HashingEmbedder
 from kgsvc.runtime import SystemClock
 from kgsvc.stores.neo4j import Neo4jStore
 from tests.support.client import Client, message

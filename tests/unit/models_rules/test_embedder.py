@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgsvc.domain.model.graph import Usage
-from kgsvc.models.hashing import HashingEmbedder
+from kgsvc.models.embedding import HashingEmbedder
 from kgsvc.models.protocol import Embedder
 
 
