@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import astuple
 from typing import Any, Literal, LiteralString
 
 import apsw
@@ -21,7 +22,7 @@ from kgsvc.domain.model.graph import (
     Source,
     SummaryPart,
 )
-from kgsvc.domain.model.items import ItemState, ItemStatus, Step
+from kgsvc.domain.model.items import ItemState, ItemStatus, ItemWarning, Step
 from kgsvc.domain.model.usage import FREE, Usage
 
 Row = tuple[Any, ...]
@@ -306,7 +307,13 @@ def status_of(row: Row, *, duplicate: bool = False) -> ItemStatus:
         reason,
         duplicate,
         Usage(*row[15:18]) if any(row[15:18]) else FREE,
+        () if row[18] == "[]" else tuple(ItemWarning(*each) for each in _decode(row[18])[0]),
     )
+
+
+def warnings_text(warnings: Collection[ItemWarning]) -> str:
+    """For items.warnings."""
+    return _list_text([astuple(each) for each in warnings])
 
 
 def _evidence_text(evidence: Collection[Evidence]) -> str:

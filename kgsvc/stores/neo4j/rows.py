@@ -23,7 +23,7 @@ from kgsvc.domain.model.graph import (
     Source,
     SummaryPart,
 )
-from kgsvc.domain.model.items import CRASH, ItemState, ItemStatus, QueuedItem, Step
+from kgsvc.domain.model.items import CRASH, ItemState, ItemStatus, ItemWarning, QueuedItem, Step
 from kgsvc.domain.model.ontology import labels_of
 from kgsvc.domain.model.usage import FREE, Usage
 
@@ -76,7 +76,7 @@ SET_FACT = """
 STATUS = (
     "i.group_id, i.uuid, i.state, i.receipt_id, i.updated_ms, i.name, i.attempts, i.step, i.reason,"
     " i.content_hash, i.seq, i.epoch, coalesce(i.model_calls, 0), coalesce(i.prompt_tokens, 0),"
-    " coalesce(i.completion_tokens, 0)"
+    " coalesce(i.completion_tokens, 0), coalesce(i.warnings, '[]')"
 )
 STATUS_OPTIONAL = frozenset({5, 7, 8})
 QUEUED = (
@@ -297,6 +297,7 @@ def status_of(row: Row, *, duplicate: bool = False) -> ItemStatus:
         reason=reason,
         duplicate=duplicate,
         usage=Usage(*row[12:15]) if any(row[12:15]) else FREE,
+        warnings=() if row[15] == "[]" else tuple(ItemWarning(*each) for each in json.loads(row[15])),
     )
 
 
