@@ -238,13 +238,13 @@ class Committer:
     async def _vectors(
         self, delta: GraphDelta, names: NameView, view: SlotView, known: Mapping[str, bytes]
     ) -> dict[str, bytes]:
-        """Vectors of new facts and new names. The words of a fact that was split from an older one are no
-        item's."""
+        """Vectors of new facts, new words and new names. The words of a fact that was split from an older one
+        are no item's."""
         if self._embedder is None:
             return {}
-        stored = {fact.uuid for fact in view.facts}
+        stored = {fact.uuid: fact.fact for fact in view.facts}
         named = {e.uuid: e.name for e in (*names.by_uuid.values(), *names.by_key.values())}
-        wanted = {fact.uuid: fact.fact for fact in delta.facts if fact.uuid not in stored}
+        wanted = {fact.uuid: fact.fact for fact in delta.facts if stored.get(fact.uuid) != fact.fact}
         wanted |= {e.uuid: e.name for e in delta.entities if named.get(e.uuid) != e.name}
         missing = set(wanted.values()) - known.keys()
         extra = await self._embedder.vectors(missing, delta.group_id) if missing else {}

@@ -1,7 +1,5 @@
 """ColdSearchStore over facts in dicts: an oracle, which finds exactly the best."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

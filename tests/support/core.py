@@ -1,7 +1,5 @@
 """A Core for commands that are tested without a server."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What two graphs must have in common to be equal, whoever minted their uuids and whenever they were made."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any

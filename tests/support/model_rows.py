@@ -1,7 +1,5 @@
 """What the model store holds: plain objects in plain dicts."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from kgsvc.domain.errors import Conflict, Violation

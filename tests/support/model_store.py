@@ -1,7 +1,5 @@
 """The simplest store that keeps the promises of stores/protocol.py: an oracle for tests, in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -119,12 +117,7 @@ class ModelStore(ModelGraph, Lacking):  # type: ignore[misc]
         return Changes(group.head, tuple(shown), tuple(removed), upto_rev, more=upto_rev < group.rev)
 
     async def text_changes(
-        self,
-        group_id: str,
-        after_rev: int,
-        limit: int,
-        max_bytes: int = TEXT_BYTES,
-        after_uuid: str = "",
+        self, group_id: str, after_rev: int, limit: int, max_bytes: int = TEXT_BYTES, after_uuid: str = ""
     ) -> TextChanges:
         group = self.peek(group_id)
         after = (after_rev + 1, after_uuid)

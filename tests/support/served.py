@@ -1,7 +1,5 @@
 """A real server of this process on a free port, over a real embedded store, and a client of it."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import random

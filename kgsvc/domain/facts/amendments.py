@@ -147,7 +147,7 @@ def _in_words_that_are_left(fact: Fact) -> Fact:
     if not fact.evidence or any(not e.said for e in fact.evidence):
         return fact
     words = min(fact.evidence).said
-    evidence = tuple(replace(e, said="" if e.said == words else e.said) for e in fact.evidence)
+    evidence = tuple(replace(e, said="" if e.said == words and not e.says else e.said) for e in fact.evidence)
     return replace(fact, fact=words, evidence=evidence, keywords=(), attributes={})
 
 
@@ -160,7 +160,9 @@ def _reopened(fact: Fact, left: Mapping[str, Fact | None], episode_uuid: str, sy
             closures.add(closure)
         elif by is not None and by.evidence:
             first = min(by.evidence)
-            closures.add(Closure(first.start_ms, first.reference_ms, by.uuid, first.episode_uuid))
+            closures.add(
+                Closure(first.start_ms, first.reference_ms, by.uuid, first.episode_uuid, closure.retracts)
+            )
     kept = tuple(sorted(closures))
     return fact if kept == fact.closures else replace(fact, closures=kept, updated_ms=system_ms)
 

@@ -103,7 +103,10 @@ class Entity:
     rewriting: Rewriting | None = None
 
 
-@dataclass(frozen=True, slots=True, order=True)
+EARLIEST_MS = -62_135_596_800_000  # 0001-01-01: the start of what held before, since nobody knows when
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """One episode's statement behind a fact: its own interval as stated, before any contradiction.
 
@@ -111,12 +114,39 @@ class Evidence:
     episode.
     """
 
-    start_ms: int  # valid_at; where none was stated the reference time, or the stated end if earlier
+    start_ms: int  # valid_at, else the reference time; of an end: when the relation ended
     reference_ms: int
     episode_uuid: str
-    stated_valid_ms: int | None = None
+    stated_valid_ms: int | None = None  # of an end: when it ended, if that was stated
     stated_invalid_ms: int | None = None
-    said: str = ""  # its own words, where it was judged to repeat the fact in others
+    said: str = ""  # its own words, where the fact has others
+    says: str = (
+        ""  # "": that the fact holds; ENDED: that it ended; LASTS: that an announced end is called off
+    )
+    accepted_ms: int = 0  # when its item was accepted; 0: not recorded
+    index: int = 0  # of the statement in its episode's extraction
+
+    def __lt__(self, other: Evidence) -> bool:
+        return self._order < other._order
+
+    @property
+    def _order(self) -> tuple[int, int, str, int, str, str]:
+        return (self.start_ms, self.reference_ms, self.episode_uuid, self.index, self.says, self.said)
+
+    def row(self) -> list[str | int | None]:
+        """As stores keep it: the fields in order, without what is as by default at the end."""
+        fields: list[str | int | None] = [
+            self.start_ms, self.reference_ms, self.episode_uuid, self.stated_valid_ms, self.stated_invalid_ms,
+            self.said, self.says, self.accepted_ms, self.index,
+        ]  # fmt: skip
+        while len(fields) > _ALWAYS_KEPT and fields[-1] in ("", 0):
+            fields.pop()
+        return fields
+
+
+ENDED = "ended"
+LASTS = "lasts"
+_ALWAYS_KEPT = 6
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -130,6 +160,12 @@ class Closure:
     reference_ms: int  # of the statement that contradicts
     by_fact: str
     by_episode: str
+    retracts: bool = False  # it was never true: whatever was stated until then
+
+    def row(self) -> list[str | int | bool]:
+        """As stores keep it."""
+        fields = [self.at_ms, self.reference_ms, self.by_fact, self.by_episode]
+        return [*fields, True] if self.retracts else fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +173,8 @@ class Fact:
     """An edge between two entities on two time axes (spec 004 §2.4, design §3).
 
     Fact time: `valid_ms`..`invalid_ms`; system time: `created_ms`..`expired_ms`. `valid_ms` is None where
-    no start was stated: then `reference_ms` counts (the reference time of its statement, or the stated end
-    where that lies before it). `slot` is the conflict key of spec 004 §6, `fact_key`
+    no start was stated: then `reference_ms` counts (the reference time of its statement, or EARLIEST_MS where
+    it had ended by then). `slot` is the conflict key of spec 004 §6, `fact_key`
     the uniqueness key of §9; both are hashes.
     """
 

@@ -51,8 +51,7 @@ RENAME_TERMS: LiteralString = """
     CALL (g) {
         UNWIND $p.renamed AS row
         CALL (g, row) {
-            MATCH (n:Entity {uuid: row.uuid, group_id: $p.group_id, epoch: $p.epoch})
-                USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+            <SEEK n:Entity row.uuid>
             MATCH (n)-[r:RELATES_TO]-()
             WHERE r.term_count IS NOT NULL AND NOT r.uuid IN $p.rewritten
             WITH r, startNode(r) = n AS source, endNode(r) = n AS target, r.term_count AS length,

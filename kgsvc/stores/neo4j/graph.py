@@ -26,14 +26,12 @@ _NAMES: LiteralString = """
         UNWIND $p.keys AS key
         MATCH (k:KgName {group_id: $p.group_id, epoch: epoch, key: key})
             USING INDEX SEEK k:KgName(group_id, epoch, key)
-        MATCH (n:Entity {uuid: k.entity_uuid, group_id: $p.group_id, epoch: epoch})
-            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+        <SEEK n:Entity k.entity_uuid IN epoch>
         RETURN collect([k.name_key, [<ENTITY>]]) AS named
     }
     CALL (epoch) {
         UNWIND $p.uuids AS uuid
-        MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: epoch})
-            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+        <SEEK n:Entity uuid IN epoch>
         RETURN collect([<ENTITY>]) AS found
     }
     RETURN head, named, found

@@ -1,7 +1,5 @@
 """A queue over a real embedded store, with a handler that does what a test tells it."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """The dispatcher of builds over a real store, with a handler that does what a test tells it."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -1,7 +1,5 @@
 """What the database's own indexes find facts by: kept right by every write, counted without drift."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Mapping
@@ -65,12 +63,7 @@ async def test_counts_stay_exact(store: Neo4jStore, raw: AsyncDriver, group: str
         again = rng.sample(left, min(3, len(left)))
         new = [told(rng, uuid, ends) for uuid in [*again, f"f{turn}-a", f"f{turn}-b"]]
         facts = {uuid: facts[uuid] for uuid in left} | {each.uuid: each for each in new}
-        change = delta(
-            group,
-            entities=tuple(renamed),
-            facts=tuple(new),
-            remove_facts=removed,
-        )
+        change = delta(group, entities=tuple(renamed), facts=tuple(new), remove_facts=removed)
         await store.apply(change, await guard(store, group))
         assert await counted(raw, group) == await recounted(store, group)
 

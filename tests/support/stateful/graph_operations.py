@@ -1,7 +1,5 @@
 """Random operations on the graph: planned as the service plans them, and raw rows beside."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

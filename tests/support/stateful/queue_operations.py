@@ -1,7 +1,5 @@
 """Random operations on items and leases."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

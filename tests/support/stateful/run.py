@@ -1,7 +1,5 @@
 """One seed: a sequence of random operations, each followed by a comparison."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Awaitable, Callable
 

@@ -1,7 +1,5 @@
 """Small vocabularies, so that random operations meet one another, and a tiny embedder."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Requests that are small on the wire and large to answer."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """Ids are version 4 uuids, each from random bytes of its own."""
 
-from __future__ import annotations
-
 import uuid
 
 from kgsvc.commands.core import RandomIds

@@ -1,7 +1,5 @@
 """Deletes and look-ups by bare uuid (spec 004 §4.3.2, §4.4; design §2, §3)."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsvc.domain.facts.plan import text_digest

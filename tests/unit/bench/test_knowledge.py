@@ -1,7 +1,5 @@
 """The groups of the benchmarks are the same at every run, and look like knowledge."""
 
-from __future__ import annotations
-
 from itertools import islice
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """server.ontology_file: read at start, refused in one sentence."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What the graph is without one episode."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from kgsvc.domain.facts.amendments import Without, without_episode

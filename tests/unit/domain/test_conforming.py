@@ -1,7 +1,5 @@
 """What an ontology makes of an extraction (spec 000, entity types)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

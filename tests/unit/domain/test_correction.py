@@ -1,7 +1,5 @@
 """UpdateFact among the other rows of its slot."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from kgsvc.domain.facts.amendments import FactInput, correct, says_so, successor

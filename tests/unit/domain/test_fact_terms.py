@@ -1,7 +1,5 @@
 """What a fact is found by, and the keys that a store may index it with."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import given

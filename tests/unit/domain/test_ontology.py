@@ -1,7 +1,5 @@
 """Each rule of spec 000's section on entity types that needs no service."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsvc.domain.model.ontology import (

@@ -1,7 +1,5 @@
 """Which new names are asked about together: the same as comparing each with each, at less cost."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

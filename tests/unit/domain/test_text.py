@@ -1,7 +1,5 @@
 """Normalisation, tokens, keys (design §3, §5)."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 

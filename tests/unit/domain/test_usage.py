@@ -1,7 +1,5 @@
 """What models cost, and the parts of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsvc.domain.model.usage import FREE, Usage

@@ -1,7 +1,5 @@
 """Backoff, parking, lapsed leases (spec 004 §5, §11; design §4)."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """The embedder that runs a model on this machine: one space, unit rows, the same vector in any company."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

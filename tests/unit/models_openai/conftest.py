@@ -1,7 +1,5 @@
 """A scripted server, and extractors and embedders on it whose pauses are recorded instead of slept."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import AsyncIterator, Callable

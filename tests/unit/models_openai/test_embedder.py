@@ -1,7 +1,5 @@
 """The embedder through the real client against a scripted server."""
 
-from __future__ import annotations
-
 import base64
 import json
 import struct

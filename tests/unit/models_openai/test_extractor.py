@@ -1,7 +1,5 @@
 """The extractor through the real client against a scripted server: one call, healing, parking."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -25,12 +25,10 @@ NAMES = ("Alice", "Acme", "Oslo")
 TOLD = ("LIKES", "LIVES_IN", "IS_IN")  # what is said beside the edge that is damaged
 
 
-def said(
-    nodes: dict[int, dict[str, Any]] | None = None, zone: tzinfo = UTC, name: str = "KNOWS", **changes: Any
-) -> Checked:
+def said(nodes: dict[int, dict[str, Any]] | None = None, zone: tzinfo = UTC, **changes: Any) -> Checked:
     """Four edges between three nodes, the first edge with these changes, nodes by number with theirs."""
     listed = [{**node(f"n{at + 1}", each), **(nodes or {}).get(at, {})} for at, each in enumerate(NAMES)]
-    damaged = {**edge(name, "Alice knows Acme.", "n1", "n2"), **changes}
+    damaged = {**edge("KNOWS", "Alice knows Acme.", "n1", "n2"), **changes}
     others = [
         edge("LIKES", "Alice likes Acme.", "n1", "n2"),
         edge("LIVES_IN", "Alice lives in Oslo.", "n1", "n3"),
@@ -113,7 +111,8 @@ def test_an_empty_value_is_as_if_it_were_left_out(changes: dict[str, Any], path:
 @pytest.mark.parametrize("empty", ["", " \u200b", None])
 def test_an_edge_that_says_nothing_is_dropped(field: str, empty: str | None) -> None:
     """Without a polarity, too: it might be a denial."""
-    found = said(**{field: empty}) if field != "name" else said(name=empty or "")
+    changes: dict[str, Any] = {field: empty}
+    found = said(**changes)
     assert [each.name for each in found.extraction.edges] == list(TOLD)
     assert found.warnings == (ItemWarning(f"edges[0].{field}", "empty_value", dropped=True),)
 
@@ -159,7 +158,8 @@ def test_a_weight_out_of_range_is_clamped(given: float, taken: float) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("field", ["source_ref", "target_ref"])
 def test_an_edge_to_no_node_is_dropped_and_its_ref_becomes_no_entity(field: str, ref: str) -> None:
-    found = said(**{field: ref})
+    changes: dict[str, Any] = {field: ref}
+    found = said(**changes)
     assert [each.name for each in found.extraction.nodes] == list(NAMES)
     assert [each.name for each in found.extraction.edges] == list(TOLD)
     assert found.warnings == (ItemWarning(f"edges[0].{field}", "unknown_ref", dropped=True),)

@@ -1,7 +1,5 @@
 """What is sent, word for word, and that text from episodes stays data."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Metrics by the names of spec 004 §14, as a scraper sees them."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import urllib.request

@@ -1,7 +1,5 @@
 """Ontologies in YAML (spec 000): the shape that is read, and what is refused, by line and field."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Facts that are asked about may turn out to be of a fact type of the ontology (spec 002)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

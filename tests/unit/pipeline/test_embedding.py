@@ -1,7 +1,5 @@
 """The cache of embedded texts."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """NameCandidates by embedding: names that share no word, and mean the same to an embedder."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

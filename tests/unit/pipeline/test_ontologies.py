@@ -1,7 +1,5 @@
 """Which types are in force for a group: read once a change, whoever asks."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsvc.domain.errors import StepError

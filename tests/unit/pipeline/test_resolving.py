@@ -1,7 +1,5 @@
 """Resolution inside a commit: what is asked, what is kept, and how answers change the graph."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A SearchStore over dicts, and makers of facts and vectors."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
@@ -124,12 +122,7 @@ class Feed(ModelStore):
         return await super().changes(group_id, after_rev, limit)
 
     async def text_changes(
-        self,
-        group_id: str,
-        after_rev: int,
-        limit: int,
-        max_bytes: int = TEXT_BYTES,
-        after_uuid: str = "",
+        self, group_id: str, after_rev: int, limit: int, max_bytes: int = TEXT_BYTES, after_uuid: str = ""
     ) -> TextChanges:
         self.text_reads.append((group_id, after_rev))
         head = self._groups[group_id].head

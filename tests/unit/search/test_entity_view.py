@@ -1,7 +1,5 @@
 """An entity as of now: its summary tells nothing whose time is over."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from kgsvc.commands.entities import as_of, get_entity_node
