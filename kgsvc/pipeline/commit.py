@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import LeaseLost, Overloaded, RevisionChanged, StepError
 from kgsvc.domain.facts.plan import plan, statements_of
 from kgsvc.domain.facts.timeline import SlotStatement
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import GraphDelta, Guard, NameView, SlotView
-from kgsvc.domain.model.identity import name_key
+from kgsvc.domain.model.extraction import Ontology
+from kgsvc.domain.model.graph import FREE, Usage, name_key
 from kgsvc.domain.model.items import ItemState, Lease, Transition
-from kgsvc.domain.model.ontology import Ontology
-from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.domain.names.entities import (
     MOST,
     MOVED,
@@ -30,11 +28,11 @@ from kgsvc.domain.resolution.comparing import as_decided, settle, slots_of
 from kgsvc.domain.resolution.decisions import Decisions
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.protocol import Resolver
-from kgsvc.offload import STATEMENTS, offload
 from kgsvc.pipeline.joining import Joining
 from kgsvc.pipeline.preparing import Ontologies, PreparedItem, encode
 from kgsvc.pipeline.resolving import Resolution, Resolving
 from kgsvc.pipeline.summaries import Rewriter, SummaryStore, WriteTurn, summarised
+from kgsvc.runtime import STATEMENTS, Clock, offload
 from kgsvc.stores.protocol import QueueStore, ResolutionStore
 
 _TRIES = 20  # plans of one batch that others may overtake

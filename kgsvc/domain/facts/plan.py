@@ -29,8 +29,13 @@ from kgsvc.domain.model.graph import (
     FactKind,
     Mention,
     Polarity,
+    digest,
+    event_qualifiers,
+    fact_key,
+    mint,
+    name_key,
+    slot_of,
 )
-from kgsvc.domain.model.identity import digest, event_qualifiers, fact_key, mint, name_key, slot_of
 from kgsvc.domain.names.entities import UNSPECIFIC, BatchItem, ResolvedNames
 from kgsvc.domain.text import normalise
 

@@ -188,8 +188,8 @@ class _Fold:
             self.closed.append(row)
         else:
             self.current = self.of_target[target] = self._follow(self.current, statement)
-            for row in [*self.closed, self.negations.pop(target, None)]:
-                self._close(row, self.current, statement)
+            for before in [*self.closed, self.negations.pop(target, None)]:
+                self._close(before, self.current, statement)
 
     def _end(self, statement: EdgeStatement) -> None:
         """The end of the relation to a target."""

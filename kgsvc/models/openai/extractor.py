@@ -11,10 +11,16 @@ from itertools import chain
 
 from kgsvc.domain.errors import StepError
 from kgsvc.domain.limits import Limits
-from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction, ExtractionRequest
+from kgsvc.domain.model.extraction import (
+    ANY,
+    UNKNOWN,
+    ExtractedEdge,
+    ExtractedNode,
+    Extraction,
+    ExtractionRequest,
+)
+from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.domain.model.items import ItemWarning
-from kgsvc.domain.model.ontology import ANY, UNKNOWN
-from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.domain.text import normalise
 from kgsvc.models.openai.chat import AnswerForm, Chat, ChatTask, ChatUser, TooLong, together
 from kgsvc.models.openai.validation import NAME, Checked, edge_identity, extraction, validate

@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from kgsvc.domain.limits import Limits
-from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode
-from kgsvc.domain.model.ontology import ANY, UNKNOWN
+from kgsvc.domain.model.extraction import ANY, UNKNOWN, ExtractedEdge, ExtractedNode
 from kgsvc.domain.text import normalise
 from kgsvc.models.openai import values
 from kgsvc.models.openai.normalisations import Dropped, Notes

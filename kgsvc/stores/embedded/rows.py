@@ -16,6 +16,7 @@ import apsw
 from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import (
+    FREE,
     Closure,
     Entity,
     Episode,
@@ -27,9 +28,9 @@ from kgsvc.domain.model.graph import (
     RoleType,
     Source,
     SummaryPart,
+    Usage,
 )
 from kgsvc.domain.model.items import ItemState, ItemStatus, ItemWarning, Lease, Step
-from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.stores.embedded.schema import ID_BITS
 
 Row = tuple[Any, ...]

@@ -11,7 +11,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
+from kgsvc.domain.model.extraction import labels_of
 from kgsvc.domain.model.graph import (
+    FREE,
     Closure,
     Entity,
     Episode,
@@ -23,10 +25,9 @@ from kgsvc.domain.model.graph import (
     RoleType,
     Source,
     SummaryPart,
+    Usage,
 )
 from kgsvc.domain.model.items import CRASH, ItemState, ItemStatus, ItemWarning, QueuedItem, Step
-from kgsvc.domain.model.ontology import labels_of
-from kgsvc.domain.model.usage import FREE, Usage
 
 # Fields of a fact in the text `detail`: as they are, and those that are left out where they are absent.
 _PLAIN = (

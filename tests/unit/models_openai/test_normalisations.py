@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from kgsvc.domain.limits import Limits
-from kgsvc.domain.model.extraction import ExtractedEdge, ExtractionRequest
+from kgsvc.domain.model.extraction import UNKNOWN, ExtractedEdge, ExtractionRequest
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.domain.model.items import ItemWarning
-from kgsvc.domain.model.ontology import UNKNOWN
 from kgsvc.models.openai.extractor import shown
 from kgsvc.models.openai.validation import Checked, Rejected, validate
 from kgsvc.models.protocol import Extracted

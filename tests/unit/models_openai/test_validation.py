@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsvc.domain.limits import Limits
-from kgsvc.domain.model.extraction import Extraction
+from kgsvc.domain.model.extraction import UNKNOWN, Extraction
 from kgsvc.domain.model.graph import FactKind, Polarity
-from kgsvc.domain.model.ontology import UNKNOWN
 from kgsvc.models.openai.validation import ANSWER_CHARS, Rejected, decode, validate
 from tests.support.scripted_openai import answer, edge, node
 
