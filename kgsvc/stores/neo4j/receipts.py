@@ -162,7 +162,7 @@ def present(
 def _of_deleted_group(row: Row) -> ItemStatus:
     """An item of an older epoch, whether the deletion has come to it yet or not."""
     group_id, uuid, _state, receipt_id, updated_ms = row[:5]
-    if row[15] or row[8] == GROUP_DELETED:
+    if row[16] or row[8] == GROUP_DELETED:
         return ItemStatus(group_id, uuid, ItemState.PARKED, receipt_id, updated_ms, reason=GROUP_DELETED)
     return ItemStatus(group_id, uuid, ItemState.DELETED, receipt_id, updated_ms)
 
