@@ -131,13 +131,11 @@ def _retry_items(db: apsw.Connection, group_id: str, uuids: Collection[str] | No
 
 
 def _depth(db: apsw.Connection) -> QueueDepth:
-    row = one_row(
-        db,
-        """
+    sql = """
         SELECT unfinished, parked, (SELECT min(accepted_ms) FROM items WHERE next_ms IS NOT NULL)
         FROM totals WHERE id = 1
-        """,
-    )
+        """
+    row = one_row(db, sql)
     return QueueDepth(*row)
 
 
@@ -261,14 +259,12 @@ def _item_row(row_id: int, gid: int, rid: int, item: NewItem, now_ms: int) -> Ro
 
 
 def _insert(db: apsw.Connection, episodes: list[Row], items: list[Row], listed: list[Row]) -> None:
-    db.executemany(
-        """
+    sql = """
         INSERT INTO episodes (id, gid, uuid, source, reference_ms, created_ms, name, source_description,
                               role_type, role, content_hash, body)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        episodes,
-    )
+        """
+    db.executemany(sql, episodes)
     db.executemany(
         """
         INSERT INTO items (id, gid, uuid, content_hash, rid, state, reference_ms, accepted_ms, updated_ms,
@@ -320,13 +316,11 @@ def known_answer(db: apsw.Connection, gid: int, operation: str, key: str, now_ms
 
 def keep_answers(db: apsw.Connection, answers: Sequence[KeptAnswer], now_ms: int) -> None:
     """Record keys, in the place of those that lapsed."""
-    db.execute(
-        """
+    sql = """
         DELETE FROM answers WHERE (gid, operation, key) IN
             (SELECT gid, operation, key FROM answers WHERE expires_ms <= ? ORDER BY expires_ms LIMIT ?)
-        """,
-        (now_ms, _LAPSED_A_CALL * len(answers)),
-    )
+        """
+    db.execute(sql, (now_ms, _LAPSED_A_CALL * len(answers)))
     db.executemany(
         """
         INSERT INTO answers (gid, operation, key, input_hash, rid, items, expires_ms)
