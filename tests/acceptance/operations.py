@@ -1,7 +1,5 @@
 """The twelve operations of spec 004 §4: a complete input of each, and what in it is required."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The scripted model answers with the body it is shown, so a test decides what is 
 vectors are those of words, with synonyms that share none.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Spec 004 §15 and §16 "Maintenance": what is deleted is gone, deleting again is fine, coming back works."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kgsvc.v1 import admin_pb2 as adm

@@ -1,7 +1,5 @@
 """Names over their life: one that shows two entities to be one; names that go with their episode."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Spec 004 §15: invalid extraction is tried N times, then PARKED, and leaves nothing in the graph."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsvc.v1 import envelope_pb2
@@ -115,10 +113,7 @@ async def test_replaying_a_parked_item_says_so(
     assert response.status == envelope_pb2.STATUS_PARKED
     assert response.output.accepted == 2
     assert response.output.receipt_id == accepted.receipt_id
-    assert [item.state for item in response.output.items] == [
-        typ.ITEM_STATE_PARKED,
-        typ.ITEM_STATE_COMPLETED,
-    ]
+    assert [item.state for item in response.output.items] == [typ.ITEM_STATE_PARKED, typ.ITEM_STATE_COMPLETED]
     assert response.error.error_code == "PARKED"
     assert trailers["kgsvc-error-code"] == "PARKED"
 

@@ -1,7 +1,5 @@
 """Following what was accepted: GetReceipt and WatchReceipt (design §2; spec 004 §5, §11)."""
 
-from __future__ import annotations
-
 import asyncio
 
 import grpc

@@ -1,7 +1,5 @@
 """Spec 004 §15 "Errors", §16 "Schema validation for all operations": nothing slips through, all is named."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Spec 004 §16 "Search": by words, by meaning, by both; the same to the last tie; near a center first."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

@@ -1,7 +1,5 @@
 """SearchGraph over facts: each method, reranker and recipe of specs 002 and 003, the same on every store."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

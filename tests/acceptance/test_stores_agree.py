@@ -1,7 +1,5 @@
 """SearchGraph on every store beside the embedded one: the same graph, the same results in the same order."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """StreamEpisodes: one acknowledgement an item, duplicates named, refusals in band (design §2)."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any

@@ -4,8 +4,6 @@ Nothing is said that needs other episodes to be understood ("you", "she"): what 
 depends on what was accepted before it, which is no promise of the service.
 """
 
-from __future__ import annotations
-
 import random
 import uuid
 

@@ -1,7 +1,5 @@
 """SIGTERM in the middle of work: exit code 0, nothing lost, nothing counted, others go on at once."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The whole server on the OpenAI path, against a scripted model: what passes heals, what persists parks."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections import Counter

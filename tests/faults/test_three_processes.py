@@ -1,7 +1,5 @@
 """Several server processes on one store: everything exists once, leases move, the stale write nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """The model's CandidateStore."""
 
-from __future__ import annotations
-
 from kgsvc.domain.model.graph import Fact
 from kgsvc.domain.resolution.decisions import (
     FROM_THE_FIRST,

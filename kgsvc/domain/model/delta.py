@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kgsvc.domain.model.graph import Entity, Fact, Mention
+from kgsvc.domain.model.graph import Entity, Fact, Mention, Usage
 from kgsvc.domain.model.items import Transition
-from kgsvc.domain.model.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)

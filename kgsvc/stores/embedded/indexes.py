@@ -16,9 +16,9 @@ from hashlib import blake2b
 import apsw
 
 from kgsvc.domain.model.delta import GraphDelta
-from kgsvc.domain.model.graph import Fact
+from kgsvc.domain.model.graph import Fact, own_text
 from kgsvc.domain.names.similarity import name_tokens
-from kgsvc.domain.text import firsts, own_text, tokens
+from kgsvc.domain.text import firsts, tokens
 from kgsvc.stores.embedded.rows import Ids, Row, column, ids_of, json_list, upsert
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import apsw
 
-from kgsvc.domain.model.graph import Episode
+from kgsvc.domain.model.graph import Episode, Usage
 from kgsvc.domain.model.items import (
     CRASH,
     TERMINAL,
@@ -18,7 +18,6 @@ from kgsvc.domain.model.items import (
     Step,
     Transition,
 )
-from kgsvc.domain.model.usage import Usage
 from kgsvc.stores.embedded.rows import (
     Row,
     all_rows,

@@ -16,6 +16,7 @@ import apsw
 from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import (
+    FREE,
     Closure,
     Entity,
     Episode,
@@ -27,9 +28,9 @@ from kgsvc.domain.model.graph import (
     RoleType,
     Source,
     SummaryPart,
+    Usage,
 )
 from kgsvc.domain.model.items import ItemState, ItemStatus, Lease, Step
-from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.stores.embedded.schema import ID_BITS
 
 Row = tuple[Any, ...]
@@ -167,10 +168,6 @@ def names_of(db: apsw.Connection, gid: int, entity_uuid: str, limit: int) -> lis
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _decode = json.JSONDecoder().raw_decode  # the texts are our own: no white space around them
-_EVIDENCE = attrgetter(
-    *("start_ms", "reference_ms", "episode_uuid", "stated_valid_ms", "stated_invalid_ms", "said")
-)
-_CLOSURE = attrgetter("at_ms", "reference_ms", "by_fact", "by_episode")
 _UPDATED = ("updated_ms", "original_fact", "update_reason", "previous_uuid")  # of Fact, in this order
 
 
@@ -300,7 +297,7 @@ def _fact_detail(text: str) -> Row:
 def _detail_of_fact(fact: Fact) -> str:
     detail: dict[str, Any] = {name: value for name in _UPDATED if (value := getattr(fact, name)) is not None}
     if fact.closures:
-        detail["closures"] = [_CLOSURE(closure) for closure in fact.closures]
+        detail["closures"] = [closure.row() for closure in fact.closures]
     if fact.asserted:
         detail["asserted"] = True
     return _map_text(detail)
@@ -316,7 +313,7 @@ _EXPIRY = attrgetter("expired_by_fact", "expired_by_episode", "expired_reason", 
 def fact_row(row_id: int, gid: int, rev: int, source_id: int, target_id: int, fact: Fact) -> Row:
     """For INSERT INTO facts."""
     stated = (str(fact.kind), str(fact.polarity), _map_text(fact.qualifiers), _list_text(fact.keywords))
-    support = (fact.weight, _list_text(fact.episodes), _list_text([_EVIDENCE(e) for e in fact.evidence]))
+    support = (fact.weight, _list_text(fact.episodes), _list_text([e.row() for e in fact.evidence]))
     rest = (*_EXPIRY(fact), _map_text(fact.attributes), _detail_of_fact(fact))
     return (row_id, gid, fact.uuid, rev, source_id, target_id, *_FACT(fact), *stated, *support, *rest)
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any, LiteralString
 
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
-from kgsvc.domain.model.identity import digest
+from kgsvc.domain.model.graph import digest
 from kgsvc.stores.neo4j.base import Base, Row, Tx
 from kgsvc.stores.neo4j.candidates import WRITE_NAME_TOKENS, name_token_rows
 from kgsvc.stores.neo4j.fact_terms import (

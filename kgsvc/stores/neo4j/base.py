@@ -24,7 +24,13 @@ from neo4j.exceptions import (
     ServiceUnavailable,
     SessionExpired,
 )
-from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_random_exponential
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception,
+    stop_after_delay,
+    wait_random_exponential,
+)
 
 from kgsvc.domain.errors import StoreRefused, StoreUnavailable
 from kgsvc.stores.neo4j.rows import ENTITY, EPISODE, FACT, QUEUED, SET_ENTITY, SET_FACT, STATUS
@@ -87,6 +93,8 @@ _REFUSALS = frozenset(
     }
 )
 _TOO_LARGE = "too large to index"  # its code is that of any failure within a statement
+_DEADLOCK = "Neo.TransientError.Transaction.DeadlockDetected"
+_RACES = 5  # so often a race may be lost before the loser is told that the store is too busy
 
 
 def is_transient(error: BaseException) -> bool:
@@ -94,6 +102,11 @@ def is_transient(error: BaseException) -> bool:
     if isinstance(error, ConstraintError):
         return True
     return isinstance(error, (Neo4jError, DriverError)) and error.is_retryable()
+
+
+def _lost_race(error: BaseException | None) -> bool:
+    """Whether another client was faster: the next try sees what that one wrote."""
+    return isinstance(error, ConstraintError) or getattr(error, "code", None) == _DEADLOCK
 
 
 def store_error(error: Exception) -> StoreUnavailable | StoreRefused:
@@ -234,10 +247,19 @@ class Base:
         return await self._again(once, deadline_s)
 
     async def _again(self, once: Callable[[], Awaitable[T]], deadline_s: float | None = None) -> T:
-        """Try `once` until it succeeds, fails for good or patience ends."""
+        """Try `once` until it succeeds, fails for good or patience ends.
+
+        A race is run again even then: a busy server may take longer than patience to say that it was lost.
+        """
+        impatient = stop_after_delay(self._patience_s)
+
+        def enough(state: RetryCallState) -> bool:
+            lost = state.outcome is not None and _lost_race(state.outcome.exception())
+            return impatient(state) and not (lost and state.attempt_number < _RACES)
+
         attempts = AsyncRetrying(
             retry=retry_if_exception(is_transient),
-            stop=stop_after_delay(self._patience_s),
+            stop=enough,
             wait=wait_random_exponential(multiplier=0.02, max=0.5),
             reraise=True,
         )

@@ -29,8 +29,8 @@ import numpy as np
 from neo4j.vector import Vector
 
 from kgsvc.domain.model.delta import GraphDelta, GroupHead
-from kgsvc.domain.model.graph import Entity, Fact
-from kgsvc.domain.text import GroupKeys, own_text
+from kgsvc.domain.model.graph import Entity, Fact, own_text
+from kgsvc.domain.text import GroupKeys
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import shown_fact, shown_text, visible_at
 from kgsvc.stores.search_protocol import FactCandidate, FactCandidates, FactsAsked

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any, LiteralString
 
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
-from kgsvc.domain.model.identity import digest
+from kgsvc.domain.model.graph import digest
 from kgsvc.stores.admission import check_delta, check_guard, is_repetition
 from kgsvc.stores.neo4j.base import Row
 from kgsvc.stores.neo4j.fact_terms import HELD_TERMS

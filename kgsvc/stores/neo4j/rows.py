@@ -11,7 +11,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
+from kgsvc.domain.model.extraction import labels_of
 from kgsvc.domain.model.graph import (
+    FREE,
     Closure,
     Entity,
     Episode,
@@ -23,10 +25,9 @@ from kgsvc.domain.model.graph import (
     RoleType,
     Source,
     SummaryPart,
+    Usage,
 )
 from kgsvc.domain.model.items import CRASH, ItemState, ItemStatus, QueuedItem, Step
-from kgsvc.domain.model.ontology import labels_of
-from kgsvc.domain.model.usage import FREE, Usage
 
 # Fields of a fact in the text `detail`: as they are, and those that are left out where they are absent.
 _PLAIN = (
@@ -34,10 +35,6 @@ _PLAIN = (
     *("expired_by_fact", "expired_by_episode", "expired_reason", "invalid_before_ms"),
 )
 _UPDATED = ("updated_ms", "original_fact", "update_reason", "previous_uuid")
-_EVIDENCE = attrgetter(
-    *("start_ms", "reference_ms", "episode_uuid", "stated_valid_ms", "stated_invalid_ms", "said")
-)
-_CLOSURE = attrgetter("at_ms", "reference_ms", "by_fact", "by_episode")
 NEVER = 2**63 - 1  # invalid_ms and expired_ms of what has no end: ranges need no null check
 
 Row = Sequence[Any]
@@ -214,7 +211,7 @@ def _ends(fact: Fact) -> list[int]:
 def _detail(fact: Fact) -> dict[str, Any]:
     detail = {name: getattr(fact, name) for name in _PLAIN} | {
         "qualifiers": dict(fact.qualifiers),
-        "evidence": [_EVIDENCE(piece) for piece in fact.evidence],
+        "evidence": [piece.row() for piece in fact.evidence],
         "attributes": dict(fact.attributes),
     }
     for name in _UPDATED:
@@ -223,7 +220,7 @@ def _detail(fact: Fact) -> dict[str, Any]:
     if fact.asserted:
         detail["asserted"] = True
     if fact.closures:
-        detail["closures"] = [_CLOSURE(closure) for closure in fact.closures]
+        detail["closures"] = [closure.row() for closure in fact.closures]
     return detail
 
 

@@ -1,7 +1,5 @@
 """The command line as people use it: a process of its own, beside a server that is one too."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

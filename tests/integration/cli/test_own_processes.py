@@ -1,7 +1,5 @@
 """serve, demo and doctor: the commands that open a store themselves."""
 
-from __future__ import annotations
-
 import signal
 import socket
 from pathlib import Path

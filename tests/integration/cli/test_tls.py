@@ -1,7 +1,5 @@
 """A service behind TLS, and commands that trust its authority and no other."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

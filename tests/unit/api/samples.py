@@ -1,7 +1,5 @@
 """For every unary RPC a request that is right, and ways to spoil it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

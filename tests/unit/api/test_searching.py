@@ -1,7 +1,5 @@
 """What is wrong with a SearchGraph is said; half a search is never made of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What a client finds before it calls an operation: reflection, health, ports, every method served."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

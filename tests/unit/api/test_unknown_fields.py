@@ -1,7 +1,5 @@
 """Unknown fields are refused wherever they are, and named (design §2: strict)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

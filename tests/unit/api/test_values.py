@@ -1,7 +1,5 @@
 """What is wrong with a value is said, of every field at once; limits reject and never truncate."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

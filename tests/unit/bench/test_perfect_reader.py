@@ -1,7 +1,5 @@
 """The scripted model of the cost benchmark understands what Graphiti and kgsvc really ask."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from typing import Any

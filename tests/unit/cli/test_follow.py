@@ -1,7 +1,5 @@
 """Waiting for items, against a server that follows a script."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -85,8 +83,7 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_every_receipt_is_watched_until_its_items_are_done() -> None:
     outcome = Outcome(open={"r1": {"a", "b"}, "r2": {"c"}})
     watches = Watches(
-        [("a", EMBEDDED), ("other", COMPLETED), ("b", DELETED), ("a", COMPLETED), None],
-        [("c", PARKED)],
+        [("a", EMBEDDED), ("other", COMPLETED), ("b", DELETED), ("a", COMPLETED), None], [("c", PARKED)]
     )
     assert await watch(watches, outcome) == 3
     assert watches.asked == ["r1", "r2"]

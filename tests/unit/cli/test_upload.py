@@ -1,7 +1,5 @@
 """Streaming items in, against a server that follows a script."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager

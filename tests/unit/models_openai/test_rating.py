@@ -1,7 +1,5 @@
 """The relevance of passages, through the real client."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Second looks at an episode: what was missed is asked for, fed back and merged."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The resolver through the real client: one call, nothing guessed."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Summaries of entities in a model's words, through the real client."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One summary of two, through the real client."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -40,14 +38,7 @@ async def test_the_request_is_the_pinned_one(rig: Rig) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [
-        {"name": "x" * 81},
-        {"summary": "x" * 501},
-        {"name": " "},
-        {"summary": ""},
-        {"name": 1},
-        {"more": "x"},
-    ],
+    [{"name": "x" * 81}, {"summary": "x" * 501}, {"name": " "}, {"summary": ""}, {"name": 1}, {"more": "x"}],
 )
 async def test_what_breaks_the_form_is_refused_and_not_asked_for_again(
     rig: Rig, wrong: dict[str, object]

@@ -1,7 +1,5 @@
 """The model's answer is hostile until proven otherwise."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any

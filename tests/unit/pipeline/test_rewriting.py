@@ -1,7 +1,5 @@
 """Summaries rewritten beside the pipeline: when, by one call, and never against what holds."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections import Counter
