@@ -71,7 +71,6 @@ def _ids_named(db: apsw.Connection, gid: int, anchor: Anchor) -> list[int]:
     return column(db, sql, (gid, json_list(anchor.named), anchor.uuid))
 
 
-_UNMARKING = TERMINAL | {ItemState.ACCEPTED} | {step.failed for step in Step}
 _ATTEMPTS = (Step.EXTRACT.value, Step.EMBED.value, Step.UPSERT.value, CRASH)
 
 
@@ -251,7 +250,7 @@ def _write_transition(db: apsw.Connection, row_id: int, to: Transition) -> None:
             to.reason,
             None if to.step is None else str(to.step),
             to.attempts,
-            int(to.state in _UNMARKING),
+            int(to.unmarks),
             to.usage.calls,
             to.usage.prompt_tokens,
             to.usage.completion_tokens,
