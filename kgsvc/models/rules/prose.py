@@ -163,7 +163,9 @@ class _Reader:
 
     # words as they were said
 
-    def _keep(self, sentence: str, names: list[NodeDraft], substance: int, asked: bool, when: int | None) -> None:
+    def _keep(
+        self, sentence: str, names: list[NodeDraft], substance: int, asked: bool, when: int | None
+    ) -> None:
         passage = self.passage
         origin = self.scene.origin()
         names = [draft for draft in names if draft is not origin]
