@@ -43,7 +43,7 @@ from bench.measuring import (
 )
 from bench.neo4j_side import Database
 from bench.vocabulary import WordEmbedder
-from kgsvc.models.hashing import HashingEmbedder
+from kgsvc.models.embedding import HashingEmbedder
 from kgsvc.stores.neo4j import Neo4jStore
 
 GROUP, TINY = "large", "tiny"

@@ -33,19 +33,18 @@ from kgsvc.communities.builder import CommunityBuilder
 from kgsvc.communities.describing import Describer
 from kgsvc.communities.detection import Follower, Louvain
 from kgsvc.config import ConfigError, Settings, read_ontology, split_address
-from kgsvc.domain.clock import Clock, SystemClock
 from kgsvc.domain.errors import ServiceError
-from kgsvc.domain.model.ontology import Ontology
+from kgsvc.domain.model.extraction import Ontology
 from kgsvc.jobs.builds import build_work
-from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher
+from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher, RetryPolicy
 from kgsvc.jobs.groups import Steps, group_work
-from kgsvc.jobs.retry import RetryPolicy
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.observability.logs import LogWriter
 from kgsvc.observability.metrics import Metrics, MetricsEndpoint, Outcomes, counted
 from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.preparing import Ontologies, Preparer
 from kgsvc.pipeline.summaries import Rewriter
+from kgsvc.runtime import Clock, SystemClock
 from kgsvc.search.search import SearchFacts
 from kgsvc.search.search_graph import SearchGraph
 from kgsvc.stores.protocol import Store

@@ -15,7 +15,16 @@ from kgsvc.api.checks import RequestCheck
 from kgsvc.commands.facts import CitedFact
 from kgsvc.domain.facts.summary import summary_facts
 from kgsvc.domain.model.communities import Community
-from kgsvc.domain.model.graph import Citation, Entity, Episode, Fact, RoleType, Source, source_url_of
+from kgsvc.domain.model.graph import (
+    EARLIEST_MS,
+    Citation,
+    Entity,
+    Episode,
+    Fact,
+    RoleType,
+    Source,
+    source_url_of,
+)
 from kgsvc.domain.model.items import ItemState, ItemStatus
 from kgsvc.v1 import types_pb2
 
@@ -69,7 +78,9 @@ def fact_result(
         source_name=fact.source_name,
         target_name=fact.target_name,
         episodes=fact.episodes,
-        reference_time=timestamp(fact.reference_ms) if fact.episodes else None,
+        reference_time=timestamp(fact.reference_ms)
+        if fact.episodes and fact.reference_ms != EARLIEST_MS
+        else None,
         score=score,
         citations=map(citation_info, citations),
         updated_at=optional_timestamp(fact.updated_ms),

@@ -26,11 +26,10 @@ from kgsvc.api.rpc.memory import MemoryRpcs
 from kgsvc.api.rpc.ontologies import OntologyRpcs
 from kgsvc.api.rpc.receipts import ReceiptRpcs
 from kgsvc.api.rpc.search import SearchRpcs
-from kgsvc.api.rpc.stream_episodes import EpisodeStream
 from kgsvc.commands.core import Core
 from kgsvc.commands.items import ItemAcceptor
 from kgsvc.domain.limits import Limits
-from kgsvc.domain.model.ontology import DEFAULT, Ontology
+from kgsvc.domain.model.extraction import DEFAULT, Ontology
 from kgsvc.search.search import SearchFacts
 from kgsvc.search.search_graph import SearchGraph
 from kgsvc.v1 import admin_pb2, ingestion_pb2, retrieval_pb2
@@ -138,8 +137,7 @@ def _rpcs(core: Core, served: Served, acceptor: ItemAcceptor, stopping: asyncio.
     nouns = (
         CommunityRpcs(core),
         EntityRpcs(core),
-        EpisodeRpcs(core, acceptor),
-        EpisodeStream(core, acceptor, stopping),
+        EpisodeRpcs(core, acceptor, stopping),
         FactRpcs(core),
         GroupRpcs(core),
         HealthRpcs(core, served.info),

@@ -13,8 +13,7 @@ from kgsvc.domain.errors import Conflict, InvalidArgument, NotFound, RevisionCha
 from kgsvc.domain.facts.amendments import FactInput, correct, says_so, successor
 from kgsvc.domain.facts.plan import UPDATED, text_digest
 from kgsvc.domain.model.delta import Claim, FactTombstone, GraphDelta, GroupHead, NameView
-from kgsvc.domain.model.graph import Citation, Fact
-from kgsvc.domain.model.identity import digest, mint
+from kgsvc.domain.model.graph import Citation, Fact, digest, mint
 from kgsvc.pipeline.summaries import summarised
 from kgsvc.stores.protocol import GraphStore, HistoryStore, ReadStore
 

@@ -9,12 +9,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import KgError, LeaseLost, ServiceError, StepError
 from kgsvc.domain.model.delta import StaleItems
 from kgsvc.domain.model.items import CRASH, FailedItem, ItemState, Lease, QueuedItem, Step
-from kgsvc.jobs.dispatcher import LeasedWork, Offer, step_error, without_text
-from kgsvc.jobs.retry import QueueSettings, RetryPolicy
+from kgsvc.jobs.dispatcher import LeasedWork, Offer, QueueSettings, RetryPolicy, step_error, without_text
+from kgsvc.runtime import Clock
 from kgsvc.stores.protocol import QueueStore
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.model.extraction import Extraction, ExtractionRequest
-from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.domain.resolution.decisions import ResolutionRequest, Resolutions
 
 Vectors = NDArray[np.float32]

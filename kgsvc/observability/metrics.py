@@ -21,8 +21,8 @@ from prometheus_client import (
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from kgsvc.domain.model.graph import Usage
 from kgsvc.domain.model.items import FailedItem, Step
-from kgsvc.domain.model.usage import Usage
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

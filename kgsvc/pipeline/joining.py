@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from kgsvc.domain.errors import LimitExceeded, StoreRefused, Violation
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import GraphDelta, Guard, MergeRecord, NameView
-from kgsvc.domain.model.graph import Entity, Fact, Mention
-from kgsvc.domain.model.identity import digest, mint
+from kgsvc.domain.model.graph import Entity, Fact, Mention, digest, mint
 from kgsvc.domain.model.items import Lease
 from kgsvc.domain.names.entities import Bridge, names_allow
 from kgsvc.domain.names.forgetting import Said
@@ -26,8 +25,8 @@ from kgsvc.domain.names.merging import (
     slots_of,
 )
 from kgsvc.models.embedding import CachingEmbedder
-from kgsvc.offload import STATEMENTS, offload
 from kgsvc.pipeline.summaries import SummaryStore, summarised
+from kgsvc.runtime import STATEMENTS, offload
 
 log = logging.getLogger(__name__)
 _NAMES = 256  # of an entity, that are compared by their numerals

@@ -12,13 +12,17 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import ModelUnavailable, StepError
-from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction, ExtractionRequest, conform
-from kgsvc.domain.model.graph import FactKind, Polarity
+from kgsvc.domain.model.extraction import (
+    ExtractedEdge,
+    ExtractedNode,
+    Extraction,
+    ExtractionRequest,
+    Ontology,
+    conform,
+)
+from kgsvc.domain.model.graph import FREE, FactKind, Polarity, Usage
 from kgsvc.domain.model.items import FailedItem, ItemState, Lease, QueuedItem, Step, Transition
-from kgsvc.domain.model.ontology import Ontology
-from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.domain.resolution.decisions import (
     BatchFact,
     FactDecision,
@@ -29,6 +33,7 @@ from kgsvc.domain.resolution.decisions import (
 )
 from kgsvc.models.embedding import CachingEmbedder, texts_of
 from kgsvc.models.protocol import Extractor
+from kgsvc.runtime import Clock
 from kgsvc.stores.protocol import AdminStore, Anchor, QueueStore
 
 # A release that does not know the version does the step again: each field that older ones would not

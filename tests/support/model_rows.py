@@ -4,9 +4,8 @@ from dataclasses import dataclass, field
 
 from kgsvc.domain.errors import Conflict, Violation
 from kgsvc.domain.model.delta import FactTombstone, GroupHead, MergeRecord
-from kgsvc.domain.model.graph import Entity, Episode, Fact, Mention
+from kgsvc.domain.model.graph import FREE, Entity, Episode, Fact, Mention, Usage
 from kgsvc.domain.model.items import CRASH, TERMINAL, ItemState, ItemStatus, QueuedItem, Step, Transition
-from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.stores.protocol import EpisodeCut
 
 GROUP_DELETED = "group_deleted"

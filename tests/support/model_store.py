@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard, NameView, SlotView, StaleItems
-from kgsvc.domain.model.graph import Entity, Episode, Fact
+from kgsvc.domain.model.graph import FREE, Entity, Episode, Fact
 from kgsvc.domain.model.items import ItemState
-from kgsvc.domain.model.usage import FREE
 from kgsvc.domain.names.similarity import name_tokens
 from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump, StoreInfo
 from kgsvc.stores.search_protocol import (

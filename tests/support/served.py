@@ -14,11 +14,11 @@ import pytest
 from kgsvc.api.rpc.health import ServiceInfo
 from kgsvc.api.server import KgServer, Served, ServerSettings, build_server
 from kgsvc.commands.core import Core
-from kgsvc.domain.clock import SystemClock
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.items import ItemState, Step, Transition
 from kgsvc.jobs.dispatcher import ActivityWatch
 from kgsvc.observability.metrics import Metrics
+from kgsvc.runtime import SystemClock
 from kgsvc.search.search import SearchFacts
 from kgsvc.search.search_graph import SearchGraph
 from kgsvc.search.settings import SearchSettings

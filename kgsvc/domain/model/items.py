@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kgsvc.domain.errors import StepError
-from kgsvc.domain.model.graph import Episode
-from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.model.graph import FREE, Episode, Usage
 
 
 class ItemState(StrEnum):

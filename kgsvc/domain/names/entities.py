@@ -15,8 +15,7 @@ from kgsvc.domain.errors import StepError
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedNode, Extraction
-from kgsvc.domain.model.graph import Entity, Episode
-from kgsvc.domain.model.identity import minted, name_key
+from kgsvc.domain.model.graph import Entity, Episode, minted, name_key
 from kgsvc.domain.names.similarity import figures_differ
 from kgsvc.domain.resolution.decisions import NameDecision, NameTarget
 

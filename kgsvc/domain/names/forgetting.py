@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from kgsvc.domain.facts.summary import OF_EPISODE
-from kgsvc.domain.model.graph import Entity
-from kgsvc.domain.model.identity import name_key
+from kgsvc.domain.model.graph import Entity, name_key
 from kgsvc.domain.names.entities import is_callers, stamp_of
 from kgsvc.domain.names.similarity import name_tokens
 

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kgsvc.domain.model.delta import NameView
-from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, of_type
-from kgsvc.domain.model.graph import Entity
-from kgsvc.domain.model.identity import name_key, slot_of
-from kgsvc.domain.model.ontology import Ontology
+from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Ontology, of_type
+from kgsvc.domain.model.graph import Entity, name_key, slot_of
 from kgsvc.domain.names.entities import BatchItem, types_differ
 from kgsvc.domain.names.similarity import numerals_differ
 from kgsvc.domain.resolution import comparing, questions

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from kgsvc.domain.facts.plan import relation_of, statement_of, wording_of
 from kgsvc.domain.facts.timeline import Contradiction, EdgeStatement, EdgeWording, SlotStatement
 from kgsvc.domain.model.delta import SlotView
-from kgsvc.domain.model.graph import Fact, FactKind, Polarity
-from kgsvc.domain.model.identity import name_key
-from kgsvc.domain.model.ontology import ANY, UNKNOWN, FactType, Ontology
+from kgsvc.domain.model.extraction import ANY, UNKNOWN, FactType, Ontology
+from kgsvc.domain.model.graph import Fact, FactKind, Polarity, name_key
 from kgsvc.domain.names.entities import BatchItem, ResolvedNames
 from kgsvc.domain.resolution.decisions import (
     BatchFact,

@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kgsvc.domain.model.extraction import ExtractedEdge
-from kgsvc.domain.model.graph import Entity, Fact
-from kgsvc.domain.model.identity import name_key
+from kgsvc.domain.model.graph import Entity, Fact, name_key
 
 Place = tuple[str, int]  # an edge of a batch: episode uuid, index among the extraction's edges
 

@@ -14,8 +14,7 @@ from types import MappingProxyType
 
 from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedNode
-from kgsvc.domain.model.graph import Entity
-from kgsvc.domain.model.identity import name_key
+from kgsvc.domain.model.graph import Entity, name_key
 from kgsvc.domain.names.entities import BatchItem
 from kgsvc.domain.names.similarity import asked_tokens, families, name_tokens, spellings
 from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, NameCandidates, NameDecision

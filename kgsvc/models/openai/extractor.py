@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from kgsvc.domain.errors import StepError
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction, ExtractionRequest
-from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.domain.text import normalise
 from kgsvc.models.openai.chat import AnswerForm, Chat, ChatTask, ChatUser, TooLong, together
 from kgsvc.models.openai.validation import NAME, UNKNOWN, edge_identity, extraction, validate

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from typing import Any, TypeVar
 
 from kgsvc.domain.limits import Limits
-from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.domain.resolution.decisions import (
     FactQuestion,
     FactResolution,

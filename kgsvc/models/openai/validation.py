@@ -14,9 +14,8 @@ from functools import lru_cache
 from typing import Any, NoReturn, TypeVar
 
 from kgsvc.domain.limits import Limits
-from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
+from kgsvc.domain.model.extraction import ANY, ExtractedEdge, ExtractedNode, Extraction, Ontology
 from kgsvc.domain.model.graph import FactKind, Polarity
-from kgsvc.domain.model.ontology import ANY, Ontology
 from kgsvc.domain.text import normalise
 from kgsvc.models.openai import values
 from kgsvc.models.openai.values import Bad

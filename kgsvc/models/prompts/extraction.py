@@ -10,9 +10,15 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kgsvc.domain.model.extraction import Extraction, ExtractionRequest
+from kgsvc.domain.model.extraction import (
+    Attribute,
+    EntityType,
+    Extraction,
+    ExtractionRequest,
+    FactType,
+    Ontology,
+)
 from kgsvc.domain.model.graph import Episode, Source
-from kgsvc.domain.model.ontology import Attribute, EntityType, FactType, Ontology
 from kgsvc.models.prompts import form
 
 _ENTITIES = """\

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kgsvc.domain.errors import LeaseLost
+from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.domain.model.items import ItemState, ItemStatus, QueuedItem, Step, Transition
-from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.stores.conformance.expectations import ConformanceError, equal, present, refused
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, Scratch
 

@@ -18,8 +18,8 @@ from kgsvc.domain.model.communities import (
 )
 from kgsvc.domain.model.delta import Claim
 from kgsvc.stores.admission import is_repetition
-from kgsvc.stores.embedded.groups import claimed, keep_answers, known_answer, make_group
-from kgsvc.stores.embedded.rows import Row, all_rows, first_row, json_list
+from kgsvc.stores.embedded.intake import claimed, keep_answers, known_answer
+from kgsvc.stores.embedded.rows import Row, all_rows, first_row, json_list, make_group
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 
 _BUILD = """

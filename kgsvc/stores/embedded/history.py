@@ -1,33 +1,36 @@
-"""One thing with what hangs on it: facts, episodes, names, merges (HistoryStore)."""
+"""One thing with what hangs on it (HistoryStore), the latest episodes, a group as a whole (GraphStore)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 
 import apsw
 
 from kgsvc.domain.model.delta import MergeRecord
-from kgsvc.domain.model.graph import Citation, Fact, Mention, Source
+from kgsvc.domain.model.graph import Citation, Entity, Episode, Fact, Mention, Source
 from kgsvc.domain.names.forgetting import Said, Saying, saying_of
-from kgsvc.stores.embedded.groups import group_of
-from kgsvc.stores.embedded.queue import within
 from kgsvc.stores.embedded.rows import (
+    Row,
     all_rows,
     column,
     entity_of,
     first_row,
+    group_of,
+    id_span,
     ids_of,
     json_ids,
     json_list,
     names_of,
+    read_entities,
     read_episodes,
     read_facts,
     strings,
 )
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading
-from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces
+from kgsvc.stores.protocol import WHOLE, EntityEpisodes, EpisodeCut, EpisodeTraces, GroupDump
 
+_MAX_KEY = (2**63 - 1, "\U0010ffff")
 _MERGE = """
     SELECT m.merge_id, g.group_id, m.merged_uuid, m.kept_uuid, m.created_ms, m.data, m.by_episode
     FROM groups g JOIN merges m ON m.gid = g.gid
@@ -239,9 +242,90 @@ def _unheld(
     return set(held_by_none)
 
 
-class EmbeddedHistory(EmbeddedBase):
-    """HistoryStore."""
+def recent_episodes(db: apsw.Connection, group_id: str, limit: int, cut: EpisodeCut = WHOLE) -> list[Episode]:
+    """The latest of the group, oldest first, as far as `cut` asks for them."""
+    gid = group_of(db, group_id).gid
+    latest: list[Row] = []
+    for source in Source:
+        latest += _latest(db, gid, source, limit, cut.upto or _MAX_KEY)
+    keys = sorted(latest)[-limit:]
+    if cut.after is not None:
+        keys = [key for key in keys if key[:2] > cut.after]
+    ids = within([key[2:] for key in keys], cut.max_bytes)
+    by_time = "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY reference_ms, uuid"
+    return read_episodes(db, by_time, (json_ids(ids),))
 
+
+def _latest(db: apsw.Connection, gid: int, source: Source, limit: int, upto: tuple[int, str]) -> list[Row]:
+    """The keys, ids and body sizes of the latest episodes of one source; bodies are not loaded."""
+    sql = """
+        SELECT reference_ms, uuid, id, octet_length(body) FROM episodes
+        WHERE gid = ? AND source = ? AND (reference_ms, uuid) <= (?, ?)
+        ORDER BY reference_ms DESC, uuid DESC LIMIT ?
+        """
+    return all_rows(db, sql, (gid, str(source), *upto, limit))
+
+
+def within(episodes: Sequence[Row], max_bytes: int | None) -> Iterator[int]:
+    """The ids up to the episode with which the bodies exceed `max_bytes`. Rows are (id, size of the body)."""
+    total = 0
+    for row_id, size in episodes:
+        yield row_id
+        total += size
+        if max_bytes is not None and total > max_bytes:
+            return
+
+
+_OF_UUID = "WHERE uuid = ?1 AND (?2 IS NULL OR group_id = ?2) ORDER BY group_id LIMIT 2"
+
+
+def _entity(db: apsw.Connection, uuid: str, group_id: str | None) -> list[Entity]:
+    return read_entities(db, _OF_UUID, (uuid, group_id))
+
+
+def _fact(db: apsw.Connection, uuid: str, group_id: str | None) -> list[Fact]:
+    return read_facts(db, _OF_UUID, (uuid, group_id))
+
+
+def _episode(db: apsw.Connection, uuid: str, group_id: str | None) -> list[Episode]:
+    return read_episodes(db, _OF_UUID, (uuid, group_id))
+
+
+def _dump(db: apsw.Connection, group_id: str) -> GroupDump:
+    group = group_of(db, group_id)
+    gid, span = (group.gid,), id_span(group.gid)
+    everything = "WHERE gid = ? ORDER BY uuid"
+    names = """
+        SELECT n.name_key, e.uuid FROM names n JOIN entities e ON e.id = n.entity_id
+        WHERE n.gid = ? ORDER BY n.name_key
+        """
+    mentions = """
+        SELECT e.uuid, n.uuid FROM mentions m JOIN episodes e ON e.id = m.episode_id
+        JOIN entities n ON n.id = m.entity_id WHERE m.episode_id BETWEEN ? AND ?
+        """
+    edges = """
+        SELECT e.uuid, x.facts FROM episode_edges x JOIN episodes e ON e.id = x.id
+        WHERE x.id BETWEEN ? AND ? ORDER BY e.uuid
+        """
+    return GroupDump(
+        group.head,
+        tuple(read_episodes(db, everything, gid)),
+        tuple(read_entities(db, everything, gid)),
+        dict(all_rows(db, names, gid)),
+        tuple(read_facts(db, everything, gid)),
+        tuple(sorted(all_rows(db, mentions, span))),
+        {uuid: tuple(json.loads(facts)) for uuid, facts in all_rows(db, edges, span)},
+    )
+
+
+class EmbeddedHistory(EmbeddedBase):
+    """HistoryStore, and what of GraphStore no commit needs."""
+
+    entity = reading(_entity)
+    fact = reading(_fact)
+    episode = reading(_episode)
+    recent_episodes = reading(recent_episodes)
+    dump = reading(_dump)
     facts = reading(_facts)
     citations = reading(_citations)
     episode_edges = reading(_episode_edges)

@@ -1,33 +1,30 @@
-"""Accepting calls, and what became of their items (IntakeStore)."""
+"""Accepting calls, the answers under their idempotency keys, and what became of their items (IntakeStore)."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import apsw
 
 from kgsvc.domain.errors import InvalidArgument, Violation
+from kgsvc.domain.model.delta import Claim
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState, ItemStatus, NewItem, Receipt
 from kgsvc.stores.admission import Admission, Known, KnownAnswer, KnownItem, KnownReceipt, admit_all, key_of
-from kgsvc.stores.embedded.groups import (
-    KeptAnswer,
-    group_of,
-    id_span,
-    keep_answers,
-    known_answer,
-    make_group,
-    take_ids,
-)
 from kgsvc.stores.embedded.rows import (
     Row,
     all_rows,
     episode_row,
     first_row,
+    group_of,
+    id_span,
     json_ids,
     json_list,
+    make_group,
     one_row,
     status_of,
+    take_ids,
 )
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 from kgsvc.stores.protocol import Page, QueueDepth
@@ -146,16 +143,6 @@ def _depth(db: apsw.Connection) -> QueueDepth:
 
 def _activity(db: apsw.Connection) -> int:
     return int(one_row(db, "SELECT activity FROM totals WHERE id = 1")[0])
-
-
-class EmbeddedReceipts(EmbeddedBase):
-    """IntakeStore without accept."""
-
-    receipt = reading(_receipt)
-    retry_items = writing(_retry_items)
-    depth = reading(_depth)
-    activity = reading(_activity)
-    list_items = reading(_list_items)
 
 
 @dataclass(slots=True)
@@ -295,7 +282,81 @@ def _insert(db: apsw.Connection, episodes: list[Row], items: list[Row], listed: 
     )
 
 
+_LAPSED_A_CALL = 50  # lapsed keys that recording a new one clears away
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """What a key stands for. An accepted call has a receipt, and `items` (id, uuid) in its order."""
+
+    gid: int
+    operation: str
+    key: str
+    input_hash: str
+    expires_ms: int
+    rid: int | None = None
+    items: tuple[tuple[int, str], ...] = ()
+
+
+def claimed(gid: int, claim: Claim, items: tuple[tuple[int, str], ...] = ()) -> KeptAnswer:
+    """The answer to record for a change of the graph."""
+    until_ms = claim.now_ms + claim.dedup_window_ms
+    return KeptAnswer(gid, claim.operation, claim.key, claim.input_hash, until_ms, items=items)
+
+
+def known_answer(db: apsw.Connection, gid: int, operation: str, key: str, now_ms: int) -> KeptAnswer | None:
+    """What the key stands for, within its window."""
+    sql = """
+        SELECT input_hash, expires_ms, rid, items FROM answers
+        WHERE gid = ? AND operation = ? AND key = ? AND expires_ms > ?
+        """
+    row = first_row(db, sql, (gid, operation, key, now_ms))
+    if row is None:
+        return None
+    input_hash, expires_ms, rid, items = row
+    pairs = tuple((row_id, uuid) for row_id, uuid in json.loads(items))
+    return KeptAnswer(gid, operation, key, input_hash, expires_ms, rid, pairs)
+
+
+def keep_answers(db: apsw.Connection, answers: Sequence[KeptAnswer], now_ms: int) -> None:
+    """Record keys, in the place of those that lapsed."""
+    db.execute(
+        """
+        DELETE FROM answers WHERE (gid, operation, key) IN
+            (SELECT gid, operation, key FROM answers WHERE expires_ms <= ? ORDER BY expires_ms LIMIT ?)
+        """,
+        (now_ms, _LAPSED_A_CALL * len(answers)),
+    )
+    db.executemany(
+        """
+        INSERT INTO answers (gid, operation, key, input_hash, rid, items, expires_ms)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (gid, operation, key) DO UPDATE SET input_hash = excluded.input_hash, rid = excluded.rid,
+            items = excluded.items, expires_ms = excluded.expires_ms
+        """,
+        [_answer_row(answer) for answer in answers],
+    )
+
+
+def _answer_row(answer: KeptAnswer) -> Row:
+    items = json.dumps(answer.items, ensure_ascii=False)
+    return (
+        answer.gid,
+        answer.operation,
+        answer.key,
+        answer.input_hash,
+        answer.rid,
+        items,
+        answer.expires_ms,
+    )
+
+
 class EmbeddedIntake(EmbeddedBase):
-    """IntakeStore.accept."""
+    """IntakeStore."""
 
     accept = writing(_accept)
+    receipt = reading(_receipt)
+    list_items = reading(_list_items)
+    retry_items = writing(_retry_items)
+    depth = reading(_depth)
+    activity = reading(_activity)

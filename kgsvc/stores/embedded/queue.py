@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import apsw
 
-from kgsvc.domain.model.graph import Episode, Source
+from kgsvc.domain.model.graph import Episode, Usage
 from kgsvc.domain.model.items import (
     CRASH,
     TERMINAL,
@@ -18,23 +18,20 @@ from kgsvc.domain.model.items import (
     Step,
     Transition,
 )
-from kgsvc.domain.model.usage import Usage
-from kgsvc.stores.embedded.groups import group_of, leased_group
 from kgsvc.stores.embedded.rows import (
     Row,
     all_rows,
     column,
     episode_of,
+    group_of,
     json_ids,
     json_list,
+    leased_group,
     one_row,
-    read_episodes,
     strings,
 )
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
-from kgsvc.stores.protocol import WHOLE, Anchor, EpisodeCut
-
-_MAX_KEY = (2**63 - 1, "\U0010ffff")
+from kgsvc.stores.protocol import Anchor
 
 
 def previous_episodes(
@@ -72,40 +69,6 @@ def _ids_named(db: apsw.Connection, gid: int, anchor: Anchor) -> list[int]:
         WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?)) AND uuid <> ? ORDER BY reference_ms, uuid
         """
     return column(db, sql, (gid, json_list(anchor.named), anchor.uuid))
-
-
-def recent_episodes(db: apsw.Connection, group_id: str, limit: int, cut: EpisodeCut = WHOLE) -> list[Episode]:
-    """The latest of the group, oldest first, as far as `cut` asks for them."""
-    gid = group_of(db, group_id).gid
-    latest: list[Row] = []
-    for source in Source:
-        latest += _latest(db, gid, source, limit, cut.upto or _MAX_KEY)
-    keys = sorted(latest)[-limit:]
-    if cut.after is not None:
-        keys = [key for key in keys if key[:2] > cut.after]
-    ids = within([key[2:] for key in keys], cut.max_bytes)
-    by_time = "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY reference_ms, uuid"
-    return read_episodes(db, by_time, (json_ids(ids),))
-
-
-def _latest(db: apsw.Connection, gid: int, source: Source, limit: int, upto: tuple[int, str]) -> list[Row]:
-    """The keys, ids and body sizes of the latest episodes of one source; bodies are not loaded."""
-    sql = """
-        SELECT reference_ms, uuid, id, octet_length(body) FROM episodes
-        WHERE gid = ? AND source = ? AND (reference_ms, uuid) <= (?, ?)
-        ORDER BY reference_ms DESC, uuid DESC LIMIT ?
-        """
-    return all_rows(db, sql, (gid, str(source), *upto, limit))
-
-
-def within(episodes: Sequence[Row], max_bytes: int | None) -> Iterator[int]:
-    """The ids up to the episode with which the bodies exceed `max_bytes`. Rows are (id, size of the body)."""
-    total = 0
-    for row_id, size in episodes:
-        yield row_id
-        total += size
-        if max_bytes is not None and total > max_bytes:
-            return
 
 
 _UNMARKING = TERMINAL | {ItemState.ACCEPTED} | {step.failed for step in Step}

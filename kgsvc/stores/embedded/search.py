@@ -1,4 +1,4 @@
-"""What the indexes of a search are fed from (SearchStore), and noting which entities and episodes changed."""
+"""What the indexes of a search are fed from (SearchStore)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Collection
 
 import apsw
 
-from kgsvc.domain.model.delta import GraphDelta, GroupHead
-from kgsvc.stores.embedded.groups import Group, group_of, page_end
+from kgsvc.domain.model.delta import GroupHead
 from kgsvc.stores.embedded.rows import (
+    Group,
     Row,
     all_rows,
     column,
@@ -17,8 +17,9 @@ from kgsvc.stores.embedded.rows import (
     episode_of,
     fact_of,
     first_row,
+    group_of,
     json_list,
-    upsert,
+    page_end,
 )
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading
 from kgsvc.stores.search_protocol import (
@@ -32,39 +33,6 @@ from kgsvc.stores.search_protocol import (
 )
 
 Place = tuple[int, str]  # a revision and a uuid in it; an empty one comes before all
-_ENTITY, _EPISODE = "entity", "episode"
-_TOMBSTONE = upsert("text_tombstones", "gid, kind, uuid", "rev")
-
-
-def touch_texts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta) -> None:
-    """Give the delta's revision to entities and episodes whose entries in an index it changes, before what
-    it removes is gone. Who loses a name to another is among those written or removed."""
-    entities = delta.vectors.keys() - {fact.uuid for fact in delta.facts}
-    entities |= {entity.uuid for entity in delta.entities} | set(delta.names.values())
-    if entities:
-        touched = "UPDATE entities SET rev = ? WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))"
-        db.execute(touched, (rev, gid, json_list(entities)))
-    if delta.remove_entities:
-        naming = """
-            UPDATE found_episodes SET rev = ? WHERE id IN (
-                SELECT m.episode_id FROM entities n JOIN mentions m ON m.entity_id = n.id
-                WHERE n.gid = ? AND n.uuid IN (SELECT value FROM json_each(?)))
-            """
-        db.execute(naming, (rev, gid, json_list(delta.remove_entities)))
-    episodes = {mention.episode_uuid for mention in delta.mentions} | set(delta.found)
-    episodes |= {episode for episode, _entity in delta.remove_mentions}
-    if episodes:
-        named = """
-            INSERT INTO found_episodes (id, gid, rev)
-            SELECT id, gid, ? FROM episodes WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))
-            ON CONFLICT (id) DO UPDATE SET rev = excluded.rev
-            """
-        db.execute(named, (rev, gid, json_list(episodes)))
-    if delta.forgets:  # descriptions of communities may have been dropped
-        db.execute("UPDATE community_current SET rev = ? WHERE gid = ?", (rev, gid))
-    gone = [(gid, _ENTITY, uuid, rev) for uuid in delta.remove_entities]
-    gone += [(gid, _EPISODE, uuid, rev) for uuid in delta.remove_episodes]
-    db.executemany(_TOMBSTONE, gone)
 
 
 def _text_changes(
@@ -108,8 +76,8 @@ def _text_changes(
         group.head,
         tuple(map(_entity, entities)),
         tuple(map(_episode, episodes)),
-        _removed(db, _ENTITY, span),
-        _removed(db, _EPISODE, span),
+        _removed(db, "entity", span),
+        _removed(db, "episode", span),
         upto_rev=upto[0] - 1,
         more=upto < end,
         communities=_communities(db, group.gid, after, upto),

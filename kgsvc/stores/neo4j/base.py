@@ -1,12 +1,14 @@
 """Running statements: the clauses they share, sessions and retries, what the driver's errors mean.
 
 In a statement a name in angle brackets, as `<GROUP>`, stands for columns (rows.py) or for a clause below,
-which may name those after it.
+which may name those after it. `<SEEK n:Entity row[0]>` matches the group's row with that uuid by its index:
+the row of the epoch `$p.epoch`, or, with `IN epoch` behind it, that of the variable `epoch`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from functools import cache
 from itertools import cycle
@@ -47,19 +49,15 @@ _CLAUSES: dict[LiteralString, LiteralString] = {
         AND d.uuid IS NOT NULL""",
     # Rows of the group's present epoch by `$p.uuid` or `$p.uuids`.
     "<ENTITY_OF_GROUP>": """<GROUP>
-    MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
-    WHERE n.uuid = $p.uuid AND n.group_id = $p.group_id AND n.epoch = epoch""",
+    <SEEK n:Entity $p.uuid IN epoch>""",
     "<EPISODE_OF_GROUP>": """<GROUP>
-    MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
-    WHERE e.uuid = $p.uuid AND e.group_id = $p.group_id AND e.epoch = epoch""",
+    <SEEK e:Episodic $p.uuid IN epoch>""",
     "<EPISODES_OF_GROUP>": """<GROUP>
     UNWIND $p.uuids AS uuid
-    MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
-    WHERE e.uuid = uuid AND e.group_id = $p.group_id AND e.epoch = epoch""",
+    <SEEK e:Episodic uuid IN epoch>""",
     "<FACTS_OF_GROUP>": """<GROUP>
     UNWIND $p.uuids AS uuid
-    MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
-    WHERE r.uuid = uuid AND r.group_id = $p.group_id AND r.epoch = epoch""",
+    <SEEK r:RELATES_TO uuid IN epoch>""",
     # A group's record: locked for who holds its lease; its present epoch; locked, which writing `lock` does
     # for the transaction; made if there is none.
     "<LEASED_GROUP>": """<LOCKED_GROUP>
@@ -153,7 +151,19 @@ def whole_text(statement: LiteralString) -> LiteralString:
     """The statement with its clauses filled in."""
     for name, clause in _CLAUSES.items():
         statement = statement.replace(name, clause)
-    return statement
+    return _SEEK.sub(_seek, statement)
+
+
+_SEEK = re.compile(r"<SEEK (\w+):(\w+) ([^<>]+?)( IN epoch)?>")
+
+
+def _seek(asked: re.Match[str]) -> str:
+    name, label, uuid, present = asked.groups()
+    epoch = "epoch" if present else "$p.epoch"
+    where = f"{name}:{label} {{uuid: {uuid}, group_id: $p.group_id, epoch: {epoch}}}"
+    index = "group_id, epoch, uuid" if label == "KgItem" else "uuid, group_id, epoch"
+    pattern = f"()-[{where}]->()" if label == "RELATES_TO" else f"({where})"
+    return f"MATCH {pattern} USING INDEX SEEK {name}:{label}({index})"
 
 
 @cache

@@ -198,8 +198,7 @@ _PLACEMENTS: LiteralString = """
     <LOCKED_GROUP>
     WITH g.epoch AS epoch, g.communities AS build
     UNWIND $p.uuids AS uuid
-    MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
-    WHERE n.uuid = uuid AND n.group_id = $p.group_id AND n.epoch = epoch
+    <SEEK n:Entity uuid IN epoch>
     MATCH (n)<-[:HAS_MEMBER]-(c:Community) WHERE c.build = build
     RETURN uuid, c.uuid
     """
@@ -212,8 +211,7 @@ _JOIN: LiteralString = """
     WITH g, g.epoch AS epoch
     CALL (epoch) {
         UNWIND $p.members AS row
-        MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
-        WHERE n.uuid = row[0] AND n.group_id = $p.group_id AND n.epoch = epoch
+        <SEEK n:Entity row[0] IN epoch>
         MATCH (c:Community) USING INDEX SEEK c:Community(group_id, epoch, build, uuid)
         WHERE c.group_id = $p.group_id AND c.epoch = epoch AND c.build = $p.build_id AND c.uuid = row[1]
         MERGE (c)-[m:HAS_MEMBER]->(n)

@@ -56,8 +56,7 @@ _CANDIDATES: LiteralString = """
             MATCH (k:KgNameToken) USING INDEX SEEK k:KgNameToken(group_id, epoch, token, entity_uuid)
             WHERE k.group_id = $p.group_id AND k.epoch = epoch AND k.token = token
                 AND k.entity_uuid IS NOT NULL
-            MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
-            WHERE n.uuid = k.entity_uuid AND n.group_id = $p.group_id AND n.epoch = epoch
+            <SEEK n:Entity k.entity_uuid IN epoch>
             WITH k.entity_uuid AS uuid ORDER BY uuid LIMIT $p.entities_per_token
             RETURN collect(uuid) AS uuids
         }
@@ -66,8 +65,7 @@ _CANDIDATES: LiteralString = """
     CALL (epoch, by_token) {
         UNWIND reduce(asked = $p.uuids, row IN by_token | asked + row[1]) AS uuid
         WITH DISTINCT epoch, uuid
-        MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
-        WHERE n.uuid = uuid AND n.group_id = $p.group_id AND n.epoch = epoch
+        <SEEK n:Entity uuid IN epoch>
         CALL (epoch, uuid) {
             MATCH (k:KgName) USING INDEX SEEK k:KgName(group_id, epoch, entity_uuid)
             WHERE k.group_id = $p.group_id AND k.epoch = epoch AND k.entity_uuid = uuid
@@ -93,10 +91,8 @@ _CANDIDATES: LiteralString = """
     CALL (epoch) {
         UNWIND $p.pairs AS pair
         CALL (epoch, pair) {
-            MATCH (s:Entity) USING INDEX SEEK s:Entity(uuid, group_id, epoch)
-            WHERE s.uuid = pair[0] AND s.group_id = $p.group_id AND s.epoch = epoch
-            MATCH (t:Entity) USING INDEX SEEK t:Entity(uuid, group_id, epoch)
-            WHERE t.uuid = pair[1] AND t.group_id = $p.group_id AND t.epoch = epoch
+            <SEEK s:Entity pair[0] IN epoch>
+            <SEEK t:Entity pair[1] IN epoch>
             MATCH (s)-[r:RELATES_TO]->(t) WHERE r.expired_ms = $p.never
             RETURN r ORDER BY r.valid_ms DESC, r.uuid DESC LIMIT $p.facts_per_pair
         }

@@ -20,8 +20,7 @@ from kgsvc.stores.protocol import Anchor
 WRITE_TRANSITIONS: LiteralString = """
     CALL () {
         UNWIND $p.transitions AS row
-        MATCH (i:KgItem {group_id: $p.group_id, epoch: $p.epoch, uuid: row.uuid})
-            USING INDEX SEEK i:KgItem(group_id, epoch, uuid)
+        <SEEK i:KgItem row.uuid>
         WHERE i:KgPending AND ($p.token IS NULL OR i.started = $p.token)
         SET i.state = row.state, i.updated_ms = row.now_ms, i.next_ms = row.next_ms, i.reason = row.reason,
             i.suspect = null, i.step = coalesce(row.step, i.step),
@@ -201,8 +200,7 @@ _START: LiteralString = """
     WITH coalesce(g.ontology_rev, 0) AS ontology, due[..fitting] AS due
     CALL (due) {
         UNWIND due AS i
-        MATCH (e:Episodic {uuid: i.uuid, group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+        <SEEK e:Episodic i.uuid>
         SET i.started = $p.token
         WITH i, e
         RETURN collect([<QUEUED>, <EPISODE>]) AS items
@@ -239,8 +237,7 @@ _NAMED: LiteralString = """
     UNWIND $p.anchors AS anchor
     CALL (epoch, anchor) {
         UNWIND anchor.named AS uuid
-        MATCH (e:Episodic {uuid: uuid, group_id: $p.group_id, epoch: epoch})
-            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+        <SEEK e:Episodic uuid IN epoch>
         WHERE uuid <> anchor.uuid
         WITH e ORDER BY e.reference_ms DESC, e.uuid DESC
         RETURN collect([<EPISODE_CUT>]) AS before

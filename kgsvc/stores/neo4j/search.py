@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
-from typing import Any, LiteralString
+from typing import LiteralString
 
-from kgsvc.domain.model.delta import GraphDelta, GroupHead
+from kgsvc.domain.model.delta import GroupHead
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import entity_of, episode_of, fact_of
 from kgsvc.stores.search_protocol import (
@@ -25,21 +25,18 @@ from kgsvc.stores.search_protocol import (
 TOUCH_TEXTS: LiteralString = """
     CALL () {
         UNWIND $p.touched_entities AS uuid
-        MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+        <SEEK n:Entity uuid>
         SET n.rev = $p.rev
     }
     CALL () {
         UNWIND $p.removed_entities AS uuid
-        MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+        <SEEK n:Entity uuid>
         MATCH (n)<-[:MENTIONS]-(e:Episodic)
         SET e.rev = $p.rev
     }
     CALL () {
         UNWIND $p.touched_episodes AS uuid
-        MATCH (e:Episodic {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+        <SEEK e:Episodic uuid>
         SET e.rev = $p.rev
     }
     FOREACH (_ IN CASE WHEN $p.forgets THEN [1] ELSE [] END | SET g.communities_rev = $p.rev)
@@ -100,11 +97,9 @@ _TEXT_CHANGES: LiteralString = """
         MATCH (k:KgGone) USING INDEX SEEK k:KgGone(group_id, epoch, rev)
         WHERE k.group_id = $p.group_id AND k.epoch = epoch AND k.rev >= $p.rev AND k.rev <= upto_rev
             AND [k.rev, k.uuid] > [$p.rev, $p.uuid] AND [k.rev, k.uuid] <= [upto_rev, upto_uuid]
-        OPTIONAL MATCH (n:Entity {uuid: k.uuid, group_id: $p.group_id, epoch: epoch})
-            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+        OPTIONAL <SEEK n:Entity k.uuid IN epoch>
             WHERE k.kind = 'entity'
-        OPTIONAL MATCH (e:Episodic {uuid: k.uuid, group_id: $p.group_id, epoch: epoch})
-            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+        OPTIONAL <SEEK e:Episodic k.uuid IN epoch>
             WHERE k.kind = 'episode' AND e.rev IS NOT NULL
         WITH k, n, e WHERE n IS NULL AND e IS NULL
         RETURN collect([k.kind, k.uuid]) AS removed
@@ -126,22 +121,6 @@ _TEXT_CHANGES: LiteralString = """
     RETURN head, upto, removed, entities[first..first + 250], episodes[first..first + 250], renewed,
         CASE WHEN first = 0 THEN communities ELSE [] END
     """
-
-
-def touched(delta: GraphDelta) -> dict[str, Any]:
-    """Parameters of TOUCH_TEXTS beside those of the write."""
-    entities = delta.vectors.keys() - {fact.uuid for fact in delta.facts}
-    entities |= {entity.uuid for entity in delta.entities} | set(delta.names.values())
-    episodes = {mention.episode_uuid for mention in delta.mentions} | set(delta.found)
-    episodes |= {episode for episode, _entity in delta.remove_mentions}
-    gone = [["entity", uuid] for uuid in delta.remove_entities]
-    gone += [["episode", uuid] for uuid in delta.remove_episodes]
-    return {
-        "touched_entities": sorted(entities),
-        "touched_episodes": sorted(episodes),
-        "forgets": delta.forgets,
-        "gone": gone,
-    }
 
 
 class Texts(Base):

@@ -6,11 +6,9 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kgsvc.domain.clock import SystemClock
 from kgsvc.domain.errors import StepError
 from kgsvc.domain.model.delta import GraphDelta, Guard
-from kgsvc.domain.model.graph import Episode, Source
-from kgsvc.domain.model.identity import content_hash
+from kgsvc.domain.model.graph import Episode, Source, content_hash
 from kgsvc.domain.model.items import (
     AcceptBatch,
     FailedItem,
@@ -21,9 +19,9 @@ from kgsvc.domain.model.items import (
     QueuedItem,
     Transition,
 )
-from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher
+from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher, QueueSettings, RetryPolicy
 from kgsvc.jobs.groups import GroupRunner, Starts, Steps, group_work
-from kgsvc.jobs.retry import QueueSettings, RetryPolicy
+from kgsvc.runtime import SystemClock
 from kgsvc.stores.embedded import EmbeddedStore
 
 DEADLINE_S = 30.0

@@ -9,8 +9,8 @@ from typing import Any, LiteralString
 import pytest
 from neo4j import AsyncDriver
 
-from kgsvc.domain.model.graph import Entity, Fact
-from kgsvc.domain.text import keyword_text, tokens
+from kgsvc.domain.model.graph import Entity, Fact, keyword_text
+from kgsvc.domain.text import tokens
 from kgsvc.stores.conformance.samples import NOW, delta, entity, fact, guard, tombstone
 from kgsvc.stores.neo4j import Neo4jStore
 from kgsvc.stores.neo4j.fact_terms import group_keys

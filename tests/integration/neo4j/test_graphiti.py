@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from kgsvc.commands.adoption import Adopted, Adopter
-from kgsvc.domain.clock import SystemClock
-from kgsvc.models.embedding import CachingEmbedder
-from kgsvc.models.hashing import HashingEmbedder
+from kgsvc.models.embedding import CachingEmbedder, HashingEmbedder
+from kgsvc.runtime import SystemClock
 from kgsvc.stores.neo4j import Neo4jStore
 from scripts.neo4j_server import Neo4jServer
 from tests.support.client import Client, message

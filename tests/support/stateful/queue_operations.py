@@ -3,10 +3,8 @@
 import random
 from dataclasses import replace
 
-from kgsvc.domain.model.graph import Episode, RoleType, Source
-from kgsvc.domain.model.identity import content_hash, digest
+from kgsvc.domain.model.graph import FREE, Episode, RoleType, Source, Usage, content_hash, digest
 from kgsvc.domain.model.items import AcceptBatch, GroupWork, ItemState, NewItem, Step, Transition
-from kgsvc.domain.model.usage import FREE, Usage
 from tests.support.model_rows import Group
 from tests.support.stateful.twins import Comparable, Side, answer, queued
 from tests.support.stateful.words import HOUR

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Awaitable, Callable
 
-from kgsvc.domain.clock import SystemClock
+from kgsvc.runtime import SystemClock
 from kgsvc.search.cold_facts import ColdFacts
 from kgsvc.search.search import SearchFacts
 from kgsvc.search.settings import SearchSettings

@@ -2,7 +2,7 @@
 
 import uuid
 
-from kgsvc.commands.core import RandomIds
+from kgsvc.runtime import RandomIds
 
 
 def test_ids_are_distinct_version_4_uuids() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from kgsvc.app import running
 from kgsvc.config import ConfigError, Server, Settings, StoreSettings, read_ontology
-from kgsvc.domain.model.ontology import DEFAULT
+from kgsvc.domain.model.extraction import DEFAULT
 
 
 def test_without_a_file_the_default_types_are_in_force() -> None:

@@ -4,17 +4,20 @@ from typing import Any
 
 import pytest
 
-from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction, conform
-from kgsvc.domain.model.graph import FactKind
-from kgsvc.domain.model.ontology import (
+from kgsvc.domain.model.extraction import (
     DEFAULT,
     Attribute,
     EntityType,
+    ExtractedEdge,
+    ExtractedNode,
+    Extraction,
     FactType,
     Ontology,
     Signature,
     ValueKind,
+    conform,
 )
+from kgsvc.domain.model.graph import FactKind
 
 TASK = EntityType("Task", "work", attributes=(Attribute("effort", ValueKind.INT),))
 PERSON = EntityType("Person", "somebody")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgsvc.domain.model.ontology import (
+from kgsvc.domain.model.extraction import (
     DEFAULT,
     EntityType,
     FactType,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.model.graph import FREE, Usage
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 16])

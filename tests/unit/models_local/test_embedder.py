@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kgsvc.domain.errors import ModelUnavailable
-from kgsvc.domain.model.usage import Usage
+from kgsvc.domain.model.graph import Usage
 from kgsvc.models.protocol import Embedder
 from tests.support.local_model import local_model
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgsvc.domain.model.graph import FactKind
-from kgsvc.domain.model.ontology import (
+from kgsvc.domain.model.extraction import (
     DEFAULT,
     Attribute,
     EntityType,
@@ -18,6 +17,7 @@ from kgsvc.domain.model.ontology import (
     Signature,
     ValueKind,
 )
+from kgsvc.domain.model.graph import FactKind
 from kgsvc.ontology import MAX_BYTES, OntologyError, read, write
 
 WHOLE = """\

@@ -9,8 +9,8 @@ import pytest
 
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.extraction import Extraction
+from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.domain.model.items import Lease
-from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.domain.resolution.decisions import (
     FROM_THE_FIRST,
     CandidateQuery,

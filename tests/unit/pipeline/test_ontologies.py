@@ -3,7 +3,7 @@
 import pytest
 
 from kgsvc.domain.errors import StepError
-from kgsvc.domain.model.ontology import DEFAULT
+from kgsvc.domain.model.extraction import DEFAULT
 from kgsvc.ontology import read
 from kgsvc.pipeline.preparing import Ontologies
 from tests.support.model_store import ModelStore

@@ -8,8 +8,7 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 
 from kgsvc.domain.model.delta import GroupHead
-from kgsvc.domain.model.graph import Fact
-from kgsvc.domain.model.usage import Usage
+from kgsvc.domain.model.graph import Fact, Usage
 from kgsvc.models.protocol import Vectors
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
