@@ -100,33 +100,21 @@ async def test_a_model_that_declines_is_told(rig: Rig, kind: Kind) -> None:
 
 def _broken() -> list[tuple[Kind, str, str]]:
     """Answers that break the form, and as what the meter counts them."""
-    gists = [
-        {"name": "x" * 81},
-        {"summary": "x" * 501},
-        {"name": " "},
-        {"summary": ""},
-        {"name": 1},
-        {"more": "x"},
+    gists: list[dict[str, object]] = [{"name": bad} for bad in ("x" * 81, " ", 1)]
+    gists += [{"summary": "x" * 501}, {"summary": ""}, {"more": "x"}]
+    ids = [
+        rated({"id": 0, "score": 1}, {"id": id, "score": 2}, {"id": 2, "score": 3})
+        for id in (3, -1, 2, True, "1")
     ]
     return [
         *((COMBINE, json.dumps({**GIST, **wrong}), "") for wrong in gists),
-        (RETELL, retold({"id": 2, "summary": "Nobody."}), ""),
-        (RETELL, retold({"id": -1, "summary": "Nobody."}), ""),
-        (RETELL, retold({"id": True, "summary": "Ada."}), ""),
-        (RETELL, retold({"id": "0", "summary": "Ada."}), ""),
+        *((RETELL, retold({"id": id, "summary": "Ada."}), "") for id in (2, -1, True, "0")),
         (RETELL, retold({"id": 0, "summary": "Ada."}, {"id": 0, "summary": "Ada."}), ""),
         (RETELL, retold({"id": 0, "summary": 1}), ""),
         (RETELL, retold({"id": 0}), ""),
         (RETELL, retold(*({"id": n, "summary": "x"} for n in range(3))), ""),
         *((RETELL, wrong, "") for wrong in ("{}", "no JSON")),
-        *(
-            (
-                RATE,
-                rated({"id": 0, "score": 1}, {"id": wrong, "score": 2}, {"id": 2, "score": 3}),
-                "wrong_ids",
-            )
-            for wrong in (3, -1, 2, True, "1")
-        ),
+        *((RATE, wrong, "wrong_ids") for wrong in ids),
         (RATE, scores(1, 2), "wrong_ids"),
         *((RATE, scores(1, 2, wrong), "invalid") for wrong in (101, -1, 50.5, True, None)),
         (RATE, scores(1, 2, 3, 4), "malformed"),
