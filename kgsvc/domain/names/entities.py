@@ -56,6 +56,7 @@ def _bytes(values: Mapping[str, Any]) -> int:
 _SALTS = 2  # a caller may have given a uuid that a name would get
 MOST = 8  # entities that one micro-batch may take away by merges
 MOVED = 1_000  # facts and mentions that such a merge moves: the batch and its group wait meanwhile
+_SPEAKER = "speaker"  # in the stamps of an entity: it spoke a message
 _CALLERS = ""  # in the stamp of a name: a caller gave it
 UNSPECIFIC = frozenset({"Entity", "UNKNOWN"})  # types that tell nothing apart
 
@@ -138,8 +139,10 @@ def resolve(
         if key not in view.by_key:
             new_names[key] = found.uuid
         entity = merged.get(found.uuid, found)
-        for stamp, _, node in nodes.get(key, ()):
+        for stamp, episode, node in nodes.get(key, ()):
             entity = _merge(entity, node, stamp, key)
+            if name_key(episode.role or "") == key and not is_speaker(entity):
+                entity = replace(entity, stamps={**entity.stamps, _SPEAKER: "/"})
         merged[found.uuid] = bounded(entity, attributes_bytes)
         by_key[key] = entity
     _name_fully(view, merged, by_key, new_names, decided)
@@ -392,6 +395,11 @@ def types_differ(one: Collection[str], other: Collection[str]) -> bool:
     """Whether both have specific types, and none in common."""
     first, second = set(one) - UNSPECIFIC, set(other) - UNSPECIFIC
     return bool(first and second) and first.isdisjoint(second)
+
+
+def is_speaker(entity: Entity) -> bool:
+    """Whether a message was spoken by one of its name."""
+    return _SPEAKER in entity.stamps
 
 
 def is_callers(entity: Entity) -> bool:
