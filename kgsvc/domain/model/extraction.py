@@ -189,14 +189,13 @@ DEFAULT = Ontology(
     (
         EntityType(
             "Preference",
-            "What somebody wants, likes, prefers or chooses, or does not want, dislikes, avoids or rejects. "
-            "Goes before every other type.",
+            "A wish or taste of somebody, in few words: what they want, like, prefer, dislike or avoid. Never "
+            "a named thing with an identity of its own.",
             Priority.HIGHEST,
         ),
         EntityType(
             "Requirement",
-            'Something that is needed or must hold: "we need", "is required", "must have"; functions, '
-            "qualities such as performance and security, constraints. Clear, specific and measurable ones.",
+            'What is needed or must hold, specific and measurable: "we need", "is required", "must have".',
             Priority.HIGH,
             (
                 Attribute("project_name", ValueKind.STR, "the project that it belongs to", required=True),
