@@ -12,6 +12,7 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import UNKNOWN, ExtractedEdge, ExtractionRequest
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.domain.model.items import ItemWarning
+from kgsvc.models.openai import ChatModel
 from kgsvc.models.openai.extractor import shown
 from kgsvc.models.openai.validation import Checked, Rejected, validate
 from kgsvc.models.protocol import Extracted
@@ -309,6 +310,17 @@ async def test_warnings_are_counted_and_handed_over_without_another_call(rig: Ri
     )
     assert rig.meter.troubles == [("extract", "time_without_zone"), ("extract", "unknown_ref")]
     assert len(rig.model.chats) == 1
+
+
+async def test_the_path_tells_the_part_of_a_body(rig: Rig) -> None:
+    edges = [edge("KNOWS", f"Alice knows {n}.", "n1", "n9" if n == 1 else "n2") for n in range(2)]
+    rig.model.plan.script = lambda _: answer([node("n1", "Alice"), node("n2", "Acme")], edges)
+    [result] = await rig.extractor(ChatModel(body_chars=20)).extract([request("a" * 19 + "\n\n" + "b" * 15)])
+    assert isinstance(result, Extracted)
+    assert [warning.path for warning in result.warnings] == [
+        "parts[0].edges[1].target_ref",
+        "parts[1].edges[1].target_ref",
+    ]
 
 
 async def test_an_answer_that_is_repaired_shows_the_warnings_of_the_repair_alone(rig: Rig) -> None:
