@@ -27,10 +27,12 @@ from kgsvc.domain.model.items import FailedItem, ItemState, ItemWarning, Lease, 
 from kgsvc.domain.resolution.decisions import (
     BatchFact,
     FactDecision,
+    Judged,
     KnownRef,
     NameDecision,
     NameTarget,
     StoredFact,
+    Verdict,
 )
 from kgsvc.models.embedding import CachingEmbedder, texts_of
 from kgsvc.models.protocol import Extractor
@@ -39,8 +41,8 @@ from kgsvc.stores.protocol import AdminStore, Anchor, QueueStore
 
 # A release that does not know the version does the step again: each field that older ones would not
 # understand takes a new one. 2: decisions tell more (`also`, `told_as`); 1 is read as 2 without them.
-_VERSION = 2
-_READ = frozenset({1, 2})
+_VERSION = 3
+_READ = frozenset({1, 2, 3})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +110,17 @@ def _fact_decision(document: dict[str, Any]) -> FactDecision:
     duplicate, told_as = document["duplicate"], document.get("told_as")
     return FactDecision(
         None if duplicate is None else _ref(duplicate),
-        tuple(map(_ref, document["contradicts"])),
+        tuple(map(_judged, document["contradicts"])),
         None if told_as is None else _edge(told_as),
+        Verdict(document.get("same", Verdict.REPEATS)),
+        document.get("by_model", True),
     )
+
+
+def _judged(document: dict[str, Any]) -> Judged:
+    if "ref" not in document:  # of version 2
+        return Judged(_ref(document), Verdict.REPLACED)
+    return Judged(_ref(document["ref"]), Verdict(document["verdict"]), document["since_ms"])
 
 
 def _ref(document: dict[str, Any]) -> KnownRef:

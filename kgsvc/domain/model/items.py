@@ -152,6 +152,9 @@ class QueuedItem:
     ontology: int = 0  # number of the group's ontology when it was started; 0: the group never had one
 
 
+_UNMARKING = TERMINAL | {ItemState.ACCEPTED} | {step.failed for step in Step}
+
+
 @dataclass(frozen=True, slots=True)
 class Transition:
     """A new state for one item, written under a fence."""
@@ -167,6 +170,16 @@ class Transition:
     keep_stage: bool = False  # leave the stored stage as it is (failures)
     usage: Usage = FREE  # added to what was spent on the item before
     warnings: tuple[ItemWarning, ...] | None = None  # in the place of those before; None leaves them
+
+    @property
+    def ends(self) -> bool:
+        """Whether nothing more will happen to the item by itself."""
+        return self.state in TERMINAL
+
+    @property
+    def unmarks(self) -> bool:
+        """Whether the lease is done with the item: it counts no longer as started."""
+        return self.state in _UNMARKING
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,14 @@ from typing import Any, TypeVar
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.domain.resolution.decisions import (
+    SAME,
     FactQuestion,
     FactResolution,
     NodeQuestion,
     NodeResolution,
     ResolutionRequest,
     Resolutions,
+    Verdict,
 )
 from kgsvc.models.openai import values
 from kgsvc.models.openai.chat import AnswerForm, Chat, ChatTask, ChatUser, together
@@ -34,7 +36,7 @@ _NUMBER_OR_NULL = {"type": ["integer", "null"]}
 _TEXT_OR_NULL = {"type": ["string", "null"]}
 _PROBLEMS = 12
 _ENTRIES = 240  # of a kind in one reply, those that nobody asked for included
-_FACT_FIELDS = frozenset({"id", "duplicate_of", "contradicts"})
+_FACT_FIELDS = frozenset({"id", "verdicts"})
 _NODE_FIELDS = frozenset({"id", "same_as_known", "same_as_new", "also_known", "also_new", "full_name"})
 
 
@@ -49,13 +51,15 @@ def schema(typed: bool) -> dict[str, Any]:
         full_name=_TEXT_OR_NULL,
     )
     fact_type = {"fact_type": _TEXT_OR_NULL} if typed else {}
-    fact = structure(id=_NUMBER, duplicate_of=_NUMBER_OR_NULL, contradicts=arrays(_NUMBER), **fact_type)
+    verdict = {"type": "string", "enum": [str(each) for each in Verdict]}
+    judged = structure(idx=_NUMBER, verdict=verdict, since=_TEXT_OR_NULL)
+    fact = structure(id=_NUMBER, verdicts=arrays(judged), **fact_type)
     return structure(nodes=arrays(node), facts=arrays(fact))
 
 
 Question = TypeVar("Question", NodeQuestion, FactQuestion)
 Found = TypeVar("Found")
-_NULLABLE = ("same_as_known", "same_as_new", "full_name", "duplicate_of", "fact_type")
+_NULLABLE = ("same_as_known", "same_as_new", "full_name", "fact_type")
 
 
 class Answers:
@@ -154,13 +158,23 @@ def _node(question: NodeQuestion, raw: Any, limits: Limits) -> NodeResolution:
 def _fact(question: FactQuestion, raw: Any) -> FactResolution:
     wanted = _FACT_FIELDS | ({"fact_type"} if question.fact_types else set())
     given = values.fields(raw, wanted, {"fact_type"})
-    duplicate = _offered(given["duplicate_of"], "duplicate_of", question.duplicates_of)
     fact_type = given.get("fact_type")
     if fact_type is not None and fact_type not in question.fact_types:
         raise Bad("fact_type", "is not among the types offered to this question")
-    # A fact that is a duplicate of another does not contradict it (spec 002, 003).
-    contradicts = _several(given, "contradicts", question.may_contradict, duplicate)
-    return FactResolution(duplicate, contradicts, fact_type)
+    verdicts: dict[int, tuple[Verdict, int | None]] = {}
+    for entry in values.listed(given["verdicts"], "verdicts", len(question.compare_with)):
+        said = values.fields(entry, {"idx", "verdict", "since"})
+        idx = _offered(said["idx"], "verdicts", question.compare_with)
+        if idx is None or idx in verdicts:
+            raise Bad("verdicts", "holds null, or one known fact twice")
+        verdicts[idx] = (
+            values.choice(said["verdict"], "verdict", Verdict),
+            values.instant(said["since"] or None, "since"),
+        )
+    # A fact repeats one other: where several say the same already, the first that is named.
+    for idx in [idx for idx, (verdict, _) in verdicts.items() if verdict in SAME][1:]:
+        del verdicts[idx]
+    return FactResolution(verdicts, fact_type)
 
 
 def _several(
@@ -227,7 +241,7 @@ def _parts(request: ResolutionRequest) -> Iterator[Part]:
         return len(node.name) + len(node.context) + sum(entities[idx] for idx in node.candidates)
 
     def fact_size(fact: FactQuestion) -> int:
-        return len(fact.fact) + sum(known[idx] for idx in {*fact.duplicates_of, *fact.may_contradict})
+        return len(fact.fact) + sum(known[idx] for idx in fact.compare_with)
 
     yield from zip_longest(
         batches(request.nodes, node_size, QUESTIONS, _CHARS),

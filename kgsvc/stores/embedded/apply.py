@@ -211,15 +211,8 @@ def _known_entities(db: apsw.Connection, gid: int, delta: GraphDelta) -> dict[st
     wanted |= {mention.entity_uuid for mention in delta.mentions}
     for fact in delta.facts:
         wanted |= {fact.source_uuid, fact.target_uuid}
-    return _ids_and_names(db, gid, wanted)
-
-
-def _ids_and_names(db: apsw.Connection, gid: int, uuids: Iterable[str]) -> dict[str, tuple[int, str]]:
-    rows = all_rows(
-        db,
-        "SELECT uuid, id, name FROM entities WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))",
-        (gid, json_list(set(uuids))),
-    )
+    sql = "SELECT uuid, id, name FROM entities WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))"
+    rows = all_rows(db, sql, (gid, json_list(wanted)))
     return {uuid: (row_id, name) for uuid, row_id, name in rows}
 
 
@@ -354,7 +347,7 @@ def _by_token(db: apsw.Connection, gid: int, query: CandidateQuery) -> dict[str,
 
 
 def _fact_ids(db: apsw.Connection, gid: int, query: CandidateQuery, sources: Iterable[str]) -> set[int]:
-    """The latest open facts of each source, and between each pair."""
+    """The latest open facts of each source and of each target, and between each pair."""
     ids: set[int] = set()
     of_source = """
         SELECT f.id FROM facts f JOIN entities s ON s.id = f.source_id
@@ -363,6 +356,13 @@ def _fact_ids(db: apsw.Connection, gid: int, query: CandidateQuery, sources: Ite
         """
     for uuid in sources:
         ids.update(column(db, of_source, (gid, uuid, query.facts_per_source)))
+    of_target = """
+        SELECT f.id FROM facts f JOIN entities t ON t.id = f.target_id
+        WHERE t.gid = ?1 AND t.uuid = ?2 AND f.expired_ms IS NULL
+        ORDER BY coalesce(f.valid_ms, f.reference_ms) DESC, f.uuid DESC LIMIT ?3
+        """
+    for uuid in sorted(set(query.targets)):
+        ids.update(column(db, of_target, (gid, uuid, query.facts_per_target)))
     of_pair = """
         SELECT f.id FROM facts f
         WHERE f.source_id = (SELECT id FROM entities WHERE gid = ?1 AND uuid = ?2)

@@ -318,13 +318,13 @@ def fact_row(row_id: int, gid: int, rev: int, source_id: int, target_id: int, fa
     return (row_id, gid, fact.uuid, rev, source_id, target_id, *_FACT(fact), *stated, *support, *rest)
 
 
-def status_of(row: Row, *, duplicate: bool = False) -> ItemStatus:
+def status_of(row: Row) -> ItemStatus:
     """From `live_items` (id, gid, …)."""
     group_id, uuid, state, receipt_id, updated, name, attempts, step, reason = row[2:11]
     usage = Usage(*row[15:18]) if any(row[15:18]) else FREE
     known = (receipt_id, updated, name, attempts, None if step is None else Step(step), reason)
     warnings = () if row[18] == "[]" else tuple(ItemWarning(*each) for each in _decode(row[18])[0])
-    return ItemStatus(group_id, uuid, ItemState(state), *known, duplicate, usage, warnings)
+    return ItemStatus(group_id, uuid, ItemState(state), *known, usage=usage, warnings=warnings)
 
 
 def warnings_text(warnings: Collection[ItemWarning]) -> str:
