@@ -90,9 +90,15 @@ def _blanks(told: Told) -> Expected:
 
 
 def _repeated(told: Told) -> Expected:
-    last = len(told.names) - 1
-    told.content["nodes"][last]["ref"] = f"n{told.rng.randrange(last)}"
-    return Expected(f"nodes[{last}].ref", "repeated")
+    at, other = told.rng.sample(range(len(told.names)), 2)
+    told.content["nodes"][at]["ref"] = f"n{other}"
+    return Expected(f"nodes[{at}].ref", "repeated")
+
+
+def _no_ref(told: Told) -> Expected:
+    at = told.rng.randrange(len(told.names))
+    told.content["nodes"][at]["ref"] = ""
+    return Expected(f"nodes[{at}].ref", "empty_value")
 
 
 DAMAGES: tuple[Callable[[Told], Expected], ...] = (
@@ -115,6 +121,7 @@ DAMAGES: tuple[Callable[[Told], Expected], ...] = (
     _unlisted,
     _blanks,
     _repeated,
+    _no_ref,
 )
 
 

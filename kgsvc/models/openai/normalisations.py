@@ -71,7 +71,7 @@ def node(raw: object, path: str, notes: Notes) -> object:
     _texts(given, _NODE_TEXTS, path, notes)
     _needed(given, _NODE_NEEDS)
     if _is_empty(given.get("ref", "n1")):
-        given["ref"] = path  # it can still be found by its name
+        given["ref"] = path  # linking.py finds it by its place or its name
         notes.put_right(f"{path}.ref", Trouble.EMPTY_VALUE)
     _left_out(given, path, notes)
     return given
