@@ -24,8 +24,8 @@ from kgsvc.domain.names.entities import (
     keys_of,
     resolve,
 )
-from kgsvc.domain.resolution.comparing import as_decided, settle, slots_of
 from kgsvc.domain.resolution.decisions import Decisions
+from kgsvc.domain.resolution.settling import as_decided, settle, slots_of
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.protocol import Resolver
 from kgsvc.pipeline.joining import Joining
@@ -192,8 +192,17 @@ class Committer:
         known = sum(len(fact.evidence) for fact in view.facts)
 
         def planned() -> GraphDelta:
-            settled, contradictions = settle(items, statements, decisions, resolved, view)
-            return plan(group_id, items, resolved, settled, view, system_ms, contradictions=contradictions)
+            done = settle(items, statements, decisions, resolved, view, system_ms)
+            planned = plan(
+                group_id,
+                items,
+                resolved,
+                done.statements,
+                done.view,
+                system_ms,
+                contradictions=done.contradictions,
+            )
+            return replace(planned, facts=(*planned.facts, *done.updated))
 
         delta = await offload((size + known) / STATEMENTS, planned)
         uuids = tuple(item.episode.uuid for item in items)

@@ -429,7 +429,6 @@ class Contradiction:
     key: tuple[str, str, str] | None = None
     at_ms: int | None = None
     retracts: bool = False  # it was never true
-    reverse: bool = False  # what the statement says no longer holds: the other replaced it
 
 
 @dataclass(frozen=True, slots=True)
@@ -512,15 +511,14 @@ def _judged(each: Contradiction, draft: Draft, asserted: Collection[str]) -> Ite
     if not mine or not theirs:
         return
     new, old = mine[0], max(theirs, key=lambda side: side.row.start_ms)
-    before, after = (new, old) if each.reverse else (old, new)
-    if new.uuid == old.uuid or before.uuid in asserted:
+    if new.uuid == old.uuid:
         return
-    evidence = said.evidence if after is new else min(after.row.evidence)
+    if (each.retracts or each.at_ms is not None) and old.uuid in asserted:
+        return
     if each.retracts:
-        yield _Switch(before, after, evidence, before.row.start_ms, retracts=True)
-    elif each.at_ms is not None or each.reverse:
-        at_ms = evidence.start_ms if each.at_ms is None else each.at_ms
-        yield _Switch(before, after, evidence, max(at_ms, before.row.start_ms))
+        yield _Switch(old, new, said.evidence, old.row.start_ms, retracts=True)
+    elif each.at_ms is not None:
+        yield _Switch(old, new, said.evidence, max(each.at_ms, old.row.start_ms))
     elif each.slot != each.by.slot:
         yield from _turns(new, old, asserted)
 

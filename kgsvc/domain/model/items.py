@@ -52,6 +52,16 @@ class Step(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ItemWarning:
+    """A value of the model's answer that was not taken as it was given: where it stood and what was wrong,
+    never the value. docs/types.md lists the kinds."""
+
+    path: str  # "edges[3].valid_at"
+    kind: str
+    dropped: bool = False  # the whole node or edge was left out
+
+
+@dataclass(frozen=True, slots=True)
 class ItemStatus:
     """What can be asked of an item from outside."""
 
@@ -66,6 +76,7 @@ class ItemStatus:
     reason: str | None = None
     duplicate: bool = False  # within the receipt that was asked for
     usage: Usage = FREE  # model work spent on it so far
+    warnings: tuple[ItemWarning, ...] = ()  # of its last extraction
 
     @property
     def terminal(self) -> bool:
@@ -158,6 +169,7 @@ class Transition:
     stage: bytes | None = None  # None clears the stored stage
     keep_stage: bool = False  # leave the stored stage as it is (failures)
     usage: Usage = FREE  # added to what was spent on the item before
+    warnings: tuple[ItemWarning, ...] | None = None  # in the place of those before; None leaves them
 
     @property
     def ends(self) -> bool:

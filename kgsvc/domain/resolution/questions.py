@@ -73,8 +73,10 @@ def query(
         return CandidateQuery(tokens, uuids=uuids)
     ends = [ends for item in items for ends in _known_ends(item, view)]
     pairs = {pair for one, other in ends if one and other for pair in ((one, other), (other, one))}
-    sources = {one for one, _ in ends if one}.union(*(found[:_SOURCES] for found in near.values()))
-    return CandidateQuery(tokens, sources, pairs, told_per_token=_SOURCES, uuids=uuids)
+    near_ends = [found[:_SOURCES] for found in near.values()]
+    sources = {end for each in ends for end in each if end}.union(*near_ends)
+    targets = {other for _, other in ends if other}
+    return CandidateQuery(tokens, sources, pairs, told_per_token=_SOURCES, uuids=uuids, targets=targets)
 
 
 def _known_ends(item: BatchItem, view: NameView) -> Iterable[tuple[str | None, str | None]]:

@@ -347,7 +347,7 @@ def _by_token(db: apsw.Connection, gid: int, query: CandidateQuery) -> dict[str,
 
 
 def _fact_ids(db: apsw.Connection, gid: int, query: CandidateQuery, sources: Iterable[str]) -> set[int]:
-    """The latest open facts of each source, and between each pair."""
+    """The latest open facts of each source and of each target, and between each pair."""
     ids: set[int] = set()
     of_source = """
         SELECT f.id FROM facts f JOIN entities s ON s.id = f.source_id
@@ -356,6 +356,13 @@ def _fact_ids(db: apsw.Connection, gid: int, query: CandidateQuery, sources: Ite
         """
     for uuid in sources:
         ids.update(column(db, of_source, (gid, uuid, query.facts_per_source)))
+    of_target = """
+        SELECT f.id FROM facts f JOIN entities t ON t.id = f.target_id
+        WHERE t.gid = ?1 AND t.uuid = ?2 AND f.expired_ms IS NULL
+        ORDER BY coalesce(f.valid_ms, f.reference_ms) DESC, f.uuid DESC LIMIT ?3
+        """
+    for uuid in sorted(set(query.targets)):
+        ids.update(column(db, of_target, (gid, uuid, query.facts_per_target)))
     of_pair = """
         SELECT f.id FROM facts f
         WHERE f.source_id = (SELECT id FROM entities WHERE gid = ?1 AND uuid = ?2)

@@ -29,6 +29,7 @@ from kgsvc.stores.embedded.rows import (
     leased_group,
     one_row,
     strings,
+    warnings_text,
 )
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 from kgsvc.stores.protocol import Anchor
@@ -235,7 +236,8 @@ def _write_transition(db: apsw.Connection, row_id: int, to: Transition) -> None:
             embed_attempts = CASE ?6 WHEN 'embed' THEN ?7 ELSE embed_attempts END,
             upsert_attempts = CASE ?6 WHEN 'upsert' THEN ?7 ELSE upsert_attempts END,
             started = CASE WHEN ?8 THEN 0 ELSE started END, suspect = 0, calls = calls + ?9,
-            prompt_tokens = prompt_tokens + ?10, completion_tokens = completion_tokens + ?11
+            prompt_tokens = prompt_tokens + ?10, completion_tokens = completion_tokens + ?11,
+            warnings = coalesce(?12, warnings)
         WHERE id = ?1
         """
     db.execute(
@@ -252,6 +254,7 @@ def _write_transition(db: apsw.Connection, row_id: int, to: Transition) -> None:
             to.usage.calls,
             to.usage.prompt_tokens,
             to.usage.completion_tokens,
+            None if to.warnings is None else warnings_text(to.warnings),
         ),
     )
     if to.keep_stage:

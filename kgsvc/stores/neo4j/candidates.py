@@ -89,6 +89,17 @@ _CANDIDATES: LiteralString = """
         RETURN collect([<FACT>, coalesce(endNode(r).labels, [])]) AS of_sources
     }
     CALL (epoch) {
+        UNWIND $p.targets AS target
+        CALL (epoch, target) {
+            MATCH ()-[r:RELATES_TO]->()
+            USING INDEX SEEK r:RELATES_TO(target_uuid, group_id, epoch, expired_ms, valid_ms, uuid)
+            WHERE r.target_uuid = target AND r.group_id = $p.group_id AND r.epoch = epoch
+                AND r.expired_ms = $p.never AND r.valid_ms IS NOT NULL AND r.uuid IS NOT NULL
+            RETURN r ORDER BY r.valid_ms DESC, r.uuid DESC LIMIT $p.facts_per_target
+        }
+        RETURN collect([<FACT>, coalesce(endNode(r).labels, [])]) AS of_targets
+    }
+    CALL (epoch) {
         UNWIND $p.pairs AS pair
         CALL (epoch, pair) {
             <SEEK s:Entity pair[0] IN epoch>
@@ -108,7 +119,7 @@ _CANDIDATES: LiteralString = """
         WITH n ORDER BY n.group_id, n.epoch, n.vector_rev, n.uuid LIMIT $p.vectors_limit
         RETURN collect([n.vector_rev, n.uuid, n.vector]) AS vectors
     }
-    RETURN by_token, entities, of_sources, of_pairs, epoch, vectors
+    RETURN by_token, entities, of_sources, of_targets, of_pairs, epoch, vectors
     """
 
 
@@ -139,8 +150,8 @@ class CandidateReads(Base):
         rows = await self._run(_CANDIDATES, **_values(group_id, query))
         if not rows:
             return NameCandidates()
-        by_token, entities, of_sources, of_pairs, epoch, vectors = rows[0]
-        of_facts = list(whole([*of_sources, *of_pairs]))
+        by_token, entities, of_sources, of_targets, of_pairs, epoch, vectors = rows[0]
+        of_facts = list(whole([*of_sources, *of_targets, *of_pairs]))
         facts = {fact.uuid: fact for fact in map(fact_of, of_facts)}
         return NameCandidates(
             by_token={token: tuple(uuids) for token, uuids in by_token if uuids},
@@ -167,6 +178,7 @@ def _values(group_id: str, query: CandidateQuery) -> dict[str, Any]:
         "group_id": group_id,
         "tokens": sorted(set(query.tokens)),
         "sources": sorted(set(query.sources)),
+        "targets": sorted(set(query.targets)),
         "pairs": [list(pair) for pair in sorted(set(query.pairs))],
         "never": NEVER,
         "uuids": sorted(set(query.uuids)),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import uuid as uuids
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from typing import Any, LiteralString
 
 from kgsvc.domain.errors import LeaseLost
@@ -24,6 +25,7 @@ WRITE_TRANSITIONS: LiteralString = """
         WHERE i:KgPending AND ($p.token IS NULL OR i.started = $p.token)
         SET i.state = row.state, i.updated_ms = row.now_ms, i.next_ms = row.next_ms, i.reason = row.reason,
             i.suspect = null, i.step = coalesce(row.step, i.step),
+            i.warnings = coalesce(row.warnings, i.warnings),
             i.attempts = coalesce(row.attempts, i.attempts),
             i.extract_attempts = coalesce(row.extract, i.extract_attempts),
             i.embed_attempts = coalesce(row.embed, i.embed_attempts),
@@ -62,6 +64,8 @@ def _row(transition: Transition) -> dict[str, Any]:
     if transition.step is not None:
         step, attempts = transition.step.value, transition.attempts
         counted = {"step": step, "attempts": attempts, step: attempts}
+    if transition.warnings is not None:
+        counted["warnings"] = json.dumps([astuple(warning) for warning in transition.warnings])
     if transition.usage:
         counted |= asdict(transition.usage)
     return {

@@ -155,7 +155,7 @@ def present(
         elif current:
             statuses.append(status_of(row))
         else:
-            parked = bool(row[15]) or row[8] == GROUP_DELETED
+            parked = bool(row[16]) or row[8] == GROUP_DELETED
             statuses.append(of_deleted_group(*row[:2], *row[3:5], parked=parked))
     return statuses
 

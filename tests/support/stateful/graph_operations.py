@@ -72,7 +72,7 @@ def _query(world: World, items: list[BatchItem], names: NameView) -> CandidateQu
     """What resolution asks for: about names, as if they were new, and facts; mostly more than fits."""
     asked = questions.new_names(items, NameView(names.head, {}), Decisions())
     query = questions.query(asked, items, names, facts=True)
-    bounds = [world.rng.randrange(1, 5) for _ in range(5)]
+    bounds = [world.rng.randrange(1, 5) for _ in range(6)]
     return replace(
         query,
         uuids=[*world.some(sorted(entity.uuid for entity in names.by_key.values()), 2), "nobody"],
@@ -81,6 +81,7 @@ def _query(world: World, items: list[BatchItem], names: NameView) -> CandidateQu
         names_per_entity=bounds[1],
         facts_per_source=bounds[2],
         facts_per_pair=bounds[3],
+        facts_per_target=bounds[5],
     )
 
 
