@@ -25,7 +25,7 @@ from kgsvc.domain.model.graph import (
     Source,
     source_url_of,
 )
-from kgsvc.domain.model.items import ItemState, ItemStatus
+from kgsvc.domain.model.items import ItemState, ItemStatus, ItemWarning
 from kgsvc.v1 import types_pb2
 
 M = TypeVar("M", bound=Enum)
@@ -146,6 +146,11 @@ def entity_node(value: Entity, aliases: Iterable[str] = ()) -> types_pb2.EntityN
 def accepted_item(item: ItemStatus) -> types_pb2.AcceptedItem:
     """An item as the call that added it left it."""
     return types_pb2.AcceptedItem(uuid=item.uuid, duplicate=item.duplicate, state=STATE_NUMBERS[item.state])
+
+
+def warnings(values: Iterable[ItemWarning]) -> list[types_pb2.ItemWarning]:
+    """What was put right or left out in a model's answer."""
+    return [types_pb2.ItemWarning(path=v.path, kind=v.kind, dropped=v.dropped) for v in values]
 
 
 def community(value: Community) -> types_pb2.Community:

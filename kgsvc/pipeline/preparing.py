@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from kgsvc.domain.errors import ModelUnavailable, StepError
@@ -22,7 +23,7 @@ from kgsvc.domain.model.extraction import (
     conform,
 )
 from kgsvc.domain.model.graph import FREE, FactKind, Polarity, Usage
-from kgsvc.domain.model.items import FailedItem, ItemState, Lease, QueuedItem, Step, Transition
+from kgsvc.domain.model.items import FailedItem, ItemState, ItemWarning, Lease, QueuedItem, Step, Transition
 from kgsvc.domain.resolution.decisions import (
     BatchFact,
     FactDecision,
@@ -153,6 +154,7 @@ _CROWD = 8  # items in one commit; smaller ones come from callers that do not qu
 _QUIET_S = 0.1
 _PATIENCE_S = 0.25  # in a storm without end a batch still gets its turn this often
 _LOOK_S = 0.02
+_NO_WARNINGS: Mapping[str, tuple[ItemWarning, ...]] = MappingProxyType({})
 _GROUPS = 256  # whose ontologies are kept; the least recently used go first
 Read = Callable[[str], Ontology | None]  # the text of an ontology; raises ValueError
 
@@ -277,6 +279,7 @@ class Preparer:
         done: list[PreparedItem] = []
         failed: list[FailedItem] = []
         costs: dict[str, Usage] = {}
+        warnings: dict[str, tuple[ItemWarning, ...]] = {}
         results = await self._extractor.extract(requests)
         for item, request, result in zip(fresh, requests, results, strict=True):
             if isinstance(result, StepError):
@@ -286,8 +289,9 @@ class Preparer:
             else:
                 done.append(PreparedItem(item, Stage(conform(result.extraction, request.ontology))))
                 costs[item.episode.uuid] = result.usage
+                warnings[item.episode.uuid] = result.warnings
         if self._extractor.costs_model_calls:
-            await self._save(lease, ItemState.EXTRACTED, done, costs)
+            await self._save(lease, ItemState.EXTRACTED, done, costs, warnings)
         stages.update({entry.uuid: entry.stage for entry in done})
         return failed
 
@@ -346,11 +350,23 @@ class Preparer:
         return encode(stage) if self._extractor.costs_model_calls else None
 
     async def _save(
-        self, lease: Lease, state: ItemState, entries: Sequence[PreparedItem], costs: Mapping[str, Usage]
+        self,
+        lease: Lease,
+        state: ItemState,
+        entries: Sequence[PreparedItem],
+        costs: Mapping[str, Usage],
+        warnings: Mapping[str, tuple[ItemWarning, ...]] = _NO_WARNINGS,
     ) -> None:
         now_ms = self._clock.now_ms()
         transitions = [
-            Transition(each.uuid, state, now_ms, stage=encode(each.stage), usage=costs.get(each.uuid, FREE))
+            Transition(
+                each.uuid,
+                state,
+                now_ms,
+                stage=encode(each.stage),
+                usage=costs.get(each.uuid, FREE),
+                warnings=warnings.get(each.uuid),
+            )
             for each in entries
         ]
         if transitions:

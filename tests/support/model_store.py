@@ -154,6 +154,7 @@ class ModelStore(ModelGraph, Lacking):  # type: ignore[misc]
                 (ItemState.PARKED, GROUP_DELETED) if item.unfinished else (ItemState.DELETED, None)
             )
             item.episode, item.step, item.updated_ms, item.usage = gone, None, now_ms, FREE
+            item.warnings = ()
         self._activity += 1
 
     async def group_ids(self) -> list[str]:
@@ -244,6 +245,7 @@ def _remove_episode(group: Group, uuid: str) -> None:
     if item is not None:
         item.episode = replace(item.episode, name=None, body="")
         item.state, item.reason, item.step, item.usage = ItemState.DELETED, None, None, FREE
+        item.warnings = ()
     group.mentions = {pair: made for pair, made in group.mentions.items() if pair[0] != uuid}
     group.episode_edges.pop(uuid, None)
 

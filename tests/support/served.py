@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kgsvc.api.rpc.health import ServiceInfo
-from kgsvc.api.server import KgServer, Served, ServerSettings, build_server
+from kgsvc.api.server import KgServer, Served, ServerSettings
 from kgsvc.commands.core import Core
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.items import ItemState, Step, Transition
@@ -100,7 +100,7 @@ def _build(store: Store, parts: Mapping[str, Any]) -> Stack:
     )
     core = replace(core, **{name: part for name, part in parts.items() if hasattr(core, name)})
     served = replace(served, **{name: part for name, part in parts.items() if hasattr(served, name)})
-    return Stack(None, store, build_server(core, served), core, served)  # type: ignore[arg-type]
+    return Stack(None, store, KgServer(core, served), core, served)  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -133,6 +133,7 @@ def _item(item: ItemStatus) -> types_pb2.ReceiptItem:
         reason=item.reason,
         updated_at=mapping.timestamp(item.updated_ms),
         usage=_usage(item.usage),
+        warnings=mapping.warnings(item.warnings),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from kgsvc.models.rules.lexicon import (
+    ADVERBS,
     BE,
     CALENDAR,
     COMMON,
@@ -219,6 +220,8 @@ class _Finder:
         """Whether the word at `at` lets the one before it be somebody: a verb, a comma, a genitive."""
         if at >= len(self.words):
             return False
+        while at + 1 < len(self.words) and (self.words[at].low in ADVERBS or self.words[at].low == "no"):
+            at += 1
         low = self.words[at].low
         form = verb(low)
         if low in ("'s", ",", "(", "and") or low in BE or low in HAVE or low in MODALS:
@@ -249,7 +252,8 @@ class _Finder:
         word = self.words[at]
         last = self.words[at - 1]
         if self._capital(at) or (word.capital and word.low in CALENDAR and first < at - 1):
-            return 0 if given and word.low in self.known and last.low in self.known else 1
+            two = given and word.low in self.known and last.low in self.known
+            return 0 if two and f"{last.low} {word.low}" not in self.known else 1
         if _inner_capital(word.text) and word.low not in STOP:
             return 1
         if word.text == "." and (len(last.text) == 1 or last.low in HONORIFICS) and self._capital(at + 1):

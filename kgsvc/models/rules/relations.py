@@ -1,238 +1,316 @@
-"""The table of relations: what verbs and phrases mean, and how facts of each relation conflict (design §3).
+"""The relations that the rules claim, and the patterns that a clause must fit to claim one.
 
-A row is `NAME kind [source type>target type] [named] [own] [#keyword …]: patterns [| begins: …] [| ends: …]`.
-A pattern is "verb [noun] [preposition]" in base form: "work at", "get job at", "be allergic to"; "be" plus a
-participle is the passive ("be hired by"). The first patterns assert the relation. Those of `begins` tell its
-beginning ("moved to"), so that they assert it in the past tense too; those of `ends` end it. "<" swaps source
-and target: "TechCorp employs Alice" is WORKS_AT from Alice. `named`: the target must be a name ("works at
-TechCorp", not "works at night"). `own`: what ends it must be one's own ("sold my car"). A verb in no row
-becomes an event named after it (relation_name).
+Few and strong: a clause that fits none states no relation, its words are kept anyway. A row of the table is
+`NAME kind [source type>target type]: phrases [| begins: phrases] [| ends: phrases]`. A phrase is a verb in base
+form and what stands before the name: "work at"; "be" with a participle is the passive ("be hired by"). Phrases
+of `begins` assert the relation in the past tense too ("moved to"), those of `ends` end it. "<" in front:
+the relation goes from the name behind the verb to its subject ("TechCorp hired Dana" is WORKS_AT from Dana).
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kgsvc.domain.model.graph import FactKind
-from kgsvc.models.rules.text import word_list, word_set
-from kgsvc.models.rules.verbs import third_person, verb
+from kgsvc.models.rules.lexicon import KIN, ROLES
+from kgsvc.models.rules.text import word_set
+from kgsvc.models.rules.verbs import FORMS
 
-_LONGEST_NAME = 64  # characters of a relation's name
 _ROWS = """
-# work
-WORKS_AT functional Person>Organization named #employer #job: work at; work for; work as at; be employed at;
-    be employed by; be employed with; < employ | begins: join; get job at; get job with; start at; start job
-    at; land job at; accept job at; accept offer from; take job at; be hired by; be recruited by; < hire; <
-    recruit; move to work at; accept position at | ends: leave; quit; resign from; be fired from; be fired by;
-    be laid off from; be laid off by; retire from; leave job at; quit job at; lose job at; < fire; < lay off;
-    depart from; part with
-WORKS_AS state Person> #profession #job: work as; serve as
-WORKS_IN state Person>: work in
-WORKS_WITH state: work with; collaborate with; work alongside; partner with
-WORKS_ON state: work on
-REPORTS_TO functional Person>Person named: report to
-LEADS state #leader #lead: lead; head; head up; be lead of; be leader of; be head of; be in charge of; be
-    responsible for; supervise; chair; direct team | begins: take over | ends: step down from; hand over
-MANAGES state: manage; oversee; be manager of
-OWNS state own #owner: own; possess | ends: sell; give away; lose; donate
-FOUNDED event: found; co-found; establish; set up; be founder of; be co-founder of
-ACQUIRED event: acquire; take over company
-MEMBER_OF state: be member of; belong to; be part of | ends: leave group
-VOLUNTEERS_AT state: volunteer at; volunteer for; volunteer with; volunteer in
-TEACHES state: teach; tutor; coach
-# homes and places
-LIVES_IN functional Person>Location named #home #residence: live in; live at; reside in; reside at; be settled
-    in; dwell in | begins: move to; move into; relocate to; settle in; settle down in; move back to; emigrate
-    to; immigrate to | ends: move out of; move away from; move from
-LIVES_WITH state: live with | begins: move in with
-IS_FROM state Person>Location named: be from; come from; hail from
-GREW_UP_IN state Person>Location: grow up in; be raised in
-LOCATED_IN state >Location named: be located in; be located at; be located on; be situated in; be based in; be
-    headquartered in; be in; lie in; lie on; stand in
-BORN_IN functional Person>Location named: be born in; be born at; be born near
-DIED_IN functional Person>Location named: die in; die at
-BURIED_IN functional Person>Location named: be buried in; be buried at
-# people
-MARRIED_TO functional Person>Person named #spouse #wife #husband: be married to | begins: marry; get married
-    to; wed; tie knot with | ends: divorce; be divorced from; separate from; be separated from
-DATES state Person>Person named: date; go out with | ends: break up with; split up with; split with; dump
-ENGAGED_TO functional Person>Person named: be engaged to | begins: get engaged to
-FRIENDS_WITH state: be friends with; be close to; be friend of | begins: become friends with
-KNOWS state >Person named: know
-MET event: meet; meet with; meet up with; run into; bump into
-SUPPORTS state: support; root for; be fan of
-ADMIRES state: admire; look up to; respect
-# tastes and states of mind
-LIKES state #likes #favorite: like; love; enjoy; adore; be fond of; be keen on; be passionate about; be into;
-    be crazy about; be big fan of; be huge fan of; be love with; dig
-DISLIKES state: hate; dislike; detest; loathe; be tired of; be sick of
-PREFERS state: prefer
-INTERESTED_IN state: be interested in; be curious about
-AFRAID_OF state: fear; be afraid of; be scared of; be terrified of
-ALLERGIC_TO state: be allergic to; be intolerant to
-WANTS state: want; wish for; need; crave; hope for; dream of; dream about; aspire to
-BELIEVES_IN state: believe in; trust; trust in
-# having and doing
-HAS state: have; have got; feature; include; contain; consist of
-USES state: use; rely on; run on | ends: drop; abandon
-DEPENDS_ON state: depend on
-SPEAKS state Person>: speak; be fluent in
-PLAYS state: play | ends: give up
-STUDIES state Person>: study; major in; be majoring in
-STUDIES_AT state Person>: study at; attend; be educated at; be student at; be enrolled at; be enrolled in |
-    begins: enroll in; enroll at; start at school | ends: drop out of
-GRADUATED_FROM event: graduate from; earn degree from; receive degree from; get degree from
-COLLECTS state: collect
-DRIVES state: drive
-COSTS functional: cost
-PRACTICES state: practice; practise; be training for
-# works and their makers
-DIRECTED event >Work: direct
-WROTE event: write; author; co-write; pen; be writer of; be author of
-PRODUCED event: produce; be producer of
-COMPOSED event: compose; score
-STARS_IN event >Work: star in; act in; appear in; debut in; < star; < feature
-CREATED event: create; make; build; design; develop; invent
-PUBLISHED event: publish; release; launch
-BASED_ON state: be based on; be adapted from; be inspired by; be based upon
-KNOWN_FOR state: be known for; be famous for; be noted for; be remembered for
-KNOWN_AS state: be known as; be called; be named; be nicknamed; be titled; go by
-SET_IN state >Location: be set in; take place in
-# events
-WENT_TO event: go to; travel to; fly to; head to; drive to; take trip to; go on trip to; be off to
-VISITED event: visit
-BOUGHT event: buy; purchase; order
-SOLD event: sell
-ADOPTED event: adopt
-WON event: win; be awarded; earn; receive
-LOST event: lose
-LEARNED event: learn; take class in; take lessons in
-JOINED event: join; sign up for
-LEFT event: leave
-ATTENDED event: go to conference; take part in; participate in; come to
-PLANS event: plan; plan for; plan on; prepare for; look forward to
-SHARED event: share; show; post
-GAVE event: give; donate; hand; offer
-RECEIVED event: get; obtain
-READ event: read; finish reading
-WATCHED event: watch
-TALKED_WITH event: talk to; talk with; speak to; speak with; chat with; call
+WORKS_AT functional Person>Organization: work at; work for; be employed at; be employed by; < employ
+    | begins: start at; start work at; get a job at; < hire | ends: resign from; quit; finish at; retire from;
+    be fired from; be fired by; be laid off from; be laid off by; leave my job at; quit my job at; < fire
+MEMBER_OF state: be a member of; belong to | begins: join; rejoin | ends: leave; pull out of
+REPORTS_TO functional >Person: report to
+LIVES_IN functional >Location: live in; live at; reside in; be settled in | begins: move to; move into;
+    move back to; relocate to; settle in | ends: move out of; move away from
+LOCATED_IN functional >Location: be based in; be located in; be headquartered in
+STAYS_IN state >Location: stay in
+BORN_IN functional Person>Location: be born in
+LED_BY functional: < lead; < head; < run; < manage; < be in charge of; < be responsible for
+    | begins: < take over; < take charge of | ends: < hand over; < step down from
+OWNS state: own | begins: buy | ends: sell; give away
+MARRIED_TO functional >Person: be married to | begins: marry; get married to | ends: divorce
+ENGAGED_TO functional >Person: be engaged to | begins: get engaged to
+USES state: use | begins: switch to; move over to | ends: stop using
+ACQUIRED event: acquire; take over from
+FOUNDED event: found; co-found
+MET event: meet; meet with
+VISITED event: visit; go to; travel to; fly to
+DIRECTED event: direct; < be directed by
+WROTE event: write; < be written by
 """
+_LIKING = {"like": "LIKES", "love": "LIKES", "enjoy": "LIKES", "prefer": "PREFERS", "hate": "DISLIKES"}
+_LIKING |= {"dislike": "DISLIKES", "want": "WANTS", "need": "NEEDS", "play": "PLAYS", "speak": "SPEAKS"}
+_ADVERBS = "part-time full-time now also still currently already just finally actually really only both always recently officially"
+ADV = rf"(?:(?:{_ADVERBS.replace(' ', '|')}|[a-z]{{2,12}}ly) )*"
+AUXILIARIES = word_set("am 'm is 's are 're was were be been have 've has had do does did will 'll going to")
+_AUX = (
+    r"(?P<aux>(?:(?:am|'m|is|'s|are|'re|was|were|be|been|have|'ve|has|had|do|does|did|will|'ll|wo|not|n't|never"
+    rf"|no longer|used to|going to|{_ADVERBS.replace(' ', '|')}|[a-z]{{2,12}}ly) ){{0,6}})"
+)
+_BE = r"(?P<verb>am|'m|is|'s|are|'re|was|were|been|be)"
+_NOT = rf"(?P<after>(?:(?:not|n't|no longer|{_ADVERBS.replace(' ', '|')}) ){{0,3}})"
+_KIN = "|".join(sorted(KIN, key=len, reverse=True))
+SUBJECT = rf"(?P<s>I|we|he|she|N\d+|(?:my|our) (?:[a-z]{{3,10}} )?(?:{_KIN})(?: N\d+)?)"
+_ELIDED = r"(?:(?<=and )|(?<=, )|(?<=but )|(?<=then )|^)"
+_OBJECT = r"(?:the |our |my |a |an |that )?(?:project |team )?(?P<o>N\d+)(?P<more>(?: , N\d+){0,5}(?:(?: ,)? and N\d+)?)"
+_ROLE = rf"(?P<role>(?:[a-z][a-z-]{{1,14}} ){{0,3}}(?:{'|'.join(sorted(ROLES, key=len, reverse=True))}))"
+_THING = r"(?:the |a |an |some |my )?(?P<np>(?:[a-z][a-z-]+|N\d+)(?: (?:[a-z][a-z-]+|N\d+)){0,2}?)"
+_AND_THING = r"(?: and (?P<np2>[a-z][a-z-]+))?"
+_STOPS = r"(?= [.,;:!)…]| but| and (?!N)| in\b| on\b| at\b| with\b| since| T\d| anymore| most|$)"
+ATTRIBUTES = {
+    **{
+        word: f"HAS_{word.upper()}"
+        for word in ["budget", "rent", "price", "salary", "fee", "cost", "rate", "launch", "opening"]
+    },
+    **dict.fromkeys(("deadline", "due date"), "HAS_DEADLINE"),
+    **{"release date": "HAS_RELEASE_DATE", "launch date": "HAS_LAUNCH", "opening day": "HAS_OPENING"},
+    **{"start date": "HAS_START", "wedding": "HAS_WEDDING", "monthly rent": "HAS_RENT", "floor": "HAS_FLOOR"},
+}
+_ATTRIBUTE = rf"(?P<attribute>{'|'.join(sorted(ATTRIBUTES, key=len, reverse=True))})"
+_VALUE = r"(?:on |in |for |at |about |around )?(?P<value>[TA]\d+)"
+_BECOMES = (
+    r"(?:(?:is|was|'s|will be|goes|moves|moved|went|rises|rose|slips|slipped|changes|changed|has|been|now|moved"
+    r"|up|down|back|to|set|:) ){1,5}"
+)
+_CHANGES = (
+    r"(?:cut|raised?|lowered|set|moved?|pushed|changed|extended|postponed|brought|increased|reduced|put)"
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
-    """A row of the table; `source` and `target` are node types, "" for any."""
+class Claim:
+    """What a rule claims: between which groups of its match; how: state, begin, end or value."""
 
-    name: str
+    relation: str
     kind: FactKind
     source: str
     target: str
-    named: bool
-    own: bool
-    keywords: tuple[str, ...]
-
-
-# Nouns that say what one thing is to another: "my boss is Carol", "the capital of France is Paris". One at a
-# time: another one takes its place.
-SINGLE_ROLES = word_set("""
-boss manager supervisor husband wife spouse partner girlfriend boyfriend fiance fiancee mother father mom dad
-ceo cto cfo coo president chairman chairwoman chair director leader head captain owner capital mayor king
-queen minister deadline birthday name nickname surname age job occupation profession title position role
-hometown address phone email number budget status password nationality height weight salary location
-headquarters homepage website version priority due launch start end release anniversary goal employer
-therapist doctor landlord roommate major theme motto currency population language color colour food drink
-movie film song book band artist author sport game animal season place city country subject hobby series show
-restaurant dish meal date time venue room office schedule
-""")
-# Of these the date is the value: the fact holds from when it is said.
-DATED_ROLES = word_set("""
-deadline birthday anniversary due launch start end release date time schedule meeting wedding exam appointment
-interview flight party
-""")
-# Verbs that lead over to another one and say more than it does; other leading verbs ("start", "keep") do not.
-_LEADING = {
-    **dict.fromkeys(word_list("plan intend aim expect consider think look promise agree decide"), "PLANS"),
-    **dict.fromkeys(word_list("want wish need dream hope"), "WANTS"),
-    **dict.fromkeys(word_list("like love enjoy adore fancy"), "LIKES"),
-    **dict.fromkeys(word_list("hate dislike avoid"), "DISLIKES"),
-}
-ENDING = word_set("stop quit finish give use")  # "gave up smoking", "used to smoke"
+    how: str = "state"
+    types: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
-    """What one pattern of the table says: its row, and in which sense."""
+class Rule:
+    """A pattern over lines (marking.py) and what it claims. A line without a trigger cannot fit."""
 
-    relation: Relation
-    ends: bool = False
-    onset: bool = False
-    turned: bool = False
+    pattern: re.Pattern[str]
+    claims: tuple[Claim, ...]
 
 
-def _relation(head: str) -> Relation:
-    name, kind, *more = head.split()
-    source, _, target = next((word for word in more if ">" in word), "").partition(">")
-    keywords = tuple(word[1:] for word in more if word.startswith("#"))
-    return Relation(name, FactKind(kind), source, target, "named" in more, "own" in more, keywords)
+def _forms(lemma: str) -> list[str]:
+    return sorted(
+        (w for w, f in FORMS.items() if f.lemma == lemma and not w.endswith("in")), key=len, reverse=True
+    )
 
 
-def _meanings(relation: Relation, patterns: str) -> Iterator[tuple[tuple[str, ...], Meaning]]:
-    """The patterns of a row in lemmas, with what each says."""
-    for part in patterns.split("|"):
-        sense, _, listed = part.rpartition(":")
-        for pattern in map(str.strip, listed.split(";")):
-            turned, ends, onset = pattern.startswith("<"), sense.strip() == "ends", sense.strip() == "begins"
-            yield _in_lemmas(pattern.removeprefix("<").split()), Meaning(relation, ends, onset, turned)
+def _phrase(words: str) -> tuple[str, list[str]]:
+    """The pattern of a phrase of the table, and the words one of which it needs."""
+    verb, _, rest = words.partition(" ")
+    rest = f"{rest} " if rest else ""
+    if verb == "be":
+        group = rf"{_AUX}{_BE} {_NOT}(?:{ADV}){rest}"
+        return rf"(?:{SUBJECT} |{_ELIDED}){group}{_OBJECT}", [rest.split()[0]]
+    forms = _forms(verb)
+    group = rf"{_AUX}(?P<verb>{'|'.join(forms)}) {ADV}{rest}"
+    if rest == "over ":  # "took Project Atlas over"
+        return (
+            rf"(?:{SUBJECT} |{_ELIDED}){_AUX}(?P<verb>{'|'.join(forms)}) (?:over {_OBJECT}|{_OBJECT.replace('<o>', '<o2>').replace('<more>', '<more2>')} over)",
+            forms,
+        )
+    return rf"(?:{SUBJECT} |{_ELIDED}){group}{_OBJECT}", forms
 
 
-def _in_lemmas(words: list[str]) -> tuple[str, ...]:
-    """ "be hired by" as clauses have it: be, hire, by."""
-    form = verb(words[1]) if words[0] == "be" and len(words) > 1 else None
-    if form is not None and form.participle:
-        words[1] = form.lemma
-    return tuple(words)
+def _table() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
+    rows = re.sub(r"\n {2,}", " ", _ROWS).strip().splitlines()
+    for row in rows:
+        head, _, phrases = row.partition(": ")
+        name, kind, *ends = head.split()
+        source, _, target = (ends[0] if ends else ">").partition(">")
+        for number, part in enumerate(re.split(r" \| (?=begins|ends)", phrases)):
+            how, _, listed = part.partition(": ") if number else ("state", "", part)
+            for words in listed.split("; "):
+                turned = words.startswith("< ")
+                pattern, triggers = _phrase(words.removeprefix("< "))
+                pair = ("o", "s") if turned else ("s", "o")
+                claim = Claim(name, FactKind(kind), *pair, how.removesuffix("s"), (source, target))
+                yield pattern, triggers, (claim,)
 
 
-BY_NAME: dict[str, Relation] = {}
-_INDEX: defaultdict[tuple[str, ...], list[Meaning]] = defaultdict(list)
-for _row in re.split(r"\n(?=\w)", re.sub(r"(?m)^#.*\n", "", _ROWS).strip()):
-    _head, _, _patterns = _row.partition(":")
-    BY_NAME[_head.split()[0]] = _relation(_head)
-    for _words, _meaning in _meanings(BY_NAME[_head.split()[0]], _patterns):
-        _INDEX[_words].append(_meaning)
+def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
+    """What does not fit a row: roles, kin, two relations at once, names, values."""
+    functional, state = FactKind.FUNCTIONAL, FactKind.STATE
+    start = rf"(?:{SUBJECT} |{_ELIDED})"
+    two = r"from (?:the )?(?P<o>N\d+) to (?:the )?(?P<p>N\d+)(?P<more>)"
+    for verb, relation in (("move", "LIVES_IN"), ("relocate", "LIVES_IN"), ("switch", "USES")):
+        kind = functional if relation == "LIVES_IN" else state
+        group = rf"{start}{_AUX}(?P<verb>{'|'.join(_forms(verb))}) {two}"
+        yield (
+            group,
+            _forms(verb),
+            (
+                Claim(relation, kind, "s", "o", "end"),
+                Claim(relation, kind, "s", "p", "begin"),
+            ),
+        )
+    works = (Claim("WORKS_AT", functional, "s", "o", types=("Person", "Organization")),)
+    begins = (Claim("WORKS_AT", functional, "s", "o", "begin", ("Person", "Organization")),)
+    ends = (Claim("WORKS_AT", functional, "s", "o", "end", ("Person", "Organization")),)
+    yield (
+        rf"{start}(?P<aux>)(?P<verb>join|joins|joined|joining) {_OBJECT} as",
+        ["join", "joins", "joined"],
+        begins,
+    )
+    yield rf"{SUBJECT} {_AUX}{_BE} (?P<after>)(?:at|with) {_OBJECT}(?= since| T\d)", ["at", "with"], works
+    yield rf"(?P<s>my) last day at {_OBJECT} (?P<aux>)(?P<verb>is|was|will be)", ["last"], ends
+    yield (
+        rf"{SUBJECT} {_AUX}{_BE} {_NOT}(?P<article>the |our |a |an )?{_ROLE} (?P<prep>of|at|for|on|with|in) {_OBJECT}",
+        ["of", "at", "for", "on", "with", "in"],
+        (Claim("ROLE", functional, "s", "o"),),
+    )
+    yield (
+        rf"(?P<article>the |our ){_ROLE} (?P<prep>of|at|for|on) (?:the )?(?P<o>N\d+) {_AUX}{_BE} {_NOT}(?P<s>N\d+)(?P<more>)",
+        ["of", "at", "for", "on"],
+        (Claim("ROLE", functional, "s", "o"),),
+    )
+    yield (
+        rf"(?P<s>my|our) (?:[a-z]+ )?(?P<role>{_KIN}|{'|'.join(ROLES)}|name) {_AUX}{_BE} {_NOT}(?P<o>N\d+)(?P<more>)",
+        ["my", "our"],
+        (Claim("HAS", functional, "s", "o"),),
+    )
+    yield (
+        rf"(?P<o>N\d+) {_AUX}{_BE} {_NOT}(?P<s>my|our) (?:[a-z]+ )?(?P<role>{_KIN}|{'|'.join(ROLES)})(?P<more>)",
+        ["my", "our"],
+        (Claim("HAS", functional, "s", "o"),),
+    )
+    yield (
+        rf"(?P<s>my|our) (?P<role>{_KIN}) ,? ?(?P<o>N\d+)(?P<more>)",
+        ["my", "our"],
+        (Claim("KIN", state, "s", "o"),),
+    )
+    yield (
+        rf"(?P<o>N\d+) , (?P<s>N\d+) 's (?:[a-z]+ )?(?P<role>{_KIN}) ,(?P<more>)",
+        ["'s"],
+        (Claim("KIN", state, "s", "o"),),
+    )
+    yield (
+        r"(?P<o>N\d+) and (?P<s>I)(?P<more>) (?P<aux>)(?P<verb>got) engaged",
+        ["engaged"],
+        (Claim("ENGAGED_TO", functional, "s", "o", "begin"),),
+    )
+    work = r"(?P<s>N\d+|it|the (?:film|movie|book|novel|song|series|show))"
+    some = r"(?:[^ ]+ ){0,16}?"
+    yield (
+        rf"{work} (?P<aux>)(?P<verb>is|was) {some}directed by (?P<o>N\d+)(?P<more>)(?: {some}written by (?P<p>N\d+))?(?: {some}starring (?P<q>N\d+))?",
+        ["directed"],
+        (
+            Claim("DIRECTED", FactKind.EVENT, "o", "s"),
+            Claim("WROTE", FactKind.EVENT, "p", "s"),
+            Claim("STARS_IN", FactKind.EVENT, "q", "s"),
+        ),
+    )
+    yield (
+        rf"{work} (?P<aux>)(?P<verb>is|was) {some}(?:written|composed) by (?P<o>N\d+)(?P<more>)",
+        ["written", "composed"],
+        (Claim("WROTE", FactKind.EVENT, "o", "s"),),
+    )
+    yield (
+        rf"(?P<s>N\d+) {_AUX}{_BE} {_NOT}(?P<article>the |a |an )(?:[a-z-]+ ){{0,2}}(?P<role>{_KIN}) (?P<prep>of) (?P<o>N\d+)(?P<more>)",
+        ["of"],
+        (Claim("ROLE", state, "s", "o"),),
+    )
+    yield (
+        rf"(?P<s>N\d+) {_AUX}{_BE} (?:now |officially )?(?:called|renamed|renamed to|known as) (?P<o>N\d+)(?P<more>)",
+        ["called", "renamed", "known"],
+        (Claim("RENAMED_TO", FactKind.EVENT, "s", "o", "begin"),),
+    )
+    yield (
+        rf"(?:I|we|they|{SUBJECT.replace('<s>', '<x>')}) (?P<aux>)(?P<verb>renamed|rename) (?:the )?(?P<s>N\d+) (?:to|as) (?P<o>N\d+)(?P<more>)",
+        ["renamed", "rename"],
+        (Claim("RENAMED_TO", FactKind.EVENT, "s", "o", "begin"),),
+    )
+    for verb, relation in _LIKING.items():
+        yield (
+            rf"{SUBJECT} {_AUX}(?P<verb>{'|'.join(_forms(verb))}) {_THING}{_AND_THING}{_STOPS}(?P<more>)",
+            _forms(verb),
+            (Claim(relation, state, "s", "np"),),
+        )
+    yield (
+        rf"{SUBJECT} {_AUX}{_BE} {_NOT}allergic to {_THING}{_AND_THING}{_STOPS}(?P<more>)",
+        ["allergic"],
+        (Claim("ALLERGIC_TO", state, "s", "np"),),
+    )
+    yield (
+        rf"{SUBJECT} {_AUX}(?P<verb>gave up|gives up|stopped playing|quit playing) {_THING}{_STOPS}(?P<more>)",
+        ["up", "playing"],
+        (Claim("PLAYS", state, "s", "np", "end"),),
+    )
+    yield from _values()
 
 
-def meanings(*words: str) -> Sequence[Meaning]:
-    """What the table says about a verb with its noun and preposition (empty ones left out)."""
-    return _INDEX.get(tuple(word for word in words if word), ())
+def _values() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
+    functional = FactKind.FUNCTIONAL
+    value = (Claim("VALUE", functional, "s", "value", "value"),)
+    first = [word.split()[-1] for word in ATTRIBUTES]
+    owner = r"(?:the |project )*(?P<s>N\d+)"
+    yield rf"(?:the |our |my )?{_ATTRIBUTE} (?:of|for|on) {owner} {_BECOMES}{_VALUE}", first, value
+    yield rf"(?:the |our )?(?:project )?(?P<s>N\d+) (?:'s )?{_ATTRIBUTE} {_BECOMES}{_VALUE}", first, value
+    yield rf"(?P<s>the project|the|our|my) {_ATTRIBUTE} {_BECOMES}{_VALUE}", first, value
+    yield (
+        rf"{_CHANGES} (?:the |our )?(?P<s>N\d+) (?:'s )?{_ATTRIBUTE} (?:back |up |down )?(?:to|until|by) {_VALUE}",
+        first,
+        value,
+    )
+    yield (
+        rf"{_CHANGES} (?P<s>the|our|my) {_ATTRIBUTE} (?:back |up |down )?(?:to|until) {_VALUE}",
+        first,
+        value,
+    )
+    yield (
+        r"(?P<s>N\d+) (?P<aux>)(?P<verb>is|are|'s) (?P<attribute>due) (?:at N\d+ )?(?:on |by )?(?P<value>T\d+)",
+        ["due"],
+        value,
+    )
+    for verb, relation in (("charge", "CHARGES"), ("cost", "COSTS"), ("pay", "PAYS"), ("earn", "EARNS")):
+        yield (
+            rf"{SUBJECT} {_AUX}(?P<verb>{'|'.join(_forms(verb))}) (?:us |me |now |only )?(?P<value>A\d+)",
+            _forms(verb),
+            (Claim(relation, functional, "s", "value", "value"),),
+        )
 
 
-def leading_relation(via: Sequence[str], tense: str) -> str:
-    """What "want to …", "love …ing", "be going to …" state as such; "" where the last verb tells."""
-    going = bool(via) and via[0] == "go" and tense == "progressive"
-    found = _LEADING.get(via[0], "") if via else ""
-    return found or ("PLANS" if going or tense == "future" else "")
+def _compiled() -> dict[str, tuple[Rule, ...]]:
+    by_trigger: defaultdict[str, list[Rule]] = defaultdict(list)
+    for pattern, triggers, claims in (*_special(), *_table()):
+        rule = Rule(re.compile(rf"(?<![^ ]){pattern}(?![^ ])"), claims)
+        for trigger in dict.fromkeys(triggers):
+            by_trigger[trigger].append(rule)
+    return {trigger: tuple(rules) for trigger, rules in by_trigger.items()}
 
 
-def relation_name(lemma: str, *more: str) -> str:
-    """A name for a verb without a row: ("paint",) → PAINTS, ("sign", "up", "for") → SIGNS_UP_FOR."""
-    return screaming(" ".join((third_person(lemma), *(word for word in more if word))))
+_RULES = _compiled()
+RELATIONS = frozenset(claim.relation for rules in _RULES.values() for rule in rules for claim in rule.claims)
+
+
+def rules_for(text: str) -> list[Rule]:
+    """The rules that a line may fit, those of several relations at once first."""
+    found: dict[int, Rule] = {}
+    for word in text.split(" "):
+        for rule in _RULES.get(word, ()):
+            found[id(rule)] = rule
+    return list(found.values())
+
+
+_SCREAMING = re.compile(r"[^A-Z0-9]+")
+_CAMEL = re.compile(r"([a-z0-9])([A-Z])")
+_LONGEST_NAME = 64  # characters of a relation's name
 
 
 def screaming(words: str) -> str:
-    """ "first name" or "firstName" → FIRST_NAME; at least one letter or digit, else RELATES_TO."""
-    pieces: list[str] = []
-    previous = ""
-    for char in words:
-        if char.isupper() and previous.islower():
-            pieces.append("_")
-        pieces.append(char.upper() if char.isalnum() and char.isascii() else "_")
-        previous = char
-    name = "_".join(part for part in "".join(pieces).split("_") if part)[:_LONGEST_NAME].strip("_")
-    if not name:
-        return "RELATES_TO"
-    return name if name[0].isalpha() else f"HAS_{name}"
+    """ "first name", "firstName" → FIRST_NAME."""
+    name = _SCREAMING.sub("_", _CAMEL.sub(r"\1_\2", words).upper()).strip("_")[:_LONGEST_NAME].strip("_")
+    return name if name[:1].isalpha() else f"R_{name}"[:_LONGEST_NAME].strip("_")

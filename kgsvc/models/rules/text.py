@@ -1,10 +1,10 @@
-"""Word lists written as plain text."""
+"""Text as the rules read it: cleaned, cut into sentences and words; word lists written as plain text."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
-from itertools import islice
 from typing import NamedTuple
 
 
@@ -28,10 +28,16 @@ def numbered(text: str, start: int) -> dict[str, int]:
     return {word: n for n, words in enumerate(text.split(), start) for word in words.split("/")}
 
 
-LONGEST = 1_000  # characters; leaves room in a fact for names in place of pronouns
-# What is read of one text: the bound on facts is reached long before, except by text that says nothing.
-MOST = 2_000  # sentences
-READ = 128 * 1024  # characters
+LONGEST = 1_000  # characters of a sentence; a longer one is cut
+MOST = 2_000  # lines of a transcript that are looked for
+READ = 128 * 1024  # characters that are searched for relations; beyond, words are kept as they are
+_UNSEEN = re.compile("[\u200b\u2060\ufeff\u00ad]")  # zero-width spaces and soft hyphens
+
+
+def cleaned(text: str) -> str:
+    """The text composed (NFC), without characters that nobody sees."""
+    return text if text.isascii() else _UNSEEN.sub("", unicodedata.normalize("NFC", text))
+
 
 _END = re.compile(
     r"[.!?…。！？]++[\"'”’)\]]*+(?=\s|[^\x00-\x7f]|\Z)|\n+|\s(?=\[)|(?<=\])\s|(?<!\d)\s[–—]\s(?=[A-Z])"
@@ -46,8 +52,8 @@ _BULLET = re.compile(r"(?:[-*•>#]+|\d{1,2}[.)])\s+")
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences of `text` in order, without outer space, bullets and emphasis, within MOST and READ."""
-    return list(islice(_pieces(text[:READ].replace("**", "")), MOST))
+    """The sentences of `text` in order, without outer space, bullets and emphasis."""
+    return list(_pieces(text.replace("**", "")))
 
 
 def _pieces(text: str) -> Iterator[str]:

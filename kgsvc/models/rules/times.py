@@ -367,12 +367,14 @@ class _Expression:
             return self._time(span, ahead if which == 0 else span, relative=which != 0)
         return self._relative_unit(thing, which)
 
-    def _relative_unit(self, unit: str, which: int) -> Time:
+    def _relative_unit(self, unit: str, which: int) -> Time | None:
         if unit == "weekend":
             saturday = floor_to(self.today, "week") + 5
             offset = -7 if which < 0 else 7 if which > 0 and saturday <= self.today else 0
             day = checked(saturday + offset)
             return self._time(None if day is None else DaySpan(day, checked(day + 2), "day"), relative=True)
+        if unit == "day":  # "my last day", "the next day": not from today
+            return None
         if unit in _MS_PER:
             return self._fixed("at")
         unit = "day" if unit == "night" else unit
@@ -406,3 +408,48 @@ class _Expression:
             if not 1000 <= year <= 2999 or (self.lead != "and" and (self.lead not in _YEAR_LEADS or number)):
                 return None
         return self._time(_span(make_day(year), "year"))
+
+
+_JAPANESE = re.compile(
+    r"(?:(?P<year>\d{4})年)?(?P<month>\d{1,2})月(?:(?P<date>\d{1,2})日)?|(?P<named>今日|本日|昨日|明日|一昨日|明後日|先日)"
+    r"|(?P<week>先週|今週|来週)(?:の)?(?P<weekday>[月火水木金土日])曜?|(?P<span>先月|来月|去年|昨年|来年)"
+)
+_JAPANESE_DAYS = {"今日": 0, "本日": 0, "昨日": -1, "明日": 1, "一昨日": -2, "明後日": 2}
+_JAPANESE_WEEKS = {"先週": -1, "今週": 0, "来週": 1}
+_JAPANESE_SPANS = {"先月": ("month", -1), "来月": ("month", 1), "去年": ("year", -1), "昨年": ("year", -1)}
+_JAPANESE_SPANS["来年"] = ("year", 1)
+_JAPANESE_PAST = re.compile(r"(?:ました|でした|だった|った|んだ)[。！、]?\s*\Z")
+_SINCE = ("から", "付で", "以降")
+
+
+def japanese_times(sentence: str, reference_ms: int) -> list[tuple[int, str, int]]:
+    """Where a time stands, its role (since or at) and its first millisecond; the tense tells whether "10月25日" was or will be."""
+    today = day_of(reference_ms)
+    past = _JAPANESE_PAST.search(sentence) is not None
+    found: list[tuple[int, str, int]] = []
+    for match in _JAPANESE.finditer(sentence) if today is not None else ():
+        day = _japanese_day(match, today or 1, past)
+        if day is not None:
+            role = "since" if sentence.startswith(_SINCE, match.end()) else "at"
+            found.append((match.start(), role, ms_of(day)))
+    return found
+
+
+def _japanese_day(match: re.Match[str], today: int, told: bool) -> int | None:
+    if match["named"]:
+        offset = _JAPANESE_DAYS.get(match["named"])
+        return None if offset is None else checked(today + offset)
+    if match["week"]:
+        monday = floor_to(today, "week") + 7 * _JAPANESE_WEEKS[match["week"]]
+        return checked(monday + "月火水木金土日".index(match["weekday"]))
+    if match["span"]:
+        unit, count = _JAPANESE_SPANS[match["span"]]
+        return shift(floor_to(today, unit), unit, count)
+    month, date_ = int(match["month"]), int(match["date"] or 1)
+    if match["year"]:
+        return make_day(int(match["year"]), month, date_)
+    if not (1 <= month <= 12 and 1 <= date_ <= 31):
+        return None
+    past, ahead = _nearest(month, date_, today, "day")
+    span = past if told else ahead
+    return None if span is None else span.first

@@ -8,8 +8,8 @@ import apsw
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
+from kgsvc.stores.admission import GROUP_DELETED
 from kgsvc.stores.embedded.indexes import write_name_tokens
-from kgsvc.stores.embedded.intake import GROUP_DELETED
 from kgsvc.stores.embedded.rows import (
     all_rows,
     first_row,

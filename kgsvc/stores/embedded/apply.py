@@ -211,15 +211,8 @@ def _known_entities(db: apsw.Connection, gid: int, delta: GraphDelta) -> dict[st
     wanted |= {mention.entity_uuid for mention in delta.mentions}
     for fact in delta.facts:
         wanted |= {fact.source_uuid, fact.target_uuid}
-    return _ids_and_names(db, gid, wanted)
-
-
-def _ids_and_names(db: apsw.Connection, gid: int, uuids: Iterable[str]) -> dict[str, tuple[int, str]]:
-    rows = all_rows(
-        db,
-        "SELECT uuid, id, name FROM entities WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))",
-        (gid, json_list(set(uuids))),
-    )
+    sql = "SELECT uuid, id, name FROM entities WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))"
+    rows = all_rows(db, sql, (gid, json_list(wanted)))
     return {uuid: (row_id, name) for uuid, row_id, name in rows}
 
 

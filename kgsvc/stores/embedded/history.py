@@ -160,9 +160,7 @@ def _merges_by(db: apsw.Connection, group_id: str, episode_uuid: str) -> list[Me
 
 def _traces(db: apsw.Connection, group_id: str, episode_uuid: str) -> EpisodeTraces:
     asked = (group_of(db, group_id).gid, episode_uuid)
-    slots = column(
-        db,
-        """
+    sql = """
         WITH own (uuid) AS (
             SELECT j.value FROM episodes e JOIN episode_edges x ON x.id = e.id JOIN json_each(x.facts) j
             WHERE e.gid = ?1 AND e.uuid = ?2
@@ -171,9 +169,8 @@ def _traces(db: apsw.Connection, group_id: str, episode_uuid: str) -> EpisodeTra
         UNION SELECT t.slot FROM own JOIN fact_tombstones t ON t.gid = ?1 AND t.uuid = own.uuid
         UNION SELECT f.slot FROM closures c JOIN facts f ON f.id = c.fact_id
             WHERE c.gid = ?1 AND c.by_episode = ?2
-        """,
-        asked,
-    )
+        """
+    slots = column(db, sql, asked)
     named = all_rows(
         db,
         """
@@ -187,15 +184,12 @@ def _traces(db: apsw.Connection, group_id: str, episode_uuid: str) -> EpisodeTra
 
 def _sayings(db: apsw.Connection, group_id: str, episode_uuid: str) -> dict[str, Saying]:
     asked = (group_of(db, group_id).gid, episode_uuid)
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT DISTINCT n.uuid, o.episode_id = e.id, o.names, o.types
         FROM episodes e JOIN mentions m ON m.episode_id = e.id JOIN entities n ON n.id = m.entity_id
         JOIN mentions o ON o.entity_id = n.id WHERE e.gid = ? AND e.uuid = ?
-        """,
-        asked,
-    )
+        """
+    rows = all_rows(db, sql, asked)
     firsts = all_rows(
         db,
         """
@@ -226,9 +220,7 @@ def _unheld(
     episode_uuid: str,
     fact_uuids: Collection[str],
 ) -> set[str]:
-    held_by_none = column(
-        db,
-        """
+    sql = """
         WITH but (uuid) AS (SELECT value FROM json_each(?4))
         SELECT n.uuid FROM entities n
         WHERE n.gid = ?1 AND n.uuid IN (SELECT value FROM json_each(?2))
@@ -236,8 +228,9 @@ def _unheld(
             AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.target_id = n.id AND f.uuid NOT IN but)
             AND NOT EXISTS (SELECT 1 FROM mentions m JOIN episodes e ON e.id = m.episode_id
                             WHERE m.entity_id = n.id AND e.uuid <> ?3)
-        """,
-        (group_of(db, group_id).gid, json_list(entity_uuids), episode_uuid, json_list(fact_uuids)),
+        """
+    held_by_none = column(
+        db, sql, (group_of(db, group_id).gid, json_list(entity_uuids), episode_uuid, json_list(fact_uuids))
     )
     return set(held_by_none)
 

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import apsw
 
 from kgsvc.domain.errors import InvalidArgument, Violation
 from kgsvc.domain.model.delta import Claim
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState, ItemStatus, NewItem, Receipt
-from kgsvc.stores.admission import Admission, Known, KnownAnswer, KnownItem, KnownReceipt, admit_all, key_of
+from kgsvc.stores.admission import (
+    GROUP_DELETED,
+    Admission,
+    Known,
+    KnownAnswer,
+    KnownItem,
+    KnownReceipt,
+    admit_all,
+    key_of,
+    of_deleted_group,
+)
 from kgsvc.stores.embedded.rows import (
     Row,
     all_rows,
@@ -29,7 +39,6 @@ from kgsvc.stores.embedded.rows import (
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 from kgsvc.stores.protocol import Page, QueueDepth
 
-GROUP_DELETED = "group_deleted"
 NEVER = 2**63 - 1  # the largest number that the engine knows
 
 
@@ -37,34 +46,22 @@ def present_states(
     db: apsw.Connection, receipt: tuple[str, str, int], entries: Sequence[tuple[int, str, bool]]
 ) -> tuple[ItemStatus, ...]:
     """The present states of a receipt's entries (item id, uuid, duplicate). `receipt`: id, group, created."""
-    rows = all_rows(
-        db,
-        "SELECT * FROM all_items WHERE id IN (SELECT value FROM json_each(?))",
-        (json_ids(entry[0] for entry in entries),),
+    sql = "SELECT * FROM all_items WHERE id IN (SELECT value FROM json_each(?))"
+    found = {row[0]: row for row in all_rows(db, sql, (json_ids(entry[0] for entry in entries),))}
+    return tuple(
+        replace(_present(receipt, found.get(item_id), uuid), duplicate=bool(duplicate))
+        for item_id, uuid, duplicate in entries
     )
-    found = {row[0]: row for row in rows}
-    return tuple(_present(receipt, found.get(item_id), uuid, dup) for item_id, uuid, dup in entries)
 
 
-def _present(receipt: tuple[str, str, int], row: Row | None, uuid: str, duplicate: bool) -> ItemStatus:
+def _present(receipt: tuple[str, str, int], row: Row | None, uuid: str) -> ItemStatus:
     receipt_id, group_id, created_ms = receipt
     if row is None:
-        return ItemStatus(
-            group_id, uuid, ItemState.DELETED, receipt_id, created_ms, duplicate=bool(duplicate)
-        )
+        return ItemStatus(group_id, uuid, ItemState.DELETED, receipt_id, created_ms)
     if row[2] is not None:
-        return status_of(row, duplicate=bool(duplicate))
-    unfinished, deleted_ms = row[13] is not None, row[14]
-    closed = row[10] == GROUP_DELETED
-    return ItemStatus(
-        group_id,
-        uuid,
-        ItemState.PARKED if unfinished or closed else ItemState.DELETED,
-        row[5],
-        row[6] if deleted_ms is None else deleted_ms,
-        reason=GROUP_DELETED if unfinished or closed else None,
-        duplicate=bool(duplicate),
-    )
+        return status_of(row)
+    parked = row[13] is not None or row[10] == GROUP_DELETED
+    return of_deleted_group(group_id, uuid, row[5], row[6] if row[14] is None else row[14], parked=parked)
 
 
 def _receipt(db: apsw.Connection, receipt_id: str) -> Receipt | None:
@@ -131,13 +128,11 @@ def _retry_items(db: apsw.Connection, group_id: str, uuids: Collection[str] | No
 
 
 def _depth(db: apsw.Connection) -> QueueDepth:
-    row = one_row(
-        db,
-        """
+    sql = """
         SELECT unfinished, parked, (SELECT min(accepted_ms) FROM items WHERE next_ms IS NOT NULL)
         FROM totals WHERE id = 1
-        """,
-    )
+        """
+    row = one_row(db, sql)
     return QueueDepth(*row)
 
 
@@ -261,14 +256,12 @@ def _item_row(row_id: int, gid: int, rid: int, item: NewItem, now_ms: int) -> Ro
 
 
 def _insert(db: apsw.Connection, episodes: list[Row], items: list[Row], listed: list[Row]) -> None:
-    db.executemany(
-        """
+    sql = """
         INSERT INTO episodes (id, gid, uuid, source, reference_ms, created_ms, name, source_description,
                               role_type, role, content_hash, body)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        episodes,
-    )
+        """
+    db.executemany(sql, episodes)
     db.executemany(
         """
         INSERT INTO items (id, gid, uuid, content_hash, rid, state, reference_ms, accepted_ms, updated_ms,
@@ -320,13 +313,11 @@ def known_answer(db: apsw.Connection, gid: int, operation: str, key: str, now_ms
 
 def keep_answers(db: apsw.Connection, answers: Sequence[KeptAnswer], now_ms: int) -> None:
     """Record keys, in the place of those that lapsed."""
-    db.execute(
-        """
+    sql = """
         DELETE FROM answers WHERE (gid, operation, key) IN
             (SELECT gid, operation, key FROM answers WHERE expires_ms <= ? ORDER BY expires_ms LIMIT ?)
-        """,
-        (now_ms, _LAPSED_A_CALL * len(answers)),
-    )
+        """
+    db.execute(sql, (now_ms, _LAPSED_A_CALL * len(answers)))
     db.executemany(
         """
         INSERT INTO answers (gid, operation, key, input_hash, rid, items, expires_ms)

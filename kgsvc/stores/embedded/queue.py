@@ -29,6 +29,7 @@ from kgsvc.stores.embedded.rows import (
     leased_group,
     one_row,
     strings,
+    warnings_text,
 )
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 from kgsvc.stores.protocol import Anchor
@@ -71,7 +72,6 @@ def _ids_named(db: apsw.Connection, gid: int, anchor: Anchor) -> list[int]:
     return column(db, sql, (gid, json_list(anchor.named), anchor.uuid))
 
 
-_UNMARKING = TERMINAL | {ItemState.ACCEPTED} | {step.failed for step in Step}
 _ATTEMPTS = (Step.EXTRACT.value, Step.EMBED.value, Step.UPSERT.value, CRASH)
 
 
@@ -90,14 +90,13 @@ def _next_due_ms(db: apsw.Connection) -> int | None:
 
 
 def _claim(db: apsw.Connection, seen: GroupWork, owner_id: str, now_ms: int) -> Lease | None:
-    rows = all_rows(
-        db,
-        """
+    sql = """
         UPDATE groups SET token = token + 1, owner_id = ?, served_ms = ?
         WHERE group_id = ? AND token = ? AND owner_id IS ? AND renewals = ?
         RETURNING gid, token, epoch
-        """,
-        (owner_id, now_ms, seen.group_id, seen.owner_token, seen.owner_id, seen.renewals),
+        """
+    rows = all_rows(
+        db, sql, (owner_id, now_ms, seen.group_id, seen.owner_token, seen.owner_id, seen.renewals)
     )
     if not rows:
         return None
@@ -119,14 +118,11 @@ def _renew(db: apsw.Connection, leases: Sequence[Lease]) -> list[str]:
 
 
 def _release(db: apsw.Connection, lease: Lease) -> None:
-    rows = all_rows(
-        db,
-        """
+    sql = """
         UPDATE groups SET owner_id = NULL
         WHERE group_id = ? AND owner_id = ? AND token = ? AND epoch = ? RETURNING gid
-        """,
-        (lease.group_id, lease.owner_id, lease.token, lease.epoch),
-    )
+        """
+    rows = all_rows(db, sql, (lease.group_id, lease.owner_id, lease.token, lease.epoch))
     if rows:
         db.execute(
             """
@@ -226,26 +222,28 @@ def write_transitions(
 
 def write_spent(db: apsw.Connection, gid: int, spent: Mapping[str, Usage]) -> None:
     """Count model work for items, in whatever state they are."""
-    db.executemany(
-        """
+    sql = """
         UPDATE items SET calls = calls + ?, prompt_tokens = prompt_tokens + ?,
             completion_tokens = completion_tokens + ? WHERE gid = ? AND uuid = ?
-        """,
-        [(u.calls, u.prompt_tokens, u.completion_tokens, gid, uuid) for uuid, u in spent.items()],
+        """
+    db.executemany(
+        sql, [(u.calls, u.prompt_tokens, u.completion_tokens, gid, uuid) for uuid, u in spent.items()]
     )
 
 
 def _write_transition(db: apsw.Connection, row_id: int, to: Transition) -> None:
-    db.execute(
-        """
+    sql = """
         UPDATE items SET state = ?2, updated_ms = ?3, next_ms = ?4, reason = ?5, step = coalesce(?6, step),
             extract_attempts = CASE ?6 WHEN 'extract' THEN ?7 ELSE extract_attempts END,
             embed_attempts = CASE ?6 WHEN 'embed' THEN ?7 ELSE embed_attempts END,
             upsert_attempts = CASE ?6 WHEN 'upsert' THEN ?7 ELSE upsert_attempts END,
             started = CASE WHEN ?8 THEN 0 ELSE started END, suspect = 0, calls = calls + ?9,
-            prompt_tokens = prompt_tokens + ?10, completion_tokens = completion_tokens + ?11
+            prompt_tokens = prompt_tokens + ?10, completion_tokens = completion_tokens + ?11,
+            warnings = coalesce(?12, warnings)
         WHERE id = ?1
-        """,
+        """
+    db.execute(
+        sql,
         (
             row_id,
             str(to.state),
@@ -254,10 +252,11 @@ def _write_transition(db: apsw.Connection, row_id: int, to: Transition) -> None:
             to.reason,
             None if to.step is None else str(to.step),
             to.attempts,
-            int(to.state in _UNMARKING),
+            int(to.unmarks),
             to.usage.calls,
             to.usage.prompt_tokens,
             to.usage.completion_tokens,
+            None if to.warnings is None else warnings_text(to.warnings),
         ),
     )
     if to.keep_stage:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from operator import attrgetter
 from typing import Any, Literal, LiteralString
 
@@ -30,7 +30,7 @@ from kgsvc.domain.model.graph import (
     SummaryPart,
     Usage,
 )
-from kgsvc.domain.model.items import ItemState, ItemStatus, Lease, Step
+from kgsvc.domain.model.items import ItemState, ItemStatus, ItemWarning, Lease, Step
 from kgsvc.stores.embedded.schema import ID_BITS
 
 Row = tuple[Any, ...]
@@ -318,12 +318,18 @@ def fact_row(row_id: int, gid: int, rev: int, source_id: int, target_id: int, fa
     return (row_id, gid, fact.uuid, rev, source_id, target_id, *_FACT(fact), *stated, *support, *rest)
 
 
-def status_of(row: Row, *, duplicate: bool = False) -> ItemStatus:
+def status_of(row: Row) -> ItemStatus:
     """From `live_items` (id, gid, …)."""
     group_id, uuid, state, receipt_id, updated, name, attempts, step, reason = row[2:11]
     usage = Usage(*row[15:18]) if any(row[15:18]) else FREE
     known = (receipt_id, updated, name, attempts, None if step is None else Step(step), reason)
-    return ItemStatus(group_id, uuid, ItemState(state), *known, duplicate, usage)
+    warnings = () if row[18] == "[]" else tuple(ItemWarning(*each) for each in _decode(row[18])[0])
+    return ItemStatus(group_id, uuid, ItemState(state), *known, usage=usage, warnings=warnings)
+
+
+def warnings_text(warnings: Collection[ItemWarning]) -> str:
+    """For items.warnings."""
+    return _list_text([astuple(each) for each in warnings])
 
 
 def _evidence(text: str) -> tuple[Evidence, ...]:

@@ -47,18 +47,15 @@ def _text_changes(
     end = (group.rev + 1, "")
     upto = min([end, *_cuts(db, group, after, limit, max_bytes)])
     span = (group.gid, *after, *upto)
-    entities = all_rows(
-        db,
-        """
+    sql = """
         SELECT n.*, v.space, v.vector,
             (SELECT json_group_array(name_key) FROM names k WHERE k.entity_id = n.id)
         FROM entities r JOIN live_entities n ON n.id = r.id LEFT JOIN entity_vectors v ON v.id = n.id
         WHERE r.gid = ?1 AND r.rev BETWEEN ?2 AND ?4
             AND (r.rev, r.uuid) > (?2, ?3) AND (r.rev, r.uuid) <= (?4, ?5)
         ORDER BY r.rev, r.uuid
-        """,
-        span,
-    )
+        """
+    entities = all_rows(db, sql, span)
     episodes = all_rows(
         db,
         """
@@ -105,14 +102,11 @@ def _cuts(db: apsw.Connection, group: Group, after: Place, limit: int, max_bytes
     """Where a page ends at the latest: at the `limit`-th of a kind, at the episode with which bodies exceed
     `max_bytes`; nowhere if there are fewer."""
     limit = max(limit, 1)
-    entity = first_row(
-        db,
-        """
+    sql = """
         SELECT rev, uuid FROM entities WHERE gid = ?1 AND rev >= ?2 AND (rev, uuid) > (?2, ?3)
         ORDER BY rev, uuid LIMIT 1 OFFSET ?4 - 1
-        """,
-        (group.gid, *after, limit),
-    )
+        """
+    entity = first_row(db, sql, (group.gid, *after, limit))
     episode = first_row(
         db,
         """
@@ -166,14 +160,11 @@ def _changes(db: apsw.Connection, group_id: str, after_rev: int, limit: int) -> 
     group = group_of(db, group_id)
     upto_rev = page_end(db, group, after_rev, limit)
     span = (group.gid, after_rev, upto_rev)
-    facts = all_rows(
-        db,
-        """
+    sql = """
         SELECT f.*, v.space, v.vector FROM live_facts f LEFT JOIN fact_vectors v ON v.id = f.id
         WHERE f.gid = ? AND f.rev > ? AND f.rev <= ? ORDER BY f.rev, f.uuid
-        """,
-        span,
-    )
+        """
+    facts = all_rows(db, sql, span)
     removed = all_rows(
         db,
         """

@@ -27,7 +27,7 @@ from kgsvc.domain.model.graph import (
     SummaryPart,
     Usage,
 )
-from kgsvc.domain.model.items import CRASH, ItemState, ItemStatus, QueuedItem, Step
+from kgsvc.domain.model.items import CRASH, ItemState, ItemStatus, ItemWarning, QueuedItem, Step
 
 # Fields of a fact in the text `detail`: as they are, and those that are left out where they are absent.
 _PLAIN = (
@@ -79,7 +79,7 @@ SET_FACT = """
 STATUS = (
     "i.group_id, i.uuid, i.state, i.receipt_id, i.updated_ms, i.name, i.attempts, i.step, i.reason,"
     " i.content_hash, i.seq, i.epoch, coalesce(i.model_calls, 0), coalesce(i.prompt_tokens, 0),"
-    " coalesce(i.completion_tokens, 0)"
+    " coalesce(i.completion_tokens, 0), coalesce(i.warnings, '[]')"
 )
 STATUS_OPTIONAL = frozenset({5, 7, 8})
 QUEUED = (
@@ -229,7 +229,8 @@ def status_of(row: Row) -> ItemStatus:
     group_id, uuid, state, receipt_id, updated_ms, name, attempts, step, reason = row[:9]
     known = (receipt_id, updated_ms, name, attempts, None if step is None else Step(step), reason)
     usage = Usage(*row[12:15]) if any(row[12:15]) else FREE
-    return ItemStatus(group_id, uuid, ItemState(state), *known, usage=usage)
+    warnings = () if row[15] == "[]" else tuple(ItemWarning(*each) for each in json.loads(row[15]))
+    return ItemStatus(group_id, uuid, ItemState(state), *known, usage=usage, warnings=warnings)
 
 
 def queued_of(row: Row, ontology: int) -> QueuedItem:

@@ -122,9 +122,42 @@ _TEXT_CHANGES: LiteralString = """
         CASE WHEN first = 0 THEN communities ELSE [] END
     """
 
+_HEADS: LiteralString = """
+    UNWIND $p.group_ids AS group_id
+    MATCH (g:KgGroup {group_id: group_id})
+    RETURN g.group_id, g.rev, g.epoch, g.last_ms
+    """
 
-class Texts(Base):
-    """SearchStore.text_changes."""
+# Under the group's lock: all of revision `rev` is visible, and nothing of the next commit. Facts come in
+# slices, so that decoding one row does not hold up the event loop for long.
+_CHANGES: LiteralString = """
+    <LOCKED_GROUP>
+    WITH g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
+    CALL (epoch) {
+        MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
+        WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev > $p.after_rev
+        WITH r.rev AS rev ORDER BY r.group_id, r.epoch, r.rev SKIP $p.limit - 1 LIMIT 1
+        RETURN max(rev) AS full_rev
+    }
+    WITH epoch, head, coalesce(full_rev, head[0]) AS upto_rev
+    CALL (epoch, upto_rev) {
+        MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
+        WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev > $p.after_rev AND r.rev <= upto_rev
+        WITH r ORDER BY r.group_id, r.epoch, r.rev
+        RETURN collect([r.space, r.vector, <FACT>]) AS facts
+    }
+    CALL (epoch, upto_rev) {
+        MATCH (t:KgTombstone)
+        WHERE t.group_id = $p.group_id AND t.epoch = epoch AND t.rev > $p.after_rev AND t.rev <= upto_rev
+        RETURN collect(t.uuid) AS removed
+    }
+    UNWIND CASE WHEN size(facts) = 0 THEN [0] ELSE range(0, size(facts) - 1, 250) END AS first
+    RETURN head, upto_rev, removed, facts[first..first + 250]
+    """
+
+
+class Search(Base):
+    """SearchStore."""
 
     async def text_changes(
         self,
@@ -164,57 +197,6 @@ class Texts(Base):
             upto_uuid=upto_uuid,
         )
 
-
-def _of_kind(kind: str, removed: list[Row]) -> tuple[str, ...]:
-    return tuple(sorted(uuid for each, uuid in removed if each == kind))
-
-
-def _entity(row: Row) -> IndexedEntity:
-    names, space, vector = row[:3]
-    return IndexedEntity(entity_of(row[3:]), tuple(sorted(names)), space or "", vector)
-
-
-def _episode(row: Row) -> IndexedEpisode:
-    return IndexedEpisode(episode_of(row[1:]), tuple(sorted(row[0])))
-
-
-_HEADS: LiteralString = """
-    UNWIND $p.group_ids AS group_id
-    MATCH (g:KgGroup {group_id: group_id})
-    RETURN g.group_id, g.rev, g.epoch, g.last_ms
-    """
-
-# Under the group's lock: all of revision `rev` is visible, and nothing of the next commit. Facts come in
-# slices, so that decoding one row does not hold up the event loop for long.
-_CHANGES: LiteralString = """
-    <LOCKED_GROUP>
-    WITH g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
-    CALL (epoch) {
-        MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
-        WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev > $p.after_rev
-        WITH r.rev AS rev ORDER BY r.group_id, r.epoch, r.rev SKIP $p.limit - 1 LIMIT 1
-        RETURN max(rev) AS full_rev
-    }
-    WITH epoch, head, coalesce(full_rev, head[0]) AS upto_rev
-    CALL (epoch, upto_rev) {
-        MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
-        WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev > $p.after_rev AND r.rev <= upto_rev
-        WITH r ORDER BY r.group_id, r.epoch, r.rev
-        RETURN collect([r.space, r.vector, <FACT>]) AS facts
-    }
-    CALL (epoch, upto_rev) {
-        MATCH (t:KgTombstone)
-        WHERE t.group_id = $p.group_id AND t.epoch = epoch AND t.rev > $p.after_rev AND t.rev <= upto_rev
-        RETURN collect(t.uuid) AS removed
-    }
-    UNWIND CASE WHEN size(facts) = 0 THEN [0] ELSE range(0, size(facts) - 1, 250) END AS first
-    RETURN head, upto_rev, removed, facts[first..first + 250]
-    """
-
-
-class Search(Base):
-    """SearchStore."""
-
     async def heads(self, group_ids: Collection[str]) -> dict[str, GroupHead]:
         """Read without lock: for a plan's guard use `names`."""
         rows = await self._run(_HEADS, group_ids=sorted(set(group_ids)))
@@ -238,3 +220,16 @@ class Search(Base):
             upto_rev=upto_rev,
             more=upto_rev < head.rev,
         )
+
+
+def _of_kind(kind: str, removed: list[Row]) -> tuple[str, ...]:
+    return tuple(sorted(uuid for each, uuid in removed if each == kind))
+
+
+def _entity(row: Row) -> IndexedEntity:
+    names, space, vector = row[:3]
+    return IndexedEntity(entity_of(row[3:]), tuple(sorted(names)), space or "", vector)
+
+
+def _episode(row: Row) -> IndexedEpisode:
+    return IndexedEpisode(episode_of(row[1:]), tuple(sorted(row[0])))

@@ -20,7 +20,7 @@ from kgsvc.domain.model.items import (
     Transition,
 )
 from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher, QueueSettings, RetryPolicy
-from kgsvc.jobs.groups import GroupRunner, Starts, Steps, group_work
+from kgsvc.jobs.groups import GroupJobs, GroupRunner, Starts, Steps, group_work
 from kgsvc.runtime import SystemClock
 from kgsvc.stores.embedded import EmbeddedStore
 
@@ -191,7 +191,7 @@ class Queue:
         """A runner of one leased group."""
         policy = RetryPolicy(settings, random.Random(1))
         steps, alone = Steps(self.handler.prepare, self.handler.commit), starts or Starts()
-        return GroupRunner(self.store, steps, self.told, policy, settings, CLOCK, alone, lease)
+        return GroupRunner(GroupJobs(self.store, steps, self.told, policy, settings, CLOCK, alone), lease)
 
     async def run(
         self,
@@ -224,5 +224,5 @@ def dispatcher(
     activity = ActivityWatch(store, settings.poll_s, random.Random(2))
     policy = RetryPolicy(settings, random.Random(1))
     steps = Steps(handler.prepare, handler.commit)
-    groups = group_work(store, steps, told or Told(), policy, settings, CLOCK)
-    return Dispatcher(groups, activity, settings, CLOCK, owner)
+    jobs = GroupJobs(store, steps, told or Told(), policy, settings, CLOCK)
+    return Dispatcher(group_work(jobs), activity, settings, CLOCK, owner)

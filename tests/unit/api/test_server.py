@@ -8,7 +8,7 @@ import pytest
 from grpc_health.v1 import health_pb2
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
-from kgsvc.api.server import SERVICES, ServerSettings, build_server
+from kgsvc.api.server import SERVICES, KgServer, ServerSettings
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.stores.protocol import Store
 from kgsvc.v1 import envelope_pb2
@@ -80,7 +80,7 @@ async def test_health_follows_the_store(serve: Serve) -> None:
 
 
 async def test_a_port_in_use_is_an_error(stack: Stack) -> None:
-    other = build_server(stack.core, stack.served)
+    other = KgServer(stack.core, stack.served)
     with pytest.raises(RuntimeError):
         other.listen(stack.client.address)
 

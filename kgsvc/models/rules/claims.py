@@ -1,0 +1,477 @@
+"""What the clauses of one sentence claim: the rules that fit, checked, with tense, negation and times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from kgsvc.domain.model.graph import FactKind, Polarity
+from kgsvc.models.rules.lexicon import INTERJECTIONS, KIN, PLACES, PREPOSITIONS, STOP, VAGUE
+from kgsvc.models.rules.marking import Line, is_mark
+from kgsvc.models.rules.relations import ATTRIBUTES, Claim, Rule, rules_for, screaming
+from kgsvc.models.rules.scene import NodeDraft, Scene
+from kgsvc.models.rules.text import word_set
+from kgsvc.models.rules.times import Time
+from kgsvc.models.rules.verbs import FORMS, third_person
+
+# Before a claim: who says so is not sure, or says that others say so.
+_UNSURE = word_set("""
+if whether unless wish wishes hope hopes hoping maybe perhaps probably possibly might may would could should must
+guess suppose imagine pretend dream dreamed dreams think thinks thought thinking believe reckon reckons claim
+claims claimed rumour rumours rumor rumors heard hear hears hearing say says said saying tell tells told telling
+ask asks asked asking wonder wondering when once until before want wants wanted plan plans planning considering
+apparently supposedly allegedly like as 'd how why what who where which whoever never nobody everyone than
+""")
+_BEFORE = word_set(
+    ", ; : . ! ? ( - – — … and but so because since that also then plus btw anyway ps meanwhile"
+)
+_BEFORE |= INTERJECTIONS | word_set("today now yesterday finally so well hello hi hey this morning")
+_BEHIND = PREPOSITIONS | word_set("""
+. , ; : ! ? ) ( - – — … " and but so because since who which where that when while as to now again too also instead
+today currently anymore already finally still part-time full-time full time together here there soon these these
+days happily mainly mostly though however either just
+""")
+_ALSO = re.compile(
+    r"\b(?:also|too|as well|part-time|part time|on (?:the )?(?:weekends|side)|on (?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+    r"|besides|additionally|in addition|on top|second job|both|as well as|still)\b"
+)
+_AGAIN = re.compile(r"\b(?:anymore|any more|any longer)\b")
+_ALONE = word_set("I me my mine myself we us our ours you your yours")
+_GROUPS = word_set(
+    "club team gym band group party program programme class course league choir society church"
+)
+_SINGLE = word_set("wife husband spouse mother father mom mum dad boss manager mentor fiance fiancee")
+_NO_THINGS = STOP | VAGUE | word_set("to me you it them him her us this that more n't go see be being")
+_SHOWN = {"'m": "is", "am": "is", "have": "has", "'ve": "has", "do": "does", "'ll": "will", "'re": "is"}
+
+
+class Drafted(NamedTuple):
+    """A statement without its words."""
+
+    relation: str
+    kind: FactKind
+    source: NodeDraft
+    target: NodeDraft
+    polarity: Polarity = Polarity.ASSERTS
+    valid_ms: int | None = None
+    invalid_ms: int | None = None
+
+
+@dataclass(slots=True)
+class Found:
+    """A clause that claims something: its marks `first`..`after`, the subject's own marks, the statements."""
+
+    first: int
+    after: int
+    subject: tuple[int, int]
+    who: NodeDraft
+    drafted: list[Drafted]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tense:
+    """past, present, perfect, ongoing ("is leaving") or future; negated; over ("no longer", "used to")."""
+
+    name: str
+    negated: bool
+    over: bool
+
+
+def _tense(match: re.Match[str]) -> _Tense:
+    groups = match.groupdict()
+    around = f"{groups.get('aux') or ''} {groups.get('after') or ''}"
+    words = set(around.split())
+    verb = groups.get("verb") or "is"
+    form = FORMS.get(verb.split(" ")[0])
+    name = "present"
+    if words & {"will", "'ll"} or "going to" in around:
+        name = "future"
+    elif words & {"have", "'ve", "has"} or ("been" in words and "'s" in words):
+        name = "perfect"
+    elif verb in ("was", "were") or words & {"was", "were", "did", "had"}:
+        name = "past"
+    elif form is not None and form.ing:
+        name = "ongoing" if words & {"am", "'m", "is", "'s", "are", "'re"} else "bare"
+    elif form is not None and (form.past or form.participle) and not form.base:
+        name = "past"
+    negated = bool(words & {"not", "n't", "never"})
+    return _Tense(name, negated, "no longer" in around or "used to" in around)
+
+
+class Claims:
+    """Reads the claims of one line."""
+
+    def __init__(self, line: Line, scene: Scene) -> None:
+        self.line, self.scene = line, scene
+        self.marks = line.text.split(" ")
+        self.low = line.sentence.lower()
+
+    def found(self) -> list[Found]:
+        """The clauses that claim something, in order; each up to where the next begins."""
+        taken: list[tuple[int, int, Rule, re.Match[str]]] = []
+        for rule in rules_for(self.line.text):
+            for match in rule.pattern.finditer(self.line.text):
+                first, after = self.line.at(match.start()), self.line.at(match.end())
+                if self._fits(rule, match, first, after):
+                    taken.append((first, after, rule, match))
+        taken.sort(key=lambda entry: (entry[0], entry[0] - entry[1]))
+        found: list[Found] = []
+        for first, after, rule, match in taken:
+            told = self._told(first, after, rule, match, found)
+            if told is not None:
+                found.append(told)
+        return self._sliced(found)
+
+    def _sliced(self, found: list[Found]) -> list[Found]:
+        found.sort(key=lambda each: each.first)
+        main = [each for each in found if each.subject[0] >= 0]
+        ends = [following.first for following in main[1:]] + [len(self.marks)]
+        for each, after in zip(main, ends[: len(main)], strict=True):
+            each.after = after
+        if main:
+            main[0].first = 0
+        return found
+
+    # whether a match is to be believed
+
+    def _fits(self, rule: Rule, match: re.Match[str], first: int, after: int) -> bool:
+        before = self.marks[first - 1] if first else ""
+        groups = match.groupdict()
+        if groups.get("s") in ("my", "our", "the", "the project") or groups.get("attribute"):
+            bound = True
+        else:
+            if before in ("the", "our") and first > 1:
+                before = self.marks[first - 2]
+            elif before in ("the", "our"):
+                before = ""
+            bound = not before or before in _BEFORE or (before[:1] == "T" and is_mark(before))
+        if before == "and" and first > 1 and is_mark(self.marks[first - 2]) and "s" in groups and groups["s"]:
+            bound = bound and not self.marks[first - 2].startswith("N")  # "Tom and I lead"
+        if not bound or not _UNSURE.isdisjoint(self.marks[self._segment(first) : first]):
+            return False
+        behind = self.marks[after] if after < len(self.marks) else ""
+        if rule.claims[0].relation == "KIN":
+            return True
+        name_last = bool(groups.get("o") or groups.get("p")) and is_mark(self.marks[after - 1])
+        if name_last and behind and behind not in _BEHIND and behind[:1] not in "TA":
+            return False
+        return behind != "or" and "or" not in self.marks[after : after + 1]
+
+    def _segment(self, first: int) -> int:
+        """Where the part of the sentence that governs a mark begins."""
+        at = first
+        while at > 0 and self.marks[at - 1] not in (";", ".", "!", ":", "(", "—", "–"):
+            at -= 1
+        return at
+
+    # from a match to statements
+
+    def _told(
+        self, first: int, after: int, rule: Rule, match: re.Match[str], found: list[Found]
+    ) -> Found | None:
+        kin = rule.claims[0].relation == "KIN"
+        for each in found:
+            if not kin and each.subject[0] >= 0 and first < each.after and each.first < after:
+                return None
+        subject = self._subject(match, first, found)
+        if subject is None:
+            return None
+        who, place = subject
+        drafted: list[Drafted] = []
+        for claim in rule.claims:
+            drafted.extend(self._drafted(claim, match, who, self._times(first, after)))
+        if not drafted:
+            return None
+        return Found(first, after, (-1, -1) if kin else place, who, drafted)
+
+    def _subject(
+        self, match: re.Match[str], first: int, found: list[Found]
+    ) -> tuple[NodeDraft, tuple[int, int]] | None:
+        """Who the claim is about, and the marks that name it."""
+        groups = match.groupdict()
+        text = groups.get("s")
+        if text is None:  # "and joined Globex"; "Sold the car": the speaker
+            if found and first and found[-1].subject[0] >= 0:
+                return found[-1].who, (first, first)
+            verb = FORMS.get((groups.get("verb") or "").split(" ")[0])
+            spoken = first == 0 and verb is not None and verb.past and self.scene.speaker is not None
+            return (self.scene.speaker, (first, first)) if spoken and self.scene.speaker else None
+        at = self.line.at(match.start("s"))
+        who = self._who(text, at)
+        return None if who is None else (who, (at, at + len(text.split(" "))))
+
+    def _who(self, text: str, at: int) -> NodeDraft | None:
+        if text in ("I", "we", "my", "our", "the"):
+            return self.scene.speaker or (self.scene.subject if text == "the" else None)
+        if text == "the project":
+            return self.scene.definite("Project")
+        if text in ("he", "she"):
+            return self.scene.antecedent(text)
+        if text == "it" or text.startswith("the "):
+            return self.scene.antecedent("it")
+        words = text.split(" ")
+        if is_mark(words[-1]):
+            return self.line.names[int(words[-1][1:])]
+        speaker = self.scene.speaker
+        return self.scene.node(f"{speaker.name}'s {words[-1]}", "Person") if speaker is not None else None
+
+    def _times(self, first: int, after: int) -> list[Time]:
+        """The times that belong to a clause: those from the mark before it to the next clause."""
+        start = first
+        while start > 0 and self.marks[start - 1] not in (";", ".", "and", "but"):
+            start -= 1
+        end = after
+        while end < len(self.marks) and self.marks[end] not in (";", ".", "but", "!"):
+            end += 1
+        return [self.line.times[int(m[1:])] for m in self.marks[start:end] if m[0] == "T" and is_mark(m)]
+
+    def _drafted(
+        self, claim: Claim, match: re.Match[str], who: NodeDraft, times: list[Time]
+    ) -> Iterator[Drafted]:
+        tense = _tense(match)
+        if tense.negated and not tense.over and _AGAIN.search(self.low):
+            tense = replace(tense, over=True)
+        if claim.how == "value":
+            yield from self._value(claim, match, who, times, tense)
+            return
+        for target in self._targets(claim, match):
+            ends = (who, target) if claim.source == "s" else (target, who)
+            if target is who or (claim.source in "pq" and target is None):
+                continue
+            shaped = self._shaped(claim, match, *ends)
+            timed = shaped and self._timed(shaped, tense, times)
+            if timed:
+                yield timed
+
+    def _targets(self, claim: Claim, match: re.Match[str]) -> Iterator[NodeDraft]:
+        group = claim.target if claim.target != "s" else claim.source
+        if group in "pq" and not match.groupdict().get(group):
+            return
+        if group == "np":
+            yield from self._things(match, claim.relation)
+            return
+        text = match.groupdict().get(group) or match.groupdict().get(f"{group}2") or ""
+        more = match.groupdict().get("more") or match.groupdict().get("more2") or ""
+        for word in (*text.split(" "), *more.split(" ")):
+            draft = self.line.names[int(word[1:])] if is_mark(word) and word[0] == "N" else None
+            if draft is not None:
+                yield draft
+
+    def _things(self, match: re.Match[str], relation: str) -> Iterator[NodeDraft]:
+        kind = "Requirement" if relation == "NEEDS" else "Preference"
+        kind = "Topic" if relation in ("PLAYS", "SPEAKS", "ALLERGIC_TO") else kind
+        for text in (match["np"], match.groupdict().get("np2")):
+            if not text or not _NO_THINGS.isdisjoint(text.split(" ")):
+                continue
+            first = self.line.at(match.start("np" if text == match["np"] else "np2"))
+            if is_mark(text) and text[0] == "N":
+                draft = self.line.names[int(text[1:])]
+            else:
+                draft = self.scene.node(self.line.words(first, first + len(text.split(" "))), kind)
+            if draft is not None:
+                yield draft
+
+    def _shaped(
+        self, claim: Claim, match: re.Match[str], source: NodeDraft, target: NodeDraft
+    ) -> tuple[Claim, NodeDraft, NodeDraft] | None:
+        """The claim with its relation settled, if its ends may be what it asks for."""
+        groups = match.groupdict()
+        if claim.relation in ("ROLE", "HAS", "KIN"):
+            return self._role(claim, groups, source, target)
+        if (
+            claim.relation == "MEMBER_OF"
+            and target.type == "Organization"
+            and not _GROUPS & {target.name.lower().split()[-1]}
+        ):
+            kind = FactKind.FUNCTIONAL
+            claim = replace(claim, relation="WORKS_AT", kind=kind, types=("Person", "Organization"))
+        if claim.relation == "MEMBER_OF" and (
+            target.type in ("Location", "Person") or target.name.lower() in PLACES
+        ):
+            return None
+        for draft, kind_of in zip((source, target), claim.types, strict=True):
+            if kind_of and draft.type not in (kind_of, "Entity"):
+                return None
+        for draft, kind_of in zip((source, target), claim.types, strict=True):
+            draft.specify(kind_of)
+        if groups.get("more") or (_ALSO.search(self.low) and claim.kind is FactKind.FUNCTIONAL):
+            claim = replace(claim, kind=FactKind.STATE if claim.kind is FactKind.FUNCTIONAL else claim.kind)
+        return claim, source, target
+
+    def _role(
+        self, claim: Claim, groups: dict[str, str | None], source: NodeDraft, target: NodeDraft
+    ) -> tuple[Claim, NodeDraft, NodeDraft] | None:
+        role = (groups.get("role") or "").split(" ")[-1]
+        article, preposition = (groups.get("article") or "").strip(), groups.get("prep")
+        if claim.relation == "KIN":
+            kind = FactKind.FUNCTIONAL if role in _SINGLE else FactKind.STATE
+            target.specify("Person" if role in KIN else "")
+            return Claim(screaming(f"HAS_{role}"), kind, "s", "o"), source, target
+        if claim.relation == "HAS":
+            kind = FactKind.FUNCTIONAL if role in _SINGLE or role not in KIN else FactKind.STATE
+            target.specify("Person" if role in KIN else "")
+            return Claim(screaming(f"HAS_{role}"), kind, "s", "o"), source, target
+        if preposition in ("at", "with", "for", "in") and article in ("", "a", "an"):
+            if target.type not in ("Organization", "Entity") or source.type not in ("Person", "Entity"):
+                return None
+            target.specify("Organization")
+            source.specify("Person")
+            kind = FactKind.STATE if _ALSO.search(self.low) else FactKind.FUNCTIONAL
+            return Claim("WORKS_AT", kind, "s", "o"), source, target
+        single = article in ("", "the", "our")
+        kind = FactKind.FUNCTIONAL if single else FactKind.STATE
+        return Claim(screaming(f"HAS_{role}"), kind, "o", "s"), target, source
+
+    def _timed(
+        self, shaped: tuple[Claim, NodeDraft, NodeDraft], tense: _Tense, times: list[Time]
+    ) -> Drafted | None:
+        """The statement in its time; None where the words claim nothing for sure."""
+        claim, source, target = shaped
+        now = self.scene.reference_ms
+        draft = Drafted(claim.relation, claim.kind, source, target)
+        if tense.name == "bare":
+            return None
+        ahead = tense.name in ("future", "ongoing", "present")
+        when = _when(times, now, ahead)
+        if claim.how == "end":
+            if tense.negated or tense.over or (when is None and tense.name in ("future", "ongoing")):
+                return None
+            return draft._replace(polarity=Polarity.ENDS, valid_ms=when)
+        if tense.over:
+            return (
+                None
+                if claim.how == "begin"
+                else draft._replace(polarity=Polarity.ENDS, valid_ms=_at(times, now))
+            )
+        if tense.negated:
+            denied = (
+                claim.how == "state"
+                and claim.kind is not FactKind.EVENT
+                and tense.name in ("present", "ongoing")
+            )
+            return draft._replace(polarity=Polarity.DENIES) if denied else None
+        if claim.kind is FactKind.EVENT and claim.relation != "RENAMED_TO":
+            told = tense.name in ("past", "perfect") or claim.source != "s"
+            return draft._replace(valid_ms=_at(times, now)) if told else None
+        if when is None and (tense.name == "future" or (tense.name == "ongoing" and claim.how == "begin")):
+            return None
+        until = _until(times, now, tense.name)
+        if tense.name == "past" and claim.how == "state" and claim.relation != "BORN_IN":
+            return _past(draft, times, now)
+        return draft._replace(valid_ms=now if when is None else when, invalid_ms=until)
+
+    def _value(
+        self, claim: Claim, match: re.Match[str], who: NodeDraft, times: list[Time], tense: _Tense
+    ) -> Iterator[Drafted]:
+        value = match["value"]
+        if tense.negated or tense.over:
+            return
+        near = [n for n in self.line.names if n is not who]
+        target = self.scene.other_end(who, *near)
+        relation = claim.relation
+        if relation == "VALUE":
+            relation = ATTRIBUTES.get(match["attribute"], "HAS_DEADLINE")
+        if target is None or (value[0] == "T" and self.line.times[int(value[1:])].begin_ms is None):
+            return
+        others = [t for t in times if value[0] != "T" or t is not self.line.times[int(value[1:])]]
+        when = _when(others, self.scene.reference_ms, True)
+        if tense.name == "past" and claim.relation != "VALUE":
+            yield Drafted(
+                relation, FactKind.EVENT, who, target, valid_ms=_at(others, self.scene.reference_ms)
+            )
+            return
+        start = self.scene.reference_ms if when is None else when
+        yield Drafted(relation, claim.kind, who, target, valid_ms=start)
+
+
+def _when(times: list[Time], now: int, ahead: bool) -> int | None:
+    """From when: a since or for, else an at, read as to come where the tense allows that."""
+    for roles in (("since", "range", "for"), ("at",)):
+        for time in times:
+            if time.role not in roles or time.begin_ms is None:
+                continue
+            if ahead and time.role in ("since", "at") and time.ahead_ms is not None:
+                return _nearer(time, now)
+            return time.begin_ms
+    return None
+
+
+def _nearer(time: Time, now: int) -> int | None:
+    """A date without a year in a present tense: the nearer of the last and the next one."""
+    if time.begin_ms is None or time.ahead_ms is None or time.begin_ms == time.ahead_ms:
+        return time.begin_ms
+    return time.ahead_ms if time.ahead_ms - now <= now - time.begin_ms else time.begin_ms
+
+
+def _at(times: list[Time], now: int) -> int | None:
+    return next(
+        (t.begin_ms for t in times if t.role != "until" and t.begin_ms is not None and t.begin_ms <= now),
+        None,
+    )
+
+
+def _until(times: list[Time], now: int, tense: str) -> int | None:
+    for time in times:
+        if time.role in ("until", "range"):
+            end = time.finish_ms if tense == "past" else time.ahead_finish_ms
+            return end
+    return None
+
+
+def _past(draft: Drafted, times: list[Time], now: int) -> Drafted:
+    """ "lived in Rome": over by now; told with its end it closes nothing."""
+    timed = next((t for t in times if t.begin_ms is not None and t.begin_ms <= now), None)
+    if timed is None:
+        return draft._replace(invalid_ms=now)
+    begin = None if timed.role == "until" else timed.begin_ms
+    end = timed.finish_ms if timed.role in ("range", "at", "until") else None
+    end = now if end is None or end > now else end
+    return draft._replace(valid_ms=begin, invalid_ms=None if begin is not None and end <= begin else end)
+
+
+def restated(line: Line, each: Found, scene: Scene) -> str:
+    """The clause in the third person, where only its subject need change for that; else ""."""
+    marks = line.text.split(" ")
+    first, after = each.first, each.after
+    while first < after and marks[first] in (",", "and", "but", "so", "then"):
+        first += 1
+    at, behind = each.subject
+    if at != first or not _ALONE.isdisjoint(marks[behind:after]) or each.who is None:
+        return ""
+    subject = marks[at:behind]
+    rest = line.words(behind, after) if behind < after else ""
+    if not subject:  # elided
+        return f"{each.who.name} {rest[:1].lower()}{rest[1:]}" if FORMS.get(marks[first]) else ""
+    if subject[-1][0] == "N":
+        return line.words(first, after) if subject == [marks[first]] else ""
+    if subject == ["I"]:
+        return _third_person(line, each.who.name, marks, behind, after)
+    if subject[0] in ("he", "she") and line.starts[behind] > line.ends[at]:
+        return f"{each.who.name} {rest}"
+    if subject[0] in ("he", "she"):
+        return f"{each.who.name}{rest}"
+    if subject[0] in ("my", "our") and scene.speaker is not None and marks[at] == "my":
+        return f"{scene.speaker.name}'s {line.words(at + 1, after)}"
+    return ""
+
+
+def _third_person(line: Line, name: str, marks: list[str], behind: int, after: int) -> str:
+    at = behind
+    while at < after and (
+        marks[at].endswith("ly") or marks[at] in ("now", "also", "still", "just", "no", "longer")
+    ):
+        at += 1
+    if at >= after:
+        return ""
+    form = FORMS.get(marks[at])
+    if marks[at] in _SHOWN:
+        verb = _SHOWN[marks[at]]
+    elif form is not None and form.base and not form.past:
+        verb = third_person(marks[at])
+    else:
+        verb = line.words(at, at + 1)
+    middle = line.words(behind, at)
+    tail = line.sentence[line.ends[at] : line.ends[after - 1]]
+    return f"{name} {middle + ' ' if middle else ''}{verb}{tail}"

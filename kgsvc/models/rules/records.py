@@ -1,0 +1,475 @@
+"""JSON: objects with a name or an id are entities, their fields attributes and facts (spec 004 §2.2).
+
+A field that holds what was and what is tells a change; amounts keep their currency; dates say since when the
+facts of their object hold and are no entities. An id names what other records say under it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from kgsvc.domain.model.extraction import ExtractedEdge
+from kgsvc.domain.model.graph import Episode, FactKind, Polarity
+from kgsvc.models.rules.prose import finished, read_text
+from kgsvc.models.rules.relations import screaming
+from kgsvc.models.rules.scene import NodeDraft, Scene
+from kgsvc.models.rules.speakers import Cast, short_names
+from kgsvc.models.rules.text import cleaned, word_list, word_set
+from kgsvc.models.rules.times import day_of, make_day, ms_of
+
+_DEEPEST = 12
+_MOST_ATTRIBUTES = 60  # of at most twice _LONGEST_VALUE characters each: within the bound of attributes
+_LONGEST_VALUE = 200  # characters; longer strings are read as text
+_NAME_KEYS = word_list("name full_name fullname display_name title label username login email slug")
+_IDENTITY_KEYS = word_list("id uuid key code no number identifier ref")
+_SPEAKER_KEYS = ("speaker", "role", "author", "from", "sender", "user")
+_SPOKEN_KEYS = ("content", "text", "message", "body")
+_TEXT_KEYS = word_set(
+    "description notes note comment comments content text body message summary bio about details"
+)
+_NAMING_KEYS = frozenset((*_NAME_KEYS, *_IDENTITY_KEYS, "first_name"))
+_TYPE_KEYS = ("type", "kind", "category", "@type", "class")
+_EVENT_KEYS = ("event", "event_type", "action")
+_FROM_KEYS = word_list(
+    "valid_from effective effective_date effective_from since start start_date started on date from"
+)
+_UNTIL_KEYS = word_list("valid_to valid_until until end end_date")
+_CHANGES = (("old", "new"), ("from", "to"), ("before", "after"), ("previous", "current"))
+_CORRECTIONS = (("wrong", "right"), ("recorded", "correct"), ("incorrect", "correct"))
+_PARTING = word_set("left terminated ended cancelled canceled removed fired deleted expired revoked")
+_SCALARS = (str, int, float, bool)
+_PEOPLE_KEYS = word_set("""
+person people user employee member customer contact author manager owner assignee lead staff friend student
+coordinator inspector colleague teacher mother father
+""")
+# Keys that mean a relation of the table; other keys become HAS_<KEY>.
+_KNOWN_KEYS = {
+    **dict.fromkeys(word_list("company employer organization organisation works_at"), "WORKS_AT"),
+    **dict.fromkeys(word_list("city lives_in residence"), "LIVES_IN"),
+    **{"hometown": "IS_FROM", "spouse": "MARRIED_TO", "languages": "SPEAKS", "interests": "INTERESTED_IN"},
+    **{
+        "likes": "LIKES",
+        "hobbies": "LIKES",
+        "leads": "LEADS",
+        "member_of": "MEMBER_OF",
+        "reports_to": "REPORTS_TO",
+    },
+}
+_TARGETS = {"WORKS_AT": "Organization", "LIVES_IN": "Location", "IS_FROM": "Location"}
+_LISTED = {"LIKES", "SPEAKS", "INTERESTED_IN", "MEMBER_OF", "LEADS"}
+_ID = re.compile(r"(?=[\w.-]*\d)(?=[\w.-]*[A-Za-z])[A-Z][A-Za-z]{0,9}[-_.]?\w{1,20}(?:-\w{1,20}){0,3}")
+_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[T ][\d:.]{4,15}(?:Z|[+-]\d\d:?\d\d)?)?")
+_NAMED = re.compile(r"[^\W\d_a-zß-öø-ÿ][^\n;|]{1,60}")
+_HYPHEN = re.compile(r"[._\s-]+")
+
+
+def read_json(scene: Scene, episode: Episode, cast: Cast) -> bool:
+    """Add what a JSON body says to the scene; False if the body is no JSON object or list."""
+    try:
+        value = json.loads(episode.body)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(value, (dict, list)):
+        return False
+    scene.aliases = cast.aliases
+    scene.source = (episode.source_description or "").strip()
+    name = _singular((episode.name or "").strip())
+    _Walk(scene, cast).value(_clean(value, 0), _Place(name, None, scene.reference_ms))
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a value stands: under which key of which entity, how deep, whether among others; since when what
+    it says holds, until when; whether it tells what is over."""
+
+    key: str
+    owner: NodeDraft | None
+    since: int
+    until: int | None = None
+    depth: int = 0
+    listed: bool = False
+    event: bool = False
+    over: bool = False
+    currency: str = ""
+
+    def inner(self, key: str, owner: NodeDraft | None) -> _Place:
+        return replace(self, key=key, owner=owner, depth=self.depth + 1, listed=False)
+
+
+class _Walk:
+    def __init__(self, scene: Scene, cast: Cast) -> None:
+        self.scene, self.cast = scene, cast
+
+    def value(self, value: Any, place: _Place) -> None:
+        """Take in one value."""
+        if place.depth > _DEEPEST:
+            return
+        if isinstance(value, dict):
+            self._object(value, place)
+        elif isinstance(value, list):
+            for item in value:
+                self.value(item, replace(place, key=_singular(place.key), depth=place.depth + 1, listed=True))
+        elif isinstance(value, str) and (place.owner is None or _is_text(place.key, value)):
+            self._text(value, place.owner)
+        elif place.owner is not None and isinstance(value, _SCALARS):
+            self._scalar(value, place, place.owner)
+
+    def _object(self, value: dict[str, Any], place: _Place) -> None:
+        speech = _speech(value)
+        if speech is not None:
+            self._spoken(*speech)
+            return
+        place = self._dated(value, place)
+        if place.owner is not None and self._change(value, place, place.owner):
+            return
+        name_key, name = _name(value, place.key)
+        amount = _amount(value, place.currency)
+        if not name and amount and place.owner is not None:
+            self._fact(place.owner, place, None, amount)
+            return
+        draft = self.scene.node(name, _kind(value, place.key)) if name else None
+        if draft is None:
+            self._nameless(value, place)
+            return
+        if place.owner is not None:
+            self._fact(place.owner, place, draft, draft.name)
+        self._identified(value, name_key, draft, place)
+        if amount:
+            self._fact(draft, place.inner("price", draft), None, amount)
+        self._fields(value, draft, place, {name_key, *(("amount", "currency", "per") if amount else ())})
+
+    def _identified(self, value: Mapping[str, Any], name_key: str, draft: NodeDraft, place: _Place) -> None:
+        """The id of what has a name means the same: later records may give only that."""
+        if name_key in _IDENTITY_KEYS:
+            return
+        for key in _IDENTITY_KEYS:
+            found = value.get(key)
+            if isinstance(found, str) and _ID.fullmatch(found) and found != draft.name:
+                other = self.scene.node(found, draft.type)
+                if other is not None and other is not draft:
+                    fact = f"{found} is {draft.name}."
+                    self._edge("RENAMED_TO", fact, other, draft, place, FactKind.EVENT)
+                return
+
+    def _nameless(self, value: dict[str, Any], place: _Place) -> None:
+        """An object without a name: its fields belong to its owner, or to the first thing that it tells of."""
+        if place.owner is not None:
+            for key, item in value.items():
+                self.value(item, place.inner(f"{place.key} {key}" if place.key else key, place.owner))
+            return
+        event = _first(value, _EVENT_KEYS)
+        main_key, main = self._main(value, event, place)
+        place = replace(place, event=bool(event), over=_HYPHEN.split(event)[-1] in _PARTING)
+        if main is None:
+            for key, item in value.items():
+                self.value(item, place.inner(key, None))
+            return
+        if isinstance(value.get(main_key), dict):
+            inner = self._dated(value[main_key], place)
+            self._fields(value[main_key], main, inner, _naming_of(value[main_key], main))
+        self._fields(value, main, place, {main_key, *_EVENT_KEYS, "event_id", "of_event", "id"})
+
+    def _main(self, value: dict[str, Any], event: str, place: _Place) -> tuple[str, NodeDraft | None]:
+        """What a record is about: what its event is named after, else the first thing in it."""
+        stem = _HYPHEN.split(event)[0] if event else ""
+        keys = [stem, f"{stem}_id", *value] if stem else list(value)
+        for key in keys:
+            item = value.get(key)
+            if isinstance(item, dict):
+                name = _name(item, key)[1]
+                if name:
+                    draft = self.scene.node(name, _kind(item, key))
+                    if draft is not None:
+                        self._identified(item, _name(item, key)[0], draft, place)
+                    return key, draft
+            elif isinstance(item, str) and key not in ("event_id", "of_event") and _ID.fullmatch(item):
+                return key, self.scene.node(item, "Entity")
+        for key, item in value.items():
+            if isinstance(item, str) and key not in _EVENT_KEYS and _is_name(item):
+                return key, self.scene.node(item.strip(), _kind({}, key))
+        text = place.key or next(
+            (v.strip() for v in value.values() if isinstance(v, str) and v.strip()), "record"
+        )
+        flat = any(isinstance(item, _SCALARS) for item in value.values())
+        return "", self.scene.node(text[:_LONGEST_VALUE], "Entity") if flat or place.key else None
+
+    def _fields(self, value: Mapping[str, Any], draft: NodeDraft, place: _Place, but: Iterable[str]) -> None:
+        currency = _first(value, ("currency",)) or place.currency
+        for key, item in value.items():
+            if key in but or key in _TYPE_KEYS or (key == "currency" and isinstance(item, str)):
+                continue
+            self._attribute(draft, key, item)
+            self.value(item, replace(place.inner(key, draft), currency=currency))
+
+    def _attribute(self, draft: NodeDraft, key: str, item: Any) -> None:
+        if not isinstance(item, _SCALARS) or len(draft.attributes) >= _MOST_ATTRIBUTES:
+            return
+        if not isinstance(item, str) or (len(item) <= _LONGEST_VALUE and not _is_text(key, item)):
+            draft.attributes[key[:_LONGEST_VALUE]] = _storable(item)
+
+    def _dated(self, value: Mapping[str, Any], place: _Place) -> _Place:
+        since = next((ms for key in _FROM_KEYS if (ms := _moment(value.get(key))) is not None), place.since)
+        until = next((ms for key in _UNTIL_KEYS if (ms := _moment(value.get(key))) is not None), place.until)
+        return replace(place, since=since, until=until if until is None or until > since else None)
+
+    # changes
+
+    def _change(self, value: Mapping[str, Any], place: _Place, owner: NodeDraft) -> bool:
+        """{"old": …, "new": …} under a key: the one ends where the other begins."""
+        for first, second in (*_CHANGES, *_CORRECTIONS):
+            if second not in value or first not in value or _moment(value[second]) is not None:
+                continue
+            wrong = (first, second) in _CORRECTIONS
+            per = _first(value, ("per",))
+            if isinstance(value.get("field"), str):
+                place = replace(place, key=value["field"])
+            self._changed(value[first], value[second], place, owner, wrong, per)
+            rest = {key: item for key, item in value.items() if key not in (first, second, "per", "field")}
+            for key, item in rest.items():
+                self.value(item, place.inner(f"{place.key} {key}", owner))
+            return True
+        return False
+
+    def _changed(self, old: Any, new: Any, place: _Place, owner: NodeDraft, wrong: bool, per: str) -> None:
+        if place.key in _NAME_KEYS and isinstance(old, str) and isinstance(new, str):
+            before, after = self.scene.node(old, owner.type), self.scene.node(new, owner.type)
+            if before is not None and after is not None:
+                self._edge("RENAMED_TO", f"{old} is now called {new}.", before, after, place, FactKind.EVENT)
+            return
+        polarity = Polarity.DENIES if wrong else Polarity.ENDS
+        for item, how in ((old, polarity), (new, Polarity.ASSERTS)):
+            name = _name(item, place.key)[1] if isinstance(item, dict) else ""
+            text = name or (_amount(item, place.currency, per) if isinstance(item, dict) else _written(item))
+            named = bool(name) or (isinstance(item, str) and (_is_name(item) or bool(_ID.fullmatch(item))))
+            target = (
+                self.scene.node(text, _kind(item if isinstance(item, dict) else {}, place.key))
+                if named
+                else None
+            )
+            if text and (target is not None or how is Polarity.ASSERTS):
+                self._fact(owner, place, target, text, how)
+
+    # facts
+
+    def _scalar(self, value: str | float | bool, place: _Place, owner: NodeDraft) -> None:
+        written = _written(value)
+        if not written or place.key in _TYPE_KEYS or place.key in _IDENTITY_KEYS:
+            return
+        key = place.key.rsplit(" ", 1)[-1]
+        if _moment(value) is not None and (key in _FROM_KEYS or key in _UNTIL_KEYS):
+            self._fact(owner, replace(place, since=self.scene.reference_ms), None, written)
+            return
+        named = isinstance(value, str) and (_is_name(value) or bool(_ID.fullmatch(value)) or place.listed)
+        target = (
+            self.scene.node(self.scene.full_name(written), _kind({}, place.key))
+            if named or place.listed
+            else None
+        )
+        self._fact(owner, place, target, written)
+
+    def _fact(
+        self,
+        owner: NodeDraft,
+        place: _Place,
+        target: NodeDraft | None,
+        written: str,
+        polarity: Polarity = Polarity.ASSERTS,
+    ) -> None:
+        known = _KNOWN_KEYS.get(place.key.lower(), "")
+        if known in ("WORKS_AT", "LIVES_IN", "LIKES", "SPEAKS") and owner.type not in ("Person", "Entity"):
+            known = ""
+        if known and target is None and not place.listed:
+            target = self.scene.node(written, _TARGETS.get(known, "Entity"))
+        if known and target is not None:
+            owner.specify("Person" if known in _TARGETS else "")
+            target.specify(_TARGETS.get(known, ""))
+            words = "is from" if known == "IS_FROM" else known.lower().replace("_", " ")
+            fact = f"{owner.name} {words} {written}."
+        else:
+            fact = f"{owner.name} has {_words(place.key)} {written}."
+        name = known or screaming(f"HAS_{_words(_singular(place.key))}") or "HAS_VALUE"
+        kind = FactKind.STATE if place.listed or known in _LISTED else FactKind.FUNCTIONAL
+        target = target or self.scene.other_end(owner)
+        if place.over and polarity is Polarity.ASSERTS:
+            polarity, fact = Polarity.ENDS, f"{owner.name} no longer has {_words(place.key)} {written}."
+        elif polarity is Polarity.ENDS:
+            fact = f"{owner.name} no longer has {_words(place.key)} {written}."
+        elif polarity is Polarity.DENIES:
+            fact = f"{owner.name} does not have {_words(place.key)} {written}."
+        if target is not None:
+            self._edge(name, fact, owner, target, place, kind, polarity)
+
+    def _edge(
+        self,
+        name: str,
+        fact: str,
+        source: NodeDraft,
+        target: NodeDraft,
+        place: _Place,
+        kind: FactKind,
+        polarity: Polarity = Polarity.ASSERTS,
+    ) -> None:
+        until = place.until if polarity is Polarity.ASSERTS else None
+        self.scene.add(
+            ExtractedEdge(name, finished(fact), source.ref, target.ref, place.since, until, kind, polarity)
+        )
+
+    def _text(self, text: str, owner: NodeDraft | None) -> None:
+        before = self.scene.subject
+        if owner is not None:
+            self.scene.subject = owner
+            self.scene.aliases = {**short_names([owner.name]), **self.scene.aliases}
+        read_text(self.scene, cleaned(text), self.cast)
+        self.scene.subject = before
+
+    def _spoken(self, speaker: str, text: str) -> None:
+        before = self.scene.speaker
+        self.scene.speaker = self.scene.node(speaker, "Person")
+        read_text(self.scene, cleaned(text), self.cast)
+        self.scene.speaker = before
+
+
+def _clean(value: Any, depth: int) -> Any:
+    """The value without lone surrogates, which JSON can escape but no store can hold; cut where too deep."""
+    if isinstance(value, str):
+        return value if value.isascii() else cleaned(value.encode("utf-8", "replace").decode())
+    if depth > _DEEPEST:
+        return None
+    if isinstance(value, dict):
+        return {_clean(key, depth): _clean(item, depth + 1) for key, item in value.items()}
+    return [_clean(item, depth + 1) for item in value] if isinstance(value, list) else value
+
+
+def _speech(value: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Speaker and text of a chat message in JSON."""
+    speaker, text = _first(value, _SPEAKER_KEYS).strip(), _first(value, _SPOKEN_KEYS)
+    return (speaker, text) if speaker and text else None
+
+
+def _first(value: Mapping[str, Any], keys: Iterable[str]) -> str:
+    """The text under the first of the keys that has one."""
+    return next((value[key] for key in keys if isinstance(value.get(key), str)), "")
+
+
+def _naming_of(value: Mapping[str, Any], draft: NodeDraft) -> set[str]:
+    return {
+        key
+        for key in _NAMING_KEYS
+        if isinstance(value.get(key), (str, int)) and str(value[key]) in draft.name
+    }
+
+
+def _name(value: Mapping[str, Any], under: str) -> tuple[str, str]:
+    """The key and the text of an object's name: its name, else its id; a bare number needs to say of what."""
+    for key in _NAME_KEYS:
+        found = value.get(key)
+        if isinstance(found, str) and found.strip() and not (key == "title" and _has_id(value)):
+            return key, found.strip()
+    first, last = value.get("first_name"), value.get("last_name")
+    if isinstance(first, str) and isinstance(last, str) and (first + last).strip():
+        return "first_name", f"{first} {last}".strip()
+    for key in _IDENTITY_KEYS:
+        found = value.get(key)
+        if isinstance(found, (str, int)) and not isinstance(found, bool) and str(found).strip():
+            text = str(found).strip()
+            plain = isinstance(found, str) and _ID.fullmatch(text)
+            return key, text if plain else f"{_first(value, _TYPE_KEYS) or _singular(under) or key} {text}"
+    return "", ""
+
+
+def _has_id(value: Mapping[str, Any]) -> bool:
+    return any(isinstance(value.get(key), str) and _ID.fullmatch(value[key]) for key in _IDENTITY_KEYS)
+
+
+def _amount(value: Mapping[str, Any], currency: str = "", per: str = "") -> str:
+    """ "310 EUR per day"; "" if the object holds no amount."""
+    found = next(
+        (value[k] for k in ("amount", "value", "price") if isinstance(value.get(k), (int, float))), None
+    )
+    percent = value.get("percent")
+    if found is None or isinstance(found, bool):
+        return f"{percent} percent" if isinstance(percent, (int, float)) else ""
+    unit = _first(value, ("currency", "unit")) or currency
+    each = _first(value, ("per",)) or per
+    return " ".join(word for word in (_written(found), unit, f"per {each}" if each else "") if word)
+
+
+def _moment(value: Any) -> int | None:
+    """The first millisecond of a date, or a time, in ISO form."""
+    match = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
+        return None
+    day = make_day(int(match[1]), int(match[2]), int(match[3]))
+    if day is None or len(match[0]) == 10:
+        return None if day is None else ms_of(day)
+    try:
+        moment = datetime.fromisoformat(match[0])
+    except ValueError:
+        return ms_of(day)
+    offset = moment.utcoffset()
+    exact = ms_of(day) + (moment.hour * 3600 + moment.minute * 60 + moment.second) * 1000
+    exact -= int(offset.total_seconds() * 1000) if offset is not None else 0
+    return exact if day_of(exact) else None
+
+
+def _kind(value: Mapping[str, Any], key: str) -> str:
+    kind = _first(value, _TYPE_KEYS)
+    if 0 < len(kind) <= 40 and kind.isascii() and kind.replace(" ", "").isalpha():
+        return "".join(word.capitalize() for word in kind.split())
+    single = _singular(key).lower()
+    if single in _PEOPLE_KEYS or "first_name" in value or "full_name" in value:
+        return "Person" if single != "customer" else "Entity"
+    kinds = {
+        "project": "Project",
+        "company": "Organization",
+        "organization": "Organization",
+        "town": "Location",
+    }
+    return {**kinds, "city": "Location", "depot": "Location", "employer": "Organization"}.get(
+        single, "Entity"
+    )
+
+
+def _is_name(value: str) -> bool:
+    """A short text with a capital and without the marks of a sentence."""
+    text = value.strip()
+    if _moment(text) is not None or not _NAMED.fullmatch(text) or text[-1:] in ".!?":
+        return False
+    return len(text.split()) <= 6
+
+
+def _is_text(key: str, value: str) -> bool:
+    last = key.rsplit(" ", 1)[-1].lower()
+    return len(value) > _LONGEST_VALUE or (last in _TEXT_KEYS and " " in value.strip())
+
+
+def _storable(value: str | float | bool) -> str | float | bool:
+    """JSON has no NaN, and stores hold integers of 64 bits."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    large = isinstance(value, int) and not -(2**63) <= value < 2**63
+    return str(value) if large else value
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value).strip()[:_LONGEST_VALUE] if isinstance(value, _SCALARS) else ""
+
+
+def _words(key: str) -> str:
+    """ "firstName", "first_name" → "first name"."""
+    return screaming(key).replace("_", " ").lower() if key.isascii() else key[:80]
+
+
+def _singular(key: str) -> str:
+    if key.endswith("ies") and len(key) > 4:
+        return f"{key[:-3]}y"
+    return key[:-1] if key.endswith("s") and not key.endswith(("ss", "us", "is")) and len(key) > 3 else key

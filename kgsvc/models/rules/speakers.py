@@ -1,0 +1,264 @@
+"""Who speaks: the turns of an episode, the people of a conversation and their short names, titles of texts.
+
+A body may begin with its speaker: `role(role_type): content` (spec 004 §4.2.1).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from kgsvc.domain.model.extraction import ExtractionRequest
+from kgsvc.domain.model.graph import Episode, RoleType, Source
+from kgsvc.models.rules.lexicon import (
+    COMMON,
+    HONORIFICS,
+    MEN,
+    MONTHS,
+    PLACES,
+    STOP,
+    WEEKDAYS,
+    WOMEN,
+    WORK_WORDS,
+    type_of,
+)
+from kgsvc.models.rules.names import find_names
+from kgsvc.models.rules.scene import Scene
+from kgsvc.models.rules.text import MOST, READ, cleaned, word_set, words_of
+from kgsvc.models.rules.verbs import verb
+
+_ROLE_TYPES = ("user", "assistant", "system")
+_TYPED_PREFIX = re.compile(r"[ \t]*+([^\n:]{0,300}?)[ \t]?\((user|assistant|system)\):[ \t]?")
+_NAME = r"[^\W\d_][\w.'’-]{0,40}(?: [^\W\d_][\w.'’-]{0,40}){0,3}"
+_PLAIN_PREFIX = re.compile(rf"[ \t]*+({_NAME}):[ \t]+")
+_LINE_PREFIX = re.compile(rf"(?m)^[ \t]*+({_NAME}):[ \t]+")
+_PREFIX_BOUND = 400  # characters that a speaker's prefix may take
+_ORDINARY = COMMON | STOP | MONTHS.keys() | WEEKDAYS.keys()
+_NARRATORS = frozenset({"document", "narrator", "article", "page", "text", "file", "note", "transcript"})
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenTurn:
+    """A stretch of text and its speaker; None: nobody in particular (prose)."""
+
+    speaker: str | None
+    content: str
+
+
+def turns_of(episode: Episode) -> list[SpokenTurn]:
+    """What is said in the episode, by whom. A transcript in one body gives several turns."""
+    prefix, content = _split_prefix(episode)
+    if episode.source is Source.MESSAGE or episode.role or episode.role_type:
+        speaker = (episode.role or "").strip() or prefix or str(episode.role_type or "user")
+        return [SpokenTurn(None if speaker.lower() in _NARRATORS else speaker, content)]
+    lines = _transcript(episode.body)
+    return lines or [SpokenTurn(prefix, content)]
+
+
+def speaker_of(episode: Episode) -> str | None:
+    """The speaker of a message, without looking at its content; None for prose and JSON."""
+    if episode.source is not Source.MESSAGE and not episode.role and not episode.role_type:
+        return None
+    return turns_of(replace(episode, body=episode.body[:_PREFIX_BOUND]))[0].speaker
+
+
+def participants_of(request: ExtractionRequest) -> tuple[str, ...]:
+    """Everyone who speaks in the episode and the earlier ones, in order of appearance, latest last."""
+    speakers = [*map(speaker_of, request.previous), *(turn.speaker for turn in turns_of(request.episode))]
+    return tuple(dict.fromkeys(speaker for speaker in speakers if speaker))
+
+
+def _split_prefix(episode: Episode) -> tuple[str | None, str]:
+    """The speaker that the body's own prefix names, and the body without it."""
+    body = episode.body
+    typed = _TYPED_PREFIX.match(body)
+    if typed and (episode.role is None or typed[1].strip() in ("", episode.role.strip())):
+        return typed[1].strip() or typed[2], body[typed.end() :]
+    plain = _PLAIN_PREFIX.match(body)
+    if plain is None:
+        return None, body
+    named = plain[1] == episode.role or plain[1].lower() in _ROLE_TYPES
+    free = episode.source is Source.MESSAGE and not episode.role
+    return (plain[1], body[plain.end() :]) if named or (free and _is_speaker_name(plain[1])) else (None, body)
+
+
+def _transcript(body: str) -> list[SpokenTurn]:
+    """Turns of a text in which at least two lines begin with `Name:`; otherwise none."""
+    starts = [m for m in islice(_LINE_PREFIX.finditer(body[:READ]), MOST) if _is_speaker_name(m[1])]
+    if len(starts) < 2 or body[: starts[0].start()].strip():
+        return []
+    ends = [m.start() for m in starts[1:]] + [len(body)]
+    return [SpokenTurn(m[1], body[m.end() : end].strip()) for m, end in zip(starts, ends, strict=True)]
+
+
+def _is_speaker_name(text: str) -> bool:
+    if text.lower() in _ROLE_TYPES:
+        return True
+    return text[0].isupper() and _ORDINARY.isdisjoint(text.lower().split())
+
+
+_FULL_NAME = re.compile(r"\b[A-Z][\w'’-]{1,30}(?: (?:[A-Z]\. )?[A-Z][\w'’-]{1,30}){1,3}")
+_HEADING = re.compile(r"\s*#{1,6} ")
+_TITLE_END = re.compile(r"\. |\n+")
+_LONGEST_TITLE = 200
+_OPENING = 150  # characters in which the first sentence's own name is looked for
+_BRACKETS = re.compile(r" ?\([^()]{1,80}\)\Z")
+_SMALL = word_set("of the a an and in on at to for from with de la le von van der du del & vs or")
+_SHORTEST_NICKNAME = 3
+_SCANNED = 4_000  # characters of an earlier episode that are searched for what "the project" means
+_PERSON_BRACKETS = re.compile(
+    r"\b(?:born|footballer|actor|actress|singer|politician|player|bishop|writer|director)\b"
+)
+
+
+@dataclass(slots=True)
+class Cast:
+    """Participants of the conversation, latest last; short names by lower case; earlier episodes."""
+
+    participants: tuple[str, ...]
+    aliases: dict[str, str]
+    known: frozenset[str]
+    previous: Sequence[Episode] = ()
+    titles: tuple[str, ...] = ()
+    _found: dict[str, str | None] = field(default_factory=dict)
+
+    def earlier(self, kind: str) -> str | None:
+        """The name of the given type that an earlier episode mentioned last ("the project")."""
+        if kind not in self._found:
+            self._found[kind] = next(_names_of(kind, reversed(self.previous)), None)
+        return self._found[kind]
+
+
+def cast_of(request: ExtractionRequest) -> Cast:
+    """The cast of an episode: it knows people by parts of their full names where only one fits."""
+    participants = participants_of(request)
+    full = [*participants, *_full_names(cleaned(request.episode.body[:READ]))]
+    aliases = short_names(full)
+    aliases.update(_nicknames(participants, aliases.keys()))
+    known = frozenset(name.lower() for name in full) | aliases.keys()
+    return Cast(participants, aliases, known, request.previous)
+
+
+def enter(scene: Scene, cast: Cast, turn: SpokenTurn, episode: Episode) -> str:
+    """Put speaker, listener and title of a turn on the scene; returns what is left to read."""
+    scene.aliases, scene.people = cast.aliases, frozenset(cast.participants)
+    scene.earlier, scene.speaker = cast.earlier, None
+    if turn.speaker:
+        person = episode.role_type in (None, RoleType.USER)
+        scene.speaker = scene.node(turn.speaker, "Person" if person else "Entity")
+    others = [name for name in cast.participants if name != turn.speaker]
+    spoken = others and turn.speaker is not None and scene.speaker is not None
+    scene.addressed = scene.node(others[-1], "Person") if spoken else None
+    scene.listener = scene.addressed if len(others) == 1 else None
+    scene.source = (episode.name or episode.source_description or "").strip()
+    return turn.content if turn.speaker else _entitle(scene, cast, turn.content, episode)
+
+
+def _names_of(kind: str, episodes: Iterable[Episode]) -> Iterator[str]:
+    for episode in episodes:
+        text = episode.body[:_SCANNED]
+        for name in reversed(find_names(text, words_of(text))):
+            if type_of(name.text, name.quoted) == kind:
+                yield name.text
+
+
+def _full_names(body: str) -> list[str]:
+    """Names of several words that begin with a given name."""
+    found = (match[0] for match in _FULL_NAME.finditer(body))
+    return [name for name in dict.fromkeys(found) if name.split(" ", 1)[0].lower() in MEN | WOMEN]
+
+
+def short_names(full: Iterable[str]) -> dict[str, str]:
+    """First and last words of full names, where they point to one name only."""
+    ends = ((part.lower(), name) for name in full for part in (*name.split()[:1], *name.split()[-1:]))
+    return _unique(ends, PLACES | HONORIFICS)
+
+
+def _nicknames(participants: Iterable[str], taken: Set[str]) -> dict[str, str]:
+    """ "Mel" for Melanie: a beginning of one participant's name only, that is no word."""
+    firsts = ((name.split(" ", 1)[0].lower(), name) for name in participants)
+    return _unique(
+        (
+            (first[:length], name)
+            for first, name in firsts
+            for length in range(_SHORTEST_NICKNAME, min(len(first), 12))
+        ),
+        taken,
+    )
+
+
+def _unique(claims: Iterable[tuple[str, str]], never: Set[str]) -> dict[str, str]:
+    """Full names by short name: short names of only one full name that are no ordinary words."""
+    names: defaultdict[str, set[str]] = defaultdict(set)
+    for short, name in claims:
+        names[short].add(name)
+    return {
+        short: min(full)
+        for short, full in names.items()
+        if len(full) == 1 and short not in never and _is_name(short)
+    }
+
+
+def _is_name(short: str) -> bool:
+    return short not in COMMON and short not in STOP and verb(short) is None
+
+
+def _entitle(scene: Scene, cast: Cast, content: str, episode: Episode) -> str:
+    """Make a text's title its subject, with its short forms as aliases; returns the text after the title."""
+    title, rest = _title_of(content, episode)
+    short = _BRACKETS.sub("", title)
+    scene.subject = scene.node(title, _type_of_title(title, short)) if title else None
+    if scene.subject is None:
+        return content
+    cast.titles = (title, short) if short != title else (title,)
+    for other in (short, short.split(",", 1)[0], *_opening_name(rest, short)):
+        cast.aliases[other.lower()] = title
+    parts = short.split(",", 1)[0].split()
+    personal = scene.subject.type in ("Person", "Entity") and all(part[0].isupper() for part in parts)
+    for part in (parts[0], parts[-1]) if personal and len(parts) in (2, 3, 4) else ():
+        if _is_name(part.lower()) and len(part) > 2:
+            cast.aliases.setdefault(part.lower(), title)
+    return rest
+
+
+def _type_of_title(title: str, short: str) -> str:
+    inside = title[len(short) :].lower()
+    if any(word in WORK_WORDS for word in inside.strip(" ()").split()):
+        return "Work"
+    return "Person" if _PERSON_BRACKETS.search(inside) else type_of(short)
+
+
+def _opening_name(text: str, short: str) -> list[str]:
+    """The fuller name that the first sentence begins with: "Shawn Adam Levy (born …"."""
+    opening = text[:_OPENING]
+    names = find_names(opening, words_of(opening))
+    if names and names[0].first == 0 and names[0].text.split()[0] == short.split(maxsplit=1)[0]:
+        return [names[0].text]
+    return []
+
+
+def _title_of(content: str, episode: Episode) -> tuple[str, str]:
+    """A title and the text after it: a heading line, or a name with which the text then begins."""
+    heading = _HEADING.match(content)
+    begin = heading.end() if heading else 0
+    for match in _TITLE_END.finditer(content, begin, begin + _LONGEST_TITLE):
+        title, rest = content[begin : match.start()].strip(), content[match.end() :]
+        short = _BRACKETS.sub("", title)
+        again = bool(short) and rest.startswith(short) and len(short.split()) <= 12
+        if again or (_is_title(short) and ("\n" in match[0] or rest.startswith(short.split()[0]))):
+            return title, rest
+    name = (episode.name or "").strip()
+    if episode.source is Source.TEXT and _is_title(name) and name in content:
+        return name, content
+    return "", content
+
+
+def _is_title(text: str) -> bool:
+    """Capitalised throughout, small words aside, and without the marks of a sentence."""
+    words = text.split()
+    if not words or len(words) > 12 or text[-1] in ":;,.!" or not words[0][0].isupper():
+        return False
+    return all(not word[0].isalpha() or word[0].isupper() or word.lower() in _SMALL for word in words)
