@@ -189,8 +189,8 @@ DEFAULT = Ontology(
     (
         EntityType(
             "Preference",
-            "A wish or taste of somebody, in few words: what they want, like, prefer, dislike or avoid. Never "
-            "a named thing with an identity of its own.",
+            "A wish or taste of somebody, in few words: what they want, like, prefer, dislike or avoid. "
+            "Never a named thing with an identity of its own.",
             Priority.HIGHEST,
         ),
         EntityType(
