@@ -26,7 +26,8 @@ WORKS_AT functional Person>Organization: work at; work for; be employed at; be e
 MEMBER_OF state: be a member of; belong to | begins: join; rejoin | ends: leave; pull out of
 REPORTS_TO functional >Person: report to
 LIVES_IN functional >Location: live in; live at; reside in; be settled in | begins: move to; move into;
-    move back to; relocate to; settle in | ends: move out of; move away from
+    move back to; relocate to; settle in;
+    move into a flat in; move into a house in; move into an apartment in; move to a house in | ends: move out of; move away from
 LOCATED_IN functional >Location: be based in; be located in; be headquartered in
 STAYS_IN state >Location: stay in
 BORN_IN functional Person>Location: be born in
@@ -66,7 +67,7 @@ ATTRIBUTES = {
     **{word: f"HAS_{word.upper()}" for word in "budget rent price salary fee cost rate launch opening".split()},
     **dict.fromkeys(("deadline", "due date"), "HAS_DEADLINE"),
     **{"release date": "HAS_RELEASE_DATE", "launch date": "HAS_LAUNCH", "opening day": "HAS_OPENING"},
-    **{"start date": "HAS_START", "wedding": "HAS_WEDDING", "monthly rent": "HAS_RENT", "floor": "HAS_FLOOR"},
+    **{"due": "HAS_DEADLINE", "start date": "HAS_START", "wedding": "HAS_WEDDING", "monthly rent": "HAS_RENT", "floor": "HAS_FLOOR"},
 }
 _ATTRIBUTE = rf"(?P<attribute>{'|'.join(sorted(ATTRIBUTES, key=len, reverse=True))})"
 _VALUE = r"(?:on |in |for |at |about |around )?(?P<value>[TA]\d+)"
@@ -150,6 +151,7 @@ def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
     yield rf"{SUBJECT} {_AUX}{_BE} (?P<after>)(?:at|with) {_OBJECT}(?= since| T\d)", ["at", "with"], works
     yield rf"(?P<s>my) last day at {_OBJECT} (?P<aux>)(?P<verb>is|was|will be)", ["last"], ends
     yield rf"{SUBJECT} {_AUX}{_BE} {_NOT}(?P<article>the |our |a |an )?{_ROLE} (?P<prep>of|at|for|on|with|in) {_OBJECT}", ["of", "at", "for", "on", "with", "in"], (Claim("ROLE", functional, "s", "o"),)
+    yield rf"as (?P<article>the |our )?{_ROLE} (?P<prep>of|at) (?:the )?(?P<o>N\d+)(?P<more>) ,? ?(?P<s>I)", ["as"], (Claim("ROLE", functional, "s", "o"),)
     yield rf"(?P<article>the |our ){_ROLE} (?P<prep>of|at|for|on) (?:the )?(?P<o>N\d+) {_AUX}{_BE} {_NOT}(?P<s>N\d+)(?P<more>)", ["of", "at", "for", "on"], (Claim("ROLE", functional, "s", "o"),)
     yield rf"(?P<s>my|our) (?:[a-z]+ )?(?P<role>{_KIN}|{'|'.join(ROLES)}|name) {_AUX}{_BE} {_NOT}(?P<o>N\d+)(?P<more>)", ["my", "our"], (Claim("HAS", functional, "s", "o"),)
     yield rf"(?P<o>N\d+) {_AUX}{_BE} {_NOT}(?P<s>my|our) (?:[a-z]+ )?(?P<role>{_KIN}|{'|'.join(ROLES)})(?P<more>)", ["my", "our"], (Claim("HAS", functional, "s", "o"),)
@@ -165,7 +167,8 @@ def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
     )
     yield rf"{work} (?P<aux>)(?P<verb>is|was) {some}(?:written|composed) by (?P<o>N\d+)(?P<more>)", ["written", "composed"], (Claim("WROTE", FactKind.EVENT, "o", "s"),)
     yield rf"(?P<s>N\d+) {_AUX}{_BE} {_NOT}(?P<article>the |a |an )(?:[a-z-]+ ){{0,2}}(?P<role>{_KIN}) (?P<prep>of) (?P<o>N\d+)(?P<more>)", ["of"], (Claim("ROLE", state, "s", "o"),)
-    yield rf"(?P<s>N\d+) {_AUX}{_BE} (?:now |officially )?(?:called|renamed|renamed to|known as) (?P<o>N\d+)(?P<more>)", ["called", "renamed", "known"], (Claim("RENAMED_TO", FactKind.EVENT, "s", "o", "begin"),)
+    yield rf"(?:N\d+|I) here , (?:an? |the )?{_ROLE} (?:at|for) {_OBJECT}(?P<s>)", ["here"], works
+    yield rf"{SUBJECT} {_AUX}{_BE} (?:now |officially )?(?:called|renamed|renamed to|known as) (?P<o>N\d+)(?P<more>)", ["called", "renamed", "known"], (Claim("RENAMED_TO", FactKind.EVENT, "s", "o", "begin"),)
     yield rf"(?:I|we|they|{SUBJECT.replace('<s>', '<x>')}) (?P<aux>)(?P<verb>renamed|rename) (?:the )?(?P<s>N\d+) (?:to|as) (?P<o>N\d+)(?P<more>)", ["renamed", "rename"], (Claim("RENAMED_TO", FactKind.EVENT, "s", "o", "begin"),)
     for verb, relation in _LIKING.items():
         yield rf"{SUBJECT} {_AUX}(?P<verb>{'|'.join(_forms(verb))}) {_THING}{_AND_THING}{_STOPS}(?P<more>)", _forms(verb), (Claim(relation, state, "s", "np"),)
@@ -182,9 +185,16 @@ def _values() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
     yield rf"(?:the |our |my )?{_ATTRIBUTE} (?:of|for|on) {owner} {_BECOMES}{_VALUE}", first, value
     yield rf"(?:the |our )?(?:project )?(?P<s>N\d+) (?:'s )?{_ATTRIBUTE} {_BECOMES}{_VALUE}", first, value
     yield rf"(?P<s>the project|the|our|my) {_ATTRIBUTE} {_BECOMES}{_VALUE}", first, value
+    yield rf"^(?P<s>){_ATTRIBUTE} :? ?(?P<value>A\d+)", first, value
     yield rf"{_CHANGES} (?:the |our )?(?P<s>N\d+) (?:'s )?{_ATTRIBUTE} (?:back |up |down )?(?:to|until|by) {_VALUE}", first, value
     yield rf"{_CHANGES} (?P<s>the|our|my) {_ATTRIBUTE} (?:back |up |down )?(?:to|until) {_VALUE}", first, value
     yield rf"(?P<s>N\d+) (?P<aux>)(?P<verb>is|are|'s) (?P<attribute>due) (?:at N\d+ )?(?:on |by )?(?P<value>T\d+)", ["due"], value
+    dated = "visit|meeting|launch|opening|party|wedding|exam|workshop|conference|release|concert|race|interview|demo"
+    yield rf"(?:the |our )?(?:[a-z]+ )?(?P<attribute>{dated}) (?:of|for|at|to|with|in) {owner}(?: [^ ]+){{0,8}}? (?:is|will be|takes place) {_VALUE}", dated.split("|"), value
+    changes = r"(?:put|puts|raised|raises|cut|cuts|lowered|lowers|dropped|increased)"
+    yield rf"(?P<s>N\d+) {changes} (?:the |its |their )?(?P<thing>[a-z]{{3,15}})(?: price)? (?:up |down |back )?to (?P<value>A\d+)", changes.strip("()?:").split("|"), value
+    yield rf"(?P<s>N\d+) (?:sent|gave|quoted)(?: us)? (?:the |its |their |a )?(?P<thing>[a-z]{{3,15}}) (?:quote|price) :? ?(?P<value>A\d+)", ["quote", "price"], value
+    yield rf"(?P<s>N\d+)(?: [^ ]+){{1,4}} the (?P<thing>[a-z]{{3,15}}) (?:is|goes|went) (?:back |up |down )to (?P<value>A\d+)", ["back", "up", "down"], value
     for verb, relation in (("charge", "CHARGES"), ("cost", "COSTS"), ("pay", "PAYS"), ("earn", "EARNS")):
         yield rf"{SUBJECT} {_AUX}(?P<verb>{'|'.join(_forms(verb))}) (?:us |me |now |only )?(?P<value>A\d+)", _forms(verb), (Claim(relation, functional, "s", "value", "value"),)
 
