@@ -52,7 +52,7 @@ test: $(VENV)/.dev ## Run the tests that can run here but the slow ones; all wit
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m "not slow" $(ARGS)
 
 mutants: $(VENV)/.dev ## Plant one-line faults in a copy and see that the tests notice; takes long; ARGS, see --help
-	nice -n 10 $(BIN)/python -m tests.mutants $(ARGS)
+	nice -n 10 $(BIN)/python -m scripts.mutants $(ARGS)
 
 $(VENV)/.bench: $(VENV)/.dev
 	@echo "installing what benchmarks need into $(VENV) ..."

@@ -12,7 +12,7 @@ openai client that both use takes milliseconds a query. "Cold" is a kgsvc that m
 What is warm, and how: before the first searches --seconds of each side, in turns, which do not count, so
 that Neo4j has planned and compiled the statements of both; before those of a size ten of kgsvc and five of
 Graphiti, of which the first loads the group; ingestion and throughput: bench/beside_ingest.py,
-bench/beside_flood.py. Neo4j should be one as it runs in production (tests.support.neo4j_server: --lasting).
+bench/beside_flood.py. Neo4j should be one as it runs in production (scripts.neo4j_server: --lasting).
 About ten minutes on two cores.
 """
 
@@ -43,7 +43,7 @@ from bench.measuring import (
 )
 from bench.neo4j_side import Database
 from bench.vocabulary import WordEmbedder
-from kgsvc.models.hashing import HashingEmbedder
+from kgsvc.models.embedding import HashingEmbedder
 from kgsvc.stores.neo4j import Neo4jStore
 
 GROUP, TINY = "large", "tiny"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from bench.planted import Line
 from bench.vocabulary import DIMENSION, MODEL
-from kgsvc.models.hashing import HashingEmbedder
+from kgsvc.models.embedding import HashingEmbedder
 
 os.environ["GRAPHITI_TELEMETRY_ENABLED"] = "false"  # before the first import
 os.environ.setdefault("OPENAI_API_KEY", "none")  # its reranker asks for one and is not used

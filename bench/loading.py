@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from bench.knowledge import BLOCK, entities_of, entity, episodes_of, facts_of
 from bench.vocabulary import WordEmbedder
 from kgsvc.domain.model.delta import GraphDelta, Guard
-from kgsvc.domain.model.graph import Episode, Fact
-from kgsvc.domain.model.identity import name_key
+from kgsvc.domain.model.graph import Episode, Fact, name_key
 from kgsvc.domain.model.items import AcceptBatch, ItemState, NewItem, Transition
 from kgsvc.stores.protocol import Store
 

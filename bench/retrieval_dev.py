@@ -28,10 +28,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from bench.retrieval_shelf import Shelf, by_rules, episodes_of, whole_messages
-from kgsvc.domain.clock import SystemClock
 from kgsvc.domain.model.graph import Fact
-from kgsvc.models.hashing import HashingEmbedder
+from kgsvc.models.embedding import HashingEmbedder
 from kgsvc.models.protocol import Embedder
+from kgsvc.runtime import SystemClock
 from kgsvc.search.graph_results import Item
 from kgsvc.search.plans import RECIPES, Recipe, Scope, ScopePlan, default_plan
 from kgsvc.search.search import SearchFacts

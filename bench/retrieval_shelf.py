@@ -8,15 +8,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kgsvc.commands.items import message_body
-from kgsvc.domain.clock import SystemClock
 from kgsvc.domain.facts.plan import plan, statements_of
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, NameView, SlotView
 from kgsvc.domain.model.extraction import ExtractionRequest
-from kgsvc.domain.model.graph import Episode, Fact, RoleType, Source
-from kgsvc.domain.model.identity import mint
+from kgsvc.domain.model.graph import Episode, Fact, RoleType, Source, mint
 from kgsvc.domain.names.entities import BatchItem, resolve
 from kgsvc.models.protocol import Embedder
 from kgsvc.models.rules.extractor import OfflineExtractor
+from kgsvc.runtime import SystemClock
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
     Changes,

@@ -17,7 +17,7 @@ from bench.knowledge import questions
 from bench.loading import Loader
 from bench.measuring import Clocked, interleaved, one_by_one, ratio, spread
 from bench.service import to_message, unfinished
-from kgsvc.models.hashing import HashingEmbedder
+from kgsvc.models.embedding import HashingEmbedder
 from kgsvc.stores.embedded import EmbeddedStore
 from tests.support.client import Client
 from tests.support.service import Service

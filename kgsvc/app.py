@@ -24,28 +24,27 @@ import grpc
 import uvloop
 
 from kgsvc import ontology as ontology_yaml
-from kgsvc.announcement import Running
+from kgsvc.announcement import Running, serve_metrics
 from kgsvc.api.rpc.health import ServiceInfo
-from kgsvc.api.server import KgServer, Served, ServerSettings, build_server
+from kgsvc.api.server import KgServer, Served, ServerSettings
 from kgsvc.backends import ModelSet, make_models, open_store
 from kgsvc.commands.core import Core
 from kgsvc.communities.builder import CommunityBuilder
 from kgsvc.communities.describing import Describer
 from kgsvc.communities.detection import Follower, Louvain
-from kgsvc.config import ConfigError, Settings, read_ontology, split_address
-from kgsvc.domain.clock import Clock, SystemClock
+from kgsvc.config import ConfigError, Settings, read_ontology
 from kgsvc.domain.errors import ServiceError
-from kgsvc.domain.model.ontology import Ontology
+from kgsvc.domain.model.extraction import Ontology
 from kgsvc.jobs.builds import build_work
-from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher
-from kgsvc.jobs.groups import Steps, group_work
-from kgsvc.jobs.retry import RetryPolicy
+from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher, RetryPolicy
+from kgsvc.jobs.groups import GroupJobs, Steps, group_work
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.observability.logs import LogWriter
-from kgsvc.observability.metrics import Metrics, MetricsEndpoint, Outcomes, counted
+from kgsvc.observability.metrics import Metrics, Outcomes, counted
 from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.preparing import Ontologies, Preparer
 from kgsvc.pipeline.summaries import Rewriter
+from kgsvc.runtime import Clock, SystemClock
 from kgsvc.search.search import SearchFacts
 from kgsvc.search.search_graph import SearchGraph
 from kgsvc.stores.protocol import Store
@@ -64,7 +63,7 @@ async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterat
     ontology = await asyncio.to_thread(read_ontology, settings.server.ontology_file)
     metrics = Metrics(settings.server.metrics_groups)
     async with AsyncExitStack() as stack:
-        metrics_address = _serve_metrics(settings, metrics, stack)
+        metrics_address = serve_metrics(settings, metrics.registry, stack)
         store = await open_store(settings)
         stack.push_async_callback(store.close)
         await store.migrate()
@@ -130,18 +129,6 @@ def _at_its_end(loop: asyncio.AbstractEventLoop, pipe: int, act: Callable[[], No
     loop.add_reader(pipe, ended)  # nobody writes to it
 
 
-def _serve_metrics(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -> str | None:
-    if not settings.server.metrics_listen:
-        return None
-    host, port = split_address(settings.server.metrics_listen)
-    try:
-        endpoint = MetricsEndpoint(metrics.registry, port, host)
-    except OSError as error:
-        raise ConfigError(f"server.metrics_listen: cannot listen on {host}:{port}") from error
-    stack.callback(endpoint.close)
-    return f"{host}:{endpoint.port}"
-
-
 async def _start_worker(
     settings: Settings, core: Core, models: ModelSet, ontology: Ontology, stack: AsyncExitStack
 ) -> None:
@@ -155,8 +142,8 @@ async def _start_worker(
     committer = Committer(store, embedder, clock, models.resolver, core.limits, ontologies, rewriter)
     preparer = Preparer(store, models.extractor, embedder, clock, core.pressure, ontologies)
     steps = Steps(preparer.prepare, committer.commit)
-    groups = group_work(store, steps, Outcomes(core.metrics), RetryPolicy(queue, rng), queue, clock)
-    dispatcher = Dispatcher(groups, core.activity, queue, clock, owner_id)
+    jobs = GroupJobs(store, steps, Outcomes(core.metrics), RetryPolicy(queue, rng), queue, clock)
+    dispatcher = Dispatcher(group_work(jobs), core.activity, queue, clock, owner_id)
     _background(stack, dispatcher.run(), "dispatcher")
     stack.push_async_callback(dispatcher.drain)
     detector, describer = (
@@ -164,8 +151,8 @@ async def _start_worker(
         Describer(store, embedder, models.summariser),
     )
     builder = CommunityBuilder(store, detector, describer, settings.communities, clock)
-    jobs = build_work(store, builder, RetryPolicy(queue, rng), queue, clock)
-    builds = Dispatcher(jobs, core.activity, queue, clock, owner_id)
+    building = build_work(store, builder, RetryPolicy(queue, rng), queue, clock)
+    builds = Dispatcher(building, core.activity, queue, clock, owner_id)
     _background(stack, builds.run(), "builds of communities")
     if settings.communities.follow:
         _background(stack, Follower(store, core.activity, clock).run(), "communities that follow")
@@ -184,7 +171,7 @@ async def _start_server(
         grace_s=settings.server.grace_s,
         shared_port=settings.server.processes > 1,
     )
-    server = build_server(core, Served(search, graph, info, bounds, ontology))
+    server = KgServer(core, Served(search, graph, info, bounds, ontology))
     address = _listen(settings, server)
     await server.start()
     stack.push_async_callback(server.stop)

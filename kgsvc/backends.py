@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgsvc.config import ConfigError, Settings
-from kgsvc.models.hashing import HashingEmbedder
+from kgsvc.models.embedding import HashingEmbedder
 from kgsvc.models.protocol import (
     CrossEncoder,
     Embedder,

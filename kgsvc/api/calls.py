@@ -147,10 +147,10 @@ def _log_defect(task: asyncio.Task[Any]) -> None:
 class CallInterceptor(grpc.aio.ServerInterceptor):
     """Wraps the handlers of one package; others (health, reflection) pass as they are."""
 
-    def __init__(self, package: str, core: Core, admission: CallBounds, default_deadline_s: float) -> None:
+    def __init__(self, package: str, core: Core, bounds: CallBounds, default_deadline_s: float) -> None:
         self._prefix = f"/{package}."
         self._core = core
-        self._admission = admission
+        self._bounds = bounds
         self._default_deadline_s = default_deadline_s  # of unary calls whose caller set none
         self._wrapped: dict[str, Any] = {}
 
@@ -186,7 +186,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             # Where the caller set a deadline, gRPC itself ends the call.
             most = self._default_deadline_s if context.time_remaining() is None else None
             async with self._call(operation, context), asyncio.timeout(most):
-                return await self._admission.run(len(raw), lambda: behaviour(raw, context))
+                return await self._bounds.run(len(raw), lambda: behaviour(raw, context))
 
         return answer
 
@@ -195,7 +195,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     ) -> Callable[[Any, Context], AsyncIterator[Any]]:
         async def answer(request: Any, context: Context) -> AsyncIterator[Any]:
             async with self._call(operation, context):
-                with self._admission.stream():
+                with self._bounds.stream():
                     async with aclosing(behaviour(request, context)) as responses:  # type: ignore[type-var]
                         async for response in responses:
                             yield response

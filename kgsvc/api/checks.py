@@ -1,4 +1,4 @@
-"""The rules for a request (design §2): its values, and no unknown fields. All violations are collected."""
+"""Reading a request (design §2): its bytes, no unknown fields, its values. All violations are collected."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from kgsvc.api.errors import summary
+from kgsvc.api.errors import MalformedRequest, summary
 from kgsvc.domain.errors import InvalidArgument, LimitExceeded, OperationError, Violation
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.items import SCRATCH
@@ -28,6 +28,17 @@ _WIRE_TYPES = {
     **dict.fromkeys((_F.TYPE_FLOAT, _F.TYPE_FIXED32, _F.TYPE_SFIXED32), _I32),
     **dict.fromkeys((_F.TYPE_STRING, _F.TYPE_BYTES, _F.TYPE_MESSAGE), _LEN),
 }
+
+
+M = TypeVar("M", bound=Message)
+
+
+def parse(kind: type[M], raw: bytes) -> M:
+    """The message in `raw`. Raises MalformedRequest."""
+    try:
+        return kind.FromString(raw)
+    except DecodeError:
+        raise MalformedRequest(f"the bytes are not a {kind.DESCRIPTOR.full_name}") from None
 
 
 def unknown_fields(message: Message, raw: bytes) -> list[Violation]:

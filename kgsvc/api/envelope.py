@@ -13,15 +13,15 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import grpc
 from google.protobuf.descriptor import MethodDescriptor
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from kgsvc.api.calls import Call, current_call
-from kgsvc.api.checks import RequestCheck, unknown_fields
-from kgsvc.api.errors import CallFailure, MalformedRequest, failure_of, to_proto
+from kgsvc.api.checks import RequestCheck, parse, unknown_fields
+from kgsvc.api.errors import CallFailure, failure_of, to_proto
 from kgsvc.domain.errors import LimitExceeded, OperationError, Violation
 from kgsvc.domain.limits import Limits
-from kgsvc.offload import REQUEST_BYTES, offload
+from kgsvc.runtime import REQUEST_BYTES, offload
 from kgsvc.v1 import envelope_pb2
 
 _ENVELOPE_FIELDS = frozenset({"idempotency_key"})  # violations of these are not inside the input
@@ -60,7 +60,7 @@ class Unary:
             except OperationError as error:
                 return envelope.refusal(error)
 
-        return grpc.unary_unary_rpc_method_handler(answer, response_serializer=serialise)
+        return grpc.unary_unary_rpc_method_handler(answer, response_serializer=_bytes_of(method))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class ServerStream:
             except OperationError as error:
                 yield envelope.refusal(error)
 
-        return grpc.unary_stream_rpc_method_handler(answer, response_serializer=serialise)
+        return grpc.unary_stream_rpc_method_handler(answer, response_serializer=_bytes_of(method))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +91,16 @@ class BidiStream:
 
     answer: Callable[[AsyncIterator[bytes], Any], AsyncIterator[Message]]
 
-    def handler(self, _method: MethodDescriptor, _limits: Limits) -> grpc.RpcMethodHandler[bytes, Message]:
+    def handler(self, method: MethodDescriptor, _limits: Limits) -> grpc.RpcMethodHandler[bytes, Message]:
         """As `Unary.handler`."""
-        return grpc.stream_stream_rpc_method_handler(self.answer, response_serializer=serialise)
+        return grpc.stream_stream_rpc_method_handler(self.answer, response_serializer=_bytes_of(method))
 
 
 Rpcs: TypeAlias = Mapping[str, Unary | ServerStream | BidiStream]  # by name
+
+
+def _bytes_of(method: MethodDescriptor) -> Callable[[Message], bytes]:
+    return GetMessageClass(method.output_type).SerializeToString
 
 
 class _Envelope(Generic[R]):
@@ -183,19 +187,3 @@ def _read_head(request: Any, check: RequestCheck, call: Call) -> None:
         call.request_id = request_id
     most = check.limits.idempotency_key
     check.idempotency_key = check.optional_identifier(request, "", "idempotency_key", most)
-
-
-M = TypeVar("M", bound=Message)
-
-
-def parse(kind: type[M], raw: bytes) -> M:
-    """The message in `raw`. Raises MalformedRequest."""
-    try:
-        return kind.FromString(raw)
-    except DecodeError:
-        raise MalformedRequest(f"the bytes are not a {kind.DESCRIPTOR.full_name}") from None
-
-
-def serialise(message: Message) -> bytes:
-    """The bytes of a response."""
-    return message.SerializeToString()

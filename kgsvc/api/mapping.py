@@ -15,8 +15,17 @@ from kgsvc.api.checks import RequestCheck
 from kgsvc.commands.facts import CitedFact
 from kgsvc.domain.facts.summary import summary_facts
 from kgsvc.domain.model.communities import Community
-from kgsvc.domain.model.graph import Citation, Entity, Episode, Fact, RoleType, Source, source_url_of
-from kgsvc.domain.model.items import ItemState, ItemStatus
+from kgsvc.domain.model.graph import (
+    EARLIEST_MS,
+    Citation,
+    Entity,
+    Episode,
+    Fact,
+    RoleType,
+    Source,
+    source_url_of,
+)
+from kgsvc.domain.model.items import ItemState, ItemStatus, ItemWarning
 from kgsvc.v1 import types_pb2
 
 M = TypeVar("M", bound=Enum)
@@ -69,7 +78,9 @@ def fact_result(
         source_name=fact.source_name,
         target_name=fact.target_name,
         episodes=fact.episodes,
-        reference_time=timestamp(fact.reference_ms) if fact.episodes else None,
+        reference_time=timestamp(fact.reference_ms)
+        if fact.episodes and fact.reference_ms != EARLIEST_MS
+        else None,
         score=score,
         citations=map(citation_info, citations),
         updated_at=optional_timestamp(fact.updated_ms),
@@ -135,6 +146,11 @@ def entity_node(value: Entity, aliases: Iterable[str] = ()) -> types_pb2.EntityN
 def accepted_item(item: ItemStatus) -> types_pb2.AcceptedItem:
     """An item as the call that added it left it."""
     return types_pb2.AcceptedItem(uuid=item.uuid, duplicate=item.duplicate, state=STATE_NUMBERS[item.state])
+
+
+def warnings(values: Iterable[ItemWarning]) -> list[types_pb2.ItemWarning]:
+    """What was put right or left out in a model's answer."""
+    return [types_pb2.ItemWarning(path=v.path, kind=v.kind, dropped=v.dropped) for v in values]
 
 
 def community(value: Community) -> types_pb2.Community:

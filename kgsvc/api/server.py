@@ -26,11 +26,10 @@ from kgsvc.api.rpc.memory import MemoryRpcs
 from kgsvc.api.rpc.ontologies import OntologyRpcs
 from kgsvc.api.rpc.receipts import ReceiptRpcs
 from kgsvc.api.rpc.search import SearchRpcs
-from kgsvc.api.rpc.stream_episodes import EpisodeStream
 from kgsvc.commands.core import Core
 from kgsvc.commands.items import ItemAcceptor
 from kgsvc.domain.limits import Limits
-from kgsvc.domain.model.ontology import DEFAULT, Ontology
+from kgsvc.domain.model.extraction import DEFAULT, Ontology
 from kgsvc.search.search import SearchFacts
 from kgsvc.search.search_graph import SearchGraph
 from kgsvc.v1 import admin_pb2, ingestion_pb2, retrieval_pb2
@@ -72,21 +71,26 @@ class Served:
 
 
 class KgServer:
-    """A gRPC server that is built, not yet listening."""
+    """A gRPC server of the whole contract, not yet listening. Made on the event loop that serves."""
 
-    def __init__(
-        self,
-        server: grpc.aio.Server,
-        readiness: Readiness,
-        admission: CallBounds,
-        acceptor: ItemAcceptor,
-        grace_s: float,
-    ) -> None:
-        self._server = server
-        self._readiness = readiness
-        self._admission = admission
-        self._acceptor = acceptor
-        self._grace_s = grace_s
+    def __init__(self, core: Core, served: Served) -> None:
+        settings = served.settings
+        self._grace_s = settings.grace_s
+        self._bounds = CallBounds(settings.max_calls, settings.max_call_bytes, settings.max_streams)
+        self._acceptor = ItemAcceptor(core)
+        names = [service.full_name for service in SERVICES]
+        self._readiness = Readiness(core.store, names, settings.readiness_s)
+        interceptor = CallInterceptor(PACKAGE, core, self._bounds, settings.default_deadline_s)
+        self._server = grpc.aio.server(interceptors=(interceptor,), options=_options(settings, core.limits))
+        rpcs = _rpcs(core, served, self._acceptor, self._bounds.stopping)
+        for service in SERVICES:
+            methods = {each.name: rpcs[each.name].handler(each, core.limits) for each in service.methods}
+            generic = grpc.method_handlers_generic_handler(service.full_name, methods)
+            self._server.add_generic_rpc_handlers((generic,))
+        health_pb2_grpc.add_HealthServicer_to_server(self._readiness.servicer, self._server)
+        listed = (*names, health_pb2.DESCRIPTOR.services_by_name["Health"].full_name, reflection.SERVICE_NAME)
+        symbols = cast(DescriptorPool, _Symbols(Default()))
+        reflection.enable_server_reflection(listed, self._server, pool=symbols)
 
     def listen(self, address: str, credentials: grpc.ServerCredentials | None = None) -> int:
         """Bind HOST:PORT and return the port (0 takes a free one). Raises RuntimeError when it is taken."""
@@ -102,9 +106,9 @@ class KgServer:
     async def stop(self) -> None:
         """Refuse new calls, end streams at the next item, let running calls finish within the grace."""
         await self._readiness.shut_down()
-        self._admission.stopping.set()
+        self._bounds.stopping.set()
         await self._server.stop(self._grace_s)
-        await self._admission.drain(self._grace_s)
+        await self._bounds.drain(self._grace_s)
         await self._acceptor.close()
 
     async def wait(self) -> None:
@@ -112,34 +116,12 @@ class KgServer:
         await self._server.wait_for_termination()
 
 
-def build_server(core: Core, served: Served) -> KgServer:
-    """A server of the whole contract. Must be called on the event loop that serves."""
-    settings = served.settings
-    admission = CallBounds(settings.max_calls, settings.max_call_bytes, settings.max_streams)
-    interceptor = CallInterceptor(PACKAGE, core, admission, settings.default_deadline_s)
-    server = grpc.aio.server(interceptors=(interceptor,), options=_options(settings, core.limits))
-    acceptor = ItemAcceptor(core)
-    rpcs = _rpcs(core, served, acceptor, admission.stopping)
-    for service in SERVICES:
-        methods = {each.name: rpcs[each.name].handler(each, core.limits) for each in service.methods}
-        generic = grpc.method_handlers_generic_handler(service.full_name, methods)
-        server.add_generic_rpc_handlers((generic,))
-    names = [service.full_name for service in SERVICES]
-    readiness = Readiness(core.store, names, settings.readiness_s)
-    health_pb2_grpc.add_HealthServicer_to_server(readiness.servicer, server)
-    health_name = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
-    listed = (*names, health_name, reflection.SERVICE_NAME)
-    reflection.enable_server_reflection(listed, server, pool=cast(DescriptorPool, _Symbols(Default())))
-    return KgServer(server, readiness, admission, acceptor, settings.grace_s)
-
-
 def _rpcs(core: Core, served: Served, acceptor: ItemAcceptor, stopping: asyncio.Event) -> Rpcs:
     """Every RPC of the contract, by name."""
     nouns = (
         CommunityRpcs(core),
         EntityRpcs(core),
-        EpisodeRpcs(core, acceptor),
-        EpisodeStream(core, acceptor, stopping),
+        EpisodeRpcs(core, acceptor, stopping),
         FactRpcs(core),
         GroupRpcs(core),
         HealthRpcs(core, served.info),

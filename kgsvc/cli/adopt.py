@@ -11,8 +11,8 @@ from kgsvc.cli.options import Failure
 from kgsvc.cli.show import print_json
 from kgsvc.commands.adoption import Adopted, Adopter
 from kgsvc.config import Settings
-from kgsvc.domain.clock import SystemClock
 from kgsvc.models.embedding import CachingEmbedder
+from kgsvc.runtime import SystemClock
 
 
 @click.command("adopt")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import grpc
 import grpc.aio
@@ -56,6 +56,9 @@ class Service:
         return Failure(f"{self.address} answered {code.name}: {details}")
 
 
+Method: TypeAlias = "Callable[[Service], grpc.aio.UnaryUnaryMultiCallable[Any, R]]"
+
+
 @asynccontextmanager
 async def connect(client: Client) -> AsyncIterator[Service]:
     """A channel to the service that the settings name. Connects with the first call. Raises Failure."""
@@ -68,6 +71,12 @@ async def connect(client: Client) -> AsyncIterator[Service]:
             client.server,
             client.timeout_s,
         )
+
+
+async def ask(client: Client, method: Method[R], request: Message) -> R:
+    """The answer to one call on a channel of its own. Raises Failure."""
+    async with connect(client) as service:
+        return await service.call(method(service), request)
 
 
 def _channel(client: Client, options: list[tuple[str, Any]]) -> grpc.aio.Channel:

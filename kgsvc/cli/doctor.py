@@ -46,12 +46,8 @@ class Findings:
 
 
 @click.command("doctor")
-@click.option("--store", type=click.Choice(["embedded", "neo4j"]), help="The store to check (store.kind).")
-@click.option(
-    "--data",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Directory of the embedded store (store.data_dir).",
-)
+@options.store
+@options.data
 @options.as_json
 @options.config
 def command(store: str | None, data: Path | None, as_json: bool, config: Path | None) -> None:

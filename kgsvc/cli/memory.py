@@ -11,11 +11,11 @@ from typing import Any
 import click
 
 from kgsvc.cli import options
-from kgsvc.cli.client import connect
+from kgsvc.cli.client import ask
 from kgsvc.cli.options import Failure
 from kgsvc.cli.reading import time_of, timestamp
 from kgsvc.cli.show import print_facts
-from kgsvc.config import Client, Settings
+from kgsvc.config import Settings
 from kgsvc.v1.retrieval_pb2 import GetMemoryInput, GetMemoryRequest
 from kgsvc.v1.types_pb2 import MemoryMessage, RoleType
 
@@ -49,12 +49,8 @@ def command(
     except ValueError as error:
         raise Failure(f"the conversation cannot be read: {error}") from error
     wanted = GetMemoryInput(group_id=group, messages=messages, max_facts=max_facts, center_node_uuid=center)
-    options.run(_memory(settings.client, wanted, as_json))
-
-
-async def _memory(client: Client, wanted: GetMemoryInput, as_json: bool) -> None:
-    async with connect(client) as service:
-        answer = await service.call(service.retrieval.GetMemory, GetMemoryRequest(input=wanted))
+    request = GetMemoryRequest(input=wanted)
+    answer = options.run(ask(settings.client, lambda service: service.retrieval.GetMemory, request))
     print_facts(answer.output, as_json)
 
 

@@ -7,12 +7,14 @@ import functools
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from kgsvc.config import ConfigError, Loaded, Settings, load
 from kgsvc.domain.errors import KgError, StoreUnavailable
+
+T = TypeVar("T")
 
 
 class Failure(click.ClickException):
@@ -34,6 +36,12 @@ config = click.option(
 )
 group = click.option("--group", required=True, help="The group (tenant) to work in.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+store = click.option("--store", type=click.Choice(["embedded", "neo4j"]), help="The store (store.kind).")
+data = click.option(
+    "--data",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Directory of the embedded store (store.data_dir).",
+)
 server = click.option("--server", metavar="HOST:PORT", help="The service to talk to (client.server).")
 timeout = click.option(
     "--timeout",
@@ -84,9 +92,9 @@ def failures(settings: Settings) -> Iterator[None]:
         raise Failure(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from error
 
 
-def run(work: Coroutine[Any, Any, None]) -> None:
-    """Run a command's coroutine; Ctrl-C aborts it."""
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """What a command's coroutine returns; Ctrl-C aborts it."""
     try:
-        asyncio.run(work)
+        return asyncio.run(work)
     except KeyboardInterrupt as error:
         raise click.Abort from error

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from kgsvc.cli import options
-from kgsvc.cli.client import connect
+from kgsvc.cli.client import ask
 from kgsvc.cli.show import print_facts, print_hits
-from kgsvc.config import Client, Settings
+from kgsvc.config import Settings
 from kgsvc.v1.retrieval_pb2 import (
     SEARCH_SCOPE_COMMUNITIES,
     SEARCH_SCOPE_EPISODES,
@@ -51,7 +51,9 @@ def command(
     """Find facts, best first; with --scope also entities (nodes), episodes or communities."""
     if scope is None:
         asked = SearchFactsInput(group_ids=[group], query=query, max_facts=max_facts, center_node_uuid=center)
-        options.run(_search(settings.client, asked, as_json))
+        request = SearchFactsRequest(input=asked)
+        answer = options.run(ask(settings.client, lambda service: service.retrieval.SearchFacts, request))
+        print_facts(answer.output, as_json)
         return
     wanted = SearchGraphInput(
         group_ids=[group],
@@ -60,16 +62,6 @@ def command(
         max_results=max_facts,
         center_node_uuid=center,
     )
-    options.run(_search_graph(settings.client, wanted, as_json))
-
-
-async def _search(client: Client, wanted: SearchFactsInput, as_json: bool) -> None:
-    async with connect(client) as service:
-        answer = await service.call(service.retrieval.SearchFacts, SearchFactsRequest(input=wanted))
-    print_facts(answer.output, as_json)
-
-
-async def _search_graph(client: Client, wanted: SearchGraphInput, as_json: bool) -> None:
-    async with connect(client) as service:
-        answer = await service.call(service.retrieval.SearchGraph, SearchGraphRequest(input=wanted))
-    print_hits(answer.output, as_json)
+    graph = SearchGraphRequest(input=wanted)
+    found = options.run(ask(settings.client, lambda service: service.retrieval.SearchGraph, graph))
+    print_hits(found.output, as_json)

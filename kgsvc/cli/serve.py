@@ -16,14 +16,8 @@ if TYPE_CHECKING:
 
 
 @click.command("serve")
-@click.option(
-    "--store", type=click.Choice(["embedded", "neo4j"]), help="The store for graph and queue (store.kind)."
-)
-@click.option(
-    "--data",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Directory of the embedded store (store.data_dir).",
-)
+@options.store
+@options.data
 @click.option(
     "--listen", metavar="HOST:PORT", help="Address to listen on; port 0 takes a free one (server.listen)."
 )

@@ -6,15 +6,12 @@ import asyncio
 import base64
 import binascii
 import json
-import os
 import random
-import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import (
     Conflict,
     EmbedderUnavailable,
@@ -32,29 +29,14 @@ from kgsvc.jobs.dispatcher import ActivityWatch
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.observability.metrics import Metrics
 from kgsvc.pipeline.preparing import IntakePressure
+from kgsvc.runtime import Clock, RandomIds
 from kgsvc.stores.protocol import Store
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_IDS_AT_ONCE = 256  # one read of the kernel's generator costs as much as making dozens of uuids
 _TRIES = 20
 _PAUSE_CAP_S = 0.1
 _RETRY_AFTER_MS = 500
-
-
-class RandomIds:
-    """Makes version 4 uuids, unpredictable ones: whoever knows the id of a receipt may read it."""
-
-    def __init__(self, random_bytes: Callable[[int], bytes] = os.urandom) -> None:
-        self._random_bytes = random_bytes
-        self._left = b""
-
-    def __call__(self) -> str:
-        """The next uuid."""
-        if not self._left:
-            self._left = self._random_bytes(16 * _IDS_AT_ONCE)
-        taken, self._left = self._left[:16], self._left[16:]
-        return str(uuid.UUID(bytes=taken, version=4))
 
 
 @dataclass(frozen=True, slots=True)

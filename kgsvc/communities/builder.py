@@ -11,9 +11,9 @@ from typing import Annotated
 
 from kgsvc.communities.describing import CALLS_A_DRAFT, Describer
 from kgsvc.communities.detection import Detector, Ends
-from kgsvc.domain.clock import Clock
 from kgsvc.domain.limits import FROM_ZERO, Fixed
 from kgsvc.domain.model.communities import BuildLease, Draft, Link, community_uuid
+from kgsvc.runtime import Clock
 from kgsvc.stores.community_protocol import DraftStore
 
 

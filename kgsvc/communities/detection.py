@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import ServiceError, StepError
 from kgsvc.domain.model.communities import Behind
 from kgsvc.domain.model.items import SCRATCH
+from kgsvc.runtime import Clock
 from kgsvc.stores.community_protocol import CommunityStore
 
 log = logging.getLogger(__name__)

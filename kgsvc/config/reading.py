@@ -13,7 +13,7 @@ from typing import Any, get_type_hints
 
 from kgsvc.config.tree import ConfigError, Settings
 from kgsvc.config.values import KEYS, PREFIX, Key, convert
-from kgsvc.domain.model.ontology import DEFAULT, Ontology
+from kgsvc.domain.model.extraction import DEFAULT, Ontology
 from kgsvc.ontology import OntologyError, read
 
 

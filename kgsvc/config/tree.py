@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from kgsvc.communities.builder import CommunitySettings
 from kgsvc.domain.errors import KgError
 from kgsvc.domain.limits import FROM_ZERO, Limits, Range
-from kgsvc.jobs.retry import QueueSettings
+from kgsvc.jobs.dispatcher import QueueSettings
 from kgsvc.models.openai.settings import ChatModel, EmbeddingModel, Endpoint
 from kgsvc.search.settings import SearchSettings
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.model.graph import FREE, Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Text: normalisation, tokens, and which words a fact is found by. One place for every store and hash."""
+"""Text: normalisation, tokens and their keys. One place for every store and hash."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ import math
 import re
 import unicodedata
 from base64 import b32encode
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from threading import Lock
 
 from snowballstemmer import stemmer
-
-from kgsvc.domain.model.graph import Fact
 
 NORMALISER_VERSION = 1  # stored with the graph; a change means rebuilding keys
 TOKENISER_VERSION = 1
@@ -82,24 +79,6 @@ def query_terms(text: str, bound: int = 256) -> list[str]:
     return list(dict.fromkeys(tokens(text)))[:bound]
 
 
-# A qualifier that carries a content hash, no words (kgsvc.domain.model.identity.event_qualifiers).
-_NO_WORDS = frozenset({"event"})
-
-
-def keyword_text(fact: Fact) -> str:
-    """Everything a fact is found by: its text, the names of both ends, the relation's words, its keywords,
-    the values of its qualifiers and those attributes that are plain strings.
-
-    Parts stand on lines of their own, so their terms are those of the parts, together.
-    """
-    return "\n".join((fact.fact, fact.source_name, fact.target_name, *_beside_text(fact)))
-
-
-def own_text(fact: Fact) -> str:
-    """The keyword text without the names of both ends, which change when an entity is renamed."""
-    return "\n".join((fact.fact, *_beside_text(fact)))
-
-
 def firsts(terms: list[str]) -> list[str]:
     """What a lone CJK character of a query matches by prefix: the first characters of the CJK terms, with
     repetitions."""
@@ -137,13 +116,6 @@ class GroupKeys:
         terms = tokens(text)
         prefixes = map(self.of_prefix, firsts(terms))
         return KeyedText((*map(self.of_term, terms), *prefixes), len(terms))
-
-
-def _beside_text(fact: Fact) -> Iterator[str]:
-    yield fact.name
-    yield from fact.keywords
-    yield from (value for key, value in fact.qualifiers.items() if key not in _NO_WORDS)
-    yield from (value for value in fact.attributes.values() if isinstance(value, str))
 
 
 @lru_cache(maxsize=32_768)

@@ -6,11 +6,10 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import KgError, LeaseLost, ModelUnavailable, ServiceError, StepError
 from kgsvc.domain.model.communities import BuildLease
-from kgsvc.jobs.dispatcher import LeasedWork, Offer, step_error, without_text
-from kgsvc.jobs.retry import QueueSettings, RetryPolicy
+from kgsvc.jobs.dispatcher import LeasedWork, Offer, QueueSettings, RetryPolicy, step_error, without_text
+from kgsvc.runtime import Clock
 from kgsvc.stores.community_protocol import BuildStore
 
 log = logging.getLogger(__name__)

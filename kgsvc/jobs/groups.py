@@ -6,15 +6,14 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import KgError, LeaseLost, ServiceError, StepError
 from kgsvc.domain.model.delta import StaleItems
 from kgsvc.domain.model.items import CRASH, FailedItem, ItemState, Lease, QueuedItem, Step
-from kgsvc.jobs.dispatcher import LeasedWork, Offer, step_error, without_text
-from kgsvc.jobs.retry import QueueSettings, RetryPolicy
+from kgsvc.jobs.dispatcher import LeasedWork, Offer, QueueSettings, RetryPolicy, step_error, without_text
+from kgsvc.runtime import Clock
 from kgsvc.stores.protocol import QueueStore
 
 
@@ -114,6 +113,19 @@ class Starts:
         before.set()
 
 
+@dataclass(frozen=True, slots=True)
+class GroupJobs(Generic[P]):
+    """What the work on the groups of one process needs."""
+
+    store: QueueStore
+    steps: Steps[P]
+    observer: Observer
+    retry: RetryPolicy
+    settings: QueueSettings
+    clock: Clock
+    starts: Starts = field(default_factory=Starts)
+
+
 log = logging.getLogger(__name__)
 
 
@@ -128,24 +140,8 @@ class _Begun(Generic[P]):
 class GroupRunner(Generic[P]):
     """Works on the due items of one group while the lease holds."""
 
-    def __init__(
-        self,
-        store: QueueStore,
-        steps: Steps[P],
-        observer: Observer,
-        retry: RetryPolicy,
-        settings: QueueSettings,
-        clock: Clock,
-        starts: Starts,
-        lease: Lease,
-    ) -> None:
-        self._store = store
-        self._steps = steps
-        self._observer = observer
-        self._retry = retry
-        self._settings = settings
-        self._clock = clock
-        self._starts = starts
+    def __init__(self, jobs: GroupJobs[P], lease: Lease) -> None:
+        self._jobs = jobs
         self._lease = lease
         self._ahead: deque[_Begun[P]] = deque()
         self._in_flight: set[str] = set()
@@ -166,41 +162,41 @@ class GroupRunner(Generic[P]):
                 try:
                     await self._finish(await begun.task)
                 finally:
-                    self._starts.ended(alone=begun.alone)
+                    self._jobs.starts.ended(alone=begun.alone)
         finally:
             await self._give_up(list(self._ahead))
 
     async def _give_up(self, begun: list[_Begun[P]]) -> None:
         for batch in begun:
             batch.task.cancel()
-            self._starts.ended(alone=batch.alone)
+            self._jobs.starts.ended(alone=batch.alone)
         await asyncio.gather(*(batch.task for batch in begun), return_exceptions=True)
 
     async def _begin_more(self) -> None:
-        settings = self._settings
+        settings = self._jobs.settings
         self._exhausted = False
         while len(self._ahead) < settings.batches_ahead and not self._exhausted:
-            if not await self._starts.begin(may_wait=not self._ahead):
+            if not await self._jobs.starts.begin(may_wait=not self._ahead):
                 return
             items: list[QueuedItem] = []
             try:
                 items = await self._start()
             finally:
                 if not items:
-                    self._starts.found_nothing()
+                    self._jobs.starts.found_nothing()
             if items:
                 # Once is the crash that is counted when a suspect begins; more are crashes that it saw.
                 alone = any(item.attempts.get(CRASH, 0) > 1 for item in items)
-                self._starts.started(alone=alone)
+                self._jobs.starts.started(alone=alone)
                 self._in_flight.update(item.episode.uuid for item in items)
                 work = self._prepare_alone(items) if alone else self._prepare(items)
                 self._ahead.append(_Begun(asyncio.create_task(work), alone))
 
     async def _start(self) -> list[QueuedItem]:
-        settings = self._settings
-        items = await self._store.start_items(
+        settings = self._jobs.settings
+        items = await self._jobs.store.start_items(
             self._lease,
-            self._clock.now_ms(),
+            self._jobs.clock.now_ms(),
             settings.micro_batch,
             settings.batch_bytes,
             frozenset(self._in_flight),
@@ -210,24 +206,24 @@ class GroupRunner(Generic[P]):
         return await self._without_crashers(items)
 
     async def _without_crashers(self, items: list[QueuedItem]) -> list[QueuedItem]:
-        now_ms = self._clock.now_ms()
-        parked = [t for item in items if (t := self._retry.after_crashes(item, now_ms)) is not None]
+        now_ms = self._jobs.clock.now_ms()
+        parked = [t for item in items if (t := self._jobs.retry.after_crashes(item, now_ms)) is not None]
         if not parked:
             return items
-        await self._store.save_transitions(self._lease, parked)
+        await self._jobs.store.save_transitions(self._lease, parked)
         self._exhausted = False
         for transition in parked:
-            self._observer.parked(self._lease.group_id, transition.uuid, transition.reason or "")
+            self._jobs.observer.parked(self._lease.group_id, transition.uuid, transition.reason or "")
         gone = {transition.uuid for transition in parked}
         return [item for item in items if item.episode.uuid not in gone]
 
     async def _prepare_alone(self, items: list[QueuedItem]) -> PreparedBatch[P]:
-        await self._starts.alone()
+        await self._jobs.starts.alone()
         return await self._prepare(items)
 
     async def _prepare(self, items: list[QueuedItem]) -> PreparedBatch[P]:
         try:
-            return PreparedBatch(*await self._steps.prepare(self._lease, items))
+            return PreparedBatch(*await self._jobs.steps.prepare(self._lease, items))
         except Exception as error:
             if isinstance(error, KgError) and not isinstance(error, StepError):
                 raise
@@ -254,7 +250,7 @@ class GroupRunner(Generic[P]):
     async def _commit(self, batch: Sequence[P]) -> list[FailedItem]:
         """Commit, or halve the batch until the items that cannot be committed stand alone."""
         try:
-            await self._steps.commit(self._lease, batch)
+            await self._jobs.steps.commit(self._lease, batch)
         except (LeaseLost, ServiceError):
             raise
         except StaleItems as stale:
@@ -264,7 +260,7 @@ class GroupRunner(Generic[P]):
             if not isinstance(error, StepError):
                 log.error("committing failed", exc_info=without_text(error))
             return await self._halve(batch, step_error(error))
-        self._observer.completed(self._lease.group_id, len(batch))
+        self._jobs.observer.completed(self._lease.group_id, len(batch))
         return []
 
     async def _halve(self, batch: Sequence[P], error: StepError) -> list[FailedItem]:
@@ -274,25 +270,18 @@ class GroupRunner(Generic[P]):
         return [*await self._commit(batch[:middle]), *await self._commit(batch[middle:])]
 
     async def _record(self, failures: Sequence[FailedItem]) -> None:
-        now_ms = self._clock.now_ms()
-        transitions = [self._retry.after(failure, now_ms) for failure in failures]
-        await self._store.save_transitions(self._lease, transitions)
+        now_ms = self._jobs.clock.now_ms()
+        transitions = [self._jobs.retry.after(failure, now_ms) for failure in failures]
+        await self._jobs.store.save_transitions(self._lease, transitions)
         for failure, transition in zip(failures, transitions, strict=True):
-            self._observer.failed(failure, transition.attempts)
+            self._jobs.observer.failed(failure, transition.attempts)
             if transition.state is ItemState.PARKED:
-                self._observer.parked(self._lease.group_id, transition.uuid, transition.reason or "")
+                self._jobs.observer.parked(self._lease.group_id, transition.uuid, transition.reason or "")
 
 
-def group_work(
-    store: QueueStore,
-    steps: Steps[P],
-    observer: Observer,
-    retry: RetryPolicy,
-    settings: QueueSettings,
-    clock: Clock,
-) -> LeasedWork[Lease]:
+def group_work(jobs: GroupJobs[P]) -> LeasedWork[Lease]:
     """Groups with due items, the least recently served first."""
-    starts = Starts()
+    store, at_once = jobs.store, jobs.settings.groups_at_once
 
     async def offers(now_ms: int, limit: int) -> list[Offer]:
         return [
@@ -304,13 +293,13 @@ def group_work(
         return set(await store.renew(list(leases.values())))
 
     async def serve(lease: Lease, make_room: Callable[[], bool]) -> None:
-        await GroupRunner(store, steps, observer, retry, settings, clock, starts, lease).run(make_room)
+        await GroupRunner(jobs, lease).run(make_room)
 
     return LeasedWork(
         name="groups",
         key="group_id",
-        at_once=settings.groups_at_once,
-        limit=4 * settings.groups_at_once,
+        at_once=at_once,
+        limit=4 * at_once,
         idle_s=5.0,
         contended_s=0.25,
         rest_s=0.0,

@@ -13,7 +13,7 @@ import numpy as np
 from fastembed import TextEmbedding
 
 from kgsvc.domain.errors import ModelUnavailable
-from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.models.protocol import Vectors
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"

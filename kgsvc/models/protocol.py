@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.model.extraction import Extraction, ExtractionRequest
-from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.model.graph import FREE, Usage
+from kgsvc.domain.model.items import ItemWarning
 from kgsvc.domain.resolution.decisions import ResolutionRequest, Resolutions
 
 Vectors = NDArray[np.float32]
@@ -60,6 +61,19 @@ class Trouble(StrEnum):
     TOO_LONG = "too_long"  # more than the model's context holds
     SPLIT = "split"  # an episode's body was divided
     REFLEXION_LOST = "reflexion_lost"  # a look for what was missed gave nothing usable
+    # Single values that were put right or left out (docs/types.md has the table).
+    EMPTY_VALUE = "empty_value"
+    SURROUNDING_BLANKS = "surrounding_blanks"
+    OTHER_CASE = "other_case"
+    TIME_WITHOUT_ZONE = "time_without_zone"
+    NO_SUCH_TIME = "no_such_time"
+    INVALID_BEFORE_VALID = "invalid_before_valid"
+    OUT_OF_RANGE = "out_of_range"
+    TOO_MANY_KEYWORDS = "too_many_keywords"
+    REPEATED = "repeated"
+    UNKNOWN_REF = "unknown_ref"
+    UNLISTED_NAME = "unlisted_name"
+    SELF_REFERENCE = "self_reference"
 
 
 class Unmetered:
@@ -74,10 +88,11 @@ class Unmetered:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """An extraction and its cost."""
+    """An extraction, its cost, and what was put right or left out in the answers it was read from."""
 
     extraction: Extraction
     usage: Usage = FREE
+    warnings: tuple[ItemWarning, ...] = ()  # kinds: Trouble
 
 
 class Extractor(Model, Protocol):

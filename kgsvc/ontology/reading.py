@@ -24,8 +24,7 @@ from typing import Any
 
 import yaml
 
-from kgsvc.domain.model.graph import FactKind
-from kgsvc.domain.model.ontology import (
+from kgsvc.domain.model.extraction import (
     ANY,
     DEFAULT,
     Attribute,
@@ -39,6 +38,7 @@ from kgsvc.domain.model.ontology import (
     fact_name_problem,
     type_name_problem,
 )
+from kgsvc.domain.model.graph import FactKind
 from kgsvc.ontology.fields import Fields, Notes, fields_of
 from kgsvc.ontology.tree import Mapping, Node, OntologyError, parse
 

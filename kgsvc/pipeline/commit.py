@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import LeaseLost, Overloaded, RevisionChanged, StepError
 from kgsvc.domain.facts.plan import plan, statements_of
 from kgsvc.domain.facts.timeline import SlotStatement
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import GraphDelta, Guard, NameView, SlotView
-from kgsvc.domain.model.identity import name_key
+from kgsvc.domain.model.extraction import Ontology
+from kgsvc.domain.model.graph import FREE, Usage, name_key
 from kgsvc.domain.model.items import ItemState, Lease, Transition
-from kgsvc.domain.model.ontology import Ontology
-from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.domain.names.entities import (
     MOST,
     MOVED,
@@ -26,15 +24,15 @@ from kgsvc.domain.names.entities import (
     keys_of,
     resolve,
 )
-from kgsvc.domain.resolution.comparing import as_decided, settle, slots_of
 from kgsvc.domain.resolution.decisions import Decisions
+from kgsvc.domain.resolution.settling import as_decided, settle, slots_of
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.protocol import Resolver
-from kgsvc.offload import STATEMENTS, offload
 from kgsvc.pipeline.joining import Joining
 from kgsvc.pipeline.preparing import Ontologies, PreparedItem, encode
 from kgsvc.pipeline.resolving import Resolution, Resolving
 from kgsvc.pipeline.summaries import Rewriter, SummaryStore, WriteTurn, summarised
+from kgsvc.runtime import STATEMENTS, Clock, offload
 from kgsvc.stores.protocol import QueueStore, ResolutionStore
 
 _TRIES = 20  # plans of one batch that others may overtake
@@ -194,8 +192,17 @@ class Committer:
         known = sum(len(fact.evidence) for fact in view.facts)
 
         def planned() -> GraphDelta:
-            settled, contradictions = settle(items, statements, decisions, resolved, view)
-            return plan(group_id, items, resolved, settled, view, system_ms, contradictions=contradictions)
+            done = settle(items, statements, decisions, resolved, view, system_ms)
+            planned = plan(
+                group_id,
+                items,
+                resolved,
+                done.statements,
+                done.view,
+                system_ms,
+                contradictions=done.contradictions,
+            )
+            return replace(planned, facts=(*planned.facts, *done.updated))
 
         delta = await offload((size + known) / STATEMENTS, planned)
         uuids = tuple(item.episode.uuid for item in items)
@@ -238,13 +245,13 @@ class Committer:
     async def _vectors(
         self, delta: GraphDelta, names: NameView, view: SlotView, known: Mapping[str, bytes]
     ) -> dict[str, bytes]:
-        """Vectors of new facts and new names. The words of a fact that was split from an older one are no
-        item's."""
+        """Vectors of new facts, new words and new names. The words of a fact that was split from an older one
+        are no item's."""
         if self._embedder is None:
             return {}
-        stored = {fact.uuid for fact in view.facts}
+        stored = {fact.uuid: fact.fact for fact in view.facts}
         named = {e.uuid: e.name for e in (*names.by_uuid.values(), *names.by_key.values())}
-        wanted = {fact.uuid: fact.fact for fact in delta.facts if fact.uuid not in stored}
+        wanted = {fact.uuid: fact.fact for fact in delta.facts if stored.get(fact.uuid) != fact.fact}
         wanted |= {e.uuid: e.name for e in delta.entities if named.get(e.uuid) != e.name}
         missing = set(wanted.values()) - known.keys()
         extra = await self._embedder.vectors(missing, delta.group_id) if missing else {}

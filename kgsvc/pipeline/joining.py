@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from kgsvc.domain.errors import LimitExceeded, StoreRefused, Violation
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import GraphDelta, Guard, MergeRecord, NameView
-from kgsvc.domain.model.graph import Entity, Fact, Mention
-from kgsvc.domain.model.identity import digest, mint
+from kgsvc.domain.model.graph import Entity, Fact, Mention, digest, mint
 from kgsvc.domain.model.items import Lease
 from kgsvc.domain.names.entities import Bridge, names_allow
 from kgsvc.domain.names.forgetting import Said
@@ -26,8 +25,8 @@ from kgsvc.domain.names.merging import (
     slots_of,
 )
 from kgsvc.models.embedding import CachingEmbedder
-from kgsvc.offload import STATEMENTS, offload
 from kgsvc.pipeline.summaries import SummaryStore, summarised
+from kgsvc.runtime import STATEMENTS, offload
 
 log = logging.getLogger(__name__)
 _NAMES = 256  # of an entity, that are compared by their numerals
@@ -91,9 +90,10 @@ class Joining:
         """Merge two entities of `view`, which is stale then; False: they stay two. Raises LeaseLost,
         RevisionChanged, StepError, StoreUnavailable."""
         kept, gone, group_id = bridge.kept, bridge.gone, lease.group_id
-        names = [await self._store.entity_names(group_id, each.uuid, _NAMES) for each in (kept, gone)]
-        if not names_allow([kept.name, *names[0]], [gone.name, *names[1]]):
-            return False
+        if not bridge.renamed:
+            names = [await self._store.entity_names(group_id, each.uuid, _NAMES) for each in (kept, gone)]
+            if not names_allow([kept.name, *names[0]], [gone.name, *names[1]]):
+                return False
         system_ms = max(now_ms, view.head.last_ms + 1)
         merge_id = mint("merge", group_id, digest(kept.uuid, gone.uuid, system_ms))
         try:

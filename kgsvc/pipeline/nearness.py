@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.resolution.decisions import FROM_THE_FIRST, VectorPage, VectorsAfter
-from kgsvc.offload import MULTIPLICATIONS, offload
+from kgsvc.runtime import MULTIPLICATIONS, offload
 
 LIKENESS = 0.6  # cosine of two names from which on they may mean the same
 NEAREST = 3  # entities, and new names, that one new name is compared with for that alone

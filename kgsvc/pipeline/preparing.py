@@ -10,31 +10,39 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
-from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import ModelUnavailable, StepError
-from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction, ExtractionRequest, conform
-from kgsvc.domain.model.graph import FactKind, Polarity
-from kgsvc.domain.model.items import FailedItem, ItemState, Lease, QueuedItem, Step, Transition
-from kgsvc.domain.model.ontology import Ontology
-from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.model.extraction import (
+    ExtractedEdge,
+    ExtractedNode,
+    Extraction,
+    ExtractionRequest,
+    Ontology,
+    conform,
+)
+from kgsvc.domain.model.graph import FREE, FactKind, Polarity, Usage
+from kgsvc.domain.model.items import FailedItem, ItemState, ItemWarning, Lease, QueuedItem, Step, Transition
 from kgsvc.domain.resolution.decisions import (
     BatchFact,
     FactDecision,
+    Judged,
     KnownRef,
     NameDecision,
     NameTarget,
     StoredFact,
+    Verdict,
 )
 from kgsvc.models.embedding import CachingEmbedder, texts_of
 from kgsvc.models.protocol import Extractor
+from kgsvc.runtime import Clock
 from kgsvc.stores.protocol import AdminStore, Anchor, QueueStore
 
 # A release that does not know the version does the step again: each field that older ones would not
 # understand takes a new one. 2: decisions tell more (`also`, `told_as`); 1 is read as 2 without them.
-_VERSION = 2
-_READ = frozenset({1, 2})
+_VERSION = 3
+_READ = frozenset({1, 2, 3})
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +110,17 @@ def _fact_decision(document: dict[str, Any]) -> FactDecision:
     duplicate, told_as = document["duplicate"], document.get("told_as")
     return FactDecision(
         None if duplicate is None else _ref(duplicate),
-        tuple(map(_ref, document["contradicts"])),
+        tuple(map(_judged, document["contradicts"])),
         None if told_as is None else _edge(told_as),
+        Verdict(document.get("same", Verdict.REPEATS)),
+        document.get("by_model", True),
     )
+
+
+def _judged(document: dict[str, Any]) -> Judged:
+    if "ref" not in document:  # of version 2
+        return Judged(_ref(document), Verdict.REPLACED)
+    return Judged(_ref(document["ref"]), Verdict(document["verdict"]), document["since_ms"])
 
 
 def _ref(document: dict[str, Any]) -> KnownRef:
@@ -133,11 +149,12 @@ def _edge(document: dict[str, Any]) -> ExtractedEdge:
 
 # How much context an extraction gets (spec 002: the last ten episodes of the same source).
 _PREVIOUS_EPISODES = 10
-_PREVIOUS_CHARS = 4_000
+_PREVIOUS_CHARS = 2_400
 _CROWD = 8  # items in one commit; smaller ones come from callers that do not queue up
 _QUIET_S = 0.1
 _PATIENCE_S = 0.25  # in a storm without end a batch still gets its turn this often
 _LOOK_S = 0.02
+_NO_WARNINGS: Mapping[str, tuple[ItemWarning, ...]] = MappingProxyType({})
 _GROUPS = 256  # whose ontologies are kept; the least recently used go first
 Read = Callable[[str], Ontology | None]  # the text of an ontology; raises ValueError
 
@@ -262,6 +279,7 @@ class Preparer:
         done: list[PreparedItem] = []
         failed: list[FailedItem] = []
         costs: dict[str, Usage] = {}
+        warnings: dict[str, tuple[ItemWarning, ...]] = {}
         results = await self._extractor.extract(requests)
         for item, request, result in zip(fresh, requests, results, strict=True):
             if isinstance(result, StepError):
@@ -271,8 +289,9 @@ class Preparer:
             else:
                 done.append(PreparedItem(item, Stage(conform(result.extraction, request.ontology))))
                 costs[item.episode.uuid] = result.usage
+                warnings[item.episode.uuid] = result.warnings
         if self._extractor.costs_model_calls:
-            await self._save(lease, ItemState.EXTRACTED, done, costs)
+            await self._save(lease, ItemState.EXTRACTED, done, costs, warnings)
         stages.update({entry.uuid: entry.stage for entry in done})
         return failed
 
@@ -331,11 +350,23 @@ class Preparer:
         return encode(stage) if self._extractor.costs_model_calls else None
 
     async def _save(
-        self, lease: Lease, state: ItemState, entries: Sequence[PreparedItem], costs: Mapping[str, Usage]
+        self,
+        lease: Lease,
+        state: ItemState,
+        entries: Sequence[PreparedItem],
+        costs: Mapping[str, Usage],
+        warnings: Mapping[str, tuple[ItemWarning, ...]] = _NO_WARNINGS,
     ) -> None:
         now_ms = self._clock.now_ms()
         transitions = [
-            Transition(each.uuid, state, now_ms, stage=encode(each.stage), usage=costs.get(each.uuid, FREE))
+            Transition(
+                each.uuid,
+                state,
+                now_ms,
+                stage=encode(each.stage),
+                usage=costs.get(each.uuid, FREE),
+                warnings=warnings.get(each.uuid),
+            )
             for each in entries
         ]
         if transitions:

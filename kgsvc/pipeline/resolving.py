@@ -8,9 +8,8 @@ from types import MappingProxyType
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead, NameView
-from kgsvc.domain.model.graph import Entity
-from kgsvc.domain.model.ontology import Ontology
-from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.model.extraction import Ontology
+from kgsvc.domain.model.graph import FREE, Entity, Usage
 from kgsvc.domain.names.entities import BatchItem
 from kgsvc.domain.resolution import questions
 from kgsvc.domain.resolution.asking import Inquiry
@@ -18,8 +17,8 @@ from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, NameCan
 from kgsvc.domain.resolution.questions import NewName
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.protocol import Resolver
-from kgsvc.offload import STATEMENTS, offload
 from kgsvc.pipeline.nearness import Nearness
+from kgsvc.runtime import STATEMENTS, offload
 from kgsvc.stores.protocol import CandidateStore
 
 

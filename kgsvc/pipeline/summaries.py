@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 from weakref import WeakValueDictionary
 
-from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import LeaseLost, ModelUnavailable, RevisionChanged, ServiceError, StepError
 from kgsvc.domain.facts.summary import (
     KEPT,
@@ -25,9 +24,9 @@ from kgsvc.domain.facts.summary import (
     still_hold,
 )
 from kgsvc.domain.model.delta import GraphDelta, Guard, NameView
-from kgsvc.domain.model.graph import Entity, Fact, SummaryPart
-from kgsvc.domain.model.usage import Usage
+from kgsvc.domain.model.graph import Entity, Fact, SummaryPart, Usage
 from kgsvc.models.protocol import Retold, Subject, SummaryWriter
+from kgsvc.runtime import Clock
 from kgsvc.stores.protocol import GraphStore, HistoryStore
 
 

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 from typing import Any, Literal
 
-from kgsvc.announcement import Running
+from kgsvc.announcement import Running, serve_metrics
 from kgsvc.config import ConfigError, Settings, split_address
 from kgsvc.observability.logs import LogWriter
-from kgsvc.observability.metrics import MetricsEndpoint
 from kgsvc.observability.processes import ProcessMetrics
 from kgsvc.processes.child import Child, ProcessFailed
 
@@ -100,7 +99,7 @@ def run(settings: Settings, announce: Callable[[Running], None]) -> None:
         if settings.server.role != "worker":
             listen = stack.enter_context(reserved(listen))
         meters = ProcessMetrics()
-        metrics_address = _serve_metrics(settings, meters, stack)
+        metrics_address = serve_metrics(settings, meters.registry, stack)
         supervisor = Supervisor(members(settings, listen), meters, _drain_s(settings))
 
         def announce_all(service: Running) -> None:
@@ -202,16 +201,3 @@ def _pauses() -> chain[float]:
 def _drain_s(settings: Settings) -> float:
     """How long a process may take to drain: calls, then streams, then what it ingests."""
     return 2 * settings.server.grace_s + settings.queue.drain_s + _KILL_S
-
-
-def _serve_metrics(settings: Settings, meters: ProcessMetrics, stack: ExitStack) -> str | None:
-    listen = settings.server.metrics_listen
-    if not listen:
-        return None
-    host, port = split_address(listen)
-    try:
-        endpoint = MetricsEndpoint(meters.registry, port, host)
-    except OSError as error:
-        raise ConfigError(f"server.metrics_listen: cannot listen on {host}:{port}") from error
-    stack.callback(endpoint.close)
-    return f"{host}:{endpoint.port}"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.text import K1, B, idf
-from kgsvc.offload import SCORES, offload
+from kgsvc.runtime import SCORES, offload
 from kgsvc.search.filters import NONE
 from kgsvc.search.fusion import Key, RankList
 from kgsvc.search.index_cache import IndexCache

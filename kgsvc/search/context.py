@@ -13,7 +13,7 @@ from typing import TypeVar
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Entity, Episode, Fact
 from kgsvc.domain.names.entities import UNSPECIFIC
-from kgsvc.offload import RESULT_BYTES, offload
+from kgsvc.runtime import RESULT_BYTES, offload
 from kgsvc.search.episode_index import FoundEpisode, unpack_episode, unpacked_bytes
 from kgsvc.search.fusion import Key
 from kgsvc.search.graph_results import Item, ScopeAnswer

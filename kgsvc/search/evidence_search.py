@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.model.delta import GroupHead
-from kgsvc.offload import RANKED, offload
+from kgsvc.runtime import RANKED, offload
 from kgsvc.search.evidence import DIGITS, by_best, by_spread, fact_scores, rounded
 from kgsvc.search.evidence_candidates import Candidates
 from kgsvc.search.evidence_times import named_times

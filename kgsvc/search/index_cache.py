@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
-from kgsvc.offload import INDEX_CHANGES, INDEX_CHARS, INDEX_ROWS, offload
+from kgsvc.runtime import INDEX_CHANGES, INDEX_CHARS, INDEX_ROWS, offload
 from kgsvc.search.group_index import GroupIndex
 from kgsvc.search.group_texts import GroupTexts
 from kgsvc.search.settings import SearchSettings

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgsvc.domain.facts.summary import summary_facts
-from kgsvc.domain.model.graph import Entity
-from kgsvc.domain.model.identity import name_key
+from kgsvc.domain.model.graph import Entity, name_key
 from kgsvc.search.columns import Column
 from kgsvc.search.fact_columns import within
 from kgsvc.search.filters import Filters

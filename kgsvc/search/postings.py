@@ -10,7 +10,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.domain.text import is_cjk, keyword_text, tokens
+from kgsvc.domain.model.graph import keyword_text
+from kgsvc.domain.text import is_cjk, tokens
 
 __all__ = ["keyword_counts", "keyword_text"]
 

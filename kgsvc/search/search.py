@@ -6,12 +6,11 @@ import asyncio
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import NotFound
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Fact
 from kgsvc.models.protocol import Embedder
-from kgsvc.offload import QUERY_CHARS, offload
+from kgsvc.runtime import QUERY_CHARS, Clock, offload
 from kgsvc.search import fusion
 from kgsvc.search.cold_facts import ColdFacts
 from kgsvc.search.group_index import GroupIndex

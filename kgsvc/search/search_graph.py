@@ -11,12 +11,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.domain.clock import Clock
 from kgsvc.domain.errors import LimitExceeded, NotFound, Violation
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.models.protocol import CrossEncoder
-from kgsvc.offload import QUERY_CHARS, RANKED, RESULT_BYTES, offload
+from kgsvc.runtime import QUERY_CHARS, RANKED, RESULT_BYTES, Clock, offload
 from kgsvc.search import fusion
 from kgsvc.search.context import composed, material
 from kgsvc.search.cross_encoding import CrossEncoding, Ranking, fitting

@@ -11,6 +11,7 @@ from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard, StaleI
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState, ItemStatus, NewItem
 
 _RETRY_AFTER_MS = 1_000
+GROUP_DELETED = "group_deleted"  # the reason of items that were unfinished when their group was deleted
 Key = tuple[str, str, str]  # group_id, operation, idempotency key
 
 
@@ -125,6 +126,12 @@ def _replay(batch: AcceptBatch, known: Known) -> Accepted | None:
     if answer.receipt_id is None:
         raise Conflict("the idempotency key stands for another operation")
     return Accepted(answer.receipt_id, tuple(replace(status, duplicate=True) for status in answer.items))
+
+
+def of_deleted_group(group_id: str, uuid: str, receipt_id: str, at_ms: int, *, parked: bool) -> ItemStatus:
+    """An item in the receipt of a deleted group. `parked`: it was unfinished; others are gone."""
+    state, reason = (ItemState.PARKED, GROUP_DELETED) if parked else (ItemState.DELETED, None)
+    return ItemStatus(group_id, uuid, state, receipt_id, at_ms, reason=reason)
 
 
 def check_input(known_hash: str, input_hash: str) -> None:

@@ -843,6 +843,7 @@ class ReceiptItem(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     UPDATED_AT_FIELD_NUMBER: _builtins.int
     USAGE_FIELD_NUMBER: _builtins.int
+    WARNINGS_FIELD_NUMBER: _builtins.int
     uuid: _builtins.str
     """Its uuid, given or derived."""
     name: _builtins.str
@@ -865,6 +866,10 @@ class ReceiptItem(_message.Message):
         Absent: none.
         """
 
+    @_builtins.property
+    def warnings(self) -> _containers.RepeatedCompositeFieldContainer[Global___ItemWarning]:
+        """What was put right or left out in the model's answer; the first 64, what was left out before the others."""
+
     def __init__(
         self,
         *,
@@ -876,10 +881,11 @@ class ReceiptItem(_message.Message):
         reason: _builtins.str | None = ...,
         updated_at: _timestamp_pb2.Timestamp | None = ...,
         usage: Global___ModelUsage | None = ...,
+        warnings: _abc.Iterable[Global___ItemWarning] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_reason", b"_reason", "name", b"name", "reason", b"reason", "updated_at", b"updated_at", "usage", b"usage"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_reason", b"_reason", "attempts", b"attempts", "duplicate", b"duplicate", "name", b"name", "reason", b"reason", "state", b"state", "updated_at", b"updated_at", "usage", b"usage", "uuid", b"uuid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_reason", b"_reason", "attempts", b"attempts", "duplicate", b"duplicate", "name", b"name", "reason", b"reason", "state", b"state", "updated_at", b"updated_at", "usage", b"usage", "uuid", b"uuid", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__name: _TypeAlias = _typing.Literal["name"]  # noqa: Y015
     _WhichOneofArgType__name: _TypeAlias = _typing.Literal["_name", b"_name"]  # noqa: Y015
@@ -891,6 +897,36 @@ class ReceiptItem(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__reason) -> _WhichOneofReturnType__reason | None: ...
 
 Global___ReceiptItem: _TypeAlias = ReceiptItem  # noqa: Y015
+
+@_typing.final
+class ItemWarning(_message.Message):
+    """A value of a model's answer that was not taken as it was given. It names the place, never the value."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PATH_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    DROPPED_FIELD_NUMBER: _builtins.int
+    path: _builtins.str
+    """Where it stood in the answer, such as edges[3].valid_at."""
+    kind: _builtins.str
+    """What was wrong with it, such as no_such_time."""
+    dropped: _builtins.bool
+    """Whether the whole node or edge was left out."""
+    def __init__(
+        self,
+        *,
+        path: _builtins.str = ...,
+        kind: _builtins.str = ...,
+        dropped: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dropped", b"dropped", "kind", b"kind", "path", b"path"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ItemWarning: _TypeAlias = ItemWarning  # noqa: Y015
 
 @_typing.final
 class StateCount(_message.Message):
@@ -987,6 +1023,7 @@ class ListedItem(_message.Message):
     STEP_FIELD_NUMBER: _builtins.int
     UPDATED_AT_FIELD_NUMBER: _builtins.int
     RECEIPT_ID_FIELD_NUMBER: _builtins.int
+    WARNINGS_FIELD_NUMBER: _builtins.int
     uuid: _builtins.str
     """Its uuid, given or derived."""
     group_id: _builtins.str
@@ -1007,6 +1044,10 @@ class ListedItem(_message.Message):
     def updated_at(self) -> _timestamp_pb2.Timestamp:
         """When its state last changed."""
 
+    @_builtins.property
+    def warnings(self) -> _containers.RepeatedCompositeFieldContainer[Global___ItemWarning]:
+        """What was put right or left out in the model's answer; the first 64, what was left out before the others."""
+
     def __init__(
         self,
         *,
@@ -1019,10 +1060,11 @@ class ListedItem(_message.Message):
         step: _builtins.str | None = ...,
         updated_at: _timestamp_pb2.Timestamp | None = ...,
         receipt_id: _builtins.str = ...,
+        warnings: _abc.Iterable[Global___ItemWarning] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_reason", b"_reason", "_step", b"_step", "name", b"name", "reason", b"reason", "step", b"step", "updated_at", b"updated_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_reason", b"_reason", "_step", b"_step", "attempts", b"attempts", "group_id", b"group_id", "name", b"name", "reason", b"reason", "receipt_id", b"receipt_id", "state", b"state", "step", b"step", "updated_at", b"updated_at", "uuid", b"uuid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_reason", b"_reason", "_step", b"_step", "attempts", b"attempts", "group_id", b"group_id", "name", b"name", "reason", b"reason", "receipt_id", b"receipt_id", "state", b"state", "step", b"step", "updated_at", b"updated_at", "uuid", b"uuid", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__name: _TypeAlias = _typing.Literal["name"]  # noqa: Y015
     _WhichOneofArgType__name: _TypeAlias = _typing.Literal["_name", b"_name"]  # noqa: Y015

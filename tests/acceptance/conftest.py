@@ -4,8 +4,6 @@ Tests keep to groups of their own. A module chooses settings by a global SETTING
 says by a global SCRIPT (default: saying.py). Which modules run on which stores: support/which_stores.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -119,9 +117,7 @@ async def own_store_spec(spec: StoreSpec, shared: SharedServer, tmp_path: Path) 
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Function,
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(item: pytest.Function) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A failed test says what its server printed."""
     report = yield
     running = item.funcargs.get("service")

@@ -1,7 +1,5 @@
 """SearchGraph in short words, and what its rankings must be, worked out from their definitions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 

@@ -4,8 +4,6 @@ Ranks by keyword come from a server without an embedder, cosines from the script
 one order is computed here.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Calls that are refused, in both modes of error: in the envelope, and as a gRPC status on request."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast

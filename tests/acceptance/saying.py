@@ -4,8 +4,6 @@ The scripted model answers with the body it is shown, so a test decides what is 
 vectors are those of words, with synonyms that share none.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -15,9 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.models.prompts import community as communities
+from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
-from tests.support.client import episode
-from tests.support.scripted_openai import Outcome, Request, answer, edge, node, replies, reply_body, says
+from tests.support.client import Client, episode
+from tests.support.scripted_openai import (
+    Outcome,
+    Request,
+    ScriptedOpenAI,
+    answer,
+    edge,
+    hanging,
+    node,
+    replies,
+    reply_body,
+    says,
+)
 from tests.support.scripted_openai.script import fenced_data
 
 DIMENSION = 512
@@ -49,6 +59,42 @@ def body(*facts: Mapping[str, Any], names: Sequence[str] = ()) -> str:
 def telling(at_ms: int, *facts: Mapping[str, Any], uuid: str | None = None) -> typ.EpisodeItem:
     """An episode that says `facts` at a time."""
     return episode(body(*facts), at_ms, uuid=uuid)
+
+
+HELD = fact("KNOWS", "Alice", "Held")
+# A chain of people, Ann to Gus, whose facts have more or fewer words of the queries in them.
+PEOPLE = ("Ann", "Bob", "Cid", "Dan", "Eve", "Fay", "Gus")
+TEXTS = (
+    "Ann sees a physician about the automobile",
+    "Bob drives the red car home",
+    "Cid is the doctor of Dan",
+    "Dan sold a red car",
+    "Eve painted her residence red",
+    "Fay likes tea",
+)
+CORPUS = [
+    fact("KNOWS", source, target, text)
+    for source, target, text in zip(PEOPLE, PEOPLE[1:], TEXTS, strict=False)
+]
+
+
+async def corpus_told(client: Client, group: str) -> list[typ.FactResult]:
+    """The corpus in a group, all facts of it."""
+    await client.ingest(group, [telling(JAN + n, each, uuid=f"e{n}") for n, each in enumerate(CORPUS)])
+    found = await client.search(group, " ".join((*TEXTS, "knows")), max_facts=100)
+    assert len(found) == len(CORPUS)
+    return found
+
+
+async def held_up(
+    client: Client, group: str, model: ScriptedOpenAI, *items: typ.EpisodeItem
+) -> ing.AddEpisodesOutput:
+    """Accepts items that tell HELD, and waits until the model is asked, which answers once it is healed."""
+    model.fail(hanging(), match="Held", times=None)
+    calls = len(model.requests)
+    accepted = await client.add_episodes(group, list(items))
+    await model.received(calls + 1)
+    return accepted
 
 
 def reads_bodies(request: Request) -> Outcome | Mapping[str, Any]:

@@ -1,7 +1,5 @@
 """The server that the modules of acceptance tests share, one at a time on a store."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Spec 004 §16 "Bitemporal logic" and §15: searches know only what is valid now and not expired."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from kgsvc.v1 import retrieval_pb2 as ret

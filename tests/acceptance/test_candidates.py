@@ -3,8 +3,6 @@
 The model takes whatever it is offered for the same thing, so that what it is not offered stays apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -86,10 +84,7 @@ async def test_one_employer_ends_another_told_in_other_words_and_the_fact_takes_
     dump = await dumped(spec, group)
     assert_sound(dump)
     facts = {f.fact: (f.name, f.invalid_ms) for f in dump.facts}
-    assert facts == {
-        "Ann works at Acme": ("WORKS_AT", FEB),
-        "Initech employs Ann": ("WORKS_AT", None),
-    }
+    assert facts == {"Ann works at Acme": ("WORKS_AT", FEB), "Initech employs Ann": ("WORKS_AT", None)}
 
 
 async def test_without_fact_types_an_employer_told_in_other_words_is_ended_too(

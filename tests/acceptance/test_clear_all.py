@@ -1,7 +1,5 @@
 """Spec 004 §16 "clear-all behavior", on a store that nobody else uses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Searches of facts that are not in memory: the same answers, whether they are loaded behind or never."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import AsyncIterator
@@ -30,12 +28,7 @@ QUERIES = (
     "automobile of Bob, number 17",
     'boat AND "tea" -house (x:y*)',
 )
-RERANKERS = (
-    ret.RERANKER_RRF,
-    ret.RERANKER_MMR,
-    ret.RERANKER_EPISODE_MENTIONS,
-    ret.RERANKER_WEIGHTED_SUM,
-)
+RERANKERS = (ret.RERANKER_RRF, ret.RERANKER_MMR, ret.RERANKER_EPISODE_MENTIONS, ret.RERANKER_WEIGHTED_SUM)
 SETTINGS = {"server.metrics_listen": "127.0.0.1:0"}
 
 

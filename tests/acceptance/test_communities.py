@@ -1,7 +1,5 @@
 """BuildCommunities, GetCommunityBuild, ListCommunities over real gRPC (spec 002 "Community Detection")."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 from kgsvc.v1 import admin_pb2 as adm

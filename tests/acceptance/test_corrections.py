@@ -1,7 +1,5 @@
 """Spec 000 "soft update": a corrected fact expires, another takes over, and all that was said can be read."""
 
-from __future__ import annotations
-
 import asyncio
 
 from kgsvc.v1 import admin_pb2 as adm

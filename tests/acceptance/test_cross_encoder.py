@@ -1,7 +1,5 @@
 """SearchGraph by the ratings of a model, and what answers where there are none."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """GetEpisodes (spec 004 §4.3.3; where it is silent, design §2)."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsvc.v1 import retrieval_pb2 as ret

@@ -1,7 +1,5 @@
 """Spec 004 §15 "Errors": CONFLICT and NOT_FOUND, in the envelope and as a status; AddEntityNode's rules."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kgsvc.v1 import admin_pb2, envelope_pb2

@@ -1,7 +1,5 @@
 """Every RPC of the contract once, in one story: each answers and has done what it says, on every store."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The default recipe, as a client sees it: what it finds beyond words and meaning, on every store alike."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsvc.v1 import retrieval_pb2 as ret

@@ -1,7 +1,5 @@
 """Every field of spec 000 can be read back: tests/README.md names the call and the field for each."""
 
-from __future__ import annotations
-
 import yaml
 from google.protobuf.message import Message
 
@@ -71,11 +69,7 @@ async def test_every_field_of_an_entity(client: Client, group: str) -> None:
     found = (await client.get_entity(group, uuid)).node
     assert given(found) == fields(found) - {"summary_facts"}, "a caller's summary is from no fact"
     assert (found.uuid, found.group_id, found.name) == (uuid, group, "Alice Chen")
-    assert (found.summary, list(found.labels), list(found.aliases)) == (
-        "An engineer.",
-        ["Entity"],
-        ["alice"],
-    )
+    assert (found.summary, list(found.labels), list(found.aliases)) == ("An engineer.", ["Entity"], ["alice"])
     assert found.attributes == wanted.attributes, "and no embedding"
     assert found.created_at == before.created_at
     assert found.updated_at.ToMilliseconds() > found.created_at.ToMilliseconds()

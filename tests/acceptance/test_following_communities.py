@@ -1,7 +1,5 @@
 """With communities.follow, entities new to a group join the community of their neighbours (spec 003)."""
 
-from __future__ import annotations
-
 import asyncio
 from itertools import combinations
 

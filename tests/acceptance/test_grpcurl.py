@@ -1,7 +1,5 @@
 """grpcurl.sh against a server: what people debug with finds everything by reflection."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

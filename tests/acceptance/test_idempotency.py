@@ -1,7 +1,5 @@
 """Spec 004 §16 "Idempotency/dedup": the same again changes nothing and is answered the same."""
 
-from __future__ import annotations
-
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.operations import OPERATIONS

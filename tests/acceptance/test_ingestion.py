@@ -1,7 +1,5 @@
 """Spec 004 §15 "Ingestion": what is accepted becomes facts that can be found, by the default extractor."""
 
-from __future__ import annotations
-
 from kgsvc.v1 import envelope_pb2
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ

@@ -1,7 +1,5 @@
 """Spec 004 §16 "Limits", §12: at the limit all is well, beyond it nothing is stored and nothing is cut."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

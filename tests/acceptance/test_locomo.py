@@ -4,8 +4,6 @@ The data set is not part of the project: it lies in shared/data/retrieval-dev be
 the folder that KGSVC_RETRIEVAL_DEV names. The recall is printed, and a floor asserted.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

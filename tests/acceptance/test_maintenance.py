@@ -1,22 +1,21 @@
 """Spec 004 §15 and §16 "Maintenance": what is deleted is gone, deleting again is fine, coming back works."""
 
-from __future__ import annotations
-
 from typing import Any
+
+import pytest
 
 from kgsvc.v1 import admin_pb2 as adm
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import retrieval_pb2 as ret
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.refusals import refused
-from tests.acceptance.saying import FEB, JAN, body, fact, telling
+from tests.acceptance.saying import FEB, HELD, JAN, body, fact, held_up, telling
 from tests.support.client import CALL_S, Client, granted
-from tests.support.scripted_openai import ScriptedOpenAI, hanging
+from tests.support.scripted_openai import ScriptedOpenAI
 from tests.support.store_spec import StoreSpec, dumped
 
 WORKS = fact("WORKS_AT", "Alice", "Acme")
 LIVES = fact("LIVES_IN", "Alice", "Oslo")
-HELD = fact("KNOWS", "Alice", "Held")
 
 
 async def delete_episode(client: Client, uuid: str, group: str | None = None) -> Any:
@@ -70,10 +69,7 @@ async def test_a_deleted_group_can_be_filled_again(client: Client, group: str) -
 async def test_delete_group_stops_work_under_way(
     client: Client, group: str, patient_model: ScriptedOpenAI, spec: StoreSpec
 ) -> None:
-    patient_model.fail(hanging(), match="Held", times=None)
-    calls = len(patient_model.requests)
-    await client.add_episodes(group, [telling(JAN, HELD, uuid="held")])
-    await patient_model.received(calls + 1)
+    await held_up(client, group, patient_model, telling(JAN, HELD, uuid="held"))
     await client.delete_group(group)
     patient_model.heal()
     await client.ingest(group, [telling(JAN, WORKS, uuid="new")])
@@ -121,10 +117,7 @@ async def test_work_accepted_before_a_fact_was_deleted_cannot_bring_it_back(
 ) -> None:
     await client.ingest(group, [telling(JAN, WORKS, uuid="a")])
     (only,) = await client.search(group, "Alice")
-    patient_model.fail(hanging(), match="Held")
-    calls = len(patient_model.requests)
-    accepted = await client.add_episodes(group, [telling(FEB, WORKS, HELD, uuid="held")])
-    await patient_model.received(calls + 1)
+    accepted = await held_up(client, group, patient_model, telling(FEB, WORKS, HELD, uuid="held"))
     await delete_edge(client, only.uuid)
     patient_model.heal()
     await client.wait_receipt(accepted.receipt_id)
@@ -157,14 +150,12 @@ async def test_a_deleted_episode_can_be_sent_again(client: Client, group: str) -
     assert len(await client.search(group, "Alice")) == 2
 
 
+@pytest.mark.parametrize("cascades", [False, True])
 async def test_delete_episode_cancels_work_under_way(
-    client: Client, group: str, patient_model: ScriptedOpenAI, spec: StoreSpec
+    cascades: bool, client: Client, group: str, patient_model: ScriptedOpenAI, spec: StoreSpec
 ) -> None:
-    patient_model.fail(hanging(), match="Held", times=None)
-    calls = len(patient_model.requests)
-    accepted = await client.add_episodes(group, [telling(JAN, HELD, uuid="held")])
-    await patient_model.received(calls + 1)
-    await delete_episode(client, "held", group)
+    accepted = await held_up(client, group, patient_model, telling(JAN, HELD, uuid="held"))
+    await client.ask("DeleteEpisode", uuid="held", group_id=group, cascade=cascades)
     items = await client.wait_receipt(accepted.receipt_id)
     assert items["held"].state == typ.ITEM_STATE_DELETED
     patient_model.heal()
@@ -246,21 +237,6 @@ async def test_cascade_of_what_is_not_there_or_said_nothing_is_ok(client: Client
         assert done.success
         assert (done.facts_removed, done.facts_restored, done.entities_removed) == (0, 0, 0)
     assert len(await client.search(group, "Alice")) == 1
-
-
-async def test_cascade_cancels_work_under_way(
-    client: Client, group: str, patient_model: ScriptedOpenAI, spec: StoreSpec
-) -> None:
-    patient_model.fail(hanging(), match="Held", times=None)
-    calls = len(patient_model.requests)
-    accepted = await client.add_episodes(group, [telling(JAN, HELD, uuid="held")])
-    await patient_model.received(calls + 1)
-    await cascade(client, group, "held")
-    items = await client.wait_receipt(accepted.receipt_id)
-    assert items["held"].state == typ.ITEM_STATE_DELETED
-    patient_model.heal()
-    await client.ingest(group, [telling(JAN, WORKS)])
-    assert {each.name for each in (await dumped(spec, group)).entities} == {"Alice", "Acme"}
 
 
 async def test_after_a_cascade_the_episode_can_be_told_anew(client: Client, group: str) -> None:

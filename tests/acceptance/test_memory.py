@@ -1,7 +1,5 @@
 """Spec 004 §15: GetMemory answers as SearchFacts does to the query composed of its messages (Appendix A)."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsvc.v1 import retrieval_pb2 as ret

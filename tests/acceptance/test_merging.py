@@ -1,7 +1,5 @@
 """MergeEntityNodes and UndoMerge: two entities become one, future names resolve to it, and two again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Spec 000: what episodes, facts and entities tell of where they come from."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

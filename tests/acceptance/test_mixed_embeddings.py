@@ -3,8 +3,6 @@
 Some were told to a server that had no embedder; they are found by their words alone.
 """
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import dataclass
 

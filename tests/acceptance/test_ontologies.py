@@ -4,8 +4,6 @@ What of that section needs no service is in unit/domain/test_ontology.py, unit/d
 unit/ontology/test_reading.py.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

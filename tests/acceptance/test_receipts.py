@@ -1,7 +1,5 @@
 """Following what was accepted: GetReceipt and WatchReceipt (design §2; spec 004 §5, §11)."""
 
-from __future__ import annotations
-
 import asyncio
 
 import grpc
@@ -12,24 +10,20 @@ from kgsvc.v1 import envelope_pb2
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.refusals import AS_STATUS, as_status
-from tests.acceptance.saying import APR, FEB, JAN, MAR, body, fact, telling
+from tests.acceptance.saying import APR, FEB, HELD, JAN, MAR, body, fact, held_up, telling
 from tests.support.client import CALL_S, DONE_S, Client, episode
-from tests.support.scripted_openai import ScriptedOpenAI, hanging, refused, says
+from tests.support.scripted_openai import ScriptedOpenAI, refused, says
 from tests.support.scripted_openai.script import fenced_data
 
 WORKS = fact("WORKS_AT", "Alice", "Acme")
-HELD = fact("KNOWS", "Alice", "Held")
 UNKNOWN = ing.WatchReceiptRequest(input=ing.WatchReceiptInput(receipt_id="nobody's"))
 
 
 async def test_a_receipt_shows_each_item_from_acceptance_to_completion(
     client: Client, group: str, patient_model: ScriptedOpenAI
 ) -> None:
-    patient_model.fail(hanging(), match="Held")
-    calls = len(patient_model.requests)
     named = episode(body(WORKS), FEB, uuid="a", name="first")
-    accepted = await client.add_episodes(group, [named, telling(JAN, HELD, uuid="held")])
-    await patient_model.received(calls + 1)
+    accepted = await held_up(client, group, patient_model, named, telling(JAN, HELD, uuid="held"))
     running = await client.receipt(accepted.receipt_id)
     assert (running.receipt_id, running.group_id, running.done) == (accepted.receipt_id, group, False)
     assert [(item.uuid, item.name) for item in running.items] == [("a", "first"), ("held", "")]
@@ -88,12 +82,8 @@ async def test_named_episodes_are_the_context_of_an_extraction(
 async def test_a_watch_tells_all_then_changes_and_ends_when_all_is_done(
     client: Client, group: str, patient_model: ScriptedOpenAI
 ) -> None:
-    patient_model.fail(hanging(), match="Held")
-    calls = len(patient_model.requests)
-    accepted = await client.add_episodes(
-        group, [telling(JAN, HELD, uuid="held"), telling(FEB, WORKS, uuid="a")]
-    )
-    await patient_model.received(calls + 1)
+    items = telling(JAN, HELD, uuid="held"), telling(FEB, WORKS, uuid="a")
+    accepted = await held_up(client, group, patient_model, *items)
     seen: list[ing.WatchReceiptOutput] = []
     async for output in client.watch(accepted.receipt_id):
         if not seen:
@@ -114,10 +104,7 @@ async def test_a_watch_of_finished_work_ends_at_once(client: Client, group: str)
 
 
 async def test_many_can_watch_one_receipt(client: Client, group: str, patient_model: ScriptedOpenAI) -> None:
-    patient_model.fail(hanging(), match="Held")
-    calls = len(patient_model.requests)
-    accepted = await client.add_episodes(group, [telling(JAN, HELD)])
-    await patient_model.received(calls + 1)
+    accepted = await held_up(client, group, patient_model, telling(JAN, HELD))
     watches = [client.wait_receipt(accepted.receipt_id) for _ in range(10)]
     waiting = asyncio.gather(*watches)
     patient_model.heal()
@@ -128,10 +115,7 @@ async def test_many_can_watch_one_receipt(client: Client, group: str, patient_mo
 async def test_a_watch_ends_when_the_group_is_deleted(
     client: Client, group: str, patient_model: ScriptedOpenAI
 ) -> None:
-    patient_model.fail(hanging(), match="Held", times=None)
-    calls = len(patient_model.requests)
-    accepted = await client.add_episodes(group, [telling(JAN, HELD, uuid="held")])
-    await patient_model.received(calls + 1)
+    accepted = await held_up(client, group, patient_model, telling(JAN, HELD, uuid="held"))
     states: list[int] = []
     async for output in client.watch(accepted.receipt_id):
         if not states:

@@ -1,16 +1,13 @@
 """Spec 004 §16 "Search": by words, by meaning, by both; the same to the last tie; near a center first."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
 
 from kgsvc.v1 import ingestion_pb2 as ing
-from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.ranking import by_meaning, fused, near, ordered, shown
-from tests.acceptance.saying import FEB, JAN, MAR, fact, telling
+from tests.acceptance.saying import CORPUS, FEB, JAN, MAR, corpus_told, fact, telling
 from tests.acceptance.shared import scripted
 from tests.support.client import Client
 from tests.support.scripted_openai import ScriptedOpenAI, status
@@ -18,20 +15,6 @@ from tests.support.service import Service
 from tests.support.store_spec import StoreSpec
 
 ALL = 100
-# A chain of people, Ann to Gus, whose facts have more or fewer words of the queries in them.
-PEOPLE = ("Ann", "Bob", "Cid", "Dan", "Eve", "Fay", "Gus")
-TEXTS = (
-    "Ann sees a physician about the automobile",
-    "Bob drives the red car home",
-    "Cid is the doctor of Dan",
-    "Dan sold a red car",
-    "Eve painted her residence red",
-    "Fay likes tea",
-)
-CORPUS = [
-    fact("KNOWS", source, target, text)
-    for source, target, text in zip(PEOPLE, PEOPLE[1:], TEXTS, strict=False)
-]
 QUERIES = ("red car", "Who is the doctor of Dan?", "residence", "physician", "tea for Fay")
 
 
@@ -47,16 +30,8 @@ async def words(
         yield connected
 
 
-async def told(client: Client, group: str) -> list[typ.FactResult]:
-    """The corpus in a group, all facts of it."""
-    await client.ingest(group, [telling(JAN + n, each, uuid=f"e{n}") for n, each in enumerate(CORPUS)])
-    found = await client.search(group, " ".join((*TEXTS, "knows")), max_facts=ALL)
-    assert len(found) == len(CORPUS)
-    return found
-
-
 async def test_by_words_alone(client: Client, words: Client, group: str) -> None:
-    facts = await told(client, group)
+    facts = await corpus_told(client, group)
     found = await words.search(group, "red car", max_facts=ALL)
     assert [each.source_name for each in found[:2]] == ["Dan", "Bob"], "the shorter of two that say it all"
     assert [each.source_name for each in found[2:]] == ["Eve"], "says half of it; others are not found"
@@ -94,7 +69,7 @@ async def test_a_query_that_shares_no_word_finds_what_means_it(
 async def test_both_are_fused_by_reciprocal_ranks(
     query: str, client: Client, words: Client, group: str
 ) -> None:
-    facts = await told(client, group)
+    facts = await corpus_told(client, group)
     by_words = [each.uuid for each in await words.search(group, query, max_facts=ALL)]
     expected = ordered(fused(by_words, by_meaning(query, facts)))
     assert shown(await client.search(group, query, max_facts=ALL)) == expected
@@ -125,7 +100,7 @@ async def test_the_ranking_does_not_depend_on_arrival(client: Client, group: str
 
 async def test_the_ranking_is_the_same_after_a_restart(service: Service, group: str) -> None:
     async with Client(service.address) as client:
-        await told(client, group)
+        await corpus_told(client, group)
         before = [await client.search(group, query, max_facts=ALL) for query in QUERIES]
         again = [await client.search(group, query, max_facts=ALL) for query in QUERIES]
         assert again == before
@@ -136,7 +111,7 @@ async def test_the_ranking_is_the_same_after_a_restart(service: Service, group: 
 
 
 async def test_a_center_lifts_what_is_near_it(client: Client, words: Client, group: str) -> None:
-    facts = await told(client, group)
+    facts = await corpus_told(client, group)
     node = {each.source_name: each.source_node_uuid for each in facts}
     query = "red car of the doctor, tea and a residence"
     by_words = [each.uuid for each in await words.search(group, query, max_facts=ALL)]
@@ -151,7 +126,7 @@ async def test_a_center_lifts_what_is_near_it(client: Client, words: Client, gro
 
 
 async def test_a_center_without_facts_changes_no_order(client: Client, group: str) -> None:
-    await told(client, group)
+    await corpus_told(client, group)
     given = ing.AddEntityNodeInput(uuid="alone", group_id=group, name="Nobody Near")
     await client.ingestion.AddEntityNode(ing.AddEntityNodeRequest(input=given), timeout=30)
     plain = await client.search(group, "red car", max_facts=ALL)
@@ -162,7 +137,7 @@ async def test_a_center_without_facts_changes_no_order(client: Client, group: st
 async def test_groups_are_searched_together_and_kept_apart(client: Client, group: str) -> None:
     one, two, three = (f"{group}-{n}" for n in range(3))
     for name in (one, two, three):
-        await told(client, name)
+        await corpus_told(client, name)
     await client.ingest(one, [telling(FEB, fact("OWNS", "Bob", "Rex", "Bob owns a red car"))])
     both = await client.search([one, two], "red car", max_facts=ALL)
     assert {each.group_id for each in both} == {one, two}
@@ -173,7 +148,7 @@ async def test_groups_are_searched_together_and_kept_apart(client: Client, group
 
 
 async def test_what_other_groups_hold_moves_no_ranking(client: Client, group: str) -> None:
-    await told(client, group)
+    await corpus_told(client, group)
     before = [await client.search(group, query, max_facts=ALL) for query in QUERIES]
     noise = [fact("OWNS", f"P{n}", "Car", f"P{n} has a red car and a doctor") for n in range(30)]
     await client.ingest(f"{group}-2", [telling(MAR, *noise)])
@@ -183,7 +158,7 @@ async def test_what_other_groups_hold_moves_no_ranking(client: Client, group: st
 async def test_without_the_querys_embedding_words_answer(
     client: Client, words: Client, group: str, patient_model: ScriptedOpenAI
 ) -> None:
-    await told(client, group)
+    await corpus_told(client, group)
     query = f"red car {group}"  # not asked before: embeddings of queries are kept
     patient_model.fail(status(500), match=query, endpoint="embeddings", times=None)
     degraded = await client.search(group, query, max_facts=ALL)

@@ -1,7 +1,5 @@
 """SearchGraph over communities, and over everything at once."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsvc.v1 import admin_pb2

@@ -1,7 +1,5 @@
 """include_context: a text of what was found, within a budget, on every store."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsvc.v1 import ingestion_pb2 as ing

@@ -1,7 +1,5 @@
 """SearchGraph's filters: relations, spans of time, and the past on both axes (design §3)."""
 
-from __future__ import annotations
-
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 

@@ -1,7 +1,5 @@
 """SearchGraph over facts: each method, reranker and recipe of specs 002 and 003, the same on every store."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -26,25 +24,11 @@ from tests.acceptance.graph_searches import (
 )
 from tests.acceptance.ranking import by_meaning, fused, near
 from tests.acceptance.refusals import refused
-from tests.acceptance.saying import FEB, JAN, MAR, fact, telling, vector
+from tests.acceptance.saying import CORPUS, FEB, JAN, MAR, TEXTS, corpus_told, fact, telling, vector
 from tests.support.client import Client
 from tests.support.scripted_openai import ScriptedOpenAI, status
 
-# A chain of people, Ann to Gus, whose facts have more or fewer words of the queries in them.
-PEOPLE = ("Ann", "Bob", "Cid", "Dan", "Eve", "Fay", "Gus")
-TEXTS = (
-    "Ann sees a physician about the automobile",
-    "Bob drives the red car home",
-    "Cid is the doctor of Dan",
-    "Dan sold a red car",
-    "Eve painted her residence red",
-    "Fay likes tea",
-)
 ANN, BOB, CID, DAN, EVE, FAY = TEXTS
-CORPUS = [
-    fact("KNOWS", source, target, text)
-    for source, target, text in zip(PEOPLE, PEOPLE[1:], TEXTS, strict=False)
-]
 QUERY = "the doctor with a red car and a residence"
 JAPANESE = (
     fact("WORKS_AT", "田中太郎", "トヨタ", "田中太郎はトヨタで働いている"),
@@ -67,10 +51,7 @@ ODD_QUERIES = {
 
 async def told(client: Client, group: str) -> dict[str, typ.FactResult]:
     """The corpus in a group: its facts by text."""
-    await client.ingest(group, [telling(JAN + n, each, uuid=f"e{n}") for n, each in enumerate(CORPUS)])
-    found = await client.search(group, " ".join((*TEXTS, "knows")), max_facts=100)
-    assert len(found) == len(CORPUS)
-    return {each.fact: each for each in found}
+    return {each.fact: each for each in await corpus_told(client, group)}
 
 
 async def test_bm25_finds_by_words(client: Client, group: str) -> None:

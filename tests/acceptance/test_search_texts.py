@@ -1,7 +1,5 @@
 """SearchGraph over entities and episodes: methods, rerankers, recipes and filters, on every store alike."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from itertools import pairwise

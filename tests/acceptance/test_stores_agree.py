@@ -1,7 +1,5 @@
 """SearchGraph on every store beside the embedded one: the same graph, the same results in the same order."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -11,9 +9,9 @@ import pytest_asyncio
 from kgsvc.search.plans import METHODS, RERANKERS, Reranker, Scope, default_plan
 from kgsvc.v1 import retrieval_pb2 as ret
 from tests.acceptance.graph_searches import BFS, BM25, COSINE, graph
-from tests.acceptance.saying import APR, FEB, JAN, MAR, fact, telling
+from tests.acceptance.saying import APR, CORPUS, FEB, JAN, MAR, fact, telling
 from tests.acceptance.shared import scripted
-from tests.acceptance.test_search_graph import CORPUS, JAPANESE, QUERY
+from tests.acceptance.test_search_graph import JAPANESE, QUERY
 from tests.support.client import Client
 from tests.support.communities import built
 from tests.support.scripted_openai import ScriptedOpenAI

@@ -1,7 +1,5 @@
 """StreamEpisodes: one acknowledgement an item, duplicates named, refusals in band (design §2)."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
@@ -11,10 +9,11 @@ import pytest
 from kgsvc.v1 import envelope_pb2
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
-from tests.acceptance.operations import OPERATIONS, with_unknown_field, without
+from tests.acceptance.operations import OPERATIONS, without
 from tests.acceptance.refusals import AS_STATUS
 from tests.acceptance.saying import FEB, JAN, body, fact, telling
 from tests.support.client import DONE_S, Client, message, stream_request
+from tests.support.requests import with_unknown_field
 from tests.support.scripted_openai import ScriptedOpenAI, says
 from tests.support.service import Service
 
@@ -112,7 +111,7 @@ async def test_a_refused_item_is_told_in_band_and_does_not_end_the_stream(
         (two_faults, "INVALID_ARGUMENT", {"group_id", "episode.body"}),
         (empty, "INVALID_ARGUMENT", {"item"}),
         (with_unknown_field(complete(group), ""), "INVALID_ARGUMENT", {"2047"}),
-        (with_unknown_field(complete(group), "episode"), "INVALID_ARGUMENT", {"episode.2047"}),
+        (with_unknown_field(complete(group), "episode."), "INVALID_ARGUMENT", {"episode.2047"}),
         (over, "LIMIT_EXCEEDED", {"episode.name"}),
     ]
     good = stream_request(group, telling(JAN, WORKS, uuid="good"), "good")

@@ -1,7 +1,5 @@
 """tests/README.md says which tests hold what of the specification, and on which stores; it is held to it."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The three turns of spec 003 §1.1, over gRPC: its final counts, with a third of its model calls."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

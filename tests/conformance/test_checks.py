@@ -1,7 +1,5 @@
 """The suite itself: it can be run twice in one group, leaves nothing behind, and notices what is broken."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Every check of stores/conformance on every store, each a test of its own (design §5)."""
 
-from __future__ import annotations
-
 import uuid
 
 import pytest

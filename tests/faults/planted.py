@@ -1,7 +1,5 @@
 """A story with planted aliases: who is who, what holds when, and a model that knows it all."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Mapping

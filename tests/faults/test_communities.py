@@ -1,7 +1,5 @@
 """kill -9 in the middle of a build of communities: the next server goes on where this one stopped."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """kill -9 at many points of an ingest: nothing lost, nothing doubled, the graph of an undisturbed run."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """200 episodes with planted aliases, shuffled, eight at a time, from three processes on one store."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """A store that fails under the service: callers are told UNAVAILABLE, and everything completes afterwards."""
 
-from __future__ import annotations
-
 import asyncio
 import resource
 from collections.abc import Iterator
@@ -12,12 +10,12 @@ import pytest
 
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
+from scripts.neo4j_server import Neo4jServer
 from tests.faults.conversations import conversation
 from tests.faults.feeder import Feeder, Trigger, fed, fed_to_the_end
 from tests.support.client import CALL_S, Client, completed, episode, granted
 from tests.support.graphs import assert_sound
 from tests.support.neo4j_fixture import NEO4J_LABELS, Address, own_server
-from tests.support.neo4j_server import Neo4jServer
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec, dumped
 

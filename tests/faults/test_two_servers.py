@@ -1,7 +1,5 @@
 """Two server processes on one store: who waited for a receipt on one finds what was said on the other."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from pathlib import Path

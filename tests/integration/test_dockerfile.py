@@ -3,8 +3,6 @@
 Paths of the image become paths below the folder; creating the user is left to an engine.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -20,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.neo4j_server import free_port
+from scripts.neo4j_server import free_port
 from tests.support.service import REPOSITORY
 
 ROOTS = ("/opt/kgsvc", "/src", "/data")

@@ -4,8 +4,6 @@ The pages are worked through in order, from one folder, as a reader would. The a
 for the server of this test.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -1,7 +1,5 @@
 """`kgsvc serve --processes N`: several processes that are one service."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

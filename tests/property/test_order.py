@@ -1,7 +1,5 @@
 """What is deterministic does not depend on arrival order or on batches (design §3)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """The stateful comparison itself: some seed notices each of these faults in a store."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 A failure names its seed; KGSVC_TEST_RUN repeats the group ids of a failed run, from which uuids are minted.
 """
 
-from __future__ import annotations
-
 import os
 import uuid
 

@@ -1,7 +1,5 @@
 """Blocking calls on the event loop fail tests (design: no blocking call on the event loop)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -199,11 +199,7 @@ class Client:
         return list(output.uuids)
 
     async def search(
-        self,
-        groups: str | Sequence[str],
-        query: str,
-        max_facts: int | None = None,
-        center: str | None = None,
+        self, groups: str | Sequence[str], query: str, max_facts: int | None = None, center: str | None = None
     ) -> list[typ.FactResult]:
         """SearchFacts."""
         names = [groups] if isinstance(groups, str) else groups

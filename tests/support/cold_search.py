@@ -1,15 +1,13 @@
 """ColdSearchStore over facts in dicts: an oracle, which finds exactly the best."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
 
 from kgsvc.domain.model.delta import GroupHead
-from kgsvc.domain.model.graph import Fact
-from kgsvc.domain.text import firsts, keyword_text, tokens
+from kgsvc.domain.model.graph import Fact, keyword_text
+from kgsvc.domain.text import firsts, tokens
 from kgsvc.stores.search_protocol import FactCandidate, FactCandidates, FactsAsked, IndexedFact
 
 

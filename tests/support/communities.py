@@ -1,7 +1,5 @@
 """Builds of communities as a client sees them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 

@@ -1,7 +1,5 @@
 """The contract by its descriptors: every method by its name, and requests made of plain values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from google.protobuf.descriptor import MethodDescriptor

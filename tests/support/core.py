@@ -1,15 +1,13 @@
 """A Core for commands that are tested without a server."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
 from kgsvc.commands.core import Core
-from kgsvc.domain.clock import SystemClock
 from kgsvc.domain.limits import Limits
 from kgsvc.jobs.dispatcher import ActivityWatch
 from kgsvc.observability.metrics import Metrics
+from kgsvc.runtime import SystemClock
 
 
 def core_of(store: Any, **parts: Any) -> Core:

@@ -4,8 +4,6 @@ A block of commands is run by tests/integration/test_docs_commands.py. One that 
 comment on the line before it: `<!-- not run: why -->`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

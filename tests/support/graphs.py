@@ -1,13 +1,10 @@
 """What two graphs must have in common to be equal, whoever minted their uuids and whenever they were made."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from kgsvc.domain.model.graph import Fact
-from kgsvc.domain.model.identity import name_key
+from kgsvc.domain.model.graph import Fact, name_key
 from kgsvc.stores.protocol import GroupDump
 
 Comparable = dict[str, list[Any]]

@@ -1,7 +1,5 @@
 """gRPC's asyncio part stays up between tests."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The model that embeds on this machine, where there is one: it is no part of the project."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The model's CandidateStore."""
 
-from __future__ import annotations
-
 from kgsvc.domain.model.graph import Fact
 from kgsvc.domain.resolution.decisions import (
     FROM_THE_FIRST,
@@ -33,6 +31,10 @@ class ModelCandidates(ModelQueue):
         for source in told.union(query.sources):
             of_source = _latest(group, query.facts_per_source, source)
             facts |= {fact.uuid: fact for fact in of_source}
+        for target in set(query.targets):
+            of_target = [f for f in group.facts.values() if f.target_uuid == target and f.expired_ms is None]
+            latest = sorted(of_target, key=_age, reverse=True)[: query.facts_per_target]
+            facts |= {fact.uuid: fact for fact in latest}
         for source, target in query.pairs:
             facts |= {fact.uuid: fact for fact in _latest(group, query.facts_per_pair, source, target)}
         return NameCandidates(

@@ -1,7 +1,5 @@
 """The model's HistoryStore."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from kgsvc.domain.model.delta import MergeRecord

@@ -1,7 +1,5 @@
 """The model's IntakeStore and QueueStore."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The scripted OpenAI-compatible server as a process, for servers under test that are processes."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

@@ -1,14 +1,20 @@
 """What the model store holds: plain objects in plain dicts."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from kgsvc.domain.errors import Conflict, Violation
 from kgsvc.domain.model.delta import FactTombstone, GroupHead, MergeRecord
-from kgsvc.domain.model.graph import Entity, Episode, Fact, Mention
-from kgsvc.domain.model.items import CRASH, TERMINAL, ItemState, ItemStatus, QueuedItem, Step, Transition
-from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.model.graph import FREE, Entity, Episode, Fact, Mention, Usage
+from kgsvc.domain.model.items import (
+    CRASH,
+    TERMINAL,
+    ItemState,
+    ItemStatus,
+    ItemWarning,
+    QueuedItem,
+    Step,
+    Transition,
+)
 from kgsvc.stores.protocol import EpisodeCut
 
 GROUP_DELETED = "group_deleted"
@@ -32,6 +38,7 @@ class Item:
     started: bool = False
     suspect: bool = False
     usage: Usage = FREE
+    warnings: tuple[ItemWarning, ...] = ()
     previous: tuple[str, ...] = ()
 
     @property
@@ -58,6 +65,7 @@ class Item:
             reason=self.reason,
             duplicate=duplicate,
             usage=self.usage,
+            warnings=self.warnings,
         )
 
     def queued(self) -> QueuedItem:
@@ -82,6 +90,8 @@ class Item:
         self.state, self.updated_ms, self.next_ms, self.reason = to.state, to.now_ms, to.next_ms, to.reason
         self.suspect = False
         self.usage += to.usage
+        if to.warnings is not None:
+            self.warnings = to.warnings
         if to.step is not None:
             self.step = to.step
             self.attempts[to.step.value] = to.attempts

@@ -1,16 +1,13 @@
 """The simplest store that keeps the promises of stores/protocol.py: an oracle for tests, in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard, NameView, SlotView, StaleItems
-from kgsvc.domain.model.graph import Entity, Episode, Fact
+from kgsvc.domain.model.graph import FREE, Entity, Episode, Fact
 from kgsvc.domain.model.items import ItemState
-from kgsvc.domain.model.usage import FREE
 from kgsvc.domain.names.similarity import name_tokens
 from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump, StoreInfo
 from kgsvc.stores.search_protocol import (
@@ -119,12 +116,7 @@ class ModelStore(ModelGraph, Lacking):  # type: ignore[misc]
         return Changes(group.head, tuple(shown), tuple(removed), upto_rev, more=upto_rev < group.rev)
 
     async def text_changes(
-        self,
-        group_id: str,
-        after_rev: int,
-        limit: int,
-        max_bytes: int = TEXT_BYTES,
-        after_uuid: str = "",
+        self, group_id: str, after_rev: int, limit: int, max_bytes: int = TEXT_BYTES, after_uuid: str = ""
     ) -> TextChanges:
         group = self.peek(group_id)
         after = (after_rev + 1, after_uuid)
@@ -162,6 +154,7 @@ class ModelStore(ModelGraph, Lacking):  # type: ignore[misc]
                 (ItemState.PARKED, GROUP_DELETED) if item.unfinished else (ItemState.DELETED, None)
             )
             item.episode, item.step, item.updated_ms, item.usage = gone, None, now_ms, FREE
+            item.warnings = ()
         self._activity += 1
 
     async def group_ids(self) -> list[str]:
@@ -252,6 +245,7 @@ def _remove_episode(group: Group, uuid: str) -> None:
     if item is not None:
         item.episode = replace(item.episode, name=None, body="")
         item.state, item.reason, item.step, item.usage = ItemState.DELETED, None, None, FREE
+        item.warnings = ()
     group.mentions = {pair: made for pair, made in group.mentions.items() if pair[0] != uuid}
     group.episode_edges.pop(uuid, None)
 

@@ -1,7 +1,5 @@
 """Entities and episodes by revision (SearchStore.text_changes), in the model store."""
 
-from __future__ import annotations
-
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.stores.search_protocol import IndexedEntity, IndexedEpisode, TextChanges
 from tests.support.model_rows import Group

@@ -5,8 +5,6 @@ what it does not name is started once a session. Where Neo4j cannot run the test
 reason, or fail if KGSVC_REQUIRE_NEO4J=1.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.neo4j_server import VERSIONS, Neo4jServer, Unavailable
+from scripts.neo4j_server import VERSIONS, Neo4jServer, Unavailable
 
 NEO4J_LABELS = tuple(VERSIONS)
 

@@ -1,7 +1,5 @@
 """A real server of this process on a free port, over a real embedded store, and a client of it."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import random
@@ -14,13 +12,13 @@ from typing import Any
 import pytest
 
 from kgsvc.api.rpc.health import ServiceInfo
-from kgsvc.api.server import KgServer, Served, ServerSettings, build_server
+from kgsvc.api.server import KgServer, Served, ServerSettings
 from kgsvc.commands.core import Core
-from kgsvc.domain.clock import SystemClock
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.items import ItemState, Step, Transition
 from kgsvc.jobs.dispatcher import ActivityWatch
 from kgsvc.observability.metrics import Metrics
+from kgsvc.runtime import SystemClock
 from kgsvc.search.search import SearchFacts
 from kgsvc.search.search_graph import SearchGraph
 from kgsvc.search.settings import SearchSettings
@@ -102,7 +100,7 @@ def _build(store: Store, parts: Mapping[str, Any]) -> Stack:
     )
     core = replace(core, **{name: part for name, part in parts.items() if hasattr(core, name)})
     served = replace(served, **{name: part for name, part in parts.items() if hasattr(served, name)})
-    return Stack(None, store, build_server(core, served), core, served)  # type: ignore[arg-type]
+    return Stack(None, store, KgServer(core, served), core, served)  # type: ignore[arg-type]
 
 
 @pytest.fixture

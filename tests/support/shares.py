@@ -4,8 +4,6 @@ A worker is a session of its own, with its own servers. A share runs on one work
 the tests of a Neo4j in few shares, since a server takes long to start and to get fast; all others by module.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

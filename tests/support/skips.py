@@ -1,7 +1,5 @@
 """The last word of a test run: what was not tested here, and why."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

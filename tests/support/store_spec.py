@@ -4,8 +4,6 @@ A Neo4j database is shared by all tests: isolation is a group id of the test's o
 tests run on which stores is decided in which_stores.py.
 """
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """The stores that tests run in this process, by label: opened, migrated, closed with the session."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path

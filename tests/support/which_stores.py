@@ -5,8 +5,6 @@ embedded store and the newest Neo4j. Fixtures that are not among PLACED are ever
 of conformance, property and integration/neo4j, and the Neo4j that a test stops and starts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

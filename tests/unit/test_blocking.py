@@ -1,7 +1,5 @@
 """The guard against blocking calls is on in every test."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -64,4 +64,5 @@ def _listed(item: ItemStatus) -> types_pb2.ListedItem:
         step=None if item.step is None else item.step.value,
         updated_at=mapping.timestamp(item.updated_ms),
         receipt_id=item.receipt_id,
+        warnings=mapping.warnings(item.warnings),
     )

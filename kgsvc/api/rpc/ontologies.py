@@ -9,7 +9,7 @@ from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
 from kgsvc.api.errors import summary
 from kgsvc.commands.core import Core
 from kgsvc.domain.errors import InvalidArgument, Violation
-from kgsvc.domain.model.ontology import Ontology
+from kgsvc.domain.model.extraction import Ontology
 from kgsvc.ontology import MAX_BYTES, OntologyError, read, write
 from kgsvc.v1 import admin_pb2
 

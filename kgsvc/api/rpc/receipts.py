@@ -14,8 +14,8 @@ from kgsvc.api.envelope import Operation, Outputs, Reply, Rpcs, ServerStream, Un
 from kgsvc.api.errors import ShuttingDown
 from kgsvc.commands.core import Core
 from kgsvc.domain.errors import NotFound
+from kgsvc.domain.model.graph import Usage
 from kgsvc.domain.model.items import ItemState, ItemStatus, Receipt
-from kgsvc.domain.model.usage import Usage
 from kgsvc.v1 import ingestion_pb2, types_pb2
 
 _PAUSE_S = 0.005  # for each other watch: together they read at most 200 receipts a second
@@ -133,6 +133,7 @@ def _item(item: ItemStatus) -> types_pb2.ReceiptItem:
         reason=item.reason,
         updated_at=mapping.timestamp(item.updated_ms),
         usage=_usage(item.usage),
+        warnings=mapping.warnings(item.warnings),
     )
 
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from kgsvc.domain.facts.plan import UPDATED, refolded, relation_of
 from kgsvc.domain.model.delta import FactTombstone, SlotView
-from kgsvc.domain.model.graph import Closure, Entity, Fact, FactKind, Polarity
-from kgsvc.domain.model.identity import event_qualifiers, slot_of
+from kgsvc.domain.model.graph import Closure, Entity, Fact, FactKind, Polarity, event_qualifiers, slot_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +146,7 @@ def _in_words_that_are_left(fact: Fact) -> Fact:
     if not fact.evidence or any(not e.said for e in fact.evidence):
         return fact
     words = min(fact.evidence).said
-    evidence = tuple(replace(e, said="" if e.said == words else e.said) for e in fact.evidence)
+    evidence = tuple(replace(e, said="" if e.said == words and not e.says else e.said) for e in fact.evidence)
     return replace(fact, fact=words, evidence=evidence, keywords=(), attributes={})
 
 
@@ -160,7 +159,9 @@ def _reopened(fact: Fact, left: Mapping[str, Fact | None], episode_uuid: str, sy
             closures.add(closure)
         elif by is not None and by.evidence:
             first = min(by.evidence)
-            closures.add(Closure(first.start_ms, first.reference_ms, by.uuid, first.episode_uuid))
+            closures.add(
+                Closure(first.start_ms, first.reference_ms, by.uuid, first.episode_uuid, closure.retracts)
+            )
     kept = tuple(sorted(closures))
     return fact if kept == fact.closures else replace(fact, closures=kept, updated_ms=system_ms)
 

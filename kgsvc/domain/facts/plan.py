@@ -19,17 +19,34 @@ from kgsvc.domain.facts.timeline import (
 )
 from kgsvc.domain.model.delta import FactTombstone, GraphDelta, SlotView
 from kgsvc.domain.model.extraction import ExtractedEdge
-from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, FactKind, Mention, Polarity
-from kgsvc.domain.model.identity import digest, event_qualifiers, fact_key, mint, name_key, slot_of
+from kgsvc.domain.model.graph import (
+    EARLIEST_MS,
+    ENDED,
+    Closure,
+    Entity,
+    Evidence,
+    Fact,
+    FactKind,
+    Mention,
+    Polarity,
+    digest,
+    event_qualifiers,
+    fact_key,
+    mint,
+    name_key,
+    slot_of,
+)
 from kgsvc.domain.names.entities import UNSPECIFIC, BatchItem, ResolvedNames
+from kgsvc.domain.names.renames import RENAMED_TO
 from kgsvc.domain.text import normalise
 
 SUPERSEDED = "superseded"
 MERGED = "merged"
 UPDATED = "updated"
-# A reader that looks for WORKS_AT must not find its end.
-_NAME_PREFIX = {Polarity.ASSERTS: "", Polarity.ENDS: "NO_LONGER_", Polarity.DENIES: "NOT_"}
-_REBUILT_REASONS = frozenset({None, SUPERSEDED})  # rows that follow from statements, not from a caller
+RETRACTED = "retracted"
+# A reader that looks for WORKS_AT must not find its denial. An end is part of the relation that ended.
+_NAME_PREFIX = {Polarity.ASSERTS: "", Polarity.ENDS: "", Polarity.DENIES: "NOT_"}
+_REBUILT_REASONS = frozenset({None, SUPERSEDED, RETRACTED})  # rows that follow from statements
 
 
 def text_digest(fact: str) -> str:
@@ -38,14 +55,15 @@ def text_digest(fact: str) -> str:
 
 
 def statements_of(resolved: ResolvedNames, items: Sequence[BatchItem]) -> list[SlotStatement]:
-    """Every edge of the batch between two different entities, as a statement about its slot."""
+    """Every edge of the batch as a statement about its slot. One from a node to itself states a property; one
+    between two names that turned out to mean one entity says nothing, unless it is what renamed it."""
     found: list[SlotStatement] = []
     for item in items:
         names = {node.ref: node.name for node in item.extraction.nodes}
         for index, edge in enumerate(item.extraction.edges):
             source = resolved.entity(names[edge.source_ref])
             target = resolved.entity(names[edge.target_ref])
-            if source.uuid != target.uuid:
+            if source.uuid != target.uuid or edge.source_ref == edge.target_ref or edge.name == RENAMED_TO:
                 found.append(statement_of(item, index, edge, source, target))
     return found
 
@@ -115,28 +133,48 @@ def statement_of(
     item: BatchItem, index: int, edge: ExtractedEdge, source: Entity, target: Entity
 ) -> SlotStatement:
     """The edge of an item as a statement about its slot."""
-    reference_ms = item.episode.reference_ms
-    start = edge.valid_ms
-    if start is None:
-        start = reference_ms if edge.invalid_ms is None else min(reference_ms, edge.invalid_ms)
+    reference_ms, polarity = item.episode.reference_ms, edge.polarity
+    valid_ms, invalid_ms = edge.valid_ms, edge.invalid_ms
+    if _is_past(edge, reference_ms):  # its start is not known: all that is stated is its end
+        polarity, valid_ms, invalid_ms = Polarity.ENDS, invalid_ms, None
+    elif polarity is Polarity.ENDS:
+        invalid_ms = None
+    start = reference_ms if valid_ms is None else valid_ms
     qualifiers = dict(edge.qualifiers)
     if edge.kind is FactKind.EVENT and edge.polarity is Polarity.ASSERTS:
         qualifiers = event_qualifiers(qualifiers, edge.fact, edge.valid_ms)
     wording = EdgeWording(
-        name=_NAME_PREFIX[edge.polarity] + edge.name,
+        name=_NAME_PREFIX[polarity] + edge.name,
         fact=edge.fact.strip(),
         source_uuid=source.uuid,
         target_uuid=target.uuid,
         kind=edge.kind,
-        polarity=edge.polarity,
+        polarity=polarity,
         qualifiers=qualifiers,
         keywords=edge.keywords,
         weight=edge.weight,
         attributes=edge.attributes,
     )
-    evidence = Evidence(start, reference_ms, item.episode.uuid, edge.valid_ms, edge.invalid_ms)
+    ends = polarity is Polarity.ENDS
+    evidence = Evidence(
+        start,
+        reference_ms,
+        item.episode.uuid,
+        valid_ms,
+        invalid_ms,
+        wording.fact if ends else "",
+        ENDED if ends else "",
+        item.accepted_ms,
+        index,
+    )
     slot = slot_of(edge.kind, source.uuid, edge.name, target.uuid, qualifiers)
     return SlotStatement(slot, EdgeStatement(wording, evidence), item.accepted_ms, index)
+
+
+def _is_past(edge: ExtractedEdge, reference_ms: int) -> bool:
+    """Whether it says of a relation only that it had ended when it was told."""
+    stated = edge.polarity is Polarity.ASSERTS and edge.kind is not FactKind.EVENT and edge.valid_ms is None
+    return stated and edge.invalid_ms is not None and edge.invalid_ms <= reference_ms
 
 
 def _by_slot(
@@ -168,9 +206,7 @@ class _Slot:
         known = {(each.wording.key, each.evidence) for each in self._old}
         self.new = [each for each in statements if (each.wording.key, each.evidence) not in known]
         self.endings = {
-            Ending(self._behind[fact.uuid][0].wording.key, closure)
-            for fact in self._facts
-            for closure in fact.closures
+            Ending(wording_of(fact).key, closure) for fact in self._facts for closure in fact.closures
         }
 
     def rows(self, endings: Iterable[Ending], taken: set[str]) -> list[tuple[str, Row, Fact | None]]:
@@ -211,14 +247,14 @@ class _Slot:
     def _owners(self, rows: list[Row]) -> dict[int, Fact]:
         """Which stored fact each row continues, by the row's id: the one whose first statement it holds, a
         caller's before others, the older one before the younger."""
-        holders: defaultdict[tuple[tuple[str, str, str], Evidence], list[Row]] = defaultdict(list)
+        holders: defaultdict[tuple[tuple[str, str, str] | None, Evidence], list[Row]] = defaultdict(list)
         for row in rows:
             for evidence in row.evidence:
-                holders[row.wording.key, evidence].append(row)
+                holders[_key_of(row.wording, evidence), evidence].append(row)
         owners: dict[int, Fact] = {}
         for fact in sorted(self._facts, key=lambda f: (not f.asserted, f.created_ms, f.uuid)):
             for first in self._behind[fact.uuid][:1]:
-                holding = holders[first.wording.key, first.evidence]
+                holding = holders[_key_of(first.wording, first.evidence), first.evidence]
                 free = next((row for row in holding if id(row) not in owners), None)
                 if free is not None:
                     owners[id(free)] = fact
@@ -271,7 +307,21 @@ def wording_of(fact: Fact) -> EdgeWording:
 
 def _statements_behind(fact: Fact) -> list[EdgeStatement]:
     wording = wording_of(fact)
-    return [EdgeStatement(wording, evidence) for evidence in fact.evidence]
+    return [
+        EdgeStatement(
+            replace(wording, polarity=Polarity.ENDS, fact=evidence.said or fact.fact)
+            if evidence.says == ENDED
+            else wording,
+            evidence,
+            fact.asserted,
+        )
+        for evidence in fact.evidence
+    ]
+
+
+def _key_of(wording: EdgeWording, evidence: Evidence) -> tuple[str, str, str] | None:
+    """By what a statement is recognised, beside its evidence; an end is in whatever row it ended."""
+    return None if evidence.says == ENDED else wording.key
 
 
 def _key(slot: str, row: Row) -> str:
@@ -302,13 +352,18 @@ def _new_fact(group_id: str, slot: str, uuid: str, row: Row, system_ms: int) -> 
 
 def _fact(base: Fact, row: Row, uuids: Mapping[int, str], names: Mapping[str, str], system_ms: int) -> Fact:
     wording, first, kept = row.wording, row.evidence[0], thinned(row.evidence)
+    only_ended = row.start_ms == EARLIEST_MS
+    stated_ms = None if only_ended else first.stated_valid_ms
     fact = replace(
         base,
+        name=wording.name,
+        fact=wording.fact,
+        polarity=wording.polarity,
         source_name=names[wording.source_uuid],
         target_name=names[wording.target_uuid],
         fact_key=_key(base.slot, row),
-        valid_ms=first.stated_valid_ms,
-        reference_ms=first.reference_ms if first.stated_valid_ms is not None else row.start_ms,
+        valid_ms=stated_ms,
+        reference_ms=row.start_ms if stated_ms is None else first.reference_ms,
         keywords=wording.keywords,
         weight=wording.weight,
         attributes=wording.attributes,
@@ -316,31 +371,49 @@ def _fact(base: Fact, row: Row, uuids: Mapping[int, str], names: Mapping[str, st
         evidence=kept,
         closures=tuple(sorted(row.closures)),
     )
-    return _closed(fact, row, uuids, system_ms)
+    return _closed(fact, base, row, uuids, system_ms)
 
 
-def _closed(fact: Fact, row: Row, uuids: Mapping[int, str], system_ms: int) -> Fact:
-    """The fact with the end that its row has, and who ended it."""
-    if row.closed_ms is None or row.closed_by is None:
+def _closed(fact: Fact, was: Fact, row: Row, uuids: Mapping[int, str], system_ms: int) -> Fact:
+    """The fact with the end that its row has, and who ended it. What ends later than now is bounded in fact
+    time and does not expire; neither does it expire by the mere passing of that date."""
+    by = row.withdrawn_by or row.closed_by
+    passed = row.closed_ms is not None and row.closed_ms <= system_ms
+    bounded = was.expired_ms is None and was.invalid_ms == row.closed_ms and was.start_ms != EARLIEST_MS
+    if by is None or (row.withdrawn_by is None and (bounded or not passed)):
         return replace(
             fact,
-            invalid_ms=row.stated_end_ms,
+            invalid_ms=row.end_ms,
             expired_ms=None,
             expired_by_fact=None,
             expired_by_episode=None,
             expired_reason=None,
             invalid_before_ms=None,
         )
-    newly, by = fact.expired_ms is None, row.closed_by
+    newly = fact.expired_ms is None
+    before_ms = row.stated_end_ms if fact.created_ms == system_ms else fact.invalid_ms
     return replace(
         fact,
-        invalid_ms=row.closed_ms,
+        invalid_ms=row.stated_end_ms if row.withdrawn_by else row.closed_ms,
         expired_ms=system_ms if newly else fact.expired_ms,
-        expired_by_fact=by.by_fact if isinstance(by, Closure) else uuids[id(by)],
-        expired_by_episode=row.closed_by_episode,
-        expired_reason=SUPERSEDED,
-        invalid_before_ms=row.stated_end_ms if newly else fact.invalid_before_ms,
+        expired_by_fact=_fact_of(by, uuids),
+        expired_by_episode=_episode_of(by) or row.closed_by_episode,
+        expired_reason=RETRACTED if row.withdrawn_by else SUPERSEDED,
+        invalid_before_ms=before_ms if newly else fact.invalid_before_ms,
     )
+
+
+def _fact_of(by: Row | Evidence | Closure | EdgeStatement, uuids: Mapping[int, str]) -> str | None:
+    """The fact that ended another, if it was one: an end is a statement alone."""
+    if isinstance(by, Closure):
+        return by.by_fact
+    return uuids[id(by)] if isinstance(by, Row) else None
+
+
+def _episode_of(by: Row | Evidence | Closure | EdgeStatement) -> str | None:
+    if isinstance(by, Closure):
+        return by.by_episode
+    return by.evidence.episode_uuid if isinstance(by, EdgeStatement) else None
 
 
 def as_merged(fact: Fact, system_ms: int) -> Fact:

@@ -1,15 +1,19 @@
 """Which of the statements about one slot hold when (design §3, spec 004 §6, spec 002 edge invalidation).
 
 The rows of a slot are a function of the set of its statements, never of their arrival: all statements, old
-and new, are sorted and folded anew. A statement equal in text to the open row joins it; another text closes
-the open row at its own start; ENDS and DENIES close the row of the target they name. An earlier statement
-that arrives late thereby comes out already closed.
+and new, are sorted and folded anew. An earlier statement that arrives late thereby comes out already closed.
 
-Contradictions that a model found in other slots (spec 002, edge invalidation) become endings. They take part
-in the fold at their own time: they close the row of their wording that holds then; the same words stated
-later begin a new row. Facts whose intervals do not meet are left alone. Of two that do, the later closes the
-earlier, in whichever order they arrived; at one instant the one stated later. No episode ends more than a few
-facts, none ends what a caller asserted.
+- A statement equal in text to the open row joins it; another text closes the open row at its own start.
+- What is told as closed (both ends known) stands beside what is open and closes nothing.
+- The end of a relation closes the row of its target. Where no such row is known it is a row of its own, from
+  an unknown start (EARLIEST_MS) to that end; a start that comes to light later joins it.
+- A denial closes the row of the target it names, and stands itself until the relation is stated again.
+- What was announced and then put off or called off before its time never held: its row is withdrawn.
+
+Contradictions that a model found become endings. They take part in the fold at their own time: they close
+the row of their wording that holds then; the same words stated later begin a new row. One that retracts says
+that what was stated until then was never true. No episode ends more than a few facts, none ends what a
+caller asserted.
 
 A row keeps a bounded part of the statements that joined it (`thinned`): what is said ten thousand times must
 not cost as much with every commit. The kept ones fold to the same rows. Only a contradiction that arrives
@@ -20,11 +24,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from kgsvc.domain.model.graph import Closure, Evidence, FactKind, Polarity
+from kgsvc.domain.model.graph import EARLIEST_MS, ENDED, LASTS, Closure, Evidence, FactKind, Polarity
 from kgsvc.domain.resolution.decisions import Place
 from kgsvc.domain.text import normalise
 
@@ -52,20 +56,40 @@ class EdgeWording:
         key = (normalise(self.fact), self.target_uuid, self.polarity.value)
         object.__setattr__(self, "key", key)  # asked for many times a statement
 
+    @property
+    def as_held(self) -> EdgeWording:
+        """Of an end: the relation itself."""
+        return replace(self, polarity=Polarity.ASSERTS)
+
+
+Order = tuple[int, bool, int, bool, int, int]
+
 
 @dataclass(frozen=True, slots=True)
 class EdgeStatement:
-    """One episode's wording for a slot, with its evidence."""
+    """One episode's wording for a slot, with its evidence. `asserted`: a caller's own."""
 
     wording: EdgeWording
     evidence: Evidence
+    asserted: bool = False
 
     @property
-    def order(self) -> tuple[int, int, bool, tuple[str, str, str], str]:
-        """Which of two conflicting statements is current: the greater (design §3)."""
+    def order(self) -> Order:
+        """Which of two conflicting statements is current: the greater; of equal ones that of the lower
+        episode uuid (spec 004 §6)."""
         negates = self.wording.polarity is not Polarity.ASSERTS
-        evidence = self.evidence
-        return (evidence.start_ms, evidence.reference_ms, negates, self.wording.key, evidence.episode_uuid)
+        e = self.evidence
+        return (e.start_ms, self.asserted, e.reference_ms, negates, e.accepted_ms, e.index)
+
+    @property
+    def announced(self) -> bool:
+        """Whether it was told before it came."""
+        return self.evidence.start_ms > self.evidence.reference_ms
+
+    @property
+    def closed(self) -> bool:
+        """Whether it states an end."""
+        return self.evidence.stated_invalid_ms is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,24 +100,26 @@ class Ending:
     closure: Closure
 
     @property
-    def order(self) -> tuple[int, int, bool, tuple[str, str, str], str]:
+    def order(self) -> Order:
         """Before statements of the same start and reference time: those are left alone (spec 002)."""
-        return (self.closure.at_ms, self.closure.reference_ms, False, ("", "", ""), self.closure.by_fact)
+        return (self.closure.at_ms, False, self.closure.reference_ms, False, -1, 0)
 
 
 @dataclass(slots=True)
 class Row:
-    """An interval in which one wording holds. `closed_by` is what contradicted it: a statement of its slot
-    or a closure; `closures` are all that name it, whether they or something earlier closed it."""
+    """An interval in which one wording holds. `closed_by` is what contradicted it: a statement of its slot,
+    the evidence of its end or a closure; `closures` are all that name it, whether they or something earlier
+    closed it."""
 
     wording: EdgeWording
     start_ms: int
     evidence: list[Evidence]
     stated_end_ms: int | None = None
     closed_ms: int | None = None
-    closed_by: Row | Closure | None = None
+    closed_by: Row | Evidence | Closure | None = None
     closed_by_episode: str | None = None
     closures: list[Closure] = field(default_factory=list)
+    withdrawn_by: EdgeStatement | Closure | None = None  # it never held
     _joined: set[Evidence] = field(default_factory=set, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -117,6 +143,10 @@ class Row:
         if evidence.stated_invalid_ms is not None:
             self.stated_end_ms = evidence.stated_invalid_ms
 
+    def close(self, at_ms: int, by: Row | Evidence | Closure, episode: str) -> None:
+        """It ceases to hold at `at_ms`."""
+        self.closed_ms, self.closed_by, self.closed_by_episode = at_ms, by, episode
+
     def reopen(self) -> None:
         """The same words at the same instant, with a contradiction sorted in between: it stands again."""
         self.closed_ms = self.closed_by = self.closed_by_episode = None
@@ -126,7 +156,7 @@ def thinned(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
     """What is kept of a row's statements, given in order: the first, the last and those that state an end."""
     if len(evidence) <= 2 * KEPT:
         return tuple(evidence)
-    between = [e for e in evidence[KEPT:-KEPT] if e.stated_invalid_ms is not None]
+    between = [e for e in evidence[KEPT:-KEPT] if e.stated_invalid_ms is not None or e.says]
     return (*evidence[:KEPT], *between, *evidence[-KEPT:])
 
 
@@ -134,31 +164,64 @@ class _Fold:
     def __init__(self) -> None:
         self.rows: dict[tuple[tuple[str, str, str], int], Row] = {}
         self.current: Row | None = None
+        self.closed: list[Row] = []  # told with an end
         self.negations: dict[str, Row] = {}
         self.latest: dict[tuple[str, str, str], Row] = {}
+        self.of_target: dict[str, Row] = {}  # the latest row by which the relation holds, or held
 
     def add(self, statement: EdgeStatement) -> None:
-        target = statement.wording.target_uuid
-        if statement.wording.polarity is Polarity.ASSERTS:
-            self.current = self._follow(self.current, statement)
-            self._close(self.negations.pop(target, None), self.current, statement)
+        target, polarity = statement.wording.target_uuid, statement.wording.polarity
+        if polarity is Polarity.ENDS:
+            self._end(statement)
+        elif polarity is Polarity.DENIES:
+            row = self._follow(self.negations.get(target), statement)
+            self.negations[target] = row
+            self._close(self.of_target.get(target), row, statement)
+            if self.current is not None and self.current.wording.target_uuid == target:
+                self.current = None
+        elif statement.closed and not _continues(self.current, statement):
+            same = next((row for row in self.closed if _continues(row, statement)), None)
+            if same is not None:
+                same.join(statement.evidence)
+                return
+            row = self.of_target[target] = self._row(statement)
+            self.closed.append(row)
+        else:
+            self.current = self.of_target[target] = self._follow(self.current, statement)
+            for before in [*self.closed, self.negations.pop(target, None)]:
+                self._close(before, self.current, statement)
+
+    def _end(self, statement: EdgeStatement) -> None:
+        """The end of the relation to a target."""
+        target, evidence = statement.wording.target_uuid, statement.evidence
+        current = self.current
+        row = current if current and current.wording.target_uuid == target else self.of_target.get(target)
+        if row is None:
+            wording = statement.wording.as_held
+            row = Row(wording, EARLIEST_MS, [evidence], stated_end_ms=evidence.start_ms)
+            self.rows[statement.wording.key, EARLIEST_MS] = self.of_target[target] = row
             return
-        row = self._follow(self.negations.get(target), statement)
-        self.negations[target] = row
-        if self.current is not None and self.current.wording.target_uuid == target:
-            self._close(self.current, row, statement)
+        if evidence not in row.evidence:
+            row.evidence.append(evidence)
+        if row.holds_at(evidence.start_ms):
+            row.close(evidence.start_ms, evidence, evidence.episode_uuid)
+        elif evidence.stated_valid_ms is not None and _may_be_moved(row, evidence):
+            self._move_end(row, evidence)
+        if row is current:
             self.current = None
+
+    @staticmethod
+    def _move_end(row: Row, evidence: Evidence) -> None:
+        if row.start_ms == EARLIEST_MS:
+            row.stated_end_ms = evidence.start_ms
+        else:
+            row.close(evidence.start_ms, evidence, evidence.episode_uuid)
 
     def _follow(self, open_row: Row | None, statement: EdgeStatement) -> Row:
         """The row of the statement: the open one if it says the same, else a new one that closes it."""
-        start = statement.evidence.start_ms
-        if (
-            open_row is not None
-            and open_row.wording.key == statement.wording.key
-            and (open_row.holds_at(start) or start == open_row.start_ms)
-        ):
+        if open_row is not None and _continues(open_row, statement):
             open_row.join(statement.evidence)
-            if not open_row.holds_at(start):
+            if not open_row.holds_at(statement.evidence.start_ms):
                 open_row.reopen()
             return open_row
         row = self._row(statement)
@@ -187,28 +250,151 @@ class _Fold:
             return
         row.closures.append(closure)
         if row.holds_at(closure.at_ms) or (row.start_ms == closure.at_ms and row.closed_by is None):
-            row.closed_ms, row.closed_by = closure.at_ms, closure
-            row.closed_by_episode = closure.by_episode
+            row.close(closure.at_ms, closure, closure.by_episode)
+
+    def takes_in(self, withdrawn: Row) -> bool:
+        """Whether a row that stands has the withdrawn statements too: the same words from the same instant
+        were stated again, or they are about its end."""
+        row = self.rows.get((withdrawn.wording.key, withdrawn.start_ms))
+        if row is None and all(evidence.says == ENDED for evidence in withdrawn.evidence):
+            row = self.of_target.get(withdrawn.wording.target_uuid)
+        if row is None:
+            return False
+        row.evidence = sorted({*row.evidence, *withdrawn.evidence})
+        row.closures.extend(withdrawn.closures)
+        return True
 
     @staticmethod
     def _close(row: Row | None, by: Row, statement: EdgeStatement) -> None:
         start = statement.evidence.start_ms
         if row is None or row is by or not (row.holds_at(start) or row.start_ms == start):
             return
-        row.closed_ms, row.closed_by = start, by
-        row.closed_by_episode = statement.evidence.episode_uuid
+        row.close(start, by, statement.evidence.episode_uuid)
+
+
+def _continues(row: Row | None, statement: EdgeStatement) -> bool:
+    """Whether the statement says what the row says, while it holds."""
+    start = statement.evidence.start_ms
+    return (
+        row is not None
+        and row.wording.key == statement.wording.key
+        and (row.holds_at(start) or start == row.start_ms)
+    )
+
+
+def _may_be_moved(row: Row, end: Evidence) -> bool:
+    """Whether a dated end, after the one that the row has, counts instead: what was only implied by another
+    start or told without a date gives way, and what was told earlier."""
+    by = row.closed_by
+    if isinstance(by, Closure):
+        return False
+    if isinstance(by, Evidence):
+        told: Evidence | None = by
+    else:
+        told = max((e for e in row.evidence if e.says == ENDED and e != end), default=None)
+    if told is None:
+        return isinstance(by, Row)
+    return told.stated_valid_ms is None or told.reference_ms < end.reference_ms
 
 
 def fold(statements: Iterable[EdgeStatement], endings: Iterable[Ending] = ()) -> list[Row]:
-    """The rows of one slot, by start."""
+    """The rows of one slot, by start; then those withdrawn."""
+    endings = set(endings)
+    standing, withdrawn = _apart(list(statements), [each for each in endings if each.closure.retracts])
     state = _Fold()
-    entries: list[EdgeStatement | Ending] = [*statements, *set(endings)]
-    for entry in sorted(entries, key=lambda entry: entry.order):
-        if isinstance(entry, Ending):
-            state.end(entry)
-        else:
+    entries: list[EdgeStatement | Ending] = [*standing, *endings]
+    for entry in sorted(sorted(entries, key=_uuid_of_entry, reverse=True), key=lambda entry: entry.order):
+        if not isinstance(entry, Ending):
             state.add(entry)
-    return list(state.rows.values())
+        elif not entry.closure.retracts:
+            state.end(entry)
+    return [*state.rows.values(), *(row for row in withdrawn if not state.takes_in(row))]
+
+
+def _uuid_of_entry(entry: EdgeStatement | Ending) -> tuple[str, tuple[str, str, str]]:
+    if isinstance(entry, Ending):
+        return (entry.closure.by_fact, entry.key)
+    return (entry.evidence.episode_uuid, entry.wording.key)
+
+
+def _apart(
+    statements: Sequence[EdgeStatement], retracting: Sequence[Ending]
+) -> tuple[list[EdgeStatement], list[Row]]:
+    """The statements that stand, and rows of those that never held: they were announced and put off or called
+    off before their time, or found to be untrue."""
+    if not retracting and not any(each.announced for each in statements):
+        return list(statements), []
+    standing: list[EdgeStatement] = []
+    rows: dict[tuple[tuple[str, str, str], int], Row] = {}
+    for each in statements:
+        by = _withdrawing(each, statements) or _retracting(each, retracting)
+        if by is None:
+            standing.append(each)
+        else:
+            ends = each.wording.polarity is Polarity.ENDS
+            wording = each.wording.as_held if ends else each.wording
+            key, evidence = (wording.key, each.evidence.start_ms), each.evidence
+            row = rows.setdefault(key, Row(wording, evidence.start_ms, [], withdrawn_by=by))
+            row.join(evidence)
+            if isinstance(by, Closure) and by not in row.closures:
+                row.closures.append(by)
+    found = [rows[key] for key in sorted(rows)]
+    for row in found:
+        by = row.withdrawn_by
+        if isinstance(by, EdgeStatement) and by in standing and not _is_needed(by, standing):
+            row.evidence.append(by.evidence)
+            standing.remove(by)
+    return standing, found
+
+
+def _is_needed(end: EdgeStatement, standing: Iterable[EdgeStatement]) -> bool:
+    """Whether a statement by which something was called off says more than that: the end of what held."""
+    if end.wording.polarity is not Polarity.ENDS:
+        return True
+    return any(
+        each.wording.target_uuid == end.wording.target_uuid
+        and each.wording.polarity is Polarity.ASSERTS
+        and each.evidence.start_ms <= end.evidence.start_ms
+        for each in standing
+    )
+
+
+def _withdrawing(each: EdgeStatement, others: Iterable[EdgeStatement]) -> EdgeStatement | None:
+    """The statement told last by which what `each` announces does not come, or comes at another time."""
+    if not each.announced or each.asserted or each.wording.polarity is Polarity.DENIES:
+        return None
+    ends = each.wording.polarity is Polarity.ENDS
+    later = [
+        other
+        for other in others
+        if other.wording.target_uuid == each.wording.target_uuid
+        and each.evidence.reference_ms < other.evidence.reference_ms < each.evidence.start_ms
+        and (_lifts(each, other) if ends else _calls_off(each, other))
+    ]
+    return max(later, key=lambda other: (other.evidence.reference_ms, other.evidence), default=None)
+
+
+def _calls_off(start: EdgeStatement, other: EdgeStatement) -> bool:
+    """Whether an announced start does not come, or at another time."""
+    if other.wording.polarity is not Polarity.ASSERTS:
+        return other.evidence.start_ms <= start.evidence.start_ms
+    return other.announced and other.evidence.start_ms != start.evidence.start_ms
+
+
+def _lifts(end: EdgeStatement, other: EdgeStatement) -> bool:
+    """Whether an announced end does not come, or at another time."""
+    if other.evidence.says == LASTS:
+        return True
+    moved = other.evidence.start_ms != end.evidence.start_ms
+    return other.wording.polarity is Polarity.ENDS and other.announced and moved
+
+
+def _retracting(each: EdgeStatement, endings: Iterable[Ending]) -> Closure | None:
+    """The contradiction by which what was stated until then was never true."""
+    if each.wording.polarity is Polarity.ENDS:
+        return None
+    found = [e.closure for e in endings if e.key == each.wording.key]
+    return max((c for c in found if c.reference_ms >= each.evidence.reference_ms), default=None)
 
 
 MOST_ENDED = 10  # facts that one episode may end from another slot
@@ -235,12 +421,14 @@ class SlotStatement:
 @dataclass(frozen=True, slots=True)
 class Contradiction:
     """A statement and what it was found to contradict: a stored fact (`uuid`), or else the row in `slot` that
-    says `key`."""
+    says `key`. `at_ms`: since when that no longer holds, where it is known."""
 
     by: SlotStatement
     slot: str
     uuid: str | None = None
     key: tuple[str, str, str] | None = None
+    at_ms: int | None = None
+    retracts: bool = False  # it was never true
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,18 +442,20 @@ class _Side:
 
 @dataclass(frozen=True, slots=True)
 class _Switch:
-    """From `evidence` on `after` holds and `before` does not."""
+    """From `at_ms` on `after` holds and `before` does not, as `evidence` shows. `retracts`: `before` never
+    did."""
 
     before: _Side
     after: _Side
     evidence: Evidence
+    at_ms: int
+    retracts: bool = False
 
     def ending(self, uuid: str) -> Ending:
         """Of `before`, by the fact `uuid`."""
-        at = self.evidence
-        return Ending(
-            self.before.row.wording.key, Closure(at.start_ms, at.reference_ms, uuid, at.episode_uuid)
-        )
+        by = self.evidence
+        closure = Closure(self.at_ms, by.reference_ms, uuid, by.episode_uuid, self.retracts)
+        return Ending(self.before.row.wording.key, closure)
 
 
 def endings_of(
@@ -310,23 +500,38 @@ def _judged(each: Contradiction, draft: Draft, asserted: Collection[str]) -> Ite
     mine = [
         _Side(each.by.slot, uuid, row)
         for uuid, row in draft(each.by.slot, ())
-        if row.wording.key == said.wording.key and said.evidence in row.evidence
+        if said.evidence in row.evidence
+        and (row.wording.key == said.wording.key or said.wording.polarity is Polarity.ENDS)
     ]
     theirs = [
         _Side(each.slot, uuid, row)
         for uuid, row in draft(each.slot, ())
         if uuid == each.uuid or row.wording.key == each.key
     ]
-    if not mine or not theirs or each.slot == each.by.slot:
+    if not mine or not theirs:
         return
     new, old = mine[0], max(theirs, key=lambda side: side.row.start_ms)
+    if new.uuid == old.uuid:
+        return
+    if (each.retracts or each.at_ms is not None) and old.uuid in asserted:
+        return
+    if each.retracts:
+        yield _Switch(old, new, said.evidence, old.row.start_ms, retracts=True)
+    elif each.at_ms is not None:
+        yield _Switch(old, new, said.evidence, max(each.at_ms, old.row.start_ms))
+    elif each.slot != each.by.slot:
+        yield from _turns(new, old, asserted)
+
+
+def _turns(new: _Side, old: _Side, asserted: Collection[str]) -> Iterator[_Switch]:
+    """Of two that exclude each other the later stated replaces the earlier, each time."""
     told = sorted([(e, new) for e in new.row.evidence] + [(e, old) for e in old.row.evidence], key=_by_order)
     for (before, one), (after, other) in pairwise(told):
         end = one.row.end_ms
         ended = end is not None and end <= after.start_ms
         tied = (before.start_ms, before.reference_ms) == (after.start_ms, after.reference_ms)
         if one is not other and not ended and not tied and one.uuid not in asserted:
-            yield _Switch(one, other, after)
+            yield _Switch(one, other, after, after.start_ms)
 
 
 def _by_order(entry: tuple[Evidence, _Side]) -> tuple[int, int, str]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kgsvc.domain.model.graph import Entity, Fact, Mention
+from kgsvc.domain.model.graph import Entity, Fact, Mention, Usage
 from kgsvc.domain.model.items import Transition
-from kgsvc.domain.model.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +120,23 @@ class GraphDelta:
     def forgets(self) -> bool:
         """Whether summaries of communities may have to lose words by it."""
         return bool(self.remove_facts or self.remove_entities or self.unsaid)
+
+    @property
+    def touched_entities(self) -> set[str]:
+        """Entities whose entry in an index it changes. Who loses a name is written or removed as well."""
+        vectors = self.vectors.keys() - {fact.uuid for fact in self.facts}
+        return vectors | {entity.uuid for entity in self.entities} | set(self.names.values())
+
+    @property
+    def touched_episodes(self) -> set[str]:
+        """Episodes whose entry in an index it changes, but for those that name a removed entity."""
+        mentions = {mention.episode_uuid for mention in self.mentions}
+        return mentions.union(self.found, (episode for episode, _entity in self.remove_mentions))
+
+    @property
+    def closures(self) -> list[tuple[str, str]]:
+        """Which episodes closed which facts of other slots."""
+        return [(closure.by_episode, fact.uuid) for fact in self.facts for closure in fact.closures]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,21 @@
-"""Canonical types (spec 004 §2). All times are integer milliseconds since the epoch, UTC."""
+"""Canonical types (spec 004 §2), their keys and minted uuids (design §3), and which words a fact is found by.
+
+All times are integer milliseconds since the epoch, UTC. A uuid is minted so that replays and races meet. What
+model work cost is here too, since errors count it.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
+
+from kgsvc.domain.text import normalise, normalise_body
 
 
 class Source(StrEnum):
@@ -103,7 +112,10 @@ class Entity:
     rewriting: Rewriting | None = None
 
 
-@dataclass(frozen=True, slots=True, order=True)
+EARLIEST_MS = -62_135_596_800_000  # 0001-01-01: the start of what held before, since nobody knows when
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """One episode's statement behind a fact: its own interval as stated, before any contradiction.
 
@@ -111,12 +123,39 @@ class Evidence:
     episode.
     """
 
-    start_ms: int  # valid_at; where none was stated the reference time, or the stated end if earlier
+    start_ms: int  # valid_at, else the reference time; of an end: when the relation ended
     reference_ms: int
     episode_uuid: str
-    stated_valid_ms: int | None = None
+    stated_valid_ms: int | None = None  # of an end: when it ended, if that was stated
     stated_invalid_ms: int | None = None
-    said: str = ""  # its own words, where it was judged to repeat the fact in others
+    said: str = ""  # its own words, where the fact has others
+    says: str = (
+        ""  # "": that the fact holds; ENDED: that it ended; LASTS: that an announced end is called off
+    )
+    accepted_ms: int = 0  # when its item was accepted; 0: not recorded
+    index: int = 0  # of the statement in its episode's extraction
+
+    def __lt__(self, other: Evidence) -> bool:
+        return self._order < other._order
+
+    @property
+    def _order(self) -> tuple[int, int, str, int, str, str]:
+        return (self.start_ms, self.reference_ms, self.episode_uuid, self.index, self.says, self.said)
+
+    def row(self) -> list[str | int | None]:
+        """As stores keep it: the fields in order, without what is as by default at the end."""
+        fields: list[str | int | None] = [
+            self.start_ms, self.reference_ms, self.episode_uuid, self.stated_valid_ms, self.stated_invalid_ms,
+            self.said, self.says, self.accepted_ms, self.index,
+        ]  # fmt: skip
+        while len(fields) > _ALWAYS_KEPT and fields[-1] in ("", 0):
+            fields.pop()
+        return fields
+
+
+ENDED = "ended"
+LASTS = "lasts"
+_ALWAYS_KEPT = 6
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -130,6 +169,12 @@ class Closure:
     reference_ms: int  # of the statement that contradicts
     by_fact: str
     by_episode: str
+    retracts: bool = False  # it was never true: whatever was stated until then
+
+    def row(self) -> list[str | int | bool]:
+        """As stores keep it."""
+        fields: list[str | int | bool] = [self.at_ms, self.reference_ms, self.by_fact, self.by_episode]
+        return [*fields, True] if self.retracts else fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +182,8 @@ class Fact:
     """An edge between two entities on two time axes (spec 004 §2.4, design §3).
 
     Fact time: `valid_ms`..`invalid_ms`; system time: `created_ms`..`expired_ms`. `valid_ms` is None where
-    no start was stated: then `reference_ms` counts (the reference time of its statement, or the stated end
-    where that lies before it). `slot` is the conflict key of spec 004 §6, `fact_key`
+    no start was stated: then `reference_ms` counts (the reference time of its statement, or EARLIEST_MS where
+    it had ended by then). `slot` is the conflict key of spec 004 §6, `fact_key`
     the uniqueness key of §9; both are hashes.
     """
 
@@ -204,6 +249,41 @@ class Mention:
     types: tuple[str, ...] = ()  # specific ones only
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Answered calls and the tokens that the model server counted. Zero where no model was asked."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        """Both costs together."""
+        return Usage(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+        )
+
+    def __bool__(self) -> bool:
+        """Whether anything was spent."""
+        return bool(self.calls or self.prompt_tokens or self.completion_tokens)
+
+    def split(self, parts: int) -> list[Usage]:
+        """The cost in parts that are as equal as whole numbers can be, the greater ones first; together they
+        are all of it."""
+        columns = (_split(whole, parts) for whole in (self.calls, self.prompt_tokens, self.completion_tokens))
+        return [Usage(*values) for values in zip(*columns, strict=True)]
+
+
+def _split(whole: int, parts: int) -> list[int]:
+    least, more = divmod(whole, parts)
+    return [least + (n < more) for n in range(parts)]
+
+
+FREE = Usage()
+
+
 _LABEL = "source_url: "
 _ADDRESS = r"https?://[^\s,]+"
 _EMBEDDED = re.compile(rf"source_url:\s*(?P<address>{_ADDRESS})")
@@ -242,3 +322,95 @@ def source_url_of(description: str | None) -> str | None:
     """The first address that a description carries, None if it carries none."""
     found = _EMBEDDED.search(description or "")
     return found["address"] if found else None
+
+
+_NAMESPACE = bytes.fromhex("6b6773766300400080006b6773766300")
+
+
+def digest(*parts: object) -> str:
+    """A stable hash over a tuple of JSON values; parts cannot run into each other."""
+    text = json.dumps(parts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:40]
+
+
+def mint(kind: str, group_id: str, key: str, taken: Collection[str] = ()) -> str:
+    """A uuid for (kind, group, key); salted until it is not in `taken`."""
+    salt = 0
+    while (made := minted(kind, group_id, key, salt)) in taken:
+        salt += 1
+    return made
+
+
+def minted(kind: str, group_id: str, key: str, salt: int) -> str:
+    """The uuid with one salt: a version 5 uuid, made here because uuid.uuid5 takes four times as long."""
+    seed = f"{kind}:{len(group_id)}:{group_id}:{len(key)}:{key}:{salt}"
+    raw = bytearray(hashlib.sha1(_NAMESPACE + seed.encode(), usedforsecurity=False).digest()[:16])
+    raw[6] = (raw[6] & 0x0F) | 0x50
+    raw[8] = (raw[8] & 0x3F) | 0x80
+    text = raw.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+@lru_cache(maxsize=16_384)
+def name_key(name: str) -> str:
+    """What the unique (group, name_key) → entity table is keyed by."""
+    return normalise(name)
+
+
+def content_hash(episode: Episode) -> str:
+    """Identity of an item without a uuid: group, source, body, reference time, speaker."""
+    return digest(
+        episode.group_id,
+        str(episode.source),
+        normalise_body(episode.body),
+        episode.reference_ms,
+        None if episode.role_type is None else str(episode.role_type),
+        episode.role,
+    )
+
+
+def slot_of(
+    kind: FactKind, source_uuid: str, relation: str, target_uuid: str, qualifiers: Mapping[str, Any]
+) -> str:
+    """The conflict key (spec 004 §6). For functional relations the target leaves the key (design §3)."""
+    target = "" if kind is FactKind.FUNCTIONAL else target_uuid
+    return digest(source_uuid, relation, target, _normal(qualifiers))
+
+
+def event_qualifiers(qualifiers: Mapping[str, str], fact: str, stated_valid_ms: int | None) -> dict[str, str]:
+    """An event's qualifiers carry its content, so that two things that happened never expire one another."""
+    return {**qualifiers, "event": digest(normalise(fact), stated_valid_ms)}
+
+
+def fact_key(slot: str, target_uuid: str, start_ms: int, fact: str) -> str:
+    """The uniqueness key (spec 004 §9): one fact for one slot, target, start and text."""
+    return digest(slot, target_uuid, start_ms, normalise(fact))
+
+
+def _normal(qualifiers: Mapping[str, Any]) -> list[list[str]]:
+    return sorted([normalise(str(k)), normalise(str(v))] for k, v in qualifiers.items())
+
+
+# A qualifier that carries a content hash, no words (event_qualifiers).
+_NO_WORDS = frozenset({"event"})
+
+
+def keyword_text(fact: Fact) -> str:
+    """Everything a fact is found by: its text, the names of both ends, the relation's words, its keywords,
+    the values of its qualifiers and those attributes that are plain strings.
+
+    Parts stand on lines of their own, so their terms are those of the parts, together.
+    """
+    return "\n".join((fact.fact, fact.source_name, fact.target_name, *_beside_text(fact)))
+
+
+def own_text(fact: Fact) -> str:
+    """The keyword text without the names of both ends, which change when an entity is renamed."""
+    return "\n".join((fact.fact, *_beside_text(fact)))
+
+
+def _beside_text(fact: Fact) -> Iterator[str]:
+    yield fact.name
+    yield from fact.keywords
+    yield from (value for key, value in fact.qualifiers.items() if key not in _NO_WORDS)
+    yield from (value for value in fact.attributes.values() if isinstance(value, str))

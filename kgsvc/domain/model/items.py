@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kgsvc.domain.errors import StepError
-from kgsvc.domain.model.graph import Episode
-from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.model.graph import FREE, Episode, Usage
 
 
 class ItemState(StrEnum):
@@ -53,6 +52,16 @@ class Step(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ItemWarning:
+    """A value of the model's answer that was not taken as it was given: where it stood and what was wrong,
+    never the value. docs/types.md lists the kinds."""
+
+    path: str  # "edges[3].valid_at"
+    kind: str
+    dropped: bool = False  # the whole node or edge was left out
+
+
+@dataclass(frozen=True, slots=True)
 class ItemStatus:
     """What can be asked of an item from outside."""
 
@@ -67,6 +76,7 @@ class ItemStatus:
     reason: str | None = None
     duplicate: bool = False  # within the receipt that was asked for
     usage: Usage = FREE  # model work spent on it so far
+    warnings: tuple[ItemWarning, ...] = ()  # of its last extraction
 
     @property
     def terminal(self) -> bool:
@@ -142,6 +152,9 @@ class QueuedItem:
     ontology: int = 0  # number of the group's ontology when it was started; 0: the group never had one
 
 
+_UNMARKING = TERMINAL | {ItemState.ACCEPTED} | {step.failed for step in Step}
+
+
 @dataclass(frozen=True, slots=True)
 class Transition:
     """A new state for one item, written under a fence."""
@@ -156,6 +169,17 @@ class Transition:
     stage: bytes | None = None  # None clears the stored stage
     keep_stage: bool = False  # leave the stored stage as it is (failures)
     usage: Usage = FREE  # added to what was spent on the item before
+    warnings: tuple[ItemWarning, ...] | None = None  # in the place of those before; None leaves them
+
+    @property
+    def ends(self) -> bool:
+        """Whether nothing more will happen to the item by itself."""
+        return self.state in TERMINAL
+
+    @property
+    def unmarks(self) -> bool:
+        """Whether the lease is done with the item: it counts no longer as started."""
+        return self.state in _UNMARKING
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,6 +120,21 @@ def figures_differ(names: Collection[str], others: Collection[str]) -> bool:
     return bool(mine and theirs) and mine.isdisjoint(theirs)
 
 
+def figures_conflict(text: str, other: str) -> bool:
+    """Whether each of two sentences has a figure that the other has not."""
+    mine, theirs = _in_text(text), _in_text(other)
+    return bool(mine - theirs) and bool(theirs - mine)
+
+
+def adds_figures(text: str, other: str) -> bool:
+    """Whether a sentence has figures that another lacks."""
+    return bool(_in_text(text) - _in_text(other))
+
+
+def _in_text(text: str) -> set[str]:
+    return {figure.lstrip("0") for figure in _DIGITS.findall(folded(text.replace(",", "")))}
+
+
 def _figures(names: Collection[str]) -> set[tuple[str, ...]]:
     return {tuple(sorted(_DIGITS.findall(folded(name)))) for name in names} - {()}
 

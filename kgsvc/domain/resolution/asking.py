@@ -6,19 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kgsvc.domain.model.delta import NameView
-from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, of_type
-from kgsvc.domain.model.graph import Entity
-from kgsvc.domain.model.identity import name_key, slot_of
-from kgsvc.domain.model.ontology import Ontology
+from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Ontology, of_type
+from kgsvc.domain.model.graph import Entity, name_key, slot_of
 from kgsvc.domain.names.entities import BatchItem, types_differ
-from kgsvc.domain.names.similarity import numerals_differ
+from kgsvc.domain.names.similarity import adds_figures, figures_conflict, numerals_differ
 from kgsvc.domain.resolution import comparing, questions
 from kgsvc.domain.resolution.comparing import ComparedFact, fitting, specific
 from kgsvc.domain.resolution.decisions import (
+    SAME,
     BatchFact,
     Decisions,
     FactDecision,
     FactQuestion,
+    FactResolution,
+    Judged,
     KnownEntity,
     KnownFact,
     KnownRef,
@@ -31,6 +32,7 @@ from kgsvc.domain.resolution.decisions import (
     ResolutionRequest,
     Resolutions,
     StoredFact,
+    Verdict,
 )
 from kgsvc.domain.resolution.questions import Compared, NewName
 
@@ -58,6 +60,7 @@ class Inquiry:
     _places: list[Place] = field(default_factory=list)
     _edges: list[ExtractedEdge] = field(default_factory=list)  # at `_places`
     _refs: list[KnownRef] = field(default_factory=list)
+    _texts: list[str] = field(default_factory=list)  # of `_refs`
     _entities: list[str] = field(default_factory=list)
     _asked: list[NewName] = field(default_factory=list)
     _near: dict[str, list[Entity]] = field(default_factory=dict)
@@ -127,33 +130,32 @@ class Inquiry:
             for index, edge in enumerate(item.extraction.edges):
                 place = (item.episode.uuid, index)
                 source, target = nodes[edge.source_ref], nodes[edge.target_ref]
-                new = self._new_fact(edge, source, target)
-                if place not in self.known.facts:
-                    repeated, contradicted = self._compared(place, new, before)
-                    for old in (*repeated, *contradicted):
+                new = self._new_fact(edge, source, target, item.episode.reference_ms)
+                if place not in self.known.facts and (offered := self._compared(place, new, before)):
+                    for old in offered:
                         if old.ref is not None and old.number not in numbers:
                             numbers[old.number] = len(known)
                             self._refs.append(old.ref)
+                            self._texts.append(old.text)
                             known.append(old.known(numbers[old.number]))
-                    if repeated or contradicted:
-                        self._places.append(place)
-                        self._edges.append(edge)
-                        types = fitting(
-                            self.ontology, edge.name, self._types(source.name, source.type), new.types
-                        )
-                        yield FactQuestion(
-                            len(self._places) - 1,
-                            edge.fact,
-                            edge.name,
-                            source.name,
-                            target.name,
-                            item.episode.reference_ms,
-                            edge.valid_ms,
-                            edge.invalid_ms,
-                            tuple(dict.fromkeys(numbers[old.number] for old in repeated)),
-                            tuple(dict.fromkeys(numbers[old.number] for old in contradicted)),
-                            tuple(each.name for each in types),
-                        )
+                    self._places.append(place)
+                    self._edges.append(edge)
+                    types = fitting(
+                        self.ontology, edge.name, self._types(source.name, source.type), new.types
+                    )
+                    yield FactQuestion(
+                        len(self._places) - 1,
+                        edge.fact,
+                        edge.name,
+                        source.name,
+                        target.name,
+                        item.episode.reference_ms,
+                        edge.valid_ms,
+                        edge.invalid_ms,
+                        tuple(dict.fromkeys(numbers[old.number] for old in offered)),
+                        edge.polarity,
+                        tuple(each.name for each in types),
+                    )
                 before.insert(0, self._for_later(place, BatchFact(edge, source.name, target.name), new))
 
     def _for_later(self, place: Place, own: BatchFact, new: ComparedFact) -> ComparedFact:
@@ -164,19 +166,20 @@ class Inquiry:
 
     def _compared(
         self, place: Place, new: ComparedFact, before: Sequence[ComparedFact]
-    ) -> tuple[list[ComparedFact], list[ComparedFact]]:
-        """What the fact may repeat and what it may contradict; nothing where the same words are known."""
-        compared = comparing.compared(new, before)
-        if compared.exact is None:
-            return compared.repeated, compared.contradicted
-        ref = compared.exact.ref
-        if ref is not None and compared.exact.slot != new.slot:
-            self.decided[place] = FactDecision(ref)
-        elif isinstance(ref, BatchFact):
-            self._repetitions[place] = ref
-        return [], []
+    ) -> list[ComparedFact]:
+        """What the fact is compared with; nothing where the same words are known."""
+        same = comparing.exact(new, before)
+        if same is None:
+            return comparing.compared(new, before)
+        if same.ref is not None and same.slot != new.slot:
+            self.decided[place] = FactDecision(same.ref)
+        elif isinstance(same.ref, BatchFact):
+            self._repetitions[place] = same.ref
+        return []
 
-    def _new_fact(self, edge: ExtractedEdge, source: ExtractedNode, target: ExtractedNode) -> ComparedFact:
+    def _new_fact(
+        self, edge: ExtractedEdge, source: ExtractedNode, target: ExtractedNode, stated_ms: int
+    ) -> ComparedFact:
         sources, targets = self._meanings(source.name), self._meanings(target.name)
         decided = len(sources) == len(targets) == 1
         return ComparedFact(
@@ -192,6 +195,7 @@ class Inquiry:
             self._types(target.name, target.type),
             valid_ms=edge.valid_ms,
             invalid_ms=edge.invalid_ms,
+            stated_ms=stated_ms,
         )
 
     def _types(self, name: str, extracted: str) -> frozenset[str]:
@@ -225,18 +229,28 @@ class Inquiry:
         names = {new.key: self._name(n, new, answers) for n, new in enumerate(self._asked)}
         facts: dict[Place, FactDecision] = {}
         for n, place in enumerate(self._places):
-            answer = answers.facts[n]
-            refs = [self._first(self._refs[idx], facts) for idx in answer.contradicts]
-            same = (
-                None if answer.duplicate_of is None else self._first(self._refs[answer.duplicate_of], facts)
-            )
-            told_as = self._told_as(n, answer.fact_type) if same is None else None
-            facts[place] = FactDecision(same, tuple(ref for ref in refs if ref != same), told_as)
+            facts[place] = self._decision(n, answers.facts[n], facts)
         for place, repeated in self._repetitions.items():
             same = self._first(repeated, facts)
             if same != repeated:
                 facts[place] = FactDecision(same)
         return Decisions(names, facts)
+
+    def _decision(self, n: int, answer: FactResolution, facts: Mapping[Place, FactDecision]) -> FactDecision:
+        edge = self._edges[n]
+        same: tuple[KnownRef, Verdict] | None = None
+        judged: dict[KnownRef, Judged] = {}
+        for idx, (answered, since_ms) in answer.verdicts.items():
+            ref = self._first(self._refs[idx], facts)
+            verdict = _by_figures(answered, edge.fact, self._texts[idx])
+            if verdict in SAME:
+                same = (ref, verdict)
+            else:
+                judged[ref] = Judged(ref, verdict, since_ms)
+        others = tuple(each for ref, each in judged.items() if same is None or ref != same[0])
+        if same is not None:
+            return FactDecision(same[0], others, None, same[1], by_model=True)
+        return FactDecision(None, others, self._told_as(n, answer.fact_type), by_model=True)
 
     def _first(self, ref: KnownRef, facts: Mapping[Place, FactDecision]) -> KnownRef:
         """What a fact of the batch repeats, if it is decided to repeat something; else itself, as what it was
@@ -279,3 +293,12 @@ class Inquiry:
     def _as_peer(self, n: int) -> _Same:
         peer = self._asked[n]
         return _Same(NameTarget(peer.name), (peer.name,), (peer.node.type,))
+
+
+def _by_figures(verdict: Verdict, new: str, known: str) -> Verdict:
+    """A fact does not repeat another from which it differs in a figure; more figures are more detail."""
+    if verdict in SAME and figures_conflict(new, known):
+        return Verdict.REPLACED
+    if verdict is Verdict.REPEATS and adds_figures(new, known):
+        return Verdict.REWORDS
+    return verdict

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from kgsvc.domain.model.extraction import ExtractedEdge
-from kgsvc.domain.model.graph import Entity, Fact
-from kgsvc.domain.model.identity import name_key
+from kgsvc.domain.model.graph import Entity, Fact, Polarity, name_key
 
 Place = tuple[str, int]  # an edge of a batch: episode uuid, index among the extraction's edges
 
@@ -62,13 +62,44 @@ class BatchFact:
 KnownRef = StoredFact | BatchFact
 
 
+class Verdict(StrEnum):
+    """What a new fact means for a known one. Both hold where there is none.
+
+    repeats: it states the same. rewords: the same, with more detail. replaced: the known one no longer holds,
+    something took its place or it ended. untrue: the known one never was true. newer: the known one shows
+    that the new one no longer holds. goes_on: the known one's announced end is called off.
+    """
+
+    REPEATS = "repeats"
+    REWORDS = "rewords"
+    REPLACED = "replaced"
+    UNTRUE = "untrue"
+    NEWER = "newer"
+    GOES_ON = "goes_on"
+
+
+SAME = frozenset({Verdict.REPEATS, Verdict.REWORDS, Verdict.GOES_ON})
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A known fact that the new one excludes, or that excludes the new one; since when, if that is known."""
+
+    ref: KnownRef
+    verdict: Verdict
+    since_ms: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class FactDecision:
-    """What a fact repeats, and what it makes untrue. `told_as`: the fact as one of a type of the ontology."""
+    """What a fact repeats (`same`: how), and what it excludes. `told_as`: the fact as one of a type of the
+    ontology. `by_model`: of all it was compared with; what is not named here holds beside it."""
 
     duplicate: KnownRef | None = None
-    contradicts: tuple[KnownRef, ...] = ()
+    contradicts: tuple[Judged, ...] = ()
     told_as: ExtractedEdge | None = None
+    same: Verdict = Verdict.REPEATS
+    by_model: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +142,7 @@ class Decisions:
         for decision in self.facts.values():
             if decision.duplicate is not None:
                 yield decision.duplicate
-            yield from decision.contradicts
+            yield from (judged.ref for judged in decision.contradicts)
 
 
 FROM_THE_FIRST = (-1, "")  # a place before all vectors
@@ -139,14 +170,17 @@ class VectorPage:
 
 @dataclass(frozen=True, slots=True)
 class CandidateQuery:
-    """Entities by tokens of their names or by uuid; open facts (not expired) by source and between pairs."""
+    """Entities by tokens of their names or by uuid; open facts (not expired) by source, by target and
+    between pairs."""
 
     tokens: Collection[str] = ()
     sources: Collection[str] = ()  # entity uuids
     pairs: Collection[tuple[str, str]] = ()  # (source uuid, target uuid)
     entities_per_token: int = 20
     names_per_entity: int = 8
+    targets: Collection[str] = ()  # entity uuids
     facts_per_source: int = 20
+    facts_per_target: int = 10
     facts_per_pair: int = 10
     told_per_token: int = 0  # of each token the first so many entities are sources too
     uuids: Collection[str] = ()
@@ -207,6 +241,7 @@ class KnownFact:
     relation: str
     valid_ms: int | None = None
     invalid_ms: int | None = None
+    stated_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,11 +254,8 @@ class KnownType:
 
 @dataclass(frozen=True, slots=True)
 class FactQuestion:
-    """A new fact: which of `duplicates_of` says the same, which of `may_contradict` does it make untrue, and
-    which of `fact_types` (KnownType.name) is it of?
-
-    The first two hold KnownFact.idx and may overlap. `valid_ms` is the stated start, else None.
-    """
+    """A new fact: what does it mean for those of `compare_with` (KnownFact.idx), and which of `fact_types`
+    (KnownType.name) is it of? `valid_ms` is the stated start, else None."""
 
     id: int
     fact: str
@@ -233,8 +265,8 @@ class FactQuestion:
     reference_ms: int
     valid_ms: int | None = None
     invalid_ms: int | None = None
-    duplicates_of: tuple[int, ...] = ()
-    may_contradict: tuple[int, ...] = ()
+    compare_with: tuple[int, ...] = ()
+    polarity: Polarity = Polarity.ASSERTS
     fact_types: tuple[str, ...] = ()
 
 
@@ -261,7 +293,7 @@ class ResolutionRequest:
             and all(entities.issuperset(node.candidates) for node in self.nodes)
             and all(ids.issuperset(node.peers) for node in self.nodes)
             and all(peer < node.id for node in self.nodes for peer in node.peers)
-            and all(known.issuperset(fact.duplicates_of + fact.may_contradict) for fact in self.facts)
+            and all(known.issuperset(fact.compare_with) for fact in self.facts)
             and all(types.issuperset(fact.fact_types) for fact in self.facts)
         )
         if not fits:
@@ -292,11 +324,10 @@ class NodeResolution:
 
 @dataclass(frozen=True, slots=True)
 class FactResolution:
-    """What a fact turned out to be. `contradicts` never holds `duplicate_of`: a duplicate wins. Without a
-    `fact_type` it keeps its relation."""
+    """What a fact turned out to be, by KnownFact.idx: at most one verdict of SAME among them, alone but for
+    UNTRUE and REPLACED. Without a `fact_type` it keeps its relation."""
 
-    duplicate_of: int | None = None
-    contradicts: tuple[int, ...] = ()
+    verdicts: Mapping[int, tuple[Verdict, int | None]] = field(default_factory=dict)  # with since when
     fact_type: str | None = None
 
 

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 from openai import AsyncOpenAI
 
 from kgsvc.domain.errors import ModelOutputInvalid, StepError
-from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.models.openai.settings import ChatModel
 from kgsvc.models.openai.transport import RawResponse, RefusedPart, RequestRefused, Transport
 from kgsvc.models.openai.validation import Rejected, decode

@@ -10,7 +10,7 @@ import numpy as np
 from openai import AsyncOpenAI
 
 from kgsvc.domain.errors import ModelOutputInvalid, StepError
-from kgsvc.domain.model.usage import Usage
+from kgsvc.domain.model.graph import Usage
 from kgsvc.models.openai.chat import as_object, decoded, read_usage
 from kgsvc.models.openai.settings import EmbeddingModel
 from kgsvc.models.openai.transport import RawResponse, RefusedPart, RequestRefused, Transport, batches

@@ -6,14 +6,24 @@ import asyncio
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 
 from kgsvc.domain.errors import StepError
 from kgsvc.domain.limits import Limits
-from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction, ExtractionRequest
-from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.model.extraction import (
+    ANY,
+    UNKNOWN,
+    ExtractedEdge,
+    ExtractedNode,
+    Extraction,
+    ExtractionRequest,
+)
+from kgsvc.domain.model.graph import FREE, Usage
+from kgsvc.domain.model.items import ItemWarning
 from kgsvc.domain.text import normalise
 from kgsvc.models.openai.chat import AnswerForm, Chat, ChatTask, ChatUser, TooLong, together
-from kgsvc.models.openai.validation import NAME, UNKNOWN, edge_identity, extraction, validate
+from kgsvc.models.openai.validation import NAME, Checked, edge_identity, extraction, validate
 from kgsvc.models.prompts import extraction as prompts
 from kgsvc.models.protocol import Extracted, Operation, Trouble
 
@@ -81,7 +91,7 @@ def _completed(first: ExtractedNode, second: ExtractedNode) -> ExtractedNode:
     """The first node, with type, summary and attributes of the second where it has none itself."""
     return replace(
         first,
-        type=second.type if first.type in {"Entity", UNKNOWN} else first.type,
+        type=second.type if first.type in {ANY, UNKNOWN} else first.type,
         summary=first.summary or second.summary,
         attributes=first.attributes or second.attributes,
     )
@@ -89,6 +99,7 @@ def _completed(first: ExtractedNode, second: ExtractedNode) -> ExtractedNode:
 
 _EARLIER_CHARS = 500  # of the part before, which are sent with a part
 _DIVISIBLE_CHARS = 400  # a shorter part is not divided further
+_WARNINGS = 64
 _DIVISIONS = 4  # how often a part is halved: into at most 16
 
 
@@ -132,7 +143,9 @@ class OpenAIExtractor(ChatUser):
         self._chat.meter.trouble(Operation.EXTRACT, Trouble.SPLIT)
         read = await together(map(self._read_part, divided), lambda result: result.usage)
         usage = sum((result.usage for result in read), FREE)
-        return Extracted(merged((result.extraction for result in read), self._limits), usage)
+        warnings = [_below(f"parts[{at}].", result.warnings) for at, result in enumerate(read)]
+        found = merged((result.extraction for result in read), self._limits)
+        return Extracted(found, usage, shown(chain(*warnings)))
 
     async def _read_part(self, part: _Part) -> Extracted:
         try:
@@ -149,46 +162,63 @@ class OpenAIExtractor(ChatUser):
             return replace(rest, usage=rest.usage + error.usage)
         return await self._reflected(part, found, usage)
 
-    async def _ask(self, part: _Part) -> tuple[Extraction, Usage]:
+    async def _ask(self, part: _Part) -> tuple[Checked, Usage]:
         group_id, asked = part.request.episode.group_id, self._messages(part)
-        return await self._chat.ask(
-            ChatTask(Operation.EXTRACT, group_id, asked, _form(part), self._validated)
-        )
+        read = partial(self._validated, part)
+        return await self._counted(ChatTask(Operation.EXTRACT, group_id, asked, _form(part), read))
 
-    async def _reflected(self, part: _Part, found: Extraction, usage: Usage) -> Extracted:
-        """`found` with what the configured rounds of reflexion add. A round that fails is the last one; what
-        was found so far is kept."""
+    async def _counted(self, task: ChatTask[Checked]) -> tuple[Checked, Usage]:
+        """The answer, after what was put right or left out in it is counted."""
+        checked, usage = await self._chat.ask(task)
+        for warning in checked.warnings:
+            self._chat.meter.trouble(task.operation, warning.kind)
+        return checked, usage
+
+    async def _reflected(self, part: _Part, checked: Checked, usage: Usage) -> Extracted:
+        """What was found, with what the configured rounds of reflexion add. A round that fails is the last
+        one; what was found so far is kept."""
+        found, warnings = checked.extraction, checked.warnings
         for _ in range(self._chat.settings.reflexion_rounds):
             found = merged([found], self._limits)  # so that refs are numbered n1, n2 …
             try:
                 more, cost = await self._look_again(part, found)
             except StepError as error:
                 self._chat.meter.trouble(Operation.REFLEXION, Trouble.REFLEXION_LOST)
-                return Extracted(found, usage + error.usage)
+                return Extracted(found, usage + error.usage, shown(warnings))
             usage += cost
-            known, found = found, merged([found, more], self._limits)
+            warnings += _below("reflexion.", more.warnings)
+            known, found = found, merged([found, more.extraction], self._limits)
             if (len(known.nodes), len(known.edges)) == (len(found.nodes), len(found.edges)):
                 break
-        return Extracted(found, usage)
+        return Extracted(found, usage, shown(warnings))
 
-    async def _look_again(self, part: _Part, found: Extraction) -> tuple[Extraction, Usage]:
+    async def _look_again(self, part: _Part, found: Extraction) -> tuple[Checked, Usage]:
         known = [{"ref": node.ref, "name": node.name, "type": node.type} for node in found.nodes]
 
-        def read(answer: object) -> Extraction:
+        def read(answer: object) -> Checked:
             if isinstance(answer, dict) and isinstance(answer.get("nodes"), list):
                 answer = {**answer, "nodes": [*known, *answer["nodes"]]}
-            return self._validated(answer)
+            return self._validated(part, answer)
 
         asked = prompts.reflexion_messages(self._messages(part), found)
         group_id = part.request.episode.group_id
         task = ChatTask(Operation.REFLEXION, group_id, asked, _form(part), read, repaired=False)
-        return await self._chat.ask(task)
+        return await self._counted(task)
 
     def _messages(self, part: _Part) -> list[dict[str, str]]:
         return prompts.messages(part.request, self._chat.settings.context_chars, part.earlier)
 
-    def _validated(self, answer: object) -> Extraction:
-        return validate(answer, self._limits)
+    def _validated(self, part: _Part, answer: object) -> Checked:
+        return validate(answer, self._limits, part.request.zone)
+
+
+def shown(warnings: Iterable[ItemWarning]) -> tuple[ItemWarning, ...]:
+    """Those that an item shows: at most 64, what was left out before what was put right."""
+    return tuple(sorted(warnings, key=lambda warning: not warning.dropped)[:_WARNINGS])
+
+
+def _below(path: str, warnings: Iterable[ItemWarning]) -> tuple[ItemWarning, ...]:
+    return tuple(replace(warning, path=path + warning.path) for warning in warnings)
 
 
 def _form(part: _Part) -> AnswerForm:

@@ -1,24 +1,27 @@
 """Resolutions by a model: exactly one for each question, with numbers that were offered to it.
 
-Nothing is guessed: a missing, doubled or unknown id, or a number that was not offered, rejects the answer.
+Nothing is guessed: an answer with an unknown id or a number that was not offered is left out, and asked for
+again as one that is missing is; of two with one id the first counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
 from typing import Any, TypeVar
 
 from kgsvc.domain.limits import Limits
-from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.domain.resolution.decisions import (
+    SAME,
     FactQuestion,
     FactResolution,
     NodeQuestion,
     NodeResolution,
     ResolutionRequest,
     Resolutions,
+    Verdict,
 )
 from kgsvc.models.openai import values
 from kgsvc.models.openai.chat import AnswerForm, Chat, ChatTask, ChatUser, together
@@ -32,7 +35,8 @@ _NUMBER = {"type": "integer"}
 _NUMBER_OR_NULL = {"type": ["integer", "null"]}
 _TEXT_OR_NULL = {"type": ["string", "null"]}
 _PROBLEMS = 12
-_FACT_FIELDS = frozenset({"id", "duplicate_of", "contradicts"})
+_ENTRIES = 240  # of a kind in one reply, those that nobody asked for included
+_FACT_FIELDS = frozenset({"id", "verdicts"})
 _NODE_FIELDS = frozenset({"id", "same_as_known", "same_as_new", "also_known", "also_new", "full_name"})
 
 
@@ -47,59 +51,90 @@ def schema(typed: bool) -> dict[str, Any]:
         full_name=_TEXT_OR_NULL,
     )
     fact_type = {"fact_type": _TEXT_OR_NULL} if typed else {}
-    fact = structure(id=_NUMBER, duplicate_of=_NUMBER_OR_NULL, contradicts=arrays(_NUMBER), **fact_type)
+    verdict = {"type": "string", "enum": [str(each) for each in Verdict]}
+    judged = structure(idx=_NUMBER, verdict=verdict, since=_TEXT_OR_NULL)
+    fact = structure(id=_NUMBER, verdicts=arrays(judged), **fact_type)
     return structure(nodes=arrays(node), facts=arrays(fact))
 
 
 Question = TypeVar("Question", NodeQuestion, FactQuestion)
 Found = TypeVar("Found")
+_NULLABLE = ("same_as_known", "same_as_new", "full_name", "fact_type")
 
 
-def validate(
-    answer: object, nodes: Sequence[NodeQuestion], facts: Sequence[FactQuestion], limits: Limits
-) -> Resolutions:
-    """The resolutions that `answer` holds. Raises Rejected."""
-    try:
-        root = values.fields(answer, {"nodes", "facts"})
-    except Bad as bad:
-        raise Rejected(f"the answer {bad.field} {bad.problem}", kind=Trouble.MALFORMED) from None
-    problems: list[str] = []
-    found = Resolutions(
-        _each("nodes", root["nodes"], nodes, lambda q, raw: _node(q, raw, limits), problems),
-        _each("facts", root["facts"], facts, _fact, problems),
-    )
-    if problems:
-        raise Rejected(*problems[:_PROBLEMS], kind=Trouble.WRONG_IDS)
-    return found
+class Answers:
+    """The answers to the questions of one call. One that cannot be taken counts as not given: it is asked for
+    again, and those that could be taken stand, also where the next reply holds others."""
 
+    def __init__(self, nodes: Sequence[NodeQuestion], facts: Sequence[FactQuestion], limits: Limits) -> None:
+        self._nodes = {question.id: question for question in nodes}
+        self._facts = {question.id: question for question in facts}
+        self._limits = limits
+        self._found = Resolutions({}, {})
+        self.put_right: list[Trouble] = []  # in the last reply; entries that nobody asked for included
 
-def _each(
-    path: str,
-    raw: object,
-    questions: Sequence[Question],
-    read: Callable[[Question, Any], Found],
-    problems: list[str],
-) -> dict[int, Found]:
-    open_questions = {question.id: question for question in questions}
-    found: dict[int, Found] = {}
-    try:
-        for at, entry in enumerate(values.listed(raw, path, len(questions))):
+    def read(self, reply: object) -> Resolutions:
+        """One resolution for each question. Raises Rejected while one is missing."""
+        try:
+            root = values.fields(reply, {"nodes", "facts"})
+        except Bad as bad:
+            raise Rejected(f"the answer {bad.field} {bad.problem}", kind=Trouble.MALFORMED) from None
+        self.put_right, problems = [], list[str]()
+        nodes = self._each("nodes", root["nodes"], self._nodes, partial(_node, limits=self._limits), problems)
+        facts = self._each("facts", root["facts"], self._facts, _fact, problems)
+        self._found = Resolutions({**nodes, **self._found.nodes}, {**facts, **self._found.facts})
+        missing = [
+            f"{path} must answer every id exactly once, {len(left)} are missing"
+            for path, left in (
+                ("nodes", self._nodes.keys() - self._found.nodes.keys()),
+                ("facts", self._facts.keys() - self._found.facts.keys()),
+            )
+            if left
+        ]
+        if missing:
+            raise Rejected(*[*missing, *problems][:_PROBLEMS], kind=Trouble.WRONG_IDS)
+        return self._found
+
+    def _each(
+        self,
+        path: str,
+        raw: object,
+        questions: Mapping[int, Question],
+        read: Callable[[Question, Any], Found],
+        problems: list[str],
+    ) -> dict[int, Found]:
+        found: dict[int, Found] = {}
+        try:
+            entries = values.listed(raw, path, _ENTRIES)
+        except Bad as bad:
+            problems.append(f"{path} {bad.problem}")
+            return found
+        seen: set[int] = set()
+        for at, entry in enumerate(entries):
             try:
-                question = open_questions.pop(_id(entry, open_questions))
-                found[question.id] = read(question, entry)
+                id = _id(entry, questions)
+                if id in seen:
+                    self.put_right.append(Trouble.REPEATED)
+                    continue
+                seen.add(id)
+                found[id] = read(questions[id], self._without_empty(entry))
             except Bad as bad:
                 problems.append(f"{path}[{at}].{bad.field} {bad.problem}")
-    except Bad as bad:
-        problems.append(f"{path} {bad.problem}")
-    if open_questions:
-        problems.append(f"{path} must answer every id exactly once, {len(open_questions)} are missing")
-    return found
+                self.put_right.append(Trouble.UNKNOWN_REF)
+        return found
+
+    def _without_empty(self, entry: dict[str, Any]) -> dict[str, Any]:
+        empty = [
+            field for field in _NULLABLE if isinstance(entry.get(field), str) and not entry[field].strip()
+        ]
+        self.put_right += [Trouble.EMPTY_VALUE] * len(empty)
+        return {**entry, **dict.fromkeys(empty)}
 
 
-def _id(entry: object, open_questions: dict[int, Any]) -> int:
+def _id(entry: object, asked: Container[int]) -> int:
     given = entry.get("id") if isinstance(entry, dict) else None
-    if type(given) is not int or given not in open_questions:
-        raise Bad("id", "is not an id that is asked about, or is answered twice")
+    if type(given) is not int or given not in asked:
+        raise Bad("id", "is not an id that is asked about")
     return given
 
 
@@ -123,13 +158,23 @@ def _node(question: NodeQuestion, raw: Any, limits: Limits) -> NodeResolution:
 def _fact(question: FactQuestion, raw: Any) -> FactResolution:
     wanted = _FACT_FIELDS | ({"fact_type"} if question.fact_types else set())
     given = values.fields(raw, wanted, {"fact_type"})
-    duplicate = _offered(given["duplicate_of"], "duplicate_of", question.duplicates_of)
     fact_type = given.get("fact_type")
     if fact_type is not None and fact_type not in question.fact_types:
         raise Bad("fact_type", "is not among the types offered to this question")
-    # A fact that is a duplicate of another does not contradict it (spec 002, 003).
-    contradicts = _several(given, "contradicts", question.may_contradict, duplicate)
-    return FactResolution(duplicate, contradicts, fact_type)
+    verdicts: dict[int, tuple[Verdict, int | None]] = {}
+    for entry in values.listed(given["verdicts"], "verdicts", len(question.compare_with)):
+        said = values.fields(entry, {"idx", "verdict", "since"})
+        idx = _offered(said["idx"], "verdicts", question.compare_with)
+        if idx is None or idx in verdicts:
+            raise Bad("verdicts", "holds null, or one known fact twice")
+        verdicts[idx] = (
+            values.choice(said["verdict"], "verdict", Verdict),
+            values.instant(said["since"] or None, "since"),
+        )
+    # A fact repeats one other: where several say the same already, the first that is named.
+    for idx in [idx for idx, (verdict, _) in verdicts.items() if verdict in SAME][1:]:
+        del verdicts[idx]
+    return FactResolution(verdicts, fact_type)
 
 
 def _several(
@@ -178,9 +223,13 @@ class OpenAIResolver(ChatUser):
         self, request: ResolutionRequest, nodes: Sequence[NodeQuestion], facts: Sequence[FactQuestion]
     ) -> tuple[Resolutions, Usage]:
         messages = prompts.messages(request, nodes, facts, self._chat.settings.context_chars)
-        read = partial(validate, nodes=nodes, facts=facts, limits=self._limits)
+        answers = Answers(nodes, facts, self._limits)
         form = _TYPED_FORM if any(fact.fact_types for fact in facts) else _FORM
-        return await self._chat.ask(ChatTask(Operation.RESOLVE, request.group_id, messages, form, read))
+        task = ChatTask(Operation.RESOLVE, request.group_id, messages, form, answers.read)
+        found, usage = await self._chat.ask(task)
+        for kind in answers.put_right:
+            self._chat.meter.trouble(Operation.RESOLVE, kind)
+        return found, usage
 
 
 def _parts(request: ResolutionRequest) -> Iterator[Part]:
@@ -192,7 +241,7 @@ def _parts(request: ResolutionRequest) -> Iterator[Part]:
         return len(node.name) + len(node.context) + sum(entities[idx] for idx in node.candidates)
 
     def fact_size(fact: FactQuestion) -> int:
-        return len(fact.fact) + sum(known[idx] for idx in {*fact.duplicates_of, *fact.may_contradict})
+        return len(fact.fact) + sum(known[idx] for idx in fact.compare_with)
 
     yield from zip_longest(
         batches(request.nodes, node_size, QUESTIONS, _CHARS),

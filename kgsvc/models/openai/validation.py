@@ -1,4 +1,5 @@
-"""The strict JSON schema of an extraction (spec 004 §7 with the additive fields of the domain).
+"""The strict JSON schema of an extraction (spec 004 §7 with the additive fields of the domain), and how an
+answer is checked against it.
 
 Strict mode wants every property required and no additional ones, so that open maps are lists of pairs and
 optional values are nullable.
@@ -7,18 +8,20 @@ optional values are nullable.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from functools import lru_cache
 from typing import Any, NoReturn, TypeVar
 
 from kgsvc.domain.limits import Limits
-from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
+from kgsvc.domain.model.extraction import ANY, ExtractedEdge, ExtractedNode, Extraction, Ontology
 from kgsvc.domain.model.graph import FactKind, Polarity
-from kgsvc.domain.model.ontology import ANY, Ontology
+from kgsvc.domain.model.items import ItemWarning
 from kgsvc.domain.text import normalise
-from kgsvc.models.openai import values
+from kgsvc.models.openai import normalisations, values
+from kgsvc.models.openai.linking import NodeBook
+from kgsvc.models.openai.normalisations import Dropped, Notes
 from kgsvc.models.openai.values import Bad
 from kgsvc.models.protocol import Trouble
 
@@ -75,7 +78,6 @@ def extraction(ontology: Ontology) -> dict[str, Any]:
 
 
 ANSWER_CHARS = 2 * 1024 * 1024  # parsing more would hold up the event loop
-UNKNOWN = "UNKNOWN"
 
 _PROBLEMS = 12
 _REF_CHARS = 64
@@ -85,13 +87,10 @@ _EDGE_REQUIRED = frozenset({"name", "fact", "source_ref", "target_ref"})
 _EDGE_OPTIONAL = frozenset(
     {"valid_at", "invalid_at", "kind", "polarity", "qualifiers", "keywords", "weight", "attributes"}
 )
-_UUID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
-_NUMBERED = re.compile(r"([^0-9]*)[0-9]+")
-_HANDLES = frozenset(
-    ("", "#", "n", "e", "id", "idx", "index", "ref", "tmp", "node", "edge", "entity", "fact")
-)
 
 Part = TypeVar("Part")
+Given = TypeVar("Given")
+Placed = list[tuple[str, Part]]  # with the path at which the answer holds it
 
 
 class Rejected(Exception):
@@ -115,40 +114,71 @@ def decode(answer: str) -> object:
         raise Rejected("the answer is not one valid JSON object", kind=Trouble.MALFORMED) from None
 
 
-def validate(answer: object, limits: Limits) -> Extraction:
-    """The extraction that `answer` holds. Raises Rejected."""
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A valid extraction, and what was put right or left out for it."""
+
+    extraction: Extraction
+    warnings: tuple[ItemWarning, ...] = ()
+
+
+def validate(answer: object, limits: Limits, zone: tzinfo = UTC) -> Checked:
+    """The extraction that `answer` holds, by the table of normalisations (docs/types.md); times without a
+    zone are those of `zone`. Raises Rejected, also where most nodes or most edges would be left out."""
+    raw_nodes, raw_edges = _lists(answer, limits)
+    notes, problems = Notes(), list[str]()
+    book = NodeBook(limits, raw_nodes, notes)
+    nodes = _each(
+        raw_nodes, lambda raw, path: _node(normalisations.node(raw, path, notes), limits), problems, notes
+    )
+    _each(nodes, book.add, problems, notes)
+    edges = _each(
+        raw_edges,
+        lambda raw, path: _edge(normalisations.edge(raw, path, notes, zone), limits),
+        problems,
+        notes,
+    )
+    kind = Trouble.INVALID
+    if not problems:  # edges are checked against the nodes only if all nodes are valid
+        edges = _each(edges, book.link, problems, notes)
+        kind = Trouble.WRONG_IDS if problems or notes.losses("edges") else kind
+    lost_nodes, lost_edges = notes.losses("nodes"), notes.losses("edges")
+    if problems or 2 * len(lost_nodes) > len(raw_nodes) or 2 * len(lost_edges) > len(raw_edges):
+        raise Rejected(*[*problems, *lost_nodes, *lost_edges][:_PROBLEMS], kind=kind)
+    return Checked(Extraction(book.nodes, _distinct_edges(edge for _, edge in edges)), tuple(notes.warnings))
+
+
+def _lists(answer: object, limits: Limits) -> tuple[Placed[object], Placed[object]]:
     try:
         root = values.fields(answer, {"nodes", "edges"})
     except Bad as bad:
         raise Rejected(_sentence("the answer", bad), kind=Trouble.MALFORMED) from None
     try:
-        raw_nodes = values.listed(root["nodes"], "nodes", limits.nodes_per_extraction)
-        raw_edges = values.listed(root["edges"], "edges", limits.edges_per_extraction)
+        nodes = values.listed(root["nodes"], "nodes", limits.nodes_per_extraction)
+        edges = values.listed(root["edges"], "edges", limits.edges_per_extraction)
     except Bad as bad:
         raise Rejected(_sentence("the answer", bad)) from None
-    problems: list[str] = []
-    kind = Trouble.INVALID
-    nodes = _each("nodes", raw_nodes, lambda raw: _node(raw, limits), problems)
-    book = _NodeBook(limits)
-    _each("nodes", nodes, book.add, problems)
-    edges = _each("edges", raw_edges, lambda raw: _edge(raw, limits), problems)
-    if not problems:  # edges are checked against the nodes only if all nodes are valid
-        kind = Trouble.WRONG_IDS
-        edges = _each("edges", edges, book.link, problems)
-    if problems:
-        raise Rejected(*problems[:_PROBLEMS], kind=kind)
-    return Extraction(nodes=book.nodes, edges=_distinct_edges(edges))
+    return _placed("nodes", nodes), _placed("edges", edges)
 
 
-def _each(path: str, raws: list[Any], read: Callable[[Any], Part], problems: list[str]) -> list[Part]:
-    found: list[Part] = []
-    for index, raw in enumerate(raws):
+def _placed(path: str, raws: list[object]) -> Placed[object]:
+    return [(f"{path}[{index}]", raw) for index, raw in enumerate(raws)]
+
+
+def _each(
+    placed: Placed[Given], read: Callable[[Given, str], Part], problems: list[str], notes: Notes
+) -> Placed[Part]:
+    """What `read` makes of them; what it drops is left out and noted."""
+    found: Placed[Part] = []
+    for path, given in placed:
         if len(problems) >= _PROBLEMS:
             break
         try:
-            found.append(read(raw))
+            found.append((path, read(given, path)))
+        except Dropped as dropped:
+            notes.drop(path, dropped)
         except Bad as bad:
-            problems.append(_sentence(f"{path}[{index}]", bad))
+            problems.append(_sentence(path, bad))
     return found
 
 
@@ -171,7 +201,7 @@ def _node(raw: object, limits: Limits) -> ExtractedNode:
 
 def _edge(raw: object, limits: Limits) -> ExtractedEdge:
     given = values.fields(raw, _EDGE_REQUIRED, _EDGE_OPTIONAL)
-    edge = ExtractedEdge(
+    return ExtractedEdge(
         name=values.relation(given["name"], "name"),
         fact=values.visible(given["fact"], "fact", limits.fact),
         source_ref=values.visible(given["source_ref"], "source_ref", limits.name),
@@ -189,78 +219,12 @@ def _edge(raw: object, limits: Limits) -> ExtractedEdge:
             given.get("attributes", []), "attributes", limits.fact, limits.attributes_bytes
         ),
     )
-    if edge.valid_ms is not None and edge.invalid_ms is not None and edge.invalid_ms < edge.valid_ms:
-        raise Bad("invalid_at", "is earlier than valid_at")
-    return edge
 
 
-class _NodeBook:
-    """The nodes of one answer, by ref and by normalised name; edges are linked through it."""
-
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._by_name: dict[str, ExtractedNode] = {}
-        self._name_of: dict[str, str] = {}
-        self._stems: set[str] = set(_HANDLES)
-
-    @property
-    def nodes(self) -> tuple[ExtractedNode, ...]:
-        """Each name once, in the order of first appearance."""
-        return tuple(self._by_name.values())
-
-    def add(self, node: ExtractedNode) -> None:
-        """Take a node in; a second one of the same name completes the first."""
-        name = normalise(node.name)
-        if self._name_of.get(node.ref, name) != name:
-            raise Bad("ref", "is used for two different names")
-        self._name_of[node.ref] = name
-        if numbered := _NUMBERED.fullmatch(node.ref):
-            self._stems.add(_stem(numbered))
-        known = self._by_name.get(name)
-        self._by_name[name] = node if known is None else self._completed(known, node)
-
-    def link(self, edge: ExtractedEdge) -> ExtractedEdge:
-        """`edge` with refs of listed nodes at both ends."""
-        source = self._endpoint(edge.source_ref, "source_ref")
-        target = self._endpoint(edge.target_ref, "target_ref")
-        return replace(edge, source_ref=source.ref, target_ref=target.ref)
-
-    def _completed(self, first: ExtractedNode, second: ExtractedNode) -> ExtractedNode:
-        merged = {**second.attributes, **first.attributes}
-        return replace(
-            first,
-            type=second.type if first.type in {"Entity", UNKNOWN} else first.type,
-            summary=first.summary or second.summary,
-            attributes=values.within(merged, "attributes", self._limits.attributes_bytes),
-        )
-
-    def _endpoint(self, given: str, field: str) -> ExtractedNode:
-        name = self._name_of.get(given, normalise(given))
-        if name not in self._by_name:
-            self._by_name[name] = self._unlisted(given, field)
-        return self._by_name[name]
-
-    def _unlisted(self, given: str, field: str) -> ExtractedNode:
-        """A node for a name that is not listed. Raises Bad for what looks like a ref or a uuid."""
-        numbered = _NUMBERED.fullmatch(given)
-        handle = _UUID.fullmatch(given) or (numbered and _stem(numbered) in self._stems)
-        if handle or not any(char.isalpha() for char in given):
-            raise Bad(field, "is neither a ref of the listed nodes nor a name")
-        if len(self._by_name) >= self._limits.nodes_per_extraction:
-            raise Bad(field, f"names a node beyond the {self._limits.nodes_per_extraction} allowed")
-        self._name_of[given] = normalise(given)
-        return ExtractedNode(ref=given, name=given, type=UNKNOWN)
-
-
-def _stem(numbered: re.Match[str]) -> str:
-    return numbered.group(1).casefold().rstrip(" _-:#")
-
-
-def _distinct_edges(edges: list[ExtractedEdge]) -> tuple[ExtractedEdge, ...]:
+def _distinct_edges(edges: Iterable[ExtractedEdge]) -> tuple[ExtractedEdge, ...]:
     kept: dict[object, ExtractedEdge] = {}
     for edge in edges:
-        if edge.source_ref != edge.target_ref:
-            kept.setdefault(edge_identity(edge), edge)
+        kept.setdefault(edge_identity(edge), edge)
     return tuple(kept.values())
 
 

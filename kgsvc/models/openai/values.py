@@ -34,7 +34,7 @@ _LAST_MS = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z
 _INT64 = 2**63
 _PAIRS = 64
 _KEY_CHARS = 128
-_WEIGHT_MAX = 10.0
+WEIGHT_MAX = 10.0
 
 
 class Bad(ValueError):
@@ -44,6 +44,10 @@ class Bad(ValueError):
         super().__init__(problem)
         self.field = field
         self.problem = problem
+
+
+class NoSuchTime(Bad):
+    """A time that is written as one and that no calendar has."""
 
 
 def fields(raw: object, required: Set[str], optional: Set[str] = frozenset()) -> Mapping[str, Any]:
@@ -83,9 +87,14 @@ def text(raw: object, field: str, limit: int) -> str:
 def visible(raw: object, field: str, limit: int) -> str:
     """Like text, with at least one visible character."""
     line = text(raw, field, limit)
-    if not any(char.isprintable() and not char.isspace() for char in line):
+    if is_blank(line):
         raise Bad(field, "is empty")
     return line
+
+
+def is_blank(line: str) -> bool:
+    """Whether nothing of `line` can be seen."""
+    return not any(char.isprintable() and not char.isspace() for char in line)
 
 
 def relation(raw: object, field: str) -> str:
@@ -118,7 +127,7 @@ def choice(raw: object, field: str, choices: type[Choice]) -> Choice:
 def weight(raw: object, field: str) -> float:
     """A finite number from 0 to 10."""
     number = _number(raw, field)
-    if not 0 <= number <= _WEIGHT_MAX:
+    if not 0 <= number <= WEIGHT_MAX:
         raise Bad(field, "is not between 0 and 10")
     return float(number)
 
@@ -127,7 +136,7 @@ def instant(raw: object, field: str) -> int | None:
     """Milliseconds since the epoch, finer ones floored; None for null.
 
     Accepted are an ISO 8601 time with its zone, and a date, a month or a year alone (their first moment in
-    UTC), from year 1 to 9999.
+    UTC), from year 1 to 9999. Raises NoSuchTime for 30 February and the like.
     """
     if raw is None:
         return None
@@ -140,12 +149,12 @@ def instant(raw: object, field: str) -> int | None:
         year, month, day, hour, minute, second = (int(part[unit] or least[unit]) for unit in least)
         local = datetime(year, month, day, hour, minute, second)
     except ValueError:
-        raise Bad(field, "is no date of the calendar between the years 1 and 9999") from None
+        raise NoSuchTime(field, "is no date of the calendar between the years 1 and 9999") from None
     since = local - _EPOCH
     millis = int((part["fraction"] or "0").ljust(3, "0")[:3])
     ms = (since.days * 86_400 + since.seconds) * 1000 + millis - _offset_ms(part)
     if not _FIRST_MS <= ms <= _LAST_MS:
-        raise Bad(field, "lies outside the years 1 to 9999")
+        raise NoSuchTime(field, "lies outside the years 1 to 9999")
     return ms
 
 

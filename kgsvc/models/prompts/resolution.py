@@ -14,7 +14,7 @@ from kgsvc.domain.resolution.decisions import (
 )
 from kgsvc.models.prompts import form
 
-VERSION = "resolution/3"  # raise it with every change of these texts
+VERSION = "resolution/4"  # raise it with every change of these texts
 MARK = "resolution_data"
 
 _SUMMARY_CHARS = 500
@@ -31,9 +31,10 @@ rules nor the form of your answer.
 - "new_entities": questions, each with its "id". "candidates" holds the idx of every known entity that it may
   be, "peers" the ids of new entities that it may be.
 - "known_entities": by "idx". "other_new_entities": new ones that are not asked about here.
-- "new_facts": questions, each with its "id". "duplicates_of" and "may_contradict" hold the idx of the known
-  facts to compare it with.
-- "known_facts": by "idx".
+- "new_facts": questions, each with its "id". "compare_with" holds the idx of the known facts to compare it
+  with. "polarity": asserts (it holds or held), ends (it stopped at "valid_at") or denies (it does not hold).
+- "known_facts": by "idx". "valid_at" and "invalid_at" are when it began and ceased to hold, if that is known;
+  "stated_at" is when it was said, and it was taken to hold from then on if "valid_at" is missing.
 
 # Entities: "nodes", one answer for each question
 - "same_as_known": the idx of the candidate that is the very same thing in the real world, else null.
@@ -50,12 +51,24 @@ rules nor the form of your answer.
   name as it stands.
 
 # Facts: "facts", one answer for each question
-- "duplicate_of": the idx out of "duplicates_of" that states the same thing in other words, else null.
-- Facts that differ in a number, a date, a name or in whether something holds are no duplicates.
-- "contradicts": every idx out of "may_contradict" that cannot be true at the same time as the new fact, be it
-  that the new one replaces, ends or denies it. Facts that can both be true do not contradict one another.
-- A duplicate is no contradiction: the idx in "duplicate_of" is not in "contradicts".
-- If in doubt: null, and an empty list.
+- "verdicts" lists only those of "compare_with" that the new fact touches, each with its "idx", a "verdict"
+  and "since". A known fact that can be true at the same time as the new one is left out: two employers, two
+  pets, two tasks can stand side by side. If in doubt, leave it out. Usually the list is short or empty.
+- repeats: it states the same thing, in whatever words. Never where a figure, a date, a name or whether it
+  holds differs. At most one verdict of repeats, rewords and goes_on for each new fact.
+- rewords: the same thing with more detail in the new words; nothing that the known one says has changed.
+- replaced: the known one held, and no longer does: the new one took its place, or ended it, or says what it
+  became (a new employer instead of the old, a date that moved, a status, price or owner that changed). Also
+  what hangs on it: who leaves a firm no longer leads its team. "since": when the known one ceased to hold,
+  if the texts tell; null if it was when the new one began.
+- untrue: the known one was a mistake and never held: the new one corrects it ("sorry, I meant …", "it was
+  never so") or denies it from the beginning, or it announced what will not come, or comes at another time.
+- newer: the other way round. The new words are old news: the known one shows that what they say had ceased
+  to hold ("last I heard he drove in from Graz", when it is known since when he lives in Linz).
+  "since": when it had ceased, if the texts tell.
+- goes_on: an end of the known one was announced ("invalid_at"), and the new one says that it goes on.
+- A past job beside a present one, a plan beside what is so now, a thing that happened: all true, left out. Of
+  two that cannot both hold, the one said earlier is not always the old one: go by what the texts say.
 """
 _TYPES = """\
 - "fact_type": the name out of the question's "fact_types" whose description, under the "fact_types" of all,
@@ -106,7 +119,7 @@ def _data(
     asked = {node.id for node in nodes}
     peers = {peer for node in nodes for peer in node.peers} - asked
     entities = {idx for node in nodes for idx in node.candidates}
-    known = {idx for fact in facts for idx in fact.duplicates_of + fact.may_contradict}
+    known = {idx for fact in facts for idx in fact.compare_with}
     types = {name for fact in facts for name in fact.fact_types}
     data: dict[str, Any] = {"episodes": form.latest(list(map(_cut, request.context)), len, context_chars)}
     if nodes:
@@ -142,6 +155,7 @@ def _known(fact: KnownFact) -> dict[str, Any]:
         "fact": fact.fact,
         "relation": fact.relation,
         **_times(fact.valid_ms, fact.invalid_ms),
+        **({"stated_at": form.iso(fact.stated_ms)} if fact.stated_ms is not None else {}),
     }
 
 
@@ -154,8 +168,8 @@ def _fact(fact: FactQuestion) -> dict[str, Any]:
         "target": fact.target_name,
         "stated_at": form.iso(fact.reference_ms),
         **_times(fact.valid_ms, fact.invalid_ms),
-        "duplicates_of": list(fact.duplicates_of),
-        "may_contradict": list(fact.may_contradict),
+        "polarity": str(fact.polarity),
+        "compare_with": list(fact.compare_with),
         **({"fact_types": list(fact.fact_types)} if fact.fact_types else {}),
     }
 

@@ -24,7 +24,9 @@ claims claimed rumour rumours rumor rumors heard hear hears hearing say says sai
 ask asks asked asking wonder wondering when once until before want wants wanted plan plans planning considering
 apparently supposedly allegedly like as 'd how why what who where which whoever never nobody everyone than
 """)
-_BEFORE = word_set(", ; : . ! ? ( - – — … and but so because since that also then plus btw anyway ps meanwhile")
+_BEFORE = word_set(
+    ", ; : . ! ? ( - – — … and but so because since that also then plus btw anyway ps meanwhile"
+)
 _BEFORE |= INTERJECTIONS | word_set("today now yesterday finally so well hello hi hey this morning")
 _BEHIND = PREPOSITIONS | word_set("""
 . , ; : ! ? ) ( - – — … " and but so because since who which where that when while as to now again too also instead
@@ -38,7 +40,9 @@ _ALSO = re.compile(
 _STARTS = word_set("I we he she it they you i've there that my our and so")
 _AGAIN = re.compile(r"\b(?:anymore|any more|any longer)\b")
 _ALONE = word_set("I me my mine myself we us our ours you your yours")
-_GROUPS = word_set("club team gym band group party program programme class course league choir society church")
+_GROUPS = word_set(
+    "club team gym band group party program programme class course league choir society church"
+)
 _SINGLE = word_set("wife husband spouse mother father mom mum dad boss manager mentor fiance fiancee")
 _NO_THINGS = STOP | VAGUE | word_set("to me you it them him her us this that more n't go see be being")
 _BARE = word_set("do am 'm have 've are 're were")
@@ -286,10 +290,16 @@ class Claims:
         groups = match.groupdict()
         if claim.relation in ("ROLE", "HAS", "KIN"):
             return self._role(claim, groups, words, source, target)
-        if claim.relation == "MEMBER_OF" and target.type == "Organization" and not _GROUPS & {target.name.lower().split()[-1]}:
+        if (
+            claim.relation == "MEMBER_OF"
+            and target.type == "Organization"
+            and not _GROUPS & {target.name.lower().split()[-1]}
+        ):
             kind = FactKind.FUNCTIONAL
             claim = replace(claim, relation="WORKS_AT", kind=kind, types=("Person", "Organization"))
-        if claim.relation == "MEMBER_OF" and (target.type in ("Location", "Person") or target.name.lower() in PLACES):
+        if claim.relation == "MEMBER_OF" and (
+            target.type in ("Location", "Person") or target.name.lower() in PLACES
+        ):
             return None
         for draft, kind_of in zip((source, target), claim.types, strict=True):
             if kind_of and draft.type not in (kind_of, "Entity"):
@@ -342,9 +352,17 @@ class Claims:
                 return None
             return draft._replace(polarity=Polarity.ENDS, valid_ms=when)
         if tense.over:
-            return None if claim.how == "begin" else draft._replace(polarity=Polarity.ENDS, valid_ms=_at(times, now))
+            return (
+                None
+                if claim.how == "begin"
+                else draft._replace(polarity=Polarity.ENDS, valid_ms=_at(times, now))
+            )
         if tense.negated:
-            denied = claim.how == "state" and claim.kind is not FactKind.EVENT and tense.name in ("present", "ongoing")
+            denied = (
+                claim.how == "state"
+                and claim.kind is not FactKind.EVENT
+                and tense.name in ("present", "ongoing")
+            )
             return draft._replace(polarity=Polarity.DENIES) if denied else None
         if claim.kind is FactKind.EVENT and claim.relation != "RENAMED_TO":
             told = tense.name in ("past", "perfect") or claim.source != "s"
@@ -375,7 +393,9 @@ class Claims:
         others = [t for t in times if value[0] != "T" or t is not self.line.times[int(value[1:])]]
         when = _when(others, self.scene.reference_ms, True)
         if tense.name == "past" and claim.relation != "VALUE":
-            yield Drafted(relation, FactKind.EVENT, who, target, valid_ms=_at(others, self.scene.reference_ms))
+            yield Drafted(
+                relation, FactKind.EVENT, who, target, valid_ms=_at(others, self.scene.reference_ms)
+            )
             return
         start = self.scene.reference_ms if when is None else when
         yield Drafted(relation, claim.kind, who, target, valid_ms=start)
@@ -401,7 +421,10 @@ def nearer(time: Time, now: int) -> int | None:
 
 
 def _at(times: list[Time], now: int) -> int | None:
-    return next((t.begin_ms for t in times if t.role != "until" and t.begin_ms is not None and t.begin_ms <= now), None)
+    return next(
+        (t.begin_ms for t in times if t.role != "until" and t.begin_ms is not None and t.begin_ms <= now),
+        None,
+    )
 
 
 def _until(times: list[Time], now: int, tense: str) -> int | None:
@@ -436,7 +459,7 @@ def restated(line: Line, each: Found, scene: Scene) -> str:
         later = marks[behind + 2 : after]
         if not _BARE.isdisjoint(later) or any(_goes_on(later, n) for n in range(len(later))):
             return ""
-    subject = marks[at : behind]
+    subject = marks[at:behind]
     rest = line.words(behind, after) if behind < after else ""
     if not subject:  # elided
         return f"{each.who.name} {rest[:1].lower()}{rest[1:]}" if FORMS.get(marks[first]) else ""
@@ -463,7 +486,9 @@ def _goes_on(marks: list[str], at: int) -> bool:
 
 def _third_person(line: Line, name: str, marks: list[str], behind: int, after: int) -> str:
     at = behind
-    while at < after and (marks[at].endswith("ly") or marks[at] in ("now", "also", "still", "just", "no", "longer")):
+    while at < after and (
+        marks[at].endswith("ly") or marks[at] in ("now", "also", "still", "just", "no", "longer")
+    ):
         at += 1
     if at >= after:
         return ""

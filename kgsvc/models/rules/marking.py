@@ -50,7 +50,11 @@ class Line:
 
     def time_at(self, mark: int) -> int:
         """How many times begin before a mark."""
-        return bisect_right([time.start for time in self.times], self.starts[mark] - 1) if mark < len(self.starts) else len(self.times)
+        return (
+            bisect_right([time.start for time in self.times], self.starts[mark] - 1)
+            if mark < len(self.starts)
+            else len(self.times)
+        )
 
 
 def mark(

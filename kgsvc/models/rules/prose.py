@@ -163,13 +163,17 @@ class _Reader:
 
     # words as they were said
 
-    def _keep(self, sentence: str, names: list[NodeDraft], substance: int, asked: bool, when: int | None) -> None:
+    def _keep(
+        self, sentence: str, names: list[NodeDraft], substance: int, asked: bool, when: int | None
+    ) -> None:
         passage = self.passage
         origin = self.scene.origin()
         names = [draft for draft in names if draft is not origin]
         full = passage.length + len(sentence) > max(_PASSAGE, self.least)
         begins = names and passage.names and passage.length >= self.least and self.scene.speaker is None
-        if passage.sentences and (full or begins or (passage.asked != asked and passage.substance and substance)):
+        if passage.sentences and (
+            full or begins or (passage.asked != asked and passage.substance and substance)
+        ):
             self._flush()
             passage = self.passage
         passage.sentences.append(sentence)

@@ -30,15 +30,21 @@ _NAME_KEYS = word_list("name full_name fullname display_name title label usernam
 _IDENTITY_KEYS = word_list("id uuid key code no number identifier ref")
 _SPEAKER_KEYS = ("speaker", "role", "author", "from", "sender", "user")
 _SPOKEN_KEYS = ("content", "text", "message", "body")
-_TEXT_KEYS = word_set("description notes note comment comments content text body message summary bio about details")
+_TEXT_KEYS = word_set(
+    "description notes note comment comments content text body message summary bio about details"
+)
 _NAMING_KEYS = frozenset((*_NAME_KEYS, *_IDENTITY_KEYS, "first_name"))
 _TYPE_KEYS = ("type", "kind", "category", "@type", "class")
 _EVENT_KEYS = ("event", "event_type", "action")
-_FROM_KEYS = word_list("valid_from effective effective_date effective_from since start start_date started on date from")
+_FROM_KEYS = word_list(
+    "valid_from effective effective_date effective_from since start start_date started on date from"
+)
 _UNTIL_KEYS = word_list("valid_to valid_until until end end_date")
 _CHANGES = (("old", "new"), ("from", "to"), ("before", "after"), ("previous", "current"))
 _CORRECTIONS = (("wrong", "right"), ("recorded", "correct"), ("incorrect", "correct"))
-_PARTING = word_set("left terminated ended cancelled canceled removed fired deleted expired revoked released returned")
+_PARTING = word_set(
+    "left terminated ended cancelled canceled removed fired deleted expired revoked released returned"
+)
 _STAFF = word_set("staff employee personnel worker")
 _PLACES_OF_WORK = word_set("depot office branch workplace")
 _LINKS = word_set("by to at in of with from for")  # a key that ends so is a relation by itself: "closed_by"
@@ -52,7 +58,13 @@ _KNOWN_KEYS = {
     **dict.fromkeys(word_list("company employer organization organisation works_at"), "WORKS_AT"),
     **dict.fromkeys(word_list("city lives_in residence"), "LIVES_IN"),
     **{"hometown": "IS_FROM", "spouse": "MARRIED_TO", "languages": "SPEAKS", "interests": "INTERESTED_IN"},
-    **{"likes": "LIKES", "hobbies": "LIKES", "leads": "LEADS", "member_of": "MEMBER_OF", "reports_to": "REPORTS_TO"},
+    **{
+        "likes": "LIKES",
+        "hobbies": "LIKES",
+        "leads": "LEADS",
+        "member_of": "MEMBER_OF",
+        "reports_to": "REPORTS_TO",
+    },
 }
 _TARGETS = {"WORKS_AT": "Organization", "LIVES_IN": "Location", "IS_FROM": "Location"}
 _LISTED = {"LIKES", "SPEAKS", "INTERESTED_IN", "MEMBER_OF", "LEADS"}
@@ -136,7 +148,9 @@ class _Walk:
         self._identified(value, name_key, draft, place)
         if amount:
             self._fact(draft, place.inner("price", draft), None, amount)
-        self._fields(value, draft, place, {name_key, *(("amount", "currency", "per", "percent") if amount else ())})
+        self._fields(
+            value, draft, place, {name_key, *(("amount", "currency", "per", "percent") if amount else ())}
+        )
 
     def _identified(self, value: Mapping[str, Any], name_key: str, draft: NodeDraft, place: _Place) -> None:
         """The id of what has a name means the same: later records may give only that."""
@@ -190,7 +204,9 @@ class _Walk:
         for key, item in value.items():
             if isinstance(item, str) and key not in _EVENT_KEYS and _is_name(item):
                 return key, self.scene.node(item.strip(), _kind({}, key))
-        text = place.key or next((v.strip() for v in value.values() if isinstance(v, str) and v.strip()), "record")
+        text = place.key or next(
+            (v.strip() for v in value.values() if isinstance(v, str) and v.strip()), "record"
+        )
         flat = any(isinstance(item, _SCALARS) for item in value.values())
         return "", self.scene.node(text[:_LONGEST_VALUE], "Entity") if flat or place.key else None
 
@@ -242,7 +258,11 @@ class _Walk:
             name = _name(item, place.key)[1] if isinstance(item, dict) else ""
             text = name or (_amount(item, place.currency, per) if isinstance(item, dict) else _written(item))
             named = bool(name) or (isinstance(item, str) and (_is_name(item) or bool(_ID.fullmatch(item))))
-            target = self.scene.node(text, _kind(item if isinstance(item, dict) else {}, place.key)) if named else None
+            target = (
+                self.scene.node(text, _kind(item if isinstance(item, dict) else {}, place.key))
+                if named
+                else None
+            )
             if text and (target is not None or how is Polarity.ASSERTS):
                 self._fact(owner, place, target, text, how)
 
@@ -256,7 +276,11 @@ class _Walk:
         if key == "was" or (_moment(value) is not None and (key in _FROM_KEYS or key in _UNTIL_KEYS)):
             return  # the facts of its owner say it
         named = isinstance(value, str) and (_is_name(value) or bool(_ID.fullmatch(value)) or place.listed)
-        target = self.scene.node(self.scene.full_name(written), _kind({}, place.key)) if named or place.listed else None
+        target = (
+            self.scene.node(self.scene.full_name(written), _kind({}, place.key))
+            if named or place.listed
+            else None
+        )
         self._fact(owner, place, target, written)
 
     def _fact(
@@ -279,7 +303,9 @@ class _Walk:
             return
         if over and polarity is Polarity.ASSERTS:
             polarity = Polarity.ENDS
-        how = {Polarity.ASSERTS: words, Polarity.ENDS: f"no longer {words}", Polarity.DENIES: f"not {words}"}[polarity]
+        how = {Polarity.ASSERTS: words, Polarity.ENDS: f"no longer {words}", Polarity.DENIES: f"not {words}"}[
+            polarity
+        ]
         ends = (target, owner) if swapped else (owner, target)
         end = ends[1].name if swapped else written
         since = "" if place.since == self.scene.reference_ms else f" from {_day(place.since)}"
@@ -356,7 +382,11 @@ def _first(value: Mapping[str, Any], keys: Iterable[str]) -> str:
 
 
 def _naming_of(value: Mapping[str, Any], draft: NodeDraft) -> set[str]:
-    return {key for key in _NAMING_KEYS if isinstance(value.get(key), (str, int)) and str(value[key]) in draft.name}
+    return {
+        key
+        for key in _NAMING_KEYS
+        if isinstance(value.get(key), (str, int)) and str(value[key]) in draft.name
+    }
 
 
 def _name(value: Mapping[str, Any], under: str) -> tuple[str, str]:
@@ -383,7 +413,9 @@ def _has_id(value: Mapping[str, Any]) -> bool:
 
 def _amount(value: Mapping[str, Any], currency: str = "", per: str = "") -> str:
     """ "310 EUR per day"; "" if the object holds no amount."""
-    found = next((value[k] for k in ("amount", "value", "price") if isinstance(value.get(k), (int, float))), None)
+    found = next(
+        (value[k] for k in ("amount", "value", "price") if isinstance(value.get(k), (int, float))), None
+    )
     percent = value.get("percent")
     if found is None or isinstance(found, bool):
         return f"{percent} percent" if isinstance(percent, (int, float)) else ""
@@ -423,8 +455,15 @@ def _kind(value: Mapping[str, Any], key: str) -> str:
     single = _singular(key).lower()
     if single in _PEOPLE_KEYS or "first_name" in value or "full_name" in value:
         return "Person" if single != "customer" else "Entity"
-    kinds = {"project": "Project", "company": "Organization", "organization": "Organization", "town": "Location"}
-    return {**kinds, "city": "Location", "depot": "Location", "employer": "Organization"}.get(single, "Entity")
+    kinds = {
+        "project": "Project",
+        "company": "Organization",
+        "organization": "Organization",
+        "town": "Location",
+    }
+    return {**kinds, "city": "Location", "depot": "Location", "employer": "Organization"}.get(
+        single, "Entity"
+    )
 
 
 def _is_name(value: str) -> bool:

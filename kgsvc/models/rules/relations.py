@@ -64,10 +64,19 @@ _THING = r"(?:the |a |an |some |my )?(?P<np>(?:[a-z][a-z-]+|N\d+)(?: (?:[a-z][a-
 _AND_THING = r"(?: and (?P<np2>[a-z][a-z-]+))?"
 _STOPS = r"(?= [.,;:!)…]| but| and (?!N)| in\b| on\b| at\b| with\b| since| T\d| anymore| most|$)"
 ATTRIBUTES = {
-    **{word: f"HAS_{word.upper()}" for word in "budget rent price salary fee cost rate launch opening".split()},
+    **{
+        word: f"HAS_{word.upper()}"
+        for word in "budget rent price salary fee cost rate launch opening".split()
+    },
     **dict.fromkeys(("deadline", "due date"), "HAS_DEADLINE"),
     **{"release date": "HAS_RELEASE_DATE", "launch date": "HAS_LAUNCH", "opening day": "HAS_OPENING"},
-    **{"due": "HAS_DEADLINE", "start date": "HAS_START", "wedding": "HAS_WEDDING", "monthly rent": "HAS_RENT", "floor": "HAS_FLOOR"},
+    **{
+        "due": "HAS_DEADLINE",
+        "start date": "HAS_START",
+        "wedding": "HAS_WEDDING",
+        "monthly rent": "HAS_RENT",
+        "floor": "HAS_FLOOR",
+    },
 }
 _ATTRIBUTE = rf"(?P<attribute>{'|'.join(sorted(ATTRIBUTES, key=len, reverse=True))})"
 _VALUE = r"(?:on |in |for |at |about |around )?(?P<value>[TA]\d+)"
@@ -75,7 +84,9 @@ _BECOMES = (
     r"(?:(?:is|was|'s|will be|goes|moves|moved|went|rises|rose|slips|slipped|changes|changed|has|been|now|moved"
     r"|up|down|back|to|set|:) ){1,5}"
 )
-_CHANGES = r"(?:cut|raised?|lowered|set|moved?|pushed|changed|extended|postponed|brought|increased|reduced|put)"
+_CHANGES = (
+    r"(?:cut|raised?|lowered|set|moved?|pushed|changed|extended|postponed|brought|increased|reduced|put)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +110,9 @@ class Rule:
 
 
 def _forms(lemma: str) -> list[str]:
-    return sorted((w for w, f in FORMS.items() if f.lemma == lemma and not w.endswith("in")), key=len, reverse=True)
+    return sorted(
+        (w for w, f in FORMS.items() if f.lemma == lemma and not w.endswith("in")), key=len, reverse=True
+    )
 
 
 def _phrase(words: str) -> tuple[str, list[str]]:
@@ -112,7 +125,10 @@ def _phrase(words: str) -> tuple[str, list[str]]:
     forms = _forms(verb)
     group = rf"{_AUX}(?P<verb>{'|'.join(forms)}) {ADV}{rest}"
     if rest == "over ":  # "took Project Atlas over"
-        return rf"(?:{SUBJECT} |{_ELIDED}){_AUX}(?P<verb>{'|'.join(forms)}) (?:over {_OBJECT}|{_OBJECT.replace('<o>', '<o2>').replace('<more>', '<more2>')} over)", forms
+        return (
+            rf"(?:{SUBJECT} |{_ELIDED}){_AUX}(?P<verb>{'|'.join(forms)}) (?:over {_OBJECT}|{_OBJECT.replace('<o>', '<o2>').replace('<more>', '<more2>')} over)",
+            forms,
+        )
     return rf"(?:{SUBJECT} |{_ELIDED}){group}{_OBJECT}", forms
 
 
@@ -140,40 +156,112 @@ def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
     for verb, relation in (("move", "LIVES_IN"), ("relocate", "LIVES_IN"), ("switch", "USES")):
         kind = functional if relation == "LIVES_IN" else state
         group = rf"{start}{_AUX}(?P<verb>{'|'.join(_forms(verb))}) {two}"
-        yield group, _forms(verb), (
-            Claim(relation, kind, "s", "o", "end"),
-            Claim(relation, kind, "s", "p", "begin"),
+        yield (
+            group,
+            _forms(verb),
+            (
+                Claim(relation, kind, "s", "o", "end"),
+                Claim(relation, kind, "s", "p", "begin"),
+            ),
         )
     works = (Claim("WORKS_AT", functional, "s", "o", types=("Person", "Organization")),)
     begins = (Claim("WORKS_AT", functional, "s", "o", "begin", ("Person", "Organization")),)
     ends = (Claim("WORKS_AT", functional, "s", "o", "end", ("Person", "Organization")),)
-    yield rf"{start}(?P<aux>)(?P<verb>join|joins|joined|joining) {_OBJECT} as", ["join", "joins", "joined"], begins
+    yield (
+        rf"{start}(?P<aux>)(?P<verb>join|joins|joined|joining) {_OBJECT} as",
+        ["join", "joins", "joined"],
+        begins,
+    )
     yield rf"{SUBJECT} {_AUX}{_BE} (?P<after>)(?:at|with) {_OBJECT}(?= since| T\d)", ["at", "with"], works
     yield rf"(?P<s>my) last day at {_OBJECT} (?P<aux>)(?P<verb>is|was|will be)", ["last"], ends
-    yield rf"{SUBJECT} {_AUX}{_BE} {_NOT}(?P<article>the |our |a |an )?{_ROLE} (?P<prep>of|at|for|on|with|in) {_OBJECT}", ["of", "at", "for", "on", "with", "in"], (Claim("ROLE", functional, "s", "o"),)
-    yield rf"as (?P<article>the |our )?{_ROLE} (?P<prep>of|at) (?:the )?(?P<o>N\d+)(?P<more>) ,? ?(?P<s>I)", ["as"], (Claim("ROLE", functional, "s", "o"),)
-    yield rf"(?P<article>the |our ){_ROLE} (?P<prep>of|at|for|on) (?:the )?(?P<o>N\d+) {_AUX}{_BE} {_NOT}(?P<s>N\d+)(?P<more>)", ["of", "at", "for", "on"], (Claim("ROLE", functional, "s", "o"),)
-    yield rf"(?P<s>my|our) (?:[a-z]+ )?(?P<role>{_KIN}|{'|'.join(ROLES)}|name) {_AUX}{_BE} {_NOT}(?P<o>N\d+)(?P<more>)", ["my", "our"], (Claim("HAS", functional, "s", "o"),)
-    yield rf"(?P<o>N\d+) {_AUX}{_BE} {_NOT}(?P<s>my|our) (?:[a-z]+ )?(?P<role>{_KIN}|{'|'.join(ROLES)})(?P<more>)", ["my", "our"], (Claim("HAS", functional, "s", "o"),)
-    yield rf"(?P<s>my|our) (?P<role>{_KIN}) ,? ?(?P<o>N\d+)(?P<more>)", ["my", "our"], (Claim("KIN", state, "s", "o"),)
-    yield rf"(?P<o>N\d+) , (?P<s>N\d+) 's (?:[a-z]+ )?(?P<role>{_KIN}) ,(?P<more>)", ["'s"], (Claim("KIN", state, "s", "o"),)
-    yield rf"(?P<o>N\d+) and (?P<s>I)(?P<more>) (?P<aux>)(?P<verb>got) engaged", ["engaged"], (Claim("ENGAGED_TO", functional, "s", "o", "begin"),)
+    yield (
+        rf"{SUBJECT} {_AUX}{_BE} {_NOT}(?P<article>the |our |a |an )?{_ROLE} (?P<prep>of|at|for|on|with|in) {_OBJECT}",
+        ["of", "at", "for", "on", "with", "in"],
+        (Claim("ROLE", functional, "s", "o"),),
+    )
+    yield (
+        rf"as (?P<article>the |our )?{_ROLE} (?P<prep>of|at) (?:the )?(?P<o>N\d+)(?P<more>) ,? ?(?P<s>I)",
+        ["as"],
+        (Claim("ROLE", functional, "s", "o"),),
+    )
+    yield (
+        rf"(?P<article>the |our ){_ROLE} (?P<prep>of|at|for|on) (?:the )?(?P<o>N\d+) {_AUX}{_BE} {_NOT}(?P<s>N\d+)(?P<more>)",
+        ["of", "at", "for", "on"],
+        (Claim("ROLE", functional, "s", "o"),),
+    )
+    yield (
+        rf"(?P<s>my|our) (?:[a-z]+ )?(?P<role>{_KIN}|{'|'.join(ROLES)}|name) {_AUX}{_BE} {_NOT}(?P<o>N\d+)(?P<more>)",
+        ["my", "our"],
+        (Claim("HAS", functional, "s", "o"),),
+    )
+    yield (
+        rf"(?P<o>N\d+) {_AUX}{_BE} {_NOT}(?P<s>my|our) (?:[a-z]+ )?(?P<role>{_KIN}|{'|'.join(ROLES)})(?P<more>)",
+        ["my", "our"],
+        (Claim("HAS", functional, "s", "o"),),
+    )
+    yield (
+        rf"(?P<s>my|our) (?P<role>{_KIN}) ,? ?(?P<o>N\d+)(?P<more>)",
+        ["my", "our"],
+        (Claim("KIN", state, "s", "o"),),
+    )
+    yield (
+        rf"(?P<o>N\d+) , (?P<s>N\d+) 's (?:[a-z]+ )?(?P<role>{_KIN}) ,(?P<more>)",
+        ["'s"],
+        (Claim("KIN", state, "s", "o"),),
+    )
+    yield (
+        rf"(?P<o>N\d+) and (?P<s>I)(?P<more>) (?P<aux>)(?P<verb>got) engaged",
+        ["engaged"],
+        (Claim("ENGAGED_TO", functional, "s", "o", "begin"),),
+    )
     work = r"(?P<s>N\d+|it|the (?:film|movie|book|novel|song|series|show))"
     some = r"(?:[^ ]+ ){0,16}?"
-    yield rf"{work} (?P<aux>)(?P<verb>is|was) {some}directed by (?P<o>N\d+)(?P<more>)(?: {some}written by (?P<p>N\d+))?(?: {some}starring (?P<q>N\d+))?", ["directed"], (
-        Claim("DIRECTED", FactKind.EVENT, "o", "s"),
-        Claim("WROTE", FactKind.EVENT, "p", "s"),
-        Claim("STARS_IN", FactKind.EVENT, "q", "s"),
+    yield (
+        rf"{work} (?P<aux>)(?P<verb>is|was) {some}directed by (?P<o>N\d+)(?P<more>)(?: {some}written by (?P<p>N\d+))?(?: {some}starring (?P<q>N\d+))?",
+        ["directed"],
+        (
+            Claim("DIRECTED", FactKind.EVENT, "o", "s"),
+            Claim("WROTE", FactKind.EVENT, "p", "s"),
+            Claim("STARS_IN", FactKind.EVENT, "q", "s"),
+        ),
     )
-    yield rf"{work} (?P<aux>)(?P<verb>is|was) {some}(?:written|composed) by (?P<o>N\d+)(?P<more>)", ["written", "composed"], (Claim("WROTE", FactKind.EVENT, "o", "s"),)
-    yield rf"(?P<s>N\d+) {_AUX}{_BE} {_NOT}(?P<article>the |a |an )(?:[a-z-]+ ){{0,2}}(?P<role>{_KIN}) (?P<prep>of) (?P<o>N\d+)(?P<more>)", ["of"], (Claim("ROLE", state, "s", "o"),)
+    yield (
+        rf"{work} (?P<aux>)(?P<verb>is|was) {some}(?:written|composed) by (?P<o>N\d+)(?P<more>)",
+        ["written", "composed"],
+        (Claim("WROTE", FactKind.EVENT, "o", "s"),),
+    )
+    yield (
+        rf"(?P<s>N\d+) {_AUX}{_BE} {_NOT}(?P<article>the |a |an )(?:[a-z-]+ ){{0,2}}(?P<role>{_KIN}) (?P<prep>of) (?P<o>N\d+)(?P<more>)",
+        ["of"],
+        (Claim("ROLE", state, "s", "o"),),
+    )
     yield rf"(?:N\d+|I) here , (?:an? |the )?{_ROLE} (?:at|for) {_OBJECT}(?P<s>)", ["here"], works
-    yield rf"{SUBJECT} {_AUX}{_BE} (?:now |officially )?(?:called|renamed|renamed to|known as) (?P<o>N\d+)(?P<more>)", ["called", "renamed", "known"], (Claim("RENAMED_TO", FactKind.EVENT, "s", "o", "begin"),)
-    yield rf"(?:I|we|they|{SUBJECT.replace('<s>', '<x>')}) (?P<aux>)(?P<verb>renamed|rename) (?:the )?(?P<s>N\d+) (?:to|as) (?P<o>N\d+)(?P<more>)", ["renamed", "rename"], (Claim("RENAMED_TO", FactKind.EVENT, "s", "o", "begin"),)
+    yield (
+        rf"{SUBJECT} {_AUX}{_BE} (?:now |officially )?(?:called|renamed|renamed to|known as) (?P<o>N\d+)(?P<more>)",
+        ["called", "renamed", "known"],
+        (Claim("RENAMED_TO", FactKind.EVENT, "s", "o", "begin"),),
+    )
+    yield (
+        rf"(?:I|we|they|{SUBJECT.replace('<s>', '<x>')}) (?P<aux>)(?P<verb>renamed|rename) (?:the )?(?P<s>N\d+) (?:to|as) (?P<o>N\d+)(?P<more>)",
+        ["renamed", "rename"],
+        (Claim("RENAMED_TO", FactKind.EVENT, "s", "o", "begin"),),
+    )
     for verb, relation in _LIKING.items():
-        yield rf"{SUBJECT} {_AUX}(?P<verb>{'|'.join(_forms(verb))}) {_THING}{_AND_THING}{_STOPS}(?P<more>)", _forms(verb), (Claim(relation, state, "s", "np"),)
-    yield rf"{SUBJECT} {_AUX}{_BE} {_NOT}allergic to {_THING}{_AND_THING}{_STOPS}(?P<more>)", ["allergic"], (Claim("ALLERGIC_TO", state, "s", "np"),)
-    yield rf"{SUBJECT} {_AUX}(?P<verb>gave up|gives up|stopped playing|quit playing) {_THING}{_STOPS}(?P<more>)", ["up", "playing"], (Claim("PLAYS", state, "s", "np", "end"),)
+        yield (
+            rf"{SUBJECT} {_AUX}(?P<verb>{'|'.join(_forms(verb))}) {_THING}{_AND_THING}{_STOPS}(?P<more>)",
+            _forms(verb),
+            (Claim(relation, state, "s", "np"),),
+        )
+    yield (
+        rf"{SUBJECT} {_AUX}{_BE} {_NOT}allergic to {_THING}{_AND_THING}{_STOPS}(?P<more>)",
+        ["allergic"],
+        (Claim("ALLERGIC_TO", state, "s", "np"),),
+    )
+    yield (
+        rf"{SUBJECT} {_AUX}(?P<verb>gave up|gives up|stopped playing|quit playing) {_THING}{_STOPS}(?P<more>)",
+        ["up", "playing"],
+        (Claim("PLAYS", state, "s", "np", "end"),),
+    )
     yield from _values()
 
 
@@ -186,17 +274,49 @@ def _values() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
     yield rf"(?:the |our )?(?:project )?(?P<s>N\d+) (?:'s )?{_ATTRIBUTE} {_BECOMES}{_VALUE}", first, value
     yield rf"(?P<s>the project|the|our|my) {_ATTRIBUTE} {_BECOMES}{_VALUE}", first, value
     yield rf"^(?P<s>){_ATTRIBUTE} :? ?(?P<value>A\d+)", first, value
-    yield rf"{_CHANGES} (?:the |our )?(?P<s>N\d+) (?:'s )?{_ATTRIBUTE} (?:back |up |down )?(?:to|until|by) {_VALUE}", first, value
-    yield rf"{_CHANGES} (?P<s>the|our|my) {_ATTRIBUTE} (?:back |up |down )?(?:to|until) {_VALUE}", first, value
-    yield rf"(?P<s>N\d+) (?P<aux>)(?P<verb>is|are|'s) (?P<attribute>due) (?:at N\d+ )?(?:on |by )?(?P<value>T\d+)", ["due"], value
+    yield (
+        rf"{_CHANGES} (?:the |our )?(?P<s>N\d+) (?:'s )?{_ATTRIBUTE} (?:back |up |down )?(?:to|until|by) {_VALUE}",
+        first,
+        value,
+    )
+    yield (
+        rf"{_CHANGES} (?P<s>the|our|my) {_ATTRIBUTE} (?:back |up |down )?(?:to|until) {_VALUE}",
+        first,
+        value,
+    )
+    yield (
+        rf"(?P<s>N\d+) (?P<aux>)(?P<verb>is|are|'s) (?P<attribute>due) (?:at N\d+ )?(?:on |by )?(?P<value>T\d+)",
+        ["due"],
+        value,
+    )
     dated = "visit|meeting|launch|opening|party|wedding|exam|workshop|conference|release|concert|race|interview|demo"
-    yield rf"(?:the |our )?(?:[a-z]+ )?(?P<attribute>{dated}) (?:of|for|at|to|with|in) {owner}(?: [^ ]+){{0,8}}? (?:is|will be|takes place) {_VALUE}", dated.split("|"), value
+    yield (
+        rf"(?:the |our )?(?:[a-z]+ )?(?P<attribute>{dated}) (?:of|for|at|to|with|in) {owner}(?: [^ ]+){{0,8}}? (?:is|will be|takes place) {_VALUE}",
+        dated.split("|"),
+        value,
+    )
     changes = r"(?:put|puts|raised|raises|cut|cuts|lowered|lowers|dropped|increased)"
-    yield rf"(?P<s>N\d+) {changes} (?:the |its |their )?(?P<thing>[a-z]{{3,15}})(?: price)? (?:up |down |back )?to (?P<value>A\d+)", changes.strip("()?:").split("|"), value
-    yield rf"(?P<s>N\d+) (?:sent|gave|quoted)(?: us)? (?:the |its |their |a )?(?P<thing>[a-z]{{3,15}}) (?:quote|price) :? ?(?P<value>A\d+)", ["quote", "price"], value
-    yield rf"(?P<s>N\d+)(?: [^ ]+){{1,4}} the (?P<thing>[a-z]{{3,15}}) (?:is|goes|went) (?:back |up |down )to (?P<value>A\d+)", ["back", "up", "down"], value
+    yield (
+        rf"(?P<s>N\d+) {changes} (?:the |its |their )?(?P<thing>[a-z]{{3,15}})(?: price)? (?:up |down |back )?to (?P<value>A\d+)",
+        changes.strip("()?:").split("|"),
+        value,
+    )
+    yield (
+        rf"(?P<s>N\d+) (?:sent|gave|quoted)(?: us)? (?:the |its |their |a )?(?P<thing>[a-z]{{3,15}}) (?:quote|price) :? ?(?P<value>A\d+)",
+        ["quote", "price"],
+        value,
+    )
+    yield (
+        rf"(?P<s>N\d+)(?: [^ ]+){{1,4}} the (?P<thing>[a-z]{{3,15}}) (?:is|goes|went) (?:back |up |down )to (?P<value>A\d+)",
+        ["back", "up", "down"],
+        value,
+    )
     for verb, relation in (("charge", "CHARGES"), ("cost", "COSTS"), ("pay", "PAYS"), ("earn", "EARNS")):
-        yield rf"{SUBJECT} {_AUX}(?P<verb>{'|'.join(_forms(verb))}) (?:us |me |now |only )?(?P<value>A\d+)", _forms(verb), (Claim(relation, functional, "s", "value", "value"),)
+        yield (
+            rf"{SUBJECT} {_AUX}(?P<verb>{'|'.join(_forms(verb))}) (?:us |me |now |only )?(?P<value>A\d+)",
+            _forms(verb),
+            (Claim(relation, functional, "s", "value", "value"),),
+        )
 
 
 def _compiled() -> dict[str, tuple[Rule, ...]]:

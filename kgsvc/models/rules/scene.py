@@ -106,7 +106,10 @@ class Scene:
         near = {
             draft.ref: draft
             for number, draft in self._recent
-            if self.sentence - number <= 1 and draft not in cast and _may_be(draft) and _given(draft) not in other
+            if self.sentence - number <= 1
+            and draft not in cast
+            and _may_be(draft)
+            and _given(draft) not in other
         }
         return next(iter(near.values())) if len(near) == 1 else None
 

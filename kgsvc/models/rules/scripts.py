@@ -19,7 +19,9 @@ from kgsvc.models.rules.times import japanese_times
 _LETTERS = re.compile(r"[^\W\d_]")
 _KANA = re.compile(r"[\u3040-\u30ff]")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_GERMAN = word_set("der die das und ist ich nicht ein eine mit seit wir zieht auf im den dem zu für bei unser jetzt")
+_GERMAN = word_set(
+    "der die das und ist ich nicht ein eine mit seit wir zieht auf im den dem zu für bei unser jetzt"
+)
 _FRENCH = word_set("le la les et est je ne pas un une avec depuis nous du des dans pour au à passe sur")
 _SPANISH = word_set("el los y es yo una con desde nosotros del en para por que vivo trabajo mi")
 
@@ -32,7 +34,9 @@ def foreign(sentence: str) -> bool:
     if letters and sum(char > "\u024f" for char in letters) * 3 > len(letters):
         return True
     words = sentence.lower().replace("'", " ").split()
-    return any(sum(word in known for word in words) * 4 > len(words) for known in (_GERMAN, _FRENCH, _SPANISH))
+    return any(
+        sum(word in known for word in words) * 4 > len(words) for known in (_GERMAN, _FRENCH, _SPANISH)
+    )
 
 
 _PERSON = r"[\u4e00-\u9fff々]{1,4}|[ァ-ヶー]{2,8}|[ぁ-ん]{1,3}(?=ちゃん)"
@@ -97,14 +101,27 @@ def _is_name(sentence: str, match: re.Match[str], text: str) -> bool:
 
 
 _ATTRIBUTES = {
-    **{"予算": "HAS_BUDGET", "発売日": "HAS_RELEASE_DATE", "締め切り": "HAS_DEADLINE", "締切": "HAS_DEADLINE"},
+    **{
+        "予算": "HAS_BUDGET",
+        "発売日": "HAS_RELEASE_DATE",
+        "締め切り": "HAS_DEADLINE",
+        "締切": "HAS_DEADLINE",
+    },
     **{"リーダー": "HAS_LEADER", "店長": "HAS_MANAGER", "会場": "HAS_VENUE", "担当": "HAS_CONTACT"},
-    **{"部長": "HAS_HEAD", "社長": "HAS_PRESIDENT", "価格": "HAS_PRICE", "家賃": "HAS_RENT", "期限": "HAS_DEADLINE"},
+    **{
+        "部長": "HAS_HEAD",
+        "社長": "HAS_PRESIDENT",
+        "価格": "HAS_PRICE",
+        "家賃": "HAS_RENT",
+        "期限": "HAS_DEADLINE",
+    },
 }
 _ATTRIBUTE = "|".join(_ATTRIBUTES)
 _AMOUNT = re.compile(r"[\d,.]+(?:万|億|千)?(?:円|ドル|ユーロ|％|%)")
 _IS = re.compile(rf"(?:新しい|今の|次の|担当)?(?P<what>{_ATTRIBUTE})(?:は|が|も)")
-_BECAME = re.compile(rf"(?:の|新しい|担当){{0,3}}(?P<what>{_ATTRIBUTE})(?:になりました|を務めて|も引き受け|を引き受け)")
+_BECAME = re.compile(
+    rf"(?:の|新しい|担当){{0,3}}(?P<what>{_ATTRIBUTE})(?:になりました|を務めて|も引き受け|を引き受け)"
+)
 _UNSURE = re.compile("もし|たら|かも|でしょうか|ですか|ますか|らしい|そうです|かな|？|たい")
 
 
@@ -144,7 +161,11 @@ class _Japanese:
                 continue
             relation, rest = _ATTRIBUTES[match["what"]], match.end()
             behind = [(start, end, d) for start, end, d in self.names if start >= rest]
-            denied = [d for _, end, d in behind if self.sentence.startswith(("ではなく", "じゃなく"), self._after(end))]
+            denied = [
+                d
+                for _, end, d in behind
+                if self.sentence.startswith(("ではなく", "じゃなく"), self._after(end))
+            ]
             for draft in denied:
                 yield Drafted(relation, FactKind.FUNCTIONAL, owner, draft, Polarity.DENIES)
             target = next((d for _, _, d in behind if d not in denied and d is not owner), None)
@@ -169,7 +190,10 @@ class _Japanese:
 
     def _mover(self) -> NodeDraft | None:
         """Who moves or lives: the one marked by は or が, else the speaker."""
-        topic = next((d for _, e, d in self.names if self.sentence[self._after(e) : e + 3].startswith(("は", "が"))), None)
+        topic = next(
+            (d for _, e, d in self.names if self.sentence[self._after(e) : e + 3].startswith(("は", "が"))),
+            None,
+        )
         return topic if topic is not None and topic.type == "Person" else self.scene.speaker
 
     def _homes(self) -> Iterator[Drafted]:
@@ -195,14 +219,22 @@ class _Japanese:
             return
         own = re.match(rf"{_KANJI}{{1,6}}[部室課]の(?P<me>{_KANJI}{{1,6}})です", self.sentence)
         if own and speaker.name.startswith(own["me"]):
-            yield Drafted("MEMBER_OF", FactKind.FUNCTIONAL, speaker, units[0][2], valid_ms=self.scene.reference_ms)
+            yield Drafted(
+                "MEMBER_OF", FactKind.FUNCTIONAL, speaker, units[0][2], valid_ms=self.scene.reference_ms
+            )
             return
         since = next((ms for _, role, ms in self.times if role in ("since", "at")), None)
         for start, end, draft in units:
             if self.sentence.startswith("から", end) and re.search("に(?:移り|異動し)", self.sentence[end:]):
                 yield Drafted("MEMBER_OF", FactKind.FUNCTIONAL, speaker, draft, Polarity.ENDS, since)
             elif re.match("に(?:移り|異動し)", self.sentence[end:]):
-                yield Drafted("MEMBER_OF", FactKind.FUNCTIONAL, speaker, draft, valid_ms=since or self.scene.reference_ms)
+                yield Drafted(
+                    "MEMBER_OF",
+                    FactKind.FUNCTIONAL,
+                    speaker,
+                    draft,
+                    valid_ms=since or self.scene.reference_ms,
+                )
             elif re.fullmatch("です。?", self.sentence[end:]) and self.sentence[:start].endswith("から"):
                 yield Drafted("MEMBER_OF", FactKind.FUNCTIONAL, speaker, draft, valid_ms=self._start())
 

@@ -60,6 +60,8 @@ async def open_facts_are_found_by_source_and_pair(g: Scratch) -> None:
     equal((await g.store.candidates(g.id, few)).facts, (tied, new), "candidates: the latest of each")
     found = await g.store.candidates(g.id, CandidateQuery(pairs=[("n-bob", "n-ada"), ("n-eve", "n-bob")]))
     equal(found.facts, (back,), "candidates: of pairs")
+    found = await g.store.candidates(g.id, CandidateQuery(targets=["n-bob"], facts_per_target=1))
+    equal(found.facts, (new,), "candidates: the latest of a target")
     await g.write(facts=(replace(new, expired_ms=NOW + 7),))
     found = await g.store.candidates(g.id, CandidateQuery(pairs=[("n-ada", "n-bob")]))
     equal(found.facts, (old,), "candidates: after another expired")

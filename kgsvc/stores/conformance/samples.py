@@ -9,8 +9,19 @@ from functools import partial
 from typing import Any
 
 from kgsvc.domain.model.delta import FactTombstone, GraphDelta, GroupHead, Guard
-from kgsvc.domain.model.graph import Entity, Episode, Fact, FactKind, Mention, Source
-from kgsvc.domain.model.identity import content_hash, digest, fact_key, name_key, slot_of
+from kgsvc.domain.model.graph import (
+    Entity,
+    Episode,
+    Fact,
+    FactKind,
+    Mention,
+    Source,
+    content_hash,
+    digest,
+    fact_key,
+    name_key,
+    slot_of,
+)
 from kgsvc.domain.model.items import (
     AcceptBatch,
     Accepted,

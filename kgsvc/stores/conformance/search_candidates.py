@@ -7,8 +7,8 @@ from dataclasses import replace
 from math import sqrt
 from typing import Any
 
-from kgsvc.domain.model.graph import Fact
-from kgsvc.domain.text import keyword_text, tokens
+from kgsvc.domain.model.graph import Fact, keyword_text
+from kgsvc.domain.text import tokens
 from kgsvc.stores.conformance.expectations import equal as equal_values
 from kgsvc.stores.conformance.expectations import expect, present
 from kgsvc.stores.conformance.samples import NOW, Scratch, fact, tombstone

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kgsvc.domain.errors import LeaseLost
-from kgsvc.domain.model.items import ItemState, ItemStatus, QueuedItem, Step, Transition
-from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.model.graph import FREE, Usage
+from kgsvc.domain.model.items import ItemState, ItemStatus, ItemWarning, QueuedItem, Step, Transition
 from kgsvc.stores.conformance.expectations import ConformanceError, equal, present, refused
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, Scratch
 
@@ -87,6 +87,28 @@ async def spent_model_work_adds_up(g: Scratch) -> None:
     await g.write(remove_episodes=("e1",))
     again = await g.accepted(g.episode("e1"))
     equal(again.items[0].usage, FREE, "accept: usage of an item that was deleted and sent again")
+
+
+async def warnings_stay_until_others_come(g: Scratch) -> None:
+    """A transition without warnings leaves those that are there; an empty list takes them away."""
+    call = await g.accepted(g.episode("e1"))
+    lease = await g.leased()
+    await g.started(lease)
+    two = (
+        ItemWarning("edges[3].source_ref", "unknown_ref", dropped=True),
+        ItemWarning("nodes[0].ref", "é𝒳'"),
+    )
+    given: tuple[tuple[ItemWarning, ...] | None, ...] = (None, two, None, (), None, two[:1], None)
+    shown: tuple[ItemWarning, ...] = ()
+    for n, warnings in enumerate(given):
+        shown = shown if warnings is None else warnings
+        await g.move(lease, ItemState.EXTRACTED, "e1", now_ms=NOW + n, warnings=warnings)
+        (row,) = await _rows(g)
+        equal(row.warnings, shown, f"list_items: warnings after transition {n}")
+    await g.move(lease, ItemState.PARKED, "e1", reason="unreadable")
+    await g.store.retry_items(g.id, ("e1",), NOW + 9)
+    (item,) = present(await g.store.receipt(call.receipt_id), "receipt: of an accepted call").items
+    equal(item.warnings, two[:1], "receipt: warnings of a retried item")
 
 
 async def finished_and_unknown_items_are_passed_over(g: Scratch) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kgsvc.domain.model.graph import Evidence, FactKind, Polarity, RoleType, Source
-from kgsvc.domain.model.identity import name_key
+from kgsvc.domain.model.graph import Evidence, FactKind, Polarity, RoleType, Source, name_key
 from kgsvc.domain.model.items import ItemState, Lease
 from kgsvc.stores.conformance.expectations import distinct, equal, expect
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, Scratch, fact

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.stores.embedded.admin import EmbeddedAdmin
+from kgsvc.stores.embedded.apply import EmbeddedGraph
 from kgsvc.stores.embedded.cold_search import EmbeddedColdSearch
 from kgsvc.stores.embedded.communities import EmbeddedCommunities
-from kgsvc.stores.embedded.graph import EmbeddedGraph
 from kgsvc.stores.embedded.history import EmbeddedHistory
-from kgsvc.stores.embedded.intake import EmbeddedIntake, EmbeddedReceipts
+from kgsvc.stores.embedded.intake import EmbeddedIntake
 from kgsvc.stores.embedded.queue import EmbeddedQueue
 from kgsvc.stores.embedded.search import EmbeddedSearch
 from kgsvc.stores.embedded.writer import Readers, Writer
@@ -20,7 +20,6 @@ __all__ = ["EmbeddedStore"]
 
 class EmbeddedStore(
     EmbeddedIntake,
-    EmbeddedReceipts,
     EmbeddedQueue,
     EmbeddedGraph,
     EmbeddedHistory,

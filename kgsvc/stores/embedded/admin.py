@@ -8,10 +8,18 @@ import apsw
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
-from kgsvc.stores.embedded.apply import write_name_tokens
-from kgsvc.stores.embedded.groups import group_of, id_span, make_group, new_gid
-from kgsvc.stores.embedded.intake import GROUP_DELETED
-from kgsvc.stores.embedded.rows import all_rows, first_row, one_row, upsert
+from kgsvc.stores.admission import GROUP_DELETED
+from kgsvc.stores.embedded.indexes import write_name_tokens
+from kgsvc.stores.embedded.rows import (
+    all_rows,
+    first_row,
+    group_of,
+    id_span,
+    make_group,
+    new_gid,
+    one_row,
+    upsert,
+)
 from kgsvc.stores.embedded.schema import ID_BITS, MIGRATIONS, NAME_TOKENS_SINCE, SCHEMA_VERSION
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 from kgsvc.stores.protocol import StoreInfo

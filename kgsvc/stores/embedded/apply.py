@@ -1,21 +1,47 @@
-"""Writing a delta (GraphStore.apply): checks first, then rows by executemany, all in one transaction."""
+"""What a commit reads and writes (GraphStore): names and slots, then a delta.
+
+A delta is checked first, then written as rows by executemany, all in one transaction.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import apsw
 
-from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard
+from kgsvc.domain.model.delta import Claim, FactTombstone, GraphDelta, GroupHead, Guard, NameView, SlotView
 from kgsvc.domain.model.graph import Mention
-from kgsvc.domain.names.similarity import name_tokens
 from kgsvc.stores.admission import check_delta, check_guard, is_repetition
-from kgsvc.stores.embedded.cold_search import rename_words, write_words
-from kgsvc.stores.embedded.groups import claimed, group_of, keep_answers, known_answer, make_group, take_ids
+from kgsvc.stores.embedded.indexes import (
+    candidates,
+    drop_descriptions,
+    rename_words,
+    touch_texts,
+    write_name_tokens,
+    write_vectors,
+    write_words,
+)
+from kgsvc.stores.embedded.intake import claimed, keep_answers, known_answer
 from kgsvc.stores.embedded.queue import write_spent, write_transitions
-from kgsvc.stores.embedded.rows import Row, all_rows, column, entity_row, fact_row, ids_of, json_list, upsert
-from kgsvc.stores.embedded.search import touch_texts
+from kgsvc.stores.embedded.rows import (
+    Ids,
+    Row,
+    all_rows,
+    column,
+    entities_among,
+    entity_of,
+    entity_row,
+    fact_row,
+    group_of,
+    ids_of,
+    json_list,
+    make_group,
+    read_facts,
+    take_ids,
+    upsert,
+)
+from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 
 _TOMBSTONE = upsert("fact_tombstones", "gid, uuid", "slot, fact, deleted_ms, rev")
 _MERGE = """
@@ -89,30 +115,6 @@ def write_merges(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
     db.executemany(sql, [(gid, episode, entity) for episode, entity in delta.remove_mentions])
 
 
-def drop_descriptions(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
-    """Communities lose descriptions that speak of entities and facts whose text was dropped. For removed
-    entities and facts triggers do the same (schema.py)."""
-    if not delta.unsaid:
-        return
-    dropped = (gid, json_list(delta.unsaid))
-    described = """
-        SELECT c.id FROM entities n JOIN community_members m ON m.entity_id = n.id
-        JOIN communities c ON c.id = m.community_id
-        WHERE n.gid = ? AND n.uuid IN (SELECT value FROM json_each(?))
-            AND n.uuid IN (SELECT value FROM json_each(c.plan, '$[0]'))
-        """
-    hubs = [(row_id,) for row_id in column(db, described, dropped)]
-    db.executemany("DELETE FROM community_vectors WHERE id = ?", hubs)
-    db.executemany("UPDATE communities SET name = '', summary = '' WHERE id = ?", hubs)
-    sql = """
-        UPDATE communities SET summary = '' WHERE id IN (
-            SELECT x.community_id FROM facts f JOIN community_facts x ON x.fact_id = f.id
-            WHERE f.gid = ? AND f.uuid IN (SELECT value FROM json_each(?)))
-        """
-    db.execute(sql, dropped)
-
-
-Ids = dict[str, int]
 _ENTITY = upsert(
     "entities",
     "id",
@@ -130,8 +132,6 @@ _FACT = upsert(
     once="gid, uuid",
 )
 _NAME = upsert("names", "gid, name_key", "entity_id")
-_FACT_VECTOR = upsert("fact_vectors", "id", "space, vector")
-_ENTITY_VECTOR = upsert("entity_vectors", "id", "rev, space, vector")
 _EPISODE_EDGES = upsert("episode_edges", "id", "facts")
 
 
@@ -152,7 +152,7 @@ def apply_delta(db: apsw.Connection, delta: GraphDelta, guard: Guard) -> GroupHe
     remove_names(db, gid, delta)
     _write_names(db, gid, delta.names, entities)
     facts = _write_facts(db, gid, rev, delta, entities)
-    _write_vectors(db, gid, rev, delta, facts, entities)
+    write_vectors(db, gid, rev, delta, facts, entities)
     _write_links(db, gid, delta, entities)
     write_merges(db, gid, delta)
     drop_descriptions(db, gid, delta)
@@ -201,15 +201,8 @@ def _known_entities(db: apsw.Connection, gid: int, delta: GraphDelta) -> dict[st
     wanted |= {mention.entity_uuid for mention in delta.mentions}
     for fact in delta.facts:
         wanted |= {fact.source_uuid, fact.target_uuid}
-    return _ids_and_names(db, gid, wanted)
-
-
-def _ids_and_names(db: apsw.Connection, gid: int, uuids: Iterable[str]) -> dict[str, tuple[int, str]]:
-    rows = all_rows(
-        db,
-        "SELECT uuid, id, name FROM entities WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))",
-        (gid, json_list(set(uuids))),
-    )
+    sql = "SELECT uuid, id, name FROM entities WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))"
+    rows = all_rows(db, sql, (gid, json_list(wanted)))
     return {uuid: (row_id, name) for uuid, row_id, name in rows}
 
 
@@ -242,14 +235,6 @@ def _write_names(db: apsw.Connection, gid: int, names: Mapping[str, str], entiti
     write_name_tokens(db, gid, names)
 
 
-def write_name_tokens(db: apsw.Connection, gid: int, names: Mapping[str, str]) -> None:
-    """Entities become findable by the tokens of `names` (name key → uuid)."""
-    rows = {(gid, token, uuid) for key, uuid in names.items() for token in name_tokens(key)}
-    db.executemany(
-        "INSERT INTO name_tokens (gid, token, uuid) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", sorted(rows)
-    )
-
-
 def _write_facts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta, entities: Ids) -> Ids:
     ids = ids_of(db, "facts", gid, (fact.uuid for fact in delta.facts))
     _give_ids(db, gid, ids, (fact.uuid for fact in delta.facts))
@@ -260,26 +245,11 @@ def _write_facts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta, ent
     db.executemany(_FACT, rows)
     write_words(db, ids, delta.facts)
     # Which episodes closed which facts of other slots. A row whose closure is gone again does no harm.
-    closures = [(gid, c.by_episode, ids[fact.uuid]) for fact in delta.facts for c in fact.closures]
+    closures = [(gid, by_episode, ids[uuid]) for by_episode, uuid in delta.closures]
     db.executemany(
         "INSERT INTO closures (gid, by_episode, fact_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", closures
     )
     return ids
-
-
-def _write_vectors(
-    db: apsw.Connection, gid: int, rev: int, delta: GraphDelta, facts: Ids, entities: Ids
-) -> None:
-    """A vector may also be of a fact or entity that this delta does not write; of neither: passed over."""
-    unknown = [uuid for uuid in delta.vectors if uuid not in facts and uuid not in entities]
-    if unknown:
-        facts = facts | ids_of(db, "facts", gid, unknown)
-        entities = entities | ids_of(db, "entities", gid, unknown)
-    vectors = delta.vectors.items()
-    of_facts = [(facts[uuid], delta.space, vector) for uuid, vector in vectors if uuid in facts]
-    of_entities = [(entities[uuid], rev, delta.space, vector) for uuid, vector in vectors if uuid in entities]
-    db.executemany(_FACT_VECTOR, of_facts)
-    db.executemany(_ENTITY_VECTOR, of_entities)
 
 
 def _write_links(db: apsw.Connection, gid: int, delta: GraphDelta, entities: Ids) -> None:
@@ -303,3 +273,33 @@ def _write_links(db: apsw.Connection, gid: int, delta: GraphDelta, entities: Ids
 
 def _names_and_types(mention: Mention) -> tuple[str, str]:
     return json_list(mention.names), json_list(mention.types)
+
+
+def _names(
+    db: apsw.Connection, group_id: str, name_keys: Collection[str], uuids: Collection[str] = ()
+) -> NameView:
+    group = group_of(db, group_id)
+    sql = """
+        SELECT e.*, n.name_key FROM names n JOIN live_entities e ON e.id = n.entity_id
+        WHERE n.gid = ? AND n.name_key IN (SELECT value FROM json_each(?))
+        """
+    named = all_rows(db, sql, (group.gid, json_list(name_keys)))
+    by_key = {row[-1]: entity_of(row[:-1]) for row in named}
+    by_uuid = {entity.uuid: entity for entity in entities_among(db, group.gid, uuids)} if uuids else {}
+    return NameView(group.head, by_key, by_uuid)
+
+
+def _slots(db: apsw.Connection, group_id: str, slots: Collection[str]) -> SlotView:
+    wanted = (group_of(db, group_id).gid, json_list(slots))
+    among = "WHERE gid = ? AND slot IN (SELECT value FROM json_each(?)) ORDER BY uuid"
+    tombstones = all_rows(db, "SELECT uuid, slot, fact, deleted_ms FROM fact_tombstones " + among, wanted)
+    return SlotView(tuple(read_facts(db, among, wanted)), tuple(FactTombstone(*row) for row in tombstones))
+
+
+class EmbeddedGraph(EmbeddedBase):
+    """GraphStore's context of a plan and its delta, CandidateStore."""
+
+    names = reading(_names)
+    slots = reading(_slots)
+    apply = writing(apply_delta)
+    candidates = reading(candidates)

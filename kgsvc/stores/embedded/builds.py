@@ -18,8 +18,8 @@ from kgsvc.domain.model.communities import (
 )
 from kgsvc.domain.model.delta import Claim
 from kgsvc.stores.admission import is_repetition
-from kgsvc.stores.embedded.groups import claimed, keep_answers, known_answer, make_group
-from kgsvc.stores.embedded.rows import Row, all_rows, first_row, json_list
+from kgsvc.stores.embedded.intake import claimed, keep_answers, known_answer
+from kgsvc.stores.embedded.rows import Row, all_rows, first_row, json_list, make_group
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 
 _BUILD = """
@@ -99,16 +99,15 @@ def _open_builds(db: apsw.Connection, now_ms: int, limit: int) -> list[BuildWork
 
 
 def _claim_build(db: apsw.Connection, seen: BuildWork, owner_id: str, now_ms: int) -> BuildLease | None:
-    rows = all_rows(
-        db,
-        """
+    sql = """
         UPDATE community_builds SET token = token + 1, owner_id = ?1, state = 'running',
             attempts = attempts + 1, updated_ms = ?2
         WHERE gid = (SELECT gid FROM groups WHERE group_id = ?3) AND build_id = ?4 AND token = ?5
             AND renewals = ?6 AND owner_id IS ?7 AND next_ms IS NOT NULL
         RETURNING token, (SELECT epoch FROM groups WHERE group_id = ?3), attempts, created_ms, drafted
-        """,
-        (owner_id, now_ms, seen.group_id, seen.build_id, seen.token, seen.renewals, seen.owner_id),
+        """
+    rows = all_rows(
+        db, sql, (owner_id, now_ms, seen.group_id, seen.build_id, seen.token, seen.renewals, seen.owner_id)
     )
     if not rows:
         return None
@@ -167,25 +166,20 @@ def _placements(db: apsw.Connection, group_id: str, uuids: Collection[str]) -> d
 
 
 def _join(db: apsw.Connection, behind: Behind, upto_rev: int, members: Mapping[str, str]) -> bool:
-    rows = all_rows(
-        db,
-        """
+    sql = """
         UPDATE community_current SET followed_rev = ?
         WHERE gid = (SELECT gid FROM groups WHERE group_id = ?) AND build_id = ? AND followed_rev = ?
         RETURNING gid
-        """,
-        (upto_rev, behind.group_id, behind.build_id, behind.rev),
-    )
+        """
+    rows = all_rows(db, sql, (upto_rev, behind.group_id, behind.build_id, behind.rev))
     for (gid,) in rows:
-        db.execute(
-            """
+        sql = """
             INSERT OR IGNORE INTO community_members (community_id, entity_id)
             SELECT c.id, e.id FROM json_each(?1) j
             JOIN entities e ON e.gid = ?2 AND e.uuid = j.key
             JOIN communities c ON c.gid = ?2 AND c.build_id = ?3 AND c.uuid = j.value
-            """,
-            (json.dumps(members, ensure_ascii=False), gid, behind.build_id),
-        )
+            """
+        db.execute(sql, (json.dumps(members, ensure_ascii=False), gid, behind.build_id))
     return bool(rows)
 
 

@@ -18,8 +18,18 @@ from kgsvc.domain.model.communities import (
     Links,
 )
 from kgsvc.stores.embedded.builds import EmbeddedBuilds, held
-from kgsvc.stores.embedded.groups import group_of, page_end, take_ids
-from kgsvc.stores.embedded.rows import Row, all_rows, column, first_row, json_list, one_row, upsert
+from kgsvc.stores.embedded.rows import (
+    Row,
+    all_rows,
+    column,
+    first_row,
+    group_of,
+    json_list,
+    one_row,
+    page_end,
+    take_ids,
+    upsert,
+)
 from kgsvc.stores.embedded.writer import reading, writing
 
 _VECTOR = upsert("community_vectors", "id", "space, vector")

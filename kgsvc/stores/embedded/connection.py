@@ -68,7 +68,7 @@ SELECT i.id, i.gid, g.group_id, i.uuid, i.state, r.receipt_id, i.updated_ms, e.n
        CASE i.step WHEN 'extract' THEN i.extract_attempts WHEN 'embed' THEN i.embed_attempts
                    WHEN 'upsert' THEN i.upsert_attempts ELSE 0 END AS attempts,
        i.step, i.reason, i.content_hash, i.rid, i.next_ms, d.deleted_ms, i.calls, i.prompt_tokens,
-       i.completion_tokens
+       i.completion_tokens, i.warnings
 FROM items i JOIN receipts r ON r.rid = i.rid LEFT JOIN groups g ON g.gid = i.gid
 LEFT JOIN dead_groups d ON d.gid = i.gid LEFT JOIN episodes e ON e.id = i.id;
 

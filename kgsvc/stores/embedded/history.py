@@ -1,33 +1,36 @@
-"""One thing with what hangs on it: facts, episodes, names, merges (HistoryStore)."""
+"""One thing with what hangs on it (HistoryStore), the latest episodes, a group as a whole (GraphStore)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 
 import apsw
 
 from kgsvc.domain.model.delta import MergeRecord
-from kgsvc.domain.model.graph import Citation, Fact, Mention, Source
+from kgsvc.domain.model.graph import Citation, Entity, Episode, Fact, Mention, Source
 from kgsvc.domain.names.forgetting import Said, Saying, saying_of
-from kgsvc.stores.embedded.groups import group_of
-from kgsvc.stores.embedded.queue import within
 from kgsvc.stores.embedded.rows import (
+    Row,
     all_rows,
     column,
     entity_of,
     first_row,
+    group_of,
+    id_span,
     ids_of,
     json_ids,
     json_list,
     names_of,
+    read_entities,
     read_episodes,
     read_facts,
     strings,
 )
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading
-from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces
+from kgsvc.stores.protocol import WHOLE, EntityEpisodes, EpisodeCut, EpisodeTraces, GroupDump
 
+_MAX_KEY = (2**63 - 1, "\U0010ffff")
 _MERGE = """
     SELECT m.merge_id, g.group_id, m.merged_uuid, m.kept_uuid, m.created_ms, m.data, m.by_episode
     FROM groups g JOIN merges m ON m.gid = g.gid
@@ -157,9 +160,7 @@ def _merges_by(db: apsw.Connection, group_id: str, episode_uuid: str) -> list[Me
 
 def _traces(db: apsw.Connection, group_id: str, episode_uuid: str) -> EpisodeTraces:
     asked = (group_of(db, group_id).gid, episode_uuid)
-    slots = column(
-        db,
-        """
+    sql = """
         WITH own (uuid) AS (
             SELECT j.value FROM episodes e JOIN episode_edges x ON x.id = e.id JOIN json_each(x.facts) j
             WHERE e.gid = ?1 AND e.uuid = ?2
@@ -168,43 +169,33 @@ def _traces(db: apsw.Connection, group_id: str, episode_uuid: str) -> EpisodeTra
         UNION SELECT t.slot FROM own JOIN fact_tombstones t ON t.gid = ?1 AND t.uuid = own.uuid
         UNION SELECT f.slot FROM closures c JOIN facts f ON f.id = c.fact_id
             WHERE c.gid = ?1 AND c.by_episode = ?2
-        """,
-        asked,
-    )
-    named = all_rows(
-        db,
         """
+    slots = column(db, sql, asked)
+    sql = """
         SELECT n.* FROM episodes e JOIN mentions m ON m.episode_id = e.id
         JOIN live_entities n ON n.id = m.entity_id WHERE e.gid = ? AND e.uuid = ? ORDER BY n.uuid
-        """,
-        asked,
-    )
+        """
+    named = all_rows(db, sql, asked)
     return EpisodeTraces(tuple(sorted(slots)), tuple(map(entity_of, named)))
 
 
 def _sayings(db: apsw.Connection, group_id: str, episode_uuid: str) -> dict[str, Saying]:
     asked = (group_of(db, group_id).gid, episode_uuid)
-    rows = all_rows(
-        db,
-        """
+    sql = """
         SELECT DISTINCT n.uuid, o.episode_id = e.id, o.names, o.types
         FROM episodes e JOIN mentions m ON m.episode_id = e.id JOIN entities n ON n.id = m.entity_id
         JOIN mentions o ON o.entity_id = n.id WHERE e.gid = ? AND e.uuid = ?
-        """,
-        asked,
-    )
-    firsts = all_rows(
-        db,
         """
+    rows = all_rows(db, sql, asked)
+    sql = """
         SELECT n.uuid, x.reference_ms, x.uuid
         FROM episodes e JOIN mentions m ON m.episode_id = e.id JOIN entities n ON n.id = m.entity_id
         CROSS JOIN episodes x ON x.id = (
             SELECT y.id FROM mentions o JOIN episodes y ON y.id = o.episode_id
             WHERE o.entity_id = n.id AND y.id <> e.id ORDER BY y.reference_ms, y.uuid LIMIT 1)
         WHERE e.gid = ? AND e.uuid = ?
-        """,
-        asked,
-    )
+        """
+    firsts = all_rows(db, sql, asked)
     first = {entity: (ms, episode) for entity, ms, episode in firsts}
     said: dict[tuple[str, bool], list[Said]] = {(row[0], bool(row[1])): [] for row in rows}
     for entity, is_own, names, types in rows:
@@ -223,9 +214,7 @@ def _unheld(
     episode_uuid: str,
     fact_uuids: Collection[str],
 ) -> set[str]:
-    held_by_none = column(
-        db,
-        """
+    sql = """
         WITH but (uuid) AS (SELECT value FROM json_each(?4))
         SELECT n.uuid FROM entities n
         WHERE n.gid = ?1 AND n.uuid IN (SELECT value FROM json_each(?2))
@@ -233,15 +222,97 @@ def _unheld(
             AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.target_id = n.id AND f.uuid NOT IN but)
             AND NOT EXISTS (SELECT 1 FROM mentions m JOIN episodes e ON e.id = m.episode_id
                             WHERE m.entity_id = n.id AND e.uuid <> ?3)
-        """,
-        (group_of(db, group_id).gid, json_list(entity_uuids), episode_uuid, json_list(fact_uuids)),
+        """
+    held_by_none = column(
+        db, sql, (group_of(db, group_id).gid, json_list(entity_uuids), episode_uuid, json_list(fact_uuids))
     )
     return set(held_by_none)
 
 
-class EmbeddedHistory(EmbeddedBase):
-    """HistoryStore."""
+def recent_episodes(db: apsw.Connection, group_id: str, limit: int, cut: EpisodeCut = WHOLE) -> list[Episode]:
+    """The latest of the group, oldest first, as far as `cut` asks for them."""
+    gid = group_of(db, group_id).gid
+    latest: list[Row] = []
+    for source in Source:
+        latest += _latest(db, gid, source, limit, cut.upto or _MAX_KEY)
+    keys = sorted(latest)[-limit:]
+    if cut.after is not None:
+        keys = [key for key in keys if key[:2] > cut.after]
+    ids = within([key[2:] for key in keys], cut.max_bytes)
+    by_time = "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY reference_ms, uuid"
+    return read_episodes(db, by_time, (json_ids(ids),))
 
+
+def _latest(db: apsw.Connection, gid: int, source: Source, limit: int, upto: tuple[int, str]) -> list[Row]:
+    """The keys, ids and body sizes of the latest episodes of one source; bodies are not loaded."""
+    sql = """
+        SELECT reference_ms, uuid, id, octet_length(body) FROM episodes
+        WHERE gid = ? AND source = ? AND (reference_ms, uuid) <= (?, ?)
+        ORDER BY reference_ms DESC, uuid DESC LIMIT ?
+        """
+    return all_rows(db, sql, (gid, str(source), *upto, limit))
+
+
+def within(episodes: Sequence[Row], max_bytes: int | None) -> Iterator[int]:
+    """The ids up to the episode with which the bodies exceed `max_bytes`. Rows are (id, size of the body)."""
+    total = 0
+    for row_id, size in episodes:
+        yield row_id
+        total += size
+        if max_bytes is not None and total > max_bytes:
+            return
+
+
+_OF_UUID = "WHERE uuid = ?1 AND (?2 IS NULL OR group_id = ?2) ORDER BY group_id LIMIT 2"
+
+
+def _entity(db: apsw.Connection, uuid: str, group_id: str | None) -> list[Entity]:
+    return read_entities(db, _OF_UUID, (uuid, group_id))
+
+
+def _fact(db: apsw.Connection, uuid: str, group_id: str | None) -> list[Fact]:
+    return read_facts(db, _OF_UUID, (uuid, group_id))
+
+
+def _episode(db: apsw.Connection, uuid: str, group_id: str | None) -> list[Episode]:
+    return read_episodes(db, _OF_UUID, (uuid, group_id))
+
+
+def _dump(db: apsw.Connection, group_id: str) -> GroupDump:
+    group = group_of(db, group_id)
+    gid, span = (group.gid,), id_span(group.gid)
+    everything = "WHERE gid = ? ORDER BY uuid"
+    names = """
+        SELECT n.name_key, e.uuid FROM names n JOIN entities e ON e.id = n.entity_id
+        WHERE n.gid = ? ORDER BY n.name_key
+        """
+    mentions = """
+        SELECT e.uuid, n.uuid FROM mentions m JOIN episodes e ON e.id = m.episode_id
+        JOIN entities n ON n.id = m.entity_id WHERE m.episode_id BETWEEN ? AND ?
+        """
+    edges = """
+        SELECT e.uuid, x.facts FROM episode_edges x JOIN episodes e ON e.id = x.id
+        WHERE x.id BETWEEN ? AND ? ORDER BY e.uuid
+        """
+    return GroupDump(
+        group.head,
+        tuple(read_episodes(db, everything, gid)),
+        tuple(read_entities(db, everything, gid)),
+        dict(all_rows(db, names, gid)),
+        tuple(read_facts(db, everything, gid)),
+        tuple(sorted(all_rows(db, mentions, span))),
+        {uuid: tuple(json.loads(facts)) for uuid, facts in all_rows(db, edges, span)},
+    )
+
+
+class EmbeddedHistory(EmbeddedBase):
+    """HistoryStore, and what of GraphStore no commit needs."""
+
+    entity = reading(_entity)
+    fact = reading(_fact)
+    episode = reading(_episode)
+    recent_episodes = reading(recent_episodes)
+    dump = reading(_dump)
     facts = reading(_facts)
     citations = reading(_citations)
     episode_edges = reading(_episode_edges)

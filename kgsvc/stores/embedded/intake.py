@@ -1,38 +1,44 @@
-"""Accepting calls, and what became of their items (IntakeStore)."""
+"""Accepting calls, the answers under their idempotency keys, and what became of their items (IntakeStore)."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import apsw
 
 from kgsvc.domain.errors import InvalidArgument, Violation
+from kgsvc.domain.model.delta import Claim
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState, ItemStatus, NewItem, Receipt
-from kgsvc.stores.admission import Admission, Known, KnownAnswer, KnownItem, KnownReceipt, admit_all, key_of
-from kgsvc.stores.embedded.groups import (
-    KeptAnswer,
-    group_of,
-    id_span,
-    keep_answers,
-    known_answer,
-    make_group,
-    take_ids,
+from kgsvc.stores.admission import (
+    GROUP_DELETED,
+    Admission,
+    Known,
+    KnownAnswer,
+    KnownItem,
+    KnownReceipt,
+    admit_all,
+    key_of,
+    of_deleted_group,
 )
 from kgsvc.stores.embedded.rows import (
     Row,
     all_rows,
     episode_row,
     first_row,
+    group_of,
+    id_span,
     json_ids,
     json_list,
+    make_group,
     one_row,
     status_of,
+    take_ids,
 )
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 from kgsvc.stores.protocol import Page, QueueDepth
 
-GROUP_DELETED = "group_deleted"
 NEVER = 2**63 - 1  # the largest number that the engine knows
 
 
@@ -40,34 +46,22 @@ def present_states(
     db: apsw.Connection, receipt: tuple[str, str, int], entries: Sequence[tuple[int, str, bool]]
 ) -> tuple[ItemStatus, ...]:
     """The present states of a receipt's entries (item id, uuid, duplicate). `receipt`: id, group, created."""
-    rows = all_rows(
-        db,
-        "SELECT * FROM all_items WHERE id IN (SELECT value FROM json_each(?))",
-        (json_ids(entry[0] for entry in entries),),
+    sql = "SELECT * FROM all_items WHERE id IN (SELECT value FROM json_each(?))"
+    found = {row[0]: row for row in all_rows(db, sql, (json_ids(entry[0] for entry in entries),))}
+    return tuple(
+        replace(_present(receipt, found.get(item_id), uuid), duplicate=bool(duplicate))
+        for item_id, uuid, duplicate in entries
     )
-    found = {row[0]: row for row in rows}
-    return tuple(_present(receipt, found.get(item_id), uuid, dup) for item_id, uuid, dup in entries)
 
 
-def _present(receipt: tuple[str, str, int], row: Row | None, uuid: str, duplicate: bool) -> ItemStatus:
+def _present(receipt: tuple[str, str, int], row: Row | None, uuid: str) -> ItemStatus:
     receipt_id, group_id, created_ms = receipt
     if row is None:
-        return ItemStatus(
-            group_id, uuid, ItemState.DELETED, receipt_id, created_ms, duplicate=bool(duplicate)
-        )
+        return ItemStatus(group_id, uuid, ItemState.DELETED, receipt_id, created_ms)
     if row[2] is not None:
-        return status_of(row, duplicate=bool(duplicate))
-    unfinished, deleted_ms = row[13] is not None, row[14]
-    closed = row[10] == GROUP_DELETED
-    return ItemStatus(
-        group_id,
-        uuid,
-        ItemState.PARKED if unfinished or closed else ItemState.DELETED,
-        row[5],
-        row[6] if deleted_ms is None else deleted_ms,
-        reason=GROUP_DELETED if unfinished or closed else None,
-        duplicate=bool(duplicate),
-    )
+        return status_of(row)
+    parked = row[13] is not None or row[10] == GROUP_DELETED
+    return of_deleted_group(group_id, uuid, row[5], row[6] if row[14] is None else row[14], parked=parked)
 
 
 def _receipt(db: apsw.Connection, receipt_id: str) -> Receipt | None:
@@ -134,28 +128,16 @@ def _retry_items(db: apsw.Connection, group_id: str, uuids: Collection[str] | No
 
 
 def _depth(db: apsw.Connection) -> QueueDepth:
-    row = one_row(
-        db,
-        """
+    sql = """
         SELECT unfinished, parked, (SELECT min(accepted_ms) FROM items WHERE next_ms IS NOT NULL)
         FROM totals WHERE id = 1
-        """,
-    )
+        """
+    row = one_row(db, sql)
     return QueueDepth(*row)
 
 
 def _activity(db: apsw.Connection) -> int:
     return int(one_row(db, "SELECT activity FROM totals WHERE id = 1")[0])
-
-
-class EmbeddedReceipts(EmbeddedBase):
-    """IntakeStore without accept."""
-
-    receipt = reading(_receipt)
-    retry_items = writing(_retry_items)
-    depth = reading(_depth)
-    activity = reading(_activity)
-    list_items = reading(_list_items)
 
 
 @dataclass(slots=True)
@@ -274,28 +256,94 @@ def _item_row(row_id: int, gid: int, rid: int, item: NewItem, now_ms: int) -> Ro
 
 
 def _insert(db: apsw.Connection, episodes: list[Row], items: list[Row], listed: list[Row]) -> None:
-    db.executemany(
-        """
+    sql = """
         INSERT INTO episodes (id, gid, uuid, source, reference_ms, created_ms, name, source_description,
                               role_type, role, content_hash, body)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        episodes,
-    )
-    db.executemany(
         """
+    db.executemany(sql, episodes)
+    sql = """
         INSERT INTO items (id, gid, uuid, content_hash, rid, state, reference_ms, accepted_ms, updated_ms,
                            next_ms, bytes, previous)
         VALUES (?, ?, ?, ?, ?, 'accepted', ?, ?7, ?7, 0, ?, ?)
-        """,
-        items,
-    )
+        """
+    db.executemany(sql, items)
     db.executemany(
         "INSERT INTO receipt_items (rid, pos, item_id, uuid, duplicate) VALUES (?, ?, ?, ?, ?)", listed
     )
 
 
+_LAPSED_A_CALL = 50  # lapsed keys that recording a new one clears away
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """What a key stands for. An accepted call has a receipt, and `items` (id, uuid) in its order."""
+
+    gid: int
+    operation: str
+    key: str
+    input_hash: str
+    expires_ms: int
+    rid: int | None = None
+    items: tuple[tuple[int, str], ...] = ()
+
+
+def claimed(gid: int, claim: Claim, items: tuple[tuple[int, str], ...] = ()) -> KeptAnswer:
+    """The answer to record for a change of the graph."""
+    until_ms = claim.now_ms + claim.dedup_window_ms
+    return KeptAnswer(gid, claim.operation, claim.key, claim.input_hash, until_ms, items=items)
+
+
+def known_answer(db: apsw.Connection, gid: int, operation: str, key: str, now_ms: int) -> KeptAnswer | None:
+    """What the key stands for, within its window."""
+    sql = """
+        SELECT input_hash, expires_ms, rid, items FROM answers
+        WHERE gid = ? AND operation = ? AND key = ? AND expires_ms > ?
+        """
+    row = first_row(db, sql, (gid, operation, key, now_ms))
+    if row is None:
+        return None
+    input_hash, expires_ms, rid, items = row
+    pairs = tuple((row_id, uuid) for row_id, uuid in json.loads(items))
+    return KeptAnswer(gid, operation, key, input_hash, expires_ms, rid, pairs)
+
+
+def keep_answers(db: apsw.Connection, answers: Sequence[KeptAnswer], now_ms: int) -> None:
+    """Record keys, in the place of those that lapsed."""
+    sql = """
+        DELETE FROM answers WHERE (gid, operation, key) IN
+            (SELECT gid, operation, key FROM answers WHERE expires_ms <= ? ORDER BY expires_ms LIMIT ?)
+        """
+    db.execute(sql, (now_ms, _LAPSED_A_CALL * len(answers)))
+    sql = """
+        INSERT INTO answers (gid, operation, key, input_hash, rid, items, expires_ms)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (gid, operation, key) DO UPDATE SET input_hash = excluded.input_hash, rid = excluded.rid,
+            items = excluded.items, expires_ms = excluded.expires_ms
+        """
+    db.executemany(sql, [_answer_row(answer) for answer in answers])
+
+
+def _answer_row(answer: KeptAnswer) -> Row:
+    items = json.dumps(answer.items, ensure_ascii=False)
+    return (
+        answer.gid,
+        answer.operation,
+        answer.key,
+        answer.input_hash,
+        answer.rid,
+        items,
+        answer.expires_ms,
+    )
+
+
 class EmbeddedIntake(EmbeddedBase):
-    """IntakeStore.accept."""
+    """IntakeStore."""
 
     accept = writing(_accept)
+    receipt = reading(_receipt)
+    list_items = reading(_list_items)
+    retry_items = writing(_retry_items)
+    depth = reading(_depth)
+    activity = reading(_activity)

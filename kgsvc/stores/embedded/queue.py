@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import apsw
 
-from kgsvc.domain.model.graph import Episode, Source
+from kgsvc.domain.model.graph import Episode, Usage
 from kgsvc.domain.model.items import (
     CRASH,
     TERMINAL,
@@ -18,23 +18,21 @@ from kgsvc.domain.model.items import (
     Step,
     Transition,
 )
-from kgsvc.domain.model.usage import Usage
-from kgsvc.stores.embedded.groups import group_of, leased_group
 from kgsvc.stores.embedded.rows import (
     Row,
     all_rows,
     column,
     episode_of,
+    group_of,
     json_ids,
     json_list,
+    leased_group,
     one_row,
-    read_episodes,
     strings,
+    warnings_text,
 )
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
-from kgsvc.stores.protocol import WHOLE, Anchor, EpisodeCut
-
-_MAX_KEY = (2**63 - 1, "\U0010ffff")
+from kgsvc.stores.protocol import Anchor
 
 
 def previous_episodes(
@@ -74,41 +72,6 @@ def _ids_named(db: apsw.Connection, gid: int, anchor: Anchor) -> list[int]:
     return column(db, sql, (gid, json_list(anchor.named), anchor.uuid))
 
 
-def recent_episodes(db: apsw.Connection, group_id: str, limit: int, cut: EpisodeCut = WHOLE) -> list[Episode]:
-    """The latest of the group, oldest first, as far as `cut` asks for them."""
-    gid = group_of(db, group_id).gid
-    latest: list[Row] = []
-    for source in Source:
-        latest += _latest(db, gid, source, limit, cut.upto or _MAX_KEY)
-    keys = sorted(latest)[-limit:]
-    if cut.after is not None:
-        keys = [key for key in keys if key[:2] > cut.after]
-    ids = within([key[2:] for key in keys], cut.max_bytes)
-    by_time = "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY reference_ms, uuid"
-    return read_episodes(db, by_time, (json_ids(ids),))
-
-
-def _latest(db: apsw.Connection, gid: int, source: Source, limit: int, upto: tuple[int, str]) -> list[Row]:
-    """The keys, ids and body sizes of the latest episodes of one source; bodies are not loaded."""
-    sql = """
-        SELECT reference_ms, uuid, id, octet_length(body) FROM episodes
-        WHERE gid = ? AND source = ? AND (reference_ms, uuid) <= (?, ?)
-        ORDER BY reference_ms DESC, uuid DESC LIMIT ?
-        """
-    return all_rows(db, sql, (gid, str(source), *upto, limit))
-
-
-def within(episodes: Sequence[Row], max_bytes: int | None) -> Iterator[int]:
-    """The ids up to the episode with which the bodies exceed `max_bytes`. Rows are (id, size of the body)."""
-    total = 0
-    for row_id, size in episodes:
-        yield row_id
-        total += size
-        if max_bytes is not None and total > max_bytes:
-            return
-
-
-_UNMARKING = TERMINAL | {ItemState.ACCEPTED} | {step.failed for step in Step}
 _ATTEMPTS = (Step.EXTRACT.value, Step.EMBED.value, Step.UPSERT.value, CRASH)
 
 
@@ -127,14 +90,13 @@ def _next_due_ms(db: apsw.Connection) -> int | None:
 
 
 def _claim(db: apsw.Connection, seen: GroupWork, owner_id: str, now_ms: int) -> Lease | None:
-    rows = all_rows(
-        db,
-        """
+    sql = """
         UPDATE groups SET token = token + 1, owner_id = ?, served_ms = ?
         WHERE group_id = ? AND token = ? AND owner_id IS ? AND renewals = ?
         RETURNING gid, token, epoch
-        """,
-        (owner_id, now_ms, seen.group_id, seen.owner_token, seen.owner_id, seen.renewals),
+        """
+    rows = all_rows(
+        db, sql, (owner_id, now_ms, seen.group_id, seen.owner_token, seen.owner_id, seen.renewals)
     )
     if not rows:
         return None
@@ -156,22 +118,17 @@ def _renew(db: apsw.Connection, leases: Sequence[Lease]) -> list[str]:
 
 
 def _release(db: apsw.Connection, lease: Lease) -> None:
-    rows = all_rows(
-        db,
-        """
+    sql = """
         UPDATE groups SET owner_id = NULL
         WHERE group_id = ? AND owner_id = ? AND token = ? AND epoch = ? RETURNING gid
-        """,
-        (lease.group_id, lease.owner_id, lease.token, lease.epoch),
-    )
+        """
+    rows = all_rows(db, sql, (lease.group_id, lease.owner_id, lease.token, lease.epoch))
     if rows:
-        db.execute(
-            """
+        sql = """
             UPDATE items SET started = 0, crash_attempts = crash_attempts - suspect
             WHERE gid = ? AND started > 0
-            """,
-            rows[0],
-        )
+            """
+        db.execute(sql, rows[0])
 
 
 def _start_items(
@@ -263,26 +220,28 @@ def write_transitions(
 
 def write_spent(db: apsw.Connection, gid: int, spent: Mapping[str, Usage]) -> None:
     """Count model work for items, in whatever state they are."""
-    db.executemany(
-        """
+    sql = """
         UPDATE items SET calls = calls + ?, prompt_tokens = prompt_tokens + ?,
             completion_tokens = completion_tokens + ? WHERE gid = ? AND uuid = ?
-        """,
-        [(u.calls, u.prompt_tokens, u.completion_tokens, gid, uuid) for uuid, u in spent.items()],
+        """
+    db.executemany(
+        sql, [(u.calls, u.prompt_tokens, u.completion_tokens, gid, uuid) for uuid, u in spent.items()]
     )
 
 
 def _write_transition(db: apsw.Connection, row_id: int, to: Transition) -> None:
-    db.execute(
-        """
+    sql = """
         UPDATE items SET state = ?2, updated_ms = ?3, next_ms = ?4, reason = ?5, step = coalesce(?6, step),
             extract_attempts = CASE ?6 WHEN 'extract' THEN ?7 ELSE extract_attempts END,
             embed_attempts = CASE ?6 WHEN 'embed' THEN ?7 ELSE embed_attempts END,
             upsert_attempts = CASE ?6 WHEN 'upsert' THEN ?7 ELSE upsert_attempts END,
             started = CASE WHEN ?8 THEN 0 ELSE started END, suspect = 0, calls = calls + ?9,
-            prompt_tokens = prompt_tokens + ?10, completion_tokens = completion_tokens + ?11
+            prompt_tokens = prompt_tokens + ?10, completion_tokens = completion_tokens + ?11,
+            warnings = coalesce(?12, warnings)
         WHERE id = ?1
-        """,
+        """
+    db.execute(
+        sql,
         (
             row_id,
             str(to.state),
@@ -291,10 +250,11 @@ def _write_transition(db: apsw.Connection, row_id: int, to: Transition) -> None:
             to.reason,
             None if to.step is None else str(to.step),
             to.attempts,
-            int(to.state in _UNMARKING),
+            int(to.unmarks),
             to.usage.calls,
             to.usage.prompt_tokens,
             to.usage.completion_tokens,
+            None if to.warnings is None else warnings_text(to.warnings),
         ),
     )
     if to.keep_stage:

@@ -1,14 +1,22 @@
-"""Rows: fetching them, what they hold as domain values, and the rows of values to write."""
+"""Rows: fetching them, the record of a group, and rows as domain values and back.
+
+A group's record holds its internal id, head, lease and id counter (design §3).
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from operator import attrgetter
 from typing import Any, Literal, LiteralString
 
 import apsw
 
+from kgsvc.domain.errors import LeaseLost
+from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import (
+    FREE,
     Closure,
     Entity,
     Episode,
@@ -20,11 +28,13 @@ from kgsvc.domain.model.graph import (
     RoleType,
     Source,
     SummaryPart,
+    Usage,
 )
-from kgsvc.domain.model.items import ItemState, ItemStatus, Step
-from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.model.items import ItemState, ItemStatus, ItemWarning, Lease, Step
+from kgsvc.stores.embedded.schema import ID_BITS
 
 Row = tuple[Any, ...]
+Ids = dict[str, int]  # of rows, by uuid
 
 
 def all_rows(db: apsw.Connection, text: str, values: Sequence[Any] = ()) -> list[Row]:
@@ -59,6 +69,84 @@ def upsert(
         INSERT INTO {table} ({", ".join(every)}) VALUES ({", ".join("?" * len(every))})
         ON CONFLICT ({keys}) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in names)}
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A row of `groups`. Of a group that was never written to all numbers are 0: no row has its gid."""
+
+    gid: int
+    group_id: str
+    epoch: int = 0
+    rev: int = 0
+    last_ms: int = 0
+    token: int = 0
+    owner_id: str | None = None
+    ontology: int = 0  # a number that differs from one ontology of the group to the next
+
+    @property
+    def head(self) -> GroupHead:
+        """What the outside knows of it."""
+        return GroupHead(self.group_id, self.rev, self.epoch, self.last_ms)
+
+
+def group_of(db: apsw.Connection, group_id: str) -> Group:
+    """The group's record."""
+    sql = """
+        SELECT gid, group_id, epoch, rev, last_ms, token, owner_id, ontology_rev
+        FROM groups WHERE group_id = ?
+        """
+    row = first_row(db, sql, (group_id,))
+    return Group(0, group_id) if row is None else Group(*row)
+
+
+def make_group(db: apsw.Connection, group_id: str) -> Group:
+    """The group's record, created if needed."""
+    group = group_of(db, group_id)
+    if group.gid:
+        return group
+    gid = new_gid(db)
+    db.execute(
+        "INSERT INTO groups (group_id, gid, last_id, has_words) VALUES (?, ?, ?, 1)",
+        (group_id, gid, gid << ID_BITS),
+    )
+    return Group(gid, group_id)
+
+
+def leased_group(db: apsw.Connection, lease: Lease) -> Group:
+    """The group's record. LeaseLost if the lease is no longer held."""
+    group = group_of(db, lease.group_id)
+    if (group.token, group.owner_id, group.epoch) != (lease.token, lease.owner_id, lease.epoch):
+        raise LeaseLost("another process owns the group now")
+    return group
+
+
+def new_gid(db: apsw.Connection) -> int:
+    """A gid that no group ever had."""
+    return int(one_row(db, "UPDATE totals SET last_gid = last_gid + 1 RETURNING last_gid")[0])
+
+
+def take_ids(db: apsw.Connection, gid: int, count: int) -> range:
+    """`count` fresh ids for rows of the group."""
+    if not count:
+        return range(0)
+    (last,) = one_row(
+        db, "UPDATE groups SET last_id = last_id + ? WHERE gid = ? RETURNING last_id", (count, gid)
+    )
+    return range(last - count + 1, last + 1)
+
+
+def id_span(gid: int) -> tuple[int, int]:
+    """The lowest and the highest id that rows of the group can have."""
+    return gid << ID_BITS, ((gid + 1) << ID_BITS) - 1
+
+
+def page_end(db: apsw.Connection, group: Group, after_rev: int, limit: int) -> int:
+    """Up to which revision a page of facts goes: that of its `limit`-th fact, the group's if there are
+    fewer."""
+    later = "SELECT rev FROM facts WHERE gid = ? AND rev > ? ORDER BY rev LIMIT 1 OFFSET ?"
+    row = first_row(db, later, (group.gid, after_rev, max(limit, 1) - 1))
+    return group.rev if row is None else int(row[0])
 
 
 def ids_of(
@@ -115,20 +203,10 @@ def strings(text: str) -> tuple[str, ...]:
 
 def episode_of(row: Row, max_chars: int | None = None) -> Episode:
     """From `live_episodes` (id, gid, …), the body cut to `max_chars`."""
-    _id, _gid, uuid, group_id, body, source, reference, created, name, about, role_type, role, hashed = row
-    return Episode(
-        uuid,
-        group_id,
-        body if max_chars is None else body[:max_chars],
-        Source(source),
-        reference,
-        created,
-        name,
-        about,
-        None if role_type is None else RoleType(role_type),
-        role,
-        hashed,
-    )
+    _id, _gid, uuid, group_id, body, source, *times_and_names, role_type, role, content_hash = row
+    role_type = None if role_type is None else RoleType(role_type)
+    named: Row = (*times_and_names, role_type, role, content_hash)
+    return Episode(uuid, group_id, body[:max_chars], Source(source), *named)
 
 
 def read_episodes(db: apsw.Connection, rest: LiteralString, values: Sequence[Any]) -> list[Episode]:
@@ -141,47 +219,33 @@ def read_entities(db: apsw.Connection, rest: LiteralString, values: Sequence[Any
     return list(map(entity_of, db.execute("SELECT * FROM live_entities " + rest, values)))
 
 
+def entities_among(db: apsw.Connection, gid: int, uuids: Collection[str]) -> list[Entity]:
+    """Those of these entities that the group has."""
+    among = "WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))"
+    return read_entities(db, among, (gid, json_list(uuids)))
+
+
 def read_facts(db: apsw.Connection, rest: LiteralString, values: Sequence[Any]) -> list[Fact]:
     """Facts by what follows FROM."""
     return list(map(fact_of, db.execute("SELECT * FROM live_facts " + rest, values)))
 
 
+_EPISODE = attrgetter("reference_ms", "created_ms", "name", "source_description")
+
+
 def episode_row(row_id: int, gid: int, episode: Episode) -> Row:
     """For INSERT INTO episodes."""
-    return (
-        row_id,
-        gid,
-        episode.uuid,
-        str(episode.source),
-        episode.reference_ms,
-        episode.created_ms,
-        episode.name,
-        episode.source_description,
-        None if episode.role_type is None else str(episode.role_type),
-        episode.role,
-        episode.content_hash,
-        episode.body,
-    )
+    role_type = None if episode.role_type is None else str(episode.role_type)
+    spoken = (role_type, episode.role, episode.content_hash, episode.body)
+    return (row_id, gid, episode.uuid, str(episode.source), *_EPISODE(episode), *spoken)
 
 
 def entity_of(row: Row) -> Entity:
     """From `live_entities` (id, gid, …)."""
-    _id, _gid, uuid, group_id, name, created, summary, attributes, labels, episode, updated, stamps, more = (
-        row
-    )
-    return Entity(
-        uuid,
-        group_id,
-        name,
-        created,
-        summary,
-        _map(attributes),
-        strings(labels),
-        episode,
-        updated,
-        _map(stamps),
-        *_summary_of(_map(more)),
-    )
+    attributes, labels, episode, updated, stamps, more = row[7:]
+    typed: Row = (_map(attributes), strings(labels), episode)
+    stamped: Row = (updated, _map(stamps), *_summary_of(_map(more)))
+    return Entity(*row[2:7], *typed, *stamped)
 
 
 def _summary_of(more: Mapping[str, Any]) -> tuple[tuple[SummaryPart, ...], Rewriting | None]:
@@ -194,20 +258,10 @@ def _summary_of(more: Mapping[str, Any]) -> tuple[tuple[SummaryPart, ...], Rewri
 
 def entity_row(row_id: int, gid: int, entity: Entity) -> Row:
     """For INSERT INTO entities."""
-    return (
-        row_id,
-        gid,
-        entity.uuid,
-        entity.name,
-        entity.created_ms,
-        entity.summary,
-        _map_text(entity.attributes),
-        _list_text(entity.labels),
-        entity.source_episode_uuid,
-        entity.updated_ms,
-        _map_text(entity.stamps),
-        _map_text(_summary_values(entity)),
-    )
+    words = (entity.name, entity.created_ms, entity.summary, _map_text(entity.attributes))
+    source = (_list_text(entity.labels), entity.source_episode_uuid, entity.updated_ms)
+    stamps = (_map_text(entity.stamps), _map_text(_summary_values(entity)))
+    return (row_id, gid, entity.uuid, *words, *source, *stamps)
 
 
 def _summary_values(entity: Entity) -> dict[str, Any]:
@@ -249,73 +303,39 @@ def _fact_detail(text: str) -> Row:
 def _detail_of_fact(fact: Fact) -> str:
     detail: dict[str, Any] = {name: value for name in _UPDATED if (value := getattr(fact, name)) is not None}
     if fact.closures:
-        detail["closures"] = [[c.at_ms, c.reference_ms, c.by_fact, c.by_episode] for c in fact.closures]
+        detail["closures"] = [closure.row() for closure in fact.closures]
     if fact.asserted:
         detail["asserted"] = True
     return _map_text(detail)
 
 
+_FACT = attrgetter(
+    *("name", "fact", "source_name", "target_name", "created_ms", "reference_ms", "slot", "fact_key"),
+    *("valid_ms", "invalid_ms", "expired_ms"),
+)
+_EXPIRY = attrgetter("expired_by_fact", "expired_by_episode", "expired_reason", "invalid_before_ms")
+
+
 def fact_row(row_id: int, gid: int, rev: int, source_id: int, target_id: int, fact: Fact) -> Row:
     """For INSERT INTO facts."""
-    return (
-        row_id,
-        gid,
-        fact.uuid,
-        rev,
-        source_id,
-        target_id,
-        fact.name,
-        fact.fact,
-        fact.source_name,
-        fact.target_name,
-        fact.created_ms,
-        fact.reference_ms,
-        fact.slot,
-        fact.fact_key,
-        fact.valid_ms,
-        fact.invalid_ms,
-        fact.expired_ms,
-        str(fact.kind),
-        str(fact.polarity),
-        _map_text(fact.qualifiers),
-        _list_text(fact.keywords),
-        fact.weight,
-        _list_text(fact.episodes),
-        _evidence_text(fact.evidence),
-        fact.expired_by_fact,
-        fact.expired_by_episode,
-        fact.expired_reason,
-        fact.invalid_before_ms,
-        _map_text(fact.attributes),
-        _detail_of_fact(fact),
-    )
+    stated = (str(fact.kind), str(fact.polarity), _map_text(fact.qualifiers), _list_text(fact.keywords))
+    support = (fact.weight, _list_text(fact.episodes), _list_text([e.row() for e in fact.evidence]))
+    rest = (*_EXPIRY(fact), _map_text(fact.attributes), _detail_of_fact(fact))
+    return (row_id, gid, fact.uuid, rev, source_id, target_id, *_FACT(fact), *stated, *support, *rest)
 
 
-def status_of(row: Row, *, duplicate: bool = False) -> ItemStatus:
+def status_of(row: Row) -> ItemStatus:
     """From `live_items` (id, gid, …)."""
     group_id, uuid, state, receipt_id, updated, name, attempts, step, reason = row[2:11]
-    return ItemStatus(
-        group_id,
-        uuid,
-        ItemState(state),
-        receipt_id,
-        updated,
-        name,
-        attempts,
-        None if step is None else Step(step),
-        reason,
-        duplicate,
-        Usage(*row[15:18]) if any(row[15:18]) else FREE,
-    )
+    usage = Usage(*row[15:18]) if any(row[15:18]) else FREE
+    known = (receipt_id, updated, name, attempts, None if step is None else Step(step), reason)
+    warnings = () if row[18] == "[]" else tuple(ItemWarning(*each) for each in _decode(row[18])[0])
+    return ItemStatus(group_id, uuid, ItemState(state), *known, usage=usage, warnings=warnings)
 
 
-def _evidence_text(evidence: Collection[Evidence]) -> str:
-    return _encode(
-        [
-            [e.start_ms, e.reference_ms, e.episode_uuid, e.stated_valid_ms, e.stated_invalid_ms, e.said]
-            for e in evidence
-        ]
-    )
+def warnings_text(warnings: Collection[ItemWarning]) -> str:
+    """For items.warnings."""
+    return _list_text([astuple(each) for each in warnings])
 
 
 def _evidence(text: str) -> tuple[Evidence, ...]:

@@ -275,9 +275,19 @@ END;
 ALTER TABLE groups ADD COLUMN has_words INTEGER NOT NULL DEFAULT 0;
 """
 
+_OF_TARGET = """
+CREATE INDEX facts_open_target ON facts (target_id, coalesce(valid_ms, reference_ms), uuid)
+    WHERE expired_ms IS NULL;
+"""
+
+# What was put right or left out in what a model answered about an item, a JSON list.
+_WARNINGS = """
+ALTER TABLE items ADD COLUMN warnings TEXT NOT NULL DEFAULT '[]';
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES, _NAME_TOKENS, _SPENT, _CLOSURES,
-    _MERGES, _NAME_VECTORS, _TOLD, _TEXTS, _COMMUNITY_TEXTS, _FACT_WORDS,
+    _MERGES, _NAME_VECTORS, _TOLD, _TEXTS, _COMMUNITY_TEXTS, _FACT_WORDS, _WARNINGS, _OF_TARGET,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older stores have none yet

@@ -1,4 +1,4 @@
-"""What the indexes of a search are fed from (SearchStore), and noting which entities and episodes changed."""
+"""What the indexes of a search are fed from (SearchStore)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Collection
 
 import apsw
 
-from kgsvc.domain.model.delta import GraphDelta, GroupHead
-from kgsvc.stores.embedded.groups import Group, group_of, page_end
+from kgsvc.domain.model.delta import GroupHead
 from kgsvc.stores.embedded.rows import (
+    Group,
     Row,
     all_rows,
     column,
@@ -17,8 +17,9 @@ from kgsvc.stores.embedded.rows import (
     episode_of,
     fact_of,
     first_row,
+    group_of,
     json_list,
-    upsert,
+    page_end,
 )
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading
 from kgsvc.stores.search_protocol import (
@@ -32,39 +33,6 @@ from kgsvc.stores.search_protocol import (
 )
 
 Place = tuple[int, str]  # a revision and a uuid in it; an empty one comes before all
-_ENTITY, _EPISODE = "entity", "episode"
-_TOMBSTONE = upsert("text_tombstones", "gid, kind, uuid", "rev")
-
-
-def touch_texts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta) -> None:
-    """Give the delta's revision to entities and episodes whose entries in an index it changes, before what
-    it removes is gone. Who loses a name to another is among those written or removed."""
-    entities = delta.vectors.keys() - {fact.uuid for fact in delta.facts}
-    entities |= {entity.uuid for entity in delta.entities} | set(delta.names.values())
-    if entities:
-        touched = "UPDATE entities SET rev = ? WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))"
-        db.execute(touched, (rev, gid, json_list(entities)))
-    if delta.remove_entities:
-        naming = """
-            UPDATE found_episodes SET rev = ? WHERE id IN (
-                SELECT m.episode_id FROM entities n JOIN mentions m ON m.entity_id = n.id
-                WHERE n.gid = ? AND n.uuid IN (SELECT value FROM json_each(?)))
-            """
-        db.execute(naming, (rev, gid, json_list(delta.remove_entities)))
-    episodes = {mention.episode_uuid for mention in delta.mentions} | set(delta.found)
-    episodes |= {episode for episode, _entity in delta.remove_mentions}
-    if episodes:
-        named = """
-            INSERT INTO found_episodes (id, gid, rev)
-            SELECT id, gid, ? FROM episodes WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))
-            ON CONFLICT (id) DO UPDATE SET rev = excluded.rev
-            """
-        db.execute(named, (rev, gid, json_list(episodes)))
-    if delta.forgets:  # descriptions of communities may have been dropped
-        db.execute("UPDATE community_current SET rev = ? WHERE gid = ?", (rev, gid))
-    gone = [(gid, _ENTITY, uuid, rev) for uuid in delta.remove_entities]
-    gone += [(gid, _EPISODE, uuid, rev) for uuid in delta.remove_episodes]
-    db.executemany(_TOMBSTONE, gone)
 
 
 def _text_changes(
@@ -79,21 +47,16 @@ def _text_changes(
     end = (group.rev + 1, "")
     upto = min([end, *_cuts(db, group, after, limit, max_bytes)])
     span = (group.gid, *after, *upto)
-    entities = all_rows(
-        db,
-        """
+    sql = """
         SELECT n.*, v.space, v.vector,
             (SELECT json_group_array(name_key) FROM names k WHERE k.entity_id = n.id)
         FROM entities r JOIN live_entities n ON n.id = r.id LEFT JOIN entity_vectors v ON v.id = n.id
         WHERE r.gid = ?1 AND r.rev BETWEEN ?2 AND ?4
             AND (r.rev, r.uuid) > (?2, ?3) AND (r.rev, r.uuid) <= (?4, ?5)
         ORDER BY r.rev, r.uuid
-        """,
-        span,
-    )
-    episodes = all_rows(
-        db,
         """
+    entities = all_rows(db, sql, span)
+    sql = """
         SELECT e.*,
             (SELECT json_group_array(n.uuid) FROM mentions m JOIN entities n ON n.id = m.entity_id
              WHERE m.episode_id = e.id)
@@ -101,15 +64,14 @@ def _text_changes(
         WHERE r.gid = ?1 AND r.rev BETWEEN ?2 AND ?4
             AND (r.rev, e.uuid) > (?2, ?3) AND (r.rev, e.uuid) <= (?4, ?5)
         ORDER BY r.rev, e.uuid
-        """,
-        span,
-    )
+        """
+    episodes = all_rows(db, sql, span)
     return TextChanges(
         group.head,
         tuple(map(_entity, entities)),
         tuple(map(_episode, episodes)),
-        _removed(db, _ENTITY, span),
-        _removed(db, _EPISODE, span),
+        _removed(db, "entity", span),
+        _removed(db, "episode", span),
         upto_rev=upto[0] - 1,
         more=upto < end,
         communities=_communities(db, group.gid, after, upto),
@@ -137,17 +99,12 @@ def _cuts(db: apsw.Connection, group: Group, after: Place, limit: int, max_bytes
     """Where a page ends at the latest: at the `limit`-th of a kind, at the episode with which bodies exceed
     `max_bytes`; nowhere if there are fewer."""
     limit = max(limit, 1)
-    entity = first_row(
-        db,
-        """
+    sql = """
         SELECT rev, uuid FROM entities WHERE gid = ?1 AND rev >= ?2 AND (rev, uuid) > (?2, ?3)
         ORDER BY rev, uuid LIMIT 1 OFFSET ?4 - 1
-        """,
-        (group.gid, *after, limit),
-    )
-    episode = first_row(
-        db,
         """
+    entity = first_row(db, sql, (group.gid, *after, limit))
+    sql = """
         SELECT rev, uuid FROM (
             SELECT rev, uuid, row_number() OVER sofar AS number, sum(bytes) OVER sofar AS total FROM (
                 SELECT r.rev, e.uuid, octet_length(e.body) AS bytes
@@ -156,9 +113,8 @@ def _cuts(db: apsw.Connection, group: Group, after: Place, limit: int, max_bytes
                 ORDER BY r.rev, e.uuid LIMIT ?4
             ) WINDOW sofar AS (ORDER BY rev, uuid ROWS UNBOUNDED PRECEDING)
         ) WHERE number = ?4 OR total > ?5 ORDER BY rev, uuid LIMIT 1
-        """,
-        (group.gid, *after, limit, max_bytes),
-    )
+        """
+    episode = first_row(db, sql, (group.gid, *after, limit, max_bytes))
     return [(row[0], row[1]) for row in (entity, episode) if row is not None]
 
 
@@ -198,23 +154,17 @@ def _changes(db: apsw.Connection, group_id: str, after_rev: int, limit: int) -> 
     group = group_of(db, group_id)
     upto_rev = page_end(db, group, after_rev, limit)
     span = (group.gid, after_rev, upto_rev)
-    facts = all_rows(
-        db,
-        """
+    sql = """
         SELECT f.*, v.space, v.vector FROM live_facts f LEFT JOIN fact_vectors v ON v.id = f.id
         WHERE f.gid = ? AND f.rev > ? AND f.rev <= ? ORDER BY f.rev, f.uuid
-        """,
-        span,
-    )
-    removed = all_rows(
-        db,
         """
+    facts = all_rows(db, sql, span)
+    sql = """
         SELECT t.uuid FROM fact_tombstones t WHERE t.gid = ? AND t.rev > ? AND t.rev <= ?
             AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.uuid = t.uuid AND f.gid = t.gid)
         ORDER BY t.rev, t.uuid
-        """,
-        span,
-    )
+        """
+    removed = all_rows(db, sql, span)
     return Changes(
         group.head,
         tuple(_indexed(row) for row in facts),

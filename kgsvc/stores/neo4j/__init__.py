@@ -19,7 +19,7 @@ from kgsvc.stores.neo4j.history import History
 from kgsvc.stores.neo4j.intake import Intake
 from kgsvc.stores.neo4j.queue import Queue
 from kgsvc.stores.neo4j.receipts import Receipts
-from kgsvc.stores.neo4j.search import Search, Texts
+from kgsvc.stores.neo4j.search import Search
 
 __all__ = ["Neo4jStore"]
 
@@ -29,7 +29,7 @@ _SCHEMES = ("bolt://", "bolt+s://", "bolt+ssc://", "neo4j://", "neo4j+s://", "ne
 
 
 class Neo4jStore(
-    Intake, Receipts, Queue, Graph, History, Communities, Apply, Search, ColdSearch, Texts, Admin, Adoption
+    Intake, Receipts, Queue, Graph, History, Communities, Apply, Search, ColdSearch, Admin, Adoption
 ):
     """Every protocol of stores/protocol.py on a Neo4j server from 5.26 on, Community or Enterprise; methods
     without a docstring do what the protocol says.

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any, LiteralString
 
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
-from kgsvc.domain.model.identity import digest
+from kgsvc.domain.model.graph import Mention, digest
 from kgsvc.stores.neo4j.base import Base, Row, Tx
 from kgsvc.stores.neo4j.candidates import WRITE_NAME_TOKENS, name_token_rows
 from kgsvc.stores.neo4j.fact_terms import (
@@ -19,10 +19,10 @@ from kgsvc.stores.neo4j.fact_terms import (
     renamed_row,
     scope,
 )
-from kgsvc.stores.neo4j.guards import LOCK, check, claims_of, questions_of
+from kgsvc.stores.neo4j.guards import LOCK, check, claim_rows, questions_of
 from kgsvc.stores.neo4j.queue import WRITE_TRANSITIONS, transition_rows
 from kgsvc.stores.neo4j.rows import calendar, entity_row, fact_row
-from kgsvc.stores.neo4j.search import TOUCH_TEXTS, touched
+from kgsvc.stores.neo4j.search import TOUCH_TEXTS
 
 _WRITE: LiteralString = (
     """
@@ -33,7 +33,7 @@ _WRITE: LiteralString = (
         UNWIND $p.claims AS row
         MERGE (k:KgIdempotency
             {group_id: $p.group_id, epoch: $p.epoch, operation: row.operation, key: row.key})
-        SET k.input_hash = row.input_hash, k.expires_ms = row.now_ms + row.window_ms, k.receipt_id = '',
+        SET k.input_hash = row.input_hash, k.expires_ms = row.expires_ms, k.receipt_id = '',
             k.uuids = [], k.seqs = []
     }
     CALL () {
@@ -41,8 +41,7 @@ _WRITE: LiteralString = (
         MERGE (t:KgTombstone {group_id: $p.group_id, epoch: $p.epoch, uuid: row.uuid})
         SET t.slot = row.slot, t.fact = row.fact, t.deleted_ms = row.deleted_ms, t.rev = $p.rev
         WITH row
-        MATCH ()-[r:RELATES_TO {uuid: row.uuid, group_id: $p.group_id, epoch: $p.epoch}]->()
-            USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
+        <SEEK r:RELATES_TO row.uuid>
         DELETE r
     }
     CALL () {
@@ -66,8 +65,7 @@ _WRITE: LiteralString = (
     }
     CALL () {
         UNWIND $p.renamed AS row
-        MATCH (n:Entity {uuid: row.uuid, group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+        <SEEK n:Entity row.uuid>
         CALL (n, row) {
             MATCH (n)-[r:RELATES_TO]->() SET r.source_name = row.name, r.rev = $p.rev
         }
@@ -101,12 +99,9 @@ _WRITE: LiteralString = (
     + """
     CALL () {
         UNWIND $p.moved AS row
-        MATCH ()-[old:RELATES_TO {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch}]->()
-            USING INDEX SEEK old:RELATES_TO(uuid, group_id, epoch)
-        MATCH (s:Entity {uuid: row[1], group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK s:Entity(uuid, group_id, epoch)
-        MATCH (t:Entity {uuid: row[2], group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK t:Entity(uuid, group_id, epoch)
+        <SEEK old:RELATES_TO row[0]>
+        <SEEK s:Entity row[1]>
+        <SEEK t:Entity row[2]>
         WITH row, s, t, old, properties(old) AS values
         DELETE old
         CREATE (s)-[r:RELATES_TO]->(t)
@@ -114,10 +109,8 @@ _WRITE: LiteralString = (
     }
     CALL () {
         UNWIND $p.created AS row
-        MATCH (s:Entity {uuid: row[1], group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK s:Entity(uuid, group_id, epoch)
-        MATCH (t:Entity {uuid: row[2], group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK t:Entity(uuid, group_id, epoch)
+        <SEEK s:Entity row[1]>
+        <SEEK t:Entity row[2]>
         CREATE (s)-[r:RELATES_TO {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch, rev: $p.rev}]->(t)
     <SET_FACT>
     """
@@ -126,8 +119,7 @@ _WRITE: LiteralString = (
     }
     CALL () {
         UNWIND $p.replaced AS row
-        MATCH ()-[r:RELATES_TO {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch}]->()
-            USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
+        <SEEK r:RELATES_TO row[0]>
         SET r.rev = $p.rev
     <SET_FACT>
     """
@@ -140,14 +132,12 @@ _WRITE: LiteralString = (
     }
     CALL () {
         UNWIND $p.entity_vectors AS row
-        MATCH (n:Entity {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+        <SEEK n:Entity row[0]>
         SET n.vector = row[1], n.space = $p.space, n.vector_rev = $p.rev
     }
     CALL () {
         UNWIND $p.fact_vectors AS row
-        MATCH ()-[r:RELATES_TO {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch}]->()
-            USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
+        <SEEK r:RELATES_TO row[0]>
         SET r.rev = $p.rev
     """
     + SET_VECTOR
@@ -158,10 +148,8 @@ _WRITE: LiteralString = (
     + """
     CALL () {
         UNWIND $p.mentions AS row
-        MATCH (e:Episodic {uuid: row[1], group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
-        MATCH (n:Entity {uuid: row[2], group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+        <SEEK e:Episodic row[1]>
+        <SEEK n:Entity row[2]>
         MERGE (e)-[m:MENTIONS]->(n)
         ON CREATE SET m.uuid = row[0], m.group_id = $p.group_id, m.created_ms = row[3],
             m.created_at = CASE WHEN row[4] IS NOT NULL THEN datetime({epochMillis: row[4]}) END
@@ -169,8 +157,7 @@ _WRITE: LiteralString = (
     }
     CALL () {
         UNWIND $p.edges AS row
-        MATCH (e:Episodic {uuid: row.uuid, group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+        <SEEK e:Episodic row.uuid>
         SET e.entity_edges = row.facts
     }
     """
@@ -178,22 +165,19 @@ _WRITE: LiteralString = (
     + """
     CALL () {
         UNWIND $p.spent AS row
-        MATCH (i:KgItem {group_id: $p.group_id, epoch: $p.epoch, uuid: row[0]})
-            USING INDEX SEEK i:KgItem(group_id, epoch, uuid)
+        <SEEK i:KgItem row[0]>
         SET i.model_calls = coalesce(i.model_calls, 0) + row[1],
             i.prompt_tokens = coalesce(i.prompt_tokens, 0) + row[2],
             i.completion_tokens = coalesce(i.completion_tokens, 0) + row[3]
     }
     CALL () {
         UNWIND $p.removed_episodes AS uuid
-        MATCH (i:KgItem {group_id: $p.group_id, epoch: $p.epoch, uuid: uuid})
-            USING INDEX SEEK i:KgItem(group_id, epoch, uuid)
+        <SEEK i:KgItem uuid>
         DELETE i
     }
     CALL () {
         UNWIND $p.removed_episodes AS uuid
-        MATCH (e:Episodic {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+        <SEEK e:Episodic uuid>
         DETACH DELETE e
     }
     CALL () {
@@ -208,10 +192,8 @@ _WRITE: LiteralString = (
     }
     CALL () {
         UNWIND $p.removed_mentions AS row
-        MATCH (e:Episodic {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
-        MATCH (n:Entity {uuid: row[1], group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+        <SEEK e:Episodic row[0]>
+        <SEEK n:Entity row[1]>
         MATCH (e)-[m:MENTIONS]->(n)
         DELETE m
     }
@@ -229,15 +211,13 @@ _WRITE: LiteralString = (
     }
     CALL () {
         UNWIND $p.dropped_hubs AS uuid
-        MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+        <SEEK n:Entity uuid>
         MATCH (c)-[:HAS_MEMBER]->(n) WHERE uuid IN c.hubs
         SET c.name = '', c.summary = '', c.vector = null, c.space = null
     }
     CALL () {
         UNWIND $p.removed_entities AS uuid
-        MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+        <SEEK n:Entity uuid>
         DETACH DELETE n
     }
     RETURN g.rev
@@ -279,7 +259,7 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "group_id": delta.group_id,
         "epoch": guard.epoch,
         "token": guard.token,
-        "claims": claims_of(delta),
+        "claims": claim_rows(delta.claim),
         "system_ms": delta.system_ms,
         "entities": [entity_row(entity) for entity in delta.entities],
         "renamed": [
@@ -296,23 +276,16 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "replaced": [fact for fact in facts if fact[0] in ends],
         "moved": [fact[:3] for fact in facts if ends.get(fact[0], fact[1:3]) != fact[1:3]],
         **_vectors(delta),
-        "mentions": [
-            [
-                m.uuid,
-                m.episode_uuid,
-                m.entity_uuid,
-                m.created_ms,
-                calendar(m.created_ms),
-                [*m.names],
-                [*m.types],
-            ]
-            for m in delta.mentions
-        ],
+        "mentions": [_mention_row(mention) for mention in delta.mentions],
         "removed_names": [digest(key) for key in delta.remove_names],
         "removed_name_tokens": [list(pair) for pair in delta.remove_name_tokens],
         "edges": [{"uuid": uuid, "facts": list(facts)} for uuid, facts in delta.episode_edges.items()],
         "removed": [asdict(tombstone) for tombstone in delta.remove_facts],
-        **touched(delta),
+        "touched_entities": sorted(delta.touched_entities),
+        "touched_episodes": sorted(delta.touched_episodes),
+        "forgets": delta.forgets,
+        "gone": [["entity", uuid] for uuid in delta.remove_entities]
+        + [["episode", uuid] for uuid in delta.remove_episodes],
         "removed_episodes": list(delta.remove_episodes),
         "removed_merges": list(delta.remove_merges),
         "merges": [
@@ -323,10 +296,16 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "removed_entities": list(delta.remove_entities),
         "dropped_facts": [*(t.uuid for t in delta.remove_facts), *delta.unsaid],
         "dropped_hubs": [*delta.remove_entities, *delta.unsaid],
-        "closures": [[c.by_episode, fact.uuid] for fact in delta.facts for c in fact.closures],
+        "closures": [list(pair) for pair in delta.closures],
         "transitions": transition_rows(delta.transitions, guard.token),
         "spent": [[uuid, u.calls, u.prompt_tokens, u.completion_tokens] for uuid, u in delta.spent.items()],
     }
+
+
+def _mention_row(mention: Mention) -> list[Any]:
+    created_ms, names, types = mention.created_ms, list(mention.names), list(mention.types)
+    ends = (mention.episode_uuid, mention.entity_uuid)
+    return [mention.uuid, *ends, created_ms, calendar(created_ms), names, types]
 
 
 def _vectors(delta: GraphDelta) -> dict[str, Any]:

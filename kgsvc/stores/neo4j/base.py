@@ -1,12 +1,14 @@
 """Running statements: the clauses they share, sessions and retries, what the driver's errors mean.
 
 In a statement a name in angle brackets, as `<GROUP>`, stands for columns (rows.py) or for a clause below,
-which may name those after it.
+which may name those after it. `<SEEK n:Entity row[0]>` matches the group's row with that uuid by its index:
+the row of the epoch `$p.epoch`, or, with `IN epoch` behind it, that of the variable `epoch`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from functools import cache
 from itertools import cycle
@@ -22,7 +24,13 @@ from neo4j.exceptions import (
     ServiceUnavailable,
     SessionExpired,
 )
-from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_random_exponential
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception,
+    stop_after_delay,
+    wait_random_exponential,
+)
 
 from kgsvc.domain.errors import StoreRefused, StoreUnavailable
 from kgsvc.stores.neo4j.rows import ENTITY, EPISODE, FACT, QUEUED, SET_ENTITY, SET_FACT, STATUS
@@ -41,19 +49,15 @@ _CLAUSES: dict[LiteralString, LiteralString] = {
         AND d.uuid IS NOT NULL""",
     # Rows of the group's present epoch by `$p.uuid` or `$p.uuids`.
     "<ENTITY_OF_GROUP>": """<GROUP>
-    MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
-    WHERE n.uuid = $p.uuid AND n.group_id = $p.group_id AND n.epoch = epoch""",
+    <SEEK n:Entity $p.uuid IN epoch>""",
     "<EPISODE_OF_GROUP>": """<GROUP>
-    MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
-    WHERE e.uuid = $p.uuid AND e.group_id = $p.group_id AND e.epoch = epoch""",
+    <SEEK e:Episodic $p.uuid IN epoch>""",
     "<EPISODES_OF_GROUP>": """<GROUP>
     UNWIND $p.uuids AS uuid
-    MATCH (e:Episodic) USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
-    WHERE e.uuid = uuid AND e.group_id = $p.group_id AND e.epoch = epoch""",
+    <SEEK e:Episodic uuid IN epoch>""",
     "<FACTS_OF_GROUP>": """<GROUP>
     UNWIND $p.uuids AS uuid
-    MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
-    WHERE r.uuid = uuid AND r.group_id = $p.group_id AND r.epoch = epoch""",
+    <SEEK r:RELATES_TO uuid IN epoch>""",
     # A group's record: locked for who holds its lease; its present epoch; locked, which writing `lock` does
     # for the transaction; made if there is none.
     "<LEASED_GROUP>": """<LOCKED_GROUP>
@@ -89,6 +93,8 @@ _REFUSALS = frozenset(
     }
 )
 _TOO_LARGE = "too large to index"  # its code is that of any failure within a statement
+_DEADLOCK = "Neo.TransientError.Transaction.DeadlockDetected"
+_RACES = 5  # so often a race may be lost before the loser is told that the store is too busy
 
 
 def is_transient(error: BaseException) -> bool:
@@ -96,6 +102,11 @@ def is_transient(error: BaseException) -> bool:
     if isinstance(error, ConstraintError):
         return True
     return isinstance(error, (Neo4jError, DriverError)) and error.is_retryable()
+
+
+def _lost_race(error: BaseException | None) -> bool:
+    """Whether another client was faster: the next try sees what that one wrote."""
+    return isinstance(error, ConstraintError) or getattr(error, "code", None) == _DEADLOCK
 
 
 def store_error(error: Exception) -> StoreUnavailable | StoreRefused:
@@ -140,7 +151,19 @@ def whole_text(statement: LiteralString) -> LiteralString:
     """The statement with its clauses filled in."""
     for name, clause in _CLAUSES.items():
         statement = statement.replace(name, clause)
-    return statement
+    return _SEEK.sub(_seek, statement)
+
+
+_SEEK = re.compile(r"<SEEK (\w+):(\w+) ([^<>]+?)( IN epoch)?>")
+
+
+def _seek(asked: re.Match[str]) -> str:
+    name, label, uuid, present = asked.groups()
+    epoch = "epoch" if present else "$p.epoch"
+    where = f"{name}:{label} {{uuid: {uuid}, group_id: $p.group_id, epoch: {epoch}}}"
+    index = "group_id, epoch, uuid" if label == "KgItem" else "uuid, group_id, epoch"
+    pattern = f"()-[{where}]->()" if label == "RELATES_TO" else f"({where})"
+    return f"MATCH {pattern} USING INDEX SEEK {name}:{label}({index})"
 
 
 @cache
@@ -224,10 +247,19 @@ class Base:
         return await self._again(once, deadline_s)
 
     async def _again(self, once: Callable[[], Awaitable[T]], deadline_s: float | None = None) -> T:
-        """Try `once` until it succeeds, fails for good or patience ends."""
+        """Try `once` until it succeeds, fails for good or patience ends.
+
+        A race is run again even then: a busy server may take longer than patience to say that it was lost.
+        """
+        impatient = stop_after_delay(self._patience_s)
+
+        def enough(state: RetryCallState) -> bool:
+            lost = state.outcome is not None and _lost_race(state.outcome.exception())
+            return impatient(state) and not (lost and state.attempt_number < _RACES)
+
         attempts = AsyncRetrying(
             retry=retry_if_exception(is_transient),
-            stop=stop_after_delay(self._patience_s),
+            stop=enough,
             wait=wait_random_exponential(multiplier=0.02, max=0.5),
             reraise=True,
         )

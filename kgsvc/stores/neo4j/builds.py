@@ -20,6 +20,7 @@ from kgsvc.domain.model.communities import (
 from kgsvc.domain.model.delta import Claim
 from kgsvc.stores.admission import is_repetition
 from kgsvc.stores.neo4j.base import Base, Row, Tx
+from kgsvc.stores.neo4j.guards import claim_rows
 
 _ASK: LiteralString = """
     <NEW_GROUP>
@@ -153,7 +154,7 @@ class Builds(Base):
 
 
 async def _request(tx: Tx, request: BuildRequest, claim: Claim | None, shard: int) -> CommunityBuild:
-    claims = [] if claim is None else [_claim_row(claim)]
+    claims = claim_rows(claim)
     ((epoch, answers, under_way),) = await tx.run(_ASK, group_id=request.group_id, claims=claims)
     address: dict[str, Any] = {"group_id": request.group_id, "epoch": epoch}
     for input_hash, build_id in answers:
@@ -162,19 +163,9 @@ async def _request(tx: Tx, request: BuildRequest, claim: Claim | None, shard: in
     build_id = under_way[0] if under_way else request.build_id
     if not under_way:
         await tx.run(_RECORD, **address, build_id=build_id, now_ms=request.now_ms, shard=shard)
-    if claim is not None:
-        await tx.run(_KEEP_KEY, **address, **_claim_row(claim), build_id=build_id)
+    for row in claims:
+        await tx.run(_KEEP_KEY, **address, **row, build_id=build_id)
     return await _present(tx, request.group_id, build_id)
-
-
-def _claim_row(claim: Claim) -> dict[str, Any]:
-    return {
-        "operation": claim.operation,
-        "key": claim.key,
-        "input_hash": claim.input_hash,
-        "now_ms": claim.now_ms,
-        "expires_ms": claim.now_ms + claim.dedup_window_ms,
-    }
 
 
 async def _present(tx: Tx, group_id: str, build_id: str) -> CommunityBuild:
@@ -198,8 +189,7 @@ _PLACEMENTS: LiteralString = """
     <LOCKED_GROUP>
     WITH g.epoch AS epoch, g.communities AS build
     UNWIND $p.uuids AS uuid
-    MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
-    WHERE n.uuid = uuid AND n.group_id = $p.group_id AND n.epoch = epoch
+    <SEEK n:Entity uuid IN epoch>
     MATCH (n)<-[:HAS_MEMBER]-(c:Community) WHERE c.build = build
     RETURN uuid, c.uuid
     """
@@ -212,8 +202,7 @@ _JOIN: LiteralString = """
     WITH g, g.epoch AS epoch
     CALL (epoch) {
         UNWIND $p.members AS row
-        MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
-        WHERE n.uuid = row[0] AND n.group_id = $p.group_id AND n.epoch = epoch
+        <SEEK n:Entity row[0] IN epoch>
         MATCH (c:Community) USING INDEX SEEK c:Community(group_id, epoch, build, uuid)
         WHERE c.group_id = $p.group_id AND c.epoch = epoch AND c.build = $p.build_id AND c.uuid = row[1]
         MERGE (c)-[m:HAS_MEMBER]->(n)

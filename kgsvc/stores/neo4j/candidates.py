@@ -56,8 +56,7 @@ _CANDIDATES: LiteralString = """
             MATCH (k:KgNameToken) USING INDEX SEEK k:KgNameToken(group_id, epoch, token, entity_uuid)
             WHERE k.group_id = $p.group_id AND k.epoch = epoch AND k.token = token
                 AND k.entity_uuid IS NOT NULL
-            MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
-            WHERE n.uuid = k.entity_uuid AND n.group_id = $p.group_id AND n.epoch = epoch
+            <SEEK n:Entity k.entity_uuid IN epoch>
             WITH k.entity_uuid AS uuid ORDER BY uuid LIMIT $p.entities_per_token
             RETURN collect(uuid) AS uuids
         }
@@ -66,8 +65,7 @@ _CANDIDATES: LiteralString = """
     CALL (epoch, by_token) {
         UNWIND reduce(asked = $p.uuids, row IN by_token | asked + row[1]) AS uuid
         WITH DISTINCT epoch, uuid
-        MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
-        WHERE n.uuid = uuid AND n.group_id = $p.group_id AND n.epoch = epoch
+        <SEEK n:Entity uuid IN epoch>
         CALL (epoch, uuid) {
             MATCH (k:KgName) USING INDEX SEEK k:KgName(group_id, epoch, entity_uuid)
             WHERE k.group_id = $p.group_id AND k.epoch = epoch AND k.entity_uuid = uuid
@@ -91,12 +89,21 @@ _CANDIDATES: LiteralString = """
         RETURN collect([<FACT>, coalesce(endNode(r).labels, [])]) AS of_sources
     }
     CALL (epoch) {
+        UNWIND $p.targets AS target
+        CALL (epoch, target) {
+            MATCH ()-[r:RELATES_TO]->()
+            USING INDEX SEEK r:RELATES_TO(target_uuid, group_id, epoch, expired_ms, valid_ms, uuid)
+            WHERE r.target_uuid = target AND r.group_id = $p.group_id AND r.epoch = epoch
+                AND r.expired_ms = $p.never AND r.valid_ms IS NOT NULL AND r.uuid IS NOT NULL
+            RETURN r ORDER BY r.valid_ms DESC, r.uuid DESC LIMIT $p.facts_per_target
+        }
+        RETURN collect([<FACT>, coalesce(endNode(r).labels, [])]) AS of_targets
+    }
+    CALL (epoch) {
         UNWIND $p.pairs AS pair
         CALL (epoch, pair) {
-            MATCH (s:Entity) USING INDEX SEEK s:Entity(uuid, group_id, epoch)
-            WHERE s.uuid = pair[0] AND s.group_id = $p.group_id AND s.epoch = epoch
-            MATCH (t:Entity) USING INDEX SEEK t:Entity(uuid, group_id, epoch)
-            WHERE t.uuid = pair[1] AND t.group_id = $p.group_id AND t.epoch = epoch
+            <SEEK s:Entity pair[0] IN epoch>
+            <SEEK t:Entity pair[1] IN epoch>
             MATCH (s)-[r:RELATES_TO]->(t) WHERE r.expired_ms = $p.never
             RETURN r ORDER BY r.valid_ms DESC, r.uuid DESC LIMIT $p.facts_per_pair
         }
@@ -112,7 +119,7 @@ _CANDIDATES: LiteralString = """
         WITH n ORDER BY n.group_id, n.epoch, n.vector_rev, n.uuid LIMIT $p.vectors_limit
         RETURN collect([n.vector_rev, n.uuid, n.vector]) AS vectors
     }
-    RETURN by_token, entities, of_sources, of_pairs, epoch, vectors
+    RETURN by_token, entities, of_sources, of_targets, of_pairs, epoch, vectors
     """
 
 
@@ -143,8 +150,8 @@ class CandidateReads(Base):
         rows = await self._run(_CANDIDATES, **_values(group_id, query))
         if not rows:
             return NameCandidates()
-        by_token, entities, of_sources, of_pairs, epoch, vectors = rows[0]
-        of_facts = list(whole([*of_sources, *of_pairs]))
+        by_token, entities, of_sources, of_targets, of_pairs, epoch, vectors = rows[0]
+        of_facts = list(whole([*of_sources, *of_targets, *of_pairs]))
         facts = {fact.uuid: fact for fact in map(fact_of, of_facts)}
         return NameCandidates(
             by_token={token: tuple(uuids) for token, uuids in by_token if uuids},
@@ -171,6 +178,7 @@ def _values(group_id: str, query: CandidateQuery) -> dict[str, Any]:
         "group_id": group_id,
         "tokens": sorted(set(query.tokens)),
         "sources": sorted(set(query.sources)),
+        "targets": sorted(set(query.targets)),
         "pairs": [list(pair) for pair in sorted(set(query.pairs))],
         "never": NEVER,
         "uuids": sorted(set(query.uuids)),

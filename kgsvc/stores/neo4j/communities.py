@@ -70,8 +70,7 @@ _PUT_DRAFTS: LiteralString = """
             d.hubs = row.hubs, d.facts = row.facts, d.by_model = row.by_model
         WITH d, row
         UNWIND row.members AS member
-        MATCH (n:Entity {uuid: member[0], group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+        <SEEK n:Entity member[0]>
         MERGE (d)-[m:HAS_MEMBER]->(n)
         ON CREATE SET m.uuid = member[1], m.group_id = $p.group_id, m.created_ms = d.created_ms,
             m.created_at = d.created_at

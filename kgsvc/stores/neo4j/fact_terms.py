@@ -29,8 +29,8 @@ import numpy as np
 from neo4j.vector import Vector
 
 from kgsvc.domain.model.delta import GraphDelta, GroupHead
-from kgsvc.domain.model.graph import Entity, Fact
-from kgsvc.domain.text import GroupKeys, own_text
+from kgsvc.domain.model.graph import Entity, Fact, own_text
+from kgsvc.domain.text import GroupKeys
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import shown_fact, shown_text, visible_at
 from kgsvc.stores.search_protocol import FactCandidate, FactCandidates, FactsAsked
@@ -51,8 +51,7 @@ RENAME_TERMS: LiteralString = """
     CALL (g) {
         UNWIND $p.renamed AS row
         CALL (g, row) {
-            MATCH (n:Entity {uuid: row.uuid, group_id: $p.group_id, epoch: $p.epoch})
-                USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+            <SEEK n:Entity row.uuid>
             MATCH (n)-[r:RELATES_TO]-()
             WHERE r.term_count IS NOT NULL AND NOT r.uuid IN $p.rewritten
             WITH r, startNode(r) = n AS source, endNode(r) = n AS target, r.term_count AS length,

@@ -11,8 +11,7 @@ from collections.abc import Collection
 from typing import LiteralString
 
 from kgsvc.domain.model.delta import FactTombstone, GroupHead, NameView, SlotView
-from kgsvc.domain.model.graph import Entity, Episode, Fact, Source
-from kgsvc.domain.model.identity import digest
+from kgsvc.domain.model.graph import Entity, Episode, Fact, Source, digest
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, entity_of, episode_of, fact_of, whole
 from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump
@@ -26,14 +25,12 @@ _NAMES: LiteralString = """
         UNWIND $p.keys AS key
         MATCH (k:KgName {group_id: $p.group_id, epoch: epoch, key: key})
             USING INDEX SEEK k:KgName(group_id, epoch, key)
-        MATCH (n:Entity {uuid: k.entity_uuid, group_id: $p.group_id, epoch: epoch})
-            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+        <SEEK n:Entity k.entity_uuid IN epoch>
         RETURN collect([k.name_key, [<ENTITY>]]) AS named
     }
     CALL (epoch) {
         UNWIND $p.uuids AS uuid
-        MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: epoch})
-            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+        <SEEK n:Entity uuid IN epoch>
         RETURN collect([<ENTITY>]) AS found
     }
     RETURN head, named, found

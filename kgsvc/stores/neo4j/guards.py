@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, LiteralString
 
-from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
-from kgsvc.domain.model.identity import digest
+from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard
+from kgsvc.domain.model.graph import digest
 from kgsvc.stores.admission import check_delta, check_guard, is_repetition
 from kgsvc.stores.neo4j.base import Row
 from kgsvc.stores.neo4j.fact_terms import HELD_TERMS
@@ -14,9 +15,7 @@ from kgsvc.stores.neo4j.fact_terms import HELD_TERMS
 # Returns the group's record under its lock, and what must be known of the rows before they are written.
 LOCK: LiteralString = (
     """
-    MERGE (g:KgGroup {group_id: $p.group_id})
-    ON CREATE SET g.rev = 0, g.epoch = 0, g.last_ms = 0,
-        g.owner_token = 0, g.renewals = 0, g.served_ms = 0
+    <NEW_GROUP>
     SET g.lock = 0
     WITH g, g.epoch AS epoch
     CALL (epoch) {
@@ -28,8 +27,7 @@ LOCK: LiteralString = (
     }
     CALL (epoch) {
         UNWIND $p.requires AS uuid
-        MATCH (i:KgItem {group_id: $p.group_id, epoch: epoch, uuid: uuid})
-            USING INDEX SEEK i:KgItem(group_id, epoch, uuid)
+        <SEEK i:KgItem uuid IN epoch>
         WHERE i:KgPending AND ($p.token IS NULL OR i.started = $p.token)
         RETURN collect(uuid) AS ours
     }
@@ -41,14 +39,12 @@ LOCK: LiteralString = (
     }
     CALL (epoch) {
         UNWIND $p.entities AS uuid
-        MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: epoch})
-            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+        <SEEK n:Entity uuid IN epoch>
         RETURN collect([uuid, n.name]) AS entities
     }
     CALL (epoch) {
         UNWIND $p.facts AS uuid
-        MATCH ()-[r:RELATES_TO {uuid: uuid, group_id: $p.group_id, epoch: epoch}]->()
-            USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
+        <SEEK r:RELATES_TO uuid IN epoch>
         RETURN collect([uuid, r.source_uuid, r.target_uuid, """
     + HELD_TERMS
     + """]) AS facts
@@ -66,7 +62,7 @@ def questions_of(delta: GraphDelta, token: int | None) -> dict[str, Any]:
         spoken |= {fact.source_uuid, fact.target_uuid}
     return {
         "group_id": delta.group_id,
-        "claims": claims_of(delta),
+        "claims": claim_rows(delta.claim),
         "requires": list(delta.requires_items),
         "token": token,
         "keys": [digest(name_key) for name_key in delta.names],
@@ -75,19 +71,12 @@ def questions_of(delta: GraphDelta, token: int | None) -> dict[str, Any]:
     }
 
 
-def claims_of(delta: GraphDelta) -> list[dict[str, Any]]:
+def claim_rows(claim: Claim | None) -> list[dict[str, Any]]:
     """The caller's key as rows of a parameter: one or none."""
-    if delta.claim is None:
+    if claim is None:
         return []
-    return [
-        {
-            "operation": delta.claim.operation,
-            "key": delta.claim.key,
-            "input_hash": delta.claim.input_hash,
-            "now_ms": delta.claim.now_ms,
-            "window_ms": delta.claim.dedup_window_ms,
-        }
-    ]
+    expires_ms = claim.now_ms + claim.dedup_window_ms
+    return [asdict(claim) | {"expires_ms": expires_ms}]
 
 
 def check(row: Row, delta: GraphDelta, guard: Guard) -> GroupHead | None:

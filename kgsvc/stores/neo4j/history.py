@@ -26,8 +26,7 @@ _CITATION_OPTIONAL = frozenset({1, 3})
 _EDGES: LiteralString = """
     <EPISODES_OF_GROUP>
     UNWIND e.entity_edges AS fact
-    MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(uuid, group_id, epoch)
-    WHERE r.uuid = fact AND r.group_id = $p.group_id AND r.epoch = epoch
+    <SEEK r:RELATES_TO fact IN epoch>
     RETURN e.uuid, collect(r.uuid)
     """
 
@@ -163,9 +162,8 @@ _MERGES_BY: LiteralString = (
 _UNHELD: LiteralString = """
     <GROUP>
     UNWIND $p.uuids AS uuid
-    MATCH (n:Entity) USING INDEX SEEK n:Entity(uuid, group_id, epoch)
-    WHERE n.uuid = uuid AND n.group_id = $p.group_id AND n.epoch = epoch
-        AND NOT EXISTS { MATCH (n)-[r:RELATES_TO]-() WHERE NOT r.uuid IN $p.facts }
+    <SEEK n:Entity uuid IN epoch>
+    WHERE NOT EXISTS { MATCH (n)-[r:RELATES_TO]-() WHERE NOT r.uuid IN $p.facts }
         AND NOT EXISTS { MATCH (n)<-[:MENTIONS]-(e:Episodic) WHERE e.uuid <> $p.episode }
     RETURN n.uuid
     """

@@ -19,7 +19,7 @@ from kgsvc.stores.admission import (
 )
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.receipts import present
-from kgsvc.stores.neo4j.rows import STATUS, STATUS_OPTIONAL, calendar, status_of, whole
+from kgsvc.stores.neo4j.rows import STATUS_OPTIONAL, calendar, status_of, whole
 
 _ITEMS_A_WRITE = 1_024
 _BYTES_A_WRITE = 8 * 1024 * 1024
@@ -27,8 +27,7 @@ _FORGET_EVERY_MS = 60_000
 
 # A known key is locked, so that an answer seen half written by a commit under way is not taken for whole;
 # one that was removed meanwhile has no properties.
-_LOOK: LiteralString = (
-    """
+_LOOK: LiteralString = """
     CALL () {
         UNWIND $p.groups AS wanted
         MATCH (g:KgGroup {group_id: wanted.group_id})
@@ -37,9 +36,7 @@ _LOOK: LiteralString = (
             UNWIND wanted.uuids AS uuid
             MATCH (i:KgItem {group_id: wanted.group_id, epoch: epoch, uuid: uuid})
                 USING INDEX SEEK i:KgItem(group_id, epoch, uuid)
-            RETURN collect(["""
-    + STATUS
-    + """]) AS items, collect(DISTINCT i.receipt_id) AS homes
+            RETURN collect([<STATUS>]) AS items, collect(DISTINCT i.receipt_id) AS homes
         }
         CALL (wanted, epoch) {
             UNWIND wanted.keys AS key
@@ -51,9 +48,7 @@ _LOOK: LiteralString = (
                 UNWIND k.uuids AS uuid
                 MATCH (i:KgItem {group_id: k.group_id, epoch: k.epoch, uuid: uuid})
                     USING INDEX SEEK i:KgItem(group_id, epoch, uuid)
-                RETURN collect(["""
-    + STATUS
-    + """]) AS found
+                RETURN collect([<STATUS>]) AS found
             }
             RETURN collect([k.operation, k.key, k.input_hash, k.receipt_id, k.expires_ms, k.uuids, k.seqs,
                             found]) AS answers
@@ -70,7 +65,6 @@ _LOOK: LiteralString = (
     CALL () { MATCH (p:KgPending) RETURN count(p) AS unfinished }
     RETURN groups, receipts, unfinished
     """
-)
 
 # All CREATE: when another client was faster with a uuid or a key, a constraint refuses the whole of it.
 _WRITE: LiteralString = """
@@ -113,9 +107,7 @@ _WRITE: LiteralString = """
         SET w.due_ms = 0
     }
     CALL () {
-        MATCH (a:KgActivity {shard: $p.shard})
-        SET a.lock = 0
-        SET a.count = a.count + 1
+        <COUNT_ACTIVITY>
     }
     """
 

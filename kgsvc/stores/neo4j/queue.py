@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import uuid as uuids
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from typing import Any, LiteralString
 
 from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.graph import Episode
-from kgsvc.domain.model.items import TERMINAL, GroupWork, ItemState, Lease, QueuedItem, Step, Transition
+from kgsvc.domain.model.items import GroupWork, Lease, QueuedItem, Transition
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, episode_of, queued_of, whole
 from kgsvc.stores.protocol import Anchor
@@ -20,11 +21,11 @@ from kgsvc.stores.protocol import Anchor
 WRITE_TRANSITIONS: LiteralString = """
     CALL () {
         UNWIND $p.transitions AS row
-        MATCH (i:KgItem {group_id: $p.group_id, epoch: $p.epoch, uuid: row.uuid})
-            USING INDEX SEEK i:KgItem(group_id, epoch, uuid)
+        <SEEK i:KgItem row.uuid>
         WHERE i:KgPending AND ($p.token IS NULL OR i.started = $p.token)
         SET i.state = row.state, i.updated_ms = row.now_ms, i.next_ms = row.next_ms, i.reason = row.reason,
             i.suspect = null, i.step = coalesce(row.step, i.step),
+            i.warnings = coalesce(row.warnings, i.warnings),
             i.attempts = coalesce(row.attempts, i.attempts),
             i.extract_attempts = coalesce(row.extract, i.extract_attempts),
             i.embed_attempts = coalesce(row.embed, i.embed_attempts),
@@ -43,20 +44,17 @@ WRITE_TRANSITIONS: LiteralString = """
     }
     """
 
-_UNMARKING = TERMINAL | {ItemState.ACCEPTED} | {step.failed for step in Step}
-
 
 def transition_rows(transitions: Iterable[Transition], token: int | None) -> list[dict[str, Any]]:
     """Parameters of WRITE_TRANSITIONS. Of one item, what follows its end is left out, and so is what follows
     a transition with which the lease gives it back."""
     rows: list[dict[str, Any]] = []
     ended: set[str] = set()
-    ending = TERMINAL if token is None else _UNMARKING
     for transition in transitions:
         if transition.uuid in ended:
             continue
         rows.append(_row(transition))
-        if transition.state in ending:
+        if transition.ends or (transition.unmarks and token is not None):
             ended.add(transition.uuid)
     return rows
 
@@ -66,6 +64,8 @@ def _row(transition: Transition) -> dict[str, Any]:
     if transition.step is not None:
         step, attempts = transition.step.value, transition.attempts
         counted = {"step": step, "attempts": attempts, step: attempts}
+    if transition.warnings is not None:
+        counted["warnings"] = json.dumps([astuple(warning) for warning in transition.warnings])
     if transition.usage:
         counted |= asdict(transition.usage)
     return {
@@ -76,8 +76,8 @@ def _row(transition: Transition) -> dict[str, Any]:
         "reason": transition.reason,
         "stage": transition.stage,
         "keep_stage": transition.keep_stage,
-        "unmarks": transition.state in _UNMARKING,
-        "ends": transition.state in TERMINAL,
+        "unmarks": transition.unmarks,
+        "ends": transition.ends,
         **counted,
     }
 
@@ -201,8 +201,7 @@ _START: LiteralString = """
     WITH coalesce(g.ontology_rev, 0) AS ontology, due[..fitting] AS due
     CALL (due) {
         UNWIND due AS i
-        MATCH (e:Episodic {uuid: i.uuid, group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+        <SEEK e:Episodic i.uuid>
         SET i.started = $p.token
         WITH i, e
         RETURN collect([<QUEUED>, <EPISODE>]) AS items
@@ -239,8 +238,7 @@ _NAMED: LiteralString = """
     UNWIND $p.anchors AS anchor
     CALL (epoch, anchor) {
         UNWIND anchor.named AS uuid
-        MATCH (e:Episodic {uuid: uuid, group_id: $p.group_id, epoch: epoch})
-            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+        <SEEK e:Episodic uuid IN epoch>
         WHERE uuid <> anchor.uuid
         WITH e ORDER BY e.reference_ms DESC, e.uuid DESC
         RETURN collect([<EPISODE_CUT>]) AS before

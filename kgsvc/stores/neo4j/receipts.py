@@ -8,11 +8,11 @@ from typing import LiteralString
 
 from kgsvc.domain.errors import InvalidArgument, Violation
 from kgsvc.domain.model.items import ItemState, ItemStatus, Receipt
+from kgsvc.stores.admission import GROUP_DELETED, of_deleted_group
 from kgsvc.stores.neo4j.base import Base
 from kgsvc.stores.neo4j.rows import NEVER, STATUS_OPTIONAL, Row, status_of, whole
 from kgsvc.stores.protocol import Page, QueueDepth
 
-GROUP_DELETED = "group_deleted"
 _BEFORE_ALL = -(2**63)
 _STATES = tuple(str(state) for state in ItemState)
 
@@ -144,7 +144,7 @@ def present(
     """The present state of each entry (uuid, seq), from STATUS columns and whether it is unfinished.
 
     An item that was sent again after its deletion has another seq: to the old receipt it stays deleted.
-    `current`: the group is still in the epoch of the receipt.
+    `current`: the group is still in the epoch of the receipt. If not, the deletion may still be under way.
     """
     by_seq = {row[10]: row for row in whole(found, STATUS_OPTIONAL)}
     statuses: list[ItemStatus] = []
@@ -155,16 +155,9 @@ def present(
         elif current:
             statuses.append(status_of(row))
         else:
-            statuses.append(_of_deleted_group(row))
+            parked = bool(row[16]) or row[8] == GROUP_DELETED
+            statuses.append(of_deleted_group(*row[:2], *row[3:5], parked=parked))
     return statuses
-
-
-def _of_deleted_group(row: Row) -> ItemStatus:
-    """An item of an older epoch, whether the deletion has come to it yet or not."""
-    group_id, uuid, _state, receipt_id, updated_ms = row[:5]
-    if row[15] or row[8] == GROUP_DELETED:
-        return ItemStatus(group_id, uuid, ItemState.PARKED, receipt_id, updated_ms, reason=GROUP_DELETED)
-    return ItemStatus(group_id, uuid, ItemState.DELETED, receipt_id, updated_ms)
 
 
 def _position(token: str | None) -> tuple[int, str]:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
+from kgsvc.domain.model.extraction import labels_of
 from kgsvc.domain.model.graph import (
+    FREE,
     Closure,
     Entity,
     Episode,
@@ -22,10 +25,9 @@ from kgsvc.domain.model.graph import (
     RoleType,
     Source,
     SummaryPart,
+    Usage,
 )
-from kgsvc.domain.model.items import CRASH, ItemState, ItemStatus, QueuedItem, Step
-from kgsvc.domain.model.ontology import labels_of
-from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.model.items import CRASH, ItemState, ItemStatus, ItemWarning, QueuedItem, Step
 
 # Fields of a fact in the text `detail`: as they are, and those that are left out where they are absent.
 _PLAIN = (
@@ -48,10 +50,11 @@ ENTITY = (
     "n.uuid, n.group_id, n.name, n.created_ms, n.summary, n.attributes, n.labels, n.source_episode_uuid,"
     " n.updated_ms, n.stamps, coalesce(n.summary_parts, '[]'), coalesce(n.summary_rewriting, '')"
 )
-FACT = (
-    "r.uuid, r.group_id, r.name, r.fact, r.source_uuid, r.target_uuid, r.source_name, r.target_name, r.slot,"
-    " r.invalid_ms, r.expired_ms, r.episodes, r.detail"
+_FACT_COLUMNS = (
+    *("uuid", "group_id", "name", "fact", "source_uuid", "target_uuid", "source_name", "target_name", "slot"),
+    *("invalid_ms", "expired_ms", "episodes"),
 )
+FACT = ", ".join(f"r.{name}" for name in (*_FACT_COLUMNS, "detail"))
 # `row` as entity_row and fact_row make it, `n` and `r` the node and the relationship it is written to.
 # row[4] is [the types, those of them that may be labels]; labels that others gave the node are left alone.
 SET_ENTITY = """
@@ -76,7 +79,7 @@ SET_FACT = """
 STATUS = (
     "i.group_id, i.uuid, i.state, i.receipt_id, i.updated_ms, i.name, i.attempts, i.step, i.reason,"
     " i.content_hash, i.seq, i.epoch, coalesce(i.model_calls, 0), coalesce(i.prompt_tokens, 0),"
-    " coalesce(i.completion_tokens, 0)"
+    " coalesce(i.completion_tokens, 0), coalesce(i.warnings, '[]')"
 )
 STATUS_OPTIONAL = frozenset({5, 7, 8})
 QUEUED = (
@@ -99,39 +102,19 @@ def whole(rows: Iterable[Row], optional: Container[int] = ()) -> Iterator[Row]:
 
 def episode_of(row: Row, max_chars: int | None = None) -> Episode:
     """An episode from EPISODE columns, its body cut to `max_chars` code points."""
-    uuid, group_id, body, source, reference_ms, created_ms, name, description, role_type, role, digest = row
-    return Episode(
-        uuid=uuid,
-        group_id=group_id,
-        body=body[:max_chars],
-        source=Source(source),
-        reference_ms=reference_ms,
-        created_ms=created_ms,
-        name=name or None,  # Graphiti reads these two and knows no null
-        source_description=description or None,
-        role_type=None if role_type is None else RoleType(role_type),
-        role=role,
-        content_hash=digest,
-    )
+    uuid, group_id, body, source, *times, name, description, role_type, role, content_hash = row
+    named: Row = (name or None, description or None)  # Graphiti reads these two and knows no null
+    spoken: Row = (None if role_type is None else RoleType(role_type), role, content_hash)
+    return Episode(uuid, group_id, body[:max_chars], Source(source), *times, *named, *spoken)
 
 
 def entity_of(row: Row) -> Entity:
     """An entity from ENTITY columns."""
-    uuid, group_id, name, created_ms, summary, attributes, labels, episode_uuid, updated_ms = row[:9]
-    return Entity(
-        uuid=uuid,
-        group_id=group_id,
-        name=name,
-        created_ms=created_ms,
-        summary=summary,
-        attributes=_mapping(attributes),
-        labels=tuple(labels),
-        source_episode_uuid=episode_uuid,
-        updated_ms=updated_ms,
-        stamps=_mapping(row[9]),
-        summary_parts=() if row[10] == "[]" else tuple(SummaryPart(*part) for part in json.loads(row[10])),
-        rewriting=_rewriting(row[11], updated_ms),
-    )
+    attributes, labels, episode_uuid, updated_ms, stamps, parts, rewriting = row[5:]
+    typed: Row = (_mapping(attributes), tuple(labels), episode_uuid)
+    summarised = () if parts == "[]" else tuple(SummaryPart(*part) for part in json.loads(parts))
+    stamped: Row = (updated_ms, _mapping(stamps), summarised, _rewriting(rewriting, updated_ms))
+    return Entity(*row[:5], *typed, *stamped)
 
 
 def _rewriting(text: str, updated_ms: int) -> Rewriting | None:
@@ -147,21 +130,13 @@ def _rewriting(text: str, updated_ms: int) -> Rewriting | None:
 
 def entity_row(entity: Entity) -> list[Any]:
     """Parameters of SET_ENTITY: a whole row."""
+    labels = [list(entity.labels), labels_of(entity.labels)]
+    times = (entity.created_ms, calendar(entity.created_ms), entity.updated_ms)
+    parts = [[part.start_ms, part.key, part.text] for part in entity.summary_parts]
     return [
-        entity.uuid,
-        entity.name,
-        entity.summary,
-        _text(entity.attributes),
-        [list(entity.labels), labels_of(entity.labels)],
-        entity.source_episode_uuid,
-        entity.created_ms,
-        calendar(entity.created_ms),
-        entity.updated_ms,
-        _text(entity.stamps),
-        json.dumps(
-            [[part.start_ms, part.key, part.text] for part in entity.summary_parts], ensure_ascii=False
-        ),
-        _rewriting_text(entity),
+        *(entity.uuid, entity.name, entity.summary, _text(entity.attributes), labels),
+        *(entity.source_episode_uuid, *times, _text(entity.stamps)),
+        *(json.dumps(parts, ensure_ascii=False), _rewriting_text(entity)),
     ]
 
 
@@ -178,26 +153,14 @@ def fact_of(row: Row) -> Fact:
 
 
 def _fact(row: Row, detail: dict[str, Any]) -> Fact:
-    return Fact(
-        uuid=row[0],
-        group_id=row[1],
-        name=row[2],
-        fact=row[3],
-        source_uuid=row[4],
-        target_uuid=row[5],
-        source_name=row[6],
-        target_name=row[7],
-        slot=row[8],
-        invalid_ms=None if row[9] == NEVER else row[9],
-        expired_ms=None if row[10] == NEVER else row[10],
-        episodes=tuple(row[11]),
-        kind=FactKind(detail.pop("kind")),
-        polarity=Polarity(detail.pop("polarity")),
-        keywords=tuple(detail.pop("keywords")),
-        evidence=tuple(Evidence(*piece) for piece in detail.pop("evidence")),
-        closures=tuple(Closure(*piece) for piece in detail.pop("closures", ())),
-        **detail,
-    )
+    values = dict(zip(_FACT_COLUMNS, row[:12], strict=True)) | detail
+    for end in ("invalid_ms", "expired_ms"):
+        values[end] = None if values[end] == NEVER else values[end]
+    values["kind"], values["polarity"] = FactKind(detail["kind"]), Polarity(detail["polarity"])
+    values["episodes"], values["keywords"] = tuple(row[11]), tuple(detail["keywords"])
+    values["evidence"] = tuple(Evidence(*piece) for piece in detail["evidence"])
+    values["closures"] = tuple(Closure(*piece) for piece in detail.get("closures", ()))
+    return Fact(**values)
 
 
 def fact_row(fact: Fact) -> list[Any]:
@@ -206,24 +169,14 @@ def fact_row(fact: Fact) -> list[Any]:
     Fields that nothing in the database asks for travel in one JSON text: decoding them one by one takes
     the driver longer than all the rest. `valid_ms` as a property is the start that counts.
     """
-    return [
-        fact.uuid,
-        fact.source_uuid,
-        fact.target_uuid,
-        fact.name,
-        fact.fact,
-        fact.source_name,
-        fact.target_name,
-        fact.slot,
-        fact.start_ms,
-        *_ends(fact),
-        calendar(fact.created_ms),
-        calendar(fact.valid_ms),
-        calendar(fact.invalid_ms),
-        calendar(fact.expired_ms),
-        list(fact.episodes),
-        _text(_detail(fact)),
-    ]
+    times = (fact.created_ms, fact.valid_ms, fact.invalid_ms, fact.expired_ms)
+    dates = map(calendar, times)
+    return [*_FACT(fact), fact.start_ms, *_ends(fact), *dates, list(fact.episodes), _text(_detail(fact))]
+
+
+_FACT = attrgetter(
+    *("uuid", "source_uuid", "target_uuid", "name", "fact", "source_name", "target_name", "slot")
+)
 
 
 def shown_text(fact: Fact, epoch: int) -> str:
@@ -258,7 +211,7 @@ def _ends(fact: Fact) -> list[int]:
 def _detail(fact: Fact) -> dict[str, Any]:
     detail = {name: getattr(fact, name) for name in _PLAIN} | {
         "qualifiers": dict(fact.qualifiers),
-        "evidence": [_evidence(piece) for piece in fact.evidence],
+        "evidence": [piece.row() for piece in fact.evidence],
         "attributes": dict(fact.attributes),
     }
     for name in _UPDATED:
@@ -267,53 +220,26 @@ def _detail(fact: Fact) -> dict[str, Any]:
     if fact.asserted:
         detail["asserted"] = True
     if fact.closures:
-        detail["closures"] = [[c.at_ms, c.reference_ms, c.by_fact, c.by_episode] for c in fact.closures]
+        detail["closures"] = [closure.row() for closure in fact.closures]
     return detail
 
 
-def _evidence(piece: Evidence) -> list[Any]:
-    return [
-        piece.start_ms,
-        piece.reference_ms,
-        piece.episode_uuid,
-        piece.stated_valid_ms,
-        piece.stated_invalid_ms,
-        piece.said,
-    ]
-
-
-def status_of(row: Row, *, duplicate: bool = False) -> ItemStatus:
+def status_of(row: Row) -> ItemStatus:
     """What can be asked of an item, from STATUS columns."""
     group_id, uuid, state, receipt_id, updated_ms, name, attempts, step, reason = row[:9]
-    return ItemStatus(
-        group_id=group_id,
-        uuid=uuid,
-        state=ItemState(state),
-        receipt_id=receipt_id,
-        updated_ms=updated_ms,
-        name=name,
-        attempts=attempts,
-        step=None if step is None else Step(step),
-        reason=reason,
-        duplicate=duplicate,
-        usage=Usage(*row[12:15]) if any(row[12:15]) else FREE,
-    )
+    known = (receipt_id, updated_ms, name, attempts, None if step is None else Step(step), reason)
+    usage = Usage(*row[12:15]) if any(row[12:15]) else FREE
+    warnings = () if row[15] == "[]" else tuple(ItemWarning(*each) for each in json.loads(row[15]))
+    return ItemStatus(group_id, uuid, ItemState(state), *known, usage=usage, warnings=warnings)
 
 
 def queued_of(row: Row, ontology: int) -> QueuedItem:
     """A started item from QUEUED and EPISODE columns."""
     state, accepted_ms, extract, embed, upsert, crash, stage, suspect, previous = row[:9]
     counts = {Step.EXTRACT.value: extract, Step.EMBED.value: embed, Step.UPSERT.value: upsert, CRASH: crash}
-    return QueuedItem(
-        episode=episode_of(row[9:]),
-        state=ItemState(state),
-        accepted_ms=accepted_ms,
-        attempts={name: count for name, count in counts.items() if count},
-        stage=stage,
-        suspect=bool(suspect),
-        previous=tuple(previous or ()),
-        ontology=ontology,
-    )
+    attempts = {name: count for name, count in counts.items() if count}
+    known = (ItemState(state), accepted_ms, attempts, stage, bool(suspect))
+    return QueuedItem(episode_of(row[9:]), *known, previous=tuple(previous or ()), ontology=ontology)
 
 
 def _text(mapping: Mapping[str, Any]) -> str:

@@ -166,6 +166,11 @@ FACT_VECTORS: LiteralString = (
     "`vector.similarity_function`: 'cosine', `vector.quantization.enabled`: false}}"
 )
 
+_OF_TARGET: tuple[LiteralString, ...] = (
+    "CREATE INDEX kgsvc_fact_open_target IF NOT EXISTS FOR ()-[r:RELATES_TO]-()"
+    " ON (r.target_uuid, r.group_id, r.epoch, r.expired_ms, r.valid_ms, r.uuid)",
+)
+
 MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _FIRST,
     _NAMES,
@@ -179,6 +184,7 @@ MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _TEXTS,
     _COMMUNITY_TEXTS,
     _FACT_TERMS,
+    _OF_TARGET,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older databases have none yet

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
-from typing import Any, LiteralString
+from typing import LiteralString
 
-from kgsvc.domain.model.delta import GraphDelta, GroupHead
+from kgsvc.domain.model.delta import GroupHead
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import entity_of, episode_of, fact_of
 from kgsvc.stores.search_protocol import (
@@ -25,21 +25,18 @@ from kgsvc.stores.search_protocol import (
 TOUCH_TEXTS: LiteralString = """
     CALL () {
         UNWIND $p.touched_entities AS uuid
-        MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+        <SEEK n:Entity uuid>
         SET n.rev = $p.rev
     }
     CALL () {
         UNWIND $p.removed_entities AS uuid
-        MATCH (n:Entity {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+        <SEEK n:Entity uuid>
         MATCH (n)<-[:MENTIONS]-(e:Episodic)
         SET e.rev = $p.rev
     }
     CALL () {
         UNWIND $p.touched_episodes AS uuid
-        MATCH (e:Episodic {uuid: uuid, group_id: $p.group_id, epoch: $p.epoch})
-            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+        <SEEK e:Episodic uuid>
         SET e.rev = $p.rev
     }
     FOREACH (_ IN CASE WHEN $p.forgets THEN [1] ELSE [] END | SET g.communities_rev = $p.rev)
@@ -100,11 +97,9 @@ _TEXT_CHANGES: LiteralString = """
         MATCH (k:KgGone) USING INDEX SEEK k:KgGone(group_id, epoch, rev)
         WHERE k.group_id = $p.group_id AND k.epoch = epoch AND k.rev >= $p.rev AND k.rev <= upto_rev
             AND [k.rev, k.uuid] > [$p.rev, $p.uuid] AND [k.rev, k.uuid] <= [upto_rev, upto_uuid]
-        OPTIONAL MATCH (n:Entity {uuid: k.uuid, group_id: $p.group_id, epoch: epoch})
-            USING INDEX SEEK n:Entity(uuid, group_id, epoch)
+        OPTIONAL <SEEK n:Entity k.uuid IN epoch>
             WHERE k.kind = 'entity'
-        OPTIONAL MATCH (e:Episodic {uuid: k.uuid, group_id: $p.group_id, epoch: epoch})
-            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+        OPTIONAL <SEEK e:Episodic k.uuid IN epoch>
             WHERE k.kind = 'episode' AND e.rev IS NOT NULL
         WITH k, n, e WHERE n IS NULL AND e IS NULL
         RETURN collect([k.kind, k.uuid]) AS removed
@@ -127,25 +122,42 @@ _TEXT_CHANGES: LiteralString = """
         CASE WHEN first = 0 THEN communities ELSE [] END
     """
 
+_HEADS: LiteralString = """
+    UNWIND $p.group_ids AS group_id
+    MATCH (g:KgGroup {group_id: group_id})
+    RETURN g.group_id, g.rev, g.epoch, g.last_ms
+    """
 
-def touched(delta: GraphDelta) -> dict[str, Any]:
-    """Parameters of TOUCH_TEXTS beside those of the write."""
-    entities = delta.vectors.keys() - {fact.uuid for fact in delta.facts}
-    entities |= {entity.uuid for entity in delta.entities} | set(delta.names.values())
-    episodes = {mention.episode_uuid for mention in delta.mentions} | set(delta.found)
-    episodes |= {episode for episode, _entity in delta.remove_mentions}
-    gone = [["entity", uuid] for uuid in delta.remove_entities]
-    gone += [["episode", uuid] for uuid in delta.remove_episodes]
-    return {
-        "touched_entities": sorted(entities),
-        "touched_episodes": sorted(episodes),
-        "forgets": delta.forgets,
-        "gone": gone,
+# Under the group's lock: all of revision `rev` is visible, and nothing of the next commit. Facts come in
+# slices, so that decoding one row does not hold up the event loop for long.
+_CHANGES: LiteralString = """
+    <LOCKED_GROUP>
+    WITH g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
+    CALL (epoch) {
+        MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
+        WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev > $p.after_rev
+        WITH r.rev AS rev ORDER BY r.group_id, r.epoch, r.rev SKIP $p.limit - 1 LIMIT 1
+        RETURN max(rev) AS full_rev
     }
+    WITH epoch, head, coalesce(full_rev, head[0]) AS upto_rev
+    CALL (epoch, upto_rev) {
+        MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
+        WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev > $p.after_rev AND r.rev <= upto_rev
+        WITH r ORDER BY r.group_id, r.epoch, r.rev
+        RETURN collect([r.space, r.vector, <FACT>]) AS facts
+    }
+    CALL (epoch, upto_rev) {
+        MATCH (t:KgTombstone)
+        WHERE t.group_id = $p.group_id AND t.epoch = epoch AND t.rev > $p.after_rev AND t.rev <= upto_rev
+        RETURN collect(t.uuid) AS removed
+    }
+    UNWIND CASE WHEN size(facts) = 0 THEN [0] ELSE range(0, size(facts) - 1, 250) END AS first
+    RETURN head, upto_rev, removed, facts[first..first + 250]
+    """
 
 
-class Texts(Base):
-    """SearchStore.text_changes."""
+class Search(Base):
+    """SearchStore."""
 
     async def text_changes(
         self,
@@ -185,57 +197,6 @@ class Texts(Base):
             upto_uuid=upto_uuid,
         )
 
-
-def _of_kind(kind: str, removed: list[Row]) -> tuple[str, ...]:
-    return tuple(sorted(uuid for each, uuid in removed if each == kind))
-
-
-def _entity(row: Row) -> IndexedEntity:
-    names, space, vector = row[:3]
-    return IndexedEntity(entity_of(row[3:]), tuple(sorted(names)), space or "", vector)
-
-
-def _episode(row: Row) -> IndexedEpisode:
-    return IndexedEpisode(episode_of(row[1:]), tuple(sorted(row[0])))
-
-
-_HEADS: LiteralString = """
-    UNWIND $p.group_ids AS group_id
-    MATCH (g:KgGroup {group_id: group_id})
-    RETURN g.group_id, g.rev, g.epoch, g.last_ms
-    """
-
-# Under the group's lock: all of revision `rev` is visible, and nothing of the next commit. Facts come in
-# slices, so that decoding one row does not hold up the event loop for long.
-_CHANGES: LiteralString = """
-    <LOCKED_GROUP>
-    WITH g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
-    CALL (epoch) {
-        MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
-        WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev > $p.after_rev
-        WITH r.rev AS rev ORDER BY r.group_id, r.epoch, r.rev SKIP $p.limit - 1 LIMIT 1
-        RETURN max(rev) AS full_rev
-    }
-    WITH epoch, head, coalesce(full_rev, head[0]) AS upto_rev
-    CALL (epoch, upto_rev) {
-        MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
-        WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev > $p.after_rev AND r.rev <= upto_rev
-        WITH r ORDER BY r.group_id, r.epoch, r.rev
-        RETURN collect([r.space, r.vector, <FACT>]) AS facts
-    }
-    CALL (epoch, upto_rev) {
-        MATCH (t:KgTombstone)
-        WHERE t.group_id = $p.group_id AND t.epoch = epoch AND t.rev > $p.after_rev AND t.rev <= upto_rev
-        RETURN collect(t.uuid) AS removed
-    }
-    UNWIND CASE WHEN size(facts) = 0 THEN [0] ELSE range(0, size(facts) - 1, 250) END AS first
-    RETURN head, upto_rev, removed, facts[first..first + 250]
-    """
-
-
-class Search(Base):
-    """SearchStore."""
-
     async def heads(self, group_ids: Collection[str]) -> dict[str, GroupHead]:
         """Read without lock: for a plan's guard use `names`."""
         rows = await self._run(_HEADS, group_ids=sorted(set(group_ids)))
@@ -259,3 +220,16 @@ class Search(Base):
             upto_rev=upto_rev,
             more=upto_rev < head.rev,
         )
+
+
+def _of_kind(kind: str, removed: list[Row]) -> tuple[str, ...]:
+    return tuple(sorted(uuid for each, uuid in removed if each == kind))
+
+
+def _entity(row: Row) -> IndexedEntity:
+    names, space, vector = row[:3]
+    return IndexedEntity(entity_of(row[3:]), tuple(sorted(names)), space or "", vector)
+
+
+def _episode(row: Row) -> IndexedEpisode:
+    return IndexedEpisode(episode_of(row[1:]), tuple(sorted(row[0])))

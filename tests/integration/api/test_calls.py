@@ -1,7 +1,5 @@
 """Unary calls against what goes wrong around them: hang-ups, company, drain."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import logging

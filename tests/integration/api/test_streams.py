@@ -1,7 +1,5 @@
 """StreamEpisodes: order, durability, refusals in band, flow control, ends of every kind (design §2)."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """The command line as people use it: a process of its own, beside a server that is one too."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys
@@ -30,6 +28,12 @@ class Done:
         """The JSON it printed, when all went well."""
         assert self.code == 0, self.err
         return json.loads(self.out)
+
+    @property
+    def sentence(self) -> str:
+        """The one line in which it says why it failed."""
+        assert (self.code, len(self.err.splitlines())) == (1, 1), self.err
+        return self.err
 
 
 async def kgsvc(*words: str | Path, stdin: str = "", settings: Mapping[str, str] | None = None) -> Done:

@@ -1,7 +1,5 @@
 """ingest, search, memory, items and retry against a running server."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An embedded store of the test's own."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 

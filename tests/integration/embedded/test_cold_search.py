@@ -1,7 +1,5 @@
 """Searching facts on disk: the same whatever is read at once, exact to the last tie, where it can be."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

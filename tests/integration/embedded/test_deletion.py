@@ -1,7 +1,5 @@
 """delete_group: hidden at once, finished by whoever comes next."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 

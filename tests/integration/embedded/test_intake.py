@@ -1,7 +1,5 @@
 """Accepting, where only this store can be looked into."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsvc.domain.errors import Conflict, Overloaded

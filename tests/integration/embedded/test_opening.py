@@ -1,7 +1,5 @@
 """Opening, locks of others, schemas of others, broken files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import apsw

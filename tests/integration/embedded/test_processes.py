@@ -1,7 +1,5 @@
 """Several processes on one directory, and one that dies."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """What the queue does does not grow with a group's backlog: counted in the engine's steps, not in time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import apsw

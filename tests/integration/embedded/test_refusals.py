@@ -1,7 +1,5 @@
 """Writes that the engine refuses for what they say: told apart from a store that cannot be reached."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import apsw

@@ -1,7 +1,5 @@
 """What forgetting an episode reads grows with the mentions of what it names, and no faster."""
 
-from __future__ import annotations
-
 import apsw
 
 from kgsvc.domain.model.delta import GraphDelta

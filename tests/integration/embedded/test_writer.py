@@ -1,7 +1,5 @@
 """The writer thread: group commit, isolation of jobs, cancellation, failing commits."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

@@ -1,7 +1,5 @@
 """Fixtures of the queue's tests."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

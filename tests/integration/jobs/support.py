@@ -1,18 +1,14 @@
 """A queue over a real embedded store, with a handler that does what a test tells it."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kgsvc.domain.clock import SystemClock
 from kgsvc.domain.errors import StepError
 from kgsvc.domain.model.delta import GraphDelta, Guard
-from kgsvc.domain.model.graph import Episode, Source
-from kgsvc.domain.model.identity import content_hash
+from kgsvc.domain.model.graph import Episode, Source, content_hash
 from kgsvc.domain.model.items import (
     AcceptBatch,
     FailedItem,
@@ -23,9 +19,9 @@ from kgsvc.domain.model.items import (
     QueuedItem,
     Transition,
 )
-from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher
-from kgsvc.jobs.groups import GroupRunner, Starts, Steps, group_work
-from kgsvc.jobs.retry import QueueSettings, RetryPolicy
+from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher, QueueSettings, RetryPolicy
+from kgsvc.jobs.groups import GroupJobs, GroupRunner, Starts, Steps, group_work
+from kgsvc.runtime import SystemClock
 from kgsvc.stores.embedded import EmbeddedStore
 
 DEADLINE_S = 30.0
@@ -195,7 +191,7 @@ class Queue:
         """A runner of one leased group."""
         policy = RetryPolicy(settings, random.Random(1))
         steps, alone = Steps(self.handler.prepare, self.handler.commit), starts or Starts()
-        return GroupRunner(self.store, steps, self.told, policy, settings, CLOCK, alone, lease)
+        return GroupRunner(GroupJobs(self.store, steps, self.told, policy, settings, CLOCK, alone), lease)
 
     async def run(
         self,
@@ -228,5 +224,5 @@ def dispatcher(
     activity = ActivityWatch(store, settings.poll_s, random.Random(2))
     policy = RetryPolicy(settings, random.Random(1))
     steps = Steps(handler.prepare, handler.commit)
-    groups = group_work(store, steps, told or Told(), policy, settings, CLOCK)
-    return Dispatcher(groups, activity, settings, CLOCK, owner)
+    jobs = GroupJobs(store, steps, told or Told(), policy, settings, CLOCK)
+    return Dispatcher(group_work(jobs), activity, settings, CLOCK, owner)

@@ -1,7 +1,5 @@
 """The dispatcher of builds over a real store, with a handler that does what a test tells it."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -14,8 +12,7 @@ from kgsvc.domain.errors import LeaseLost, StepError, StoreUnavailable
 from kgsvc.domain.model.communities import BuildLease, BuildRequest, BuildState, CommunityBuild
 from kgsvc.domain.model.items import SCRATCH
 from kgsvc.jobs.builds import build_work
-from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher
-from kgsvc.jobs.retry import RetryPolicy
+from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher, RetryPolicy
 from kgsvc.stores.embedded import EmbeddedStore
 from tests.integration.jobs.support import CLOCK, DEADLINE_S, SETTINGS
 

@@ -1,7 +1,5 @@
 """Which groups a process works on: fairness, renewal, takeover, drain (design §4)."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

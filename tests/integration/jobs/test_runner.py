@@ -1,7 +1,5 @@
 """One leased group on a real store: micro-batches, bisection, parking, suspects (design §4)."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Groups of doctor's checks, however many were left behind, hide no other group."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 

@@ -1,15 +1,13 @@
 """Stores on each Neo4j in turn: two clients of the shared servers, or a server of a module's own."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from neo4j import AsyncDriver, AsyncGraphDatabase
 
 from kgsvc.stores.neo4j import Neo4jStore
+from scripts.neo4j_server import Neo4jServer
 from tests.support.neo4j_fixture import NEO4J_LABELS, Address, Servers, own_server
-from tests.support.neo4j_server import Neo4jServer
 
 
 @pytest.fixture(params=NEO4J_LABELS)

@@ -1,7 +1,5 @@
 """Standing in a store's way, and looking behind it."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 from collections.abc import AsyncIterator, Iterator

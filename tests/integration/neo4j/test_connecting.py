@@ -1,7 +1,5 @@
 """Addresses, passwords, logs, and what Graphiti's tools find in the database."""
 
-from __future__ import annotations
-
 import logging
 from datetime import UTC, datetime
 
@@ -10,12 +8,12 @@ from neo4j import AsyncDriver
 from neo4j.time import DateTime
 
 from kgsvc.domain.errors import StoreUnavailable
-from kgsvc.domain.model.identity import name_key
+from kgsvc.domain.model.graph import name_key
 from kgsvc.stores.conformance.samples import NOW, accepted, entity, episode, fact, mention, pair, write
 from kgsvc.stores.neo4j import Neo4jStore
+from scripts.neo4j_server import free_port
 from tests.integration.neo4j.support import rows
 from tests.support.neo4j_fixture import Address
-from tests.support.neo4j_server import free_port
 
 
 async def test_a_wrong_password_is_named_and_not_quoted(address: Address) -> None:
@@ -53,11 +51,7 @@ async def test_the_graph_is_laid_out_as_graphiti_does(
     ada, bob = await pair(store, group)
     made = fact("f1", ada, bob, episodes=("e1",), valid_ms=NOW, invalid_ms=NOW + 1_500)
     await write(
-        store,
-        group,
-        facts=(made,),
-        mentions=(mention(group, "e1", ada.uuid),),
-        episode_edges={"e1": ("f1",)},
+        store, group, facts=(made,), mentions=(mention(group, "e1", ada.uuid),), episode_edges={"e1": ("f1",)}
     )
     ((episodic, mentions, source, relates, target),) = await rows(
         raw,

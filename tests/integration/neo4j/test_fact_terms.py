@@ -1,7 +1,5 @@
 """What the database's own indexes find facts by: kept right by every write, counted without drift."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Mapping
@@ -11,8 +9,8 @@ from typing import Any, LiteralString
 import pytest
 from neo4j import AsyncDriver
 
-from kgsvc.domain.model.graph import Entity, Fact
-from kgsvc.domain.text import keyword_text, tokens
+from kgsvc.domain.model.graph import Entity, Fact, keyword_text
+from kgsvc.domain.text import tokens
 from kgsvc.stores.conformance.samples import NOW, delta, entity, fact, guard, tombstone
 from kgsvc.stores.neo4j import Neo4jStore
 from kgsvc.stores.neo4j.fact_terms import group_keys
@@ -65,12 +63,7 @@ async def test_counts_stay_exact(store: Neo4jStore, raw: AsyncDriver, group: str
         again = rng.sample(left, min(3, len(left)))
         new = [told(rng, uuid, ends) for uuid in [*again, f"f{turn}-a", f"f{turn}-b"]]
         facts = {uuid: facts[uuid] for uuid in left} | {each.uuid: each for each in new}
-        change = delta(
-            group,
-            entities=tuple(renamed),
-            facts=tuple(new),
-            remove_facts=removed,
-        )
+        change = delta(group, entities=tuple(renamed), facts=tuple(new), remove_facts=removed)
         await store.apply(change, await guard(store, group))
         assert await counted(raw, group) == await recounted(store, group)
 

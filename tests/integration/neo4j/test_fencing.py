@@ -1,7 +1,5 @@
 """A worker that lost its group writes nothing, however late its statement comes to run."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

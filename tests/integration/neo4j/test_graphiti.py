@@ -1,7 +1,5 @@
 """One graph, two programs: Graphiti reads what kgsvc wrote, kgsvc takes over what Graphiti wrote."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import AsyncIterator
@@ -11,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from kgsvc.commands.adoption import Adopted, Adopter
-from kgsvc.domain.clock import SystemClock
-from kgsvc.models.embedding import CachingEmbedder
-from kgsvc.models.hashing import HashingEmbedder
+from kgsvc.models.embedding import CachingEmbedder, HashingEmbedder
+from kgsvc.runtime import SystemClock
 from kgsvc.stores.neo4j import Neo4jStore
+from scripts.neo4j_server import Neo4jServer
 from tests.support.client import Client, message
-from tests.support.neo4j_server import Neo4jServer
 from tests.support.service import Service
 
 os.environ["GRAPHITI_TELEMETRY_ENABLED"] = "false"  # before the first import
@@ -145,12 +142,7 @@ async def test_kgsvc_serves_and_goes_on_with_what_graphiti_wrote(
         for e, n in ((first, alice), (first, tech), (second, alice), (second, data))
     ]
     await add_nodes_and_edges_bulk(
-        graphiti.driver,
-        [first, second],
-        mentions,
-        [alice, tech, data],
-        [former, current],
-        graphiti.embedder,
+        graphiti.driver, [first, second], mentions, [alice, tech, data], [former, current], graphiti.embedder
     )
 
     store = await Neo4jStore.connect(own_neo4j.uri, "neo4j", own_neo4j.password)

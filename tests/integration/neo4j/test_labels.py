@@ -1,7 +1,5 @@
 """Types of entities as labels of the database: kept in step, and never what is no plain name or reserved."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Servers of an earlier version that write to the same database while others are replaced."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from neo4j import AsyncDriver

@@ -1,7 +1,5 @@
 """What needs a server of its own: a first migration, a newer schema, crashes."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 
@@ -15,8 +13,8 @@ from kgsvc.domain.resolution.decisions import CandidateQuery, VectorsAfter
 from kgsvc.stores.conformance.samples import accepted, batch, entity, episode, pair, write
 from kgsvc.stores.neo4j import Neo4jStore
 from kgsvc.stores.neo4j.schema import SCHEMA_VERSION
+from scripts.neo4j_server import Neo4jServer
 from tests.integration.neo4j.support import rows, scans
-from tests.support.neo4j_server import Neo4jServer
 
 
 async def _connect(server: Neo4jServer, patience_s: float = 5.0, deadline_s: float = 30.0) -> Neo4jStore:

@@ -1,7 +1,5 @@
 """How the statements run: by index, and the queue's at a cost that does not grow with a backlog."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

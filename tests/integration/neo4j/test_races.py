@@ -1,17 +1,17 @@
 """Two clients at once: each thing happens once."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 
 import pytest
 from neo4j import AsyncDriver
+from neo4j.exceptions import ConstraintError, Neo4jError, ServiceUnavailable
 
-from kgsvc.domain.errors import Conflict
+from kgsvc.domain.errors import Conflict, StoreUnavailable
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState
 from kgsvc.stores.conformance.samples import NOW, accepted, batch, episode, leased, move, pair, started, work
 from kgsvc.stores.neo4j import Neo4jStore
+from kgsvc.stores.neo4j.base import Base
 from kgsvc.stores.neo4j.intake import Writes
 from tests.integration.neo4j.support import locked, rows, until_blocked
 
@@ -161,3 +161,34 @@ async def test_a_deletion_that_died_is_invisible_and_finished_later(
     await other.migrate()
     assert await rows(raw, count, g=group) == [[1]]
     assert [e.body for e in await store.recent_episodes(group, 9)] == ["of the new epoch"]
+
+
+DEADLOCK = Neo4jError._hydrate_neo4j(code="Neo.TransientError.Transaction.DeadlockDetected")
+
+
+@pytest.mark.parametrize(
+    ("error", "failures", "outcome"),
+    [
+        (ConstraintError("a uuid"), 4, "done"),
+        (DEADLOCK, 4, "done"),
+        (ConstraintError("a uuid"), 5, "too busy"),
+        (ServiceUnavailable("gone"), 1, "cannot be reached"),
+    ],
+)
+async def test_a_lost_race_is_run_again_even_when_patience_is_over(
+    error: Exception, failures: int, outcome: str
+) -> None:
+    """A cold server may take longer to say that a race was lost than a store waits for one that is away."""
+    left = [error] * failures
+
+    async def once() -> str:
+        if left:
+            raise left.pop()
+        return "done"
+
+    impatient = Base(None, "neo4j", 30.0, 0.0)  # type: ignore[arg-type]
+    if outcome == "done":
+        assert await impatient._again(once) == outcome
+    else:
+        with pytest.raises(StoreUnavailable, match=outcome):
+            await impatient._again(once)

@@ -1,7 +1,5 @@
 """Writes that the engine refuses for what they say: told apart from a server that cannot be reached."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

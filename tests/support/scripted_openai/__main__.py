@@ -10,8 +10,6 @@ are JSON objects of the same form, every member optional::
 ``GET /control/requests`` returns the log. The kinds of faults are those of script.Outcome.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

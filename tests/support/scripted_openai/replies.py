@@ -1,7 +1,5 @@
 """Well-formed contents and bodies: extractions, chat completions, embeddings, errors."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """What the scripted server is told: outcomes, faults that come before the regular answers, a table."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

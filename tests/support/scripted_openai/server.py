@@ -10,15 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from tests.support.scripted_openai import replies
-from tests.support.scripted_openai.script import (
-    Endpoint,
-    Fault,
-    Outcome,
-    Plan,
-    Request,
-    Script,
-    episode_text,
-)
+from tests.support.scripted_openai.script import Endpoint, Fault, Outcome, Plan, Request, Script, episode_text
 from tests.support.scripted_openai.wire import HttpReply, HttpRequest, json_reply, read_request, write_reply
 
 _ROUTES: dict[str, Endpoint] = {"/v1/chat/completions": "chat", "/v1/embeddings": "embeddings"}

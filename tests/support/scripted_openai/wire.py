@@ -1,7 +1,5 @@
 """As much HTTP/1.1 as the openai client speaks: requests with a Content-Length, on kept connections."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What must be equal after each operation: everything that can be read."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from kgsvc.domain.model.items import ItemState, ItemStatus

@@ -1,7 +1,5 @@
 """Random operations on the graph: planned as the service plans them, and raw rows beside."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +8,7 @@ from kgsvc.commands.facts import without_fact
 from kgsvc.domain.errors import Conflict
 from kgsvc.domain.facts.plan import plan, statements_of
 from kgsvc.domain.model.delta import Claim, FactTombstone, GraphDelta, MergeRecord, NameView, SlotView
-from kgsvc.domain.model.graph import Closure, Entity, Fact, Mention
-from kgsvc.domain.model.identity import digest, name_key
+from kgsvc.domain.model.graph import Closure, Entity, Fact, Mention, digest, name_key
 from kgsvc.domain.model.items import ItemState, Transition
 from kgsvc.domain.names.entities import BatchItem, candidate_uuids, keys_of, resolve
 from kgsvc.domain.resolution import questions
@@ -75,7 +72,7 @@ def _query(world: World, items: list[BatchItem], names: NameView) -> CandidateQu
     """What resolution asks for: about names, as if they were new, and facts; mostly more than fits."""
     asked = questions.new_names(items, NameView(names.head, {}), Decisions())
     query = questions.query(asked, items, names, facts=True)
-    bounds = [world.rng.randrange(1, 5) for _ in range(5)]
+    bounds = [world.rng.randrange(1, 5) for _ in range(6)]
     return replace(
         query,
         uuids=[*world.some(sorted(entity.uuid for entity in names.by_key.values()), 2), "nobody"],
@@ -84,6 +81,7 @@ def _query(world: World, items: list[BatchItem], names: NameView) -> CandidateQu
         names_per_entity=bounds[1],
         facts_per_source=bounds[2],
         facts_per_pair=bounds[3],
+        facts_per_target=bounds[5],
     )
 
 

@@ -1,14 +1,10 @@
 """Random operations on items and leases."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 
-from kgsvc.domain.model.graph import Episode, RoleType, Source
-from kgsvc.domain.model.identity import content_hash, digest
-from kgsvc.domain.model.items import AcceptBatch, GroupWork, ItemState, NewItem, Step, Transition
-from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.model.graph import FREE, Episode, RoleType, Source, Usage, content_hash, digest
+from kgsvc.domain.model.items import AcceptBatch, GroupWork, ItemState, ItemWarning, NewItem, Step, Transition
 from tests.support.model_rows import Group
 from tests.support.stateful.twins import Comparable, Side, answer, queued
 from tests.support.stateful.words import HOUR
@@ -201,6 +197,7 @@ def _transition(world: World, uuid: str) -> Transition:
         stage=rng.choice((None, b"stage", b"\0\xff")),
         keep_stage=failing,
         usage=Usage(1, rng.randrange(900), 7) if rng.random() < 0.3 else FREE,
+        warnings=rng.choice((None, None, (), (ItemWarning("edges[0].name", "empty_value", dropped=True),))),
     )
 
 

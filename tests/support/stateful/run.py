@@ -1,11 +1,9 @@
 """One seed: a sequence of random operations, each followed by a comparison."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Awaitable, Callable
 
-from kgsvc.domain.clock import SystemClock
+from kgsvc.runtime import SystemClock
 from kgsvc.search.cold_facts import ColdFacts
 from kgsvc.search.search import SearchFacts
 from kgsvc.search.settings import SearchSettings

@@ -1,7 +1,5 @@
 """Two stores under the same calls, and what of their answers must be equal."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any

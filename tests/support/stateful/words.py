@@ -1,7 +1,5 @@
 """Small vocabularies, so that random operations meet one another, and a tiny embedder."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 
@@ -9,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
-from kgsvc.domain.model.graph import FactKind, Polarity
-from kgsvc.domain.model.usage import Usage
+from kgsvc.domain.model.graph import FactKind, Polarity, Usage
 from kgsvc.domain.text import tokens
 
 PEOPLE = ("Ada", "Bob", "Cyd Ångström")

@@ -1,7 +1,5 @@
 """What a seed's operations share: randomness, time, groups, and the twins."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,77 +1,46 @@
-"""For every unary RPC a request that is right, and ways to spoil it."""
+"""Calls of a service in this process with complete requests, spoiled as a test wants."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import grpc
 import grpc.aio
-from google.protobuf.message import Message
 
-from kgsvc.v1 import admin_pb2, ingestion_pb2, retrieval_pb2, types_pb2
-from tests.support.client import episode, message, timestamp
-from tests.support.contract import path, request_of, response_class
+from kgsvc.v1 import envelope_pb2
+from tests.support.contract import path, response_class
+from tests.support.requests import complete
 
-_MEMORY = types_pb2.MemoryMessage(
-    role_type=types_pb2.ROLE_TYPE_USER, role="Ann", content="tea?", timestamp=timestamp(5_000)
-)
+Change = Callable[[Any], object]
 
 
-def _entity() -> ingestion_pb2.AddEntityNodeInput:
-    entity = ingestion_pb2.AddEntityNodeInput(uuid="e", group_id="g", name="Ann", summary="a person")
-    entity.attributes.update({"age": 30, "tags": ["a", {"deep": True}]})
-    return entity
+def put(**values: Any) -> Change:
+    """Sets fields of a message."""
+
+    def change(target: Any) -> None:
+        for name, value in values.items():
+            setattr(target, name, value)
+
+    return change
 
 
-def _graph_search() -> retrieval_pb2.SearchGraphInput:
-    pb = retrieval_pb2
-    methods = [pb.SEARCH_METHOD_BM25, pb.SEARCH_METHOD_COSINE, pb.SEARCH_METHOD_BFS]
-    how = pb.ScopeSearch(scope=pb.SEARCH_SCOPE_FACTS, methods=methods, max_depth=2)
-    span = pb.TimeSpan(since=timestamp(1_000), until=timestamp(5_000))
-    filters = pb.SearchFilters(relation_names=["KNOWS"], created_at=span, known_as_of=timestamp(5_000))
-    return pb.SearchGraphInput(group_ids=["g"], query="tea", scopes=[how], filters=filters, min_score=0.5)
+def clear(*names: str) -> Change:
+    """Leaves fields of a message out."""
+
+    def change(target: Any) -> None:
+        for name in names:
+            target.ClearField(name)
+
+    return change
 
 
-def inputs() -> dict[str, Message]:
-    """A full and valid input by method name."""
-    item = episode("tea", 1_000, uuid="u", name="n")
-    item.source_description = "notes"
-    said = message("hi", 1_000, role="Ann", uuid="m")
-    ing, ret, adm = ingestion_pb2, retrieval_pb2, admin_pb2
-    return {
-        "AddMessages": ing.AddMessagesInput(group_id="g", messages=[said]),
-        "AddEpisodes": ing.AddEpisodesInput(group_id="g", items=[item]),
-        "AddEntityNode": _entity(),
-        "GetReceipt": ing.GetReceiptInput(receipt_id="r"),
-        "WatchReceipt": ing.WatchReceiptInput(receipt_id="r"),
-        "ListItems": ing.ListItemsInput(group_id="g", states=[types_pb2.ITEM_STATE_PARKED], page_size=5),
-        "RetryItems": ing.RetryItemsInput(group_id="g", uuids=["u"]),
-        "SearchGraph": _graph_search(),
-        "SearchFacts": ret.SearchFactsInput(group_ids=["g"], query="tea", max_facts=3),
-        "GetMemory": ret.GetMemoryInput(group_id="g", messages=[_MEMORY]),
-        "GetEntityEdge": ret.GetEntityEdgeInput(uuid="f", group_id="g"),
-        "GetEpisodes": ret.GetEpisodesInput(group_id="g", last_n=5),
-        "GetEntityNode": ret.GetEntityNodeInput(uuid="n", group_id="g", max_facts=5, max_episodes=5),
-        "GetFactHistory": ret.GetFactHistoryInput(uuid="f", group_id="g"),
-        "UpdateFact": adm.UpdateFactInput(uuid="f", group_id="g", fact="Ann drinks tea", reason="asked her"),
-        "MergeEntityNodes": adm.MergeEntityNodesInput(group_id="g", keep_uuid="n", merge_uuid="m"),
-        "UndoMerge": adm.UndoMergeInput(group_id="g", merge_id="m"),
-        "Healthcheck": adm.HealthcheckInput(),
-        "DeleteEntityEdge": adm.DeleteEntityEdgeInput(uuid="f"),
-        "DeleteEpisode": adm.DeleteEpisodeInput(uuid="u"),
-        "DeleteGroup": adm.DeleteGroupInput(group_id="g"),
-        "ClearAll": adm.ClearAllInput(),
-    }
+def first(name: str, change: Change) -> Change:
+    """Changes the first of a list."""
+    return lambda target: change(getattr(target, name)[0])
 
 
-METHODS = inputs().keys()
-
-
-def request(name: str, change: Any = None) -> Any:
+def request(name: str, change: Change | None = None) -> Any:
     """A valid request of a method, `change`d by a function of its input."""
-    made = request_of(name)
-    made.input.CopyFrom(inputs()[name])
+    made = complete(name, "g")
     if change is not None:
         change(made.input)
     return made
@@ -89,22 +58,9 @@ async def call(
     return await unary(raw, metadata=metadata, timeout=timeout_s)
 
 
-def messages_within(root: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every message inside a request that is set, with its path."""
-    for field, value in root.ListFields():
-        where = f"{path}{field.name}"
-        if field.message_type is None:
-            continue
-        if field.message_type.GetOptions().map_entry:
-            for key in sorted(value):
-                yield from _itself_and_within(value[key], f"{where}[{key!r}].value.")
-        elif field.is_repeated:
-            for index, inner in enumerate(value):
-                yield from _itself_and_within(inner, f"{where}[{index}].")
-        else:
-            yield from _itself_and_within(value, f"{where}.")
-
-
-def _itself_and_within(message: Any, path: str) -> Iterator[tuple[str, Any]]:
-    yield path, message
-    yield from messages_within(message, path)
+def assert_violation(response: Any, field: str, code: str) -> None:
+    """It is refused because of this field of the input alone, and answers nothing."""
+    assert response.status == envelope_pb2.STATUS_ERROR
+    assert response.error.error_code == code
+    assert [v.field for v in response.error.field_violations] == [f"input.{field}"]
+    assert not response.HasField("output")

@@ -1,7 +1,5 @@
 """AddMessages and AddEpisodes: acceptance, replays, parked items (spec 004 §4.2, design §2)."""
 
-from __future__ import annotations
-
 from tests.support.client import Client, episode, message
 
 

@@ -1,7 +1,5 @@
 """AddEntityNode (spec 004 §4.2.3, §9; design §2)."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The error table, row by row, in both modes (design §2)."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """Receipts, listings, retries and watches (design §2)."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

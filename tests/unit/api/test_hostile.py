@@ -1,7 +1,5 @@
 """Requests that are small on the wire and large to answer."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import AsyncIterator, Callable
@@ -9,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kgsvc.api.rpc import stream_episodes
-from kgsvc.api.rpc.stream_episodes import StreamedItem
+from kgsvc.api.rpc import episodes
+from kgsvc.api.rpc.episodes import StreamedItem
 from kgsvc.commands.core import Core
-from kgsvc.domain.model.identity import digest
+from kgsvc.domain.model.graph import digest
 from kgsvc.domain.model.items import SCRATCH
 from kgsvc.v1 import envelope_pb2, ingestion_pb2
 from tests.support.client import Client
@@ -67,14 +65,14 @@ async def test_empty_messages_of_a_stream_fill_its_bound_too(
     stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes: list[int] = []
-    inner = stream_episodes._streamed
+    inner = episodes._streamed
 
     def streamed(core: Core, sequence: int, raw: bytes) -> StreamedItem:
         made = inner(core, sequence, raw)
         sizes.append(made.size)
         return made
 
-    monkeypatch.setattr(stream_episodes, "_streamed", streamed)
+    monkeypatch.setattr(episodes, "_streamed", streamed)
 
     async def send() -> AsyncIterator[ingestion_pb2.StreamEpisodesRequest]:
         for _ in range(3):

@@ -1,10 +1,8 @@
 """Ids are version 4 uuids, each from random bytes of its own."""
 
-from __future__ import annotations
-
 import uuid
 
-from kgsvc.commands.core import RandomIds
+from kgsvc.runtime import RandomIds
 
 
 def test_ids_are_distinct_version_4_uuids() -> None:

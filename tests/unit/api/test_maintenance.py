@@ -1,13 +1,10 @@
 """Deletes and look-ups by bare uuid (spec 004 §4.3.2, §4.4; design §2, §3)."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsvc.domain.facts.plan import text_digest
 from kgsvc.domain.model.delta import GraphDelta, Guard
-from kgsvc.domain.model.graph import Entity, Fact, FactKind
-from kgsvc.domain.model.identity import fact_key, slot_of
+from kgsvc.domain.model.graph import Entity, Fact, FactKind, fact_key, slot_of
 from kgsvc.domain.model.items import ItemState
 from kgsvc.stores.protocol import Store
 from tests.support.client import Client, episode, timestamp

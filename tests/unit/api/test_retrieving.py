@@ -1,7 +1,5 @@
 """SearchFacts, GetMemory and GetEpisodes as the wire shows them (spec 004 §4.3, design §2)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Unknown fields are refused wherever they are, and named (design §2: strict)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -10,16 +8,10 @@ from google.protobuf import struct_pb2
 from kgsvc.api.checks import unknown_fields
 from kgsvc.v1 import envelope_pb2, ingestion_pb2
 from tests.support.client import Client
-from tests.unit.api.samples import METHODS, call, messages_within, request
+from tests.support.requests import METHODS, UNKNOWN_FIELD, UNKNOWN_NUMBER, messages_within, with_unknown_field
+from tests.unit.api.samples import call, request
 
-NUMBER = 1_999
-VARINT = b"\xf8\x7c\x05"  # field 1999 = 5
-EVERYWHERE = [
-    (name, path)
-    for name in sorted(METHODS)
-    if name != "StreamEpisodes"
-    for path in ["", *(found for found, _ in messages_within(request(name)))]
-]
+EVERYWHERE = [(name, path) for name in sorted(METHODS) for path, _ in messages_within(request(name))]
 
 
 def _field(number: int, payload: bytes) -> bytes:
@@ -27,22 +19,15 @@ def _field(number: int, payload: bytes) -> bytes:
     return bytes([number << 3 | 2, len(payload)]) + payload
 
 
-def _spoiled(name: str, path: str) -> bytes:
-    made = request(name)
-    target = made if not path else dict(messages_within(made))[path]
-    target.MergeFromString(VARINT)
-    return bytes(made.SerializeToString())
-
-
 @pytest.mark.parametrize(("name", "path"), EVERYWHERE)
 async def test_every_message_of_every_request_refuses_unknown_fields(
     client: Client, name: str, path: str
 ) -> None:
-    response = await call(client.channel, name, _spoiled(name, path))
+    response = await call(client.channel, name, with_unknown_field(request(name), path).SerializeToString())
     assert response.status == envelope_pb2.STATUS_ERROR
     assert response.error.error_code == "INVALID_ARGUMENT"
     named = [v.field for v in response.error.field_violations]
-    assert named == [f"{path}{NUMBER}"]
+    assert named == [f"{path}{UNKNOWN_NUMBER}"]
 
 
 def test_the_table_reaches_structs_lists_and_maps() -> None:
@@ -68,18 +53,18 @@ def test_known_number_with_a_foreign_encoding_counts_as_unknown() -> None:
 
 def test_groups_are_skipped_whole() -> None:
     group = b"\xa3\x01" + b"\x08\x01" + b"\xab\x01\xac\x01" + b"\xa4\x01"  # 20 { 1: 1, 21 {} }
-    assert _paths(_field(1, b"r") + group + VARINT) == ["20", "1999"]
+    assert _paths(_field(1, b"r") + group + UNKNOWN_FIELD) == ["20", "2047"]
 
 
 def test_packed_and_unpacked_enums_are_both_known() -> None:
     for states in (_field(2, b"\x09\x01"), b"\x10\x09\x10\x01"):
-        raw = _field(3, _field(1, b"g") + states) + VARINT
-        assert _paths(raw, ingestion_pb2.ListItemsRequest) == ["1999"]
+        raw = _field(3, _field(1, b"g") + states) + UNKNOWN_FIELD
+        assert _paths(raw, ingestion_pb2.ListItemsRequest) == ["2047"]
 
 
 def test_all_are_named_but_not_without_end() -> None:
-    assert _paths(VARINT * 3) == ["1999"] * 3
-    assert len(_paths(VARINT * 500)) == 100
+    assert _paths(UNKNOWN_FIELD * 3) == ["2047"] * 3
+    assert len(_paths(UNKNOWN_FIELD * 500)) == 100
 
 
 def test_nothing_is_said_of_a_request_that_is_known() -> None:

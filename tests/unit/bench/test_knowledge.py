@@ -1,7 +1,5 @@
 """The groups of the benchmarks are the same at every run, and look like knowledge."""
 
-from __future__ import annotations
-
 from itertools import islice
 from pathlib import Path
 
@@ -10,7 +8,7 @@ import numpy as np
 from bench.knowledge import BLOCK, entities_of, episodes_of, facts_of, name_of, questions
 from bench.loading import Loader
 from bench.vocabulary import DIMENSION, embedded, person, word
-from kgsvc.domain.model.identity import digest
+from kgsvc.domain.model.graph import digest
 from kgsvc.stores.embedded import EmbeddedStore
 
 

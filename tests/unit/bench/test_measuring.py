@@ -1,7 +1,5 @@
 """What benchmarks count with counts right."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The scripted model of the cost benchmark understands what Graphiti and kgsvc really ask."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from typing import Any
@@ -22,7 +20,7 @@ from kgsvc.domain.resolution.decisions import (
     NodeResolution,
     ResolutionRequest,
 )
-from kgsvc.models.openai import resolver as resolutions
+from kgsvc.models.openai.resolver import Answers
 from kgsvc.models.openai.validation import validate
 from kgsvc.models.prompts import extraction, resolution
 from tests.support.scripted_openai import Outcome, Request
@@ -92,7 +90,7 @@ def test_kgsvc_gets_an_extraction_that_it_accepts(reader: PerfectReader, planted
     for line in planted.lines:
         episode = Episode("e1", "g", line.body, Source.MESSAGE, line.at_ms, line.at_ms, role=line.role)
         said = extraction.messages(ExtractionRequest(episode), 4_000)
-        found = validate(ask(reader, "episode_extraction", said), Limits())
+        found = validate(ask(reader, "episode_extraction", said), Limits()).extraction
         assert [node.name for node in found.nodes] == list(planted.names(line).values())
         assert {edge.fact for edge in found.edges} == {telling.text for telling in line.tellings}
     assert {call.kind for call in reader.calls} == {"extract"}
@@ -115,7 +113,7 @@ def test_kgsvc_gets_names_and_facts_told_apart(reader: PerfectReader, planted: C
     known = (KnownFact(0, same, "R"), KnownFact(1, old, "WORKS_AT"))
     request = ResolutionRequest("g", nodes, entities, facts, known)
     said = resolution.messages(request, nodes, facts, 4_000)
-    found = resolutions.validate(ask(reader, "resolutions", said), nodes, facts, Limits())
+    found = Answers(nodes, facts, Limits()).read(ask(reader, "resolutions", said))
     assert found.nodes == {
         0: NodeResolution(0, None, "National Survey Office"),
         1: NodeResolution(),

@@ -1,7 +1,5 @@
 """The planted corpus: the same every time, told in full, without contradicting itself."""
 
-from __future__ import annotations
-
 from bench.planted import corpus
 from bench.planted_names import RELATIONS
 

@@ -1,7 +1,5 @@
 """Conversations read for GetMemory, and facts and times printed."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest
@@ -34,13 +32,7 @@ def test_lines_name_a_side_or_a_person() -> None:
     assert {message.timestamp.seconds for message in messages_of(text, NOW)} == {int(NOW.timestamp())}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"[{HI}, {YES}]",
-        f"{HI}\n{YES}\n",
-    ],
-)
+@pytest.mark.parametrize("text", [f"[{HI}, {YES}]", f"{HI}\n{YES}\n"])
 def test_json_comes_as_an_array_or_as_lines(text: str) -> None:
     assert read(text) == [(USER, None, "Hi."), (ASSISTANT, "Kim", "Yes.")]
 

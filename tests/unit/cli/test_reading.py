@@ -1,7 +1,5 @@
 """Files of items."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Descriptions with a model: pairwise, bounded, and without it where it fails."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Detection: the same for the same facts, an end on any graph, and what it is for."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from itertools import combinations

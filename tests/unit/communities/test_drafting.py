@@ -1,7 +1,5 @@
 """Drafts, and the words that are composed for them."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

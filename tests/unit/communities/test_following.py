@@ -1,7 +1,5 @@
 """Whom newcomers join."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsvc.communities.detection import Ends, newcomers

@@ -1,14 +1,12 @@
 """server.ontology_file: read at start, refused in one sentence."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from kgsvc.app import running
 from kgsvc.config import ConfigError, Server, Settings, StoreSettings, read_ontology
-from kgsvc.domain.model.ontology import DEFAULT
+from kgsvc.domain.model.extraction import DEFAULT
 
 
 def test_without_a_file_the_default_types_are_in_force() -> None:

@@ -1,7 +1,5 @@
 """Where values come from, and what is said about wrong ones."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from pathlib import Path
 

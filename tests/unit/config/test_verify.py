@@ -1,7 +1,5 @@
 """Rules between settings."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Attributes of an entity are bounded: the earliest told go first, a caller's never."""
 
-from __future__ import annotations
-
 import json
 from itertools import permutations
 from typing import Any

@@ -1,14 +1,11 @@
 """What the graph is without one episode."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from kgsvc.domain.facts.amendments import Without, without_episode
 from kgsvc.domain.facts.plan import refolded
 from kgsvc.domain.model.delta import SlotView
-from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, FactKind
-from kgsvc.domain.model.identity import slot_of
+from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, FactKind, slot_of
 from kgsvc.domain.names.forgetting import removable, without_words
 
 NOW = 1_000

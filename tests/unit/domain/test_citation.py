@@ -1,7 +1,5 @@
 """Addresses inside descriptions: in and out as spec 000 has it."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsvc.domain.model.graph import is_source_url, source_url_of, with_source_url

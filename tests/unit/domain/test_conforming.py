@@ -1,22 +1,23 @@
 """What an ontology makes of an extraction (spec 000, entity types)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
 
-from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction, conform
-from kgsvc.domain.model.graph import FactKind
-from kgsvc.domain.model.ontology import (
+from kgsvc.domain.model.extraction import (
     DEFAULT,
     Attribute,
     EntityType,
+    ExtractedEdge,
+    ExtractedNode,
+    Extraction,
     FactType,
     Ontology,
     Signature,
     ValueKind,
+    conform,
 )
+from kgsvc.domain.model.graph import FactKind
 
 TASK = EntityType("Task", "work", attributes=(Attribute("effort", ValueKind.INT),))
 PERSON = EntityType("Person", "somebody")

@@ -1,14 +1,11 @@
 """UpdateFact among the other rows of its slot."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from kgsvc.domain.facts.amendments import FactInput, correct, says_so, successor
 from kgsvc.domain.facts.plan import as_merged, refolded
 from kgsvc.domain.model.delta import SlotView
-from kgsvc.domain.model.graph import Entity, Evidence, Fact, FactKind, Polarity
-from kgsvc.domain.model.identity import slot_of
+from kgsvc.domain.model.graph import Entity, Evidence, Fact, FactKind, Polarity, slot_of
 
 NOW = 1_000
 BEN = Entity("ben", "g", "Ben", 1)

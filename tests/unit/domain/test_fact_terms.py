@@ -1,13 +1,12 @@
 """What a fact is found by, and the keys that a store may index it with."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsvc.domain.text import GroupKeys, firsts, keyword_text, own_text, tokens
+from kgsvc.domain.model.graph import keyword_text, own_text
+from kgsvc.domain.text import GroupKeys, firsts, tokens
 from tests.unit.search.feed import fact
 
 KEYS = GroupKeys("g", 0)

@@ -1,7 +1,5 @@
 """Names, types and origin of an entity without one of its episodes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,10 +1,8 @@
 """Each rule of spec 000's section on entity types that needs no service."""
 
-from __future__ import annotations
-
 import pytest
 
-from kgsvc.domain.model.ontology import (
+from kgsvc.domain.model.extraction import (
     DEFAULT,
     EntityType,
     FactType,

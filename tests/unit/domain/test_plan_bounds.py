@@ -1,7 +1,5 @@
 """What a slot costs when the same thing is said again and again."""
 
-from __future__ import annotations
-
 from kgsvc.domain.facts.plan import plan, statements_of
 from kgsvc.domain.facts.timeline import KEPT
 from kgsvc.domain.model.delta import GroupHead, NameView, SlotView
@@ -60,11 +58,7 @@ def test_what_is_kept_does_not_depend_on_the_order_or_the_batches() -> None:
     assert (
         whole.intervals()
         == pieces.intervals()
-        == [
-            ("Alice works at b", 0, 400),
-            ("Alice works at b", 401, None),
-            ("Alice works at g", 400, 401),
-        ]
+        == [("Alice works at b", 0, 400), ("Alice works at b", 401, None), ("Alice works at g", 400, 401)]
     )
     kept = [sorted(tuple(f.evidence) for f in graph.facts.values()) for graph in (whole, pieces)]
     assert kept[0] == kept[1]

@@ -1,14 +1,11 @@
 """Which new names are asked about together: the same as comparing each with each, at less cost."""
 
-from __future__ import annotations
-
 import random
 
 import pytest
 
 from kgsvc.domain.model.extraction import ExtractedNode, Extraction
-from kgsvc.domain.model.graph import Episode, Source
-from kgsvc.domain.model.identity import name_key
+from kgsvc.domain.model.graph import Episode, Source, name_key
 from kgsvc.domain.names import similarity
 from kgsvc.domain.names.entities import BatchItem
 from kgsvc.domain.resolution import questions

@@ -1,7 +1,5 @@
 """Summaries in a model's words: when they are due, what they are made of, when they go."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Names that are spellings of one another (spec 002, node deduplication without a model)."""
 
-from __future__ import annotations
-
 import itertools
 import random
 

@@ -1,7 +1,5 @@
 """Summaries: what is current, the latest that fits, cut at a sentence."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kgsvc.domain.facts.summary import SHOWN, lacks, part_of, recomposed, summary_facts

@@ -1,14 +1,11 @@
 """Normalisation, tokens, keys (design §3, §5)."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 
-from kgsvc.domain.model.graph import Episode, FactKind, Source
-from kgsvc.domain.model.identity import content_hash, mint, name_key, slot_of
+from kgsvc.domain.model.graph import Episode, FactKind, Source, content_hash, mint, name_key, slot_of
 from kgsvc.domain.text import normalise, query_terms, tokens
 
 

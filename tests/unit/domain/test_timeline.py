@@ -1,13 +1,11 @@
 """Intervals and contradictions (design §3, spec 004 §6, spec 002 "Edge Invalidation")."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest
 
 from kgsvc.domain.facts.timeline import EdgeStatement, EdgeWording, Ending, fold
-from kgsvc.domain.model.graph import Closure, Evidence, FactKind, Polarity
+from kgsvc.domain.model.graph import EARLIEST_MS, ENDED, LASTS, Closure, Evidence, FactKind, Polarity
 
 A, E, D = Polarity.ASSERTS, Polarity.ENDS, Polarity.DENIES
 
@@ -20,10 +18,18 @@ def said(
     polarity: Polarity = A,
     reference: int | None = None,
     episode: str = "",
+    says: str = "",
 ) -> EdgeStatement:
     wording = EdgeWording("WORKS_AT", text, "alice", target, FactKind.FUNCTIONAL, polarity)
     at = start if reference is None else reference
-    return EdgeStatement(wording, Evidence(start, at, episode or f"{text}@{start}", start, end))
+    says = ENDED if polarity is E else says
+    own = text if says else ""
+    return EdgeStatement(wording, Evidence(start, at, episode or f"{text}@{start}", start, end, own, says))
+
+
+def untrue(text: str, target: str, reference: int) -> Ending:
+    """The finding that what was stated until then was never true."""
+    return Ending((text, target, A.value), Closure(0, reference, "f", "e-out", retracts=True))
 
 
 def ending(text: str, target: str, at: int, reference: int | None = None, by: str = "f") -> Ending:
@@ -34,7 +40,8 @@ def ending(text: str, target: str, at: int, reference: int | None = None, by: st
 def intervals(*entries: EdgeStatement | Ending) -> list[tuple[str, int, int | None]]:
     statements = [entry for entry in entries if isinstance(entry, EdgeStatement)]
     endings = [entry for entry in entries if isinstance(entry, Ending)]
-    return sorted((row.wording.fact, row.start_ms, row.end_ms) for row in fold(statements, endings))
+    rows = fold(statements, endings)
+    return sorted((row.wording.fact, row.start_ms, row.end_ms) for row in rows if not row.withdrawn_by)
 
 
 # Late arrival is every case with its entries in another order: each order must give the same.
@@ -60,10 +67,7 @@ CASES: dict[str, tuple[list[EdgeStatement | Ending], list[tuple[str, int, int | 
         [said("acme", "a", 5), said("globex", "g", 1, reference=9)],
         [("acme", 5, None), ("globex", 1, 5)],
     ),
-    "same text while it holds joins": (
-        [said("acme", "a", 1), said("acme", "a", 5)],
-        [("acme", 1, None)],
-    ),
+    "same text while it holds joins": ([said("acme", "a", 1), said("acme", "a", 5)], [("acme", 1, None)]),
     "same text after it had ended is a new interval": (
         [said("acme", "a", 1, 3), said("acme", "a", 5)],
         [("acme", 1, 3), ("acme", 5, None)],
@@ -84,13 +88,13 @@ CASES: dict[str, tuple[list[EdgeStatement | Ending], list[tuple[str, int, int | 
         ],
         [("acme", 5, None), ("globex", 5, 5)],
     ),
-    "same instant and reference: the greater text is current": (
-        [said("acme", "a", 1), said("globex", "g", 1)],
+    "same instant and reference: that of the lowest episode is current": (
+        [said("acme", "a", 1, episode="e2"), said("globex", "g", 1, episode="e1")],
         [("acme", 1, 1), ("globex", 1, None)],
     ),
     "ended": (
         [said("acme", "a", 1), said("left acme", "a", 4, polarity=E)],
-        [("acme", 1, 4), ("left acme", 4, None)],
+        [("acme", 1, 4)],
     ),
     "denied": (
         [said("acme", "a", 1), said("not at acme", "a", 4, polarity=D)],
@@ -98,23 +102,107 @@ CASES: dict[str, tuple[list[EdgeStatement | Ending], list[tuple[str, int, int | 
     ),
     "the end of something else changes nothing": (
         [said("globex", "g", 1), said("left acme", "a", 4, polarity=E)],
-        [("globex", 1, None), ("left acme", 4, None)],
+        [("globex", 1, None), ("left acme", EARLIEST_MS, 4)],
     ),
-    "re-hired: the end ends too": (
+    "re-hired": (
         [said("acme", "a", 1), said("left acme", "a", 4, polarity=E), said("acme", "a", 7)],
-        [("acme", 1, 4), ("acme", 7, None), ("left acme", 4, 7)],
+        [("acme", 1, 4), ("acme", 7, None)],
+    ),
+    "ended, told twice: the first end counts": (
+        [
+            said("acme", "a", 1),
+            said("left acme", "a", 4, polarity=E),
+            said("acme no more", "a", 6, polarity=E, reference=4),
+        ],
+        [("acme", 1, 4)],
+    ),
+    "ended, corrected: of two dates that told later counts": (
+        [
+            said("acme", "a", 1),
+            said("left acme", "a", 4, polarity=E, reference=8),
+            said("acme until 6", "a", 6, polarity=E, reference=9),
+        ],
+        [("acme", 1, 6)],
+    ),
+    "another began while the end came later: the stated end counts": (
+        [said("acme", "a", 1), said("globex", "g", 4), said("left acme", "a", 6, polarity=E)],
+        [("acme", 1, 6), ("globex", 4, None)],
+    ),
+    "announced, then put off: it holds from the later date": (
+        [
+            said("globex", "g", 1),
+            said("acme soon", "a", 10, reference=5),
+            said("acme later", "a", 20, reference=6),
+        ],
+        [("acme later", 20, None), ("globex", 1, 20)],
+    ),
+    "announced, then brought forward": (
+        [
+            said("globex", "g", 1),
+            said("acme soon", "a", 20, reference=5),
+            said("acme sooner", "a", 10, reference=6),
+        ],
+        [("acme sooner", 10, None), ("globex", 1, 10)],
+    ),
+    "announced, then called off: it never held and bounds nothing": (
+        [
+            said("globex", "g", 1),
+            said("acme soon", "a", 10, reference=5),
+            said("not acme", "a", 6, polarity=D),
+        ],
+        [("globex", 1, None), ("not acme", 6, None)],
+    ),
+    "announced, then called off as an end": (
+        [
+            said("globex", "g", 1),
+            said("acme soon", "a", 10, reference=5),
+            said("acme off", "a", 6, polarity=E),
+        ],
+        [("globex", 1, None)],
+    ),
+    "an announced end, called off": (
+        [
+            said("acme", "a", 1),
+            said("left acme", "a", 10, polarity=E, reference=5),
+            said("acme", "a", 6, says=LASTS, episode="stays"),
+        ],
+        [("acme", 1, None)],
+    ),
+    "an announced end, put off": (
+        [
+            said("acme", "a", 1),
+            said("left acme", "a", 10, polarity=E, reference=5),
+            said("left later", "a", 20, polarity=E, reference=6),
+        ],
+        [("acme", 1, 20)],
+    ),
+    "a restatement does not lift an announced end": (
+        [
+            said("acme", "a", 1),
+            said("left acme", "a", 10, polarity=E, reference=5),
+            said("acme", "a", 6, episode="again"),
+        ],
+        [("acme", 1, 10)],
+    ),
+    "never true: what was stated until then is gone, whatever its time": (
+        [said("acme", "a", 5), untrue("acme", "a", 6), said("globex", "g", 1)],
+        [("globex", 1, None)],
+    ),
+    "never true, stated again afterwards: it stands": (
+        [said("acme", "a", 5), untrue("acme", "a", 6), said("acme", "a", 8)],
+        [("acme", 8, None)],
     ),
     "open at the left: no start stated, the reference time counts": (
         [said("acme", "a", 4, 4), said("globex", "g", 5)],
         [("acme", 4, 4), ("globex", 5, None)],
     ),
-    "open at the right: what never ends is closed, what never ends follows": (
+    "told with its end: it closes nothing": (
         [said("acme", "a", 1), said("globex", "g", 3, 4), said("initech", "i", 6)],
-        [("acme", 1, 3), ("globex", 3, 4), ("initech", 6, None)],
+        [("acme", 1, 6), ("globex", 3, 4), ("initech", 6, None)],
     ),
-    "equal intervals: the greater text is current": (
+    "told with their ends: both stand": (
         [said("acme", "a", 1, 9), said("globex", "g", 1, 9)],
-        [("acme", 1, 1), ("globex", 1, 9)],
+        [("acme", 1, 9), ("globex", 1, 9)],
     ),
     "denied, then ended, then re-hired": (
         [
@@ -122,7 +210,7 @@ CASES: dict[str, tuple[list[EdgeStatement | Ending], list[tuple[str, int, int | 
             said("left acme", "a", 4, polarity=E),
             said("acme", "a", 7),
         ],
-        [("acme", 7, None), ("left acme", 4, 7), ("not at acme", 2, 4)],
+        [("acme", 7, None), ("left acme", EARLIEST_MS, 4), ("not at acme", 2, 7)],
     ),
     "from outside, within: it ends then": (
         [said("acme", "a", 1, 9), ending("acme", "a", 5)],
@@ -197,7 +285,7 @@ def test_the_closing_statement_is_named() -> None:
 
 
 def test_what_ended_as_it_began_is_closed_by_what_begins_then() -> None:
-    rows = fold([said("acme", "a", 4, 4), said("globex", "g", 4)])
+    rows = fold([said("acme", "a", 4, 4), said("globex", "g", 4, reference=5)])
     assert rows[0].closed_by is rows[1]
 
 

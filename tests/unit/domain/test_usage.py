@@ -1,10 +1,8 @@
 """What models cost, and the parts of it."""
 
-from __future__ import annotations
-
 import pytest
 
-from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.model.graph import FREE, Usage
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 16])

@@ -1,7 +1,5 @@
 """Backoff, parking, lapsed leases (spec 004 §5, §11; design §4)."""
 
-from __future__ import annotations
-
 import random
 
 import pytest
@@ -9,8 +7,7 @@ import pytest
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable
 from kgsvc.domain.model.graph import Episode, Source
 from kgsvc.domain.model.items import CRASH, FailedItem, ItemState, QueuedItem, Step
-from kgsvc.jobs.dispatcher import LapseWatch, Offer
-from kgsvc.jobs.retry import QueueSettings, RetryPolicy
+from kgsvc.jobs.dispatcher import LapseWatch, Offer, QueueSettings, RetryPolicy
 
 SETTINGS = QueueSettings(attempts_per_step=3, backoff_base_ms=100, backoff_cap_ms=1_000)
 

@@ -1,7 +1,5 @@
 """Turns to begin, and the one that runs beside nothing else."""
 
-from __future__ import annotations
-
 import asyncio
 
 from kgsvc.jobs.groups import Starts

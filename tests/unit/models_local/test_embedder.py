@@ -1,7 +1,5 @@
 """The embedder that runs a model on this machine: one space, unit rows, the same vector in any company."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil
@@ -12,7 +10,7 @@ import numpy as np
 import pytest
 
 from kgsvc.domain.errors import ModelUnavailable
-from kgsvc.domain.model.usage import Usage
+from kgsvc.domain.model.graph import Usage
 from kgsvc.models.protocol import Embedder
 from tests.support.local_model import local_model
 

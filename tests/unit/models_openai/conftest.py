@@ -1,7 +1,5 @@
 """A scripted server, and extractors and embedders on it whose pauses are recorded instead of slept."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import AsyncIterator, Callable
@@ -14,8 +12,7 @@ import pytest
 
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import Extraction, ExtractionRequest
-from kgsvc.domain.model.graph import Episode, Source
-from kgsvc.domain.model.usage import FREE, Usage
+from kgsvc.domain.model.graph import FREE, Episode, Source, Usage
 from kgsvc.models.openai import ChatModel, EmbeddingModel, Endpoint
 from kgsvc.models.openai.chat import Chat
 from kgsvc.models.openai.embedder import OpenAIEmbedder

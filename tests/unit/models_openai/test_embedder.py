@@ -1,7 +1,5 @@
 """The embedder through the real client against a scripted server."""
 
-from __future__ import annotations
-
 import base64
 import json
 import struct
@@ -11,7 +9,7 @@ import numpy as np
 import pytest
 
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable
-from kgsvc.domain.model.usage import Usage
+from kgsvc.domain.model.graph import Usage
 from kgsvc.models.protocol import Embedder
 from tests.support.scripted_openai import hanging, rate_limited, reply_body, status
 from tests.unit.models_openai.conftest import KEY, Rig

@@ -1,7 +1,5 @@
 """The extractor through the real client against a scripted server: one call, healing, parking."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging
@@ -12,7 +10,7 @@ import pytest
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, StepError
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import Extraction, ExtractionRequest
-from kgsvc.domain.model.usage import Usage
+from kgsvc.domain.model.graph import Usage
 from kgsvc.domain.resolution.decisions import KnownEntity, NodeQuestion, ResolutionRequest
 from kgsvc.models.openai import ChatModel, Endpoint
 from kgsvc.models.openai.chat import TooLong

@@ -1,23 +1,21 @@
 """What is sent, word for word, and that text from episodes stays data."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
 import pytest
 
-from kgsvc.domain.model.extraction import ExtractionRequest
-from kgsvc.domain.model.graph import FactKind, RoleType, Source
-from kgsvc.domain.model.ontology import (
+from kgsvc.domain.model.extraction import (
     Attribute,
     EntityType,
+    ExtractionRequest,
     FactType,
     Ontology,
     Priority,
     Signature,
     ValueKind,
 )
+from kgsvc.domain.model.graph import FactKind, RoleType, Source
 from kgsvc.models.openai import ChatModel
 from kgsvc.models.openai.validation import extraction
 from kgsvc.models.prompts import extraction as prompts

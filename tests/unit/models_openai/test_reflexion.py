@@ -1,12 +1,11 @@
 """Second looks at an episode: what was missed is asked for, fed back and merged."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 
 from kgsvc.domain.model.extraction import Extraction
+from kgsvc.domain.model.items import ItemWarning
 from kgsvc.models.openai import ChatModel
 from kgsvc.models.prompts import extraction as prompts
 from kgsvc.models.protocol import Extracted
@@ -68,7 +67,6 @@ async def test_no_more_rounds_than_configured(rig: Rig, rounds: int, calls: int)
     [
         refused(),
         says("nothing is missing"),
-        says(json.dumps(answer(nodes=[node("n1", "Somebody else")]))),  # a ref that is taken
         says(json.dumps(answer(edges=[edge("KNOWS", "Alice knows a ghost.", "n1", "n9")]))),
         status(401),
     ],
@@ -80,6 +78,16 @@ async def test_a_look_that_fails_loses_nothing_that_was_found(rig: Rig, fault: O
     assert len(rig.model.chats) == 2
     assert ("reflexion", "reflexion_lost") in rig.meter.troubles
     assert result.usage == rig.meter.total
+
+
+async def test_a_ref_that_is_taken_stays_with_what_was_found_first(rig: Rig) -> None:
+    taken = answer([node("n1", "Oslo")], [edge("LIVES_IN", "Alice lives in Oslo.", "n1", "Oslo")])
+    rig.model.plan.script = lambda asked: taken if asked.is_reflexion else None
+    result = await _extracted(rig, rounds=1)
+    assert _names(result.extraction) == ["Alice", "Acme", "Oslo"]
+    assert [(each.source_ref, each.target_ref) for each in result.extraction.edges][1:] == [("n1", "n3")]
+    assert result.warnings == (ItemWarning("reflexion.nodes[2].ref", "repeated"),)
+    assert rig.meter.troubles == [("reflexion", "repeated")]
 
 
 async def test_the_question_is_the_pinned_one(rig: Rig) -> None:

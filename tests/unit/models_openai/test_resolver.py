@@ -1,7 +1,5 @@
 """The resolver through the real client: one call, nothing guessed."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any
@@ -110,7 +108,7 @@ async def test_a_fact_is_of_an_offered_type_or_keeps_its_relation(rig: Rig) -> N
     assert result.resolutions.facts == {0: FactResolution(fact_type="LIVES_IN"), 1: FactResolution()}
 
 
-@pytest.mark.parametrize("wrong", ["WORKS_AT", "HUMS", "lives_in", "", 3, ["LIVES_IN"]])
+@pytest.mark.parametrize("wrong", ["WORKS_AT", "HUMS", "lives_in", 3, ["LIVES_IN"]])
 async def test_a_type_that_was_not_offered_is_repaired_never_guessed(rig: Rig, wrong: Any) -> None:
     rig.model.plan.script = lambda _: _typed(fact_type="BORN_IN")
     rig.model.fail(says(json.dumps(_typed(fact_type=wrong))))
@@ -155,8 +153,8 @@ async def test_nothing_to_decide_asks_nobody(rig: Rig) -> None:
     ("content", "complaint"),
     [
         (json.dumps({**GOOD, "nodes": GOOD["nodes"][:1]}), "1 are missing"),
-        (json.dumps({**GOOD, "nodes": [GOOD["nodes"][0]] * 2}), "nodes[1].id"),
-        (json.dumps({**GOOD, "facts": GOOD["facts"] * 2}), "facts has 2 members where 1"),
+        (json.dumps({**GOOD, "nodes": [GOOD["nodes"][0]] * 2}), "nodes must answer every id exactly once"),
+        (json.dumps({**GOOD, "facts": GOOD["facts"] * 241}), "facts has 241 members where 240 are allowed"),
         (_without(GOOD, "nodes", id=0), "nodes[0].id"),
         (_without(GOOD, "nodes", id="4"), "nodes[0].id"),
         (_without(GOOD, "nodes", same_as_known=1), "nodes[0].same_as_known"),  # exists, but was not offered
@@ -181,6 +179,41 @@ async def test_a_wrong_number_is_repaired_never_guessed(rig: Rig, content: str, 
     assert complaint in rig.model.chats[1].body["messages"][-1]["content"]
     assert rig.meter.operations == ["resolve", "repair"]
     assert rig.meter.troubles == [("resolve", "malformed" if content == "[]" else "wrong_ids")]
+
+
+async def test_an_answer_that_cannot_be_taken_is_asked_for_again_and_the_others_stand(rig: Rig) -> None:
+    rig.model.fail(says(_without(GOOD, "nodes", same_as_known=1)))
+    only_the_missing = resolutions({4: {"same_as_known": 2}}, {})
+    rig.model.plan.script = lambda _: only_the_missing
+    result = await rig.resolver().resolve(REQUEST)
+    assert result.resolutions.nodes == {4: NodeResolution(2), 7: NodeResolution(None, 4)}
+    assert result.resolutions.facts == {0: FactResolution(5, (6,))}
+    assert (result.usage.calls, rig.meter.troubles) == (2, [("resolve", "wrong_ids")])
+
+
+async def test_an_answer_that_cannot_be_taken_twice_fails_and_no_rule_steps_in(rig: Rig) -> None:
+    rig.model.fail(says(_without(GOOD, "facts", duplicate_of=6)), times=None)
+    with pytest.raises(ModelOutputInvalid, match="facts must answer every id exactly once, 1 are missing"):
+        await rig.resolver().resolve(REQUEST)
+    assert rig.meter.operations == ["resolve", "repair"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        ({**GOOD, "nodes": [*GOOD["nodes"], *resolutions({99: {}})["nodes"]]}, "unknown_ref"),
+        ({**GOOD, "facts": [*GOOD["facts"], *resolutions({}, {0: {}})["facts"]]}, "repeated"),
+        (json.loads(_without(GOOD, "nodes", same_as_new="")), "empty_value"),
+    ],
+)
+async def test_what_nobody_asked_for_is_left_out_and_counted(
+    rig: Rig, reply: dict[str, Any], kind: str
+) -> None:
+    rig.model.plan.script = lambda _: reply
+    result = await rig.resolver().resolve(REQUEST)
+    assert result.resolutions.nodes[4] == NodeResolution(0, None, "Robert Smith", (2,))
+    assert result.resolutions.facts == {0: FactResolution(5, (6,))}
+    assert (result.usage.calls, rig.meter.troubles) == (1, [("resolve", kind)])
 
 
 async def test_persistent_nonsense_and_outages_are_step_errors_with_their_cost(rig: Rig) -> None:

@@ -1,7 +1,5 @@
 """The scripted server as a process of its own, steered over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

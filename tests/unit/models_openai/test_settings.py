@@ -1,7 +1,5 @@
 """Settings refuse what would show a secret."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsvc.models.openai import Endpoint

@@ -1,7 +1,5 @@
 """Where a long text is cut."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The model's answer is hostile until proven otherwise."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any
@@ -11,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsvc.domain.limits import Limits
-from kgsvc.domain.model.extraction import Extraction
+from kgsvc.domain.model.extraction import UNKNOWN, Extraction
 from kgsvc.domain.model.graph import FactKind, Polarity
-from kgsvc.models.openai.validation import ANSWER_CHARS, UNKNOWN, Rejected, decode, validate
+from kgsvc.models.openai.validation import ANSWER_CHARS, Rejected, decode, validate
 from tests.support.scripted_openai import answer, edge, node
 
 LIMITS = Limits()
@@ -41,7 +39,7 @@ def with_edge(**changes: Any) -> dict[str, Any]:
 
 def read(given: Any) -> Extraction:
     """The whole way: text, JSON, extraction."""
-    return validate(decode(json.dumps(given)), LIMITS)
+    return validate(decode(json.dumps(given)), LIMITS).extraction
 
 
 def rejected(given: Any) -> str:
@@ -113,17 +111,13 @@ def test_only_what_the_contract_requires_is_required() -> None:
         ({"nodes": [], "edges": None}, "the answer.edges is not a list"),
         ({"nodes": [], "edges": [], "notes": ""}, "the answer has a field that the schema does not know"),
         ({"nodes": [7], "edges": []}, "nodes[0] is not an object"),
-        (with_node(name=None), "nodes[0].name is not a string"),
-        (with_node(name="   "), "nodes[0].name is empty"),
-        (with_node(name="\u200b\u00a0"), "nodes[0].name is empty"),
+        (with_node(name=7), "nodes[0].name is not a string"),
         (with_node(name="Al\x00ice"), "nodes[0].name holds control characters or broken Unicode"),
         (with_node(name="Al\x1bice"), "nodes[0].name holds control characters or broken Unicode"),
         (with_node(name="Al\ud800ice"), "nodes[0].name holds control characters or broken Unicode"),
         (with_node(name="x" * 513), "nodes[0].name is longer than 512 characters"),
         (with_node(name="ﷺ" * 500), "nodes[0].name is longer than 512 characters once normalised"),
-        (with_node(ref=""), "nodes[0].ref is empty"),
         (with_node(ref=1), "nodes[0].ref is not a string"),
-        (with_node(ref="n2"), "nodes[1].ref is used for two different names"),
         (with_node(uuid="x"), "nodes[0] has a field that the schema does not know"),
         (with_node(type="Per\nson\x00"), "nodes[0].type holds control characters or broken Unicode"),
         (with_node(summary="x" * 4097), "nodes[0].summary is longer than 4096 characters"),
@@ -138,29 +132,20 @@ def test_only_what_the_contract_requires_is_required() -> None:
             "nodes[0].attributes[0].value is a number beyond 64 bits",
         ),
         (
-            with_node(attributes=[{"key": "a", "value": 1}, {"key": "a", "value": 2}]),
-            "nodes[0].attributes[1].key is given twice",
-        ),
-        (
             with_node(attributes=[{"key": f"k{at}", "value": "x" * 4000} for at in range(20)]),
             "nodes[0].attributes takes more than 65536 bytes",
         ),
-        (with_edge(fact=""), "edges[0].fact is empty"),
+        (with_edge(fact=""), "edges[0].fact is empty"),  # the only edge: more than half of them
+        (with_edge(polarity=None), "edges[0].polarity is empty"),
         (with_edge(fact="x" * 2049), "edges[0].fact is longer than 2048 characters"),
         (with_edge(weight="1"), "edges[0].weight is not a number"),
         (with_edge(weight=True), "edges[0].weight is not a number"),
-        (with_edge(weight=-0.1), "edges[0].weight is not between 0 and 10"),
-        (with_edge(weight=1e300), "edges[0].weight is not between 0 and 10"),
         (with_edge(kind="forever"), "edges[0].kind is not one of state, functional, event"),
-        (with_edge(polarity=None), "edges[0].polarity is not a string"),
-        (with_edge(keywords=["a"] * 65), "edges[0].keywords has 65 members where 64 are allowed"),
+        (with_edge(polarity="maybe"), "edges[0].polarity is not one of asserts, ends, denies"),
+        (with_edge(polarity=True), "edges[0].polarity is not a string"),
         (with_edge(keywords=[["a"]]), "edges[0].keywords[0] is not a string"),
         (with_edge(qualifiers=[{"key": "a", "value": 1}]), "edges[0].qualifiers[0].value is not a string"),
         (with_edge(source_uuid="x"), "edges[0] has a field that the schema does not know"),
-        (
-            with_edge(valid_at="2024-05-02", invalid_at="2024-05-01"),
-            "edges[0].invalid_at is earlier than valid_at",
-        ),
     ],
 )
 def test_hostile_or_wrong_values_are_named_not_quoted(given: Any, problem: str) -> None:
@@ -190,7 +175,7 @@ def test_text_that_is_not_one_strict_json_object_is_rejected(text: str) -> None:
 
 
 def test_overflowing_floats_are_rejected() -> None:
-    text = json.dumps(with_edge(weight=1)).replace('"weight": 1', '"weight": 1e999')
+    text = json.dumps(with_node(attributes=_pairs(age=1))).replace('"value": 1', '"value": 1e999')
     with pytest.raises(Rejected, match="not a finite number"):
         validate(decode(text), LIMITS)
 
@@ -267,10 +252,8 @@ def test_times_are_read(given: str | None, ms: int | None) -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        "", "null", "yesterday", "0000", "0000-01-01", "10000", "+12024-01-01", "-5000", "2024-13-01",
-        "2024-02-30", "2024-1-1", "20240517", "2024-05-17T09:30:00", "2024-05-17T25:00:00Z",
-        "2024-05-17T23:59:60Z", "2024-05-17T09:30:00Z\x00", "2024-05-17T09:30:00+99:99", "２０２４-05-17",
-        "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "1" * 5000, 1715938200, True, {},
+        "yesterday", "10000", "+12024-01-01", "-5000", "2024-1-1", "20240517", "2024-05-17T09:30:00Z\x00",
+        "2024-05-17T09:30:00+99:99", "２０２４-05-17", "1" * 5000, 1715938200, True, {},
     ],
 )  # fmt: skip
 def test_times_beyond_the_rules_are_rejected(given: Any) -> None:
@@ -322,7 +305,7 @@ def test_handles_are_recognised_by_the_refs_that_the_answer_uses() -> None:
 
 def test_unknown_nodes_count_towards_the_bound() -> None:
     nodes = [node(f"n{at}", f"Name {at}x") for at in range(200)]
-    given = answer(nodes, [edge("KNOWS", "Somebody knows somebody.", "n0", "Somebody Else")])
+    given = answer(nodes, [edge("KNOWS", "Name 0x knows Somebody Else.", "n0", "Somebody Else")])
     assert rejected(given) == "edges[0].target_ref names a node beyond the 200 allowed"
 
 
@@ -385,7 +368,7 @@ def test_whatever_a_field_holds_the_answer_is_read_or_rejected(field: str, value
         if field in part:
             part[field] = value
     try:
-        extraction = validate(given, LIMITS)
+        extraction = validate(given, LIMITS).extraction
     except Rejected:
         return
     refs = {each.ref for each in extraction.nodes}

@@ -1,7 +1,5 @@
 """Models in the wild: servers that know less, answers that are no use, texts that are too long."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgsvc.domain.model.usage import Usage
-from kgsvc.models.hashing import HashingEmbedder
+from kgsvc.domain.model.graph import Usage
+from kgsvc.models.embedding import HashingEmbedder
 from kgsvc.models.protocol import Embedder
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import ExtractionRequest
-from kgsvc.domain.model.usage import Usage
+from kgsvc.domain.model.graph import Usage
 from kgsvc.models.protocol import Extracted, Extractor
 from kgsvc.models.rules import extractor as module
 from kgsvc.models.rules.extractor import OfflineExtractor

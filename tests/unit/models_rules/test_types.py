@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kgsvc.domain.limits import Limits
-from kgsvc.domain.model.extraction import Extraction, ExtractionRequest, conform
+from kgsvc.domain.model.extraction import DEFAULT, Extraction, ExtractionRequest, FactType, Ontology, conform
 from kgsvc.domain.model.graph import Episode, FactKind, Source
-from kgsvc.domain.model.ontology import DEFAULT, FactType, Ontology
 from kgsvc.models.rules.extractor import extract_one
 
 TEXTS = (

@@ -1,7 +1,5 @@
 """Log lines: JSON, no secrets, no texts of foreign exceptions."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

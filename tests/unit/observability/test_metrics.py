@@ -1,7 +1,5 @@
 """Metrics by the names of spec 004 §14, as a scraper sees them."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import urllib.request
@@ -10,7 +8,7 @@ import pytest
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from kgsvc.domain.model.usage import Usage
+from kgsvc.domain.model.graph import Usage
 from kgsvc.observability.metrics import Metrics, MetricsEndpoint, counted
 
 SPECIFIED = [

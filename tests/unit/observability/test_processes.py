@@ -1,7 +1,5 @@
 """The meters of several processes as one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 

@@ -1,7 +1,5 @@
 """Ontologies in YAML (spec 000): the shape that is read, and what is refused, by line and field."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -9,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgsvc.domain.model.graph import FactKind
-from kgsvc.domain.model.ontology import (
+from kgsvc.domain.model.extraction import (
     DEFAULT,
     Attribute,
     EntityType,
@@ -20,6 +17,7 @@ from kgsvc.domain.model.ontology import (
     Signature,
     ValueKind,
 )
+from kgsvc.domain.model.graph import FactKind
 from kgsvc.ontology import MAX_BYTES, OntologyError, read, write
 
 WHOLE = """\

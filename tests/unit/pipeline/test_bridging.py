@@ -1,7 +1,5 @@
 """A new name that shows two known entities to be one merges them, in whatever order they come."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -358,10 +356,7 @@ async def test_a_full_name_that_fits_others_waits_until_it_is_said(together: boo
     else:
         await bench.commit(names("Mr. Ruiz"))
         await bench.commit(names("Alejandro"))
-    assert await bench.entities() == {
-        "Alejandro R.": {"alejandro", "alejandro r."},
-        "Mr. Ruiz": {"mr. ruiz"},
-    }
+    assert await bench.entities() == {"Alejandro R.": {"alejandro", "alejandro r."}, "Mr. Ruiz": {"mr. ruiz"}}
     await bench.commit(names("Alejandro Ruiz"))
     assert await bench.entities() == {"Alejandro Ruiz": {*KEYS, "alejandro r."}}
 

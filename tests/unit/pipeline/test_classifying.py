@@ -1,15 +1,22 @@
 """Facts that are asked about may turn out to be of a fact type of the ontology (spec 002)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
 
 from kgsvc.domain.errors import StoreUnavailable
-from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
+from kgsvc.domain.model.extraction import (
+    ANY,
+    Attribute,
+    ExtractedEdge,
+    ExtractedNode,
+    Extraction,
+    FactType,
+    Ontology,
+    Signature,
+    ValueKind,
+)
 from kgsvc.domain.model.graph import FactKind
-from kgsvc.domain.model.ontology import ANY, Attribute, FactType, Ontology, Signature, ValueKind
 from kgsvc.domain.resolution.comparing import fitting
 from kgsvc.domain.resolution.decisions import FactResolution, KnownType, ResolutionRequest, Resolutions
 from kgsvc.pipeline.commit import Committer

@@ -1,14 +1,12 @@
 """The cache of embedded texts."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.domain.model.usage import Usage
+from kgsvc.domain.model.graph import Usage
 from kgsvc.models.embedding import CachingEmbedder
 
 

@@ -1,7 +1,5 @@
 """What a caller says of an entity against what extractions say of it (design §2)."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsvc.commands.core import Core, until_applied

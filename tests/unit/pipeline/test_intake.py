@@ -1,7 +1,5 @@
 """Intake and the coalescer: one commit for many, each answered with what is its own."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """NameCandidates by embedding: names that share no word, and mean the same to an embedder."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,8 +9,8 @@ import pytest
 
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.extraction import Extraction
+from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.domain.model.items import Lease
-from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.domain.resolution.decisions import (
     FROM_THE_FIRST,
     CandidateQuery,

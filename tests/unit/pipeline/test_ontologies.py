@@ -1,11 +1,9 @@
 """Which types are in force for a group: read once a change, whoever asks."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsvc.domain.errors import StepError
-from kgsvc.domain.model.ontology import DEFAULT
+from kgsvc.domain.model.extraction import DEFAULT
 from kgsvc.ontology import read
 from kgsvc.pipeline.preparing import Ontologies
 from tests.support.model_store import ModelStore

@@ -1,7 +1,5 @@
 """Callers who queue up come before the worker, and a storm without end does not stop it."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Resolution inside a commit: what is asked, what is kept, and how answers change the graph."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,9 +10,8 @@ import pytest
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, RevisionChanged, StoreUnavailable
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
-from kgsvc.domain.model.graph import Fact, FactKind, Polarity
+from kgsvc.domain.model.graph import FREE, Fact, FactKind, Polarity, Usage
 from kgsvc.domain.model.items import Lease
-from kgsvc.domain.model.usage import FREE, Usage
 from kgsvc.domain.resolution import questions
 from kgsvc.domain.resolution.asking import Inquiry
 from kgsvc.domain.resolution.decisions import (

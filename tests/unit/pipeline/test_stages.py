@@ -1,7 +1,5 @@
 """The stored form of stages, across releases."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

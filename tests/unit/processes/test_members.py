@@ -1,7 +1,5 @@
 """Which processes there are."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The parent, over processes that are played."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """README and docs/ say what is: settings, limits, errors, operations, metrics, commands, targets, links."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

@@ -1,16 +1,14 @@
 """The tool behind `make mutants`: where a fault is planted, what is drawn, what it says in the end."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import pytest
 
-from tests.mutants import __main__ as command
-from tests.mutants.anchors import changes_of, places
-from tests.mutants.sites import draw
-from tests.mutants.table import Mutant, TableError, load
+from scripts.mutants import __main__ as command
+from scripts.mutants.anchors import changes_of, places
+from scripts.mutants.sites import draw
+from scripts.mutants.table import Mutant, TableError, load
 
 Fault = tuple[str, str, str, str]
 ONE = '''

@@ -1,7 +1,5 @@
 """The pinned requirements are those of pyproject.toml, and of no machine."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which tests run together on a worker."""
 
-from __future__ import annotations
-
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 

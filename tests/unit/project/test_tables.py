@@ -1,7 +1,5 @@
 """The tables of tests/README.md are whole, and what they name exists."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

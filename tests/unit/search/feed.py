@@ -1,7 +1,5 @@
 """A SearchStore over dicts, and makers of facts and vectors."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,8 +8,7 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 
 from kgsvc.domain.model.delta import GroupHead
-from kgsvc.domain.model.graph import Fact
-from kgsvc.domain.model.usage import Usage
+from kgsvc.domain.model.graph import Fact, Usage
 from kgsvc.models.protocol import Vectors
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
@@ -124,12 +121,7 @@ class Feed(ModelStore):
         return await super().changes(group_id, after_rev, limit)
 
     async def text_changes(
-        self,
-        group_id: str,
-        after_rev: int,
-        limit: int,
-        max_bytes: int = TEXT_BYTES,
-        after_uuid: str = "",
+        self, group_id: str, after_rev: int, limit: int, max_bytes: int = TEXT_BYTES, after_uuid: str = ""
     ) -> TextChanges:
         self.text_reads.append((group_id, after_rev))
         head = self._groups[group_id].head

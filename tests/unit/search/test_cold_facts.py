@@ -1,7 +1,5 @@
 """Searches of groups that are not in memory: answered by the store, ranked as ever, loaded behind."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import random
@@ -27,18 +25,7 @@ from kgsvc.search.search_graph import GraphQuery, NamingStore, SearchGraph
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.search_protocol import FactCandidates, FactsAsked, IndexedFact
 from tests.support.cold_search import candidates_among
-from tests.unit.search.feed import (
-    NOW,
-    SPACE,
-    Embedder,
-    Feed,
-    Stopped,
-    fact,
-    indexed,
-    page,
-    patient,
-    vector,
-)
+from tests.unit.search.feed import NOW, SPACE, Embedder, Feed, Stopped, fact, indexed, page, patient, vector
 
 ROOMY = SearchSettings()
 TIGHT = SearchSettings(index_bytes=1)

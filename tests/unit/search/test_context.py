@@ -1,7 +1,5 @@
 """The text that is put before a language model: its lines, its bounds, its order."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a model's ratings do to an order, and what is left of it when there are none."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """An index of entities and episodes in the middle of a revision that touches more than a page holds."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsvc.domain.errors import StoreUnavailable
@@ -25,12 +23,7 @@ class Store(ModelStore):
         self.fails_at: int | None = None  # the number of the read
 
     async def text_changes(
-        self,
-        group_id: str,
-        after_rev: int,
-        limit: int,
-        max_bytes: int = TEXT_BYTES,
-        after_uuid: str = "",
+        self, group_id: str, after_rev: int, limit: int, max_bytes: int = TEXT_BYTES, after_uuid: str = ""
     ) -> TextChanges:
         self.asked.append((after_rev, after_uuid))
         if len(self.asked) == self.fails_at:

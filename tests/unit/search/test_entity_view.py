@@ -1,12 +1,10 @@
 """An entity as of now: its summary tells nothing whose time is over."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from kgsvc.commands.entities import as_of, get_entity_node
-from kgsvc.domain.clock import SystemClock
 from kgsvc.domain.facts.summary import recomposed, summary_facts
+from kgsvc.runtime import SystemClock
 from kgsvc.stores.conformance.samples import NOW, fact, pair, write
 from tests.support.core import core_of
 from tests.support.model_store import ModelStore

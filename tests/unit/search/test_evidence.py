@@ -1,7 +1,5 @@
 """The ranking of episodes and facts behind the default recipe, by hand-computed cases."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable
 
 import numpy as np

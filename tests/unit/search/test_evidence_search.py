@@ -1,7 +1,5 @@
 """The default recipe over whole groups: what it takes from where, filters, and rows that move."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 

@@ -1,7 +1,5 @@
 """Filters of facts against their definition (design §3), whatever the rows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

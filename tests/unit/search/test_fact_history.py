@@ -1,7 +1,5 @@
 """GetFactHistory: what a fact replaced, was replaced by and superseded, in its slot and elsewhere."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Indexes that follow a store through many changes answer as ones just loaded."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

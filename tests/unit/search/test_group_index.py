@@ -1,7 +1,5 @@
 """The index as a mirror of a group, and that its history leaves no trace in the ranking."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

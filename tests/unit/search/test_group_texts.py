@@ -1,7 +1,5 @@
 """The index of entities, episodes and communities: however it came about, it answers as a fresh one."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

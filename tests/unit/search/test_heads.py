@@ -1,7 +1,5 @@
 """Reads of group records are shared by who waits for one, and by nobody who came after it began."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Collection
 

@@ -1,7 +1,5 @@
 """Loading, following, eviction, and what happens when callers or the store go away."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable

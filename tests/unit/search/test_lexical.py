@@ -1,7 +1,5 @@
 """BM25 against the formula written out, term by term and fact by fact."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """GetMemory is SearchFacts on the composed query (spec 004 §4.3.4, Appendix A)."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsvc.commands.memory import MemoryMessage, compose, get_memory

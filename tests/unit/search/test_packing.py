@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import fields, replace
 
 from kgsvc.domain.model.graph import Closure, Evidence, Fact, FactKind, Polarity

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from kgsvc.search.query import Term, parse
 
 

@@ -1,7 +1,5 @@
 """SearchFacts from outside: modalities, order, filters, groups, languages (spec 004 §10, §15)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Facts and the episodes that tell them, in both directions."""
 
-from __future__ import annotations
-
 from kgsvc.search.group_index import Telling
 
 

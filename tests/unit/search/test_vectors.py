@@ -1,7 +1,5 @@
 """Which rows are near, and how near; with codes it is found as without."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

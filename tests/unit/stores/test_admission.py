@@ -1,7 +1,5 @@
 """What accepting decides where stores cannot be brought to differ; the rest is in stores/conformance."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsvc.domain.errors import Conflict

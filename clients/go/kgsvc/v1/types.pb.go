@@ -1465,7 +1465,9 @@ type ReceiptItem struct {
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	// Model calls and tokens spent on it so far. A call for several items is divided among them, rounded down.
 	// Absent: none.
-	Usage         *ModelUsage `protobuf:"bytes,8,opt,name=usage,proto3" json:"usage,omitempty"`
+	Usage *ModelUsage `protobuf:"bytes,8,opt,name=usage,proto3" json:"usage,omitempty"`
+	// What was put right or left out in the model's answer; the first 64, what was left out before the others.
+	Warnings      []*ItemWarning `protobuf:"bytes,9,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1556,6 +1558,77 @@ func (x *ReceiptItem) GetUsage() *ModelUsage {
 	return nil
 }
 
+func (x *ReceiptItem) GetWarnings() []*ItemWarning {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
+// A value of a model's answer that was not taken as it was given. It names the place, never the value.
+type ItemWarning struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where it stood in the answer, such as edges[3].valid_at.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// What was wrong with it, such as no_such_time.
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Whether the whole node or edge was left out.
+	Dropped       bool `protobuf:"varint,3,opt,name=dropped,proto3" json:"dropped,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ItemWarning) Reset() {
+	*x = ItemWarning{}
+	mi := &file_kgsvc_v1_types_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ItemWarning) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ItemWarning) ProtoMessage() {}
+
+func (x *ItemWarning) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_types_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ItemWarning.ProtoReflect.Descriptor instead.
+func (*ItemWarning) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ItemWarning) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *ItemWarning) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ItemWarning) GetDropped() bool {
+	if x != nil {
+		return x.Dropped
+	}
+	return false
+}
+
 // How many items of a receipt are in one state.
 type StateCount struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1569,7 +1642,7 @@ type StateCount struct {
 
 func (x *StateCount) Reset() {
 	*x = StateCount{}
-	mi := &file_kgsvc_v1_types_proto_msgTypes[12]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1581,7 +1654,7 @@ func (x *StateCount) String() string {
 func (*StateCount) ProtoMessage() {}
 
 func (x *StateCount) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_types_proto_msgTypes[12]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1594,7 +1667,7 @@ func (x *StateCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateCount.ProtoReflect.Descriptor instead.
 func (*StateCount) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{12}
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *StateCount) GetState() ItemState {
@@ -1634,7 +1707,7 @@ type Receipt struct {
 
 func (x *Receipt) Reset() {
 	*x = Receipt{}
-	mi := &file_kgsvc_v1_types_proto_msgTypes[13]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1646,7 +1719,7 @@ func (x *Receipt) String() string {
 func (*Receipt) ProtoMessage() {}
 
 func (x *Receipt) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_types_proto_msgTypes[13]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1659,7 +1732,7 @@ func (x *Receipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
 func (*Receipt) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{13}
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Receipt) GetReceiptId() string {
@@ -1731,14 +1804,16 @@ type ListedItem struct {
 	// When its state last changed.
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	// The receipt of the call that brought it in.
-	ReceiptId     string `protobuf:"bytes,9,opt,name=receipt_id,json=receiptId,proto3" json:"receipt_id,omitempty"`
+	ReceiptId string `protobuf:"bytes,9,opt,name=receipt_id,json=receiptId,proto3" json:"receipt_id,omitempty"`
+	// What was put right or left out in the model's answer; the first 64, what was left out before the others.
+	Warnings      []*ItemWarning `protobuf:"bytes,10,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListedItem) Reset() {
 	*x = ListedItem{}
-	mi := &file_kgsvc_v1_types_proto_msgTypes[14]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1750,7 +1825,7 @@ func (x *ListedItem) String() string {
 func (*ListedItem) ProtoMessage() {}
 
 func (x *ListedItem) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_types_proto_msgTypes[14]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1763,7 +1838,7 @@ func (x *ListedItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListedItem.ProtoReflect.Descriptor instead.
 func (*ListedItem) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{14}
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListedItem) GetUuid() string {
@@ -1829,6 +1904,13 @@ func (x *ListedItem) GetReceiptId() string {
 	return ""
 }
 
+func (x *ListedItem) GetWarnings() []*ItemWarning {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
 // Entities that belong together.
 type Community struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1852,7 +1934,7 @@ type Community struct {
 
 func (x *Community) Reset() {
 	*x = Community{}
-	mi := &file_kgsvc_v1_types_proto_msgTypes[15]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1864,7 +1946,7 @@ func (x *Community) String() string {
 func (*Community) ProtoMessage() {}
 
 func (x *Community) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_types_proto_msgTypes[15]
+	mi := &file_kgsvc_v1_types_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1877,7 +1959,7 @@ func (x *Community) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Community.ProtoReflect.Descriptor instead.
 func (*Community) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{15}
+	return file_kgsvc_v1_types_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Community) GetUuid() string {
@@ -2077,7 +2159,7 @@ const file_kgsvc_v1_types_proto_rawDesc = "" +
 	"\fAcceptedItem\x12\x12\n" +
 	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x1c\n" +
 	"\tduplicate\x18\x02 \x01(\bR\tduplicate\x12)\n" +
-	"\x05state\x18\x03 \x01(\x0e2\x13.kgsvc.v1.ItemStateR\x05state\"\xb7\x02\n" +
+	"\x05state\x18\x03 \x01(\x0e2\x13.kgsvc.v1.ItemStateR\x05state\"\xea\x02\n" +
 	"\vReceiptItem\x12\x12\n" +
 	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tH\x00R\x04name\x88\x01\x01\x12)\n" +
@@ -2087,9 +2169,14 @@ const file_kgsvc_v1_types_proto_rawDesc = "" +
 	"\x06reason\x18\x06 \x01(\tH\x01R\x06reason\x88\x01\x01\x129\n" +
 	"\n" +
 	"updated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12*\n" +
-	"\x05usage\x18\b \x01(\v2\x14.kgsvc.v1.ModelUsageR\x05usageB\a\n" +
+	"\x05usage\x18\b \x01(\v2\x14.kgsvc.v1.ModelUsageR\x05usage\x121\n" +
+	"\bwarnings\x18\t \x03(\v2\x15.kgsvc.v1.ItemWarningR\bwarningsB\a\n" +
 	"\x05_nameB\t\n" +
-	"\a_reason\"M\n" +
+	"\a_reason\"O\n" +
+	"\vItemWarning\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x18\n" +
+	"\adropped\x18\x03 \x01(\bR\adropped\"M\n" +
 	"\n" +
 	"StateCount\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.kgsvc.v1.ItemStateR\x05state\x12\x14\n" +
@@ -2103,7 +2190,7 @@ const file_kgsvc_v1_types_proto_rawDesc = "" +
 	"\x05items\x18\x04 \x03(\v2\x15.kgsvc.v1.ReceiptItemR\x05items\x12,\n" +
 	"\x06counts\x18\x05 \x03(\v2\x14.kgsvc.v1.StateCountR\x06counts\x12\x12\n" +
 	"\x04done\x18\x06 \x01(\bR\x04done\x12*\n" +
-	"\x05usage\x18\a \x01(\v2\x14.kgsvc.v1.ModelUsageR\x05usage\"\xc8\x02\n" +
+	"\x05usage\x18\a \x01(\v2\x14.kgsvc.v1.ModelUsageR\x05usage\"\xfb\x02\n" +
 	"\n" +
 	"ListedItem\x12\x12\n" +
 	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x19\n" +
@@ -2116,7 +2203,9 @@ const file_kgsvc_v1_types_proto_rawDesc = "" +
 	"\n" +
 	"updated_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x1d\n" +
 	"\n" +
-	"receipt_id\x18\t \x01(\tR\treceiptIdB\a\n" +
+	"receipt_id\x18\t \x01(\tR\treceiptId\x121\n" +
+	"\bwarnings\x18\n" +
+	" \x03(\v2\x15.kgsvc.v1.ItemWarningR\bwarningsB\a\n" +
 	"\x05_nameB\t\n" +
 	"\a_reasonB\a\n" +
 	"\x05_step\"\xe9\x01\n" +
@@ -2172,7 +2261,7 @@ func file_kgsvc_v1_types_proto_rawDescGZIP() []byte {
 }
 
 var file_kgsvc_v1_types_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_kgsvc_v1_types_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_kgsvc_v1_types_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_kgsvc_v1_types_proto_goTypes = []any{
 	(Source)(0),                   // 0: kgsvc.v1.Source
 	(RoleType)(0),                 // 1: kgsvc.v1.RoleType
@@ -2190,56 +2279,59 @@ var file_kgsvc_v1_types_proto_goTypes = []any{
 	(*ModelUsage)(nil),            // 13: kgsvc.v1.ModelUsage
 	(*AcceptedItem)(nil),          // 14: kgsvc.v1.AcceptedItem
 	(*ReceiptItem)(nil),           // 15: kgsvc.v1.ReceiptItem
-	(*StateCount)(nil),            // 16: kgsvc.v1.StateCount
-	(*Receipt)(nil),               // 17: kgsvc.v1.Receipt
-	(*ListedItem)(nil),            // 18: kgsvc.v1.ListedItem
-	(*Community)(nil),             // 19: kgsvc.v1.Community
-	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),       // 21: google.protobuf.Struct
+	(*ItemWarning)(nil),           // 16: kgsvc.v1.ItemWarning
+	(*StateCount)(nil),            // 17: kgsvc.v1.StateCount
+	(*Receipt)(nil),               // 18: kgsvc.v1.Receipt
+	(*ListedItem)(nil),            // 19: kgsvc.v1.ListedItem
+	(*Community)(nil),             // 20: kgsvc.v1.Community
+	(*timestamppb.Timestamp)(nil), // 21: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),       // 22: google.protobuf.Struct
 }
 var file_kgsvc_v1_types_proto_depIdxs = []int32{
 	1,  // 0: kgsvc.v1.Message.role_type:type_name -> kgsvc.v1.RoleType
-	20, // 1: kgsvc.v1.Message.timestamp:type_name -> google.protobuf.Timestamp
+	21, // 1: kgsvc.v1.Message.timestamp:type_name -> google.protobuf.Timestamp
 	0,  // 2: kgsvc.v1.EpisodeItem.source:type_name -> kgsvc.v1.Source
-	20, // 3: kgsvc.v1.EpisodeItem.reference_time:type_name -> google.protobuf.Timestamp
+	21, // 3: kgsvc.v1.EpisodeItem.reference_time:type_name -> google.protobuf.Timestamp
 	1,  // 4: kgsvc.v1.MemoryMessage.role_type:type_name -> kgsvc.v1.RoleType
-	20, // 5: kgsvc.v1.MemoryMessage.timestamp:type_name -> google.protobuf.Timestamp
+	21, // 5: kgsvc.v1.MemoryMessage.timestamp:type_name -> google.protobuf.Timestamp
 	0,  // 6: kgsvc.v1.Episode.source:type_name -> kgsvc.v1.Source
-	20, // 7: kgsvc.v1.Episode.reference_time:type_name -> google.protobuf.Timestamp
-	20, // 8: kgsvc.v1.Episode.created_at:type_name -> google.protobuf.Timestamp
-	21, // 9: kgsvc.v1.EntityNode.attributes:type_name -> google.protobuf.Struct
-	20, // 10: kgsvc.v1.EntityNode.created_at:type_name -> google.protobuf.Timestamp
-	20, // 11: kgsvc.v1.EntityNode.updated_at:type_name -> google.protobuf.Timestamp
-	20, // 12: kgsvc.v1.FactResult.valid_at:type_name -> google.protobuf.Timestamp
-	20, // 13: kgsvc.v1.FactResult.invalid_at:type_name -> google.protobuf.Timestamp
-	20, // 14: kgsvc.v1.FactResult.created_at:type_name -> google.protobuf.Timestamp
-	20, // 15: kgsvc.v1.FactResult.expired_at:type_name -> google.protobuf.Timestamp
-	20, // 16: kgsvc.v1.FactResult.reference_time:type_name -> google.protobuf.Timestamp
+	21, // 7: kgsvc.v1.Episode.reference_time:type_name -> google.protobuf.Timestamp
+	21, // 8: kgsvc.v1.Episode.created_at:type_name -> google.protobuf.Timestamp
+	22, // 9: kgsvc.v1.EntityNode.attributes:type_name -> google.protobuf.Struct
+	21, // 10: kgsvc.v1.EntityNode.created_at:type_name -> google.protobuf.Timestamp
+	21, // 11: kgsvc.v1.EntityNode.updated_at:type_name -> google.protobuf.Timestamp
+	21, // 12: kgsvc.v1.FactResult.valid_at:type_name -> google.protobuf.Timestamp
+	21, // 13: kgsvc.v1.FactResult.invalid_at:type_name -> google.protobuf.Timestamp
+	21, // 14: kgsvc.v1.FactResult.created_at:type_name -> google.protobuf.Timestamp
+	21, // 15: kgsvc.v1.FactResult.expired_at:type_name -> google.protobuf.Timestamp
+	21, // 16: kgsvc.v1.FactResult.reference_time:type_name -> google.protobuf.Timestamp
 	10, // 17: kgsvc.v1.FactResult.citations:type_name -> kgsvc.v1.CitationInfo
-	20, // 18: kgsvc.v1.FactResult.updated_at:type_name -> google.protobuf.Timestamp
-	21, // 19: kgsvc.v1.FactResult.attributes:type_name -> google.protobuf.Struct
+	21, // 18: kgsvc.v1.FactResult.updated_at:type_name -> google.protobuf.Timestamp
+	22, // 19: kgsvc.v1.FactResult.attributes:type_name -> google.protobuf.Struct
 	0,  // 20: kgsvc.v1.CitationInfo.source:type_name -> kgsvc.v1.Source
-	20, // 21: kgsvc.v1.CitationInfo.created_at:type_name -> google.protobuf.Timestamp
+	21, // 21: kgsvc.v1.CitationInfo.created_at:type_name -> google.protobuf.Timestamp
 	10, // 22: kgsvc.v1.CitationChainEntry.citation:type_name -> kgsvc.v1.CitationInfo
 	3,  // 23: kgsvc.v1.CitationChainEntry.operation:type_name -> kgsvc.v1.CitationOperation
-	20, // 24: kgsvc.v1.Mention.created_at:type_name -> google.protobuf.Timestamp
+	21, // 24: kgsvc.v1.Mention.created_at:type_name -> google.protobuf.Timestamp
 	2,  // 25: kgsvc.v1.AcceptedItem.state:type_name -> kgsvc.v1.ItemState
 	2,  // 26: kgsvc.v1.ReceiptItem.state:type_name -> kgsvc.v1.ItemState
-	20, // 27: kgsvc.v1.ReceiptItem.updated_at:type_name -> google.protobuf.Timestamp
+	21, // 27: kgsvc.v1.ReceiptItem.updated_at:type_name -> google.protobuf.Timestamp
 	13, // 28: kgsvc.v1.ReceiptItem.usage:type_name -> kgsvc.v1.ModelUsage
-	2,  // 29: kgsvc.v1.StateCount.state:type_name -> kgsvc.v1.ItemState
-	20, // 30: kgsvc.v1.Receipt.created_at:type_name -> google.protobuf.Timestamp
-	15, // 31: kgsvc.v1.Receipt.items:type_name -> kgsvc.v1.ReceiptItem
-	16, // 32: kgsvc.v1.Receipt.counts:type_name -> kgsvc.v1.StateCount
-	13, // 33: kgsvc.v1.Receipt.usage:type_name -> kgsvc.v1.ModelUsage
-	2,  // 34: kgsvc.v1.ListedItem.state:type_name -> kgsvc.v1.ItemState
-	20, // 35: kgsvc.v1.ListedItem.updated_at:type_name -> google.protobuf.Timestamp
-	20, // 36: kgsvc.v1.Community.created_at:type_name -> google.protobuf.Timestamp
-	37, // [37:37] is the sub-list for method output_type
-	37, // [37:37] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	16, // 29: kgsvc.v1.ReceiptItem.warnings:type_name -> kgsvc.v1.ItemWarning
+	2,  // 30: kgsvc.v1.StateCount.state:type_name -> kgsvc.v1.ItemState
+	21, // 31: kgsvc.v1.Receipt.created_at:type_name -> google.protobuf.Timestamp
+	15, // 32: kgsvc.v1.Receipt.items:type_name -> kgsvc.v1.ReceiptItem
+	17, // 33: kgsvc.v1.Receipt.counts:type_name -> kgsvc.v1.StateCount
+	13, // 34: kgsvc.v1.Receipt.usage:type_name -> kgsvc.v1.ModelUsage
+	2,  // 35: kgsvc.v1.ListedItem.state:type_name -> kgsvc.v1.ItemState
+	21, // 36: kgsvc.v1.ListedItem.updated_at:type_name -> google.protobuf.Timestamp
+	16, // 37: kgsvc.v1.ListedItem.warnings:type_name -> kgsvc.v1.ItemWarning
+	21, // 38: kgsvc.v1.Community.created_at:type_name -> google.protobuf.Timestamp
+	39, // [39:39] is the sub-list for method output_type
+	39, // [39:39] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_kgsvc_v1_types_proto_init() }
@@ -2255,14 +2347,14 @@ func file_kgsvc_v1_types_proto_init() {
 	file_kgsvc_v1_types_proto_msgTypes[5].OneofWrappers = []any{}
 	file_kgsvc_v1_types_proto_msgTypes[6].OneofWrappers = []any{}
 	file_kgsvc_v1_types_proto_msgTypes[11].OneofWrappers = []any{}
-	file_kgsvc_v1_types_proto_msgTypes[14].OneofWrappers = []any{}
+	file_kgsvc_v1_types_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kgsvc_v1_types_proto_rawDesc), len(file_kgsvc_v1_types_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from neo4j import Driver, GraphDatabase
 
-from tests.mutants.anchors import Change
-from tests.mutants.table import NEO4J
-from tests.support.neo4j_server import VERSIONS, Neo4jServer, Running, cache_folder
+from scripts.mutants.anchors import Change
+from scripts.mutants.table import NEO4J
+from scripts.neo4j_server import VERSIONS, Neo4jServer, Running, cache_folder
 
 _LEFT_OUT = shutil.ignore_patterns("clients", "node_modules", "__pycache__", ".*")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""python -m tests.mutants: see --help."""
+"""python -m scripts.mutants: see --help."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
-from tests.mutants.anchors import Change, changes_of, places
-from tests.mutants.running import Copy, Database
-from tests.mutants.sites import draw
-from tests.mutants.table import TABLE, Mutant, Table, TableError, load
+from scripts.mutants.anchors import Change, changes_of, places
+from scripts.mutants.running import Copy, Database
+from scripts.mutants.sites import draw
+from scripts.mutants.table import TABLE, Mutant, Table, TableError, load
 
 OWN_TREE = Path(__file__).resolve().parents[2]
 ENOUGH = 0.95
@@ -120,7 +120,7 @@ def print_drawn(table: Table, mutants: Sequence[Mutant]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="tests.mutants", description="Whether the tests notice faults.")
+    parser = argparse.ArgumentParser(prog="scripts.mutants", description="Whether the tests notice faults.")
     parser.add_argument("--only", action="append", metavar="ID", help="this mutant; may be given again")
     parser.add_argument("--tree", type=Path, default=OWN_TREE, help="another checkout; its own table counts")
     parser.add_argument("--out", type=Path, metavar="FILE.json", help="written after every mutant")

@@ -1,9 +1,9 @@
 """A real Neo4j without Docker: jars from Maven Central, one small Java launcher, loopback only.
 
-    python -m tests.support.neo4j_server jars [VERSION...]       download once into the cache
-    python -m tests.support.neo4j_server start VERSION HOME      start in the background, print its address;
+    python -m scripts.neo4j_server jars [VERSION...]       download once into the cache
+    python -m scripts.neo4j_server start VERSION HOME      start in the background, print its address;
                                                                  with --lasting as one that serves for long
-    python -m tests.support.neo4j_server stop HOME               stop what `start` started there
+    python -m scripts.neo4j_server stop HOME               stop what `start` started there
 
 The cache is the folder KGSVC_NEO4J_CACHE, else .neo4j/ in the repository. Needs Maven and a JDK.
 """
@@ -32,8 +32,8 @@ from neo4j import GraphDatabase
 from neo4j.exceptions import Neo4jError, ServiceUnavailable
 
 VERSIONS = {"neo4j-2026": "2026.09.0", "neo4j-5.26": "5.26.25"}  # label -> version; 5.26 is the LTS line
-REPOSITORY = Path(__file__).resolve().parents[2]
-SUPPORT = Path(__file__).resolve().parent / "neo4j"
+REPOSITORY = Path(__file__).resolve().parents[1]
+LAUNCHER = REPOSITORY / "scripts" / "neo4j_launcher"
 READY_S = 180.0
 STOP_S = 60.0
 
@@ -102,7 +102,7 @@ def _download(version: str, folder: Path) -> None:
     partial = folder.with_suffix(".partial")
     shutil.rmtree(partial, ignore_errors=True)
     goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={partial}"]
-    command = [maven, "-B", "-q", "-f", str(SUPPORT / "pom.xml"), f"-Dneo4j.version={version}", *goal]
+    command = [maven, "-B", "-q", "-f", str(LAUNCHER / "pom.xml"), f"-Dneo4j.version={version}", *goal]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     if done.returncode != 0:
         raise Unavailable(f"mvn could not download Neo4j {version}:\n{(done.stdout + done.stderr)[-3000:]}")
@@ -156,13 +156,7 @@ class Neo4jServer:
     """
 
     def __init__(
-        self,
-        version: str,
-        home: Path,
-        port: int | None = None,
-        *,
-        linked: bool = True,
-        lasting: bool = False,
+        self, version: str, home: Path, port: int | None = None, *, linked: bool = True, lasting: bool = False
     ) -> None:
         self.version = version
         self.linked = linked
@@ -185,7 +179,7 @@ class Neo4jServer:
         (self.home / "conf").mkdir(parents=True, exist_ok=True)
         (self.home / "conf" / "neo4j.conf").write_text(self._conf())
         jvm = (*(_LASTING if self.lasting else _SHORT), *_JVM)
-        command = [str(java), *jvm, "-cp", f"{library}/*", str(SUPPORT / "Launch.java"), str(self.home)]
+        command = [str(java), *jvm, "-cp", f"{library}/*", str(LAUNCHER / "Launch.java"), str(self.home)]
         command += ["linked"] if self.linked else []
         stdin = subprocess.PIPE if self.linked else subprocess.DEVNULL
         with (self.home / "server.log").open("ab") as log:

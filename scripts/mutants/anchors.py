@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.mutants.table import Mutant, TableError
+from scripts.mutants.table import Mutant, TableError
 
 GENERATED = "v1"  # of the contract; not ours to break
 Change = tuple[Path, str]  # a file and its whole text then

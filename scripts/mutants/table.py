@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-TABLE = Path("tests/mutants/mutants.toml")
+TABLE = Path("scripts/mutants/mutants.toml")
 NEO4J = "neo4j-2026"  # suites that name this label get a server
 
 

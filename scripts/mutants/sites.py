@@ -10,8 +10,8 @@ import ast
 import random
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from tests.mutants.anchors import Place, lines_of, occurrences
-from tests.mutants.table import Mutant
+from scripts.mutants.anchors import Place, lines_of, occurrences
+from scripts.mutants.table import Mutant
 
 _FLIPPED = {
     ast.Eq: "!=",

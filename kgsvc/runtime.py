@@ -1,4 +1,4 @@
-"""Work that would hold up the event loop runs in a thread; small work does not.
+"""Clock, ids and threads of a process. The clock and the ids are handed in, so that tests choose them.
 
 Handing work to a thread costs some 0.3 ms with all that waits for it, and most of the work here holds the
 interpreter's lock anyway. So each constant below says how much of one kind of work is done on the event loop:
@@ -8,11 +8,15 @@ up to it, the work takes a few milliseconds at most. The values are measured; ch
 from __future__ import annotations
 
 import asyncio
+import os
+import time
+import uuid
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_IDS_AT_ONCE = 256  # one read of the kernel's generator costs as much as making dozens of uuids
 
 REQUEST_BYTES = 64 * 1024  # of a request that is parsed and checked
 ACCEPTED_CHARS = 128 * 1024  # of bodies that are hashed when they are accepted
@@ -26,6 +30,43 @@ INDEX_CHARS = 16 * 1024  # of bodies whose words are written to an index
 SCORES = 20_000  # terms of candidates, or sixteen numbers of their vectors, that are scored
 RANKED = 2_000  # candidates that are put in order
 RESULT_BYTES = 256 * 1024  # of packed results that are unpacked
+
+
+class Clock(Protocol):
+    """Wall time for records, monotonic time for waiting."""
+
+    def now_ms(self) -> int:
+        """Milliseconds since the epoch, UTC."""
+
+    def monotonic(self) -> float:
+        """Seconds that never go back."""
+
+
+class SystemClock:
+    """The machine's clocks."""
+
+    def now_ms(self) -> int:
+        """Milliseconds since the epoch, UTC."""
+        return time.time_ns() // 1_000_000
+
+    def monotonic(self) -> float:
+        """Seconds that never go back."""
+        return time.monotonic()
+
+
+class RandomIds:
+    """Makes version 4 uuids, unpredictable ones: whoever knows the id of a receipt may read it."""
+
+    def __init__(self, random_bytes: Callable[[int], bytes] = os.urandom) -> None:
+        self._random_bytes = random_bytes
+        self._left = b""
+
+    def __call__(self) -> str:
+        """The next uuid."""
+        if not self._left:
+            self._left = self._random_bytes(16 * _IDS_AT_ONCE)
+        taken, self._left = self._left[:16], self._left[16:]
+        return str(uuid.UUID(bytes=taken, version=4))
 
 
 async def offload(cost: float, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,0 +1,310 @@
+"""Statements as it was decided about them: in whose slot and words they stand, and what they exclude."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from kgsvc.domain.facts.plan import UPDATED, statement_of, wording_of
+from kgsvc.domain.facts.timeline import Contradiction, EdgeStatement, EdgeWording, SlotStatement
+from kgsvc.domain.model.delta import SlotView
+from kgsvc.domain.model.graph import (
+    ENDED,
+    LASTS,
+    Fact,
+    FactKind,
+    Polarity,
+    digest,
+    fact_key,
+    mint,
+    name_key,
+    slot_of,
+)
+from kgsvc.domain.names.entities import BatchItem, ResolvedNames
+from kgsvc.domain.resolution.decisions import (
+    BatchFact,
+    Decisions,
+    FactDecision,
+    KnownRef,
+    StoredFact,
+    Verdict,
+)
+from kgsvc.domain.text import normalise
+
+BESIDE = "beside"  # the qualifier of what holds beside another text of its slot
+
+
+def as_decided(items: Sequence[BatchItem], decisions: Decisions) -> list[BatchItem]:
+    """The items with facts as the types that were decided for them."""
+    return [_as_decided(item, decisions) for item in items]
+
+
+def _as_decided(item: BatchItem, decisions: Decisions) -> BatchItem:
+    edges = list(item.extraction.edges)
+    for index in range(len(edges)):
+        decision = decisions.facts.get((item.episode.uuid, index))
+        if decision is not None and decision.told_as is not None:
+            edges[index] = decision.told_as
+    return replace(item, extraction=replace(item.extraction, edges=tuple(edges)))
+
+
+def slots_of(
+    items: Sequence[BatchItem],
+    statements: Iterable[SlotStatement],
+    decisions: Decisions,
+    resolved: ResolvedNames,
+) -> set[str]:
+    """The slots to read before `settle`."""
+    statements = list(statements)
+    slots = {entry.slot for entry in statements} | decisions.slots
+    for entry in statements:
+        decision = decisions.facts.get(entry.place)
+        if entry.statement.wording.polarity is Polarity.ENDS:
+            slots.add(_sibling(entry.statement.wording))
+        elif decision is not None and decision.by_model:
+            slots.add(_beside(entry).slot)
+    for decision in decisions.facts.values():
+        for ref in (decision.duplicate, *(judged.ref for judged in decision.contradicts)):
+            if isinstance(ref, BatchFact) and (place := _in_batch(ref, items, resolved)):
+                slots.add(place[0])
+    return slots
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Statements in the slots and words that were decided for them, what they contradict, and the facts of
+    their slots, among them those that take over from others in fuller words. `updated` have expired by that.
+    """
+
+    statements: list[SlotStatement]
+    contradictions: list[Contradiction]
+    view: SlotView
+    updated: tuple[Fact, ...] = ()
+
+
+def settle(
+    items: Sequence[BatchItem],
+    statements: Sequence[SlotStatement],
+    decisions: Decisions,
+    resolved: ResolvedNames,
+    view: SlotView,
+    system_ms: int,
+) -> Settled:
+    """The statements as they were decided. Decisions about facts that are gone or expired, or whose ends
+    turned out to be others, count for nothing."""
+    return _Settling(items, decisions, resolved, view, system_ms).settled(statements)
+
+
+class _Settling:
+    def __init__(
+        self,
+        items: Sequence[BatchItem],
+        decisions: Decisions,
+        resolved: ResolvedNames,
+        view: SlotView,
+        system_ms: int,
+    ) -> None:
+        self._items, self._decisions, self._resolved, self._view = items, decisions, resolved, view
+        self._system_ms = system_ms
+        self._facts = {fact.uuid: fact for fact in view.facts if fact.expired_ms is None}
+        self._renewed: dict[str, Fact] = {}  # who took over, by the uuid of whom
+        self._expired: list[Fact] = []
+        self._settled: list[SlotStatement] = []
+        self._contradictions: list[Contradiction] = []
+
+    def settled(self, statements: Sequence[SlotStatement]) -> Settled:
+        for stated in statements:
+            self._settle(stated, self._decisions.facts.get(stated.place, FactDecision()))
+        gone = {fact.uuid for fact in self._expired}
+        stays = [fact for fact in self._view.facts if fact.uuid not in gone]
+        facts = (*stays, *(fact for fact in self._renewed.values() if fact.uuid not in gone))
+        view = replace(self._view, facts=facts)
+        return Settled(self._settled, self._contradictions, view, tuple(self._expired))
+
+    def _settle(self, stated: SlotStatement, decision: FactDecision) -> None:
+        entry = stated
+        judged = [(each, found) for each in decision.contradicts if (found := self._find(each.ref))]
+        repeated = decision.duplicate and self._find(decision.duplicate)
+        if repeated and decision.duplicate:
+            if decision.same is Verdict.REWORDS:
+                repeated = self._in_fuller_words(decision.duplicate, repeated, stated) or repeated
+            entry = _rewritten(stated, *repeated, LASTS if decision.same is Verdict.GOES_ON else "")
+        elif stated.statement.wording.polarity is Polarity.ENDS:
+            entry = self._as_end(
+                stated, [found for each, found in judged if each.verdict is Verdict.REPLACED]
+            )
+        elif newer := next((pair for pair in judged if pair[0].verdict is Verdict.NEWER), None):
+            entry = _outdated(stated, newer[0].since_ms, self._start_of(newer[0].ref))
+        elif decision.by_model:
+            entry = self._apart(stated, [found for _, found in judged])
+        self._settled.append(entry)
+        own = entry.statement
+        ended_ms = own.evidence.start_ms if own.wording.polarity is Polarity.ENDS else None
+        for each, (slot, wording) in judged:
+            if each.verdict is Verdict.NEWER or (slot, wording.key) == (entry.slot, own.wording.key):
+                continue
+            uuid = each.ref.uuid if isinstance(each.ref, StoredFact) else None
+            now = self._renewed[uuid].uuid if uuid in self._renewed else uuid
+            at_ms = ended_ms if each.since_ms is None else each.since_ms
+            untrue = each.verdict is Verdict.UNTRUE
+            key = None if uuid else wording.key
+            self._contradictions.append(Contradiction(entry, slot, now, key, at_ms, untrue))
+
+    def _find(self, ref: KnownRef) -> tuple[str, EdgeWording] | None:
+        if isinstance(ref, BatchFact):
+            return _in_batch(ref, self._items, self._resolved)
+        fact = self._renewed.get(ref.uuid) or self._facts.get(ref.uuid)
+        return None if fact is None else (fact.slot, wording_of(fact))
+
+    def _start_of(self, ref: KnownRef) -> int | None:
+        if isinstance(ref, StoredFact):
+            fact = self._facts.get(ref.uuid)
+            return None if fact is None else fact.start_ms
+        found = self._find(ref)
+        if found is None:
+            return None
+        place = (found[0], found[1].key)
+        starts = (
+            entry.statement.evidence.start_ms
+            for entry in self._settled
+            if (entry.slot, entry.statement.wording.key) == place
+        )
+        return min(starts, default=None)
+
+    def _as_end(self, stated: SlotStatement, ended: Sequence[tuple[str, EdgeWording]]) -> SlotStatement:
+        """The end in the slot of what it ends, whatever that is called: then a start that comes to light
+        later meets it there."""
+        own = stated.statement
+        found = [each for each in ended if each[1].polarity is Polarity.ASSERTS]
+        if found and stated.slot not in (slot for slot, _ in found):
+            slot, wording = found[0]
+            wording = replace(wording, polarity=Polarity.ENDS, fact=own.wording.fact)
+            return replace(stated, slot=slot, statement=replace(own, wording=wording))
+        sibling = _sibling(own.wording)
+        if not self._holds(stated.slot, own.wording) and self._holds(sibling, own.wording):
+            wording = replace(own.wording, kind=_other_kind(own.wording.kind))
+            return replace(stated, slot=sibling, statement=replace(own, wording=wording))
+        return stated
+
+    def _holds(self, slot: str, end: EdgeWording) -> bool:
+        return any(
+            fact.slot == slot and fact.target_uuid == end.target_uuid and fact.polarity is Polarity.ASSERTS
+            for fact in self._view.facts
+        ) or any(
+            entry.slot == slot
+            and entry.statement.wording.target_uuid == end.target_uuid
+            and entry.statement.wording.polarity is Polarity.ASSERTS
+            for entry in self._settled
+        )
+
+    def _apart(self, stated: SlotStatement, excluded: Sequence[tuple[str, EdgeWording]]) -> SlotStatement:
+        """The statement with a qualifier of its own, where something else in its slot holds beside it: no
+        rule closes that without a question (spec 004 §6 keeps its keys unique)."""
+        own = stated.statement
+        if own.wording.kind is FactKind.EVENT or own.wording.polarity is not Polarity.ASSERTS:
+            return stated
+        judged = {(slot, wording.key) for slot, wording in excluded}
+        others = {
+            (fact.slot, wording_of(fact).key)
+            for fact in self._facts.values()
+            if fact.slot == stated.slot and not _ended_by(fact, own.evidence.start_ms)
+        } | {(e.slot, e.statement.wording.key) for e in self._settled if e.slot == stated.slot}
+        asserting = {key for _, key in others - judged if key[2] == Polarity.ASSERTS.value}
+        return _beside(stated) if asserting - {own.wording.key} else stated
+
+    def _in_fuller_words(
+        self, ref: KnownRef, known: tuple[str, EdgeWording], stated: SlotStatement
+    ) -> tuple[str, EdgeWording] | None:
+        """Slot and words once the fuller text has taken over interval and episodes (reason `updated`)."""
+        text = stated.statement.wording.fact
+        if isinstance(ref, BatchFact):
+            return None
+        old = self._renewed.get(ref.uuid) or self._facts[ref.uuid]
+        if old.asserted or normalise(old.fact) == normalise(text) or old.uuid in self._renewed:
+            return None
+        key = fact_key(old.slot, old.target_uuid, old.start_ms, text)
+        taken = {fact.uuid for fact in self._view.facts} | {f.uuid for f in self._renewed.values()}
+        said = tuple(replace(each, said=each.said or old.fact) for each in old.evidence)
+        new = replace(
+            old,
+            uuid=mint("fact", old.group_id, key, taken),
+            fact=text,
+            fact_key=key,
+            created_ms=self._system_ms,
+            updated_ms=None,
+            evidence=said,
+            keywords=stated.statement.wording.keywords or old.keywords,
+            original_fact=old.fact,
+            previous_uuid=old.uuid,
+        )
+        self._expired.append(
+            replace(
+                old,
+                expired_ms=self._system_ms,
+                expired_reason=UPDATED,
+                expired_by_fact=new.uuid,
+                expired_by_episode=stated.statement.evidence.episode_uuid,
+                invalid_before_ms=old.invalid_ms,
+                updated_ms=self._system_ms,
+            )
+        )
+        self._renewed[ref.uuid] = new
+        return new.slot, wording_of(new)
+
+
+def _ended_by(fact: Fact, ms: int) -> bool:
+    return fact.invalid_ms is not None and fact.invalid_ms <= ms
+
+
+def _other_kind(kind: FactKind) -> FactKind:
+    return FactKind.STATE if kind is FactKind.FUNCTIONAL else FactKind.FUNCTIONAL
+
+
+def _sibling(wording: EdgeWording) -> str:
+    """The slot of the same relation between the same two as the other kind."""
+    kind = _other_kind(wording.kind)
+    return slot_of(kind, wording.source_uuid, wording.name, wording.target_uuid, wording.qualifiers)
+
+
+def _beside(entry: SlotStatement) -> SlotStatement:
+    """The statement in a slot of its own, by a qualifier made of its content."""
+    own = entry.statement.wording
+    wording = replace(own, qualifiers={**own.qualifiers, BESIDE: digest(normalise(own.fact))})
+    slot = slot_of(own.kind, own.source_uuid, own.name, own.target_uuid, wording.qualifiers)
+    return replace(entry, slot=slot, statement=replace(entry.statement, wording=wording))
+
+
+def _outdated(entry: SlotStatement, since_ms: int | None, newer_ms: int | None) -> SlotStatement:
+    """The statement of something that no longer holds: closed when what replaced it began."""
+    evidence, wording = entry.statement.evidence, entry.statement.wording
+    ms = next((each for each in (since_ms, newer_ms) if each is not None), evidence.start_ms)
+    if evidence.stated_valid_ms is None:  # what is still told of the past: its start is not known
+        wording = replace(wording, polarity=Polarity.ENDS)
+        evidence = replace(evidence, start_ms=ms, stated_valid_ms=since_ms, said=wording.fact, says=ENDED)
+    else:
+        evidence = replace(evidence, stated_invalid_ms=max(ms, evidence.start_ms))
+    return replace(entry, statement=replace(entry.statement, wording=wording, evidence=evidence))
+
+
+def _in_batch(
+    ref: BatchFact, items: Sequence[BatchItem], resolved: ResolvedNames
+) -> tuple[str, EdgeWording] | None:
+    """Slot and words of a fact stated in a batch; None: an end is not known, or both are the same."""
+    source, target = resolved.by_key.get(name_key(ref.source)), resolved.by_key.get(name_key(ref.target))
+    if not items or source is None or target is None or source.uuid == target.uuid:
+        return None
+    entry = statement_of(items[0], 0, ref.edge, source, target)  # of any item: only the words are used
+    return entry.slot, entry.statement.wording
+
+
+def _rewritten(entry: SlotStatement, slot: str, wording: EdgeWording, says: str = "") -> SlotStatement:
+    own, evidence = entry.statement.wording, entry.statement.evidence
+    if wording.polarity is not own.polarity or _ends(wording) != _ends(own):
+        return entry
+    if wording.key != own.key or says:
+        evidence = replace(evidence, said=own.fact, says=says)
+    return replace(entry, slot=slot, statement=EdgeStatement(wording, evidence))
+
+
+def _ends(wording: EdgeWording) -> frozenset[str]:
+    return frozenset((wording.source_uuid, wording.target_uuid))

@@ -1,0 +1,270 @@
+"""What the graph is found by, kept up to date with every delta (called by apply): tokens of names, words of
+facts, vectors, the revisions of texts, and descriptions of communities; and finding candidates by them.
+
+Facts of a group that is not in memory are found by words (cold_search.py). A word is 64 bits, little-endian:
+the hash of a term with the lowest bit 0, or of the character that a CJK term begins with and the lowest bit 1
+(what a lone character of a query matches). The words of the names of both ends stand apart, since renaming an
+entity changes them alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from hashlib import blake2b
+
+import apsw
+
+from kgsvc.domain.model.delta import GraphDelta
+from kgsvc.domain.model.graph import Fact, own_text
+from kgsvc.domain.names.similarity import name_tokens
+from kgsvc.domain.resolution.decisions import (
+    FROM_THE_FIRST,
+    CandidateQuery,
+    NameCandidates,
+    VectorPage,
+    VectorsAfter,
+)
+from kgsvc.domain.text import firsts, tokens
+from kgsvc.stores.embedded.rows import (
+    Group,
+    Ids,
+    Row,
+    all_rows,
+    column,
+    entities_among,
+    group_of,
+    ids_of,
+    json_ids,
+    json_list,
+    names_of,
+    read_facts,
+    strings,
+    upsert,
+)
+
+
+def term_word(term: str) -> bytes:
+    """The word of a term."""
+    return _word(term, 0)
+
+
+def prefix_word(char: str) -> bytes:
+    """The word of all terms that begin with a CJK character, itself included."""
+    return _word(char, 1)
+
+
+@lru_cache(maxsize=32_768)
+def _word(text: str, kind: int) -> bytes:
+    number = int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+    return (number & ~1 | kind).to_bytes(8, "little")
+
+
+def words(text: str) -> bytes:
+    """The words of a text: those of its terms, with repetitions, and of what CJK terms begin with."""
+    terms = tokens(text)
+    found = b"".join(map(term_word, terms))
+    return found if text.isascii() else found + b"".join(map(prefix_word, firsts(terms)))
+
+
+_WORDS = upsert("fact_words", "id", "start_ms, until_ms, own, source, target")
+_NEVER = 2**63 - 1
+
+
+def write_words(db: apsw.Connection, ids: Mapping[str, int], facts: Iterable[Fact]) -> None:
+    """The rows of facts as they are written."""
+    db.executemany(_WORDS, [_row(ids[fact.uuid], fact) for fact in facts])
+
+
+def rename_words(db: apsw.Connection, renamed: Mapping[int, str]) -> None:
+    """Facts of entities that have other names now, by entity id."""
+    values = [(words(name), entity_id) for entity_id, name in renamed.items()]
+    db.executemany(
+        "UPDATE fact_words SET source = ? WHERE id IN (SELECT id FROM facts WHERE source_id = ?)", values
+    )
+    db.executemany(
+        "UPDATE fact_words SET target = ? WHERE id IN (SELECT id FROM facts WHERE target_id = ?)", values
+    )
+
+
+def _row(row_id: int, fact: Fact) -> Row:
+    until_ms = _NEVER if fact.invalid_ms is None else fact.invalid_ms
+    if fact.expired_ms is not None:
+        until_ms = fact.start_ms  # an empty span: never seen
+    names = _name_words(fact.source_name), _name_words(fact.target_name)
+    return (row_id, fact.start_ms, until_ms, words(own_text(fact)), *names)
+
+
+_name_words = lru_cache(maxsize=4_096)(words)  # names come again and again
+
+
+def write_name_tokens(db: apsw.Connection, gid: int, names: Mapping[str, str]) -> None:
+    """Entities become findable by the tokens of `names` (name key → uuid)."""
+    rows = {(gid, token, uuid) for key, uuid in names.items() for token in name_tokens(key)}
+    db.executemany(
+        "INSERT INTO name_tokens (gid, token, uuid) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", sorted(rows)
+    )
+
+
+_FACT_VECTOR = upsert("fact_vectors", "id", "space, vector")
+_ENTITY_VECTOR = upsert("entity_vectors", "id", "rev, space, vector")
+
+
+def write_vectors(
+    db: apsw.Connection, gid: int, rev: int, delta: GraphDelta, facts: Ids, entities: Ids
+) -> None:
+    """A vector may also be of a fact or entity that this delta does not write; of neither: passed over."""
+    unknown = [uuid for uuid in delta.vectors if uuid not in facts and uuid not in entities]
+    if unknown:
+        facts = facts | ids_of(db, "facts", gid, unknown)
+        entities = entities | ids_of(db, "entities", gid, unknown)
+    vectors = delta.vectors.items()
+    of_facts = [(facts[uuid], delta.space, vector) for uuid, vector in vectors if uuid in facts]
+    of_entities = [(entities[uuid], rev, delta.space, vector) for uuid, vector in vectors if uuid in entities]
+    db.executemany(_FACT_VECTOR, of_facts)
+    db.executemany(_ENTITY_VECTOR, of_entities)
+
+
+_TOMBSTONE = upsert("text_tombstones", "gid, kind, uuid", "rev")
+
+
+def touch_texts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta) -> None:
+    """Give the delta's revision to entities and episodes whose entries in an index it changes, before what
+    it removes is gone."""
+    if entities := delta.touched_entities:
+        touched = "UPDATE entities SET rev = ? WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))"
+        db.execute(touched, (rev, gid, json_list(entities)))
+    if delta.remove_entities:
+        naming = """
+            UPDATE found_episodes SET rev = ? WHERE id IN (
+                SELECT m.episode_id FROM entities n JOIN mentions m ON m.entity_id = n.id
+                WHERE n.gid = ? AND n.uuid IN (SELECT value FROM json_each(?)))
+            """
+        db.execute(naming, (rev, gid, json_list(delta.remove_entities)))
+    if episodes := delta.touched_episodes:
+        named = """
+            INSERT INTO found_episodes (id, gid, rev)
+            SELECT id, gid, ? FROM episodes WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))
+            ON CONFLICT (id) DO UPDATE SET rev = excluded.rev
+            """
+        db.execute(named, (rev, gid, json_list(episodes)))
+    if delta.forgets:  # descriptions of communities may have been dropped
+        db.execute("UPDATE community_current SET rev = ? WHERE gid = ?", (rev, gid))
+    gone = [(gid, "entity", uuid, rev) for uuid in delta.remove_entities]
+    gone += [(gid, "episode", uuid, rev) for uuid in delta.remove_episodes]
+    db.executemany(_TOMBSTONE, gone)
+
+
+def drop_descriptions(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
+    """Communities lose descriptions that speak of entities and facts whose text was dropped. For removed
+    entities and facts triggers do the same (schema.py)."""
+    if not delta.unsaid:
+        return
+    dropped = (gid, json_list(delta.unsaid))
+    described = """
+        SELECT c.id FROM entities n JOIN community_members m ON m.entity_id = n.id
+        JOIN communities c ON c.id = m.community_id
+        WHERE n.gid = ? AND n.uuid IN (SELECT value FROM json_each(?))
+            AND n.uuid IN (SELECT value FROM json_each(c.plan, '$[0]'))
+        """
+    hubs = [(row_id,) for row_id in column(db, described, dropped)]
+    db.executemany("DELETE FROM community_vectors WHERE id = ?", hubs)
+    db.executemany("UPDATE communities SET name = '', summary = '' WHERE id = ?", hubs)
+    sql = """
+        UPDATE communities SET summary = '' WHERE id IN (
+            SELECT x.community_id FROM facts f JOIN community_facts x ON x.fact_id = f.id
+            WHERE f.gid = ? AND f.uuid IN (SELECT value FROM json_each(?)))
+        """
+    db.execute(sql, dropped)
+
+
+def candidates(db: apsw.Connection, group_id: str, query: CandidateQuery) -> NameCandidates:
+    """See CandidateStore."""
+    group = group_of(db, group_id)
+    if not group.gid:
+        return NameCandidates()
+    by_token = _by_token(db, group.gid, query)
+    uuids = {uuid for each in by_token.values() for uuid in each}.union(query.uuids)
+    entities = {entity.uuid: entity for entity in entities_among(db, group.gid, uuids)}
+    sources = {uuid for each in by_token.values() for uuid in each[: query.told_per_token]}
+    ids = _fact_ids(db, group.gid, query, sorted(sources.union(query.sources)))
+    latest_first = """
+        WHERE id IN (SELECT value FROM json_each(?))
+        ORDER BY coalesce(valid_ms, reference_ms) DESC, uuid DESC
+        """
+    return NameCandidates(
+        by_token=by_token,
+        entities=entities,
+        names={uuid: tuple(names_of(db, group.gid, uuid, query.names_per_entity)) for uuid in entities},
+        facts=tuple(read_facts(db, latest_first, (json_ids(ids),))),
+        labels=_labels_of_targets(db, ids),
+        vectors=None if query.vectors is None else _vectors(db, group, query.vectors),
+    )
+
+
+def _by_token(db: apsw.Connection, gid: int, query: CandidateQuery) -> dict[str, tuple[str, ...]]:
+    """The entities that each token of a name leads to."""
+    sql = """
+        SELECT t.uuid FROM name_tokens t WHERE t.gid = ?1 AND t.token = ?2
+            AND EXISTS (SELECT 1 FROM entities e WHERE e.gid = ?1 AND e.uuid = t.uuid)
+        ORDER BY t.uuid LIMIT ?3
+        """
+    tokens = sorted(set(query.tokens))
+    uuids = {token: column(db, sql, (gid, token, query.entities_per_token)) for token in tokens}
+    return {token: tuple(each) for token, each in uuids.items() if each}
+
+
+def _fact_ids(db: apsw.Connection, gid: int, query: CandidateQuery, sources: Iterable[str]) -> set[int]:
+    """The latest open facts of each source and of each target, and between each pair."""
+    ids: set[int] = set()
+    of_source = """
+        SELECT f.id FROM facts f JOIN entities s ON s.id = f.source_id
+        WHERE s.gid = ?1 AND s.uuid = ?2 AND f.expired_ms IS NULL
+        ORDER BY coalesce(f.valid_ms, f.reference_ms) DESC, f.uuid DESC LIMIT ?3
+        """
+    for uuid in sources:
+        ids.update(column(db, of_source, (gid, uuid, query.facts_per_source)))
+    of_target = """
+        SELECT f.id FROM facts f JOIN entities t ON t.id = f.target_id
+        WHERE t.gid = ?1 AND t.uuid = ?2 AND f.expired_ms IS NULL
+        ORDER BY coalesce(f.valid_ms, f.reference_ms) DESC, f.uuid DESC LIMIT ?3
+        """
+    for uuid in sorted(set(query.targets)):
+        ids.update(column(db, of_target, (gid, uuid, query.facts_per_target)))
+    of_pair = """
+        SELECT f.id FROM facts f
+        WHERE f.source_id = (SELECT id FROM entities WHERE gid = ?1 AND uuid = ?2)
+            AND f.target_id = (SELECT id FROM entities WHERE gid = ?1 AND uuid = ?3)
+            AND f.expired_ms IS NULL
+        ORDER BY coalesce(f.valid_ms, f.reference_ms) DESC, f.uuid DESC LIMIT ?4
+        """
+    for source, target in sorted(set(query.pairs)):
+        ids.update(column(db, of_pair, (gid, source, target, query.facts_per_pair)))
+    return ids
+
+
+def _labels_of_targets(db: apsw.Connection, fact_ids: Iterable[int]) -> dict[str, tuple[str, ...]]:
+    sql = """
+        SELECT uuid, labels FROM entities WHERE id IN
+            (SELECT target_id FROM facts WHERE id IN (SELECT value FROM json_each(?)))
+        """
+    rows = all_rows(db, sql, (json_ids(fact_ids),))
+    return {uuid: strings(labels) for uuid, labels in rows}
+
+
+def _vectors(db: apsw.Connection, group: Group, after: VectorsAfter) -> VectorPage:
+    place = after.place if after.epoch == group.epoch else FROM_THE_FIRST
+    sql = """
+        WITH page AS (
+            SELECT v.id, v.rev, n.uuid FROM entity_vectors v JOIN entities n ON n.id = v.id
+            WHERE v.id >> 32 = ?1 AND v.rev >= ?2 AND (v.rev > ?2 OR n.uuid > ?3) AND v.space = ?4
+            ORDER BY v.rev, n.uuid LIMIT ?5
+        )
+        SELECT p.rev, p.uuid, v.vector FROM page p JOIN entity_vectors v ON v.id = p.id
+        ORDER BY p.rev, p.uuid
+        """
+    rows = all_rows(db, sql, (group.gid, *place, after.space, after.limit))
+    if rows:
+        place = (rows[-1][0], rows[-1][1])
+    vectors = tuple((uuid, vector) for _rev, uuid, vector in rows)
+    return VectorPage(group.epoch, place, vectors, more=len(rows) == after.limit)
