@@ -48,11 +48,16 @@ def resolutions(
         "also_new": [],
         "full_name": None,
     }
-    new_fact: dict[str, Any] = {"duplicate_of": None, "contradicts": []}
+    new_fact: dict[str, Any] = {"verdicts": []}
     return {
         "nodes": [{"id": id, **new_node, **given} for id, given in (nodes or {}).items()],
         "facts": [{"id": id, **new_fact, **given} for id, given in (facts or {}).items()],
     }
+
+
+def verdict(idx: int, said: str, since: str | None = None) -> dict[str, Any]:
+    """What a new fact means for one that is known."""
+    return {"idx": idx, "verdict": said, "since": since}
 
 
 def all_new(questions: Mapping[str, Any]) -> dict[str, Any]:
