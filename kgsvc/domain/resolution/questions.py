@@ -17,6 +17,7 @@ from kgsvc.domain.model.extraction import ExtractedNode
 from kgsvc.domain.model.graph import Entity, name_key
 from kgsvc.domain.names.classes import PERSON, classes_of
 from kgsvc.domain.names.entities import BatchItem, is_speaker, renames_of
+from kgsvc.domain.names.namesakes import is_marked, plain
 from kgsvc.domain.names.similarity import asked_tokens, families, folded, name_tokens, spellings
 from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, NameCandidates, NameDecision
 
@@ -127,11 +128,17 @@ def by_rule(names: Sequence[NewName], candidates: NameCandidates) -> dict[str, N
     decided: dict[str, NameDecision] = {}
     for new in names:
         known = {e.uuid: [e.name, *candidates.names.get(e.uuid, ())] for e in ranked(new.name, candidates)}
+        if is_marked(new.name):  # spelled as another, which it may not be
+            continue
         for uuid in spellings([new.name], known).values():
             decided[new.key] = NameDecision(candidates.entities[uuid].name, uuid)
         if new.renamed:
             decided.setdefault(new.key, NameDecision(new.renamed.name, new.renamed.uuid))
-    order = {new.name: (n, new.key) for n, new in enumerate(names) if new.key not in decided}
+    order = {
+        new.name: (n, new.key)
+        for n, new in enumerate(names)
+        if new.key not in decided and not is_marked(new.name)
+    }
     for family in families(order):
         first, *others = sorted(family, key=order.__getitem__)
         decided |= {order[name][1]: NameDecision(first) for name in others}
@@ -145,7 +152,7 @@ def by_speaker(names: Sequence[NewName], candidates: NameCandidates) -> dict[str
     decided: dict[str, NameDecision] = {}
     for new in names:
         word = folded(new.name)
-        if " " in word or not classes_of([new.node.type]) <= {PERSON}:
+        if " " in word or is_marked(new.name) or not classes_of([new.node.type]) <= {PERSON}:
             continue
         known = [each for each in _found_by(word, candidates) if _begins(each.name, word)]
         others = [each for each in names if each.key != new.key and _begins(each.name, word)]
@@ -227,7 +234,8 @@ def full_name(asked: str, proposed: str | None, others: Collection[str]) -> str:
 
 def aliases_of(entity: Entity, names: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """Its other names."""
-    return tuple(key for key in names.get(entity.uuid, ()) if key != name_key(entity.name))
+    keys = dict.fromkeys(map(plain, names.get(entity.uuid, ())))
+    return tuple(key for key in keys if key != name_key(entity.name))
 
 
 # A full name that nobody has used yet is given only where no other entity could bear it: whoever took it
