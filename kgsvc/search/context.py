@@ -26,6 +26,7 @@ TOKEN_CHARS = 4  # a token is counted as this many characters
 EXCERPT_CHARS = 1_000  # of an episode; of a longer one the beginning is told
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MIDNIGHT = "T00:00:00Z"
+_DAY_MS = 86_400_000
 # What each kind may take of the text before what others leave is given out, the first first.
 _SHARES = (0.5, 0.2, 0.1, 0.2)
 
@@ -125,7 +126,10 @@ def _line(text: str) -> str:
 
 
 def _time(ms: int) -> str:
-    """A day, or a time of it to the second, in UTC."""
+    """A day, or a time of it to the second, in UTC. The last millisecond of a day is that day: so is stored
+    what holds until it."""
+    if (ms + 1) % _DAY_MS == 0:
+        ms += 1 - _DAY_MS
     moment = _EPOCH + timedelta(seconds=ms // 1_000)
     return moment.isoformat().replace("+00:00", "Z").removesuffix(_MIDNIGHT)
 
