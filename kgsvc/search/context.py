@@ -97,11 +97,11 @@ def _known_end(fact: Fact, known_at_ms: int | None) -> int | None:
 def _validity(fact: Fact, end_ms: int | None) -> str:
     if fact.valid_ms is not None:
         return _since(fact.valid_ms, end_ms)
-    return f"stated {_time(fact.reference_ms)}" if end_ms is None else f"until {_time(end_ms)}"
+    return f"stated {_time(fact.reference_ms)}" if end_ms is None else f"until {_end(end_ms)}"
 
 
 def _since(start_ms: int, end_ms: int | None) -> str:
-    return f"since {_time(start_ms)}" if end_ms is None else f"{_time(start_ms)} to {_time(end_ms)}"
+    return f"since {_time(start_ms)}" if end_ms is None else f"{_time(start_ms)} to {_end(end_ms)}"
 
 
 def _entity(entity: Entity) -> str:
@@ -125,11 +125,13 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
+def _end(ms: int) -> str:
+    """What holds until a day is stored with its last millisecond."""
+    return _time(ms + 1 - _DAY_MS if (ms + 1) % _DAY_MS == 0 else ms)
+
+
 def _time(ms: int) -> str:
-    """A day, or a time of it to the second, in UTC. The last millisecond of a day is that day: so is stored
-    what holds until it."""
-    if (ms + 1) % _DAY_MS == 0:
-        ms += 1 - _DAY_MS
+    """A day, or a time of it to the second, in UTC."""
     moment = _EPOCH + timedelta(seconds=ms // 1_000)
     return moment.isoformat().replace("+00:00", "Z").removesuffix(_MIDNIGHT)
 
