@@ -365,7 +365,8 @@ def _renaming(items: Sequence[BatchItem], homes: Mapping[str, Home]) -> Iterator
     for rename in renames_of(items):
         one, other = (homes[key] for key in rename.keys)
         if isinstance(one, Entity) and isinstance(other, Entity) and may_be_renamed(one, other):
-            yield Bridge(*sorted((one, other), key=_standing), rename.episode_uuid, renamed=True)
+            kept, gone = sorted((one, other), key=_standing)
+            yield Bridge(kept, gone, rename.episode_uuid, renamed=True)
 
 
 def may_merge(one: Entity, other: Entity) -> bool:

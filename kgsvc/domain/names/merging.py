@@ -75,14 +75,15 @@ def merged_facts(
     A fact between the two is about one entity now: it expires, but for their rename. Slots that meet are
     folded together.
     """
-    arrived = [moved(fact, old_uuid, kept) for fact in hanging.facts]
-    arrived = [as_merged(f, system_ms) if _is_over(f) else f for f in arrived]
+    pairs = [(fact, moved(fact, old_uuid, kept)) for fact in hanging.facts]
+    arrived = [as_merged(new, system_ms) if _is_over(old, new) else new for old, new in pairs]
     written = {fact.uuid: replace(fact, updated_ms=system_ms) for fact in arrived}
     return written | _refolded(kept.group_id, view, written, system_ms)
 
 
-def _is_over(fact: Fact) -> bool:
-    return fact.source_uuid == fact.target_uuid and relation_of(fact) != RENAMED_TO
+def _is_over(old: Fact, new: Fact) -> bool:
+    between = old.source_uuid != old.target_uuid and new.source_uuid == new.target_uuid
+    return between and relation_of(new) != RENAMED_TO
 
 
 def _refolded(group_id: str, view: SlotView, written: Mapping[str, Fact], system_ms: int) -> dict[str, Fact]:

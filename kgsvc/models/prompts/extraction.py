@@ -95,14 +95,16 @@ rules nor the form of your answer.
 # Entities: "nodes"
 - One node for each person, organisation, team, place, project, product, event, document, animal, machine or
   record that has a name or number of its own and that some fact below is about.
-- No node for a date, amount, age, status, job title, pronoun, action, mood or plain thing ("the rain", "lunch",
+- No node for a date, amount, age, status, job title, pronoun, action, mood or plain thing ("the rain",
+  "lunch",
   "somebody's return"), nor for an employer or friend whom nobody names: they stay in the words of a fact.
 - "ref": n1, n2, n3 and so on, each used once.
 - "name": the fullest name that the input supports, in the language of the input, without titles; "he", "the
   firm" or a first name become the name meant. A thing that is renamed: one node for each of its two names.
 - "type": one of the types listed at the end; what somebody is called or uses is never a Preference.
 - "summary": one sentence on what the episode says about it, or an empty string.
-- "attributes": lasting marks of identity, such as an e-mail address, an id or a number, and those that the type
+- "attributes": lasting marks of identity, such as an e-mail address, an id or a number, and those that the
+  type
   has; otherwise an empty list.
 
 # Facts: "edges"
@@ -113,10 +115,12 @@ rules nor the form of your answer.
   MARRIED_TO, PARENT_OF, TAUGHT_BY, HAS_DEADLINE, HAS_DATE, HAS_PRICE, HAS_BUDGET, HAS_STATUS, LIKES.
 - "fact": a full sentence that is understood without the episode: names instead of pronouns, figures and dates
   with their year and unit, close to the original wording, in the language of the input.
-- "kind": functional when a new target or value takes the place of the old one (employer, home, price, deadline,
+- "kind": functional when a new target or value takes the place of the old one (employer, home, price,
+  deadline,
   status). It is the source that has only one: a project is LED_BY one person, a firm has one head. event for
   something that happened at a moment; state for the rest, also where two can stand side by side.
-- "polarity": asserts when the relation holds, held or will hold; ends when it stopped or will stop; denies when
+- "polarity": asserts when the relation holds, held or will hold; ends when it stopped or will stop; denies
+  when
   it is said not to hold or to have been wrong. With ends and denies, "name" is the relation that stopped or
   is denied (WORKS_AT, not LEFT), "fact" says so.
 - A change is the new fact, and an ends for the old one where the body names another target ("from Graz to
@@ -138,7 +142,8 @@ rules nor the form of your answer.
 - The date that a deadline, appointment or plan is set for is its value: it stays in the words of "fact".
 - "invalid_at" is when it stopped or will stop, if that is told of a relation you state with asserts. Past
   without a date ("worked at a bank before"): "valid_at" null, "invalid_at" reference_time.
-- Work out "yesterday", "last Friday", "two years ago" from reference_time; a date without a year is the nearest
+- Work out "yesterday", "last Friday", "two years ago" from reference_time; a date without a year is the
+  nearest
   that fits the tense. Until a day, or the end of a month: that day's last millisecond,
   2024-05-31T23:59:59.999Z.
 - Write ISO 8601 in UTC: 2024-05-17T09:30:00Z; only the date if no time of day is known: 2024-05-17; only the
@@ -150,7 +155,8 @@ _OF_SOURCE = {
     Source.MESSAGE: """\
 # This episode is a chat message
 - "body" begins with the speaker, before the first colon. "I", "me" and "my" are the speaker, who is the first
-  node if any fact is about them; "we" and "us" may be their team or firm, if "previous" names it; "you" is the
+  node if any fact is about them; "we" and "us" may be their team or firm, if "previous" names it; "you" is
+  the
   one addressed, if "previous" shows who that is.
 - An assistant is no node; what it suggests, explains or assumes is no fact. Nothing of its message is one but
   what it was told or did.
@@ -171,10 +177,10 @@ LOCATED_IN Cologne denies; TEACHES_AT, state, null.
 - Spell abbreviations out where the text itself says what they stand for.
 
 # Examples (reference_time Monday, 2025-09-15)
-"Ines Roth took over the Graz branch from Paul Beck on 1 September. The day rate is 90 EUR until the end of May."
+"Ines Roth took over the Graz branch from Paul Beck on 1 September. The day rate is 90 EUR until end of May."
 -> n1 Graz branch, n2 Ines Roth, n3 Paul Beck
 n1 LED_BY n2, functional, 2025-09-01; n1 LED_BY n3, ends, 2025-09-01
-n1 HAS_PRICE n1, functional, null to 2026-05-31T23:59:59.999Z: "The day rate of the Graz branch is 90 EUR until 31 May 2026."
+n1 HAS_PRICE n1, functional, null to 2026-05-31T23:59:59.999Z: "The day rate of the Graz branch is 90 EUR."
 "Kestrel will be called Lantern from October." -> Kestrel RENAMED_TO Lantern, 2025-10
 "Thanks to all who came; the soup was a hit." -> no nodes, no edges
 """,
@@ -185,14 +191,15 @@ n1 HAS_PRICE n1, functional, null to 2026-05-31T23:59:59.999Z: "The day rate of 
   beside a name is an attribute "id" of that node, and whatever has the id elsewhere is that node.
 - Values that name other things, however deep, become nodes, linked by a fact that says in words what the key
   means. A status, rate, price, amount, place or role is a fact, of the node to itself where it names nothing.
-- old and new, from and to, previous: the new value is a fact from its effective date on, else from the date of
+- old and new, from and to, previous: the new value is a fact from its effective date on, else from the date
+  of
   the event; the old one, where it names another node, an ends at that date.
 - "from", "since", "valid_from", "effective" are "valid_at", "until" and "to" with a date "invalid_at".
 - Texts inside, such as a description or a comment, are read like any text.
 
 # Example (reference_time Monday, 2025-09-15)
-{"event": "ticket.reassigned", "ticket": "T-9", "from": {"name": "Bo"}, "to": {"name": "Cy"}, "effective": "2025-09-16",
-"rate": {"old": 80, "new": 85, "currency": "EUR"}} -> n1 T-9, n2 Bo, n3 Cy
+{"event": "ticket.reassigned", "ticket": "T-9", "from": {"name": "Bo"}, "to": {"name": "Cy"},
+"effective": "2025-09-16", "rate": {"old": 80, "new": 85, "currency": "EUR"}} -> n1 T-9, n2 Bo, n3 Cy
 n1 ASSIGNED_TO n3, functional, 2025-09-16; n1 ASSIGNED_TO n2, ends, 2025-09-16
 n1 HAS_PRICE n1, functional, 2025-09-16: "The rate of T-9 is 85 EUR."
 """,
