@@ -75,6 +75,8 @@ def _line(text: str) -> str:
 VERSION = "extraction/4"  # raise it with every change of these texts
 
 MARK = "episode_data"
+_PREVIOUS_CHARS = 400  # of one previous episode: who is meant stands mostly at its beginning
+_CONTEXT_CHARS = 2_000  # of all of them
 OPEN = f"<{MARK}>"
 CLOSE = f"</{MARK}>"
 
@@ -234,8 +236,10 @@ def _data(request: ExtractionRequest, context_chars: int, earlier: str | None) -
         data["source_description"] = episode.source_description
     if episode.source is Source.MESSAGE and (speaker := _speaker(episode)):
         data["speaker"] = speaker
-    kept = form.latest(request.previous, lambda each: len(each.body), context_chars)
-    data["previous"] = [f"{form.day(each.reference_ms)} {each.body}" for each in kept]
+    previous = [
+        f"{form.day(each.reference_ms)} {form.cut(each.body, _PREVIOUS_CHARS)}" for each in request.previous
+    ]
+    data["previous"] = form.latest(previous, len, min(context_chars, _CONTEXT_CHARS))
     if earlier is not None:
         data["earlier_in_body"] = earlier
     data["body"] = episode.body
