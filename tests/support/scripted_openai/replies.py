@@ -48,11 +48,17 @@ def resolutions(
         "also_new": [],
         "full_name": None,
     }
-    new_fact: dict[str, Any] = {"duplicate_of": None, "contradicts": []}
+    new_fact: dict[str, Any] = {"verdicts": []}
     return {
         "nodes": [{"id": id, **new_node, **given} for id, given in (nodes or {}).items()],
         "facts": [{"id": id, **new_fact, **given} for id, given in (facts or {}).items()],
     }
+
+
+def verdicts(since: str | None = None, **known: Iterable[int]) -> dict[str, Any]:
+    """What a fact means for known ones, by verdict: verdicts(repeats=[5], replaced=[6])."""
+    said = [{"idx": idx, "verdict": each, "since": since} for each, idxs in known.items() for idx in idxs]
+    return {"verdicts": said}
 
 
 def all_new(questions: Mapping[str, Any]) -> dict[str, Any]:

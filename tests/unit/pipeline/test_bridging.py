@@ -29,6 +29,7 @@ from kgsvc.pipeline.preparing import PreparedItem, decode
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, entity, leased, write
 from tests.support.core import core_of
 from tests.support.model_store import ModelStore
+from tests.support.verdicts import judged
 from tests.unit.pipeline.test_resolving import GROUP, Bench, Clock, Model, names, says
 
 RUIZ = ("Alejandro", "Mr. Ruiz", "Alejandro Ruiz")
@@ -215,7 +216,7 @@ async def test_dying_in_between_changes_nothing(at: int, done: bool) -> None:
 
     def answer(request: ResolutionRequest) -> Resolutions:
         nodes = knowing(request).nodes
-        return Resolutions(nodes, {q.id: FactResolution(None, q.may_contradict) for q in request.facts})
+        return Resolutions(nodes, {q.id: judged(replaced=q.compare_with) for q in request.facts})
 
     lives = [(n, says("LIVES_IN", f"{who} is in {n}", who, f"Town {n}")) for n, who in enumerate(RUIZ, 1)]
     outcomes = []
