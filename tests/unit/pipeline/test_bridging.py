@@ -19,7 +19,6 @@ from kgsvc.domain.model.graph import Fact, FactKind
 from kgsvc.domain.names.merging import record_of
 from kgsvc.domain.resolution.decisions import (
     CandidateQuery,
-    FactResolution,
     NodeResolution,
     ResolutionRequest,
     Resolutions,
@@ -37,7 +36,7 @@ KEYS = {"alejandro", "mr. ruiz", "alejandro ruiz"}
 
 
 def knowing(request: ResolutionRequest) -> Resolutions:
-    """Everything offered is the same; who is called so has the fullest of the names."""
+    """Every name offered is the same, with the fullest of the names; a new firm takes the old one's place."""
     nodes = {}
     for q in request.nodes:
         known, peers = q.candidates, q.peers
@@ -48,7 +47,7 @@ def knowing(request: ResolutionRequest) -> Resolutions:
             known[1:],
             peers if known else peers[1:],
         )
-    return Resolutions(nodes, {q.id: FactResolution() for q in request.facts})
+    return Resolutions(nodes, {q.id: judged(replaced=q.compare_with) for q in request.facts})
 
 
 def core(store: ModelStore) -> Core:

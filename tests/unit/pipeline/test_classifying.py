@@ -56,7 +56,9 @@ def says(relation: str, company: str, text: str, **more: object) -> Extraction:
 
 
 def employed(request: ResolutionRequest) -> Resolutions:
-    return new(request, **{q.relation: judged(fact_type="WORKS_AT") for q in request.facts})
+    return new(
+        request, **{q.relation: judged(fact_type="WORKS_AT", replaced=q.compare_with) for q in request.facts}
+    )
 
 
 async def test_a_fact_takes_name_and_kind_of_the_type_and_its_slot_decides() -> None:
