@@ -57,5 +57,7 @@ def _print(item: ListedItem, as_json: bool) -> None:
         print_json(as_dict(item), indent=None)
         return
     failed = f"{item.step} failed {item.attempts} times" if item.attempts else ""
-    parts = [f"{item.uuid}  {NAMES[item.state]:<14}  {day(item.updated_at)}", item.name, failed, item.reason]
+    noted = f"{len(item.warnings)} warnings" if item.warnings else ""
+    head = f"{item.uuid}  {NAMES[item.state]:<14}  {day(item.updated_at)}"
+    parts = [head, item.name, failed, item.reason, noted]
     click.echo(printable(" · ".join(part for part in parts if part)))

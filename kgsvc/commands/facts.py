@@ -212,6 +212,10 @@ def _check_ends(old: Fact, wanted: FactInput, view: NameView) -> None:
     missing = [field for field, uuid in fields.items() if uuid is not None and uuid not in view.by_uuid]
     if missing:
         raise no_entities(missing)
-    if (wanted.source_uuid or old.source_uuid) == (wanted.target_uuid or old.target_uuid):
+    ends = (wanted.source_uuid or old.source_uuid, wanted.target_uuid or old.target_uuid)
+    if ends[0] == ends[1] and ends != (
+        old.source_uuid,
+        old.target_uuid,
+    ):  # a rename is between one and itself
         field = "target_node_uuid" if wanted.target_uuid else "source_node_uuid"
         raise InvalidArgument.of([Violation(field, "must differ from the entity at the other end")])

@@ -128,7 +128,7 @@ class Metrics:
         self.model_calls = self._counter("model_calls", answered, "operation", "group")
         tokens = "Tokens sent to and received from models"
         self.model_tokens = self._counter("model_tokens", tokens, "operation", "group", "kind")
-        trouble = "Model answers that could not be used, and refused requests"
+        trouble = "Model answers that could not be used as they were, and refused requests"
         self.model_trouble = self._counter("model_trouble", trouble, "operation", "kind")
         self.store_round_trips = self._counter("store_round_trips", "Round trips to the store", "step")
         self.store_failures = self._counter("store_failures", "Calls of the store that failed", "step")
@@ -151,7 +151,7 @@ class Metrics:
         self.model_tokens.labels(operation, group, "completion").inc(usage.completion_tokens)
 
     def trouble(self, operation: str, kind: str) -> None:
-        """Count an answer that could not be used, or a refused request; kinds: models.protocol.Trouble."""
+        """Count an answer not used as it was, or a refused request; kinds: models.protocol.Trouble."""
         self.model_trouble.labels(operation, kind).inc()
 
     def _group_label(self, group_id: str) -> str:

@@ -90,9 +90,10 @@ class Joining:
         """Merge two entities of `view`, which is stale then; False: they stay two. Raises LeaseLost,
         RevisionChanged, StepError, StoreUnavailable."""
         kept, gone, group_id = bridge.kept, bridge.gone, lease.group_id
-        names = [await self._store.entity_names(group_id, each.uuid, _NAMES) for each in (kept, gone)]
-        if not names_allow([kept.name, *names[0]], [gone.name, *names[1]]):
-            return False
+        if not bridge.renamed:
+            names = [await self._store.entity_names(group_id, each.uuid, _NAMES) for each in (kept, gone)]
+            if not names_allow([kept.name, *names[0]], [gone.name, *names[1]]):
+                return False
         system_ms = max(now_ms, view.head.last_ms + 1)
         merge_id = mint("merge", group_id, digest(kept.uuid, gone.uuid, system_ms))
         try:

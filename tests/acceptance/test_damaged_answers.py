@@ -90,9 +90,15 @@ def _blanks(told: Told) -> Expected:
 
 
 def _repeated(told: Told) -> Expected:
-    last = len(told.names) - 1
-    told.content["nodes"][last]["ref"] = f"n{told.rng.randrange(last)}"
-    return Expected(f"nodes[{last}].ref", "repeated")
+    at, other = told.rng.sample(range(len(told.names)), 2)
+    told.content["nodes"][at]["ref"] = f"n{other}"
+    return Expected(f"nodes[{at}].ref", "repeated")
+
+
+def _no_ref(told: Told) -> Expected:
+    at = told.rng.randrange(len(told.names))
+    told.content["nodes"][at]["ref"] = ""
+    return Expected(f"nodes[{at}].ref", "empty_value")
 
 
 DAMAGES: tuple[Callable[[Told], Expected], ...] = (
@@ -109,12 +115,12 @@ DAMAGES: tuple[Callable[[Told], Expected], ...] = (
     _value("polarity", "other_case", "Asserts"),
     _dropped("source_ref", "unknown_ref", "n77", "zz", "node 12", "17", "e3"),
     _dropped("target_ref", "unknown_ref", "n77", "zz", "#4", "6b677376-6300-4000-8000-6b6773766300"),
-    _dropped("target_ref", "self_reference", "n0"),
     _dropped("fact", "empty_value", "", None),
     _dropped("polarity", "empty_value", "", None),
     _unlisted,
     _blanks,
     _repeated,
+    _no_ref,
 )
 
 

@@ -131,3 +131,31 @@ async def test_a_callers_names_stay(client: Client, group: str, spec: StoreSpec)
     for uuid in "abc":
         await cascade(client, group, uuid)
     assert people(await dumped(spec, group)) == {"Alice": {"al", "alice"}}
+
+
+async def test_a_rename_makes_one_of_two_names_and_going_parts_them(
+    client: Client, group: str, spec: StoreSpec
+) -> None:
+    await client.ingest(group, [telling(JAN, fact("USES", "Sparrow", "Rust"), uuid="a")])
+    await client.ingest(group, [telling(MAR, fact("USES", "Lantern", "Kafka"), uuid="b")])
+    before = await dumped(spec, group)
+    await client.ingest(group, [telling(FEB, fact("RENAMED_TO", "Sparrow", "Lantern"), uuid="c")])
+    await client.ingest(group, [telling(APR, fact("USES", "Sparrow", "Redis"), uuid="d")])
+    after = await dumped(spec, group)
+    assert_sound(after)
+    (one,) = [each for each in after.entities if each.name == "Lantern"]
+    assert people(after)["Lantern"] == {"sparrow", "lantern"}
+    told = {(each.name, each.source_name, each.target_name) for each in after.facts}
+    assert told == {
+        ("RENAMED_TO", "Lantern", "Lantern"),
+        *(("USES", "Lantern", each) for each in ("Rust", "Kafka", "Redis")),
+    }
+    shown = (await client.get_entity(group, one.uuid, max_facts=10)).facts
+    assert sorted(each.name for each in shown) == ["RENAMED_TO", "USES", "USES", "USES"]
+    assert {each.name for each in await client.search(group, "Sparrow renamed")} >= {"RENAMED_TO"}
+    await cascade(client, group, "d")
+    await cascade(client, group, "c")
+    parted = await dumped(spec, group)
+    assert_sound(parted)
+    assert people(parted) == people(before)
+    assert {(f.source_name, f.fact) for f in parted.facts} == {(f.source_name, f.fact) for f in before.facts}

@@ -1,5 +1,7 @@
 """Spec 004 §15: invalid extraction is tried N times, then PARKED, and leaves nothing in the graph."""
 
+from collections import Counter
+
 import pytest
 
 from kgsvc.v1 import envelope_pb2
@@ -72,8 +74,10 @@ async def test_one_bad_item_does_not_hold_up_its_neighbours(
     items = [telling(JAN + n, each, uuid=f"good-{n}") for n, each in enumerate(likes)]
     accepted = await client.add_episodes(group, [*items[:4], telling(JAN, BAD, uuid="bad"), *items[4:]])
     done = await client.wait_receipt(accepted.receipt_id)
-    parked = {uuid for uuid, item in done.items() if item.state == typ.ITEM_STATE_PARKED}
-    assert parked == {"bad"}
+    assert done.pop("bad").state == typ.ITEM_STATE_PARKED
+    assert {(item.state, item.attempts) for item in done.values()} == {(typ.ITEM_STATE_COMPLETED, 0)}
+    asked = Counter(request.text for request in patient_model.chats)
+    assert {asked[item.body] for item in items} == {1}, "none is extracted again because of another"
     assert len(await client.search(group, "Alice", max_facts=100)) == len(likes)
 
 

@@ -6,9 +6,11 @@ depends on what was accepted before it, which is no promise of the service.
 
 import random
 import uuid
+from typing import Any
 
 from kgsvc.v1 import types_pb2 as typ
 from tests.support.client import episode, message
+from tests.support.scripted_openai import answer, edge, node
 
 PEOPLE = ("Alice Moreau", "Bruno Keller", "Carla Jensen", "Dmitri Petrov", "Elena Rossi", "Farid Haddad")
 EMPLOYERS = ("Acme Robotics", "Globex", "Initech", "Umbrella Labs", "Northwind")
@@ -60,3 +62,10 @@ def _item(rng: random.Random, key: str, number: int) -> typ.EpisodeItem | typ.Me
     if rng.random() < 0.6:
         return message(rng.choice(_SAID).format(**words), at_ms, role=person, uuid=made)
     return episode(rng.choice(_TOLD).format(**words), at_ms, uuid=made, name=f"note {number}")
+
+
+def employed(person: str, employer: str = "Acme") -> dict[str, Any]:
+    """What a scripted model reads out of an episode about somebody: one fact."""
+    nodes = [node("p", person, type="Person"), node("o", employer, type="Organization")]
+    edges = [edge("WORKS_AT", f"{person} works at {employer}", "p", "o", kind="functional")]
+    return answer(nodes=nodes, edges=edges)

@@ -5,12 +5,11 @@ from pathlib import Path
 
 from kgsvc.domain.model.items import ItemState
 from kgsvc.v1 import types_pb2 as typ
-from tests.faults.conversations import conversation
+from tests.faults.conversations import conversation, employed
 from tests.faults.feeder import Feeder, Trigger, fed, fed_to_the_end
 from tests.support.client import Client, completed, episode
 from tests.support.graphs import assert_sound
 from tests.support.model_process import ModelProcess
-from tests.support.scripted_openai import answer, edge, node
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec, dumped, opened
 
@@ -98,7 +97,7 @@ async def assert_unharmed(spec: StoreSpec, group: str, uuids: set[str]) -> None:
 
 async def hanging(model: ModelProcess, spec: StoreSpec) -> dict[str, str]:
     """A model that answers nothing until it is healed; the settings of a server that uses it."""
-    await model.steer(table={person: says(person) for person in PEOPLE})
+    await model.steer(table={person: employed(person) for person in PEOPLE})
     await model.fault("hang", times=None)
     return spec.settings | model.settings | NEVER_LAPSES | PATIENT
 
@@ -106,10 +105,3 @@ async def hanging(model: ModelProcess, spec: StoreSpec) -> dict[str, str]:
 def about(person: str) -> typ.EpisodeItem:
     """An episode that the model knows."""
     return episode(f"A note about {person}.", AT_MS, uuid=person.lower())
-
-
-def says(person: str) -> dict[str, object]:
-    """What the model reads out of it."""
-    nodes = [node("p", person, type="Person"), node("o", "Acme", type="Organization")]
-    edges = [edge("WORKS_AT", f"{person} works at Acme", "p", "o", kind="functional")]
-    return answer(nodes=nodes, edges=edges)

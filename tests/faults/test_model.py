@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from kgsvc.v1 import types_pb2 as typ
+from tests.faults.conversations import employed
 from tests.support.client import Client, completed, episode
 from tests.support.model_process import ModelProcess
-from tests.support.scripted_openai import answer, edge, node
 from tests.support.service import REPOSITORY, Service, environment
 from tests.support.store_spec import StoreSpec, dumped
 
@@ -22,13 +22,6 @@ PATIENT = {"queue.lease_s": "1", "openai.timeout_s": "60"}
 HASTY = {"openai.timeout_s": "1.5", "openai.attempts": "3"}
 TWO_ATTEMPTS = {"limits.attempts_per_step": "2", "openai.attempts": "1"}
 DONE_S = 90.0
-
-
-def says(person: str, employer: str = "Acme") -> dict[str, Any]:
-    """What the model reads out of an episode about `person`."""
-    nodes = [node("p", person, type="Person"), node("o", employer, type="Organization")]
-    edges = [edge("WORKS_AT", f"{person} works at {employer}", "p", "o", kind="functional")]
-    return answer(nodes=nodes, edges=edges)
 
 
 def note(person: str, number: int = 0) -> typ.EpisodeItem:
@@ -41,7 +34,7 @@ def note(person: str, number: int = 0) -> typ.EpisodeItem:
 async def model() -> AsyncIterator[ModelProcess]:
     """A scripted model that knows the people."""
     async with ModelProcess() as process:
-        await process.steer(table={person: says(person) for person in PEOPLE})
+        await process.steer(table={person: employed(person) for person in PEOPLE})
         yield process
 
 
@@ -143,26 +136,6 @@ async def assert_parked(
     assert [each.uuid for each in await client.get_episodes(group)] == [item.uuid]
     dump = await dumped(spec, group)
     assert (dump.entities, dump.names, dump.facts, dump.mentions) == ((), {}, (), ())
-
-
-async def test_a_bad_item_does_not_take_its_neighbours_along(
-    store_spec: StoreSpec, group: str, tmp_path: Path, model: ModelProcess
-) -> None:
-    await model.fault("says", value="no JSON", match="Carla", times=None)
-    async with (
-        Service(store_spec.settings | model.settings | TWO_ATTEMPTS, tmp_path) as service,
-        Client(service.address) as client,
-    ):
-        accepted = await client.add_episodes(group, [note(person) for person in PEOPLE])
-        items = await client.wait_receipt(accepted.receipt_id)
-        assert items.pop("carla-0").state == typ.ITEM_STATE_PARKED
-        completed(items)
-        assert {item.attempts for item in items.values()} == {0}
-        await model.heal()
-        assert await client.retry(group, ["carla-0"]) == ["carla-0"]
-        completed(await client.wait_receipt(accepted.receipt_id))
-    asked = Counter(request["text"] for request in await model.requests())
-    assert {asked[note(person).body] for person in PEOPLE if person != "Carla"} == {1}
 
 
 async def test_an_extraction_that_was_stored_is_not_asked_for_again_after_a_crash(

@@ -14,10 +14,10 @@ from kgsvc.domain.model.items import ItemState
 from kgsvc.v1 import envelope_pb2
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
+from tests.faults.conversations import employed
 from tests.support.client import CALL_S, Client, completed, episode
 from tests.support.graphs import assert_sound
 from tests.support.model_process import ModelProcess
-from tests.support.scripted_openai import answer, edge, node
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec, dumped, opened
 
@@ -115,7 +115,7 @@ async def test_the_work_of_a_killed_process_moves_to_another(
     store_spec: StoreSpec, group: str, tmp_path: Path, stack: AsyncExitStack
 ) -> None:
     model = await stack.enter_async_context(ModelProcess())
-    await model.steer(table={"Alice": says("Alice", "Acme")})
+    await model.steer(table={"Alice": employed("Alice", "Acme")})
     await model.fault("hang", times=None)
     settings = store_spec.settings | model.settings | SHORT_LEASE
     (first,), (client,) = await servers(stack, settings, tmp_path, "a")
@@ -134,7 +134,7 @@ async def test_a_process_that_stood_still_past_its_lease_writes_nothing(
 ) -> None:
     """It gets an answer that says something else than the one its successor got."""
     model = await stack.enter_async_context(ModelProcess())
-    await model.steer(table={"Alice": says("Alice", "Stale Works")})
+    await model.steer(table={"Alice": employed("Alice", "Stale Works")})
     await model.fault("hang")
     settings = store_spec.settings | model.settings | SHORT_LEASE | {"openai.timeout_s": "600"}
     (stale,), (client,) = await servers(stack, settings, tmp_path, "a")
@@ -142,7 +142,7 @@ async def test_a_process_that_stood_still_past_its_lease_writes_nothing(
     await model.received(1)
     await pause_outside_a_transaction(stale, store_spec)
     await model.heal()  # the answer waits in the socket of the process that stands still
-    await model.steer(table={"Alice": says("Alice", "Fresh Works")})
+    await model.steer(table={"Alice": employed("Alice", "Fresh Works")})
     _, (successor,) = await servers(stack, settings, tmp_path, "b")
     completed(await successor.wait_receipt(accepted.receipt_id, DEADLINE_S))
     before = await dumped(store_spec, group)
@@ -188,10 +188,3 @@ async def test_small_groups_do_not_wait_for_a_large_one(
     async with opened(store_spec) as store:
         left = await store.list_items(group, [ItemState.ACCEPTED], 1, None)
     assert left.rows, "the large group was finished before the small ones"
-
-
-def says(person: str, employer: str) -> dict[str, object]:
-    """An extraction of one fact."""
-    nodes = [node("p", person, type="Person"), node("o", employer, type="Organization")]
-    edges = [edge("WORKS_AT", f"{person} works at {employer}", "p", "o", kind="functional")]
-    return answer(nodes=nodes, edges=edges)

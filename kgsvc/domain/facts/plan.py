@@ -37,6 +37,7 @@ from kgsvc.domain.model.graph import (
     slot_of,
 )
 from kgsvc.domain.names.entities import UNSPECIFIC, BatchItem, ResolvedNames
+from kgsvc.domain.names.renames import RENAMED_TO
 from kgsvc.domain.text import normalise
 
 SUPERSEDED = "superseded"
@@ -54,14 +55,15 @@ def text_digest(fact: str) -> str:
 
 
 def statements_of(resolved: ResolvedNames, items: Sequence[BatchItem]) -> list[SlotStatement]:
-    """Every edge of the batch between two different entities, as a statement about its slot."""
+    """Every edge of the batch as a statement about its slot. One from a node to itself states a property; one
+    between two names that turned out to mean one entity says nothing, unless it is what renamed it."""
     found: list[SlotStatement] = []
     for item in items:
         names = {node.ref: node.name for node in item.extraction.nodes}
         for index, edge in enumerate(item.extraction.edges):
             source = resolved.entity(names[edge.source_ref])
             target = resolved.entity(names[edge.target_ref])
-            if source.uuid != target.uuid:
+            if source.uuid != target.uuid or edge.source_ref == edge.target_ref or edge.name == RENAMED_TO:
                 found.append(statement_of(item, index, edge, source, target))
     return found
 

@@ -57,6 +57,11 @@ class EdgeWording:
         object.__setattr__(self, "key", key)  # asked for many times a statement
 
     @property
+    def is_property(self) -> bool:
+        """Whether it is about one thing alone: a value, in words."""
+        return self.source_uuid == self.target_uuid
+
+    @property
     def as_held(self) -> EdgeWording:
         """Of an end: the relation itself."""
         return replace(self, polarity=Polarity.ASSERTS)
@@ -176,6 +181,8 @@ class _Fold:
         elif polarity is Polarity.DENIES:
             row = self._follow(self.negations.get(target), statement)
             self.negations[target] = row
+            if statement.wording.is_property:  # another value of it may be right
+                return
             self._close(self.of_target.get(target), row, statement)
             if self.current is not None and self.current.wording.target_uuid == target:
                 self.current = None
@@ -203,6 +210,8 @@ class _Fold:
             return
         if evidence not in row.evidence:
             row.evidence.append(evidence)
+        if row.start_ms == evidence.start_ms and row.evidence[0].episode_uuid == evidence.episode_uuid:
+            return  # of one thing a new value and the end of the old one, which that has closed
         if row.holds_at(evidence.start_ms):
             row.close(evidence.start_ms, evidence, evidence.episode_uuid)
         elif evidence.stated_valid_ms is not None and _may_be_moved(row, evidence):

@@ -189,14 +189,14 @@ DEFAULT = Ontology(
     (
         EntityType(
             "Preference",
-            "What somebody wants, likes, prefers or chooses, or does not want, dislikes, avoids or rejects. "
-            "Goes before every other type.",
+            "What somebody wants, likes, prefers or chooses, or dislikes, avoids or rejects, in few words. "
+            "Never a named thing with an identity of its own.",
             Priority.HIGHEST,
         ),
         EntityType(
             "Requirement",
-            'Something that is needed or must hold: "we need", "is required", "must have"; functions, '
-            "qualities such as performance and security, constraints. Clear, specific and measurable ones.",
+            'What is needed or must hold: "we need", "is required", "must have"; functions, performance, '
+            "security, constraints; specific and measurable.",
             Priority.HIGH,
             (
                 Attribute("project_name", ValueKind.STR, "the project that it belongs to", required=True),

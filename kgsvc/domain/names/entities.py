@@ -6,7 +6,7 @@ Also which known entities turn out to be one (`bridges`), and how many attribute
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -16,6 +16,8 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Entity, Episode, minted, name_key
+from kgsvc.domain.names.classes import exclude
+from kgsvc.domain.names.renames import Rename, renamed, renames_in, shown, stamp_of, with_renames
 from kgsvc.domain.names.similarity import figures_differ
 from kgsvc.domain.resolution.decisions import NameDecision, NameTarget
 
@@ -114,7 +116,8 @@ def resolve(
     `attributes_bytes` are left out, the earliest first. Raises StepError when a caller has taken every uuid
     that a new name could get.
     """
-    nodes = uses_of(items)
+    nodes, renames = uses_of(items), renames_of(items)
+    decided = with_renames(decided, renames)
     homes = homes_of(nodes, view, decided)
     by_key: dict[str, Entity] = {}
     new_names: dict[str, str] = {}
@@ -140,6 +143,7 @@ def resolve(
         merged[found.uuid] = bounded(entity, attributes_bytes)
         by_key[key] = entity
     _name_fully(view, merged, by_key, new_names, decided)
+    _rename(merged, by_key, renames, system_ms)
     by_key = dict(view.by_key) | {key: merged[entity.uuid] for key, entity in by_key.items()}
     before = {entity.uuid: entity for entity in (*view.by_uuid.values(), *view.by_key.values())}
     changed = tuple(
@@ -258,6 +262,23 @@ def _name_fully(
                 new_names[full_key] = entity.uuid
 
 
+def renames_of(items: Sequence[BatchItem]) -> list[Rename]:
+    """What the batch tells of renames, by time."""
+    found = [each for item in items for each in renames_in(item.episode, item.extraction)]
+    return sorted(found, key=lambda each: (each.at_ms, each.episode_uuid, each.old, each.new))
+
+
+def _rename(
+    merged: dict[str, Entity], by_key: Mapping[str, Entity], renames: Iterable[Rename], now_ms: int
+) -> None:
+    """Give entities the names that they bear by now."""
+    for rename in renames:
+        old, new = (by_key[key].uuid for key in rename.keys)
+        if old == new:
+            merged[old] = renamed(merged[old], rename)
+    merged |= {uuid: shown(entity, now_ms) for uuid, entity in merged.items()}
+
+
 def _candidates(group_id: str, key: str) -> list[str]:
     return [minted("entity", group_id, key, salt) for salt in range(_SALTS)]
 
@@ -305,18 +326,15 @@ def _labels(labels: tuple[str, ...], added: str) -> tuple[str, ...]:
     return tuple(sorted(specific)) or ("Entity",)
 
 
-def stamp_of(reference_ms: int, episode_uuid: str) -> str:
-    """Sorts as (reference time, episode uuid); shifted so that times before 1970 sort too."""
-    return f"{reference_ms + 10**15:017d}/{episode_uuid}"
-
-
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """Two entities that a name of the episode leads together."""
+    """Two entities that a name of the episode leads together. `renamed`: it tells that one is called as the
+    other."""
 
     kept: Entity
     gone: Entity
     by_episode: str
+    renamed: bool = False
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -340,7 +358,15 @@ def bridges(items: Sequence[BatchItem], view: NameView, decided: Mapping[str, Na
                 kept, gone = sorted((one, other), key=_standing)
                 bridge = Bridge(kept, gone, nodes[key][0][1].uuid)
                 found.setdefault(bridge.pair, bridge)
-    return list(found.values())
+    return [*_renaming(items, homes), *found.values()]
+
+
+def _renaming(items: Sequence[BatchItem], homes: Mapping[str, Home]) -> Iterator[Bridge]:
+    for rename in renames_of(items):
+        one, other = (homes[key] for key in rename.keys)
+        if isinstance(one, Entity) and isinstance(other, Entity) and may_be_renamed(one, other):
+            kept, gone = sorted((one, other), key=_standing)
+            yield Bridge(kept, gone, rename.episode_uuid, renamed=True)
 
 
 def may_merge(one: Entity, other: Entity) -> bool:
@@ -350,6 +376,12 @@ def may_merge(one: Entity, other: Entity) -> bool:
         and not (is_callers(one) and is_callers(other))
         and not types_differ(one.labels, other.labels)
     )
+
+
+def may_be_renamed(one: Entity, other: Entity) -> bool:
+    """As `may_merge`, for two that a text says to be one: only types that exclude one another part them."""
+    callers = is_callers(one) and is_callers(other)
+    return one.uuid != other.uuid and not callers and not exclude(one.labels, other.labels)
 
 
 def names_allow(names: Collection[str], others: Collection[str]) -> bool:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 from kgsvc.domain.facts.summary import OF_EPISODE
 from kgsvc.domain.model.graph import Entity, name_key
-from kgsvc.domain.names.entities import is_callers, stamp_of
+from kgsvc.domain.names.entities import is_callers
+from kgsvc.domain.names.renames import shown, stamp_of
 from kgsvc.domain.names.similarity import name_tokens
 
 _GIVEN = "n."  # before a name key, in the stamps of an entity: a caller gave the name
@@ -81,7 +82,7 @@ def forgotten(
     if gone == set(owned):
         gone -= {name_key(entity.name)}
     left = set(owned) - gone
-    renamed = replace(entity, name=_name(entity, saying, left))
+    renamed = shown(replace(entity, name=_name(entity, saying, left)), system_ms, gone)
     after = _originated(_typed(renamed, saying), saying, episode_uuid)
     if after != entity:
         after = replace(after, updated_ms=system_ms)

@@ -26,6 +26,7 @@ from kgsvc.domain.model.graph import (
 )
 from kgsvc.domain.names.entities import BYTES, bounded
 from kgsvc.domain.names.forgetting import Said, names_given
+from kgsvc.domain.names.renames import RENAMED_TO, name_borne
 
 _ENDERS = ("expired_reason", "expired_by_fact", "expired_by_episode")
 _EXPIRY = ("invalid_ms", "expired_ms", "invalid_before_ms", *_ENDERS)
@@ -71,12 +72,18 @@ def merged_facts(
 ) -> dict[str, Fact]:
     """Every fact that changes, by uuid. `view` holds the slots that the moved facts come to.
 
-    A fact between the two is about one entity now: it expires. Slots that meet are folded together.
+    A fact between the two is about one entity now: it expires, but for their rename. Slots that meet are
+    folded together.
     """
-    arrived = [moved(fact, old_uuid, kept) for fact in hanging.facts]
-    arrived = [as_merged(f, system_ms) if f.source_uuid == f.target_uuid else f for f in arrived]
+    pairs = [(fact, moved(fact, old_uuid, kept)) for fact in hanging.facts]
+    arrived = [as_merged(new, system_ms) if _is_over(old, new) else new for old, new in pairs]
     written = {fact.uuid: replace(fact, updated_ms=system_ms) for fact in arrived}
     return written | _refolded(kept.group_id, view, written, system_ms)
+
+
+def _is_over(old: Fact, new: Fact) -> bool:
+    between = old.source_uuid != old.target_uuid and new.source_uuid == new.target_uuid
+    return between and relation_of(new) != RENAMED_TO
 
 
 def _refolded(group_id: str, view: SlotView, written: Mapping[str, Fact], system_ms: int) -> dict[str, Fact]:
@@ -90,6 +97,7 @@ def merged_entity(kept: Entity, gone: Entity, attributes_bytes: int = BYTES) -> 
     new = {name: value for name, value in gone.attributes.items() if name not in kept.attributes}
     stamps = {f"a.{name}": gone.stamps[f"a.{name}"] for name in new if f"a.{name}" in gone.stamps}
     stamps |= names_given(gone)
+    stamps |= {part: stamp for part, stamp in gone.stamps.items() if name_borne(part)}
     labels = ({*kept.labels, *gone.labels} - {"Entity"}) or {"Entity"}
     both = replace(
         kept,
@@ -252,12 +260,17 @@ def folded_apart(
 def unmerged_entity(kept: Entity, gone: Entity, record: Mapping[str, Any]) -> Entity:
     """The entity that stayed, without what it had of the other alone and has unchanged."""
     mine = {n for n in record["attributes"] if kept.attributes.get(n) == gone.attributes.get(n)}
+    borne = {part for part in kept.stamps if name_key(name_borne(part)) in record["names"]}
     labels = tuple(label for label in kept.labels if label not in record["labels"])
     return replace(
         kept,
         name=own_name(kept, record),
         attributes={name: value for name, value in kept.attributes.items() if name not in mine},
-        stamps={part: stamp for part, stamp in kept.stamps.items() if part.removeprefix("a.") not in mine},
+        stamps={
+            part: stamp
+            for part, stamp in kept.stamps.items()
+            if part.removeprefix("a.") not in mine and part not in borne
+        },
         labels=labels or ("Entity",),
     )
 

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedNode
 from kgsvc.domain.model.graph import Entity, name_key
-from kgsvc.domain.names.entities import BatchItem
+from kgsvc.domain.names.entities import BatchItem, renames_of
 from kgsvc.domain.names.similarity import asked_tokens, families, name_tokens, spellings
 from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, NameCandidates, NameDecision
 
@@ -27,12 +27,14 @@ _NOTHING: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class NewName:
-    """A name that nothing in the graph bears yet, with its first node in the batch."""
+    """A name that nothing in the graph bears yet, with its first node in the batch; `renamed` is the entity
+    of which the batch says that it is or was called so."""
 
     key: str
     name: str
     node: ExtractedNode
     item: BatchItem
+    renamed: Entity | None = None
 
     @property
     def context(self) -> str:
@@ -50,12 +52,23 @@ def in_order(items: Iterable[BatchItem]) -> list[BatchItem]:
 def new_names(items: Sequence[BatchItem], view: NameView, decided: Decisions) -> list[NewName]:
     """Names of the batch that are neither known nor decided, by first use."""
     found: dict[str, NewName] = {}
+    renamed = _renamed(items, view)
     for item in in_order(items):
         for node in item.extraction.nodes:
             key = name_key(node.name)
             if key not in view.by_key and key not in decided.names and key not in found:
-                found[key] = NewName(key, node.name.strip(), node, item)
+                found[key] = NewName(key, node.name.strip(), node, item, renamed.get(key))
     return list(found.values())
+
+
+def _renamed(items: Sequence[BatchItem], view: NameView) -> dict[str, Entity]:
+    """The known entity at the other side of a rename, by name key."""
+    found: dict[str, Entity] = {}
+    for rename in renames_of(items):
+        for key, other in (rename.keys, rename.keys[::-1]):
+            if other in view.by_key:
+                found.setdefault(key, view.by_key[other])
+    return found
 
 
 def query(
@@ -69,6 +82,7 @@ def query(
     facts are compared with."""
     tokens = {token for new in names for token in asked_tokens(new.name)}
     uuids = {uuid for found in near.values() for uuid in found}
+    uuids |= {new.renamed.uuid for new in names if new.renamed}
     if not facts:
         return CandidateQuery(tokens, uuids=uuids)
     ends = [ends for item in items for ends in _known_ends(item, view)]
@@ -105,12 +119,15 @@ def _with_near(best: Sequence[str], near: Sequence[str]) -> list[str]:
 
 
 def by_rule(names: Sequence[NewName], candidates: NameCandidates) -> dict[str, NameDecision]:
-    """Names that are spellings of known ones, or of one another: then the first used counts."""
+    """Names that are spellings of known ones, or renames of them, or spellings of one another: then the first
+    used counts."""
     decided: dict[str, NameDecision] = {}
     for new in names:
         known = {e.uuid: [e.name, *candidates.names.get(e.uuid, ())] for e in ranked(new.name, candidates)}
         for uuid in spellings([new.name], known).values():
             decided[new.key] = NameDecision(candidates.entities[uuid].name, uuid)
+        if new.renamed:
+            decided.setdefault(new.key, NameDecision(new.renamed.name, new.renamed.uuid))
     order = {new.name: (n, new.key) for n, new in enumerate(names) if new.key not in decided}
     for family in families(order):
         first, *others = sorted(family, key=order.__getitem__)

@@ -71,7 +71,7 @@ def node(raw: object, path: str, notes: Notes) -> object:
     _texts(given, _NODE_TEXTS, path, notes)
     _needed(given, _NODE_NEEDS)
     if _is_empty(given.get("ref", "n1")):
-        given["ref"] = path  # it can still be found by its name
+        given["ref"] = path  # linking.py finds it by its place or its name
         notes.put_right(f"{path}.ref", Trouble.EMPTY_VALUE)
     _left_out(given, path, notes)
     return given
@@ -170,7 +170,7 @@ def _times(given: dict[str, Any], path: str, notes: Notes, zone: tzinfo) -> None
     found: dict[str, int] = {}
     for field in ("valid_at", "invalid_at"):
         if isinstance(given.get(field), str):
-            given[field], kind = _time(given[field], zone)
+            given[field], kind = time(given[field], zone)
             if kind is not None:
                 notes.put_right(f"{path}.{field}", kind)
         ms = _instant(given.get(field))
@@ -181,7 +181,7 @@ def _times(given: dict[str, Any], path: str, notes: Notes, zone: tzinfo) -> None
         notes.put_right(f"{path}.invalid_at", Trouble.INVALID_BEFORE_VALID)
 
 
-def _time(text: str, zone: tzinfo) -> tuple[str | None, Trouble | None]:
+def time(text: str, zone: tzinfo = UTC) -> tuple[str | None, Trouble | None]:
     """A time as the strict checks know it, and what was wrong with it."""
     if values.is_blank(text) or text.lower() in _NO_TIME:
         return None, Trouble.EMPTY_VALUE

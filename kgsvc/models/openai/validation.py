@@ -127,7 +127,7 @@ def validate(answer: object, limits: Limits, zone: tzinfo = UTC) -> Checked:
     zone are those of `zone`. Raises Rejected, also where most nodes or most edges would be left out."""
     raw_nodes, raw_edges = _lists(answer, limits)
     notes, problems = Notes(), list[str]()
-    book = NodeBook(limits, (raw.get("ref") for _, raw in raw_nodes if isinstance(raw, dict)), notes)
+    book = NodeBook(limits, raw_nodes, notes)
     nodes = _each(
         raw_nodes, lambda raw, path: _node(normalisations.node(raw, path, notes), limits), problems, notes
     )

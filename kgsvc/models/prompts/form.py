@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 def fenced(name: str, data: Mapping[str, Any]) -> str:
@@ -56,3 +57,18 @@ def iso(ms: int) -> str:
     """A time as models read it: ISO 8601 in UTC with milliseconds."""
     moment = _EPOCH + timedelta(milliseconds=ms)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def cut(text: str, chars: int) -> str:
+    """The text, or its beginning and a mark where it is longer."""
+    return text if len(text) <= chars else f"{text[:chars]}…"
+
+
+def day(ms: int) -> str:
+    """The day of a time in UTC: 2024-05-17."""
+    return iso(ms)[:10]
+
+
+def dated(ms: int) -> str:
+    """A time with its weekday, by which a model works out "last Friday"."""
+    return f"{_WEEKDAYS[(_EPOCH + timedelta(milliseconds=ms)).weekday()]}, {iso(ms)}"

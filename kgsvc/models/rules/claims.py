@@ -35,8 +35,9 @@ days happily mainly mostly though however either just
 """)
 _ALSO = re.compile(
     r"\b(?:also|too|as well|part-time|part time|on (?:the )?(?:weekends|side)|on (?:mon|tues|wednes|thurs|fri|satur|sun)days?"
-    r"|besides|additionally|in addition|on top|second job|both|as well as|still)\b"
+    r"|besides|additionally|in addition|on top|second job|both|as well as)\b"
 )
+_STARTS = word_set("I we he she it they you i've there that my our and so")
 _AGAIN = re.compile(r"\b(?:anymore|any more|any longer)\b")
 _ALONE = word_set("I me my mine myself we us our ours you your yours")
 _GROUPS = word_set(
@@ -44,6 +45,7 @@ _GROUPS = word_set(
 )
 _SINGLE = word_set("wife husband spouse mother father mom mum dad boss manager mentor fiance fiancee")
 _NO_THINGS = STOP | VAGUE | word_set("to me you it them him her us this that more n't go see be being")
+_BARE = word_set("do am 'm have 've are 're were")
 _SHOWN = {"'m": "is", "am": "is", "have": "has", "'ve": "has", "do": "does", "'ll": "will", "'re": "is"}
 
 
@@ -106,7 +108,6 @@ class Claims:
     def __init__(self, line: Line, scene: Scene) -> None:
         self.line, self.scene = line, scene
         self.marks = line.text.split(" ")
-        self.low = line.sentence.lower()
 
     def found(self) -> list[Found]:
         """The clauses that claim something, in order; each up to where the next begins."""
@@ -146,7 +147,7 @@ class Claims:
                 before = self.marks[first - 2]
             elif before in ("the", "our"):
                 before = ""
-            bound = not before or before in _BEFORE or (before[:1] == "T" and is_mark(before))
+            bound = not before or before in _BEFORE or before[:1] == "T" and is_mark(before)
         if before == "and" and first > 1 and is_mark(self.marks[first - 2]) and "s" in groups and groups["s"]:
             bound = bound and not self.marks[first - 2].startswith("N")  # "Tom and I lead"
         if not bound or not _UNSURE.isdisjoint(self.marks[self._segment(first) : first]):
@@ -162,7 +163,7 @@ class Claims:
     def _segment(self, first: int) -> int:
         """Where the part of the sentence that governs a mark begins."""
         at = first
-        while at > 0 and self.marks[at - 1] not in (";", ".", "!", ":", "(", "—", "–"):
+        while at > 0 and self.marks[at - 1] not in (";", ".", "!", ":", "(", "—", "–", "so", "but"):
             at -= 1
         return at
 
@@ -181,7 +182,7 @@ class Claims:
         who, place = subject
         drafted: list[Drafted] = []
         for claim in rule.claims:
-            drafted.extend(self._drafted(claim, match, who, self._times(first, after)))
+            drafted.extend(self._drafted(claim, match, who, *self._clause(first, after)))
         if not drafted:
             return None
         return Found(first, after, (-1, -1) if kin else place, who, drafted)
@@ -199,11 +200,13 @@ class Claims:
             spoken = first == 0 and verb is not None and verb.past and self.scene.speaker is not None
             return (self.scene.speaker, (first, first)) if spoken and self.scene.speaker else None
         at = self.line.at(match.start("s"))
-        who = self._who(text, at)
+        before = found[-1].who if found and found[-1].subject[0] >= 0 else None
+        same = text in ("he", "she") and before is not None and before not in (self.scene.speaker, None)
+        who = before if same else self._who(text, at)
         return None if who is None else (who, (at, at + len(text.split(" "))))
 
     def _who(self, text: str, at: int) -> NodeDraft | None:
-        if text in ("I", "we", "my", "our", "the"):
+        if text in ("", "I", "we", "my", "our", "the"):
             return self.scene.speaker or (self.scene.subject if text == "the" else None)
         if text == "the project":
             return self.scene.definite("Project")
@@ -217,21 +220,28 @@ class Claims:
         speaker = self.scene.speaker
         return self.scene.node(f"{speaker.name}'s {words[-1]}", "Person") if speaker is not None else None
 
-    def _times(self, first: int, after: int) -> list[Time]:
-        """The times that belong to a clause: those from the mark before it to the next clause."""
+    def _clause(self, first: int, after: int) -> tuple[list[Time], str]:
+        """The times that belong to a clause, from the mark before it to the next clause; and its words."""
         start = first
         while start > 0 and self.marks[start - 1] not in (";", ".", "and", "but"):
             start -= 1
         end = after
-        while end < len(self.marks) and self.marks[end] not in (";", ".", "but", "!"):
+        while end < len(self.marks) and not self._opens(end):
             end += 1
-        return [self.line.times[int(m[1:])] for m in self.marks[start:end] if m[0] == "T" and is_mark(m)]
+        times = [self.line.times[int(m[1:])] for m in self.marks[start:end] if m[0] == "T" and is_mark(m)]
+        return times, self.line.words(start, end).lower()
+
+    def _opens(self, at: int) -> bool:
+        """Whether another clause begins at a mark."""
+        following = self.marks[at + 1] if at + 1 < len(self.marks) else ""
+        bound = self.marks[at] in (",", "and", "so", "because", "where", "who")
+        return self.marks[at] in (";", ".", "but", "!", "(") or (bound and following in _STARTS)
 
     def _drafted(
-        self, claim: Claim, match: re.Match[str], who: NodeDraft, times: list[Time]
+        self, claim: Claim, match: re.Match[str], who: NodeDraft, times: list[Time], words: str
     ) -> Iterator[Drafted]:
         tense = _tense(match)
-        if tense.negated and not tense.over and _AGAIN.search(self.low):
+        if tense.negated and not tense.over and _AGAIN.search(words):
             tense = replace(tense, over=True)
         if claim.how == "value":
             yield from self._value(claim, match, who, times, tense)
@@ -240,7 +250,7 @@ class Claims:
             ends = (who, target) if claim.source == "s" else (target, who)
             if target is who or (claim.source in "pq" and target is None):
                 continue
-            shaped = self._shaped(claim, match, *ends)
+            shaped = self._shaped(claim, match, words, *ends)
             timed = shaped and self._timed(shaped, tense, times)
             if timed:
                 yield timed
@@ -274,12 +284,12 @@ class Claims:
                 yield draft
 
     def _shaped(
-        self, claim: Claim, match: re.Match[str], source: NodeDraft, target: NodeDraft
+        self, claim: Claim, match: re.Match[str], words: str, source: NodeDraft, target: NodeDraft
     ) -> tuple[Claim, NodeDraft, NodeDraft] | None:
         """The claim with its relation settled, if its ends may be what it asks for."""
         groups = match.groupdict()
         if claim.relation in ("ROLE", "HAS", "KIN"):
-            return self._role(claim, groups, source, target)
+            return self._role(claim, groups, words, source, target)
         if (
             claim.relation == "MEMBER_OF"
             and target.type == "Organization"
@@ -296,12 +306,12 @@ class Claims:
                 return None
         for draft, kind_of in zip((source, target), claim.types, strict=True):
             draft.specify(kind_of)
-        if groups.get("more") or (_ALSO.search(self.low) and claim.kind is FactKind.FUNCTIONAL):
+        if groups.get("more") or _ALSO.search(words) and claim.kind is FactKind.FUNCTIONAL:
             claim = replace(claim, kind=FactKind.STATE if claim.kind is FactKind.FUNCTIONAL else claim.kind)
         return claim, source, target
 
     def _role(
-        self, claim: Claim, groups: dict[str, str | None], source: NodeDraft, target: NodeDraft
+        self, claim: Claim, groups: dict[str, str | None], words: str, source: NodeDraft, target: NodeDraft
     ) -> tuple[Claim, NodeDraft, NodeDraft] | None:
         role = (groups.get("role") or "").split(" ")[-1]
         article, preposition = (groups.get("article") or "").strip(), groups.get("prep")
@@ -318,7 +328,7 @@ class Claims:
                 return None
             target.specify("Organization")
             source.specify("Person")
-            kind = FactKind.STATE if _ALSO.search(self.low) else FactKind.FUNCTIONAL
+            kind = FactKind.STATE if _ALSO.search(words) else FactKind.FUNCTIONAL
             return Claim("WORKS_AT", kind, "s", "o"), source, target
         single = article in ("", "the", "our")
         kind = FactKind.FUNCTIONAL if single else FactKind.STATE
@@ -336,6 +346,8 @@ class Claims:
         ahead = tense.name in ("future", "ongoing", "present")
         when = _when(times, now, ahead)
         if claim.how == "end":
+            dated = [time for time in times if time.role in ("at", "since")]
+            when = _when([time for time in dated if time.role == "at"] or dated, now, ahead)
             if tense.negated or tense.over or (when is None and tense.name in ("future", "ongoing")):
                 return None
             return draft._replace(polarity=Polarity.ENDS, valid_ms=when)
@@ -372,7 +384,10 @@ class Claims:
         target = self.scene.other_end(who, *near)
         relation = claim.relation
         if relation == "VALUE":
-            relation = ATTRIBUTES.get(match["attribute"], "HAS_DEADLINE")
+            attribute = match.groupdict().get("attribute") or ""
+            thing = match.groupdict().get("thing")
+            relation = f"HAS_{screaming(thing)}_PRICE" if thing else ATTRIBUTES.get(attribute, "")
+            relation = relation or screaming(f"HAS_{attribute.split(' ')[-1]}")
         if target is None or (value[0] == "T" and self.line.times[int(value[1:])].begin_ms is None):
             return
         others = [t for t in times if value[0] != "T" or t is not self.line.times[int(value[1:])]]
@@ -393,12 +408,12 @@ def _when(times: list[Time], now: int, ahead: bool) -> int | None:
             if time.role not in roles or time.begin_ms is None:
                 continue
             if ahead and time.role in ("since", "at") and time.ahead_ms is not None:
-                return _nearer(time, now)
+                return nearer(time, now)
             return time.begin_ms
     return None
 
 
-def _nearer(time: Time, now: int) -> int | None:
+def nearer(time: Time, now: int) -> int | None:
     """A date without a year in a present tense: the nearer of the last and the next one."""
     if time.begin_ms is None or time.ahead_ms is None or time.begin_ms == time.ahead_ms:
         return time.begin_ms
@@ -438,8 +453,12 @@ def restated(line: Line, each: Found, scene: Scene) -> str:
     while first < after and marks[first] in (",", "and", "but", "so", "then"):
         first += 1
     at, behind = each.subject
-    if at != first or not _ALONE.isdisjoint(marks[behind:after]) or each.who is None:
+    if at != first or not _ALONE.isdisjoint(marks[behind:after]):
         return ""
+    if marks[at:behind] != marks[at : at + 1] or marks[at][0] != "N":
+        later = marks[behind + 2 : after]
+        if not _BARE.isdisjoint(later) or any(_goes_on(later, n) for n in range(len(later))):
+            return ""
     subject = marks[at:behind]
     rest = line.words(behind, after) if behind < after else ""
     if not subject:  # elided
@@ -455,6 +474,14 @@ def restated(line: Line, each: Found, scene: Scene) -> str:
     if subject[0] in ("my", "our") and scene.speaker is not None and marks[at] == "my":
         return f"{scene.speaker.name}'s {line.words(at + 1, after)}"
     return ""
+
+
+def _goes_on(marks: list[str], at: int) -> bool:
+    """ "… and work at": a second verb that would have to agree too."""
+    if marks[at] not in ("and", "but", ","):
+        return False
+    form = FORMS.get(marks[at + 1]) if at + 1 < len(marks) else None
+    return form is not None and form.base and not form.past
 
 
 def _third_person(line: Line, name: str, marks: list[str], behind: int, after: int) -> str:

@@ -186,6 +186,8 @@ class _Finder:
         if at == 0:
             return True
         before = self.words[at - 1].text
+        if before == ":":
+            return self._is_ordinary(self.words[at].low) or verb(self.words[at].low) is not None
         return not before[-1].isalnum() and before not in _INSIDE_MARKS
 
     def _starts_inside(self, at: int) -> bool:

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from kgsvc.domain.model.extraction import ExtractedEdge
-from kgsvc.domain.model.graph import FactKind, Polarity
-from kgsvc.models.rules.claims import Claims, Drafted, Found, restated
+from kgsvc.domain.model.graph import FactKind
+from kgsvc.models.rules.claims import Claims, Drafted, Found, nearer, restated
 from kgsvc.models.rules.lexicon import INTERJECTIONS, STOP, VAGUE
 from kgsvc.models.rules.marking import Line, is_mark, mark
 from kgsvc.models.rules.relations import screaming
@@ -170,22 +170,23 @@ class _Reader:
         origin = self.scene.origin()
         names = [draft for draft in names if draft is not origin]
         full = passage.length + len(sentence) > max(_PASSAGE, self.least)
-        begins = names and passage.names and passage.length >= self.least
-        if passage.sentences and (full or begins or (passage.asked != asked and passage.substance)):
+        begins = names and passage.names and passage.length >= self.least and self.scene.speaker is None
+        if passage.sentences and (
+            full or begins or (passage.asked != asked and passage.substance and substance)
+        ):
             self._flush()
             passage = self.passage
-        if substance < _SUBSTANCE and not passage.substance and not names:
-            self.slight.append(sentence)
-            return
         passage.sentences.append(sentence)
         passage.names += names
         passage.substance += substance
-        passage.asked = passage.asked and asked
+        passage.asked = passage.asked and (asked or not substance)
         passage.when = when if passage.when is None else passage.when
 
     def _flush(self) -> None:
-        if self.passage.sentences:
+        if self.passage.substance >= _SUBSTANCE or self.passage.names:
             self._state(self.passage)
+        else:
+            self.slight += self.passage.sentences
         self.passage = _Passage()
 
     def _state(self, passage: _Passage) -> None:
@@ -232,9 +233,14 @@ def _is_vocative(line: Line) -> bool:
 
 
 def _when(line: Line, now: int) -> int | None:
-    """The day that a sentence tells of, if it is told and not to come."""
-    begins = (time.begin_ms for time in line.times if time.role not in ("for", "until"))
-    return next((ms for ms in begins if ms is not None and ms <= now), None)
+    """The day that a sentence tells of: of a date without a year the nearest; one to come only as a beginning."""
+    for time in line.times:
+        if time.role in ("for", "until") or time.begin_ms is None:
+            continue
+        nearest = nearer(time, now)
+        if nearest is not None and (nearest <= now or time.role == "since"):
+            return nearest
+    return None
 
 
 def _trimmed(words: str) -> str:
@@ -252,6 +258,3 @@ def finished(text: str) -> str:
     if not text:
         return ""
     return f"{text[0].upper()}{text[1:]}" + ("" if text[-1] in ".!?…\"”'" else ".")
-
-
-_DENIED = Polarity.DENIES

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from kgsvc.domain.model.extraction import ExtractedEdge
@@ -42,7 +42,12 @@ _FROM_KEYS = word_list(
 _UNTIL_KEYS = word_list("valid_to valid_until until end end_date")
 _CHANGES = (("old", "new"), ("from", "to"), ("before", "after"), ("previous", "current"))
 _CORRECTIONS = (("wrong", "right"), ("recorded", "correct"), ("incorrect", "correct"))
-_PARTING = word_set("left terminated ended cancelled canceled removed fired deleted expired revoked")
+_PARTING = word_set(
+    "left terminated ended cancelled canceled removed fired deleted expired revoked released returned"
+)
+_STAFF = word_set("staff employee personnel worker")
+_PLACES_OF_WORK = word_set("depot office branch workplace")
+_LINKS = word_set("by to at in of with from for")  # a key that ends so is a relation by itself: "closed_by"
 _SCALARS = (str, int, float, bool)
 _PEOPLE_KEYS = word_set("""
 person people user employee member customer contact author manager owner assignee lead staff friend student
@@ -143,7 +148,9 @@ class _Walk:
         self._identified(value, name_key, draft, place)
         if amount:
             self._fact(draft, place.inner("price", draft), None, amount)
-        self._fields(value, draft, place, {name_key, *(("amount", "currency", "per") if amount else ())})
+        self._fields(
+            value, draft, place, {name_key, *(("amount", "currency", "per", "percent") if amount else ())}
+        )
 
     def _identified(self, value: Mapping[str, Any], name_key: str, draft: NodeDraft, place: _Place) -> None:
         """The id of what has a name means the same: later records may give only that."""
@@ -161,8 +168,11 @@ class _Walk:
     def _nameless(self, value: dict[str, Any], place: _Place) -> None:
         """An object without a name: its fields belong to its owner, or to the first thing that it tells of."""
         if place.owner is not None:
+            parting = place.key.lower() in _PARTING
+            place = replace(place, over=place.over or parting)
             for key, item in value.items():
-                self.value(item, place.inner(f"{place.key} {key}" if place.key else key, place.owner))
+                under = place.key and not parting
+                self.value(item, place.inner(f"{place.key} {key}" if under else key, place.owner))
             return
         event = _first(value, _EVENT_KEYS)
         main_key, main = self._main(value, event, place)
@@ -263,9 +273,8 @@ class _Walk:
         if not written or place.key in _TYPE_KEYS or place.key in _IDENTITY_KEYS:
             return
         key = place.key.rsplit(" ", 1)[-1]
-        if _moment(value) is not None and (key in _FROM_KEYS or key in _UNTIL_KEYS):
-            self._fact(owner, replace(place, since=self.scene.reference_ms), None, written)
-            return
+        if key == "was" or (_moment(value) is not None and (key in _FROM_KEYS or key in _UNTIL_KEYS)):
+            return  # the facts of its owner say it
         named = isinstance(value, str) and (_is_name(value) or bool(_ID.fullmatch(value)) or place.listed)
         target = (
             self.scene.node(self.scene.full_name(written), _kind({}, place.key))
@@ -282,29 +291,43 @@ class _Walk:
         written: str,
         polarity: Polarity = Polarity.ASSERTS,
     ) -> None:
-        known = _KNOWN_KEYS.get(place.key.lower(), "")
+        name, words, swapped = self._relation(owner, place, target)
+        if name in _TARGETS:
+            target = target or self.scene.node(written, _TARGETS[name])
+            owner.specify("Person" if not swapped else "")
+            (owner if swapped else target or owner).specify(_TARGETS[name])
+        over = place.over and target is not None
+        kind = FactKind.STATE if (place.listed and not swapped) or name in _LISTED else FactKind.FUNCTIONAL
+        target = target or self.scene.other_end(owner)
+        if target is None:
+            return
+        if over and polarity is Polarity.ASSERTS:
+            polarity = Polarity.ENDS
+        how = {Polarity.ASSERTS: words, Polarity.ENDS: f"no longer {words}", Polarity.DENIES: f"not {words}"}[
+            polarity
+        ]
+        ends = (target, owner) if swapped else (owner, target)
+        end = ends[1].name if swapped else written
+        since = "" if place.since == self.scene.reference_ms else f" from {_day(place.since)}"
+        self._edge(name, f"{ends[0].name} {how} {end}{since}.", *ends, place, kind, polarity)
+
+    def _relation(self, owner: NodeDraft, place: _Place, target: NodeDraft | None) -> tuple[str, str, bool]:
+        """The relation that a key means, its words, and whether it goes from the value to the owner."""
+        key = place.key.lower()
+        single = _singular(key)
+        if single in _STAFF and target is not None:
+            return "WORKS_AT", "works at", True
+        known = _KNOWN_KEYS.get(key, "")
+        if single in _PLACES_OF_WORK and owner.type == "Person":
+            known = "WORKS_AT"
         if known in ("WORKS_AT", "LIVES_IN", "LIKES", "SPEAKS") and owner.type not in ("Person", "Entity"):
             known = ""
-        if known and target is None and not place.listed:
-            target = self.scene.node(written, _TARGETS.get(known, "Entity"))
-        if known and target is not None:
-            owner.specify("Person" if known in _TARGETS else "")
-            target.specify(_TARGETS.get(known, ""))
-            words = "is from" if known == "IS_FROM" else known.lower().replace("_", " ")
-            fact = f"{owner.name} {words} {written}."
-        else:
-            fact = f"{owner.name} has {_words(place.key)} {written}."
-        name = known or screaming(f"HAS_{_words(_singular(place.key))}") or "HAS_VALUE"
-        kind = FactKind.STATE if place.listed or known in _LISTED else FactKind.FUNCTIONAL
-        target = target or self.scene.other_end(owner)
-        if place.over and polarity is Polarity.ASSERTS:
-            polarity, fact = Polarity.ENDS, f"{owner.name} no longer has {_words(place.key)} {written}."
-        elif polarity is Polarity.ENDS:
-            fact = f"{owner.name} no longer has {_words(place.key)} {written}."
-        elif polarity is Polarity.DENIES:
-            fact = f"{owner.name} does not have {_words(place.key)} {written}."
-        if target is not None:
-            self._edge(name, fact, owner, target, place, kind, polarity)
+        if known:
+            return known, "is from" if known == "IS_FROM" else known.lower().replace("_", " "), False
+        words = _words(place.key)
+        if words.rsplit(" ", 1)[-1] in _LINKS and " " in words:
+            return screaming(words), f"was {words}" if words.endswith(" by") else f"is {words}", False
+        return screaming(f"HAS_{_words(_singular(place.key))}") or "HAS_VALUE", f"has {words}", False
 
     def _edge(
         self,
@@ -417,6 +440,12 @@ def _moment(value: Any) -> int | None:
     exact = ms_of(day) + (moment.hour * 3600 + moment.minute * 60 + moment.second) * 1000
     exact -= int(offset.total_seconds() * 1000) if offset is not None else 0
     return exact if day_of(exact) else None
+
+
+def _day(ms: int) -> str:
+    """The day of a moment, as it was given."""
+    day = day_of(ms)
+    return "" if day is None else date.fromordinal(day).isoformat()
 
 
 def _kind(value: Mapping[str, Any], key: str) -> str:

@@ -26,7 +26,8 @@ WORKS_AT functional Person>Organization: work at; work for; be employed at; be e
 MEMBER_OF state: be a member of; belong to | begins: join; rejoin | ends: leave; pull out of
 REPORTS_TO functional >Person: report to
 LIVES_IN functional >Location: live in; live at; reside in; be settled in | begins: move to; move into;
-    move back to; relocate to; settle in | ends: move out of; move away from
+    move back to; relocate to; settle in;
+    move into a flat in; move into a house in; move into an apartment in; move to a house in | ends: move out of; move away from
 LOCATED_IN functional >Location: be based in; be located in; be headquartered in
 STAYS_IN state >Location: stay in
 BORN_IN functional Person>Location: be born in
@@ -65,11 +66,17 @@ _STOPS = r"(?= [.,;:!)…]| but| and (?!N)| in\b| on\b| at\b| with\b| since| T\d
 ATTRIBUTES = {
     **{
         word: f"HAS_{word.upper()}"
-        for word in ["budget", "rent", "price", "salary", "fee", "cost", "rate", "launch", "opening"]
+        for word in "budget rent price salary fee cost rate launch opening".split()
     },
     **dict.fromkeys(("deadline", "due date"), "HAS_DEADLINE"),
     **{"release date": "HAS_RELEASE_DATE", "launch date": "HAS_LAUNCH", "opening day": "HAS_OPENING"},
-    **{"start date": "HAS_START", "wedding": "HAS_WEDDING", "monthly rent": "HAS_RENT", "floor": "HAS_FLOOR"},
+    **{
+        "due": "HAS_DEADLINE",
+        "start date": "HAS_START",
+        "wedding": "HAS_WEDDING",
+        "monthly rent": "HAS_RENT",
+        "floor": "HAS_FLOOR",
+    },
 }
 _ATTRIBUTE = rf"(?P<attribute>{'|'.join(sorted(ATTRIBUTES, key=len, reverse=True))})"
 _VALUE = r"(?:on |in |for |at |about |around )?(?P<value>[TA]\d+)"
@@ -173,6 +180,11 @@ def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
         (Claim("ROLE", functional, "s", "o"),),
     )
     yield (
+        rf"as (?P<article>the |our )?{_ROLE} (?P<prep>of|at) (?:the )?(?P<o>N\d+)(?P<more>) ,? ?(?P<s>I)",
+        ["as"],
+        (Claim("ROLE", functional, "s", "o"),),
+    )
+    yield (
         rf"(?P<article>the |our ){_ROLE} (?P<prep>of|at|for|on) (?:the )?(?P<o>N\d+) {_AUX}{_BE} {_NOT}(?P<s>N\d+)(?P<more>)",
         ["of", "at", "for", "on"],
         (Claim("ROLE", functional, "s", "o"),),
@@ -198,7 +210,7 @@ def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
         (Claim("KIN", state, "s", "o"),),
     )
     yield (
-        r"(?P<o>N\d+) and (?P<s>I)(?P<more>) (?P<aux>)(?P<verb>got) engaged",
+        rf"(?P<o>N\d+) and (?P<s>I)(?P<more>) (?P<aux>)(?P<verb>got) engaged",
         ["engaged"],
         (Claim("ENGAGED_TO", functional, "s", "o", "begin"),),
     )
@@ -223,8 +235,9 @@ def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
         ["of"],
         (Claim("ROLE", state, "s", "o"),),
     )
+    yield rf"(?:N\d+|I) here , (?:an? |the )?{_ROLE} (?:at|for) {_OBJECT}(?P<s>)", ["here"], works
     yield (
-        rf"(?P<s>N\d+) {_AUX}{_BE} (?:now |officially )?(?:called|renamed|renamed to|known as) (?P<o>N\d+)(?P<more>)",
+        rf"{SUBJECT} {_AUX}{_BE} (?:now |officially )?(?:called|renamed|renamed to|known as) (?P<o>N\d+)(?P<more>)",
         ["called", "renamed", "known"],
         (Claim("RENAMED_TO", FactKind.EVENT, "s", "o", "begin"),),
     )
@@ -260,6 +273,7 @@ def _values() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
     yield rf"(?:the |our |my )?{_ATTRIBUTE} (?:of|for|on) {owner} {_BECOMES}{_VALUE}", first, value
     yield rf"(?:the |our )?(?:project )?(?P<s>N\d+) (?:'s )?{_ATTRIBUTE} {_BECOMES}{_VALUE}", first, value
     yield rf"(?P<s>the project|the|our|my) {_ATTRIBUTE} {_BECOMES}{_VALUE}", first, value
+    yield rf"^(?P<s>){_ATTRIBUTE} :? ?(?P<value>A\d+)", first, value
     yield (
         rf"{_CHANGES} (?:the |our )?(?P<s>N\d+) (?:'s )?{_ATTRIBUTE} (?:back |up |down )?(?:to|until|by) {_VALUE}",
         first,
@@ -271,8 +285,30 @@ def _values() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
         value,
     )
     yield (
-        r"(?P<s>N\d+) (?P<aux>)(?P<verb>is|are|'s) (?P<attribute>due) (?:at N\d+ )?(?:on |by )?(?P<value>T\d+)",
+        rf"(?P<s>N\d+) (?P<aux>)(?P<verb>is|are|'s) (?P<attribute>due) (?:at N\d+ )?(?:on |by )?(?P<value>T\d+)",
         ["due"],
+        value,
+    )
+    dated = "visit|meeting|launch|opening|party|wedding|exam|workshop|conference|release|concert|race|interview|demo"
+    yield (
+        rf"(?:the |our )?(?:[a-z]+ )?(?P<attribute>{dated}) (?:of|for|at|to|with|in) {owner}(?: [^ ]+){{0,8}}? (?:is|will be|takes place) {_VALUE}",
+        dated.split("|"),
+        value,
+    )
+    changes = r"(?:put|puts|raised|raises|cut|cuts|lowered|lowers|dropped|increased)"
+    yield (
+        rf"(?P<s>N\d+) {changes} (?:the |its |their )?(?P<thing>[a-z]{{3,15}})(?: price)? (?:up |down |back )?to (?P<value>A\d+)",
+        changes.strip("()?:").split("|"),
+        value,
+    )
+    yield (
+        rf"(?P<s>N\d+) (?:sent|gave|quoted)(?: us)? (?:the |its |their |a )?(?P<thing>[a-z]{{3,15}}) (?:quote|price) :? ?(?P<value>A\d+)",
+        ["quote", "price"],
+        value,
+    )
+    yield (
+        rf"(?P<s>N\d+)(?: [^ ]+){{1,4}} the (?P<thing>[a-z]{{3,15}}) (?:is|goes|went) (?:back |up |down )to (?P<value>A\d+)",
+        ["back", "up", "down"],
         value,
     )
     for verb, relation in (("charge", "CHARGES"), ("cost", "COSTS"), ("pay", "PAYS"), ("earn", "EARNS")):

@@ -49,9 +49,10 @@ _NAMES = re.compile(
     rf"|(?P<unit>{_KANJI}{{1,6}}(?:部|室|課)(?![\u4e00-\u9fff]))"
     rf"|(?P<place>{'|'.join(sorted(JAPANESE_PLACES, key=len, reverse=True))})"
     r"|(?P<latin>(?:[A-ZÀ-ÞА-ЯΑ-Ω][\w'’-]+)(?:\ [A-ZÀ-ÞА-ЯΑ-Ω][\w'’-]+){0,3})"
-    r"|(?P<loan>[ァ-ヶー]{3,12}(?:・[ァ-ヶー]{2,12}){0,2})"
+    r"|(?P<loan>(?<![\u4e00-\u9fffァ-ヶー])[ァ-ヶー]{3,12}(?:・[ァ-ヶー]{2,12}){0,2})"
     r"|(?P<korean>[\uac00-\ud7af]{2,4})\ ?(?:씨|님)"
 )
+_TITLE = re.compile(r"(?:さん|くん|氏)\Z")
 _QUOTED_SPEECH = re.compile(r"「[^「」]*[、。？！][^「」]*」")
 _KINDS = {"person": "Person", "company": "Organization", "unit": "Organization", "place": "Location"}
 _KINDS |= {"korean": "Person"}
@@ -78,7 +79,7 @@ def read_foreign(sentence: str, scene: Scene) -> tuple[list[NodeDraft], list[Dra
 
 def _named(sentence: str, match: re.Match[str], scene: Scene) -> NodeDraft | None:
     kind = str(match.lastgroup)
-    text = match[kind]
+    text = _TITLE.sub("", match[kind]) or match[kind]
     if kind == "latin" and not _is_name(sentence, match, text):
         return None
     if kind == "loan" and text in LOANWORDS:

@@ -44,7 +44,7 @@ _END = re.compile(
 )
 _ABBREVIATIONS = word_set("""
 mr mrs ms dr prof st sr jr vs etc e.g i.e inc ltd co corp no vol approx dept est fig gen col sgt capt lt rev
-hon lit jan feb mar apr jun jul aug sep sept oct nov dec mt ft u.s u.k cpl
+hon lit jan feb mar apr jun jul aug sep sept oct nov dec mt ft u.s u.k cpl c ca cf al ave blvd rd p pp resp max min incl
 """)
 _BRACKETS = 120  # characters: a full stop in brackets no longer than this ends no sentence
 _LAST_WORD = re.compile(r"[^\s(\[\"]+\Z")
@@ -67,16 +67,13 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _continues(text: str, start: int, match: re.Match[str]) -> bool:
-    """Whether this full stop belongs to an abbreviation or an initial, or the text goes on in lower case."""
+    """Whether this full stop belongs to an abbreviation, an initial or stands in brackets."""
     before = _LAST_WORD.search(text[max(start, match.start() - 12) : match.start()])
     word = before[0].lower() if before else ""
     if len(match[0]) == 1 and (word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha() and word != "i")):
         return True
     opened = text.rfind("(", max(start, match.start() - _BRACKETS), match.start())
-    if opened > text.rfind(")", start, match.start()):
-        return True
-    following = text[match.end() : match.end() + 3].lstrip()[:1]
-    return following.islower() and len(match[0]) == 1
+    return opened > text.rfind(")", start, match.start())
 
 
 def _bounded(piece: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a commit reads and writes (ResolutionStore): names, slots and candidates, then a delta.
+"""What a commit reads and writes (GraphStore): names and slots, then a delta.
 
 A delta is checked first, then written as rows by executemany, all in one transaction.
 """
@@ -11,16 +11,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import apsw
 
 from kgsvc.domain.model.delta import Claim, FactTombstone, GraphDelta, GroupHead, Guard, NameView, SlotView
-from kgsvc.domain.model.graph import Entity, Mention
-from kgsvc.domain.resolution.decisions import (
-    FROM_THE_FIRST,
-    CandidateQuery,
-    NameCandidates,
-    VectorPage,
-    VectorsAfter,
-)
+from kgsvc.domain.model.graph import Mention
 from kgsvc.stores.admission import check_delta, check_guard, is_repetition
 from kgsvc.stores.embedded.indexes import (
+    candidates,
     drop_descriptions,
     rename_words,
     touch_texts,
@@ -31,23 +25,19 @@ from kgsvc.stores.embedded.indexes import (
 from kgsvc.stores.embedded.intake import claimed, keep_answers, known_answer
 from kgsvc.stores.embedded.queue import write_spent, write_transitions
 from kgsvc.stores.embedded.rows import (
-    Group,
     Ids,
     Row,
     all_rows,
     column,
+    entities_among,
     entity_of,
     entity_row,
     fact_row,
     group_of,
     ids_of,
-    json_ids,
     json_list,
     make_group,
-    names_of,
-    read_entities,
     read_facts,
-    strings,
     take_ids,
     upsert,
 )
@@ -295,13 +285,8 @@ def _names(
         """
     named = all_rows(db, sql, (group.gid, json_list(name_keys)))
     by_key = {row[-1]: entity_of(row[:-1]) for row in named}
-    by_uuid = {entity.uuid: entity for entity in _entities(db, group.gid, uuids)} if uuids else {}
+    by_uuid = {entity.uuid: entity for entity in entities_among(db, group.gid, uuids)} if uuids else {}
     return NameView(group.head, by_key, by_uuid)
-
-
-def _entities(db: apsw.Connection, gid: int, uuids: Collection[str]) -> list[Entity]:
-    among = "WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))"
-    return read_entities(db, among, (gid, json_list(uuids)))
 
 
 def _slots(db: apsw.Connection, group_id: str, slots: Collection[str]) -> SlotView:
@@ -311,101 +296,10 @@ def _slots(db: apsw.Connection, group_id: str, slots: Collection[str]) -> SlotVi
     return SlotView(tuple(read_facts(db, among, wanted)), tuple(FactTombstone(*row) for row in tombstones))
 
 
-def _candidates(db: apsw.Connection, group_id: str, query: CandidateQuery) -> NameCandidates:
-    group = group_of(db, group_id)
-    if not group.gid:
-        return NameCandidates()
-    by_token = _by_token(db, group.gid, query)
-    uuids = {uuid for each in by_token.values() for uuid in each}.union(query.uuids)
-    entities = {entity.uuid: entity for entity in _entities(db, group.gid, uuids)}
-    sources = {uuid for each in by_token.values() for uuid in each[: query.told_per_token]}
-    ids = _fact_ids(db, group.gid, query, sorted(sources.union(query.sources)))
-    latest_first = """
-        WHERE id IN (SELECT value FROM json_each(?))
-        ORDER BY coalesce(valid_ms, reference_ms) DESC, uuid DESC
-        """
-    return NameCandidates(
-        by_token=by_token,
-        entities=entities,
-        names={uuid: tuple(names_of(db, group.gid, uuid, query.names_per_entity)) for uuid in entities},
-        facts=tuple(read_facts(db, latest_first, (json_ids(ids),))),
-        labels=_labels_of_targets(db, ids),
-        vectors=None if query.vectors is None else _vectors(db, group, query.vectors),
-    )
-
-
-def _by_token(db: apsw.Connection, gid: int, query: CandidateQuery) -> dict[str, tuple[str, ...]]:
-    """The entities that each token of a name leads to."""
-    sql = """
-        SELECT t.uuid FROM name_tokens t WHERE t.gid = ?1 AND t.token = ?2
-            AND EXISTS (SELECT 1 FROM entities e WHERE e.gid = ?1 AND e.uuid = t.uuid)
-        ORDER BY t.uuid LIMIT ?3
-        """
-    tokens = sorted(set(query.tokens))
-    uuids = {token: column(db, sql, (gid, token, query.entities_per_token)) for token in tokens}
-    return {token: tuple(each) for token, each in uuids.items() if each}
-
-
-def _fact_ids(db: apsw.Connection, gid: int, query: CandidateQuery, sources: Iterable[str]) -> set[int]:
-    """The latest open facts of each source and of each target, and between each pair."""
-    ids: set[int] = set()
-    of_source = """
-        SELECT f.id FROM facts f JOIN entities s ON s.id = f.source_id
-        WHERE s.gid = ?1 AND s.uuid = ?2 AND f.expired_ms IS NULL
-        ORDER BY coalesce(f.valid_ms, f.reference_ms) DESC, f.uuid DESC LIMIT ?3
-        """
-    for uuid in sources:
-        ids.update(column(db, of_source, (gid, uuid, query.facts_per_source)))
-    of_target = """
-        SELECT f.id FROM facts f JOIN entities t ON t.id = f.target_id
-        WHERE t.gid = ?1 AND t.uuid = ?2 AND f.expired_ms IS NULL
-        ORDER BY coalesce(f.valid_ms, f.reference_ms) DESC, f.uuid DESC LIMIT ?3
-        """
-    for uuid in sorted(set(query.targets)):
-        ids.update(column(db, of_target, (gid, uuid, query.facts_per_target)))
-    of_pair = """
-        SELECT f.id FROM facts f
-        WHERE f.source_id = (SELECT id FROM entities WHERE gid = ?1 AND uuid = ?2)
-            AND f.target_id = (SELECT id FROM entities WHERE gid = ?1 AND uuid = ?3)
-            AND f.expired_ms IS NULL
-        ORDER BY coalesce(f.valid_ms, f.reference_ms) DESC, f.uuid DESC LIMIT ?4
-        """
-    for source, target in sorted(set(query.pairs)):
-        ids.update(column(db, of_pair, (gid, source, target, query.facts_per_pair)))
-    return ids
-
-
-def _labels_of_targets(db: apsw.Connection, fact_ids: Iterable[int]) -> dict[str, tuple[str, ...]]:
-    sql = """
-        SELECT uuid, labels FROM entities WHERE id IN
-            (SELECT target_id FROM facts WHERE id IN (SELECT value FROM json_each(?)))
-        """
-    rows = all_rows(db, sql, (json_ids(fact_ids),))
-    return {uuid: strings(labels) for uuid, labels in rows}
-
-
-def _vectors(db: apsw.Connection, group: Group, after: VectorsAfter) -> VectorPage:
-    place = after.place if after.epoch == group.epoch else FROM_THE_FIRST
-    sql = """
-        WITH page AS (
-            SELECT v.id, v.rev, n.uuid FROM entity_vectors v JOIN entities n ON n.id = v.id
-            WHERE v.id >> 32 = ?1 AND v.rev >= ?2 AND (v.rev > ?2 OR n.uuid > ?3) AND v.space = ?4
-            ORDER BY v.rev, n.uuid LIMIT ?5
-        )
-        SELECT p.rev, p.uuid, v.vector FROM page p JOIN entity_vectors v ON v.id = p.id
-        ORDER BY p.rev, p.uuid
-        """
-    rows = all_rows(db, sql, (group.gid, *place, after.space, after.limit))
-    if rows:
-        place = (rows[-1][0], rows[-1][1])
-    vectors = tuple((uuid, vector) for _rev, uuid, vector in rows)
-    return VectorPage(group.epoch, place, vectors, more=len(rows) == after.limit)
-
-
 class EmbeddedGraph(EmbeddedBase):
     """GraphStore's context of a plan and its delta, CandidateStore."""
 
     names = reading(_names)
     slots = reading(_slots)
     apply = writing(apply_delta)
-    candidates = reading(_candidates)
+    candidates = reading(candidates)

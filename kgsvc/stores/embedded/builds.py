@@ -173,15 +173,13 @@ def _join(db: apsw.Connection, behind: Behind, upto_rev: int, members: Mapping[s
         """
     rows = all_rows(db, sql, (upto_rev, behind.group_id, behind.build_id, behind.rev))
     for (gid,) in rows:
-        db.execute(
-            """
+        sql = """
             INSERT OR IGNORE INTO community_members (community_id, entity_id)
             SELECT c.id, e.id FROM json_each(?1) j
             JOIN entities e ON e.gid = ?2 AND e.uuid = j.key
             JOIN communities c ON c.gid = ?2 AND c.build_id = ?3 AND c.uuid = j.value
-            """,
-            (json.dumps(members, ensure_ascii=False), gid, behind.build_id),
-        )
+            """
+        db.execute(sql, (json.dumps(members, ensure_ascii=False), gid, behind.build_id))
     return bool(rows)
 
 

@@ -171,14 +171,11 @@ def _traces(db: apsw.Connection, group_id: str, episode_uuid: str) -> EpisodeTra
             WHERE c.gid = ?1 AND c.by_episode = ?2
         """
     slots = column(db, sql, asked)
-    named = all_rows(
-        db,
-        """
+    sql = """
         SELECT n.* FROM episodes e JOIN mentions m ON m.episode_id = e.id
         JOIN live_entities n ON n.id = m.entity_id WHERE e.gid = ? AND e.uuid = ? ORDER BY n.uuid
-        """,
-        asked,
-    )
+        """
+    named = all_rows(db, sql, asked)
     return EpisodeTraces(tuple(sorted(slots)), tuple(map(entity_of, named)))
 
 
@@ -190,18 +187,15 @@ def _sayings(db: apsw.Connection, group_id: str, episode_uuid: str) -> dict[str,
         JOIN mentions o ON o.entity_id = n.id WHERE e.gid = ? AND e.uuid = ?
         """
     rows = all_rows(db, sql, asked)
-    firsts = all_rows(
-        db,
-        """
+    sql = """
         SELECT n.uuid, x.reference_ms, x.uuid
         FROM episodes e JOIN mentions m ON m.episode_id = e.id JOIN entities n ON n.id = m.entity_id
         CROSS JOIN episodes x ON x.id = (
             SELECT y.id FROM mentions o JOIN episodes y ON y.id = o.episode_id
             WHERE o.entity_id = n.id AND y.id <> e.id ORDER BY y.reference_ms, y.uuid LIMIT 1)
         WHERE e.gid = ? AND e.uuid = ?
-        """,
-        asked,
-    )
+        """
+    firsts = all_rows(db, sql, asked)
     first = {entity: (ms, episode) for entity, ms, episode in firsts}
     said: dict[tuple[str, bool], list[Said]] = {(row[0], bool(row[1])): [] for row in rows}
     for entity, is_own, names, types in rows:

@@ -1,5 +1,5 @@
 """What the graph is found by, kept up to date with every delta (called by apply): tokens of names, words of
-facts, vectors, the revisions of texts, and descriptions of communities.
+facts, vectors, the revisions of texts, and descriptions of communities; and finding candidates by them.
 
 Facts of a group that is not in memory are found by words (cold_search.py). A word is 64 bits, little-endian:
 the hash of a term with the lowest bit 0, or of the character that a CJK term begins with and the lowest bit 1
@@ -18,8 +18,30 @@ import apsw
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.graph import Fact, own_text
 from kgsvc.domain.names.similarity import name_tokens
+from kgsvc.domain.resolution.decisions import (
+    FROM_THE_FIRST,
+    CandidateQuery,
+    NameCandidates,
+    VectorPage,
+    VectorsAfter,
+)
 from kgsvc.domain.text import firsts, tokens
-from kgsvc.stores.embedded.rows import Ids, Row, column, ids_of, json_list, upsert
+from kgsvc.stores.embedded.rows import (
+    Group,
+    Ids,
+    Row,
+    all_rows,
+    column,
+    entities_among,
+    group_of,
+    ids_of,
+    json_ids,
+    json_list,
+    names_of,
+    read_facts,
+    strings,
+    upsert,
+)
 
 
 def term_word(term: str) -> bytes:
@@ -154,3 +176,95 @@ def drop_descriptions(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
             WHERE f.gid = ? AND f.uuid IN (SELECT value FROM json_each(?)))
         """
     db.execute(sql, dropped)
+
+
+def candidates(db: apsw.Connection, group_id: str, query: CandidateQuery) -> NameCandidates:
+    """See CandidateStore."""
+    group = group_of(db, group_id)
+    if not group.gid:
+        return NameCandidates()
+    by_token = _by_token(db, group.gid, query)
+    uuids = {uuid for each in by_token.values() for uuid in each}.union(query.uuids)
+    entities = {entity.uuid: entity for entity in entities_among(db, group.gid, uuids)}
+    sources = {uuid for each in by_token.values() for uuid in each[: query.told_per_token]}
+    ids = _fact_ids(db, group.gid, query, sorted(sources.union(query.sources)))
+    latest_first = """
+        WHERE id IN (SELECT value FROM json_each(?))
+        ORDER BY coalesce(valid_ms, reference_ms) DESC, uuid DESC
+        """
+    return NameCandidates(
+        by_token=by_token,
+        entities=entities,
+        names={uuid: tuple(names_of(db, group.gid, uuid, query.names_per_entity)) for uuid in entities},
+        facts=tuple(read_facts(db, latest_first, (json_ids(ids),))),
+        labels=_labels_of_targets(db, ids),
+        vectors=None if query.vectors is None else _vectors(db, group, query.vectors),
+    )
+
+
+def _by_token(db: apsw.Connection, gid: int, query: CandidateQuery) -> dict[str, tuple[str, ...]]:
+    """The entities that each token of a name leads to."""
+    sql = """
+        SELECT t.uuid FROM name_tokens t WHERE t.gid = ?1 AND t.token = ?2
+            AND EXISTS (SELECT 1 FROM entities e WHERE e.gid = ?1 AND e.uuid = t.uuid)
+        ORDER BY t.uuid LIMIT ?3
+        """
+    tokens = sorted(set(query.tokens))
+    uuids = {token: column(db, sql, (gid, token, query.entities_per_token)) for token in tokens}
+    return {token: tuple(each) for token, each in uuids.items() if each}
+
+
+def _fact_ids(db: apsw.Connection, gid: int, query: CandidateQuery, sources: Iterable[str]) -> set[int]:
+    """The latest open facts of each source and of each target, and between each pair."""
+    ids: set[int] = set()
+    of_source = """
+        SELECT f.id FROM facts f JOIN entities s ON s.id = f.source_id
+        WHERE s.gid = ?1 AND s.uuid = ?2 AND f.expired_ms IS NULL
+        ORDER BY coalesce(f.valid_ms, f.reference_ms) DESC, f.uuid DESC LIMIT ?3
+        """
+    for uuid in sources:
+        ids.update(column(db, of_source, (gid, uuid, query.facts_per_source)))
+    of_target = """
+        SELECT f.id FROM facts f JOIN entities t ON t.id = f.target_id
+        WHERE t.gid = ?1 AND t.uuid = ?2 AND f.expired_ms IS NULL
+        ORDER BY coalesce(f.valid_ms, f.reference_ms) DESC, f.uuid DESC LIMIT ?3
+        """
+    for uuid in sorted(set(query.targets)):
+        ids.update(column(db, of_target, (gid, uuid, query.facts_per_target)))
+    of_pair = """
+        SELECT f.id FROM facts f
+        WHERE f.source_id = (SELECT id FROM entities WHERE gid = ?1 AND uuid = ?2)
+            AND f.target_id = (SELECT id FROM entities WHERE gid = ?1 AND uuid = ?3)
+            AND f.expired_ms IS NULL
+        ORDER BY coalesce(f.valid_ms, f.reference_ms) DESC, f.uuid DESC LIMIT ?4
+        """
+    for source, target in sorted(set(query.pairs)):
+        ids.update(column(db, of_pair, (gid, source, target, query.facts_per_pair)))
+    return ids
+
+
+def _labels_of_targets(db: apsw.Connection, fact_ids: Iterable[int]) -> dict[str, tuple[str, ...]]:
+    sql = """
+        SELECT uuid, labels FROM entities WHERE id IN
+            (SELECT target_id FROM facts WHERE id IN (SELECT value FROM json_each(?)))
+        """
+    rows = all_rows(db, sql, (json_ids(fact_ids),))
+    return {uuid: strings(labels) for uuid, labels in rows}
+
+
+def _vectors(db: apsw.Connection, group: Group, after: VectorsAfter) -> VectorPage:
+    place = after.place if after.epoch == group.epoch else FROM_THE_FIRST
+    sql = """
+        WITH page AS (
+            SELECT v.id, v.rev, n.uuid FROM entity_vectors v JOIN entities n ON n.id = v.id
+            WHERE v.id >> 32 = ?1 AND v.rev >= ?2 AND (v.rev > ?2 OR n.uuid > ?3) AND v.space = ?4
+            ORDER BY v.rev, n.uuid LIMIT ?5
+        )
+        SELECT p.rev, p.uuid, v.vector FROM page p JOIN entity_vectors v ON v.id = p.id
+        ORDER BY p.rev, p.uuid
+        """
+    rows = all_rows(db, sql, (group.gid, *place, after.space, after.limit))
+    if rows:
+        place = (rows[-1][0], rows[-1][1])
+    vectors = tuple((uuid, vector) for _rev, uuid, vector in rows)
+    return VectorPage(group.epoch, place, vectors, more=len(rows) == after.limit)

@@ -262,14 +262,12 @@ def _insert(db: apsw.Connection, episodes: list[Row], items: list[Row], listed: 
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     db.executemany(sql, episodes)
-    db.executemany(
-        """
+    sql = """
         INSERT INTO items (id, gid, uuid, content_hash, rid, state, reference_ms, accepted_ms, updated_ms,
                            next_ms, bytes, previous)
         VALUES (?, ?, ?, ?, ?, 'accepted', ?, ?7, ?7, 0, ?, ?)
-        """,
-        items,
-    )
+        """
+    db.executemany(sql, items)
     db.executemany(
         "INSERT INTO receipt_items (rid, pos, item_id, uuid, duplicate) VALUES (?, ?, ?, ?, ?)", listed
     )
@@ -318,15 +316,13 @@ def keep_answers(db: apsw.Connection, answers: Sequence[KeptAnswer], now_ms: int
             (SELECT gid, operation, key FROM answers WHERE expires_ms <= ? ORDER BY expires_ms LIMIT ?)
         """
     db.execute(sql, (now_ms, _LAPSED_A_CALL * len(answers)))
-    db.executemany(
-        """
+    sql = """
         INSERT INTO answers (gid, operation, key, input_hash, rid, items, expires_ms)
         VALUES (?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (gid, operation, key) DO UPDATE SET input_hash = excluded.input_hash, rid = excluded.rid,
             items = excluded.items, expires_ms = excluded.expires_ms
-        """,
-        [_answer_row(answer) for answer in answers],
-    )
+        """
+    db.executemany(sql, [_answer_row(answer) for answer in answers])
 
 
 def _answer_row(answer: KeptAnswer) -> Row:

@@ -124,13 +124,11 @@ def _release(db: apsw.Connection, lease: Lease) -> None:
         """
     rows = all_rows(db, sql, (lease.group_id, lease.owner_id, lease.token, lease.epoch))
     if rows:
-        db.execute(
-            """
+        sql = """
             UPDATE items SET started = 0, crash_attempts = crash_attempts - suspect
             WHERE gid = ? AND started > 0
-            """,
-            rows[0],
-        )
+            """
+        db.execute(sql, rows[0])
 
 
 def _start_items(

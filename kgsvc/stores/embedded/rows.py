@@ -219,6 +219,12 @@ def read_entities(db: apsw.Connection, rest: LiteralString, values: Sequence[Any
     return list(map(entity_of, db.execute("SELECT * FROM live_entities " + rest, values)))
 
 
+def entities_among(db: apsw.Connection, gid: int, uuids: Collection[str]) -> list[Entity]:
+    """Those of these entities that the group has."""
+    among = "WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))"
+    return read_entities(db, among, (gid, json_list(uuids)))
+
+
 def read_facts(db: apsw.Connection, rest: LiteralString, values: Sequence[Any]) -> list[Fact]:
     """Facts by what follows FROM."""
     return list(map(fact_of, db.execute("SELECT * FROM live_facts " + rest, values)))

@@ -56,9 +56,7 @@ def _text_changes(
         ORDER BY r.rev, r.uuid
         """
     entities = all_rows(db, sql, span)
-    episodes = all_rows(
-        db,
-        """
+    sql = """
         SELECT e.*,
             (SELECT json_group_array(n.uuid) FROM mentions m JOIN entities n ON n.id = m.entity_id
              WHERE m.episode_id = e.id)
@@ -66,9 +64,8 @@ def _text_changes(
         WHERE r.gid = ?1 AND r.rev BETWEEN ?2 AND ?4
             AND (r.rev, e.uuid) > (?2, ?3) AND (r.rev, e.uuid) <= (?4, ?5)
         ORDER BY r.rev, e.uuid
-        """,
-        span,
-    )
+        """
+    episodes = all_rows(db, sql, span)
     return TextChanges(
         group.head,
         tuple(map(_entity, entities)),
@@ -107,9 +104,7 @@ def _cuts(db: apsw.Connection, group: Group, after: Place, limit: int, max_bytes
         ORDER BY rev, uuid LIMIT 1 OFFSET ?4 - 1
         """
     entity = first_row(db, sql, (group.gid, *after, limit))
-    episode = first_row(
-        db,
-        """
+    sql = """
         SELECT rev, uuid FROM (
             SELECT rev, uuid, row_number() OVER sofar AS number, sum(bytes) OVER sofar AS total FROM (
                 SELECT r.rev, e.uuid, octet_length(e.body) AS bytes
@@ -118,9 +113,8 @@ def _cuts(db: apsw.Connection, group: Group, after: Place, limit: int, max_bytes
                 ORDER BY r.rev, e.uuid LIMIT ?4
             ) WINDOW sofar AS (ORDER BY rev, uuid ROWS UNBOUNDED PRECEDING)
         ) WHERE number = ?4 OR total > ?5 ORDER BY rev, uuid LIMIT 1
-        """,
-        (group.gid, *after, limit, max_bytes),
-    )
+        """
+    episode = first_row(db, sql, (group.gid, *after, limit, max_bytes))
     return [(row[0], row[1]) for row in (entity, episode) if row is not None]
 
 
@@ -165,15 +159,12 @@ def _changes(db: apsw.Connection, group_id: str, after_rev: int, limit: int) -> 
         WHERE f.gid = ? AND f.rev > ? AND f.rev <= ? ORDER BY f.rev, f.uuid
         """
     facts = all_rows(db, sql, span)
-    removed = all_rows(
-        db,
-        """
+    sql = """
         SELECT t.uuid FROM fact_tombstones t WHERE t.gid = ? AND t.rev > ? AND t.rev <= ?
             AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.uuid = t.uuid AND f.gid = t.gid)
         ORDER BY t.rev, t.uuid
-        """,
-        span,
-    )
+        """
+    removed = all_rows(db, sql, span)
     return Changes(
         group.head,
         tuple(_indexed(row) for row in facts),

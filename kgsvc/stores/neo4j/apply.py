@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any, LiteralString
 
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
-from kgsvc.domain.model.graph import digest
+from kgsvc.domain.model.graph import Mention, digest
 from kgsvc.stores.neo4j.base import Base, Row, Tx
 from kgsvc.stores.neo4j.candidates import WRITE_NAME_TOKENS, name_token_rows
 from kgsvc.stores.neo4j.fact_terms import (
@@ -19,7 +19,7 @@ from kgsvc.stores.neo4j.fact_terms import (
     renamed_row,
     scope,
 )
-from kgsvc.stores.neo4j.guards import LOCK, check, claims_of, questions_of
+from kgsvc.stores.neo4j.guards import LOCK, check, claim_rows, questions_of
 from kgsvc.stores.neo4j.queue import WRITE_TRANSITIONS, transition_rows
 from kgsvc.stores.neo4j.rows import calendar, entity_row, fact_row
 from kgsvc.stores.neo4j.search import TOUCH_TEXTS
@@ -33,7 +33,7 @@ _WRITE: LiteralString = (
         UNWIND $p.claims AS row
         MERGE (k:KgIdempotency
             {group_id: $p.group_id, epoch: $p.epoch, operation: row.operation, key: row.key})
-        SET k.input_hash = row.input_hash, k.expires_ms = row.now_ms + row.window_ms, k.receipt_id = '',
+        SET k.input_hash = row.input_hash, k.expires_ms = row.expires_ms, k.receipt_id = '',
             k.uuids = [], k.seqs = []
     }
     CALL () {
@@ -259,7 +259,7 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "group_id": delta.group_id,
         "epoch": guard.epoch,
         "token": guard.token,
-        "claims": claims_of(delta),
+        "claims": claim_rows(delta.claim),
         "system_ms": delta.system_ms,
         "entities": [entity_row(entity) for entity in delta.entities],
         "renamed": [
@@ -276,18 +276,7 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "replaced": [fact for fact in facts if fact[0] in ends],
         "moved": [fact[:3] for fact in facts if ends.get(fact[0], fact[1:3]) != fact[1:3]],
         **_vectors(delta),
-        "mentions": [
-            [
-                m.uuid,
-                m.episode_uuid,
-                m.entity_uuid,
-                m.created_ms,
-                calendar(m.created_ms),
-                [*m.names],
-                [*m.types],
-            ]
-            for m in delta.mentions
-        ],
+        "mentions": [_mention_row(mention) for mention in delta.mentions],
         "removed_names": [digest(key) for key in delta.remove_names],
         "removed_name_tokens": [list(pair) for pair in delta.remove_name_tokens],
         "edges": [{"uuid": uuid, "facts": list(facts)} for uuid, facts in delta.episode_edges.items()],
@@ -295,10 +284,8 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "touched_entities": sorted(delta.touched_entities),
         "touched_episodes": sorted(delta.touched_episodes),
         "forgets": delta.forgets,
-        "gone": [
-            *(["entity", uuid] for uuid in delta.remove_entities),
-            *(["episode", uuid] for uuid in delta.remove_episodes),
-        ],
+        "gone": [["entity", uuid] for uuid in delta.remove_entities]
+        + [["episode", uuid] for uuid in delta.remove_episodes],
         "removed_episodes": list(delta.remove_episodes),
         "removed_merges": list(delta.remove_merges),
         "merges": [
@@ -313,6 +300,12 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "transitions": transition_rows(delta.transitions, guard.token),
         "spent": [[uuid, u.calls, u.prompt_tokens, u.completion_tokens] for uuid, u in delta.spent.items()],
     }
+
+
+def _mention_row(mention: Mention) -> list[Any]:
+    created_ms, names, types = mention.created_ms, list(mention.names), list(mention.types)
+    ends = (mention.episode_uuid, mention.entity_uuid)
+    return [mention.uuid, *ends, created_ms, calendar(created_ms), names, types]
 
 
 def _vectors(delta: GraphDelta) -> dict[str, Any]:

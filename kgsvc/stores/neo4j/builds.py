@@ -20,6 +20,7 @@ from kgsvc.domain.model.communities import (
 from kgsvc.domain.model.delta import Claim
 from kgsvc.stores.admission import is_repetition
 from kgsvc.stores.neo4j.base import Base, Row, Tx
+from kgsvc.stores.neo4j.guards import claim_rows
 
 _ASK: LiteralString = """
     <NEW_GROUP>
@@ -153,7 +154,7 @@ class Builds(Base):
 
 
 async def _request(tx: Tx, request: BuildRequest, claim: Claim | None, shard: int) -> CommunityBuild:
-    claims = [] if claim is None else [_claim_row(claim)]
+    claims = claim_rows(claim)
     ((epoch, answers, under_way),) = await tx.run(_ASK, group_id=request.group_id, claims=claims)
     address: dict[str, Any] = {"group_id": request.group_id, "epoch": epoch}
     for input_hash, build_id in answers:
@@ -162,19 +163,9 @@ async def _request(tx: Tx, request: BuildRequest, claim: Claim | None, shard: in
     build_id = under_way[0] if under_way else request.build_id
     if not under_way:
         await tx.run(_RECORD, **address, build_id=build_id, now_ms=request.now_ms, shard=shard)
-    if claim is not None:
-        await tx.run(_KEEP_KEY, **address, **_claim_row(claim), build_id=build_id)
+    for row in claims:
+        await tx.run(_KEEP_KEY, **address, **row, build_id=build_id)
     return await _present(tx, request.group_id, build_id)
-
-
-def _claim_row(claim: Claim) -> dict[str, Any]:
-    return {
-        "operation": claim.operation,
-        "key": claim.key,
-        "input_hash": claim.input_hash,
-        "now_ms": claim.now_ms,
-        "expires_ms": claim.now_ms + claim.dedup_window_ms,
-    }
 
 
 async def _present(tx: Tx, group_id: str, build_id: str) -> CommunityBuild:

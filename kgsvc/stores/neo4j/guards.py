@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, LiteralString
 
-from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
+from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard
 from kgsvc.domain.model.graph import digest
 from kgsvc.stores.admission import check_delta, check_guard, is_repetition
 from kgsvc.stores.neo4j.base import Row
@@ -61,7 +62,7 @@ def questions_of(delta: GraphDelta, token: int | None) -> dict[str, Any]:
         spoken |= {fact.source_uuid, fact.target_uuid}
     return {
         "group_id": delta.group_id,
-        "claims": claims_of(delta),
+        "claims": claim_rows(delta.claim),
         "requires": list(delta.requires_items),
         "token": token,
         "keys": [digest(name_key) for name_key in delta.names],
@@ -70,19 +71,12 @@ def questions_of(delta: GraphDelta, token: int | None) -> dict[str, Any]:
     }
 
 
-def claims_of(delta: GraphDelta) -> list[dict[str, Any]]:
+def claim_rows(claim: Claim | None) -> list[dict[str, Any]]:
     """The caller's key as rows of a parameter: one or none."""
-    if delta.claim is None:
+    if claim is None:
         return []
-    return [
-        {
-            "operation": delta.claim.operation,
-            "key": delta.claim.key,
-            "input_hash": delta.claim.input_hash,
-            "now_ms": delta.claim.now_ms,
-            "window_ms": delta.claim.dedup_window_ms,
-        }
-    ]
+    expires_ms = claim.now_ms + claim.dedup_window_ms
+    return [asdict(claim) | {"expires_ms": expires_ms}]
 
 
 def check(row: Row, delta: GraphDelta, guard: Guard) -> GroupHead | None:

@@ -29,6 +29,12 @@ class Done:
         assert self.code == 0, self.err
         return json.loads(self.out)
 
+    @property
+    def sentence(self) -> str:
+        """The one line in which it says why it failed."""
+        assert (self.code, len(self.err.splitlines())) == (1, 1), self.err
+        return self.err
+
 
 async def kgsvc(*words: str | Path, stdin: str = "", settings: Mapping[str, str] | None = None) -> Done:
     """Run a command with only these settings in its environment."""

@@ -40,8 +40,7 @@ async def test_a_port_in_use_is_a_sentence(tmp_path: Path) -> None:
         assert done.err == f"Error: server.listen: cannot listen on {address}, is the port in use?\n"
         free = ("--data", tmp_path / "b", "--listen", "127.0.0.1:0")
         done = await kgsvc("serve", *free, settings={"server.metrics_listen": address})
-        assert (done.code, len(done.err.splitlines())) == (1, 1)
-        assert "server.metrics_listen" in done.err
+        assert "server.metrics_listen" in done.sentence
 
 
 async def test_a_data_directory_that_cannot_be_used_is_a_sentence(tmp_path: Path) -> None:
@@ -49,8 +48,7 @@ async def test_a_data_directory_that_cannot_be_used_is_a_sentence(tmp_path: Path
     file.write_text("")
     for folder in (file / "below", Path("/proc/kgsvc")):
         done = await kgsvc("serve", "--data", folder, "--listen", "127.0.0.1:0", settings=QUIET)
-        assert (done.code, len(done.err.splitlines())) == (1, 1)
-        assert str(folder) in done.err
+        assert str(folder) in done.sentence
 
 
 async def test_a_newer_schema_is_a_sentence(tmp_path: Path) -> None:
@@ -61,30 +59,26 @@ async def test_a_newer_schema_is_a_sentence(tmp_path: Path) -> None:
     db.pragma("user_version", 999)
     db.close()
     done = await kgsvc("serve", "--data", folder, "--listen", "127.0.0.1:0", settings=QUIET)
-    assert (done.code, len(done.err.splitlines())) == (1, 1)
-    assert "newer" in done.err
+    assert "newer" in done.sentence
 
 
 async def test_a_neo4j_that_is_not_there_is_a_sentence() -> None:
     settings = QUIET | {"store.neo4j_uri": "bolt://127.0.0.1:1", "store.neo4j_password": "geheim"}
     done = await kgsvc("serve", "--store", "neo4j", "--listen", "127.0.0.1:0", settings=settings)
-    assert (done.code, len(done.err.splitlines())) == (1, 1)
-    assert "bolt://127.0.0.1:1" in done.err
+    assert "bolt://127.0.0.1:1" in done.sentence
     assert "geheim" not in done.err
 
 
 async def test_other_machines_are_let_in_only_deliberately(tmp_path: Path) -> None:
     done = await kgsvc("serve", "--data", tmp_path, "--listen", "0.0.0.0:0", settings=QUIET)
-    assert (done.code, len(done.err.splitlines())) == (1, 1)
-    assert "server.insecure" in done.err
+    assert "server.insecure" in done.sentence
 
 
 async def test_bad_settings_are_all_named(tmp_path: Path) -> None:
     file = tmp_path / "kgsvc.toml"
     file.write_text('[server]\nrole = "boss"\n[stor]\n')
     done = await kgsvc("serve", "--config", file)
-    assert (done.code, len(done.err.splitlines())) == (1, 1)
-    assert "server.role" in done.err
+    assert "server.role" in done.sentence
     assert "[stor]" in done.err
 
 
@@ -121,13 +115,12 @@ async def test_doctor_names_the_model_that_embeds_on_this_machine(tmp_path: Path
     assert done.code == 0, done.out + done.err
     assert "embedder       local-all-MiniLM-L6-v2-384" in done.out
     done = await kgsvc("doctor", "--data", tmp_path / "data", settings=local | {"models.local_model": "a/b"})
-    assert (done.code, len(done.err.splitlines())) == (1, 1)
-    assert "models.local_model: fastembed knows no model a/b" in done.err
+    assert "models.local_model: fastembed knows no model a/b" in done.sentence
 
 
 async def test_doctor_says_what_is_wrong(tmp_path: Path) -> None:
     done = await kgsvc("doctor", "--data", "/proc/kgsvc")
-    assert (done.code, len(done.err.splitlines())) == (1, 1)
+    assert done.sentence
     embedder = {
         "models.embedder": "openai",
         "openai.base_url": "http://127.0.0.1:1/v1",

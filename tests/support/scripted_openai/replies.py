@@ -55,10 +55,14 @@ def resolutions(
     }
 
 
+def verdict(idx: int, said: str, since: str | None = None) -> dict[str, Any]:
+    """What a new fact means for one that is known."""
+    return {"idx": idx, "verdict": said, "since": since}
+
+
 def verdicts(since: str | None = None, **known: Iterable[int]) -> dict[str, Any]:
-    """What a fact means for known ones, by verdict: verdicts(repeats=[5], replaced=[6])."""
-    said = [{"idx": idx, "verdict": each, "since": since} for each, idxs in known.items() for idx in idxs]
-    return {"verdicts": said}
+    """What it means for several, by verdict: verdicts(repeats=[5], replaced=[6])."""
+    return {"verdicts": [verdict(idx, said, since) for said, several in known.items() for idx in several]}
 
 
 def all_new(questions: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import grpc
@@ -17,6 +16,7 @@ from kgsvc.config import Client
 from kgsvc.v1.envelope_pb2 import STATUS_ERROR, STATUS_OK, Error
 from kgsvc.v1.ingestion_pb2 import WatchReceiptOutput, WatchReceiptRequest, WatchReceiptResponse
 from kgsvc.v1.types_pb2 import ItemState, ReceiptItem
+from tests.unit.cli.serving import serving
 
 COMPLETED, PARKED = ItemState.ITEM_STATE_COMPLETED, ItemState.ITEM_STATE_PARKED
 EMBEDDED, DELETED = ItemState.ITEM_STATE_EMBEDDED, ItemState.ITEM_STATE_DELETED
@@ -45,24 +45,6 @@ class Watches:
                     yield WatchReceiptResponse(status=STATUS_OK, output=WatchReceiptOutput(items=[item]))
 
 
-@asynccontextmanager
-async def serving(watches: Watches) -> AsyncIterator[str]:
-    server = grpc.aio.server()
-    watching = grpc.unary_stream_rpc_method_handler(
-        watches.WatchReceipt,
-        request_deserializer=WatchReceiptRequest.FromString,
-        response_serializer=WatchReceiptResponse.SerializeToString,
-    )
-    service = grpc.method_handlers_generic_handler("kgsvc.v1.IngestionService", {"WatchReceipt": watching})
-    server.add_generic_rpc_handlers((service,))
-    port = server.add_insecure_port("127.0.0.1:0")
-    await server.start()
-    try:
-        yield f"127.0.0.1:{port}"
-    finally:
-        await server.stop(None)
-
-
 async def watch(watches: Watches, outcome: Outcome, within_s: float = 20.0) -> int:
     done = 0
 
@@ -70,7 +52,10 @@ async def watch(watches: Watches, outcome: Outcome, within_s: float = 20.0) -> i
         nonlocal done
         done += more
 
-    async with serving(watches) as address, connect(Client(server=address)) as service:
+    async with (
+        serving("WatchReceipt", watches.WatchReceipt) as address,
+        connect(Client(server=address)) as service,
+    ):
         await follow(service, outcome, within_s, count)
     return done
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import grpc
@@ -18,6 +17,7 @@ from kgsvc.config import Client
 from kgsvc.v1.envelope_pb2 import STATUS_ACCEPTED, STATUS_ERROR, Error
 from kgsvc.v1.ingestion_pb2 import StreamEpisodesRequest, StreamEpisodesResponse
 from kgsvc.v1.types_pb2 import EpisodeItem, ItemState
+from tests.unit.cli.serving import serving
 
 COMPLETED, PARKED = ItemState.ITEM_STATE_COMPLETED, ItemState.ITEM_STATE_PARKED
 
@@ -67,25 +67,6 @@ class Store:
 AHEAD = 5 + 2 + 1  # in flight, read ahead, in the reader's hand
 
 
-@asynccontextmanager
-async def serving(store: Store) -> AsyncIterator[str]:
-    server = grpc.aio.server()
-    streaming = grpc.stream_stream_rpc_method_handler(
-        store.StreamEpisodes,
-        request_deserializer=StreamEpisodesRequest.FromString,
-        response_serializer=StreamEpisodesResponse.SerializeToString,
-    )
-    handlers = {"StreamEpisodes": streaming}
-    service = grpc.method_handlers_generic_handler("kgsvc.v1.IngestionService", handlers)
-    server.add_generic_rpc_handlers((service,))
-    port = server.add_insecure_port("127.0.0.1:0")
-    await server.start()
-    try:
-        yield f"127.0.0.1:{port}"
-    finally:
-        await server.stop(None)
-
-
 def record(line: int, body: str = "text", uuid: str | None = None, minted: bool = False) -> Record:
     item = EpisodeItem(uuid=uuid or f"u{line}", body=body)
     return Record(line, 10, StreamEpisodesRequest(episode=item), minted)
@@ -94,7 +75,10 @@ def record(line: int, body: str = "text", uuid: str | None = None, minted: bool 
 async def send(
     store: Store, records: Iterator[Record | BadLine], timeout_s: float = 20.0, item_bytes: int = 10_000
 ) -> Outcome:
-    async with serving(store) as address, connect(Client(server=address, timeout_s=timeout_s)) as service:
+    async with (
+        serving("StreamEpisodes", store.StreamEpisodes) as address,
+        connect(Client(server=address, timeout_s=timeout_s)) as service,
+    ):
         return await Upload(service, "g", item_bytes, lambda _: None).run(records)
 
 

@@ -12,6 +12,7 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import UNKNOWN, ExtractedEdge, ExtractionRequest
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.domain.model.items import ItemWarning
+from kgsvc.models.openai import ChatModel
 from kgsvc.models.openai.extractor import shown
 from kgsvc.models.openai.validation import Checked, Rejected, validate
 from kgsvc.models.protocol import Extracted
@@ -129,12 +130,21 @@ def test_a_node_without_a_name_is_dropped_with_its_edges(empty: str | None) -> N
     )
 
 
-def test_a_node_without_a_ref_is_found_by_its_name() -> None:
-    found = said({1: {"ref": ""}}, target_ref="Acme", fact="Alice knows Acme.")
+@pytest.mark.parametrize("at", range(3))
+@pytest.mark.parametrize("empty", ["", None, " "])
+def test_a_node_without_a_ref_is_found_by_its_place(at: int, empty: str | None) -> None:
+    found = said({at: {"ref": empty}})
+    assert found.extraction == said().extraction
+    assert found.warnings == (ItemWarning(f"nodes[{at}].ref", "empty_value"),)
+
+
+def test_a_node_without_a_ref_is_found_by_its_name_where_refs_tell_no_place() -> None:
+    refs = {0: {"ref": "al"}, 1: {"ref": ""}, 2: {"ref": "n3"}}
+    nodes = [{**node(f"n{at + 1}", each), **refs[at]} for at, each in enumerate(NAMES)]
+    edges = [edge("KNOWS", "Alice knows Acme.", "al", "acme"), edge("LIKES", "Alice likes it.", "al", "n2")]
+    found = validate(answer(nodes, edges), Limits())
+    assert [each.name for each in found.extraction.edges] == ["KNOWS"]  # n2 is nobody
     assert [each.name for each in found.extraction.nodes] == list(NAMES)
-    assert found.warnings[0] == ItemWarning("nodes[1].ref", "empty_value")
-    assert [each.name for each in found.extraction.edges] == ["KNOWS", "LIVES_IN"]  # n2 is nobody now
-    assert sum(warning.dropped for warning in found.warnings) == 2
 
 
 def test_an_end_before_the_start_is_null() -> None:
@@ -152,7 +162,7 @@ def test_a_weight_out_of_range_is_clamped(given: float, taken: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "ref", ["n7", "N_7", "node 12", "#4", "17", "???", "zz", "X", "acme_corp", "someone",
+    "ref", ["n7", "N_7", "node 12", "#4", "17", "???", "zz", "X", "acme_corp", "someone", "Unknown", "N/A",
             "6b677376-6300-4000-8000-6b6773766300"],
 )  # fmt: skip
 @pytest.mark.parametrize("field", ["source_ref", "target_ref"])
@@ -182,15 +192,20 @@ def test_an_unlisted_name_becomes_a_node_of_type_unknown(name: str, fact: str) -
     assert found.warnings == (ItemWarning("edges[0].target_ref", "unlisted_name"),)
 
 
-def test_of_two_nodes_with_one_ref_it_means_the_first() -> None:
-    found = said({2: {"ref": "n2"}})
-    assert [each.name for each in found.extraction.nodes] == list(NAMES)  # the second is found by its name
-    refs = {each.ref: each.name for each in found.extraction.nodes}
-    assert len(refs) == 3
-    assert refs["n2"] == "Acme"
-    kept = {each.name for each in found.extraction.edges}
-    assert kept == {"KNOWS", "LIKES"}  # what points at n3 points at nobody
-    assert found.warnings[0] == ItemWarning("nodes[2].ref", "repeated")
+@pytest.mark.parametrize(("at", "ref"), [(2, "n2"), (2, "n1"), (1, "n1"), (0, "n2"), (0, "n3")])
+def test_of_two_nodes_with_one_ref_it_means_the_one_in_its_place(at: int, ref: str) -> None:
+    found = said({at: {"ref": ref}})
+    assert found.extraction == said().extraction
+    assert found.warnings == (ItemWarning(f"nodes[{at}].ref", "repeated"),)
+
+
+def test_of_two_nodes_with_one_ref_it_means_the_first_where_refs_tell_no_place() -> None:
+    nodes = [node("a", "Alice"), node("a", "Acme"), node("b", "Oslo")]
+    edges = [edge("LIVES_IN", "Alice lives in Oslo.", "a", "b"), edge("IS_IN", "It is.", "Acme", "b")]
+    found = validate(answer(nodes, edges), Limits())
+    names = {each.ref: each.name for each in found.extraction.nodes}
+    assert [names[each.source_ref] for each in found.extraction.edges] == ["Alice", "Acme"]
+    assert found.warnings == (ItemWarning("nodes[1].ref", "repeated"),)
 
 
 def test_of_two_values_with_one_key_the_first_counts() -> None:
@@ -203,17 +218,9 @@ def test_of_two_values_with_one_key_the_first_counts() -> None:
     )
 
 
-def test_a_fact_about_a_thing_and_itself_is_dropped_but_for_a_rename() -> None:
-    found = said(target_ref="alice")
-    assert [each.name for each in found.extraction.edges] == list(TOLD)
-    assert found.warnings == (ItemWarning("edges[0].target_ref", "self_reference", dropped=True),)
-    renamed = first(said(name="RENAMED_TO", target_ref="alice"))
-    assert renamed.source_ref == renamed.target_ref
-
-
-def test_an_answer_of_nothing_but_a_fact_about_a_thing_and_itself_is_no_loss() -> None:
-    found = validate(answer([node("n1", "Alice")], [edge("IS", "Alice is Alice.", "n1", "n1")]), Limits())
-    assert found.extraction.edges == ()
+def test_a_fact_from_a_node_to_itself_is_a_property_of_it() -> None:
+    found = first(said(target_ref="alice"))
+    assert found.source_ref == found.target_ref
 
 
 def test_of_many_keywords_the_first_five_are_kept() -> None:
@@ -295,6 +302,17 @@ async def test_warnings_are_counted_and_handed_over_without_another_call(rig: Ri
     )
     assert rig.meter.troubles == [("extract", "time_without_zone"), ("extract", "unknown_ref")]
     assert len(rig.model.chats) == 1
+
+
+async def test_the_path_tells_the_part_of_a_body(rig: Rig) -> None:
+    edges = [edge("KNOWS", f"Alice knows {n}.", "n1", "n9" if n == 1 else "n2") for n in range(2)]
+    rig.model.plan.script = lambda _: answer([node("n1", "Alice"), node("n2", "Acme")], edges)
+    [result] = await rig.extractor(ChatModel(body_chars=20)).extract([request("a" * 19 + "\n\n" + "b" * 15)])
+    assert isinstance(result, Extracted)
+    assert [warning.path for warning in result.warnings] == [
+        "parts[0].edges[1].target_ref",
+        "parts[1].edges[1].target_ref",
+    ]
 
 
 async def test_an_answer_that_is_repaired_shows_the_warnings_of_the_repair_alone(rig: Rig) -> None:

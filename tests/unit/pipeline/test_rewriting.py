@@ -13,7 +13,7 @@ from kgsvc.commands.entities import EntityInput, add_entity_node
 from kgsvc.commands.episodes import cascade_episode
 from kgsvc.commands.facts import delete_fact
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, RevisionChanged
-from kgsvc.domain.model.delta import GraphDelta
+from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates
@@ -74,6 +74,19 @@ class Rewriting(Bench):
         for group_id, waiting in list(self.rewriter._waiting.items()):
             del self.rewriter._waiting[group_id]
             await self.rewriter.rewrite(group_id, waiting.epoch, list(waiting.entities), list(waiting.items))
+
+    def written(self) -> asyncio.Event:
+        """Set once the model's words are in the store."""
+        apply, done = self.store.apply, asyncio.Event()
+
+        async def watched(delta: GraphDelta, guard: Guard) -> GroupHead:
+            head = await apply(delta, guard)
+            if delta.spent:
+                done.set()
+            return head
+
+        self.store.apply = watched  # type: ignore[method-assign]
+        return done
 
     async def entity(self, name: str = "Ann") -> Entity:
         return (await self.store.names(GROUP, [name.casefold()])).by_key[name.casefold()]
@@ -227,13 +240,13 @@ async def test_nothing_is_written_to_a_group_that_was_deleted(bench: Rewriting) 
 async def test_a_write_that_is_overtaken_is_tried_again(bench: Rewriting) -> None:
     apply, raced = bench.store.apply, asyncio.Event()
 
-    async def overtaken(delta: GraphDelta, guard: object) -> object:
+    async def overtaken(delta: GraphDelta, guard: Guard) -> GroupHead:
         if delta.spent and not raced.is_set():
             raced.set()
             await add_entity_node(bench.core, EntityInput("other", GROUP, "Zoe"))
-        return await apply(delta, guard)  # type: ignore[arg-type]
+        return await apply(delta, guard)
 
-    bench.store.apply = overtaken  # type: ignore[assignment, method-assign]
+    bench.store.apply = overtaken  # type: ignore[method-assign]
     await bench.commit(says(*range(12)))
     await bench.settle()
     assert raced.is_set()
@@ -250,21 +263,13 @@ async def running(bench: Rewriting) -> AsyncIterator[Bench]:
 
 
 async def test_no_commit_waits_for_the_model(running: Rewriting) -> None:
-    asked, released, written = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    asked, released = asyncio.Event(), asyncio.Event()
 
     async def hang() -> None:
         asked.set()
         await released.wait()
 
-    apply = running.store.apply
-
-    async def watched(delta: GraphDelta, guard: object) -> object:
-        head = await apply(delta, guard)  # type: ignore[arg-type]
-        if delta.spent:
-            written.set()
-        return head
-
-    running.store.apply = watched  # type: ignore[assignment, method-assign]
+    written = running.written()
     running.writer.meanwhile = hang
     async with asyncio.timeout(20):
         await running.commit(says(*range(12)))
@@ -286,13 +291,13 @@ async def test_after_an_outage_a_worker_rests(running: Rewriting) -> None:
 
 
 async def test_the_pipeline_and_the_rewriter_take_turns(running: Rewriting) -> None:
-    released, wanted, written = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    released, wanted, written = asyncio.Event(), asyncio.Event(), running.written()
 
     async def hang() -> None:
         await released.wait()
 
     running.writer.meanwhile = hang
-    apply, slots, turn = running.store.apply, running.store.slots, running.rewriter.turn
+    slots, turn = running.store.slots, running.rewriter.turn
     turns: list[str] = []
     planned: list[bool] = []
 
@@ -311,15 +316,8 @@ async def test_the_pipeline_and_the_rewriter_take_turns(running: Rewriting) -> N
                 await asyncio.sleep(0)
         return await slots(group_id, wanted_slots)
 
-    async def watched(delta: GraphDelta, guard: object) -> object:
-        head = await apply(delta, guard)  # type: ignore[arg-type]
-        if delta.spent:
-            written.set()
-        return head
-
     running.rewriter.turn = taken  # type: ignore[method-assign]
     running.store.slots = read  # type: ignore[assignment, method-assign]
-    running.store.apply = watched  # type: ignore[assignment, method-assign]
     async with asyncio.timeout(20):
         await running.commit(says(*range(12)))
         await running.commit(says(12))
