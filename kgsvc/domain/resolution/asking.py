@@ -241,15 +241,15 @@ class Inquiry:
     def _decision(self, n: int, answer: FactResolution, facts: Mapping[Place, FactDecision]) -> FactDecision:
         edge = self._edges[n]
         same: tuple[KnownRef, Verdict] | None = None
-        judged: dict[KnownRef, Judged] = {}
+        judged: dict[str, Judged] = {}  # by what they are about, as `_place_of` has it
         for idx, (answered, since_ms) in answer.verdicts.items():
             ref = self._first(self._refs[idx], facts)
             verdict = _by_figures(answered, edge.fact, self._texts[idx])
             if verdict in SAME:
                 same = (ref, verdict)
             else:
-                judged[ref] = Judged(ref, verdict, since_ms)
-        others = tuple(each for ref, each in judged.items() if same is None or ref != same[0])
+                judged[repr(ref)] = Judged(ref, verdict, since_ms)
+        others = tuple(each for each in judged.values() if same is None or each.ref != same[0])
         if same is not None:
             return FactDecision(same[0], others, None, same[1], by_model=True)
         return FactDecision(None, others, self._told_as(n, answer.fact_type), by_model=True)

@@ -113,7 +113,7 @@ class _Settling:
         self._contradictions: list[Contradiction] = []
 
     def settled(self, statements: Sequence[SlotStatement]) -> Settled:
-        for stated in statements:
+        for stated in sorted(statements, key=_as_asked):
             self._settle(stated, self._decisions.facts.get(stated.place, FactDecision()))
         gone = {fact.uuid for fact in self._expired}
         stays = [fact for fact in self._view.facts if fact.uuid not in gone]
@@ -250,6 +250,12 @@ class _Settling:
         )
         self._renewed[ref.uuid] = new
         return new.slot, wording_of(new)
+
+
+def _as_asked(stated: SlotStatement) -> tuple[int, str, int]:
+    """Of two of a batch the later one was compared with the earlier one (questions.in_order)."""
+    episode, index = stated.place
+    return stated.statement.evidence.reference_ms, episode, index
 
 
 def _ended_by(fact: Fact, ms: int) -> bool:

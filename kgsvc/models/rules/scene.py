@@ -14,7 +14,7 @@ from kgsvc.models.rules.text import word_set
 
 _HE = word_set("he him his himself")
 _SHE = word_set("she her hers herself")
-_PART = 16 * 1024  # characters; each part of a longer body has room for as many names and facts as a model's
+_PART = 4 * 1024  # characters; each part of a longer body has room for as many names and facts as a model's
 _MOST_RECENT = 50
 _JOINERS = "\u200c\u200d\ufe0f"  # not printable, but parts of words and emoji
 _WHERE = "the conversation"  # at the other end of what names nothing and is said to nobody known
@@ -103,15 +103,12 @@ class Scene:
         if self.subject is not None and self.subject.type == "Person" and _given(self.subject) not in other:
             return self.subject
         cast = (self.speaker, self.listener)
-        near = {
-            draft.ref: draft
-            for number, draft in self._recent
-            if self.sentence - number <= 1
-            and draft not in cast
-            and _may_be(draft)
-            and _given(draft) not in other
-        }
-        return next(iter(near.values())) if len(near) == 1 else None
+        near = [(n, d) for n, d in self._recent if self.sentence - n <= 1 and d not in cast]
+        fitting = [(n, d) for n, d in near if _given(d) not in other]
+        people = {d.ref: d for _, d in fitting if d.type == "Person"}
+        others = {d.ref: d for n, d in fitting if n < self.sentence and d.type == "Entity"}
+        found = people or others
+        return next(iter(found.values())) if len(found) == 1 else None
 
     def definite(self, kind: str) -> NodeDraft | None:
         """What "the project" means: the one named last here, or else in earlier episodes."""
@@ -132,7 +129,7 @@ class Scene:
         if found is None and self.source:
             found = self.node(self.source, "Document")
         found = found if found is not but else None
-        return found or self.node(_WHERE, "Event")
+        return found or self.node(_WHERE, "Entity")
 
     def add(self, edge: ExtractedEdge) -> bool:
         """Keep a fact; False if it does not fit, joins a node to itself or is there already."""
@@ -170,7 +167,3 @@ def printable(text: str) -> str:
 
 def _given(draft: NodeDraft) -> str:
     return draft.name.split(" ", 1)[0].lower()
-
-
-def _may_be(draft: NodeDraft) -> bool:
-    return draft.type == "Person" or (draft.type == "Entity" and draft.name[0].isupper())

@@ -11,7 +11,7 @@ For servers under test that run as processes of their own: ``python -m tests.sup
 __main__.py), steered over /control.
 """
 
-from tests.support.scripted_openai.replies import answer, edge, node, resolutions, verdict
+from tests.support.scripted_openai.replies import answer, edge, node, resolutions, verdict, verdicts
 from tests.support.scripted_openai.script import (
     Outcome,
     Request,
@@ -43,4 +43,5 @@ __all__ = [
     "status",
     "truncated",
     "verdict",
+    "verdicts",
 ]

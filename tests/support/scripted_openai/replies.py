@@ -60,6 +60,11 @@ def verdict(idx: int, said: str, since: str | None = None) -> dict[str, Any]:
     return {"idx": idx, "verdict": said, "since": since}
 
 
+def verdicts(since: str | None = None, **known: Iterable[int]) -> dict[str, Any]:
+    """What it means for several, by verdict: verdicts(repeats=[5], replaced=[6])."""
+    return {"verdicts": [verdict(idx, said, since) for said, several in known.items() for idx in several]}
+
+
 def all_new(questions: Mapping[str, Any]) -> dict[str, Any]:
     """The answer to a resolution in which nothing is known yet."""
     return resolutions(
