@@ -124,3 +124,12 @@ async def test_no_mark_is_shown_and_going_leaves_none() -> None:
     assert [each.fact.source_name for each in view.facts] == ["Jordan"]
     await cascade_episode(core(bench.store), "e1", GROUP)
     assert await bench.entities() == {"Jordan": {"jordan"}, "chess": {"chess"}}
+
+
+async def test_who_is_left_has_the_plain_name() -> None:
+    bench = Bench(None)
+    for each in (PERSON, PLACE):
+        await bench.commit(each)
+    await cascade_episode(core(bench.store), "e0", GROUP)
+    await bench.commit(told("Entity", "jokes"))
+    assert await of_name(bench) == {"Location": {"deserts", "jokes"}}
