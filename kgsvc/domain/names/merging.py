@@ -75,8 +75,11 @@ def merged_facts(
     A fact between the two is about one entity now: it expires, but for their rename. Slots that meet are
     folded together.
     """
-    arrived = [moved(fact, old_uuid, kept) for fact in hanging.facts]
-    arrived = [as_merged(f, system_ms) if _is_over(f) else f for f in arrived]
+    arrived = [
+        as_merged(after, system_ms) if _is_over(after) and not _is_over(fact) else after
+        for fact in hanging.facts
+        for after in [moved(fact, old_uuid, kept)]
+    ]
     written = {fact.uuid: replace(fact, updated_ms=system_ms) for fact in arrived}
     return written | _refolded(kept.group_id, view, written, system_ms)
 
