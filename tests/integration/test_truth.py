@@ -5,12 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from kgsvc.commands.episodes import cascade_episode
-from kgsvc.commands.facts import update_fact
-from kgsvc.domain.facts.amendments import FactInput
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.stores.protocol import Store
-from tests.support.core import core_of
 from tests.support.stores import REAL
 from tests.support.telling import Judge, Saying, World
 
@@ -43,7 +39,7 @@ def replacing(said: Saying, *texts: str, verdict: str = "replaced") -> Saying:
         said.text,
         said.relation,
         said.target,
-        {text: verdict for text in texts},
+        dict.fromkeys(texts, verdict),
         said.source,
         said.kind,
         said.polarity,

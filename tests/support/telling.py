@@ -139,9 +139,7 @@ class World:
 
     async def rows(self) -> list[tuple[str, str | None, str | None, str | None]]:
         """Text, start ("?": not known), end and why it expired."""
-        return [
-            (f.fact, _day(f.start_ms), _day(f.invalid_ms), f.expired_reason) for f in await self.facts()
-        ]
+        return [(f.fact, _day(f.start_ms), _day(f.invalid_ms), f.expired_reason) for f in await self.facts()]
 
     async def holding(self, valid: str | None = None, known_ms: int | None = None) -> list[str]:
         """What a search finds: now, at a day of fact time, or as was known at a system time."""
@@ -159,4 +157,3 @@ def _day(ms: int | None) -> str | None:
     if ms is None:
         return None
     return "?" if ms == EARLIEST_MS else datetime.fromtimestamp(ms / 1000, UTC).date().isoformat()
-
