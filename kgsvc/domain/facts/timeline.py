@@ -462,9 +462,12 @@ class _Switch:
 
     def ending(self, uuid: str) -> Ending:
         """Of `before`, by the fact `uuid`."""
-        by = self.evidence
-        closure = Closure(self.at_ms, by.reference_ms, uuid, by.episode_uuid, self.retracts)
-        return Ending(self.before.row.wording.key, closure)
+        by, before = self.evidence, self.before.row
+        reference_ms = by.reference_ms
+        if self.retracts:  # all that was known by then, though a later time stands on it
+            reference_ms = max(reference_ms, *(each.reference_ms for each in before.evidence))
+        closure = Closure(self.at_ms, reference_ms, uuid, by.episode_uuid, self.retracts)
+        return Ending(before.wording.key, closure)
 
 
 def endings_of(

@@ -27,9 +27,11 @@ apparently supposedly allegedly like as 'd how why what who where which whoever 
 _BEFORE = word_set(
     ", ; : . ! ? ( - – — … and but so because since that also then plus btw anyway ps meanwhile"
 )
-_BEFORE |= {'"', "“"} | INTERJECTIONS | word_set("today now yesterday finally so well hello hi hey this morning")
+_BEFORE |= (
+    {'"', "“"} | INTERJECTIONS | word_set("today now yesterday finally so well hello hi hey this morning")
+)
 _BEHIND = PREPOSITIONS | word_set("""
-. , ; : ! ? ) ( - – — … " and but so because since who which where that when while as to now again too also instead
+. , ; : ! ? ) ( - – — … " and but so because since who which where that when while as aka to now again too also instead
 today currently anymore already finally still part-time full-time full time together here there soon these these
 days happily mainly mostly though however either just
 """)
@@ -384,15 +386,14 @@ class Claims:
         value = match["value"]
         if tense.negated or tense.over:
             return
-        near = [n for n in self.line.names if n is not who]
-        target = self.scene.other_end(who, *near)
+        target = next((n for n in self.line.names if n is not None and n is not who), who)
         relation = claim.relation
         if relation == "VALUE":
             attribute = match.groupdict().get("attribute") or ""
             thing = match.groupdict().get("thing")
             relation = f"HAS_{screaming(thing)}_PRICE" if thing else ATTRIBUTES.get(attribute, "")
             relation = relation or screaming(f"HAS_{attribute.split(' ')[-1]}")
-        if target is None or (value[0] == "T" and self.line.times[int(value[1:])].begin_ms is None):
+        if value[0] == "T" and (self.line.times[int(value[1:])].begin_ms is None):
             return
         others = [t for t in times if value[0] != "T" or t is not self.line.times[int(value[1:])]]
         when = _when(others, self.scene.reference_ms, True)

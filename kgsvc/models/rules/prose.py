@@ -66,6 +66,8 @@ class _Reader:
         """Read the sentences in order."""
         for sentence in sentences:
             self.scene.sentence += 1
+            if len(sentence) < 4 and not any(map(str.isalnum, sentence)):
+                continue
             if foreign(sentence):
                 self._foreign(sentence)
             else:
@@ -199,10 +201,8 @@ class _Reader:
         if source is None:
             return
         target = next((draft for draft in passage.names if draft is not source), None)
-        target = target or scene.other_end(source)
+        target = target or scene.heard() or source
         words = " ".join(passage.sentences)
-        if target is None:
-            return
         name = SAID if scene.speaker is not None else MENTIONED
         name = ASKED if scene.speaker is not None and passage.asked else name
         prefix = self._prefix()

@@ -299,9 +299,7 @@ class _Walk:
             (owner if swapped else target or owner).specify(_TARGETS[name])
         over = place.over and target is not None
         kind = FactKind.STATE if (place.listed and not swapped) or name in _LISTED else FactKind.FUNCTIONAL
-        target = target or self.scene.other_end(owner)
-        if target is None:
-            return
+        target = target or owner
         if over and polarity is Polarity.ASSERTS:
             polarity = Polarity.ENDS
         how = {Polarity.ASSERTS: words, Polarity.ENDS: f"no longer {words}", Polarity.DENIES: f"not {words}"}[

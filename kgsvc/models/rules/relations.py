@@ -215,26 +215,19 @@ def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
         ["engaged"],
         (Claim("ENGAGED_TO", functional, "s", "o", "begin"),),
     )
-    work = r"(?P<s>N\d+|it|the (?:film|movie|book|novel|song|series|show))"
-    some = r"(?:[^ ]+ ){0,16}?"
+    work = r"^(?P<s>N\d+|it|the (?:film|movie|book|novel|song|series|show))"
+    some = r"(?:[^ ]+ ){0,30}?"
+    for made, relation in (("directed", "DIRECTED"), ("written", "WROTE"), ("composed", "WROTE")):
+        yield (
+            rf"{work} {some}{made} by (?:the )?(?P<o>N\d+)(?P<more>)(?: {some}starring (?P<q>N\d+))?",
+            [made],
+            (Claim(relation, FactKind.EVENT, "o", "s"), Claim("STARS_IN", FactKind.EVENT, "q", "s")),
+        )
     yield (
-        rf"{work} (?P<aux>)(?P<verb>is|was) {some}directed by (?P<o>N\d+)(?P<more>)(?: {some}written by (?P<p>N\d+))?(?: {some}starring (?P<q>N\d+))?",
-        ["directed"],
-        (
-            Claim("DIRECTED", FactKind.EVENT, "o", "s"),
-            Claim("WROTE", FactKind.EVENT, "p", "s"),
-            Claim("STARS_IN", FactKind.EVENT, "q", "s"),
-        ),
-    )
-    yield (
-        rf"{work} (?P<aux>)(?P<verb>is|was) {some}(?:written|composed) by (?P<o>N\d+)(?P<more>)",
-        ["written", "composed"],
-        (Claim("WROTE", FactKind.EVENT, "o", "s"),),
-    )
-    yield (
-        rf"(?P<s>N\d+) {_AUX}{_BE} {_NOT}(?P<article>the |a |an )(?:[a-z-]+ ){{0,2}}(?P<role>{_KIN}) (?P<prep>of) (?P<o>N\d+)(?P<more>)",
+        rf"{SUBJECT} {_AUX}{_BE} {_NOT}(?P<article>the |a |an )(?:[a-z-]+ ){{0,3}}(?P<role>{_KIN}) (?P<prep>of)"
+        r" (?:the )?(?P<o>N\d+)(?P<more>)(?:(?: ,)?(?: and| by (?:his|her) (?:[a-z]+ )?(?:wife|husband)) (?P<p>N\d+))?",
         ["of"],
-        (Claim("ROLE", state, "s", "o"),),
+        (Claim("ROLE", state, "s", "o"), Claim("ROLE", state, "s", "p")),
     )
     yield rf"(?:N\d+|I) here , (?:an? |the )?{_ROLE} (?:at|for) {_OBJECT}(?P<s>)", ["here"], works
     yield (

@@ -17,7 +17,6 @@ _SHE = word_set("she her hers herself")
 _PART = 4 * 1024  # characters; each part of a longer body has room for as many names and facts as a model's
 _MOST_RECENT = 50
 _JOINERS = "\u200c\u200d\ufe0f"  # not printable, but parts of words and emoji
-_WHERE = "the conversation"  # at the other end of what names nothing and is said to nobody known
 
 
 @dataclass(slots=True)
@@ -122,20 +121,16 @@ class Scene:
         """Whose words these are: the speaker, else what the text is about, else where it is from."""
         return self.speaker or self.subject or (self.node(self.source, "Document") if self.source else None)
 
-    def other_end(self, but: NodeDraft, *near: NodeDraft | None) -> NodeDraft | None:
-        """Something to hang a statement on that names nothing else: `near`, the speaker, who is addressed."""
-        around = (*near, self.speaker, self.listener, self.addressed, self.subject)
-        found = next((draft for draft in around if draft is not None and draft is not but), None)
-        if found is None and self.source:
-            found = self.node(self.source, "Document")
-        found = found if found is not but else None
-        return found or self.node(_WHERE, "Entity")
+    def heard(self) -> NodeDraft | None:
+        """To whom the speaker talks, or who spoke before."""
+        return self.listener or self.addressed if self.speaker is not None else None
 
     def add(self, edge: ExtractedEdge) -> bool:
-        """Keep a fact; False if it does not fit, joins a node to itself or is there already."""
+        """Keep a fact; False if it does not fit or is there already. One from a node to itself states a
+        property of it, or words that name nothing else."""
         edge = edge if edge.fact.isprintable() else replace(edge, fact=printable(edge.fact))
         key = (edge.name, edge.source_ref, edge.target_ref, edge.fact)
-        if edge.source_ref == edge.target_ref or key in self._edges or not edge.fact:
+        if key in self._edges or not edge.fact:
             return False
         if len(self._edges) >= self._most_edges or len(normalise(edge.fact)) > self.limits.fact:
             return False

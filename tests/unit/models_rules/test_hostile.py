@@ -33,7 +33,6 @@ def check(extraction: Extraction, limits: Limits) -> None:
         assert 0 < len(node.name) <= limits.name
     for edge in extraction.edges:
         assert {edge.source_ref, edge.target_ref} <= refs
-        assert edge.source_ref != edge.target_ref
         assert 0 < len(edge.fact) <= limits.fact
         assert RELATION.fullmatch(edge.name)
         assert edge.invalid_ms is None or edge.valid_ms is None or edge.invalid_ms > edge.valid_ms

@@ -41,7 +41,9 @@ def test_a_title_is_an_entity_and_its_short_form_means_it() -> None:
 
 def test_no_word_of_an_article_is_lost() -> None:
     kept = " ".join(fact.fact for fact in read(text_episode(FILM)).facts)
-    assert set(FILM.split()) <= set(kept.replace("Night Boat (2013 film):", "Night Boat (2013 film).").split())
+    assert set(FILM.split()) <= set(
+        kept.replace("Night Boat (2013 film):", "Night Boat (2013 film).").split()
+    )
 
 
 def test_fields_of_a_note_are_facts_about_its_subject() -> None:
