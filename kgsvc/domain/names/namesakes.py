@@ -107,7 +107,7 @@ def shared_keys(entities: Iterable[Entity]) -> set[str]:
 
 
 def heirs(view: NameView, gone: Collection[str]) -> dict[str, str]:
-    """Who gets the plain keys of entities that go: the first by class of the namesakes in `view` that stay."""
+    """Who gets the plain keys of entities that go: of the namesakes in `view` the first by class."""
     found: dict[str, str] = {}
     for key, entity in sorted(view.by_key.items()):  # the marks sort as the classes do
         holder = view.by_key.get(plain(key))

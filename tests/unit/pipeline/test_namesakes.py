@@ -95,9 +95,8 @@ async def test_a_model_is_asked(same: bool, together: bool) -> None:
     def answer(request: ResolutionRequest) -> Resolutions:
         nodes = {q.id: NodeResolution() for q in request.nodes}
         for q in request.nodes if same else ():
-            nodes[q.id] = (
-                NodeResolution(*q.candidates[:1]) if q.candidates else NodeResolution(None, *q.peers)
-            )
+            known, peer = next(iter(q.candidates), None), next(iter(q.peers), None)
+            nodes[q.id] = NodeResolution(known, peer if known is None else None)
         return Resolutions(nodes, {q.id: FactResolution() for q in request.facts})
 
     model = Model(answer)
