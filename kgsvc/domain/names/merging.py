@@ -26,6 +26,7 @@ from kgsvc.domain.model.graph import (
 )
 from kgsvc.domain.names.entities import BYTES, bounded
 from kgsvc.domain.names.forgetting import Said, names_given
+from kgsvc.domain.names.namesakes import plain
 from kgsvc.domain.names.renames import RENAMED_TO, name_borne
 
 _ENDERS = ("expired_reason", "expired_by_fact", "expired_by_episode")
@@ -177,7 +178,7 @@ def still_called(gone: Entity, kept: Entity, said: Mapping[str, Said], keys: Col
     if keys and name_key(name) not in keys:
         spelled = {each for names, _types in said.values() for each in names if name_key(each) in keys}
         name = min(spelled or keys, key=lambda each: (-len(name_key(each)), each))
-    return replace(gone, name=name, labels=labels)
+    return replace(gone, name=plain(name), labels=labels)
 
 
 def _state(fact: Fact) -> tuple[Any, ...]:

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Ontology, of_type
 from kgsvc.domain.model.graph import Entity, name_key, slot_of
-from kgsvc.domain.names.entities import BatchItem, types_differ
+from kgsvc.domain.names.bridging import types_differ
+from kgsvc.domain.names.entities import BatchItem
+from kgsvc.domain.names.namesakes import plain
 from kgsvc.domain.names.similarity import adds_figures, figures_conflict, numerals_differ
 from kgsvc.domain.resolution import comparing, questions
 from kgsvc.domain.resolution.comparing import ComparedFact, fitting, specific
@@ -101,7 +103,7 @@ class Inquiry:
         nodes = tuple(
             NodeQuestion(
                 ids[new.key],
-                new.name,
+                plain(new.name),
                 new.node.type,
                 new.context,
                 tuple(idx[e.uuid] for e in near[new.key]),
@@ -147,8 +149,8 @@ class Inquiry:
                         len(self._places) - 1,
                         edge.fact,
                         edge.name,
-                        source.name,
-                        target.name,
+                        plain(source.name),
+                        plain(target.name),
                         item.episode.reference_ms,
                         edge.valid_ms,
                         edge.invalid_ms,

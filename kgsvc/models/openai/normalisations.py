@@ -32,12 +32,11 @@ _LOCAL_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-
 
 
 class Dropped(Bad):
-    """A node or an edge is left out. `lost`: something was said that is missed now."""
+    """A node or an edge is left out."""
 
-    def __init__(self, field: str, problem: str, kind: Trouble, *, lost: bool = True) -> None:
+    def __init__(self, field: str, problem: str, kind: Trouble) -> None:
         super().__init__(field, problem)
         self.kind = kind
-        self.lost = lost
 
 
 class Notes:
@@ -54,9 +53,8 @@ class Notes:
     def drop(self, path: str, dropped: Dropped) -> None:
         """The node or edge at `path`, such as edges[3], is left out."""
         self.warnings.append(ItemWarning(f"{path}.{dropped.field}", dropped.kind.value, dropped=True))
-        if dropped.lost:
-            part = path.partition("[")[0]
-            self._losses.setdefault(part, []).append(f"{path}.{dropped.field} {dropped.problem}")
+        part = path.partition("[")[0]
+        self._losses.setdefault(part, []).append(f"{path}.{dropped.field} {dropped.problem}")
 
     def losses(self, part: str) -> list[str]:
         """A sentence for each of the "nodes" or "edges" that was lost, quoting nothing."""

@@ -27,9 +27,11 @@ apparently supposedly allegedly like as 'd how why what who where which whoever 
 _BEFORE = word_set(
     ", ; : . ! ? ( - – — … and but so because since that also then plus btw anyway ps meanwhile"
 )
-_BEFORE |= INTERJECTIONS | word_set("today now yesterday finally so well hello hi hey this morning")
+_BEFORE |= (
+    {'"', "“"} | INTERJECTIONS | word_set("today now yesterday finally so well hello hi hey this morning")
+)
 _BEHIND = PREPOSITIONS | word_set("""
-. , ; : ! ? ) ( - – — … " and but so because since who which where that when while as to now again too also instead
+. , ; : ! ? ) ( - – — … " and but so because since who which where that when while as aka to now again too also instead
 today currently anymore already finally still part-time full-time full time together here there soon these these
 days happily mainly mostly though however either just
 """)
@@ -45,6 +47,7 @@ _GROUPS = word_set(
 )
 _SINGLE = word_set("wife husband spouse mother father mom mum dad boss manager mentor fiance fiancee")
 _NO_THINGS = STOP | VAGUE | word_set("to me you it them him her us this that more n't go see be being")
+_BETWEEN = word_set("still also now just then always never really often")
 _BARE = word_set("do am 'm have 've are 're were")
 _SHOWN = {"'m": "is", "am": "is", "have": "has", "'ve": "has", "do": "does", "'ll": "will", "'re": "is"}
 
@@ -218,7 +221,10 @@ class Claims:
         if is_mark(words[-1]):
             return self.line.names[int(words[-1][1:])]
         speaker = self.scene.speaker
-        return self.scene.node(f"{speaker.name}'s {words[-1]}", "Person") if speaker is not None else None
+        kin = self.scene.node(f"{speaker.name}'s {words[-1]}", "Person") if speaker is not None else None
+        if kin is not None:
+            self.scene.recall(kin)
+        return kin
 
     def _clause(self, first: int, after: int) -> tuple[list[Time], str]:
         """The times that belong to a clause, from the mark before it to the next clause; and its words."""
@@ -228,7 +234,7 @@ class Claims:
         end = after
         while end < len(self.marks) and not self._opens(end):
             end += 1
-        times = [self.line.times[int(m[1:])] for m in self.marks[start:end] if m[0] == "T" and is_mark(m)]
+        times = [self.line.times[int(m[1:])] for m in self.marks[start:end] if m[:1] == "T" and is_mark(m)]
         return times, self.line.words(start, end).lower()
 
     def _opens(self, at: int) -> bool:
@@ -380,15 +386,14 @@ class Claims:
         value = match["value"]
         if tense.negated or tense.over:
             return
-        near = [n for n in self.line.names if n is not who]
-        target = self.scene.other_end(who, *near)
+        target = next((n for n in self.line.names if n is not None and n is not who), who)
         relation = claim.relation
         if relation == "VALUE":
             attribute = match.groupdict().get("attribute") or ""
             thing = match.groupdict().get("thing")
             relation = f"HAS_{screaming(thing)}_PRICE" if thing else ATTRIBUTES.get(attribute, "")
             relation = relation or screaming(f"HAS_{attribute.split(' ')[-1]}")
-        if target is None or (value[0] == "T" and self.line.times[int(value[1:])].begin_ms is None):
+        if value[0] == "T" and (self.line.times[int(value[1:])].begin_ms is None):
             return
         others = [t for t in times if value[0] != "T" or t is not self.line.times[int(value[1:])]]
         when = _when(others, self.scene.reference_ms, True)
@@ -480,7 +485,10 @@ def _goes_on(marks: list[str], at: int) -> bool:
     """ "… and work at": a second verb that would have to agree too."""
     if marks[at] not in ("and", "but", ","):
         return False
-    form = FORMS.get(marks[at + 1]) if at + 1 < len(marks) else None
+    at += 1
+    while at < len(marks) and marks[at] in _BETWEEN:
+        at += 1
+    form = FORMS.get(marks[at]) if at < len(marks) else None
     return form is not None and form.base and not form.past
 
 

@@ -41,16 +41,17 @@ class _Passage:
     asked: bool = True
     when: int | None = None
 
-    @property
-    def length(self) -> int:
-        return sum(len(each) + 1 for each in self.sentences)
+    length: int = 0
 
 
 def read_text(scene: Scene, text: str, cast: Cast) -> None:
     """Add what `text` says to the scene; its speaker, listener and subject are the scene's."""
-    sentences = sentences_of(text)
+    end = len(text) if len(text) <= READ else (text.rfind(" ", READ // 2, READ) + 1 or READ)
+    sentences = sentences_of(text[:end])
     ordinary = {word for sentence in sentences for word in sentence.split() if word.islower()}
-    _Reader(scene, cast, ordinary, len(text)).read(sentences)
+    reader = _Reader(scene, cast, ordinary, len(text))
+    reader.read(sentences)
+    reader.keep(" ".join(text[end:].split()))
 
 
 class _Reader:
@@ -63,19 +64,22 @@ class _Reader:
 
     def read(self, sentences: Iterable[str]) -> None:
         """Read the sentences in order."""
-        seen = 0
         for sentence in sentences:
             self.scene.sentence += 1
-            seen += len(sentence)
-            if seen > READ:
-                self._keep(sentence, [], len(sentence.split()), sentence.endswith("?"), None)
-            elif foreign(sentence):
+            if len(sentence) < 4 and not any(map(str.isalnum, sentence)):
+                continue
+            if foreign(sentence):
                 self._foreign(sentence)
             else:
                 self._english(sentence)
         self._flush()
         if not self.kept and self.slight and len(self._content(" ".join(self.slight))) >= _SUBSTANCE:
             self._state(_Passage(self.slight[:20], substance=_SUBSTANCE, asked=False))
+
+    def keep(self, words: str) -> None:
+        """Keep words that are too many to be searched for relations."""
+        if words:
+            self._state(_Passage([words], substance=_SUBSTANCE, asked=False))
 
     def _foreign(self, sentence: str) -> None:
         names, drafted, when = read_foreign(sentence, self.scene)
@@ -100,7 +104,8 @@ class _Reader:
             for each in clauses:
                 self._clause(line, each)
         else:
-            names = [draft for draft in line.names if draft is not None]
+            origin = self.scene.origin()
+            names = [draft for draft in line.names if draft is not None and draft is not origin]
             if _is_vocative(line) and len(names) == 1:
                 names = []
             dated = line.amounts or any(time.begin_ms is not None for time in line.times)
@@ -167,8 +172,6 @@ class _Reader:
         self, sentence: str, names: list[NodeDraft], substance: int, asked: bool, when: int | None
     ) -> None:
         passage = self.passage
-        origin = self.scene.origin()
-        names = [draft for draft in names if draft is not origin]
         full = passage.length + len(sentence) > max(_PASSAGE, self.least)
         begins = names and passage.names and passage.length >= self.least and self.scene.speaker is None
         if passage.sentences and (
@@ -177,6 +180,7 @@ class _Reader:
             self._flush()
             passage = self.passage
         passage.sentences.append(sentence)
+        passage.length += len(sentence) + 1
         passage.names += names
         passage.substance += substance
         passage.asked = passage.asked and (asked or not substance)
@@ -197,10 +201,8 @@ class _Reader:
         if source is None:
             return
         target = next((draft for draft in passage.names if draft is not source), None)
-        target = target or scene.other_end(source)
+        target = target or scene.heard() or source
         words = " ".join(passage.sentences)
-        if target is None:
-            return
         name = SAID if scene.speaker is not None else MENTIONED
         name = ASKED if scene.speaker is not None and passage.asked else name
         prefix = self._prefix()
@@ -227,7 +229,7 @@ class _Reader:
 def _is_vocative(line: Line) -> bool:
     """ "Thanks, Carol!": a name that is only addressed."""
     marks = line.text.split(" ")
-    at = next((n for n, m in enumerate(marks) if m[0] == "N" and is_mark(m)), -1)
+    at = next((n for n, m in enumerate(marks) if m[:1] == "N" and is_mark(m)), -1)
     before, behind = marks[at - 1] if at > 0 else ",", marks[at + 1] if at + 1 < len(marks) else "."
     return at >= 0 and (before == "," or before in INTERJECTIONS) and behind in (",", "!", ".", "?", "-")
 

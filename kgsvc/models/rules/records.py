@@ -176,7 +176,7 @@ class _Walk:
             return
         event = _first(value, _EVENT_KEYS)
         main_key, main = self._main(value, event, place)
-        place = replace(place, event=bool(event), over=_HYPHEN.split(event)[-1] in _PARTING)
+        place = replace(place, event=not main_key, over=_HYPHEN.split(event)[-1] in _PARTING)
         if main is None:
             for key, item in value.items():
                 self.value(item, place.inner(key, None))
@@ -275,7 +275,8 @@ class _Walk:
         key = place.key.rsplit(" ", 1)[-1]
         if key == "was" or (_moment(value) is not None and (key in _FROM_KEYS or key in _UNTIL_KEYS)):
             return  # the facts of its owner say it
-        named = isinstance(value, str) and (_is_name(value) or bool(_ID.fullmatch(value)) or place.listed)
+        person = _singular(place.key).lower() in _PEOPLE_KEYS
+        named = isinstance(value, str) and (_is_name(value) or bool(_ID.fullmatch(value)) or person)
         target = (
             self.scene.node(self.scene.full_name(written), _kind({}, place.key))
             if named or place.listed
@@ -298,9 +299,7 @@ class _Walk:
             (owner if swapped else target or owner).specify(_TARGETS[name])
         over = place.over and target is not None
         kind = FactKind.STATE if (place.listed and not swapped) or name in _LISTED else FactKind.FUNCTIONAL
-        target = target or self.scene.other_end(owner)
-        if target is None:
-            return
+        target = target or owner
         if over and polarity is Polarity.ASSERTS:
             polarity = Polarity.ENDS
         how = {Polarity.ASSERTS: words, Polarity.ENDS: f"no longer {words}", Polarity.DENIES: f"not {words}"}[
@@ -317,7 +316,7 @@ class _Walk:
         single = _singular(key)
         if single in _STAFF and target is not None:
             return "WORKS_AT", "works at", True
-        known = _KNOWN_KEYS.get(key, "")
+        known = _KNOWN_KEYS.get(key) or _KNOWN_KEYS.get(f"{key}s", "")
         if single in _PLACES_OF_WORK and owner.type == "Person":
             known = "WORKS_AT"
         if known in ("WORKS_AT", "LIVES_IN", "LIKES", "SPEAKS") and owner.type not in ("Person", "Entity"):
@@ -340,9 +339,11 @@ class _Walk:
         polarity: Polarity = Polarity.ASSERTS,
     ) -> None:
         until = place.until if polarity is Polarity.ASSERTS else None
-        self.scene.add(
-            ExtractedEdge(name, finished(fact), source.ref, target.ref, place.since, until, kind, polarity)
-        )
+        since: int | None = place.since
+        if place.event:  # named after one of its values: something that happened, not a thing
+            kind, since, until = FactKind.EVENT, None, None
+        edge = ExtractedEdge(name, finished(fact), source.ref, target.ref, since, until, kind, polarity)
+        self.scene.add(edge)
 
     def _text(self, text: str, owner: NodeDraft | None) -> None:
         before = self.scene.subject

@@ -21,7 +21,7 @@ from kgsvc.models.rules.verbs import FORMS
 
 _ROWS = """
 WORKS_AT functional Person>Organization: work at; work for; be employed at; be employed by; < employ
-    | begins: start at; start work at; get a job at; < hire | ends: resign from; quit; finish at; retire from;
+    | begins: start at; start work at; get a job at; be hired by; < hire | ends: resign from; quit; finish at; retire from;
     be fired from; be fired by; be laid off from; be laid off by; leave my job at; quit my job at; < fire
 MEMBER_OF state: be a member of; belong to | begins: join; rejoin | ends: leave; pull out of
 REPORTS_TO functional >Person: report to
@@ -57,6 +57,7 @@ _BE = r"(?P<verb>am|'m|is|'s|are|'re|was|were|been|be)"
 _NOT = rf"(?P<after>(?:(?:not|n't|no longer|{_ADVERBS.replace(' ', '|')}) ){{0,3}})"
 _KIN = "|".join(sorted(KIN, key=len, reverse=True))
 SUBJECT = rf"(?P<s>I|we|he|she|N\d+|(?:my|our) (?:[a-z]{{3,10}} )?(?:{_KIN})(?: N\d+)?)"
+_ASIDE = r"(?: ,(?: [^ ,.;]+){1,8} ,)?"
 _ELIDED = r"(?:(?<=and )|(?<=, )|(?<=but )|(?<=then )|^)"
 _OBJECT = r"(?:the |our |my |a |an |that )?(?:project |team )?(?P<o>N\d+)(?P<more>(?: , N\d+){0,5}(?:(?: ,)? and N\d+)?)"
 _ROLE = rf"(?P<role>(?:[a-z][a-z-]{{1,14}} ){{0,3}}(?:{'|'.join(sorted(ROLES, key=len, reverse=True))}))"
@@ -121,7 +122,7 @@ def _phrase(words: str) -> tuple[str, list[str]]:
     rest = f"{rest} " if rest else ""
     if verb == "be":
         group = rf"{_AUX}{_BE} {_NOT}(?:{ADV}){rest}"
-        return rf"(?:{SUBJECT} |{_ELIDED}){group}{_OBJECT}", [rest.split()[0]]
+        return rf"(?:{SUBJECT}{_ASIDE} |{_ELIDED}){group}{_OBJECT}", [rest.split()[0]]
     forms = _forms(verb)
     group = rf"{_AUX}(?P<verb>{'|'.join(forms)}) {ADV}{rest}"
     if rest == "over ":  # "took Project Atlas over"
@@ -129,7 +130,7 @@ def _phrase(words: str) -> tuple[str, list[str]]:
             rf"(?:{SUBJECT} |{_ELIDED}){_AUX}(?P<verb>{'|'.join(forms)}) (?:over {_OBJECT}|{_OBJECT.replace('<o>', '<o2>').replace('<more>', '<more2>')} over)",
             forms,
         )
-    return rf"(?:{SUBJECT} |{_ELIDED}){group}{_OBJECT}", forms
+    return rf"(?:{SUBJECT}{_ASIDE} |{_ELIDED}){group}{_OBJECT}", forms
 
 
 def _table() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
@@ -214,26 +215,19 @@ def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
         ["engaged"],
         (Claim("ENGAGED_TO", functional, "s", "o", "begin"),),
     )
-    work = r"(?P<s>N\d+|it|the (?:film|movie|book|novel|song|series|show))"
-    some = r"(?:[^ ]+ ){0,16}?"
+    work = r"^(?P<s>N\d+|it|the (?:film|movie|book|novel|song|series|show))"
+    some = r"(?:[^ ]+ ){0,30}?"
+    for made, relation in (("directed", "DIRECTED"), ("written", "WROTE"), ("composed", "WROTE")):
+        yield (
+            rf"{work} {some}{made} by (?:the )?(?P<o>N\d+)(?P<more>)(?: {some}starring (?P<q>N\d+))?",
+            [made],
+            (Claim(relation, FactKind.EVENT, "o", "s"), Claim("STARS_IN", FactKind.EVENT, "q", "s")),
+        )
     yield (
-        rf"{work} (?P<aux>)(?P<verb>is|was) {some}directed by (?P<o>N\d+)(?P<more>)(?: {some}written by (?P<p>N\d+))?(?: {some}starring (?P<q>N\d+))?",
-        ["directed"],
-        (
-            Claim("DIRECTED", FactKind.EVENT, "o", "s"),
-            Claim("WROTE", FactKind.EVENT, "p", "s"),
-            Claim("STARS_IN", FactKind.EVENT, "q", "s"),
-        ),
-    )
-    yield (
-        rf"{work} (?P<aux>)(?P<verb>is|was) {some}(?:written|composed) by (?P<o>N\d+)(?P<more>)",
-        ["written", "composed"],
-        (Claim("WROTE", FactKind.EVENT, "o", "s"),),
-    )
-    yield (
-        rf"(?P<s>N\d+) {_AUX}{_BE} {_NOT}(?P<article>the |a |an )(?:[a-z-]+ ){{0,2}}(?P<role>{_KIN}) (?P<prep>of) (?P<o>N\d+)(?P<more>)",
+        rf"{SUBJECT} {_AUX}{_BE} {_NOT}(?P<article>the |a |an )(?:[a-z-]+ ){{0,3}}(?P<role>{_KIN}) (?P<prep>of)"
+        r" (?:the )?(?P<o>N\d+)(?P<more>)(?:(?: ,)?(?: and| by (?:his|her) (?:[a-z]+ )?(?:wife|husband)) (?P<p>N\d+))?",
         ["of"],
-        (Claim("ROLE", state, "s", "o"),),
+        (Claim("ROLE", state, "s", "o"), Claim("ROLE", state, "s", "p")),
     )
     yield rf"(?:N\d+|I) here , (?:an? |the )?{_ROLE} (?:at|for) {_OBJECT}(?P<s>)", ["here"], works
     yield (
@@ -248,7 +242,7 @@ def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
     )
     for verb, relation in _LIKING.items():
         yield (
-            rf"{SUBJECT} {_AUX}(?P<verb>{'|'.join(_forms(verb))}) {_THING}{_AND_THING}{_STOPS}(?P<more>)",
+            rf"{start}{_AUX}(?P<verb>{'|'.join(_forms(verb))}) {_THING}{_AND_THING}{_STOPS}(?P<more>)",
             _forms(verb),
             (Claim(relation, state, "s", "np"),),
         )

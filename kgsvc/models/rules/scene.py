@@ -14,10 +14,9 @@ from kgsvc.models.rules.text import word_set
 
 _HE = word_set("he him his himself")
 _SHE = word_set("she her hers herself")
-_PART = 16 * 1024  # characters; each part of a longer body has room for as many names and facts as a model's
+_PART = 4 * 1024  # characters; each part of a longer body has room for as many names and facts as a model's
 _MOST_RECENT = 50
 _JOINERS = "\u200c\u200d\ufe0f"  # not printable, but parts of words and emoji
-_WHERE = "the conversation"  # at the other end of what names nothing and is said to nobody known
 
 
 @dataclass(slots=True)
@@ -103,15 +102,12 @@ class Scene:
         if self.subject is not None and self.subject.type == "Person" and _given(self.subject) not in other:
             return self.subject
         cast = (self.speaker, self.listener)
-        near = {
-            draft.ref: draft
-            for number, draft in self._recent
-            if self.sentence - number <= 1
-            and draft not in cast
-            and _may_be(draft)
-            and _given(draft) not in other
-        }
-        return next(iter(near.values())) if len(near) == 1 else None
+        near = [(n, d) for n, d in self._recent if self.sentence - n <= 1 and d not in cast]
+        fitting = [(n, d) for n, d in near if _given(d) not in other]
+        people = {d.ref: d for _, d in fitting if d.type == "Person"}
+        others = {d.ref: d for n, d in fitting if n < self.sentence and d.type == "Entity"}
+        found = people or others
+        return next(iter(found.values())) if len(found) == 1 else None
 
     def definite(self, kind: str) -> NodeDraft | None:
         """What "the project" means: the one named last here, or else in earlier episodes."""
@@ -125,20 +121,16 @@ class Scene:
         """Whose words these are: the speaker, else what the text is about, else where it is from."""
         return self.speaker or self.subject or (self.node(self.source, "Document") if self.source else None)
 
-    def other_end(self, but: NodeDraft, *near: NodeDraft | None) -> NodeDraft | None:
-        """Something to hang a statement on that names nothing else: `near`, the speaker, who is addressed."""
-        around = (*near, self.speaker, self.listener, self.addressed, self.subject)
-        found = next((draft for draft in around if draft is not None and draft is not but), None)
-        if found is None and self.source:
-            found = self.node(self.source, "Document")
-        found = found if found is not but else None
-        return found or self.node(_WHERE, "Event")
+    def heard(self) -> NodeDraft | None:
+        """To whom the speaker talks, or who spoke before."""
+        return self.listener or self.addressed if self.speaker is not None else None
 
     def add(self, edge: ExtractedEdge) -> bool:
-        """Keep a fact; False if it does not fit, joins a node to itself or is there already."""
+        """Keep a fact; False if it does not fit or is there already. One from a node to itself states a
+        property of it, or words that name nothing else."""
         edge = edge if edge.fact.isprintable() else replace(edge, fact=printable(edge.fact))
         key = (edge.name, edge.source_ref, edge.target_ref, edge.fact)
-        if edge.source_ref == edge.target_ref or key in self._edges or not edge.fact:
+        if key in self._edges or not edge.fact:
             return False
         if len(self._edges) >= self._most_edges or len(normalise(edge.fact)) > self.limits.fact:
             return False
@@ -170,7 +162,3 @@ def printable(text: str) -> str:
 
 def _given(draft: NodeDraft) -> str:
     return draft.name.split(" ", 1)[0].lower()
-
-
-def _may_be(draft: NodeDraft) -> bool:
-    return draft.type == "Person" or (draft.type == "Entity" and draft.name[0].isupper())

@@ -171,7 +171,7 @@ class _Japanese:
             target = next((d for _, _, d in behind if d not in denied and d is not owner), None)
             dated = any(at >= rest for at, role, _ in self.times if role == "at")
             if target is None and (dated or _AMOUNT.search(self.sentence, rest)):
-                target = self.scene.other_end(owner)
+                target = owner
             if target is not None:
                 yield Drafted(relation, FactKind.FUNCTIONAL, owner, target, valid_ms=self._start())
         for match in _BECAME.finditer(self.sentence):

@@ -13,7 +13,6 @@ from itertools import islice
 
 from kgsvc.domain.model.extraction import ExtractionRequest
 from kgsvc.domain.model.graph import Episode, RoleType, Source
-from kgsvc.domain.names.similarity import RELATED
 from kgsvc.models.rules.lexicon import (
     COMMON,
     HONORIFICS,

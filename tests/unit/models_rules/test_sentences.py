@@ -6,7 +6,7 @@ import pytest
 
 from kgsvc.domain.model.extraction import ExtractionRequest
 from kgsvc.domain.model.graph import Source
-from kgsvc.models.rules.scene import SpokenTurn, participants_of, turns_of
+from kgsvc.models.rules.speakers import SpokenTurn, participants_of, turns_of
 from kgsvc.models.rules.text import LONGEST, sentences_of, words_of
 from tests.unit.models_rules.support import message, text_episode
 

@@ -164,4 +164,4 @@ async def test_facts_about_the_new_name_are_compared_with_those_of_the_old() -> 
     nodes = tuple(ExtractedNode(name, name) for name in ("Sparrow", "Lantern", "Bob"))
     await bench.commit(Extraction(nodes, edges))
     asked = [q for request in model.requests for q in request.facts]
-    assert [q.fact for q in asked if q.may_contradict] == ["Lantern is owned by Bob"]
+    assert [q.fact for q in asked if q.compare_with] == ["Lantern is owned by Bob"]
