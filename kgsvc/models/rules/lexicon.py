@@ -4,16 +4,6 @@ complete, open ones hold what turned out to help."""
 from __future__ import annotations
 
 from kgsvc.models.rules.text import name_set, numbered, word_set
-from kgsvc.models.rules.verbs import verb
-
-
-class Tag:
-    """Tags of units. NAME, PRON and NOUN may head a noun phrase; NOUN is also every word of unknown class."""
-
-    NAME, PRON, POSS, DET, NUM, NOUN, GEN = "name", "pron", "poss", "det", "num", "noun", "gen"
-    VERB, AUX, NEG, ADV, TO, PREP = "verb", "aux", "neg", "adv", "to", "prep"
-    CONJ, SUB, TIME, UH, MARK = "conj", "sub", "time", "uh", "mark"
-
 
 PLACES = name_set("""
 afghanistan, albania, algeria, argentina, armenia, australia, austria, azerbaijan, bangladesh, belarus,
@@ -137,16 +127,6 @@ lecturer tutor instructor trainer volunteer
 """)
 
 
-_KINDS_OF_NOUNS = {
-    "Person": _MAKERS,
-    "Work": WORK_WORDS,
-    "Organization": ORGANISATION_WORDS,
-    "Location": PLACE_WORDS | word_set("country municipality capital neighborhood suburb commune"),
-    "Project": PROJECT_WORDS,
-    "Event": EVENT_WORDS,
-}
-
-
 ROLES = (
     _MAKERS
     - word_set(
@@ -156,11 +136,6 @@ ROLES = (
 boss manager ceo director owner founder co-founder head lead chair chairman chairwoman client customer partner
 supplier member contact coordinator boss supervisor mentor president mayor secretary treasurer captain principal
 """)
-
-
-def kind_of_class(noun: str) -> str:
-    """What type a thing has that "is a <noun>"; "" if the noun does not tell."""
-    return next((kind for kind, nouns in _KINDS_OF_NOUNS.items() if noun in nouns), "")
 
 
 FIRST_PERSON = word_set("i me my mine myself we us our ours ourselves")
@@ -182,7 +157,6 @@ BE = word_set("am is are was were be been being 'm 're ain't")
 HAVE = word_set("have has had having 've")
 DO = word_set("do does did doing done")
 MODALS = word_set("will would can could may might must shall should 'll 'd wo ca sha gonna gotta ought need")
-UNSURE_MODALS = word_set("would could may might should must ought 'd shall")
 NEGATIONS = word_set("not n't never")
 
 PREPOSITIONS = word_set("""
@@ -191,18 +165,12 @@ besides between beyond by concerning despite down during except for from in insi
 onto out outside over past per regarding since through throughout till to together toward towards under
 underneath until up upon versus via with within without
 """)
-PARTICLES = word_set("up out off down away back over in on around along forward together apart")
 CONJUNCTIONS = word_set("and or but & plus nor yet")
 RELATIVES = word_set("who which whom whose that")
 SUBORDINATORS = word_set("""
 because if when while although though unless whether whereas where why how what whatever whenever wherever so
 then than cause 'cause cuz once
 """)
-CONDITIONALS = word_set("if unless whether suppose supposing imagine wish")
-HEDGES = word_set("""
-maybe perhaps probably possibly guess suppose assume wonder wondering apparently might hopefully
-""")
-
 ADVERBS = word_set("""
 actually afterwards again ago ahead almost alone already also altogether always anymore anyway apart
 apparently awhile away badly barely basically certainly clearly completely constantly currently daily deeply
@@ -334,20 +302,11 @@ roommate roommates neighbor neighbour teacher coach therapist doctor assistant d
 kitten kittens pet pets team company fam mentee student students client clients twin nanny landlord in-laws
 """)
 
-PETS = word_set("dog dogs cat cats puppy puppies kitten kittens pet pets")
 
 STOP = PRONOUNS.union(
     *(DETERMINERS, BE, HAVE, DO, MODALS, NEGATIONS, PREPOSITIONS, CONJUNCTIONS, RELATIVES),
     *(SUBORDINATORS, ADVERBS, INTERJECTIONS),
 )
-_WORDS = STOP | COMMON | VAGUE
-
-
-def is_word(low: str) -> bool:
-    """Whether a lower-case word is ordinary English here: a stop word, a listed noun or a listed verb."""
-    return low in _WORDS or low.removesuffix("s") in COMMON or verb(low) is not None
-
-
 GIVEN_NAMES = MEN | WOMEN
 CALENDAR = frozenset([*MONTHS, *WEEKDAYS])
 # Never names, even if capitalised.
@@ -370,34 +329,3 @@ def type_of(name: str, quoted: bool = False, before: str = "") -> str:
         ("Organization", not several and len(low) > 5 and low.endswith(ORGANISATION_MARKS)),
     )
     return next((kind for kind, sign in signs if sign), "Entity")
-
-
-_AUXILIARIES = BE | HAVE | DO | (MODALS - {"need"})
-_LY_NOUNS = word_set("""
-family supply reply assembly italy butterfly friendly lovely lonely elderly monthly weekly daily early apply
-multiply comply rally bully fly ally belly jelly hourly yearly costly deadly ugly silly holy july emily kelly
-sally molly polly beverly kimberly anomaly homily monopoly
-""")
-_CLASSES = (  # of words that are in several, the last one counts
-    (Tag.UH, INTERJECTIONS - {"no", "right", "well", "same", "like"}),
-    (Tag.ADV, ADVERBS),
-    (Tag.SUB, SUBORDINATORS | {"who", "which", "whom", "whose"}),
-    (Tag.PREP, PREPOSITIONS - {"to"}),
-    (Tag.DET, DETERMINERS),
-    (Tag.NUM, NUMBERS),
-    (Tag.CONJ, CONJUNCTIONS),
-    (Tag.PRON, PRONOUNS),
-    (Tag.POSS, POSSESSIVES),
-    (Tag.NEG, NEGATIONS),
-    (Tag.AUX, _AUXILIARIES),
-    (Tag.PRON, {"her"}),  # possessive when a noun follows; see noun_phrase
-)
-_CLOSED = {word: tag for tag, words in _CLASSES for word in words}
-
-
-def closed_class(low: str) -> str:
-    """The tag of a word of a closed class, or of one that ends as adverbs do; "" for others."""
-    found = _CLOSED.get(low)
-    if found is None:
-        return Tag.ADV if low.endswith("ly") and len(low) > 5 and low not in _LY_NOUNS else ""
-    return found

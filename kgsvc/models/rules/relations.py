@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 from kgsvc.domain.model.graph import FactKind
 from kgsvc.models.rules.lexicon import KIN, ROLES
-from kgsvc.models.rules.text import word_set
 from kgsvc.models.rules.verbs import FORMS
 
 _ROWS = """
@@ -48,7 +47,6 @@ _LIKING = {"like": "LIKES", "love": "LIKES", "enjoy": "LIKES", "prefer": "PREFER
 _LIKING |= {"dislike": "DISLIKES", "want": "WANTS", "need": "NEEDS", "play": "PLAYS", "speak": "SPEAKS"}
 _ADVERBS = "part-time full-time now also still currently already just finally actually really only both always recently officially"
 ADV = rf"(?:(?:{_ADVERBS.replace(' ', '|')}|[a-z]{{2,12}}ly) )*"
-AUXILIARIES = word_set("am 'm is 's are 're was were be been have 've has had do does did will 'll going to")
 _AUX = (
     r"(?P<aux>(?:(?:am|'m|is|'s|are|'re|was|were|be|been|have|'ve|has|had|do|does|did|will|'ll|wo|not|n't|never"
     rf"|no longer|used to|going to|{_ADVERBS.replace(' ', '|')}|[a-z]{{2,12}}ly) ){{0,6}})"

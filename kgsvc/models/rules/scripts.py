@@ -27,7 +27,6 @@ _PLACES = word_set("""
 """)
 _LETTERS = re.compile(r"[^\W\d_]")
 _KANA = re.compile(r"[\u3040-\u30ff]")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _GERMAN = word_set(
     "der die das und ist ich nicht ein eine mit seit wir zieht auf im den dem zu für bei unser jetzt"
 )
