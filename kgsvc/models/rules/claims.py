@@ -19,11 +19,12 @@ from kgsvc.models.rules.verbs import FORMS
 
 # Before a claim: who says so is not sure, or says that others say so.
 _UNSURE = word_set("""
-if whether unless wish wishes hope hopes hoping maybe perhaps probably possibly might may would could should must
-guess suppose imagine pretend dream dreamed dreams think thinks thought thinking believe reckon reckons claim
-claims claimed rumour rumours rumor rumors heard hear hears hearing say says said saying tell tells told telling
-ask asks asked asking wonder wondering when once until before want wants wanted plan plans planning considering
-apparently supposedly allegedly like as 'd how why what who where which whoever never nobody everyone than
+if whether unless wish wishes hope hopes hoping maybe perhaps probably possibly might may would could
+should must guess suppose imagine pretend dream dreamed dreams think thinks thought thinking believe reckon
+reckons claim claims claimed rumour rumours rumor rumors heard hear hears hearing say says said saying tell
+tells told telling ask asks asked asking wonder wondering when once until before want wants wanted plan
+plans planning considering apparently supposedly allegedly like as 'd how why what who where which whoever
+never nobody everyone than
 """)
 _BEFORE = word_set(
     ", ; : . ! ? ( - – — … and but so because since that also then plus btw anyway ps meanwhile"
@@ -32,12 +33,13 @@ _BEFORE |= (
     {'"', "“"} | INTERJECTIONS | word_set("today now yesterday finally so well hello hi hey this morning")
 )
 _BEHIND = PREPOSITIONS | word_set("""
-. , ; : ! ? ) ( - – — … " and but so because since who which where that when while as aka to now again too also instead
-today currently anymore already finally still part-time full-time full time together here there soon these these
-days happily mainly mostly though however either just
+. , ; : ! ? ) ( - – — … " and but so because since who which where that when while as aka to now again too
+also instead today currently anymore already finally still part-time full-time full time together here
+there soon these these days happily mainly mostly though however either just
 """)
 _ALSO = re.compile(
-    r"\b(?:also|too|as well|part-time|part time|on (?:the )?(?:weekends|side)|on (?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+    r"\b(?:also|too|as well|part-time|part time|on (?:the )?(?:weekends|side)"
+    r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)days?"
     r"|besides|additionally|in addition|on top|second job|both|as well as)\b"
 )
 _STARTS = word_set("I we he she it they you i've there that my our and so")
@@ -312,39 +314,38 @@ class Claims:
     ) -> Drafted | None:
         """The statement in its time; None where the words claim nothing for sure."""
         claim, source, target = shaped
-        now = self.scene.reference_ms
         draft = Drafted(claim.relation, claim.kind, source, target)
         if tense.name == "bare":
             return None
-        ahead = tense.name in ("future", "ongoing", "present")
-        when = begins(times, now, ahead)
         if claim.how == "end":
-            dated = [time for time in times if time.role in ("at", "since")]
-            when = begins([time for time in dated if time.role == "at"] or dated, now, ahead)
-            if tense.negated or tense.over or (when is None and tense.name in ("future", "ongoing")):
-                return None
-            return draft._replace(polarity=Polarity.ENDS, valid_ms=when)
+            return self._ended(draft, tense, times)
         if tense.over:
-            return (
-                None
-                if claim.how == "begin"
-                else draft._replace(polarity=Polarity.ENDS, valid_ms=told_at(times, now))
-            )
+            over = draft._replace(polarity=Polarity.ENDS, valid_ms=told_at(times, self.scene.reference_ms))
+            return over if claim.how == "state" else None
         if tense.negated:
-            denied = (
-                claim.how == "state"
-                and claim.kind is not FactKind.EVENT
-                and tense.name in ("present", "ongoing")
-            )
+            denied = claim.how == "state" and claim.kind is not FactKind.EVENT
+            denied = denied and tense.name in ("present", "ongoing")
             return draft._replace(polarity=Polarity.DENIES) if denied else None
+        return self._asserted(claim, draft, tense, times)
+
+    def _ended(self, draft: Drafted, tense: Tense, times: list[Time]) -> Drafted | None:
+        dated = [time for time in times if time.role in ("at", "since")]
+        dated = [time for time in dated if time.role == "at"] or dated
+        when = begins(dated, self.scene.reference_ms, tense.name in ("future", "ongoing", "present"))
+        unsure = tense.negated or tense.over or (when is None and tense.name in ("future", "ongoing"))
+        return None if unsure else draft._replace(polarity=Polarity.ENDS, valid_ms=when)
+
+    def _asserted(self, claim: Claim, draft: Drafted, tense: Tense, times: list[Time]) -> Drafted | None:
+        now = self.scene.reference_ms
         if claim.kind is FactKind.EVENT and claim.relation != "RENAMED_TO":
             told = tense.name in ("past", "perfect") or claim.source != "s"
             return draft._replace(valid_ms=told_at(times, now)) if told else None
+        when = begins(times, now, tense.name in ("future", "ongoing", "present"))
         if when is None and (tense.name == "future" or (tense.name == "ongoing" and claim.how == "begin")):
             return None
-        until = ends(times, now, tense.name)
         if tense.name == "past" and claim.how == "state" and claim.relation != "BORN_IN":
             return _past(draft, times, now)
+        until = ends(times, tense.name)
         return draft._replace(valid_ms=now if when is None else when, invalid_ms=until)
 
     def _value(

@@ -1,4 +1,4 @@
-"""What Japanese sentences claim, and their times: where people live, what they belong to, who leads, what costs."""
+"""What Japanese sentences claim, and their times: homes, departments, leaders, dates and amounts."""
 
 from __future__ import annotations
 
@@ -168,7 +168,8 @@ _SINCE = ("から", "付で", "以降")
 
 
 def japanese_times(sentence: str, reference_ms: int) -> list[tuple[int, str, int]]:
-    """Where a time stands, its role (since or at) and its first millisecond; the tense tells whether "10月25日" was or will be."""
+    """Where a time stands, its role (since or at) and its first millisecond. The tense tells whether a date
+    without a year was or will be."""
     today = day_of(reference_ms)
     past = _JAPANESE_PAST.search(sentence) is not None
     found: list[tuple[int, str, int]] = []

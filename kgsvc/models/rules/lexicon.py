@@ -130,11 +130,13 @@ lecturer tutor instructor trainer volunteer
 ROLES = (
     _MAKERS
     - word_set(
-        "man woman boy girl person mother father son daughter brother sister wife husband cousin friend model general"
+        "man woman boy girl person mother father son daughter brother sister wife husband cousin friend"
+        " model general"
     )
 ) | word_set("""
-boss manager ceo director owner founder co-founder head lead chair chairman chairwoman client customer partner
-supplier member contact coordinator boss supervisor mentor president mayor secretary treasurer captain principal
+boss manager ceo director owner founder co-founder head lead chair chairman chairwoman client customer
+partner supplier member contact coordinator boss supervisor mentor president mayor secretary treasurer
+captain principal
 """)
 
 

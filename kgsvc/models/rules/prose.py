@@ -237,7 +237,7 @@ def _is_vocative(line: Line) -> bool:
 
 
 def _when(line: Line, now: int) -> int | None:
-    """The day that a sentence tells of: of a date without a year the nearest; one to come only as a beginning."""
+    """The day that a sentence tells of, the nearest if it has no year; one to come only as a beginning."""
     for time in line.times:
         if time.role in ("for", "until") or time.begin_ms is None:
             continue

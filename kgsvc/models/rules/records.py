@@ -169,7 +169,7 @@ class _Walk:
                 return
 
     def _nameless(self, value: dict[str, Any], place: _Place) -> None:
-        """An object without a name: its fields belong to its owner, or to the first thing that it tells of."""
+        """An object without a name: its fields belong to its owner, or to the first thing it tells of."""
         if place.owner is not None:
             parting = place.key.lower() in _PARTING
             place = replace(place, over=place.over or parting)

@@ -1,9 +1,9 @@
 """The relations that the rules claim, and the patterns that a clause must fit to claim one.
 
 Few and strong: a clause that fits none states no relation, its words are kept anyway. A row of the table is
-`NAME kind [source type>target type]: phrases [| begins: phrases] [| ends: phrases]`. A phrase is a verb in base
-form and what stands before the name: "work at"; "be" with a participle is the passive ("be hired by"). Phrases
-of `begins` assert the relation in the past tense too ("moved to"), those of `ends` end it. "<" in front:
+`NAME kind [source type>target type]: phrases [| begins: phrases] [| ends: phrases]`. A phrase is a verb in
+base form and what stands before the name: "work at"; "be" with a participle is the passive. Phrases of
+`begins` assert the relation in the past tense too ("moved to"), those of `ends` end it. "<" in front:
 the relation goes from the name behind the verb to its subject ("TechCorp hired Dana" is WORKS_AT from Dana).
 """
 
@@ -20,13 +20,15 @@ from kgsvc.models.rules.verbs import FORMS
 
 _ROWS = """
 WORKS_AT functional Person>Organization: work at; work for; be employed at; be employed by; < employ
-    | begins: start at; start work at; get a job at; be hired by; < hire | ends: resign from; quit; finish at; retire from;
-    be fired from; be fired by; be laid off from; be laid off by; leave my job at; quit my job at; < fire
+    | begins: start at; start work at; get a job at; be hired by; < hire
+    | ends: resign from; quit; finish at; retire from; be fired from; be fired by;
+    be laid off from; be laid off by; leave my job at; quit my job at; < fire
 MEMBER_OF state: be a member of; belong to | begins: join; rejoin | ends: leave; pull out of
 REPORTS_TO functional >Person: report to
 LIVES_IN functional >Location: live in; live at; reside in; be settled in | begins: move to; move into;
     move back to; relocate to; settle in;
-    move into a flat in; move into a house in; move into an apartment in; move to a house in | ends: move out of; move away from
+    move into a flat in; move into a house in; move into an apartment in; move to a house in
+    | ends: move out of; move away from
 LOCATED_IN functional >Location: be based in; be located in; be headquartered in
 STAYS_IN state >Location: stay in
 BORN_IN functional Person>Location: be born in
@@ -45,7 +47,10 @@ WROTE event: write; < be written by
 """
 _LIKING = {"like": "LIKES", "love": "LIKES", "enjoy": "LIKES", "prefer": "PREFERS", "hate": "DISLIKES"}
 _LIKING |= {"dislike": "DISLIKES", "want": "WANTS", "need": "NEEDS", "play": "PLAYS", "speak": "SPEAKS"}
-_ADVERBS = "part-time full-time now also still currently already just finally actually really only both always recently officially"
+_ADVERBS = (
+    "part-time full-time now also still currently already just finally actually really only both always"
+    " recently officially"
+)
 ADV = rf"(?:(?:{_ADVERBS.replace(' ', '|')}|[a-z]{{2,12}}ly) )*"
 _AUX = (
     r"(?P<aux>(?:(?:am|'m|is|'s|are|'re|was|were|be|been|have|'ve|has|had|do|does|did|will|'ll|wo|not|n't|never"
@@ -57,7 +62,8 @@ _KIN = "|".join(sorted(KIN, key=len, reverse=True))
 SUBJECT = rf"(?P<s>I|we|he|she|N\d+|(?:my|our) (?:[a-z]{{3,10}} )?(?:{_KIN})(?: N\d+)?)"
 _ASIDE = r"(?: ,(?: [^ ,.;]+){1,8} ,)?"
 _ELIDED = r"(?:(?<=and )|(?<=, )|(?<=but )|(?<=then )|^)"
-_OBJECT = r"(?:the |our |my |a |an |that )?(?:project |team )?(?P<o>N\d+)(?P<more>(?: , N\d+){0,5}(?:(?: ,)? and N\d+)?)"
+_OBJECT = r"(?:the |our |my |a |an |that )?(?:project |team )?(?P<o>N\d+)"
+_OBJECT += r"(?P<more>(?: , N\d+){0,5}(?:(?: ,)? and N\d+)?)"
 _ROLE = rf"(?P<role>(?:[a-z][a-z-]{{1,14}} ){{0,3}}(?:{'|'.join(sorted(ROLES, key=len, reverse=True))}))"
 _THING = r"(?:the |a |an |some |my )?(?P<np>(?:[a-z][a-z-]+|N\d+)(?: (?:[a-z][a-z-]+|N\d+)){0,2}?)"
 _AND_THING = r"(?: and (?P<np2>[a-z][a-z-]+))?"
@@ -295,7 +301,9 @@ def _values() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
         ["due"],
         value,
     )
-    dated = "visit|meeting|launch|opening|party|wedding|exam|workshop|conference|release|concert|race|interview|demo"
+    dated = (
+        "visit|meeting|launch|opening|party|wedding|exam|workshop|conference|release|concert|interview|demo"
+    )
     yield (
         rf"(?:the |our )?(?:[a-z]+ )?(?P<attribute>{dated}) (?:of|for|at|to|with|in) {owner}(?: [^ "
         rf"]+){{0,8}}? (?:is|will be|takes place) {_VALUE}",

@@ -65,7 +65,7 @@ def told_at(times: list[Time], now: int) -> int | None:
     )
 
 
-def ends(times: list[Time], now: int, tense: str) -> int | None:
+def ends(times: list[Time], tense: str) -> int | None:
     for time in times:
         if time.role in ("until", "range"):
             return time.finish_ms if tense == "past" else time.ahead_finish_ms

@@ -27,21 +27,26 @@ def restated(line: Line, each: Found, scene: Scene) -> str:
         later = marks[behind + 2 : after]
         if not _BARE.isdisjoint(later) or any(_goes_on(later, n) for n in range(len(later))):
             return ""
+    return _with_subject(line, each, scene, marks, (first, after))
+
+
+def _with_subject(line: Line, each: Found, scene: Scene, marks: list[str], extent: tuple[int, int]) -> str:
+    (at, behind), (first, after) = each.subject, extent
     subject = marks[at:behind]
-    rest = line.words(behind, after) if behind < after else ""
-    if not subject:  # elided
-        return f"{each.who.name} {rest[:1].lower()}{rest[1:]}" if FORMS.get(marks[first]) else ""
-    if subject[-1][0] == "N":
-        return line.words(first, after) if subject == [marks[first]] else ""
-    if subject == ["I"]:
-        return _third_person(line, each.who.name, marks, behind, after)
-    if subject[0] in ("he", "she") and line.starts[behind] > line.ends[at]:
-        return f"{each.who.name} {rest}"
-    if subject[0] in ("he", "she"):
-        return f"{each.who.name}{rest}"
-    if subject[0] in ("my", "our") and scene.speaker is not None and marks[at] == "my":
-        return f"{scene.speaker.name}'s {line.words(at + 1, after)}"
-    return ""
+    rest = line.words(behind, after)
+    text = ""
+    if not subject and FORMS.get(marks[first]):  # elided
+        text = f"{each.who.name} {rest[:1].lower()}{rest[1:]}"
+    elif subject == ["I"]:
+        text = _third_person(line, each.who.name, marks, behind, after)
+    elif subject in (["he"], ["she"]):
+        space = " " if line.starts[behind] > line.ends[at] else ""  # none in "he's"
+        text = f"{each.who.name}{space}{rest}"
+    elif subject == [marks[first]] and subject[0][0] == "N":
+        text = line.words(first, after)
+    elif subject[:1] == ["my"] and subject[-1][0] != "N" and scene.speaker is not None:
+        text = f"{scene.speaker.name}'s {line.words(at + 1, after)}"
+    return text
 
 
 def _goes_on(marks: list[str], at: int) -> bool:

@@ -1,4 +1,4 @@
-"""The extractor on chat: who is meant, how facts read, what is kept. What single sentences claim: test_said."""
+"""The extractor on chat: who is meant, how facts read, what is kept. What sentences claim: test_said."""
 
 from __future__ import annotations
 
