@@ -17,7 +17,7 @@ from bench.planted import Corpus, Line, PlantedFact, Telling, Thing
 from bench.planted_names import RELATIONS
 from kgsvc.domain.facts import summary as rewriting
 from kgsvc.models.prompts import summaries
-from tests.support.scripted_openai import Outcome, Request, answer, edge, node, resolutions, status
+from tests.support.scripted_openai import Outcome, Request, answer, edge, node, resolutions, status, verdicts
 from tests.support.scripted_openai.replies import as_content
 from tests.support.scripted_openai.script import fenced_data
 
@@ -157,9 +157,9 @@ class PerfectReader:
 
     def _compared(self, asked: Answer, known: Mapping[int, PlantedFact]) -> dict[str, Any]:
         fact = self._told(asked["fact"])
-        same = [idx for idx in asked["duplicates_of"] if known[idx].id == fact.id]
-        against = [idx for idx in asked["may_contradict"] if self._corpus.conflict(fact, known[idx])]
-        return {"duplicate_of": same[0] if same else None, "contradicts": against}
+        same = [idx for idx in asked["compare_with"] if known[idx].id == fact.id]
+        against = [idx for idx in asked["compare_with"] if self._corpus.conflict(fact, known[idx])]
+        return verdicts(repeats=same[:1], replaced=against)
 
     def _summaries(self, request: Request) -> Answer:
         """The latest facts, as many as there is room for."""

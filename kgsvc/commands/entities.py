@@ -15,6 +15,7 @@ from kgsvc.domain.model.delta import GraphDelta, NameView
 from kgsvc.domain.model.graph import Citation, Entity, Episode, Mention, digest, name_key
 from kgsvc.domain.names.forgetting import given_names, names_given
 from kgsvc.domain.names.merging import teachers_of
+from kgsvc.domain.names.namesakes import plain
 from kgsvc.stores.protocol import EntityEpisodes, HistoryStore, ReadStore
 
 OPERATION = "AddEntityNode"
@@ -194,7 +195,8 @@ async def as_of(store: HistoryStore, entity: Entity, now_ms: int) -> Entity:
 async def aliases_of(store: HistoryStore, entity: Entity) -> tuple[str, ...]:
     """Other names that lead to the entity, normalised; the first 1,000. Raises StoreUnavailable."""
     names = await store.entity_names(entity.group_id, entity.uuid, _ALIASES + 1)
-    return tuple(name for name in names if name != name_key(entity.name))[:_ALIASES]
+    shown = dict.fromkeys(map(plain, names))
+    return tuple(name for name in shown if name != name_key(entity.name))[:_ALIASES]
 
 
 async def _chain(

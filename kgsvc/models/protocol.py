@@ -73,7 +73,6 @@ class Trouble(StrEnum):
     REPEATED = "repeated"
     UNKNOWN_REF = "unknown_ref"
     UNLISTED_NAME = "unlisted_name"
-    SELF_REFERENCE = "self_reference"
 
 
 class Unmetered:

@@ -12,18 +12,19 @@ from kgsvc.domain.facts.timeline import SlotStatement
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import GraphDelta, Guard, NameView, SlotView
 from kgsvc.domain.model.extraction import Ontology
-from kgsvc.domain.model.graph import FREE, Usage, name_key
+from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.domain.model.items import ItemState, Lease, Transition
+from kgsvc.domain.names.bridging import bridges
 from kgsvc.domain.names.entities import (
     MOST,
     MOVED,
     BatchItem,
     ResolvedNames,
-    bridges,
     candidate_uuids,
     keys_of,
     resolve,
 )
+from kgsvc.domain.names.namesakes import keys_of_node, told_apart
 from kgsvc.domain.resolution.decisions import Decisions
 from kgsvc.domain.resolution.settling import as_decided, settle, slots_of
 from kgsvc.models.embedding import CachingEmbedder
@@ -45,7 +46,8 @@ class _Batch:
 
     def __init__(self, works: Sequence[PreparedItem]) -> None:
         self.works = works
-        self.items = [BatchItem(w.item.episode, w.stage.extraction, w.item.accepted_ms) for w in works]
+        self.said = [BatchItem(w.item.episode, w.stage.extraction, w.item.accepted_ms) for w in works]
+        self.items = self.said  # with namesakes told apart
         self.vectors = {text: v for work in works for text, v in (work.stage.vectors or {}).items()}
         self.merges = 0  # of entities, in all plans of the batch
         self.apart: set[tuple[str, str]] = set()  # pairs of entities that stay two
@@ -53,6 +55,13 @@ class _Batch:
             {key: decision for work in works for key, decision in work.stage.names.items()},
             {(w.item.episode.uuid, n): decision for w in works for n, decision in w.stage.facts.items()},
         )
+
+    def tell_apart(self, names: NameView, asks: bool) -> None:
+        """Set `items` by the namesakes in `names`."""
+        extractions = told_apart([item.extraction for item in self.said], names, asks)
+        self.items = [
+            replace(item, extraction=each) for item, each in zip(self.said, extractions, strict=True)
+        ]
 
 
 class LeasedStore(ResolutionStore, QueueStore, SummaryStore, Protocol):
@@ -80,6 +89,7 @@ class Committer:
         self._embedder = embedder
         self._clock = clock
         self._resolving = Resolving(store, resolver, embedder)
+        self._asks = resolver is not None
         self._ontologies = ontologies if resolver is not None else None
         self._rewriter = rewriter
 
@@ -109,10 +119,11 @@ class Committer:
 
     async def _read(self, lease: Lease, batch: _Batch) -> NameView:
         """The entities that the batch may mean. Raises LeaseLost."""
-        keys, uuids = keys_of(batch.items) | batch.decisions.keys, batch.decisions.uuids
+        keys, uuids = keys_of(batch.said) | batch.decisions.keys, batch.decisions.uuids
         names = await self._store.names(lease.group_id, keys, candidate_uuids(lease.group_id, keys) | uuids)
         if names.head.epoch != lease.epoch:
             raise LeaseLost("the group was deleted")
+        batch.tell_apart(names, self._asks)
         return names
 
     async def _decide(self, lease: Lease, batch: _Batch, names: NameView) -> NameView:
@@ -121,7 +132,7 @@ class Committer:
         resolution = await self._resolve(lease, batch, names)
         if resolution.asked.names or resolution.asked.facts or resolution.usage:
             await self._keep(lease, batch.works, resolution)
-        before = keys_of(batch.items) | batch.decisions.keys
+        before = keys_of(batch.said) | batch.decisions.keys
         batch.decisions = batch.decisions.with_more(resolution.by_rule).with_more(resolution.asked)
         if not batch.decisions.keys <= before:  # a full name that nobody bears in this batch
             return await self._read(lease, batch)
@@ -150,7 +161,8 @@ class Committer:
     async def _keep(self, lease: Lease, works: Sequence[PreparedItem], resolution: Resolution) -> None:
         asked = resolution.asked
         for work in works:
-            stage, keys = work.stage, {name_key(node.name) for node in work.stage.extraction.nodes}
+            stage = work.stage
+            keys = {key for node in stage.extraction.nodes for key in keys_of_node(node)}
             names = {key: decision for key, decision in asked.names.items() if key in keys}
             facts = {index: decision for (uuid, index), decision in asked.facts.items() if uuid == work.uuid}
             work.stage = replace(stage, names={**stage.names, **names}, facts={**stage.facts, **facts})
@@ -177,6 +189,7 @@ class Committer:
         decisions = batch.decisions
         items = as_decided(batch.items, decisions)
         names = await self._merged(lease, batch, items, names)
+        items = as_decided(batch.items, decisions)
         system_ms = max(now_ms, names.head.last_ms + 1)
         size = sum(len(item.extraction.nodes) + len(item.extraction.edges) for item in items)
 

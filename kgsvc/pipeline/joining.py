@@ -12,7 +12,7 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import GraphDelta, Guard, MergeRecord, NameView
 from kgsvc.domain.model.graph import Entity, Fact, Mention, digest, mint
 from kgsvc.domain.model.items import Lease
-from kgsvc.domain.names.entities import Bridge, names_allow
+from kgsvc.domain.names.bridging import Bridge, names_allow
 from kgsvc.domain.names.forgetting import Said
 from kgsvc.domain.names.merging import (
     Hanging,

@@ -149,7 +149,7 @@ def _edge(document: dict[str, Any]) -> ExtractedEdge:
 
 # How much context an extraction gets (spec 002: the last ten episodes of the same source).
 _PREVIOUS_EPISODES = 10
-_PREVIOUS_CHARS = 2_400
+_PREVIOUS_CHARS = 4_000
 _CROWD = 8  # items in one commit; smaller ones come from callers that do not queue up
 _QUIET_S = 0.1
 _PATIENCE_S = 0.25  # in a storm without end a batch still gets its turn this often

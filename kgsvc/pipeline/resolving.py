@@ -72,7 +72,8 @@ class Resolving:
         size = len(names) + len(places) + len(candidates.facts)
         by_rule = Decisions(await offload(size / STATEMENTS, questions.by_rule, names, candidates))
         if self._resolver is None:
-            return Resolution(by_rule, entities=candidates.entities)
+            speakers = Decisions(questions.by_speaker(names, candidates))
+            return Resolution(speakers.with_more(by_rule), entities=candidates.entities)
         left = [new for new in names if new.key not in by_rule.names]
         inquiry = Inquiry(group_id, view, candidates, left, known.with_more(by_rule), ontology)
         request = await offload(size / STATEMENTS, inquiry.request, items)

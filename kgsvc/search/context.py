@@ -26,6 +26,7 @@ TOKEN_CHARS = 4  # a token is counted as this many characters
 EXCERPT_CHARS = 1_000  # of an episode; of a longer one the beginning is told
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MIDNIGHT = "T00:00:00Z"
+_DAY_MS = 86_400_000
 # What each kind may take of the text before what others leave is given out, the first first.
 _SHARES = (0.5, 0.2, 0.1, 0.2)
 
@@ -96,11 +97,11 @@ def _known_end(fact: Fact, known_at_ms: int | None) -> int | None:
 def _validity(fact: Fact, end_ms: int | None) -> str:
     if fact.valid_ms is not None:
         return _since(fact.valid_ms, end_ms)
-    return f"stated {_time(fact.reference_ms)}" if end_ms is None else f"until {_time(end_ms)}"
+    return f"stated {_time(fact.reference_ms)}" if end_ms is None else f"until {_end(end_ms)}"
 
 
 def _since(start_ms: int, end_ms: int | None) -> str:
-    return f"since {_time(start_ms)}" if end_ms is None else f"{_time(start_ms)} to {_time(end_ms)}"
+    return f"since {_time(start_ms)}" if end_ms is None else f"{_time(start_ms)} to {_end(end_ms)}"
 
 
 def _entity(entity: Entity) -> str:
@@ -122,6 +123,11 @@ def _source(episode: Episode) -> str:
 
 def _line(text: str) -> str:
     return " ".join(text.split())
+
+
+def _end(ms: int) -> str:
+    """What holds until a day is stored with its last millisecond."""
+    return _time(ms + 1 - _DAY_MS if (ms + 1) % _DAY_MS == 0 else ms)
 
 
 def _time(ms: int) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from kgsvc.domain.facts.summary import summary_facts
 from kgsvc.domain.model.graph import Entity, name_key
+from kgsvc.domain.names.namesakes import plain
 from kgsvc.search.columns import Column
 from kgsvc.search.fact_columns import within
 from kgsvc.search.filters import Filters
@@ -142,7 +143,7 @@ def pack_entity(indexed: IndexedEntity) -> bytes:
     """An entity's display fields as bytes."""
     e = indexed.entity
     own = name_key(e.name)
-    aliases = tuple(name for name in indexed.names if name != own)[:_ALIASES]
+    aliases = tuple(name for name in dict.fromkeys(map(plain, indexed.names)) if name != own)[:_ALIASES]
     values = (e.uuid, e.group_id, e.name, e.created_ms, e.summary, dict(e.attributes), e.labels)
     return pickle.dumps((values, e.source_episode_uuid, e.updated_ms, aliases, summary_facts(e)), protocol=5)
 

@@ -27,6 +27,7 @@ from tests.support.scripted_openai import (
     replies,
     reply_body,
     says,
+    verdicts,
 )
 from tests.support.scripted_openai.script import fenced_data
 
@@ -98,8 +99,9 @@ async def held_up(
 
 
 def reads_bodies(request: Request) -> Outcome | Mapping[str, Any]:
-    """The script of the model: extractions are what bodies say, nothing new means anything known,
-    vectors are those of `vector`, relevance is `brevity`."""
+    """The script of the model: extractions are what bodies say, no new name means a known one, of facts that
+    `exclude` one another the new one replaces the known, vectors are those of `vector`, relevance is
+    `brevity`."""
     if request.endpoint == "embeddings":
         return reply_body(json.dumps(_embeddings(request.body)))
     of_known = _about_known(request)
@@ -109,6 +111,13 @@ def reads_bodies(request: Request) -> Outcome | Mapping[str, Any]:
     if not brace:
         return answer()
     found: Mapping[str, Any] = json.loads(brace + said)
+    names = {each["ref"]: each["name"] for each in found["nodes"]}
+    for each in found["edges"]:
+        _READ[each["fact"]] = {
+            **each,
+            "source": names.get(each["source_ref"]),
+            "target": names.get(each["target_ref"]),
+        }
     return found
 
 
@@ -118,10 +127,37 @@ def _about_known(request: Request) -> Outcome | Mapping[str, Any] | None:
     if pair is not None:
         return says(json.dumps(gist(pair["first"], pair["second"])))
     if request.resolution is not None:
-        return replies.all_new(request.resolution)
+        return judged(request.resolution)
     if request.relevance is not None:
         return replies.ratings([brevity(each["text"]) for each in request.relevance["passages"]])
     return None if request.retelling is None else retold(request.retelling)
+
+
+def judged(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Nothing is known yet, but what a new fact excludes is replaced by it."""
+    said = replies.all_new(asked)
+    known = {each["idx"]: each["fact"] for each in asked.get("known_facts", [])}
+    for question, reply in zip(asked.get("new_facts", []), said["facts"], strict=True):
+        ended = [idx for idx in question["compare_with"] if exclude(question["fact"], known[idx])]
+        reply.update(verdicts(replaced=ended))
+    return said
+
+
+_READ: dict[str, Mapping[str, Any]] = {}  # edges by their texts
+
+
+def exclude(one: str, other: str) -> bool:
+    """Whether two texts, as they were read, state one relation of one thing that allows one of them: of one
+    target, or of any where it is functional."""
+    first, second = _READ.get(one), _READ.get(other)
+    if (
+        first is None
+        or second is None
+        or (first["name"], first["source"]) != (second["name"], second["source"])
+    ):
+        return False
+    kinds = {first["kind"], second["kind"]}
+    return "event" not in kinds and ("functional" in kinds or first["target"] == second["target"])
 
 
 def gist(first: str, second: str) -> dict[str, str]:

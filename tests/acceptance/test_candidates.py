@@ -10,7 +10,16 @@ from kgsvc.v1 import admin_pb2 as adm
 from tests.acceptance.saying import FEB, JAN, MAR, fact, reads_bodies, telling
 from tests.support.client import CALL_S, Client, episode, granted
 from tests.support.graphs import assert_sound
-from tests.support.scripted_openai import Outcome, Request, ScriptedOpenAI, answer, edge, node, resolutions
+from tests.support.scripted_openai import (
+    Outcome,
+    Request,
+    ScriptedOpenAI,
+    answer,
+    edge,
+    node,
+    resolutions,
+    verdicts,
+)
 from tests.support.scripted_openai.replies import as_content
 from tests.support.store_spec import StoreSpec, dumped
 
@@ -38,7 +47,7 @@ def agreeing(request: Request) -> Outcome | Mapping[str, Any] | None:
         return reads_bodies(request)
     facts: dict[int, dict[str, Any]] = {}
     for question in asked.get("new_facts", []):
-        facts[question["id"]] = {"contradicts": question["may_contradict"]}
+        facts[question["id"]] = verdicts(replaced=question["compare_with"])
         if "WORKS_AT" in question.get("fact_types", []):
             facts[question["id"]]["fact_type"] = "WORKS_AT"
     nodes = {

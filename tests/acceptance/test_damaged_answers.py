@@ -115,7 +115,6 @@ DAMAGES: tuple[Callable[[Told], Expected], ...] = (
     _value("polarity", "other_case", "Asserts"),
     _dropped("source_ref", "unknown_ref", "n77", "zz", "node 12", "17", "e3"),
     _dropped("target_ref", "unknown_ref", "n77", "zz", "#4", "6b677376-6300-4000-8000-6b6773766300"),
-    _dropped("target_ref", "self_reference", "n0"),
     _dropped("fact", "empty_value", "", None),
     _dropped("polarity", "empty_value", "", None),
     _unlisted,

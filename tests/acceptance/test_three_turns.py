@@ -12,7 +12,16 @@ from tests.acceptance.saying import reads_bodies
 from tests.acceptance.shared import OFFLINE
 from tests.support.client import Client, message
 from tests.support.graphs import assert_sound
-from tests.support.scripted_openai import Outcome, Request, ScriptedOpenAI, answer, edge, node, resolutions
+from tests.support.scripted_openai import (
+    Outcome,
+    Request,
+    ScriptedOpenAI,
+    answer,
+    edge,
+    node,
+    resolutions,
+    verdicts,
+)
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec, dumped
 
@@ -55,9 +64,8 @@ def plays(request: Request) -> Outcome | Mapping[str, Any]:
     leading = {f["idx"] for f in asked["known_facts"] if "leading" in f["fact"]}
     facts: dict[int, dict[str, Any]] = {}
     for question in asked["new_facts"]:
-        same = leading.intersection(question["duplicates_of"]) if question["relation"] == "LEADS" else set()
-        untrue = leading.intersection(question["may_contradict"]) if same else set()
-        facts[question["id"]] = {"duplicate_of": next(iter(same), None), "contradicts": sorted(untrue)}
+        same = leading.intersection(question["compare_with"]) if question["relation"] == "LEADS" else set()
+        facts[question["id"]] = verdicts(repeats=sorted(same))
     return resolutions({question["id"]: {} for question in asked.get("new_entities", [])}, facts)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.saying import reads_bodies
 from tests.support.client import episode
-from tests.support.scripted_openai import Outcome, Request, answer, edge, node, resolutions
+from tests.support.scripted_openai import Outcome, Request, answer, edge, node, resolutions, verdicts
 
 AT_MS = 1_717_000_000_000
 DAY_MS = 86_400_000
@@ -141,15 +141,15 @@ class Knowing:
 
     def _compared(self, question: Mapping[str, Any], told: Mapping[int, Saying]) -> dict[str, Any]:
         said = self._meant[question["fact"]]
-        same = [i for i in question["duplicates_of"] if _same(told[i], said)]
-        untrue = [
+        same = [i for i in question["compare_with"] if _same(told[i], said)]
+        replaced = [
             i
-            for i in question["may_contradict"]
+            for i in question["compare_with"]
             if said.relation == told[i].relation == "LIVES_IN"
             and told[i].meaning[0] == said.meaning[0]
             and told[i].target != said.target
         ]
-        return {"duplicate_of": same[0] if same else None, "contradicts": untrue}
+        return verdicts(repeats=same[:1], replaced=replaced)
 
 
 def _same(one: Saying, other: Saying) -> bool:

@@ -159,9 +159,8 @@ def _reopened(fact: Fact, left: Mapping[str, Fact | None], episode_uuid: str, sy
             closures.add(closure)
         elif by is not None and by.evidence:
             first = min(by.evidence)
-            closures.add(
-                Closure(first.start_ms, first.reference_ms, by.uuid, first.episode_uuid, closure.retracts)
-            )
+            until_ms = closure.reference_ms if closure.retracts else first.reference_ms
+            closures.add(Closure(first.start_ms, until_ms, by.uuid, first.episode_uuid, closure.retracts))
     kept = tuple(sorted(closures))
     return fact if kept == fact.closures else replace(fact, closures=kept, updated_ms=system_ms)
 

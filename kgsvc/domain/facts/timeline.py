@@ -57,6 +57,11 @@ class EdgeWording:
         object.__setattr__(self, "key", key)  # asked for many times a statement
 
     @property
+    def is_property(self) -> bool:
+        """Whether it is about one thing alone: a value, in words."""
+        return self.source_uuid == self.target_uuid
+
+    @property
     def as_held(self) -> EdgeWording:
         """Of an end: the relation itself."""
         return replace(self, polarity=Polarity.ASSERTS)
@@ -119,6 +124,7 @@ class Row:
     closed_by: Row | Evidence | Closure | None = None
     closed_by_episode: str | None = None
     closures: list[Closure] = field(default_factory=list)
+    asserted: bool = False  # a caller's own: what is told later of its end stands beside it
     withdrawn_by: EdgeStatement | Closure | None = None  # it never held
     _joined: set[Evidence] = field(default_factory=set, repr=False, compare=False)
 
@@ -176,6 +182,8 @@ class _Fold:
         elif polarity is Polarity.DENIES:
             row = self._follow(self.negations.get(target), statement)
             self.negations[target] = row
+            if statement.wording.is_property:  # another value of it may be right
+                return
             self._close(self.of_target.get(target), row, statement)
             if self.current is not None and self.current.wording.target_uuid == target:
                 self.current = None
@@ -196,13 +204,19 @@ class _Fold:
         target, evidence = statement.wording.target_uuid, statement.evidence
         current = self.current
         row = current if current and current.wording.target_uuid == target else self.of_target.get(target)
+        key = (statement.wording.key, EARLIEST_MS)
+        if row is not None and row.asserted and not statement.asserted:
+            row = self.rows.get(key)
         if row is None:
             wording = statement.wording.as_held
             row = Row(wording, EARLIEST_MS, [evidence], stated_end_ms=evidence.start_ms)
-            self.rows[statement.wording.key, EARLIEST_MS] = self.of_target[target] = row
+            self.rows[key] = row
+            self.of_target.setdefault(target, row)
             return
         if evidence not in row.evidence:
             row.evidence.append(evidence)
+        if row.start_ms == evidence.start_ms and row.evidence[0].episode_uuid == evidence.episode_uuid:
+            return  # of one thing a new value and the end of the old one, which that has closed
         if row.holds_at(evidence.start_ms):
             row.close(evidence.start_ms, evidence, evidence.episode_uuid)
         elif evidence.stated_valid_ms is not None and _may_be_moved(row, evidence):
@@ -221,6 +235,7 @@ class _Fold:
         """The row of the statement: the open one if it says the same, else a new one that closes it."""
         if open_row is not None and _continues(open_row, statement):
             open_row.join(statement.evidence)
+            open_row.asserted |= statement.asserted
             if not open_row.holds_at(statement.evidence.start_ms):
                 open_row.reopen()
             return open_row
@@ -240,6 +255,7 @@ class _Fold:
         else:
             row.join(statement.evidence)
             row.reopen()
+        row.asserted |= statement.asserted
         self.latest[statement.wording.key] = row
         return row
 
@@ -453,9 +469,12 @@ class _Switch:
 
     def ending(self, uuid: str) -> Ending:
         """Of `before`, by the fact `uuid`."""
-        by = self.evidence
-        closure = Closure(self.at_ms, by.reference_ms, uuid, by.episode_uuid, self.retracts)
-        return Ending(self.before.row.wording.key, closure)
+        by, before = self.evidence, self.before.row
+        reference_ms = by.reference_ms
+        if self.retracts:  # all that was known by then, though a later time stands on it
+            reference_ms = max(reference_ms, *(each.reference_ms for each in before.evidence))
+        closure = Closure(self.at_ms, reference_ms, uuid, by.episode_uuid, self.retracts)
+        return Ending(before.wording.key, closure)
 
 
 def endings_of(

@@ -189,13 +189,14 @@ DEFAULT = Ontology(
     (
         EntityType(
             "Preference",
-            "A wish or taste of somebody, in few words: what they want, like, prefer, dislike or avoid. Never "
-            "a named thing with an identity of its own.",
+            "What somebody wants, likes, prefers or chooses, or dislikes, avoids or rejects, in few words. "
+            "Never a named thing with an identity of its own.",
             Priority.HIGHEST,
         ),
         EntityType(
             "Requirement",
-            'What is needed or must hold, specific and measurable: "we need", "is required", "must have".',
+            'What is needed or must hold: "we need", "is required", "must have"; functions, performance, '
+            "security, constraints; specific and measurable.",
             Priority.HIGH,
             (
                 Attribute("project_name", ValueKind.STR, "the project that it belongs to", required=True),

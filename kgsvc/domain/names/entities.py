@@ -1,12 +1,12 @@
 """Entities by their names: which entity a name of a batch means, and what each entity becomes. Pure.
 
-Also which known entities turn out to be one (`bridges`), and how many attributes an entity keeps.
+Also how many attributes an entity keeps.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -16,9 +16,8 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Entity, Episode, minted, name_key
-from kgsvc.domain.names.classes import exclude
+from kgsvc.domain.names.namesakes import exchanged, keys_of_node, plain
 from kgsvc.domain.names.renames import Rename, renamed, renames_in, shown, stamp_of, with_renames
-from kgsvc.domain.names.similarity import figures_differ
 from kgsvc.domain.resolution.decisions import NameDecision, NameTarget
 
 BYTES = Limits().attributes_bytes
@@ -56,6 +55,7 @@ def _bytes(values: Mapping[str, Any]) -> int:
 _SALTS = 2  # a caller may have given a uuid that a name would get
 MOST = 8  # entities that one micro-batch may take away by merges
 MOVED = 1_000  # facts and mentions that such a merge moves: the batch and its group wait meanwhile
+_SPEAKER = "speaker"  # in the stamps of an entity: it spoke a message
 _CALLERS = ""  # in the stamp of a name: a caller gave it
 UNSPECIFIC = frozenset({"Entity", "UNKNOWN"})  # types that tell nothing apart
 
@@ -91,7 +91,7 @@ class ResolvedNames:
 
 def keys_of(items: Iterable[BatchItem]) -> set[str]:
     """The name keys to read before resolving."""
-    return {name_key(node.name) for item in items for node in item.extraction.nodes}
+    return {key for item in items for node in item.extraction.nodes for key in keys_of_node(node)}
 
 
 def candidate_uuids(group_id: str, keys: Iterable[str]) -> set[str]:
@@ -138,18 +138,25 @@ def resolve(
         if key not in view.by_key:
             new_names[key] = found.uuid
         entity = merged.get(found.uuid, found)
-        for stamp, _, node in nodes.get(key, ()):
+        for stamp, episode, node in nodes.get(key, ()):
             entity = _merge(entity, node, stamp, key)
+            if name_key(episode.role or "") == key and not is_speaker(entity):
+                entity = replace(entity, stamps={**entity.stamps, _SPEAKER: "/"})
         merged[found.uuid] = bounded(entity, attributes_bytes)
         by_key[key] = entity
     _name_fully(view, merged, by_key, new_names, decided)
     _rename(merged, by_key, renames, system_ms)
     by_key = dict(view.by_key) | {key: merged[entity.uuid] for key, entity in by_key.items()}
+    exchange = exchanged(by_key, {entity.uuid for entity in by_key.values() if is_callers(entity)})
+    new_names |= exchange
+    for entity in by_key.values():
+        if entity.uuid in exchange.values():  # only who is written may lose a name
+            merged.setdefault(entity.uuid, entity)
     before = {entity.uuid: entity for entity in (*view.by_uuid.values(), *view.by_key.values())}
     changed = tuple(
         replace(entity, updated_ms=system_ms)
         for uuid, entity in sorted(merged.items())
-        if before.get(uuid) != entity
+        if before.get(uuid) != entity or uuid in exchange.values()
     )
     return ResolvedNames(by_key, changed, new_names, _further_names(nodes, by_key, new_names, decided))
 
@@ -291,7 +298,7 @@ def _new(view: NameView, group_id: str, key: str, told: _NodeUse, name: str, sys
     return Entity(
         uuid=free[0],
         group_id=group_id,
-        name=name,
+        name=plain(name),
         created_ms=system_ms,
         source_episode_uuid=episode.uuid,
         stamps={"name": stamp},
@@ -326,79 +333,11 @@ def _labels(labels: tuple[str, ...], added: str) -> tuple[str, ...]:
     return tuple(sorted(specific)) or ("Entity",)
 
 
-@dataclass(frozen=True, slots=True)
-class Bridge:
-    """Two entities that a name of the episode leads together. `renamed`: it tells that one is called as the
-    other."""
-
-    kept: Entity
-    gone: Entity
-    by_episode: str
-    renamed: bool = False
-
-    @property
-    def pair(self) -> tuple[str, str]:
-        """Their uuids."""
-        return (self.kept.uuid, self.gone.uuid)
-
-
-def bridges(items: Sequence[BatchItem], view: NameView, decided: Mapping[str, NameDecision]) -> list[Bridge]:
-    """The pairs that names of the batch lead together and that may merge, by name.
-
-    After each merge the view is another: what then is left is found by asking again.
-    """
-    nodes = uses_of(items)
-    homes = homes_of(nodes, view, decided)
-    found: dict[tuple[str, str], Bridge] = {}
-    for key in sorted(nodes):
-        for also in decided[key].also if key in decided else ():
-            one, other = homes[key], home_of(also, view, decided)
-            other = homes.get(other, other) if isinstance(other, str) else other
-            if isinstance(one, Entity) and isinstance(other, Entity) and may_merge(one, other):
-                kept, gone = sorted((one, other), key=_standing)
-                bridge = Bridge(kept, gone, nodes[key][0][1].uuid)
-                found.setdefault(bridge.pair, bridge)
-    return [*_renaming(items, homes), *found.values()]
-
-
-def _renaming(items: Sequence[BatchItem], homes: Mapping[str, Home]) -> Iterator[Bridge]:
-    for rename in renames_of(items):
-        one, other = (homes[key] for key in rename.keys)
-        if isinstance(one, Entity) and isinstance(other, Entity) and may_be_renamed(one, other):
-            yield Bridge(*sorted((one, other), key=_standing), rename.episode_uuid, renamed=True)
-
-
-def may_merge(one: Entity, other: Entity) -> bool:
-    """Never what two callers' names stand for, nor two things of different types."""
-    return (
-        one.uuid != other.uuid
-        and not (is_callers(one) and is_callers(other))
-        and not types_differ(one.labels, other.labels)
-    )
-
-
-def may_be_renamed(one: Entity, other: Entity) -> bool:
-    """As `may_merge`, for two that a text says to be one: only types that exclude one another part them."""
-    callers = is_callers(one) and is_callers(other)
-    return one.uuid != other.uuid and not callers and not exclude(one.labels, other.labels)
-
-
-def names_allow(names: Collection[str], others: Collection[str]) -> bool:
-    """Whether two entities with all these names may merge: not where they differ in figures."""
-    return not figures_differ(names, others)
-
-
-def types_differ(one: Collection[str], other: Collection[str]) -> bool:
-    """Whether both have specific types, and none in common."""
-    first, second = set(one) - UNSPECIFIC, set(other) - UNSPECIFIC
-    return bool(first and second) and first.isdisjoint(second)
+def is_speaker(entity: Entity) -> bool:
+    """Whether a message was spoken by one of its name."""
+    return _SPEAKER in entity.stamps
 
 
 def is_callers(entity: Entity) -> bool:
     """Whether a caller named it, or it came with a graph that was taken over."""
     return entity.stamps.get("name", _CALLERS) == _CALLERS
-
-
-def _standing(entity: Entity) -> tuple[bool, int, str]:
-    """The first of two stays: a caller's, else the older one."""
-    return (not is_callers(entity), entity.created_ms, entity.uuid)

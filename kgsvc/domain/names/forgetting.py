@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from kgsvc.domain.facts.summary import OF_EPISODE
 from kgsvc.domain.model.graph import Entity, name_key
 from kgsvc.domain.names.entities import is_callers
+from kgsvc.domain.names.namesakes import plain
 from kgsvc.domain.names.renames import shown, stamp_of
 from kgsvc.domain.names.similarity import name_tokens
 
@@ -79,8 +80,9 @@ def forgotten(
     Its name is then the fullest that is left; one always is.
     """
     gone = doubtful(entity, saying).intersection(owned)
-    if gone == set(owned):
-        gone -= {name_key(entity.name)}
+    if gone and gone == set(owned):
+        own = name_key(entity.name)
+        gone -= {own} if own in owned else {min(owned, key=lambda key: (plain(key) != own, key))}
     left = set(owned) - gone
     renamed = shown(replace(entity, name=_name(entity, saying, left)), system_ms, gone)
     after = _originated(_typed(renamed, saying), saying, episode_uuid)
@@ -104,7 +106,7 @@ def _name(entity: Entity, saying: Saying, left: Collection[str]) -> str:
     if own in left:
         same = [name for name in spelled if name_key(name) == own]
         return entity.name if entity.name in same else min(same, default=entity.name)
-    return min(spelled or left, key=lambda name: (-len(name_key(name)), name), default=entity.name)
+    return plain(min(spelled or left, key=lambda name: (-len(name_key(name)), name), default=entity.name))
 
 
 def _typed(entity: Entity, saying: Saying) -> Entity:

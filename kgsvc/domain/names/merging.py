@@ -26,6 +26,7 @@ from kgsvc.domain.model.graph import (
 )
 from kgsvc.domain.names.entities import BYTES, bounded
 from kgsvc.domain.names.forgetting import Said, names_given
+from kgsvc.domain.names.namesakes import plain
 from kgsvc.domain.names.renames import RENAMED_TO, name_borne
 
 _ENDERS = ("expired_reason", "expired_by_fact", "expired_by_episode")
@@ -75,17 +76,15 @@ def merged_facts(
     A fact between the two is about one entity now: it expires, but for their rename. Slots that meet are
     folded together.
     """
-    arrived = [
-        as_merged(after, system_ms) if _is_over(after) and not _is_over(fact) else after
-        for fact in hanging.facts
-        for after in [moved(fact, old_uuid, kept)]
-    ]
+    pairs = [(fact, moved(fact, old_uuid, kept)) for fact in hanging.facts]
+    arrived = [as_merged(new, system_ms) if _is_over(old, new) else new for old, new in pairs]
     written = {fact.uuid: replace(fact, updated_ms=system_ms) for fact in arrived}
     return written | _refolded(kept.group_id, view, written, system_ms)
 
 
-def _is_over(fact: Fact) -> bool:
-    return fact.source_uuid == fact.target_uuid and relation_of(fact) != RENAMED_TO
+def _is_over(old: Fact, new: Fact) -> bool:
+    between = old.source_uuid != old.target_uuid and new.source_uuid == new.target_uuid
+    return between and relation_of(new) != RENAMED_TO
 
 
 def _refolded(group_id: str, view: SlotView, written: Mapping[str, Fact], system_ms: int) -> dict[str, Fact]:
@@ -179,7 +178,7 @@ def still_called(gone: Entity, kept: Entity, said: Mapping[str, Said], keys: Col
     if keys and name_key(name) not in keys:
         spelled = {each for names, _types in said.values() for each in names if name_key(each) in keys}
         name = min(spelled or keys, key=lambda each: (-len(name_key(each)), each))
-    return replace(gone, name=name, labels=labels)
+    return replace(gone, name=plain(name), labels=labels)
 
 
 def _state(fact: Fact) -> tuple[Any, ...]:

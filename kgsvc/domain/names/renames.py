@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from kgsvc.domain.model.extraction import Extraction
 from kgsvc.domain.model.graph import Entity, Episode, Polarity, name_key
+from kgsvc.domain.names.namesakes import plain
 from kgsvc.domain.names.similarity import folded
 from kgsvc.domain.resolution.decisions import NameDecision, NameTarget
 
@@ -71,11 +72,11 @@ def with_renames(decided: Mapping[str, NameDecision], renames: Iterable[Rename])
 def renamed(entity: Entity, rename: Rename) -> Entity:
     """The entity, which remembers both names."""
     stamp = stamp_of(rename.at_ms, rename.episode_uuid)
-    before = rename.old if name_key(entity.name) == rename.keys[1] else entity.name
+    before = plain(rename.old) if name_key(entity.name) == plain(rename.keys[1]) else entity.name
     borne = {part for part in entity.stamps if name_borne(part)}
     told = {part: entity.stamps[part] for part in borne}
     told.setdefault(_BORNE + before, stamp_of(_ALWAYS_MS, rename.episode_uuid))
-    new = (_ANNOUNCED if rename.announced else _BORNE) + rename.new
+    new = (_ANNOUNCED if rename.announced else _BORNE) + plain(rename.new)
     told[new] = max(stamp, told.get(new, ""))
     kept = sorted(told, key=lambda part: (told[part], part))[-_MOST:]
     others = {part: each for part, each in entity.stamps.items() if part not in borne}

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Ontology, of_type
 from kgsvc.domain.model.graph import Entity, name_key, slot_of
-from kgsvc.domain.names.entities import BatchItem, types_differ
+from kgsvc.domain.names.bridging import types_differ
+from kgsvc.domain.names.entities import BatchItem
+from kgsvc.domain.names.namesakes import plain
 from kgsvc.domain.names.similarity import adds_figures, figures_conflict, numerals_differ
 from kgsvc.domain.resolution import comparing, questions
 from kgsvc.domain.resolution.comparing import ComparedFact, fitting, specific
@@ -101,7 +103,7 @@ class Inquiry:
         nodes = tuple(
             NodeQuestion(
                 ids[new.key],
-                new.name,
+                plain(new.name),
                 new.node.type,
                 new.context,
                 tuple(idx[e.uuid] for e in near[new.key]),
@@ -147,8 +149,8 @@ class Inquiry:
                         len(self._places) - 1,
                         edge.fact,
                         edge.name,
-                        source.name,
-                        target.name,
+                        plain(source.name),
+                        plain(target.name),
                         item.episode.reference_ms,
                         edge.valid_ms,
                         edge.invalid_ms,
@@ -239,15 +241,15 @@ class Inquiry:
     def _decision(self, n: int, answer: FactResolution, facts: Mapping[Place, FactDecision]) -> FactDecision:
         edge = self._edges[n]
         same: tuple[KnownRef, Verdict] | None = None
-        judged: dict[KnownRef, Judged] = {}
+        judged: dict[str, Judged] = {}  # by what they are about, as `_place_of` has it
         for idx, (answered, since_ms) in answer.verdicts.items():
             ref = self._first(self._refs[idx], facts)
             verdict = _by_figures(answered, edge.fact, self._texts[idx])
             if verdict in SAME:
                 same = (ref, verdict)
             else:
-                judged[ref] = Judged(ref, verdict, since_ms)
-        others = tuple(each for ref, each in judged.items() if same is None or ref != same[0])
+                judged[repr(ref)] = Judged(ref, verdict, since_ms)
+        others = tuple(each for each in judged.values() if same is None or each.ref != same[0])
         if same is not None:
             return FactDecision(same[0], others, None, same[1], by_model=True)
         return FactDecision(None, others, self._told_as(n, answer.fact_type), by_model=True)

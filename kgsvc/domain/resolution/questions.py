@@ -9,17 +9,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import accumulate, islice
 from types import MappingProxyType
 
 from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedNode
 from kgsvc.domain.model.graph import Entity, name_key
-from kgsvc.domain.names.entities import BatchItem, renames_of
-from kgsvc.domain.names.similarity import asked_tokens, families, name_tokens, spellings
+from kgsvc.domain.names.classes import PERSON, classes_of
+from kgsvc.domain.names.entities import BatchItem, is_speaker, renames_of
+from kgsvc.domain.names.namesakes import is_marked, plain
+from kgsvc.domain.names.similarity import asked_tokens, families, folded, name_tokens, spellings
 from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, NameCandidates, NameDecision
 
 CANDIDATES = 8  # entities that one name is compared with
+PEER_BYTES = 1_000  # of other new names that one is compared with for a token that they share
+_PEERS_READ = 128  # of them, by each token
 _CONTEXT_CHARS = 300
 _SOURCES = 3  # candidates for a name, by each of its tokens and by similarity, whose facts are read too
 _NOTHING: Mapping[str, tuple[str, ...]] = MappingProxyType({})
@@ -124,15 +128,50 @@ def by_rule(names: Sequence[NewName], candidates: NameCandidates) -> dict[str, N
     decided: dict[str, NameDecision] = {}
     for new in names:
         known = {e.uuid: [e.name, *candidates.names.get(e.uuid, ())] for e in ranked(new.name, candidates)}
+        if is_marked(new.name):  # spelled as another, which it may not be
+            continue
         for uuid in spellings([new.name], known).values():
             decided[new.key] = NameDecision(candidates.entities[uuid].name, uuid)
         if new.renamed:
             decided.setdefault(new.key, NameDecision(new.renamed.name, new.renamed.uuid))
-    order = {new.name: (n, new.key) for n, new in enumerate(names) if new.key not in decided}
+    order = {
+        new.name: (n, new.key)
+        for n, new in enumerate(names)
+        if new.key not in decided and not is_marked(new.name)
+    }
     for family in families(order):
         first, *others = sorted(family, key=order.__getitem__)
         decided |= {order[name][1]: NameDecision(first) for name in others}
     return decided
+
+
+def by_speaker(names: Sequence[NewName], candidates: NameCandidates) -> dict[str, NameDecision]:
+    """First names that mean who speaks: where exactly one full name of the group and the batch begins with
+    them, and it is a speaker's. Only where no model can be asked."""
+    spoken = {name_key(new.item.episode.role or "") for new in names}
+    decided: dict[str, NameDecision] = {}
+    for new in names:
+        word = folded(new.name)
+        if " " in word or is_marked(new.name) or not classes_of([new.node.type]) <= {PERSON}:
+            continue
+        known = [each for each in _found_by(word, candidates) if _begins(each.name, word)]
+        others = [each for each in names if each.key != new.key and _begins(each.name, word)]
+        if len(known) == 1 and not others and is_speaker(known[0]):
+            decided[new.key] = NameDecision(known[0].name, known[0].uuid)
+        elif len(others) == 1 and not known and others[0].key in spoken:
+            decided[new.key] = NameDecision(others[0].name)
+    return decided
+
+
+def _found_by(word: str, candidates: NameCandidates) -> list[Entity]:
+    """Every entity that was found by a token of the word."""
+    uuids = {uuid for token in name_tokens(word) for uuid in candidates.by_token.get(token, ())}
+    return [candidates.entities[uuid] for uuid in sorted(uuids & candidates.entities.keys())]
+
+
+def _begins(name: str, word: str) -> bool:
+    """Whether it is a full name that begins with the word."""
+    return folded(name).startswith(f"{word} ")
 
 
 class Sharing:
@@ -160,18 +199,25 @@ class Sharing:
 
 
 def peers(names: Sequence[NewName], near: Mapping[str, tuple[str, ...]] = _NOTHING) -> dict[str, list[str]]:
-    """For each new name the keys of earlier ones that share a token with it; then those `near` it."""
+    """For each new name the keys of earlier ones that share a token with it, the first ones up to PEER_BYTES;
+    then those `near` it."""
     found: dict[str, list[str]] = {}
     order: dict[str, int] = {}
     before = Sharing()
     for new in names:
         # The first of all are among the first of each token.
-        sharing = {other.key for other in before.sharing(new.name, CANDIDATES)}
-        first = sorted(sharing, key=order.__getitem__)
-        found[new.key] = _with_near(first, [key for key in near.get(new.key, ()) if key in order])
+        sharing = {other.key for other in before.sharing(new.name, _PEERS_READ)}
+        first = _fitting(sorted(sharing, key=order.__getitem__))
+        found[new.key] = [*first, *(k for k in near.get(new.key, ()) if k in order and k not in first)]
         order[new.key] = len(order)
         before.add(new)
     return found
+
+
+def _fitting(keys: Sequence[str]) -> list[str]:
+    """The first ones of PEER_BYTES together."""
+    ends = accumulate(len(key.encode()) for key in keys)
+    return [key for key, end in zip(keys, ends, strict=True) if end <= PEER_BYTES]
 
 
 def share(one: str, other: str) -> bool:
@@ -188,7 +234,8 @@ def full_name(asked: str, proposed: str | None, others: Collection[str]) -> str:
 
 def aliases_of(entity: Entity, names: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """Its other names."""
-    return tuple(key for key in names.get(entity.uuid, ()) if key != name_key(entity.name))
+    keys = dict.fromkeys(map(plain, names.get(entity.uuid, ())))
+    return tuple(key for key in keys if key != name_key(entity.name))
 
 
 # A full name that nobody has used yet is given only where no other entity could bear it: whoever took it

@@ -9,6 +9,7 @@ from kgsvc.domain.facts.plan import UPDATED, statement_of, wording_of
 from kgsvc.domain.facts.timeline import Contradiction, EdgeStatement, EdgeWording, SlotStatement
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import (
+    EARLIEST_MS,
     ENDED,
     LASTS,
     Fact,
@@ -113,7 +114,7 @@ class _Settling:
         self._contradictions: list[Contradiction] = []
 
     def settled(self, statements: Sequence[SlotStatement]) -> Settled:
-        for stated in statements:
+        for stated in sorted(statements, key=_as_asked):
             self._settle(stated, self._decisions.facts.get(stated.place, FactDecision()))
         gone = {fact.uuid for fact in self._expired}
         stays = [fact for fact in self._view.facts if fact.uuid not in gone]
@@ -125,14 +126,13 @@ class _Settling:
         entry = stated
         judged = [(each, found) for each in decision.contradicts if (found := self._find(each.ref))]
         repeated = decision.duplicate and self._find(decision.duplicate)
-        if repeated and decision.duplicate:
+        if stated.statement.wording.polarity is Polarity.ENDS:
+            ended = [found for each, found in judged if each.verdict is Verdict.REPLACED]
+            entry = self._as_end(stated, [*ended, *([repeated] if repeated else [])])
+        elif repeated and decision.duplicate and not self._only_ended(decision.duplicate):
             if decision.same is Verdict.REWORDS:
                 repeated = self._in_fuller_words(decision.duplicate, repeated, stated) or repeated
             entry = _rewritten(stated, *repeated, LASTS if decision.same is Verdict.GOES_ON else "")
-        elif stated.statement.wording.polarity is Polarity.ENDS:
-            entry = self._as_end(
-                stated, [found for each, found in judged if each.verdict is Verdict.REPLACED]
-            )
         elif newer := next((pair for pair in judged if pair[0].verdict is Verdict.NEWER), None):
             entry = _outdated(stated, newer[0].since_ms, self._start_of(newer[0].ref))
         elif decision.by_model:
@@ -155,6 +155,11 @@ class _Settling:
             return _in_batch(ref, self._items, self._resolved)
         fact = self._renewed.get(ref.uuid) or self._facts.get(ref.uuid)
         return None if fact is None else (fact.slot, wording_of(fact))
+
+    def _only_ended(self, ref: KnownRef) -> bool:
+        """Whether it is a row of an end alone: what is told of its start has other words."""
+        fact = self._facts.get(ref.uuid) if isinstance(ref, StoredFact) else None
+        return fact is not None and fact.start_ms == EARLIEST_MS
 
     def _start_of(self, ref: KnownRef) -> int | None:
         if isinstance(ref, StoredFact):
@@ -207,7 +212,9 @@ class _Settling:
         others = {
             (fact.slot, wording_of(fact).key)
             for fact in self._facts.values()
-            if fact.slot == stated.slot and not _ended_by(fact, own.evidence.start_ms)
+            if fact.slot == stated.slot
+            and fact.start_ms != EARLIEST_MS  # it waits for this start, or closes nothing
+            and not _ended_by(fact, own.evidence.start_ms)
         } | {(e.slot, e.statement.wording.key) for e in self._settled if e.slot == stated.slot}
         asserting = {key for _, key in others - judged if key[2] == Polarity.ASSERTS.value}
         return _beside(stated) if asserting - {own.wording.key} else stated
@@ -250,6 +257,12 @@ class _Settling:
         )
         self._renewed[ref.uuid] = new
         return new.slot, wording_of(new)
+
+
+def _as_asked(stated: SlotStatement) -> tuple[int, str, int]:
+    """Of two of a batch the later one was compared with the earlier one (questions.in_order)."""
+    episode, index = stated.place
+    return stated.statement.evidence.reference_ms, episode, index
 
 
 def _ended_by(fact: Fact, ms: int) -> bool:

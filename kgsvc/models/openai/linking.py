@@ -18,7 +18,6 @@ from kgsvc.models.openai.normalisations import Dropped, Notes
 from kgsvc.models.openai.values import Bad
 from kgsvc.models.protocol import Trouble
 
-RENAMED = "RENAMED_TO"  # the one relation that may lead from a thing to itself: its two names are one
 _UUID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 _NUMBERED = re.compile(r"([^0-9]*)[0-9]+")
 _COUNTED = re.compile(r"([^0-9]*)([0-9]{1,9})")
@@ -72,16 +71,14 @@ class NodeBook:
         self._by_name[name] = node if known is None else self._completed(known, node)
 
     def link(self, edge: ExtractedEdge, path: str) -> ExtractedEdge:
-        """`edge` with refs of listed nodes at both ends. Raises Dropped where there is none, and for a fact
-        about a thing and itself; Bad for one name too many."""
+        """`edge` with refs of listed nodes at both ends, or of one node at both: a property of it. Raises
+        Dropped where there is none; Bad for one name too many."""
         for field, given in (("source_ref", edge.source_ref), ("target_ref", edge.target_ref)):
             if self._named(given) is None and not self._is_name(given, edge.fact):
                 problem = "is neither a ref of the listed nodes nor a name"
                 raise Dropped(field, problem, Trouble.UNKNOWN_REF)
         source = self._endpoint(edge.source_ref, "source_ref", path)
         target = self._endpoint(edge.target_ref, "target_ref", path)
-        if source is target and edge.name != RENAMED:
-            raise Dropped("target_ref", "is the source", Trouble.SELF_REFERENCE, lost=False)
         return replace(edge, source_ref=source.ref, target_ref=target.ref)
 
     def _completed(self, first: ExtractedNode, second: ExtractedNode) -> ExtractedNode:

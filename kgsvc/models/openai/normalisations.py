@@ -32,12 +32,11 @@ _LOCAL_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-
 
 
 class Dropped(Bad):
-    """A node or an edge is left out. `lost`: something was said that is missed now."""
+    """A node or an edge is left out."""
 
-    def __init__(self, field: str, problem: str, kind: Trouble, *, lost: bool = True) -> None:
+    def __init__(self, field: str, problem: str, kind: Trouble) -> None:
         super().__init__(field, problem)
         self.kind = kind
-        self.lost = lost
 
 
 class Notes:
@@ -54,9 +53,8 @@ class Notes:
     def drop(self, path: str, dropped: Dropped) -> None:
         """The node or edge at `path`, such as edges[3], is left out."""
         self.warnings.append(ItemWarning(f"{path}.{dropped.field}", dropped.kind.value, dropped=True))
-        if dropped.lost:
-            part = path.partition("[")[0]
-            self._losses.setdefault(part, []).append(f"{path}.{dropped.field} {dropped.problem}")
+        part = path.partition("[")[0]
+        self._losses.setdefault(part, []).append(f"{path}.{dropped.field} {dropped.problem}")
 
     def losses(self, part: str) -> list[str]:
         """A sentence for each of the "nodes" or "edges" that was lost, quoting nothing."""
@@ -170,7 +168,7 @@ def _times(given: dict[str, Any], path: str, notes: Notes, zone: tzinfo) -> None
     found: dict[str, int] = {}
     for field in ("valid_at", "invalid_at"):
         if isinstance(given.get(field), str):
-            given[field], kind = _time(given[field], zone)
+            given[field], kind = time(given[field], zone)
             if kind is not None:
                 notes.put_right(f"{path}.{field}", kind)
         ms = _instant(given.get(field))
@@ -181,7 +179,7 @@ def _times(given: dict[str, Any], path: str, notes: Notes, zone: tzinfo) -> None
         notes.put_right(f"{path}.invalid_at", Trouble.INVALID_BEFORE_VALID)
 
 
-def _time(text: str, zone: tzinfo) -> tuple[str | None, Trouble | None]:
+def time(text: str, zone: tzinfo = UTC) -> tuple[str | None, Trouble | None]:
     """A time as the strict checks know it, and what was wrong with it."""
     if values.is_blank(text) or text.lower() in _NO_TIME:
         return None, Trouble.EMPTY_VALUE

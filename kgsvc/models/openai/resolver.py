@@ -23,7 +23,7 @@ from kgsvc.domain.resolution.decisions import (
     Resolutions,
     Verdict,
 )
-from kgsvc.models.openai import values
+from kgsvc.models.openai import normalisations, values
 from kgsvc.models.openai.chat import AnswerForm, Chat, ChatTask, ChatUser, together
 from kgsvc.models.openai.transport import batches
 from kgsvc.models.openai.validation import Rejected, arrays, structure
@@ -117,18 +117,29 @@ class Answers:
                     self.put_right.append(Trouble.REPEATED)
                     continue
                 seen.add(id)
-                found[id] = read(questions[id], self._without_empty(entry))
+                found[id] = read(questions[id], self._mended(entry))
             except Bad as bad:
                 problems.append(f"{path}[{at}].{bad.field} {bad.problem}")
                 self.put_right.append(Trouble.UNKNOWN_REF)
         return found
 
-    def _without_empty(self, entry: dict[str, Any]) -> dict[str, Any]:
+    def _mended(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """The entry with empty values as null, and times as the table of normalisations has them."""
         empty = [
             field for field in _NULLABLE if isinstance(entry.get(field), str) and not entry[field].strip()
         ]
         self.put_right += [Trouble.EMPTY_VALUE] * len(empty)
-        return {**entry, **dict.fromkeys(empty)}
+        mended = {**entry, **dict.fromkeys(empty)}
+        if isinstance(entry.get("verdicts"), list):
+            mended["verdicts"] = [self._with_time(each) for each in entry["verdicts"]]
+        return mended
+
+    def _with_time(self, verdict: object) -> object:
+        if not isinstance(verdict, dict) or not isinstance(verdict.get("since"), str):
+            return verdict
+        since, kind = normalisations.time(verdict["since"].strip())
+        self.put_right += [kind] if kind else []
+        return {**verdict, "since": since}
 
 
 def _id(entry: object, asked: Container[int]) -> int:
@@ -169,7 +180,7 @@ def _fact(question: FactQuestion, raw: Any) -> FactResolution:
             raise Bad("verdicts", "holds null, or one known fact twice")
         verdicts[idx] = (
             values.choice(said["verdict"], "verdict", Verdict),
-            values.instant(said["since"] or None, "since"),
+            values.instant(said["since"], "since"),
         )
     # A fact repeats one other: where several say the same already, the first that is named.
     for idx in [idx for idx, (verdict, _) in verdicts.items() if verdict in SAME][1:]:

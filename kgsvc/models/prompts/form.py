@@ -59,6 +59,11 @@ def iso(ms: int) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def cut(text: str, chars: int) -> str:
+    """The text, or its beginning and a mark where it is longer."""
+    return text if len(text) <= chars else f"{text[:chars]}…"
+
+
 def day(ms: int) -> str:
     """The day of a time in UTC: 2024-05-17."""
     return iso(ms)[:10]

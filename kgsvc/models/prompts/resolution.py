@@ -121,7 +121,9 @@ def _data(
     entities = {idx for node in nodes for idx in node.candidates}
     known = {idx for fact in facts for idx in fact.compare_with}
     types = {name for fact in facts for name in fact.fact_types}
-    data: dict[str, Any] = {"episodes": form.latest(list(map(_cut, request.context)), len, context_chars)}
+    data: dict[str, Any] = {
+        "episodes": form.latest([form.cut(each, _BODY_CHARS) for each in request.context], len, context_chars)
+    }
     if nodes:
         data["known_entities"] = [_entity(each) for each in request.entities if each.idx in entities]
         data["new_entities"] = [_node(node) for node in nodes]
@@ -177,7 +179,3 @@ def _fact(fact: FactQuestion) -> dict[str, Any]:
 def _times(valid_ms: int | None, invalid_ms: int | None) -> dict[str, str]:
     stated = {"valid_at": valid_ms, "invalid_at": invalid_ms}
     return {key: form.iso(ms) for key, ms in stated.items() if ms is not None}
-
-
-def _cut(body: str) -> str:
-    return body if len(body) <= _BODY_CHARS else f"{body[:_BODY_CHARS]}…"

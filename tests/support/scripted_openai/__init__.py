@@ -11,7 +11,7 @@ For servers under test that run as processes of their own: ``python -m tests.sup
 __main__.py), steered over /control.
 """
 
-from tests.support.scripted_openai.replies import answer, edge, node, resolutions
+from tests.support.scripted_openai.replies import answer, edge, node, resolutions, verdict, verdicts
 from tests.support.scripted_openai.script import (
     Outcome,
     Request,
@@ -42,4 +42,6 @@ __all__ = [
     "says",
     "status",
     "truncated",
+    "verdict",
+    "verdicts",
 ]

@@ -48,11 +48,21 @@ def resolutions(
         "also_new": [],
         "full_name": None,
     }
-    new_fact: dict[str, Any] = {"duplicate_of": None, "contradicts": []}
+    new_fact: dict[str, Any] = {"verdicts": []}
     return {
         "nodes": [{"id": id, **new_node, **given} for id, given in (nodes or {}).items()],
         "facts": [{"id": id, **new_fact, **given} for id, given in (facts or {}).items()],
     }
+
+
+def verdict(idx: int, said: str, since: str | None = None) -> dict[str, Any]:
+    """What a new fact means for one that is known."""
+    return {"idx": idx, "verdict": said, "since": since}
+
+
+def verdicts(since: str | None = None, **known: Iterable[int]) -> dict[str, Any]:
+    """What it means for several, by verdict: verdicts(repeats=[5], replaced=[6])."""
+    return {"verdicts": [verdict(idx, said, since) for said, several in known.items() for idx in several]}
 
 
 def all_new(questions: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from kgsvc.domain.model.extraction import ExtractionRequest
 from kgsvc.domain.model.graph import Episode, Source
 from kgsvc.domain.resolution.decisions import (
     FactQuestion,
-    FactResolution,
     KnownEntity,
     KnownFact,
     NodeQuestion,
@@ -25,6 +24,7 @@ from kgsvc.models.openai.validation import validate
 from kgsvc.models.prompts import extraction, resolution
 from tests.support.scripted_openai import Outcome, Request
 from tests.support.scripted_openai.script import episode_text
+from tests.support.verdicts import judged
 
 os.environ["GRAPHITI_TELEMETRY_ENABLED"] = "false"  # before the first import
 with warnings.catch_warnings(action="ignore"):
@@ -106,8 +106,8 @@ def test_kgsvc_gets_names_and_facts_told_apart(reader: PerfectReader, planted: C
         NodeQuestion(2, "Robert J. Smith", peers=(0, 1)),
     )
     facts = (
-        FactQuestion(0, again, "R", "a", "b", 1, duplicates_of=(0, 1)),
-        FactQuestion(1, new, "WORKS_AT", "a", "b", 1, duplicates_of=(0,), may_contradict=(0, 1)),
+        FactQuestion(0, again, "R", "a", "b", 1, compare_with=(0, 1)),
+        FactQuestion(1, new, "WORKS_AT", "a", "b", 1, compare_with=(0, 1)),
     )
     entities = (KnownEntity(0, "National Survey Office"), KnownEntity(1, "Tara Robert"))
     known = (KnownFact(0, same, "R"), KnownFact(1, old, "WORKS_AT"))
@@ -119,7 +119,7 @@ def test_kgsvc_gets_names_and_facts_told_apart(reader: PerfectReader, planted: C
         1: NodeResolution(),
         2: NodeResolution(None, 1),
     }
-    assert found.facts == {0: FactResolution(0), 1: FactResolution(None, (1,))}
+    assert found.facts == {0: judged(repeats=[0]), 1: judged(replaced=[1])}
 
 
 def test_graphiti_gets_entities_and_facts(reader: PerfectReader, planted: Corpus) -> None:

@@ -10,7 +10,15 @@ from kgsvc.domain.names import similarity
 from kgsvc.domain.names.entities import BatchItem
 from kgsvc.domain.resolution import questions
 from kgsvc.domain.resolution.decisions import NameCandidates, NameDecision
-from kgsvc.domain.resolution.questions import CANDIDATES, Compared, NewName, keeping_full_names, peers, share
+from kgsvc.domain.resolution.questions import (
+    CANDIDATES,
+    PEER_BYTES,
+    Compared,
+    NewName,
+    keeping_full_names,
+    peers,
+    share,
+)
 
 WORDS = ("Bob", "Robert", "Smith", "Liz", "Elizabeth", "Acme", "North Sea Company", "NSC", "Oslo", "Hotel")
 
@@ -31,8 +39,14 @@ def test_peers_are_those_said_before_that_share_a_token() -> None:
     names = some(60)
     for n, new in enumerate(names):
         sharing = [other.key for other in names[:n] if share(new.name, other.name)]
-        assert peers(names)[new.key] == sharing[:CANDIDATES]
-    assert any(len(found) == CANDIDATES for found in peers(names).values())
+        assert peers(names)[new.key] == sharing
+    assert any(len(found) > CANDIDATES for found in peers(names).values())
+
+
+def test_peers_are_bounded_by_bytes() -> None:
+    names = new_names(*(f"Hotel {n:03}" for n in range(120)), "Hotel end")
+    first = [new.key for new in names[: PEER_BYTES // len("hotel 000")]]
+    assert peers(names)["hotel end"] == first
 
 
 def test_near_ones_are_among_them_if_they_were_said_before() -> None:

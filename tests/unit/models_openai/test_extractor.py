@@ -337,7 +337,7 @@ async def test_the_key_is_sent_and_never_shown(rig: Rig, monkeypatch: pytest.Mon
 
 async def test_previous_episodes_are_sent_latest_last_as_far_as_they_fit(rig: Rig) -> None:
     previous = [episode(f"{name}: {'x' * 40}", uuid=name) for name in ("oldest", "older", "latest")]
-    await rig.extractor(ChatModel(context_chars=100)).extract([ExtractionRequest(episode(), previous)])
+    await rig.extractor(ChatModel(context_chars=140)).extract([ExtractionRequest(episode(), previous)])
     said = rig.model.chats[0].body["messages"][1]["content"]
     assert "oldest:" not in said
     assert said.index("older:") < said.index("latest:") < said.index("I work at Acme")

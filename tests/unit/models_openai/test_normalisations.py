@@ -218,17 +218,9 @@ def test_of_two_values_with_one_key_the_first_counts() -> None:
     )
 
 
-def test_a_fact_about_a_thing_and_itself_is_dropped_but_for_a_rename() -> None:
-    found = said(target_ref="alice")
-    assert [each.name for each in found.extraction.edges] == list(TOLD)
-    assert found.warnings == (ItemWarning("edges[0].target_ref", "self_reference", dropped=True),)
-    renamed = first(said(name="RENAMED_TO", target_ref="alice"))
-    assert renamed.source_ref == renamed.target_ref
-
-
-def test_an_answer_of_nothing_but_a_fact_about_a_thing_and_itself_is_no_loss() -> None:
-    found = validate(answer([node("n1", "Alice")], [edge("IS", "Alice is Alice.", "n1", "n1")]), Limits())
-    assert found.extraction.edges == ()
+def test_a_fact_from_a_node_to_itself_is_a_property_of_it() -> None:
+    found = first(said(target_ref="alice"))
+    assert found.source_ref == found.target_ref
 
 
 def test_of_many_keywords_the_first_five_are_kept() -> None:

@@ -16,10 +16,11 @@ from kgsvc.domain.resolution.decisions import (
     NodeQuestion,
     NodeResolution,
     ResolutionRequest,
+    Verdict,
 )
 from kgsvc.models.prompts import resolution as prompts
 from kgsvc.models.protocol import Resolver
-from tests.support.scripted_openai import rate_limited, resolutions, says, status
+from tests.support.scripted_openai import rate_limited, resolutions, says, status, verdict
 from tests.unit.models_openai.conftest import Rig, assert_pinned
 
 NOW = 1_715_938_200_000
@@ -34,11 +35,7 @@ REQUEST = ResolutionRequest(
         KnownEntity(1, "Nobody asked", "Person"),
         KnownEntity(2, "Bob Dylan", "Person"),
     ),
-    facts=(
-        FactQuestion(
-            0, "Bob lives in Oslo.", "LIVES_IN", "Bob", "Oslo", NOW, duplicates_of=(5,), may_contradict=(5, 6)
-        ),
-    ),
+    facts=(FactQuestion(0, "Bob lives in Oslo.", "LIVES_IN", "Bob", "Oslo", NOW, compare_with=(5, 6)),),
     known_facts=(
         KnownFact(5, "Robert Smith has his home in Oslo.", "HOME_IN", NOW - 1_000),
         KnownFact(6, "Robert Smith lives in Paris.", "LIVES_IN", invalid_ms=NOW),
@@ -48,8 +45,10 @@ REQUEST = ResolutionRequest(
 )
 GOOD = resolutions(
     {4: {"same_as_known": 0, "also_known": [2, 0], "full_name": " Robert  Smith "}, 7: {"same_as_new": 4}},
-    {0: {"duplicate_of": 5, "contradicts": [6, 5]}},
+    {0: {"verdicts": [verdict(5, "repeats"), verdict(6, "replaced", "2024-05-01")]}},
 )
+MAY_MS = 1_714_521_600_000  # 2024-05-01T00:00:00Z
+SAID = FactResolution({5: (Verdict.REPEATS, None), 6: (Verdict.REPLACED, MAY_MS)})  # by GOOD
 
 
 def _without(answer: dict[str, Any], part: str, **changes: Any) -> str:
@@ -66,7 +65,7 @@ async def test_names_and_facts_are_resolved_in_one_call(rig: Rig) -> None:
         4: NodeResolution(0, None, "Robert Smith", (2,)),
         7: NodeResolution(None, 4),
     }
-    assert result.resolutions.facts == {0: FactResolution(5, (6,))}  # a duplicate beats a contradiction
+    assert result.resolutions.facts == {0: SAID}
     assert result.usage.calls == len(rig.model.chats) == 1
     assert [(what, group) for what, group, _ in rig.meter.usages] == [("resolve", "g")]
 
@@ -81,7 +80,7 @@ TYPED = replace(
     REQUEST,
     facts=(
         replace(REQUEST.facts[0], fact_types=("LIVES_IN", "BORN_IN")),
-        FactQuestion(1, "Bob hums.", "HUMS", "Bob", "Oslo", NOW, may_contradict=(6,)),
+        FactQuestion(1, "Bob hums.", "HUMS", "Bob", "Oslo", NOW, compare_with=(6,)),
     ),
     fact_types=(
         KnownType("LIVES_IN", "Somebody's home."),
@@ -166,8 +165,10 @@ async def test_nothing_to_decide_asks_nobody(rig: Rig) -> None:
         (_without(GOOD, "nodes", also_known=[2], same_as_known=None), "nodes[0].also_known"),
         (_without(GOOD, "nodes", also_new=[7]), "nodes[0].also_new"),
         (_without(GOOD, "nodes", also_known=[], same_as_known=None, also_new=[4]), "nodes[0].also_new"),
-        (_without(GOOD, "facts", duplicate_of=6), "facts[0].duplicate_of"),
-        (_without(GOOD, "facts", contradicts=[8]), "facts[0].contradicts"),
+        (_without(GOOD, "facts", verdicts=[verdict(8, "repeats")]), "facts[0].verdicts"),
+        (_without(GOOD, "facts", verdicts=[verdict(6, "replaced")] * 2), "facts[0].verdicts"),
+        (_without(GOOD, "facts", verdicts=[verdict(6, "disputed")]), "facts[0].verdict"),
+        (_without(GOOD, "facts", verdicts=[verdict(6, "replaced", "lately")]), "facts[0].since"),
         ("[]", "is not an object"),
     ],
 )
@@ -175,7 +176,7 @@ async def test_a_wrong_number_is_repaired_never_guessed(rig: Rig, content: str, 
     rig.model.plan.script = lambda _: GOOD
     rig.model.fail(says(content))
     result = await rig.resolver().resolve(REQUEST)
-    assert result.resolutions.facts[0].duplicate_of == 5
+    assert result.resolutions.facts == {0: SAID}
     assert complaint in rig.model.chats[1].body["messages"][-1]["content"]
     assert rig.meter.operations == ["resolve", "repair"]
     assert rig.meter.troubles == [("resolve", "malformed" if content == "[]" else "wrong_ids")]
@@ -187,12 +188,12 @@ async def test_an_answer_that_cannot_be_taken_is_asked_for_again_and_the_others_
     rig.model.plan.script = lambda _: only_the_missing
     result = await rig.resolver().resolve(REQUEST)
     assert result.resolutions.nodes == {4: NodeResolution(2), 7: NodeResolution(None, 4)}
-    assert result.resolutions.facts == {0: FactResolution(5, (6,))}
+    assert result.resolutions.facts == {0: SAID}
     assert (result.usage.calls, rig.meter.troubles) == (2, [("resolve", "wrong_ids")])
 
 
 async def test_an_answer_that_cannot_be_taken_twice_fails_and_no_rule_steps_in(rig: Rig) -> None:
-    rig.model.fail(says(_without(GOOD, "facts", duplicate_of=6)), times=None)
+    rig.model.fail(says(_without(GOOD, "facts", verdicts=[verdict(8, "repeats")])), times=None)
     with pytest.raises(ModelOutputInvalid, match="facts must answer every id exactly once, 1 are missing"):
         await rig.resolver().resolve(REQUEST)
     assert rig.meter.operations == ["resolve", "repair"]
@@ -212,7 +213,24 @@ async def test_what_nobody_asked_for_is_left_out_and_counted(
     rig.model.plan.script = lambda _: reply
     result = await rig.resolver().resolve(REQUEST)
     assert result.resolutions.nodes[4] == NodeResolution(0, None, "Robert Smith", (2,))
-    assert result.resolutions.facts == {0: FactResolution(5, (6,))}
+    assert result.resolutions.facts == {0: SAID}
+    assert (result.usage.calls, rig.meter.troubles) == (1, [("resolve", kind)])
+
+
+@pytest.mark.parametrize(
+    ("since", "ms", "kind"),
+    [
+        ("2024-05-01T00:00:00", MAY_MS, "time_without_zone"),
+        ("2024-02-30", None, "no_such_time"),
+        ("", None, "empty_value"),
+    ],
+)
+async def test_a_time_since_when_goes_by_the_table(rig: Rig, since: str, ms: int | None, kind: str) -> None:
+    rig.model.plan.script = lambda _: resolutions(
+        {4: {}, 7: {}}, {0: {"verdicts": [verdict(6, "Replaced", since)]}}
+    )
+    result = await rig.resolver().resolve(REQUEST)
+    assert result.resolutions.facts == {0: FactResolution({6: (Verdict.REPLACED, ms)})}
     assert (result.usage.calls, rig.meter.troubles) == (1, [("resolve", kind)])
 
 
@@ -250,7 +268,7 @@ async def test_many_questions_take_several_bounded_calls(rig: Rig) -> None:
         {"nodes": (NodeQuestion(0, "A", peers=(1,)), NodeQuestion(1, "B"))},
         {"nodes": (NodeQuestion(0, "A"), NodeQuestion(0, "B"))},
         {"entities": (KnownEntity(0, "A"), KnownEntity(0, "B"))},
-        {"facts": (FactQuestion(0, "f", "R", "a", "b", NOW, may_contradict=(0,)),)},
+        {"facts": (FactQuestion(0, "f", "R", "a", "b", NOW, compare_with=(0,)),)},
         {"facts": (FactQuestion(0, "f", "R", "a", "b", NOW, fact_types=("LIVES_IN",)),)},
     ],
 )

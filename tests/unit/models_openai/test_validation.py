@@ -338,12 +338,6 @@ def test_merged_attributes_stay_within_the_cap() -> None:
     assert rejected(given) == "nodes[1].attributes takes more than 65536 bytes"
 
 
-def test_a_fact_about_a_node_and_itself_is_dropped() -> None:
-    given = base()
-    given["edges"].append(edge("IS", "Alice is Alice.", "n1", "alice"))
-    assert [each.name for each in read(given).edges] == ["KNOWS"]
-
-
 def test_the_same_fact_twice_is_one() -> None:
     given = base()
     given["edges"] += [

@@ -19,7 +19,6 @@ from kgsvc.domain.model.graph import Fact, FactKind
 from kgsvc.domain.names.merging import record_of
 from kgsvc.domain.resolution.decisions import (
     CandidateQuery,
-    FactResolution,
     NodeResolution,
     ResolutionRequest,
     Resolutions,
@@ -29,6 +28,7 @@ from kgsvc.pipeline.preparing import PreparedItem, decode
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, entity, leased, write
 from tests.support.core import core_of
 from tests.support.model_store import ModelStore
+from tests.support.verdicts import judged
 from tests.unit.pipeline.test_resolving import GROUP, Bench, Clock, Model, names, says
 
 RUIZ = ("Alejandro", "Mr. Ruiz", "Alejandro Ruiz")
@@ -36,7 +36,7 @@ KEYS = {"alejandro", "mr. ruiz", "alejandro ruiz"}
 
 
 def knowing(request: ResolutionRequest) -> Resolutions:
-    """Everything offered is the same; who is called so has the fullest of the names."""
+    """Every name offered is the same, with the fullest of the names; a new firm takes the old one's place."""
     nodes = {}
     for q in request.nodes:
         known, peers = q.candidates, q.peers
@@ -47,7 +47,7 @@ def knowing(request: ResolutionRequest) -> Resolutions:
             known[1:],
             peers if known else peers[1:],
         )
-    return Resolutions(nodes, {q.id: FactResolution() for q in request.facts})
+    return Resolutions(nodes, {q.id: judged(replaced=q.compare_with) for q in request.facts})
 
 
 def core(store: ModelStore) -> Core:
@@ -215,7 +215,7 @@ async def test_dying_in_between_changes_nothing(at: int, done: bool) -> None:
 
     def answer(request: ResolutionRequest) -> Resolutions:
         nodes = knowing(request).nodes
-        return Resolutions(nodes, {q.id: FactResolution(None, q.may_contradict) for q in request.facts})
+        return Resolutions(nodes, {q.id: judged(replaced=q.compare_with) for q in request.facts})
 
     lives = [(n, says("LIVES_IN", f"{who} is in {n}", who, f"Town {n}")) for n, who in enumerate(RUIZ, 1)]
     outcomes = []

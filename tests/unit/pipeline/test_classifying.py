@@ -18,10 +18,11 @@ from kgsvc.domain.model.extraction import (
 )
 from kgsvc.domain.model.graph import FactKind
 from kgsvc.domain.resolution.comparing import fitting
-from kgsvc.domain.resolution.decisions import FactResolution, KnownType, ResolutionRequest, Resolutions
+from kgsvc.domain.resolution.decisions import KnownType, ResolutionRequest, Resolutions
 from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.preparing import Ontologies, PreparedItem, decode
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, leased
+from tests.support.verdicts import judged
 from tests.unit.pipeline.test_resolving import GROUP, Bench, Clock, Failing, Model, new
 
 WORKS_AT = FactType(
@@ -55,7 +56,9 @@ def says(relation: str, company: str, text: str, **more: object) -> Extraction:
 
 
 def employed(request: ResolutionRequest) -> Resolutions:
-    return new(request, **{q.relation: FactResolution(fact_type="WORKS_AT") for q in request.facts})
+    return new(
+        request, **{q.relation: judged(fact_type="WORKS_AT", replaced=q.compare_with) for q in request.facts}
+    )
 
 
 async def test_a_fact_takes_name_and_kind_of_the_type_and_its_slot_decides() -> None:
@@ -85,7 +88,7 @@ async def test_a_fact_takes_name_and_kind_of_the_type_and_its_slot_decides() -> 
 
 async def test_a_duplicate_keeps_the_words_and_the_relation_of_what_it_repeats() -> None:
     def answer(request: ResolutionRequest) -> Resolutions:
-        return Resolutions(facts={q.id: FactResolution(0, (), "WORKS_AT") for q in request.facts})
+        return Resolutions(facts={q.id: judged(fact_type="WORKS_AT", repeats=[0]) for q in request.facts})
 
     bench = Typed(Model(answer))
     await bench.commit(says("HEADS", "Acme", "Ada heads Acme"))
@@ -105,8 +108,8 @@ async def test_no_type_leaves_the_relation_and_no_question_is_asked_for_a_type_a
 async def test_what_repeats_or_contradicts_a_fact_of_the_batch_finds_it_by_its_type() -> None:
     def answer(request: ResolutionRequest) -> Resolutions:
         found = {
-            "OLD_JOB": FactResolution(fact_type="WORKS_AT"),
-            "JOB": FactResolution(max(n for q in request.facts for n in q.duplicates_of)),
+            "OLD_JOB": judged(fact_type="WORKS_AT"),
+            "JOB": judged(repeats=[max(n for q in request.facts for n in q.compare_with)]),
         }
         return new(request, **found)
 

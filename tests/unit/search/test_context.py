@@ -35,6 +35,7 @@ def lines(material: Material, chars: int = ANY) -> list[str]:
         ({"valid_ms": JAN_1 + 34_200_999}, "since 2024-01-01T09:30:00Z"),
         ({"valid_ms": JAN_1, "invalid_ms": MAR_1}, "2024-01-01 to 2024-03-01"),
         ({"invalid_ms": MAR_1, "reference_ms": JAN_1}, "until 2024-03-01"),
+        ({"invalid_ms": MAR_1 - 1, "reference_ms": JAN_1}, "until 2024-02-29"),
         ({"reference_ms": JAN_1}, "stated 2024-01-01"),
         ({"valid_ms": -62_135_596_800_000}, "since 0001-01-01"),
         ({"valid_ms": 253_402_300_799_999}, "since 9999-12-31T23:59:59Z"),
