@@ -124,6 +124,7 @@ class Row:
     closed_by: Row | Evidence | Closure | None = None
     closed_by_episode: str | None = None
     closures: list[Closure] = field(default_factory=list)
+    asserted: bool = False  # a caller's own: what is told later of its end stands beside it
     withdrawn_by: EdgeStatement | Closure | None = None  # it never held
     _joined: set[Evidence] = field(default_factory=set, repr=False, compare=False)
 
@@ -203,10 +204,14 @@ class _Fold:
         target, evidence = statement.wording.target_uuid, statement.evidence
         current = self.current
         row = current if current and current.wording.target_uuid == target else self.of_target.get(target)
+        key = (statement.wording.key, EARLIEST_MS)
+        if row is not None and row.asserted and not statement.asserted:
+            row = self.rows.get(key)
         if row is None:
             wording = statement.wording.as_held
             row = Row(wording, EARLIEST_MS, [evidence], stated_end_ms=evidence.start_ms)
-            self.rows[statement.wording.key, EARLIEST_MS] = self.of_target[target] = row
+            self.rows[key] = row
+            self.of_target.setdefault(target, row)
             return
         if evidence not in row.evidence:
             row.evidence.append(evidence)
@@ -230,6 +235,7 @@ class _Fold:
         """The row of the statement: the open one if it says the same, else a new one that closes it."""
         if open_row is not None and _continues(open_row, statement):
             open_row.join(statement.evidence)
+            open_row.asserted |= statement.asserted
             if not open_row.holds_at(statement.evidence.start_ms):
                 open_row.reopen()
             return open_row
@@ -249,6 +255,7 @@ class _Fold:
         else:
             row.join(statement.evidence)
             row.reopen()
+        row.asserted |= statement.asserted
         self.latest[statement.wording.key] = row
         return row
 

@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 
 from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import FactKind
-from kgsvc.models.rules.claims import Claims, Drafted, Found, nearer, restated
+from kgsvc.models.rules.claims import Claims, Drafted, Found
 from kgsvc.models.rules.lexicon import INTERJECTIONS, STOP, VAGUE
 from kgsvc.models.rules.marking import Line, is_mark, mark
 from kgsvc.models.rules.relations import screaming
 from kgsvc.models.rules.scene import NodeDraft, Scene
 from kgsvc.models.rules.scripts import foreign, read_foreign
 from kgsvc.models.rules.speakers import Cast
+from kgsvc.models.rules.tenses import nearer
 from kgsvc.models.rules.text import READ, sentences_of
+from kgsvc.models.rules.wording import restated
 
 SAID, ASKED, MENTIONED = "SAID", "ASKED", "MENTIONED"
 _PASSAGE = 300  # characters up to which sentences that name nothing join the one before
@@ -235,7 +237,7 @@ def _is_vocative(line: Line) -> bool:
 
 
 def _when(line: Line, now: int) -> int | None:
-    """The day that a sentence tells of: of a date without a year the nearest; one to come only as a beginning."""
+    """The day that a sentence tells of, the nearest if it has no year; one to come only as a beginning."""
     for time in line.times:
         if time.role in ("for", "until") or time.begin_ms is None:
             continue
