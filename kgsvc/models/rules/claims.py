@@ -121,7 +121,8 @@ class Claims:
                 before = ""
             bound = not before or before in _BEFORE or (before[:1] == "T" and is_mark(before))
         if before == "and" and first > 1 and is_mark(self.marks[first - 2]) and "s" in groups and groups["s"]:
-            bound = bound and not self.marks[first - 2].startswith("N")  # "Tom and I lead"
+            lead = self.marks[first - 3] if first > 2 else ""  # "Tom and I lead"
+            bound = bound and not (self.marks[first - 2].startswith("N") and (not lead or lead in _BEFORE))
         if not bound or not _UNSURE.isdisjoint(self.marks[self._segment(first) : first]):
             return False
         behind = self.marks[after] if after < len(self.marks) else ""

@@ -9,6 +9,7 @@ from kgsvc.models.rules.text import word_set
 from kgsvc.models.rules.verbs import FORMS, third_person
 
 _ALONE = word_set("I me my mine myself we us our ours you your yours")
+_PRONOUNS = _ALONE | word_set("he she it they him her them his their its this that these those there")
 _BETWEEN = word_set("still also now just then always never really often")
 _BARE = word_set("do am 'm have 've are 're were")
 _SHOWN = {"'m": "is", "am": "is", "have": "has", "'ve": "has", "do": "does", "'ll": "will", "'re": "is"}
@@ -21,6 +22,8 @@ def restated(line: Line, each: Found, scene: Scene) -> str:
     while first < after and marks[first] in (",", "and", "but", "so", "then"):
         first += 1
     at, behind = each.subject
+    if at > first and _PRONOUNS.isdisjoint(marks[first:after]) and each.who.name in line.words(first, after):
+        return line.words(first, after)
     if at != first or not _ALONE.isdisjoint(marks[behind:after]):
         return ""
     if marks[at:behind] != marks[at : at + 1] or marks[at][0] != "N":
