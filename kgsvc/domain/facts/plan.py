@@ -6,14 +6,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from kgsvc.domain.facts.contradictions import Contradiction, endings_of
 from kgsvc.domain.facts.timeline import (
-    Contradiction,
     EdgeStatement,
     EdgeWording,
     Ending,
     Row,
     SlotStatement,
-    endings_of,
     fold,
     thinned,
 )
