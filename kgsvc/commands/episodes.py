@@ -14,10 +14,11 @@ from kgsvc.commands.core import Core, page_token, parts_of, the_one, until_appli
 from kgsvc.commands.merges import undo_merge
 from kgsvc.domain.errors import Conflict, EmbedderUnavailable, LimitExceeded, NotFound, Violation
 from kgsvc.domain.facts.amendments import without_episode
-from kgsvc.domain.model.delta import GraphDelta, GroupHead, SlotView
+from kgsvc.domain.model.delta import GraphDelta, GroupHead, NameView, SlotView
 from kgsvc.domain.model.graph import Entity, Episode, digest, source_url_of
 from kgsvc.domain.names.forgetting import Forgotten, Saying, doubtful, forgotten, removable, without_words
 from kgsvc.domain.names.merging import called
+from kgsvc.domain.names.namesakes import heirs, shared_keys
 from kgsvc.pipeline.summaries import summarised
 from kgsvc.stores.protocol import EpisodeCut, ReadStore
 
@@ -196,6 +197,8 @@ async def _cascade(core: Core, group_id: str, uuid: str) -> Cascaded:
     gone = {stone.uuid for stone in without.removed}
     loose = await store.unheld(group_id, [e.uuid for e in removable(traces.entities)], uuid, gone)
     kept = [entity for entity in traces.entities if entity.uuid not in loose]
+    lost = [entity for entity in traces.entities if entity.uuid in loose]
+    namesakes = await store.names(group_id, shared_keys(lost)) if lost else NameView(head, {})
     left = [
         await _forgotten(store, without_words(entity, uuid, system_ms), uuid, sayings, system_ms)
         for entity in kept
@@ -211,6 +214,7 @@ async def _cascade(core: Core, group_id: str, uuid: str) -> Cascaded:
         system_ms=system_ms,
         entities=tuple(each.entity for each in left if each.entity not in kept),
         facts=tuple(called(fact, renamed) for fact in without.facts),
+        names=heirs(namesakes, loose),
         remove_names=tuple(key for each in left for key in each.names),
         remove_name_tokens=tuple((token, each.entity.uuid) for each in left for token in each.tokens),
         unsaid=tuple(sorted({*vectors, *(each.entity.uuid for each in left if each.names)})),

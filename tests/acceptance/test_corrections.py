@@ -62,16 +62,26 @@ async def test_there_and_back_again_makes_three(client: Client, group: str) -> N
 
 async def test_history_holds_what_superseded_too(client: Client, group: str) -> None:
     old = await told(client, group)
-    done = await client.update_fact(group, old, B)
-    await client.ingest(group, [telling(MAR, fact("WORKS_AT", "Alice", "Acme", "Alice left for good"))])
+    leads = "Alice leads Acme"
+    await client.ingest(group, [telling(MAR, fact("WORKS_AT", "Alice", "Acme", leads))])
+    (current,) = await client.search(group, "Alice")
+    done = await client.update_fact(group, current.uuid, B)
     history = await client.fact_history(group, old)
     assert [(each.fact, each.expired_reason) for each in history] == [
-        (A, "updated"),
-        (B, "superseded"),
-        ("Alice left for good", ""),
+        (A, "superseded"),
+        (leads, "updated"),
+        (B, ""),
     ]
-    assert history[1].uuid == done.new_uuid
-    assert history[1].expired_by_fact == history[2].uuid
+    assert history[0].expired_by_fact == history[2].uuid == done.new_uuid
+
+
+async def test_no_model_ends_what_a_caller_wrote(client: Client, group: str) -> None:
+    done = await client.update_fact(group, await told(client, group), B)
+    left = fact("WORKS_AT", "Alice", "Acme", "Alice left for good", polarity="ends")
+    retold = fact("WORKS_AT", "Alice", "Acme", A)
+    await client.ingest(group, [telling(MAR, left)])
+    await client.ingest(group, [telling(MAR + 1, retold)])
+    assert done.new_uuid in {each.uuid for each in await client.search(group, "Alice")}
 
 
 async def test_what_is_said_already_is_unchanged(client: Client, group: str) -> None:

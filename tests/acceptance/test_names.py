@@ -13,17 +13,19 @@ from tests.support.scripted_openai import Outcome, Request, answer, edge, node, 
 from tests.support.scripted_openai.replies import as_content
 from tests.support.store_spec import StoreSpec, dumped
 
+MANY = "Jordan"
 FULL = {"Alejandro Ruiz": "Alejandro Ruiz", "Bob": "Robert the Crook", "Robert Smith": "Robert Smith"}
 
 
 def agreeing(request: Request) -> Outcome | Mapping[str, Any] | None:
-    """All that a name may be it is, whatever else that joins."""
+    """All that a name may be it is, whatever else that joins; but for one of many bearers."""
     asked = request.resolution
     if asked is None:
         return reads_bodies(request)
     nodes: dict[int, dict[str, Any]] = {}
     for each in asked.get("new_entities", []):
-        known, peers = each["candidates"], each["peers"]
+        alone = each["name"] == MANY
+        known, peers = ([], []) if alone else (each["candidates"], each["peers"])
         nodes[each["id"]] = {
             "same_as_known": known[0] if known else None,
             "same_as_new": peers[0] if peers and not known else None,
@@ -159,3 +161,23 @@ async def test_a_rename_makes_one_of_two_names_and_going_parts_them(
     assert_sound(parted)
     assert people(parted) == people(before)
     assert {(f.source_name, f.fact) for f in parted.facts} == {(f.source_name, f.fact) for f in before.facts}
+
+
+async def test_namesakes_stay_two_and_keep_their_facts(client: Client, group: str, spec: StoreSpec) -> None:
+    """The place comes first; then the person, to whom the plain name goes over."""
+    await client.ingest(group, [said("Jordan", JAN, "a", type="Location")])
+    await client.ingest(group, [said("Jordan", FEB, "b", type="Person")])
+    await client.ingest(group, [said("Jordan", MAR, "c"), said("Jordan", APR, "d", type="Location")])
+    dump = await dumped(spec, group)
+    assert_sound(dump)
+    two = {each.labels: each.uuid for each in dump.entities if each.name == "Jordan"}
+    told = {kind: {f.target_name for f in dump.facts if f.source_uuid == uuid} for kind, uuid in two.items()}
+    assert told == {("Location",): {"aville", "dville"}, ("Person",): {"bville", "cville"}}
+    for uuid in two.values():
+        view = await client.get_entity(group, uuid)
+        assert (view.node.name, list(view.node.aliases)) == ("Jordan", [])
+    await cascade(client, group, "b")
+    await cascade(client, group, "c")
+    left = await dumped(spec, group)
+    assert_sound(left)
+    assert [each.labels for each in left.entities if each.name == "Jordan"] == [("Location",)]

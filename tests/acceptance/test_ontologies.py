@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kgsvc.domain.model.graph import FactKind
 from kgsvc.ontology import read
 from kgsvc.v1 import admin_pb2 as adm
 from kgsvc.v1 import types_pb2 as typ
@@ -202,16 +203,20 @@ async def test_excluded_types_are_dropped_with_their_facts(
     assert await relations(client, group) == ["ASSIGNED_TO"]
 
 
-async def test_a_fact_type_decides_how_its_facts_conflict(client: Client, group: str) -> None:
-    """ASSIGNED_TO is functional, whatever the model says: the later one supersedes the earlier."""
+async def test_a_fact_type_decides_the_kind_of_its_facts(client: Client, group: str, spec: StoreSpec) -> None:
+    """ASSIGNED_TO is functional, whatever the extraction says; whether one replaces another is a question."""
     await put(client, group, OWN)
     for at_ms, who in ((JAN, "Ann"), (FEB, "Bob")):
         given = fact("ASSIGNED_TO", "report", who, f"task of {who}", kind="state", valid_at=None)
         given["attributes"] = [{"key": "share", "value": "0.5"}, {"key": "mood", "value": "good"}]
         await client.ingest(group, [told(at_ms, {"report": "Task", who: "Person"}, given)])
-    (found,) = await client.search(group, "task")
-    assert (found.fact, found.name) == ("task of Bob", "ASSIGNED_TO")
-    edge = await client.get_edge(group, found.uuid)
+    found = await client.search(group, "task")
+    assert {(each.fact, each.name) for each in found} == {
+        ("task of Ann", "ASSIGNED_TO"),
+        ("task of Bob", "ASSIGNED_TO"),
+    }
+    assert {each.kind for each in (await dumped(spec, group)).facts} == {FactKind.FUNCTIONAL}
+    edge = await client.get_edge(group, found[0].uuid)
     assert dict(edge.attributes) == {"share": 0.5}
 
 

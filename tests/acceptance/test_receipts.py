@@ -72,11 +72,18 @@ async def test_named_episodes_are_the_context_of_an_extraction(
         await client.wait_receipt((await client.add_episodes(group, [item])).receipt_id)
     shown = {chat.text: fenced_data(chat.body, extraction.MARK) for chat in patient_model.chats}
     contexts = {
-        item.uuid: [each["body"] for each in data["previous"]]
+        item.uuid: [_whose(line, early, late, named, alone) for line in data["previous"]]
         for item in (late, named, alone)
         if (data := shown[item.body]) is not None
     }
-    assert contexts == {late.uuid: [early.body], named.uuid: [early.body], "alone": []}
+    assert contexts == {late.uuid: [early.uuid], named.uuid: [early.uuid], "alone": []}
+
+
+def _whose(line: str, *items: typ.EpisodeItem) -> str:
+    """The episode of which a line of the context shows the day and the beginning."""
+    _, _, beginning = line.partition(" ")
+    (found,) = [item.uuid for item in items if item.body.startswith(beginning.rstrip("…"))]
+    return found
 
 
 async def test_a_watch_tells_all_then_changes_and_ends_when_all_is_done(

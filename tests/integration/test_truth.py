@@ -1,14 +1,18 @@
 """What the graph says must be so: changes, ends, corrections and announcements, on each store, with a model
 that judges as described and, where a case says so, without one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
+from kgsvc.commands.episodes import cascade_episode
+from kgsvc.commands.facts import update_fact
+from kgsvc.domain.facts.amendments import FactInput
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.stores.protocol import Store
+from tests.support.core import core_of
 from tests.support.stores import REAL
-from tests.support.telling import Judge, Saying, World
+from tests.support.telling import Judge, Saying, World, ms_of
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="session"),
@@ -34,19 +38,7 @@ class Case:
 
 def replacing(said: Saying, *texts: str, verdict: str = "replaced") -> Saying:
     """The saying with this verdict on known texts."""
-    return Saying(
-        said.day,
-        said.text,
-        said.relation,
-        said.target,
-        dict.fromkeys(texts, verdict),
-        said.source,
-        said.kind,
-        said.polarity,
-        said.valid,
-        said.invalid,
-        said.now,
-    )
+    return replace(said, verdicts=dict.fromkeys(texts, verdict))
 
 
 CASES = {
@@ -227,3 +219,144 @@ async def test_what_is_told_makes_these_rows(any_store: Store, group: str, case:
     await world.tell(*case.told)
     assert await world.rows() == list(case.rows)
     assert await world.holding() == list(case.now)
+
+
+async def test_a_correction_leaves_what_was_known_before(any_store: Store, group: str) -> None:
+    """What never was true holds at no time, but it was believed until it was corrected."""
+    world = World(any_store, group, Judge())
+    graz = Saying("2024-06-01", "Maya lives in Graz", "LIVES_IN", "Graz")
+    linz = Saying("2024-05-01", "Maya lives in Linz", "LIVES_IN", "Linz")
+    await world.tell(graz)
+    before_ms = world.clock.ms
+    await world.tell(replacing(linz, graz.text, verdict="untrue"))
+    assert await world.holding(valid="2024-07-01") == [linz.text]
+    assert await world.holding(valid="2024-05-15") == [linz.text]
+    assert await world.holding(known_ms=before_ms) == [graz.text]
+
+
+async def test_a_cascade_takes_an_end_back(any_store: Store, group: str) -> None:
+    world = World(any_store, group, Judge())
+    await world.tell(LEFT, CLINIC)
+    assert await world.holding(valid="2024-04-01") == [CLINIC.text]
+    assert await world.holding() == []
+    await cascade_episode(core_of(any_store, clock=world.clock), f"{group}-e0", group)
+    assert await world.rows() == [(CLINIC.text, "2024-02-01", None, None)]
+    assert await world.holding() == [CLINIC.text]
+
+
+async def test_an_end_is_the_relation_at_any_time_before_it(any_store: Store, group: str) -> None:
+    world = World(any_store, group, Judge())
+    await world.tell(LEFT)
+    assert await world.holding(valid="2010-01-01") == [LEFT.text]
+    assert await world.holding(valid="2024-04-30") == []
+
+
+async def updated(world: World, text: str) -> None:
+    """A caller writes `text` instead of the one fact there is."""
+    (fact,) = await world.facts()
+    world.clock.ms += 1_000
+    await update_fact(core_of(world.store, clock=world.clock), FactInput(fact.uuid, world.group, text))
+
+
+async def test_an_equal_retelling_does_not_undo_what_a_caller_wrote(any_store: Store, group: str) -> None:
+    for judge in (None, Judge()):
+        world = World(any_store, f"{group}-{judge is None}", judge)
+        await world.tell(CLINIC)
+        await updated(world, "Maya runs Clinic")
+        await world.tell(CLINIC)
+        current = [row for row in await world.rows() if row[3] is None]
+        assert ("Maya runs Clinic", "2024-02-01", None, None) in current
+
+
+async def test_no_end_closes_what_a_caller_wrote(any_store: Store, group: str) -> None:
+    world = World(any_store, group, Judge())
+    await world.tell(CLINIC)
+    await updated(world, "Maya runs Clinic")
+    await world.tell(replacing(LEFT, "Maya runs Clinic"))
+    assert await world.holding() == ["Maya runs Clinic"]
+
+
+async def test_who_held_an_office_is_offered_with_who_takes_it(any_store: Store, group: str) -> None:
+    """CEO_OF goes from a person to a firm: the target is what the two have in common."""
+    world = World(any_store, group, judge := Judge())
+    bob = Saying("2024-02-01", "Bob is the CEO of Acme", "CEO_OF", "Acme", source="Bob", kind=STATE)
+    carla = Saying("2024-06-01", "Carla took over", "CEO_OF", "Acme", {bob.text: "replaced"}, "Carla")
+    await world.tell(bob, carla)
+    assert judge.offered[carla.text] == [bob.text]
+    assert await world.holding() == [carla.text]
+
+
+JOINS = Saying(
+    "2024-06-01",
+    "Maya joins Bakery on 1 October",
+    target="Bakery",
+    verdicts={CLINIC.text: "replaced"},
+    valid="2024-10-01",
+    now="2024-06-01",
+)
+EMPLOYED = Saying("2024-02-01", CLINIC.text, now="2024-02-02")
+
+
+@pytest.mark.parametrize("with_model", [False, True])
+async def test_an_announced_job_bounds_the_present_one(
+    any_store: Store, group: str, with_model: bool
+) -> None:
+    world = World(any_store, group, Judge() if with_model else None)
+    await world.tell(EMPLOYED)
+    before_ms = world.clock.ms
+    await world.tell(JOINS)
+    assert await world.rows() == [
+        (CLINIC.text, "2024-02-01", "2024-10-01", None),
+        (JOINS.text, "2024-10-01", None, None),
+    ]
+    assert await world.holding() == [CLINIC.text]
+    assert await world.holding(valid="2024-11-01") == [JOINS.text]
+    assert await world.holding(known_ms=before_ms) == [CLINIC.text]
+    world.clock.ms = ms_of("2024-10-02")
+    assert await world.holding() == [JOINS.text], "the date passes without a write"
+
+
+@pytest.mark.parametrize("with_model", [False, True])
+async def test_what_is_called_off_lifts_the_bound(any_store: Store, group: str, with_model: bool) -> None:
+    world = World(any_store, group, Judge() if with_model else None)
+    off = Saying(
+        "2024-07-01",
+        "Maya will not join Bakery",
+        target="Bakery",
+        verdicts={JOINS.text: "untrue"},
+        polarity=DENIES,
+        now="2024-07-01",
+    )
+    await world.tell(EMPLOYED, JOINS, off)
+    assert CLINIC.text in await world.holding(valid="2024-11-01")
+    assert JOINS.text not in await world.holding(valid="2024-11-01")
+    rows = {text: (end, reason) for text, _, end, reason in await world.rows()}
+    assert (rows[CLINIC.text], rows[JOINS.text][1]) == ((None, None), "retracted")
+
+
+@pytest.mark.parametrize("with_model", [False, True])
+async def test_what_is_postponed_moves_the_bound(any_store: Store, group: str, with_model: bool) -> None:
+    world = World(any_store, group, Judge() if with_model else None)
+    later = Saying(
+        "2024-07-01",
+        "Maya joins Bakery only on 1 December",
+        target="Bakery",
+        verdicts={JOINS.text: "untrue", CLINIC.text: "replaced"},
+        valid="2024-12-01",
+        now="2024-07-01",
+    )
+    await world.tell(EMPLOYED, JOINS, later)
+    assert await world.holding(valid="2024-11-01") == [CLINIC.text]
+    assert await world.holding(valid="2024-12-02") == [later.text]
+    assert (CLINIC.text, "2024-02-01", "2024-12-01", None) in await world.rows()
+
+
+async def test_a_clock_six_seconds_fast_hides_nothing(any_store: Store, group: str) -> None:
+    """The reference time of what replaces is six seconds ahead of the service's."""
+    world = World(any_store, group, Judge())
+    await world.tell(EMPLOYED)
+    fast = replace(replacing(BAKERY, CLINIC.text), day="2024-06-01T00:00:06", now="2024-06-01")
+    await world.tell(fast)
+    assert await world.holding() == [CLINIC.text]
+    world.clock.ms += 7_000
+    assert await world.holding() == [BAKERY.text]

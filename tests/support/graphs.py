@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from kgsvc.domain.model.graph import Fact, name_key
+from kgsvc.domain.model.graph import Entity, Fact, name_key
+from kgsvc.domain.names.classes import classes_of
 from kgsvc.stores.protocol import GroupDump
 
 Comparable = dict[str, list[Any]]
@@ -55,11 +56,16 @@ def differences(one: Comparable, other: Comparable, shown: int = 5) -> str:
     return "\n".join(lines)
 
 
+def _classes(entity: Entity) -> list[str]:
+    """By which things of one name may be two."""
+    return sorted(classes_of(entity.labels))
+
+
 def assert_sound(dump: GroupDump) -> None:
     """Each thing exists once, and nothing points at what is not there."""
     entities = {entity.uuid for entity in dump.entities}
     episodes = {episode.uuid for episode in dump.episodes}
-    assert _twice(name_key(entity.name) for entity in dump.entities) == []
+    assert _twice((name_key(entity.name), *_classes(entity)) for entity in dump.entities) == []
     assert _twice(fact.fact_key for fact in dump.facts if fact.expired_reason != "merged") == []
     assert _twice(dump.mentions) == []
     assert set(dump.names.values()) <= entities

@@ -24,15 +24,14 @@ from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, accepted, episode,
 from kgsvc.stores.protocol import Store
 
 SECOND_MS = 1_000
-STATE, ENDS, DENIES = FactKind.STATE, Polarity.ENDS, Polarity.DENIES
 
 
-def on(day: str | None) -> int | None:
-    """The first millisecond of a day in UTC."""
-    return None if day is None else _ms(day)
+def _on(day: str | None) -> int | None:
+    return None if day is None else ms_of(day)
 
 
-def _ms(day: str) -> int:
+def ms_of(day: str) -> int:
+    """The first millisecond of a day in UTC, or a time of that day."""
     return int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp() * 1000)
 
 
@@ -60,8 +59,8 @@ class Saying:
             self.text,
             "s",
             "t",
-            valid_ms=on(self.valid),
-            invalid_ms=on(self.invalid),
+            valid_ms=_on(self.valid),
+            invalid_ms=_on(self.invalid),
             kind=self.kind,
             polarity=self.polarity,
         )
@@ -94,7 +93,7 @@ class Judge:
 
 
 def _verdict(said: str | tuple[str, str]) -> tuple[Verdict, int | None]:
-    return (Verdict(said), None) if isinstance(said, str) else (Verdict(said[0]), _ms(said[1]))
+    return (Verdict(said), None) if isinstance(said, str) else (Verdict(said[0]), ms_of(said[1]))
 
 
 class Clock:
@@ -122,12 +121,12 @@ class World:
     async def tell(self, *sayings: Saying) -> None:
         """One commit for each; its episode is called e0, e1 and so on."""
         for said in sayings:
-            self.clock.ms = _ms(said.now) if said.now else self.clock.ms + SECOND_MS
+            self.clock.ms = ms_of(said.now) if said.now else self.clock.ms + SECOND_MS
             if self.judge is not None:
                 self.judge.sayings[said.text] = said
             uuid = f"{self.group}-e{self._told}"
             self._told += 1
-            await accepted(self.store, episode(self.group, uuid, reference_ms=_ms(said.day)))
+            await accepted(self.store, episode(self.group, uuid, reference_ms=ms_of(said.day)))
             lease = await leased(self.store, self.group)
             (item,) = await self.store.start_items(lease, NOW, MANY, HUGE, ())
             await self._committer.commit(lease, [PreparedItem(item, Stage(said.extracted()))])
@@ -148,7 +147,7 @@ class World:
         columns.reserve(len(facts))
         for row, fact in enumerate(facts):
             columns.put(row, fact)
-        filters = Filters(true_at_ms=on(valid), known_at_ms=known_ms)
+        filters = Filters(true_at_ms=_on(valid), known_at_ms=known_ms)
         kept = columns.fulfilling(len(facts), filters, self.clock.ms)
         return sorted(fact.fact for fact, stands in zip(facts, kept, strict=True) if stands)
 

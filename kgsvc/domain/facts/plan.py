@@ -7,14 +7,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kgsvc.domain.facts.beliefs import all_remembering
+from kgsvc.domain.facts.contradictions import Contradiction, endings_of
 from kgsvc.domain.facts.timeline import (
-    Contradiction,
     EdgeStatement,
     EdgeWording,
     Ending,
     Row,
     SlotStatement,
-    endings_of,
     fold,
     thinned,
 )

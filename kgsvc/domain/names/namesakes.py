@@ -98,3 +98,19 @@ def exchanged(by_key: Mapping[str, Entity], callers: Collection[str]) -> dict[st
             if first < other < len(CLASSES):
                 found |= {plain(key): entity.uuid, marked(key, CLASSES[other]): holder.uuid}
     return found
+
+
+def shared_keys(entities: Iterable[Entity]) -> set[str]:
+    """The name keys of entities and of all namesakes that they may have."""
+    names = {entity.name for entity in entities}
+    return {name_key(key) for name in names for key in (name, *(marked(name, each) for each in CLASSES))}
+
+
+def heirs(view: NameView, gone: Collection[str]) -> dict[str, str]:
+    """Who gets the plain keys of entities that go: of the namesakes in `view` the first by class."""
+    found: dict[str, str] = {}
+    for key, entity in sorted(view.by_key.items()):  # the marks sort as the classes do
+        holder = view.by_key.get(plain(key))
+        if holder is not None and holder.uuid in gone and entity.uuid not in gone:
+            found.setdefault(plain(key), entity.uuid)
+    return found

@@ -12,17 +12,19 @@ from kgsvc.models.rules.lexicon import INTERJECTIONS, KIN, PLACES, PREPOSITIONS,
 from kgsvc.models.rules.marking import Line, is_mark
 from kgsvc.models.rules.relations import ATTRIBUTES, Claim, Rule, rules_for, screaming
 from kgsvc.models.rules.scene import NodeDraft, Scene
+from kgsvc.models.rules.tenses import Tense, begins, ends, tense_of, told_at
 from kgsvc.models.rules.text import word_set
 from kgsvc.models.rules.times import Time
-from kgsvc.models.rules.verbs import FORMS, third_person
+from kgsvc.models.rules.verbs import FORMS
 
 # Before a claim: who says so is not sure, or says that others say so.
 _UNSURE = word_set("""
-if whether unless wish wishes hope hopes hoping maybe perhaps probably possibly might may would could should must
-guess suppose imagine pretend dream dreamed dreams think thinks thought thinking believe reckon reckons claim
-claims claimed rumour rumours rumor rumors heard hear hears hearing say says said saying tell tells told telling
-ask asks asked asking wonder wondering when once until before want wants wanted plan plans planning considering
-apparently supposedly allegedly like as 'd how why what who where which whoever never nobody everyone than
+if whether unless wish wishes hope hopes hoping maybe perhaps probably possibly might may would could
+should must guess suppose imagine pretend dream dreamed dreams think thinks thought thinking believe reckon
+reckons claim claims claimed rumour rumours rumor rumors heard hear hears hearing say says said saying tell
+tells told telling ask asks asked asking wonder wondering when once until before want wants wanted plan
+plans planning considering apparently supposedly allegedly like as 'd how why what who where which whoever
+never nobody everyone than
 """)
 _BEFORE = word_set(
     ", ; : . ! ? ( - – — … and but so because since that also then plus btw anyway ps meanwhile"
@@ -31,25 +33,22 @@ _BEFORE |= (
     {'"', "“"} | INTERJECTIONS | word_set("today now yesterday finally so well hello hi hey this morning")
 )
 _BEHIND = PREPOSITIONS | word_set("""
-. , ; : ! ? ) ( - – — … " and but so because since who which where that when while as aka to now again too also instead
-today currently anymore already finally still part-time full-time full time together here there soon these these
-days happily mainly mostly though however either just
+. , ; : ! ? ) ( - – — … " and but so because since who which where that when while as aka to now again too
+also instead today currently anymore already finally still part-time full-time full time together here
+there soon these these days happily mainly mostly though however either just
 """)
 _ALSO = re.compile(
-    r"\b(?:also|too|as well|part-time|part time|on (?:the )?(?:weekends|side)|on (?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+    r"\b(?:also|too|as well|part-time|part time|on (?:the )?(?:weekends|side)"
+    r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)days?"
     r"|besides|additionally|in addition|on top|second job|both|as well as)\b"
 )
 _STARTS = word_set("I we he she it they you i've there that my our and so")
 _AGAIN = re.compile(r"\b(?:anymore|any more|any longer)\b")
-_ALONE = word_set("I me my mine myself we us our ours you your yours")
 _GROUPS = word_set(
     "club team gym band group party program programme class course league choir society church"
 )
 _SINGLE = word_set("wife husband spouse mother father mom mum dad boss manager mentor fiance fiancee")
 _NO_THINGS = STOP | VAGUE | word_set("to me you it them him her us this that more n't go see be being")
-_BETWEEN = word_set("still also now just then always never really often")
-_BARE = word_set("do am 'm have 've are 're were")
-_SHOWN = {"'m": "is", "am": "is", "have": "has", "'ve": "has", "do": "does", "'ll": "will", "'re": "is"}
 
 
 class Drafted(NamedTuple):
@@ -73,36 +72,6 @@ class Found:
     subject: tuple[int, int]
     who: NodeDraft
     drafted: list[Drafted]
-
-
-@dataclass(frozen=True, slots=True)
-class _Tense:
-    """past, present, perfect, ongoing ("is leaving") or future; negated; over ("no longer", "used to")."""
-
-    name: str
-    negated: bool
-    over: bool
-
-
-def _tense(match: re.Match[str]) -> _Tense:
-    groups = match.groupdict()
-    around = f"{groups.get('aux') or ''} {groups.get('after') or ''}"
-    words = set(around.split())
-    verb = groups.get("verb") or "is"
-    form = FORMS.get(verb.split(" ")[0])
-    name = "present"
-    if words & {"will", "'ll"} or "going to" in around:
-        name = "future"
-    elif words & {"have", "'ve", "has"} or ("been" in words and "'s" in words):
-        name = "perfect"
-    elif verb in ("was", "were") or words & {"was", "were", "did", "had"}:
-        name = "past"
-    elif form is not None and form.ing:
-        name = "ongoing" if words & {"am", "'m", "is", "'s", "are", "'re"} else "bare"
-    elif form is not None and (form.past or form.participle) and not form.base:
-        name = "past"
-    negated = bool(words & {"not", "n't", "never"})
-    return _Tense(name, negated, "no longer" in around or "used to" in around)
 
 
 class Claims:
@@ -150,9 +119,10 @@ class Claims:
                 before = self.marks[first - 2]
             elif before in ("the", "our"):
                 before = ""
-            bound = not before or before in _BEFORE or before[:1] == "T" and is_mark(before)
+            bound = not before or before in _BEFORE or (before[:1] == "T" and is_mark(before))
         if before == "and" and first > 1 and is_mark(self.marks[first - 2]) and "s" in groups and groups["s"]:
-            bound = bound and not self.marks[first - 2].startswith("N")  # "Tom and I lead"
+            lead = self.marks[first - 3] if first > 2 else ""  # "Tom and I lead"
+            bound = bound and not (self.marks[first - 2].startswith("N") and (not lead or lead in _BEFORE))
         if not bound or not _UNSURE.isdisjoint(self.marks[self._segment(first) : first]):
             return False
         behind = self.marks[after] if after < len(self.marks) else ""
@@ -246,7 +216,7 @@ class Claims:
     def _drafted(
         self, claim: Claim, match: re.Match[str], who: NodeDraft, times: list[Time], words: str
     ) -> Iterator[Drafted]:
-        tense = _tense(match)
+        tense = tense_of(match)
         if tense.negated and not tense.over and _AGAIN.search(words):
             tense = replace(tense, over=True)
         if claim.how == "value":
@@ -312,7 +282,7 @@ class Claims:
                 return None
         for draft, kind_of in zip((source, target), claim.types, strict=True):
             draft.specify(kind_of)
-        if groups.get("more") or _ALSO.search(words) and claim.kind is FactKind.FUNCTIONAL:
+        if groups.get("more") or (_ALSO.search(words) and claim.kind is FactKind.FUNCTIONAL):
             claim = replace(claim, kind=FactKind.STATE if claim.kind is FactKind.FUNCTIONAL else claim.kind)
         return claim, source, target
 
@@ -341,47 +311,46 @@ class Claims:
         return Claim(screaming(f"HAS_{role}"), kind, "o", "s"), target, source
 
     def _timed(
-        self, shaped: tuple[Claim, NodeDraft, NodeDraft], tense: _Tense, times: list[Time]
+        self, shaped: tuple[Claim, NodeDraft, NodeDraft], tense: Tense, times: list[Time]
     ) -> Drafted | None:
         """The statement in its time; None where the words claim nothing for sure."""
         claim, source, target = shaped
-        now = self.scene.reference_ms
         draft = Drafted(claim.relation, claim.kind, source, target)
         if tense.name == "bare":
             return None
-        ahead = tense.name in ("future", "ongoing", "present")
-        when = _when(times, now, ahead)
         if claim.how == "end":
-            dated = [time for time in times if time.role in ("at", "since")]
-            when = _when([time for time in dated if time.role == "at"] or dated, now, ahead)
-            if tense.negated or tense.over or (when is None and tense.name in ("future", "ongoing")):
-                return None
-            return draft._replace(polarity=Polarity.ENDS, valid_ms=when)
+            return self._ended(draft, tense, times)
         if tense.over:
-            return (
-                None
-                if claim.how == "begin"
-                else draft._replace(polarity=Polarity.ENDS, valid_ms=_at(times, now))
-            )
+            over = draft._replace(polarity=Polarity.ENDS, valid_ms=told_at(times, self.scene.reference_ms))
+            return over if claim.how == "state" else None
         if tense.negated:
-            denied = (
-                claim.how == "state"
-                and claim.kind is not FactKind.EVENT
-                and tense.name in ("present", "ongoing")
-            )
+            denied = claim.how == "state" and claim.kind is not FactKind.EVENT
+            denied = denied and tense.name in ("present", "ongoing")
             return draft._replace(polarity=Polarity.DENIES) if denied else None
+        return self._asserted(claim, draft, tense, times)
+
+    def _ended(self, draft: Drafted, tense: Tense, times: list[Time]) -> Drafted | None:
+        dated = [time for time in times if time.role in ("at", "since")]
+        dated = [time for time in dated if time.role == "at"] or dated
+        when = begins(dated, self.scene.reference_ms, tense.name in ("future", "ongoing", "present"))
+        unsure = tense.negated or tense.over or (when is None and tense.name in ("future", "ongoing"))
+        return None if unsure else draft._replace(polarity=Polarity.ENDS, valid_ms=when)
+
+    def _asserted(self, claim: Claim, draft: Drafted, tense: Tense, times: list[Time]) -> Drafted | None:
+        now = self.scene.reference_ms
         if claim.kind is FactKind.EVENT and claim.relation != "RENAMED_TO":
             told = tense.name in ("past", "perfect") or claim.source != "s"
-            return draft._replace(valid_ms=_at(times, now)) if told else None
+            return draft._replace(valid_ms=told_at(times, now)) if told else None
+        when = begins(times, now, tense.name in ("future", "ongoing", "present"))
         if when is None and (tense.name == "future" or (tense.name == "ongoing" and claim.how == "begin")):
             return None
-        until = _until(times, now, tense.name)
         if tense.name == "past" and claim.how == "state" and claim.relation != "BORN_IN":
             return _past(draft, times, now)
+        until = ends(times, tense.name)
         return draft._replace(valid_ms=now if when is None else when, invalid_ms=until)
 
     def _value(
-        self, claim: Claim, match: re.Match[str], who: NodeDraft, times: list[Time], tense: _Tense
+        self, claim: Claim, match: re.Match[str], who: NodeDraft, times: list[Time], tense: Tense
     ) -> Iterator[Drafted]:
         value = match["value"]
         if tense.negated or tense.over:
@@ -396,48 +365,14 @@ class Claims:
         if value[0] == "T" and (self.line.times[int(value[1:])].begin_ms is None):
             return
         others = [t for t in times if value[0] != "T" or t is not self.line.times[int(value[1:])]]
-        when = _when(others, self.scene.reference_ms, True)
+        when = begins(others, self.scene.reference_ms, True)
         if tense.name == "past" and claim.relation != "VALUE":
             yield Drafted(
-                relation, FactKind.EVENT, who, target, valid_ms=_at(others, self.scene.reference_ms)
+                relation, FactKind.EVENT, who, target, valid_ms=told_at(others, self.scene.reference_ms)
             )
             return
         start = self.scene.reference_ms if when is None else when
         yield Drafted(relation, claim.kind, who, target, valid_ms=start)
-
-
-def _when(times: list[Time], now: int, ahead: bool) -> int | None:
-    """From when: a since or for, else an at, read as to come where the tense allows that."""
-    for roles in (("since", "range", "for"), ("at",)):
-        for time in times:
-            if time.role not in roles or time.begin_ms is None:
-                continue
-            if ahead and time.role in ("since", "at") and time.ahead_ms is not None:
-                return nearer(time, now)
-            return time.begin_ms
-    return None
-
-
-def nearer(time: Time, now: int) -> int | None:
-    """A date without a year in a present tense: the nearer of the last and the next one."""
-    if time.begin_ms is None or time.ahead_ms is None or time.begin_ms == time.ahead_ms:
-        return time.begin_ms
-    return time.ahead_ms if time.ahead_ms - now <= now - time.begin_ms else time.begin_ms
-
-
-def _at(times: list[Time], now: int) -> int | None:
-    return next(
-        (t.begin_ms for t in times if t.role != "until" and t.begin_ms is not None and t.begin_ms <= now),
-        None,
-    )
-
-
-def _until(times: list[Time], now: int, tense: str) -> int | None:
-    for time in times:
-        if time.role in ("until", "range"):
-            end = time.finish_ms if tense == "past" else time.ahead_finish_ms
-            return end
-    return None
 
 
 def _past(draft: Drafted, times: list[Time], now: int) -> Drafted:
@@ -449,64 +384,3 @@ def _past(draft: Drafted, times: list[Time], now: int) -> Drafted:
     end = timed.finish_ms if timed.role in ("range", "at", "until") else None
     end = now if end is None or end > now else end
     return draft._replace(valid_ms=begin, invalid_ms=None if begin is not None and end <= begin else end)
-
-
-def restated(line: Line, each: Found, scene: Scene) -> str:
-    """The clause in the third person, where only its subject need change for that; else ""."""
-    marks = line.text.split(" ")
-    first, after = each.first, each.after
-    while first < after and marks[first] in (",", "and", "but", "so", "then"):
-        first += 1
-    at, behind = each.subject
-    if at != first or not _ALONE.isdisjoint(marks[behind:after]):
-        return ""
-    if marks[at:behind] != marks[at : at + 1] or marks[at][0] != "N":
-        later = marks[behind + 2 : after]
-        if not _BARE.isdisjoint(later) or any(_goes_on(later, n) for n in range(len(later))):
-            return ""
-    subject = marks[at:behind]
-    rest = line.words(behind, after) if behind < after else ""
-    if not subject:  # elided
-        return f"{each.who.name} {rest[:1].lower()}{rest[1:]}" if FORMS.get(marks[first]) else ""
-    if subject[-1][0] == "N":
-        return line.words(first, after) if subject == [marks[first]] else ""
-    if subject == ["I"]:
-        return _third_person(line, each.who.name, marks, behind, after)
-    if subject[0] in ("he", "she") and line.starts[behind] > line.ends[at]:
-        return f"{each.who.name} {rest}"
-    if subject[0] in ("he", "she"):
-        return f"{each.who.name}{rest}"
-    if subject[0] in ("my", "our") and scene.speaker is not None and marks[at] == "my":
-        return f"{scene.speaker.name}'s {line.words(at + 1, after)}"
-    return ""
-
-
-def _goes_on(marks: list[str], at: int) -> bool:
-    """ "… and work at": a second verb that would have to agree too."""
-    if marks[at] not in ("and", "but", ","):
-        return False
-    at += 1
-    while at < len(marks) and marks[at] in _BETWEEN:
-        at += 1
-    form = FORMS.get(marks[at]) if at < len(marks) else None
-    return form is not None and form.base and not form.past
-
-
-def _third_person(line: Line, name: str, marks: list[str], behind: int, after: int) -> str:
-    at = behind
-    while at < after and (
-        marks[at].endswith("ly") or marks[at] in ("now", "also", "still", "just", "no", "longer")
-    ):
-        at += 1
-    if at >= after:
-        return ""
-    form = FORMS.get(marks[at])
-    if marks[at] in _SHOWN:
-        verb = _SHOWN[marks[at]]
-    elif form is not None and form.base and not form.past:
-        verb = third_person(marks[at])
-    else:
-        verb = line.words(at, at + 1)
-    middle = line.words(behind, at)
-    tail = line.sentence[line.ends[at] : line.ends[after - 1]]
-    return f"{name} {middle + ' ' if middle else ''}{verb}{tail}"

@@ -4,16 +4,6 @@ complete, open ones hold what turned out to help."""
 from __future__ import annotations
 
 from kgsvc.models.rules.text import name_set, numbered, word_set
-from kgsvc.models.rules.verbs import verb
-
-
-class Tag:
-    """Tags of units. NAME, PRON and NOUN may head a noun phrase; NOUN is also every word of unknown class."""
-
-    NAME, PRON, POSS, DET, NUM, NOUN, GEN = "name", "pron", "poss", "det", "num", "noun", "gen"
-    VERB, AUX, NEG, ADV, TO, PREP = "verb", "aux", "neg", "adv", "to", "prep"
-    CONJ, SUB, TIME, UH, MARK = "conj", "sub", "time", "uh", "mark"
-
 
 PLACES = name_set("""
 afghanistan, albania, algeria, argentina, armenia, australia, austria, azerbaijan, bangladesh, belarus,
@@ -137,30 +127,17 @@ lecturer tutor instructor trainer volunteer
 """)
 
 
-_KINDS_OF_NOUNS = {
-    "Person": _MAKERS,
-    "Work": WORK_WORDS,
-    "Organization": ORGANISATION_WORDS,
-    "Location": PLACE_WORDS | word_set("country municipality capital neighborhood suburb commune"),
-    "Project": PROJECT_WORDS,
-    "Event": EVENT_WORDS,
-}
-
-
 ROLES = (
     _MAKERS
     - word_set(
-        "man woman boy girl person mother father son daughter brother sister wife husband cousin friend model general"
+        "man woman boy girl person mother father son daughter brother sister wife husband cousin friend"
+        " model general"
     )
 ) | word_set("""
-boss manager ceo director owner founder co-founder head lead chair chairman chairwoman client customer partner
-supplier member contact coordinator boss supervisor mentor president mayor secretary treasurer captain principal
+boss manager ceo director owner founder co-founder head lead chair chairman chairwoman client customer
+partner supplier member contact coordinator boss supervisor mentor president mayor secretary treasurer
+captain principal
 """)
-
-
-def kind_of_class(noun: str) -> str:
-    """What type a thing has that "is a <noun>"; "" if the noun does not tell."""
-    return next((kind for kind, nouns in _KINDS_OF_NOUNS.items() if noun in nouns), "")
 
 
 FIRST_PERSON = word_set("i me my mine myself we us our ours ourselves")
@@ -182,7 +159,6 @@ BE = word_set("am is are was were be been being 'm 're ain't")
 HAVE = word_set("have has had having 've")
 DO = word_set("do does did doing done")
 MODALS = word_set("will would can could may might must shall should 'll 'd wo ca sha gonna gotta ought need")
-UNSURE_MODALS = word_set("would could may might should must ought 'd shall")
 NEGATIONS = word_set("not n't never")
 
 PREPOSITIONS = word_set("""
@@ -191,18 +167,12 @@ besides between beyond by concerning despite down during except for from in insi
 onto out outside over past per regarding since through throughout till to together toward towards under
 underneath until up upon versus via with within without
 """)
-PARTICLES = word_set("up out off down away back over in on around along forward together apart")
 CONJUNCTIONS = word_set("and or but & plus nor yet")
 RELATIVES = word_set("who which whom whose that")
 SUBORDINATORS = word_set("""
 because if when while although though unless whether whereas where why how what whatever whenever wherever so
 then than cause 'cause cuz once
 """)
-CONDITIONALS = word_set("if unless whether suppose supposing imagine wish")
-HEDGES = word_set("""
-maybe perhaps probably possibly guess suppose assume wonder wondering apparently might hopefully
-""")
-
 ADVERBS = word_set("""
 actually afterwards again ago ahead almost alone already also altogether always anymore anyway apart
 apparently awhile away badly barely basically certainly clearly completely constantly currently daily deeply
@@ -334,20 +304,11 @@ roommate roommates neighbor neighbour teacher coach therapist doctor assistant d
 kitten kittens pet pets team company fam mentee student students client clients twin nanny landlord in-laws
 """)
 
-PETS = word_set("dog dogs cat cats puppy puppies kitten kittens pet pets")
 
 STOP = PRONOUNS.union(
     *(DETERMINERS, BE, HAVE, DO, MODALS, NEGATIONS, PREPOSITIONS, CONJUNCTIONS, RELATIVES),
     *(SUBORDINATORS, ADVERBS, INTERJECTIONS),
 )
-_WORDS = STOP | COMMON | VAGUE
-
-
-def is_word(low: str) -> bool:
-    """Whether a lower-case word is ordinary English here: a stop word, a listed noun or a listed verb."""
-    return low in _WORDS or low.removesuffix("s") in COMMON or verb(low) is not None
-
-
 GIVEN_NAMES = MEN | WOMEN
 CALENDAR = frozenset([*MONTHS, *WEEKDAYS])
 # Never names, even if capitalised.
@@ -370,48 +331,3 @@ def type_of(name: str, quoted: bool = False, before: str = "") -> str:
         ("Organization", not several and len(low) > 5 and low.endswith(ORGANISATION_MARKS)),
     )
     return next((kind for kind, sign in signs if sign), "Entity")
-
-
-_AUXILIARIES = BE | HAVE | DO | (MODALS - {"need"})
-_LY_NOUNS = word_set("""
-family supply reply assembly italy butterfly friendly lovely lonely elderly monthly weekly daily early apply
-multiply comply rally bully fly ally belly jelly hourly yearly costly deadly ugly silly holy july emily kelly
-sally molly polly beverly kimberly anomaly homily monopoly
-""")
-_CLASSES = (  # of words that are in several, the last one counts
-    (Tag.UH, INTERJECTIONS - {"no", "right", "well", "same", "like"}),
-    (Tag.ADV, ADVERBS),
-    (Tag.SUB, SUBORDINATORS | {"who", "which", "whom", "whose"}),
-    (Tag.PREP, PREPOSITIONS - {"to"}),
-    (Tag.DET, DETERMINERS),
-    (Tag.NUM, NUMBERS),
-    (Tag.CONJ, CONJUNCTIONS),
-    (Tag.PRON, PRONOUNS),
-    (Tag.POSS, POSSESSIVES),
-    (Tag.NEG, NEGATIONS),
-    (Tag.AUX, _AUXILIARIES),
-    (Tag.PRON, {"her"}),  # possessive when a noun follows; see noun_phrase
-)
-_CLOSED = {word: tag for tag, words in _CLASSES for word in words}
-
-
-def closed_class(low: str) -> str:
-    """The tag of a word of a closed class, or of one that ends as adverbs do; "" for others."""
-    found = _CLOSED.get(low)
-    if found is None:
-        return Tag.ADV if low.endswith("ly") and len(low) > 5 and low not in _LY_NOUNS else ""
-    return found
-
-
-# What is written in katakana and names nothing, and places of Japan: names by themselves.
-LOANWORDS = word_set("""
-リーダー ノート カーテン クリスマス メール プロジェクト チーム データ メンバー スケジュール テスト ミーティング ヨガ
-カレンダー コーヒー ランチ パソコン スマホ アプリ システム サービス サイト ファイル フォルダ プリンター インク サンプル
-デザイン イベント アイデア レポート ビル マンション アパート バス タクシー ホテル レストラン カフェ パーティー ボランティア
-グループ セミナー コース クラス レッスン サッカー テニス ピアノ ギター カメラ テレビ ラジオ ニュース ページ ボタン
-""")
-JAPANESE_PLACES = word_set("""
-東京 大阪 京都 名古屋 札幌 仙台 横浜 神戸 福岡 広島 金沢 富山 函館 新潟 長野 静岡 岡山 熊本 鹿児島 那覇 長崎 松山 高松 青森
-盛岡 秋田 山形 福島 水戸 宇都宮 前橋 千葉 甲府 岐阜 奈良 和歌山 鳥取 松江 山口 徳島 高知 佐賀 大分 宮崎 北海道 沖縄 渋谷 新宿
-上海 北京 广州 深圳 香港 台北 서울 부산
-""")

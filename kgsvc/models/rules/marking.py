@@ -1,6 +1,6 @@
 """A sentence as the patterns see it: one mark for each name, time, amount and word.
 
-"Dobie left Strand last Friday, he's been at $5." becomes "N0 left N1 T0 , he 's been at A0 ." Names, times and
+"Bob left Acme last Friday, he's been at $5." becomes "N0 left N1 T0 , he 's been at A0 ." Names, times and
 amounts are numbered; other words stand in lower case, so that capitals are marks only (and "I").
 """
 
@@ -20,7 +20,7 @@ from kgsvc.models.rules.times import Time, find_times
 _NUMBER = r"\d{1,12}(?:[.,]\d{1,12}){0,4}(?:\ ?(?:k|m|bn|million|billion|thousand)\b)?"
 AMOUNT = re.compile(
     rf"(?i)(?:[$£€¥]|\b(?:US\$|USD|EUR|GBP|CHF)\ ?)\ ?{_NUMBER}"
-    rf"|\b{_NUMBER}\ ?(?:€|£|%|(?:euros?|dollars?|pounds?|yen|francs?|percent|per\ cent|EUR|USD|GBP|CHF|JPY)\b)"
+    rf"|\b{_NUMBER}\ ?(?:€|£|%|(?:euros?|dollars?|pounds?|yen|francs?|percent|per\ cent|EUR|USD|GBP|CHF)\b)"
 )
 _MARK = re.compile(r"[NTA]\d+")
 

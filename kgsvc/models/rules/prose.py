@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 
 from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import FactKind
-from kgsvc.models.rules.claims import Claims, Drafted, Found, nearer, restated
-from kgsvc.models.rules.lexicon import INTERJECTIONS, STOP, VAGUE
+from kgsvc.models.rules.claims import Claims, Drafted, Found
+from kgsvc.models.rules.lexicon import INTERJECTIONS, STOP, THIRD_PERSON, VAGUE
 from kgsvc.models.rules.marking import Line, is_mark, mark
 from kgsvc.models.rules.relations import screaming
 from kgsvc.models.rules.scene import NodeDraft, Scene
 from kgsvc.models.rules.scripts import foreign, read_foreign
 from kgsvc.models.rules.speakers import Cast
+from kgsvc.models.rules.tenses import nearer
 from kgsvc.models.rules.text import READ, sentences_of
+from kgsvc.models.rules.wording import restated
 
 SAID, ASKED, MENTIONED = "SAID", "ASKED", "MENTIONED"
 _PASSAGE = 300  # characters up to which sentences that name nothing join the one before
@@ -60,6 +62,7 @@ class _Reader:
         self.least = chars // _PASSAGES  # characters of a passage before another one begins
         self.passage = _Passage()
         self.slight: list[str] = []
+        self.before = ""  # a sentence that claims something, right before the one being read
         self.kept = False
 
     def read(self, sentences: Iterable[str]) -> None:
@@ -101,9 +104,13 @@ class _Reader:
         beside = [each for each in found if each.subject[0] < 0]
         if clauses:
             self._flush()
+            self.before = sentence
             for each in clauses:
                 self._clause(line, each)
         else:
+            if self.before and not THIRD_PERSON.isdisjoint(line.text.split(" ")[:4]):
+                self._keep(self.before, [], 0, False, None)  # whom "she" means stays beside it
+            self.before = ""
             origin = self.scene.origin()
             names = [draft for draft in line.names if draft is not None and draft is not origin]
             if _is_vocative(line) and len(names) == 1:
@@ -235,7 +242,7 @@ def _is_vocative(line: Line) -> bool:
 
 
 def _when(line: Line, now: int) -> int | None:
-    """The day that a sentence tells of: of a date without a year the nearest; one to come only as a beginning."""
+    """The day that a sentence tells of, the nearest if it has no year; one to come only as a beginning."""
     for time in line.times:
         if time.role in ("for", "until") or time.begin_ms is None:
             continue

@@ -7,34 +7,45 @@ facts of their object hold and are no entities. An id names what other records s
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import date, datetime
 from typing import Any
 
 from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import Episode, FactKind, Polarity
+from kgsvc.models.rules.fields import (
+    DEEPEST,
+    ID,
+    IDENTITY_KEYS,
+    LONGEST_VALUE,
+    NAME_KEYS,
+    PEOPLE_KEYS,
+    SCALARS,
+    TYPE_KEYS,
+    amount_of,
+    clean,
+    day_text,
+    first_text,
+    is_name,
+    is_text,
+    kind_of,
+    moment_of,
+    name_of,
+    naming_keys,
+    singular,
+    speech_of,
+    storable,
+    words_of_key,
+    written_as,
+)
 from kgsvc.models.rules.prose import finished, read_text
 from kgsvc.models.rules.relations import screaming
 from kgsvc.models.rules.scene import NodeDraft, Scene
 from kgsvc.models.rules.speakers import Cast, short_names
 from kgsvc.models.rules.text import cleaned, word_list, word_set
-from kgsvc.models.rules.times import day_of, make_day, ms_of
 
-_DEEPEST = 12
-_MOST_ATTRIBUTES = 60  # of at most twice _LONGEST_VALUE characters each: within the bound of attributes
-_LONGEST_VALUE = 200  # characters; longer strings are read as text
-_NAME_KEYS = word_list("name full_name fullname display_name title label username login email slug")
-_IDENTITY_KEYS = word_list("id uuid key code no number identifier ref")
-_SPEAKER_KEYS = ("speaker", "role", "author", "from", "sender", "user")
-_SPOKEN_KEYS = ("content", "text", "message", "body")
-_TEXT_KEYS = word_set(
-    "description notes note comment comments content text body message summary bio about details"
-)
-_NAMING_KEYS = frozenset((*_NAME_KEYS, *_IDENTITY_KEYS, "first_name"))
-_TYPE_KEYS = ("type", "kind", "category", "@type", "class")
+_MOST_ATTRIBUTES = 60  # of at most twice LONGEST_VALUE characters each: within the bound of attributes
 _EVENT_KEYS = ("event", "event_type", "action")
 _FROM_KEYS = word_list(
     "valid_from effective effective_date effective_from since start start_date started on date from"
@@ -48,11 +59,6 @@ _PARTING = word_set(
 _STAFF = word_set("staff employee personnel worker")
 _PLACES_OF_WORK = word_set("depot office branch workplace")
 _LINKS = word_set("by to at in of with from for")  # a key that ends so is a relation by itself: "closed_by"
-_SCALARS = (str, int, float, bool)
-_PEOPLE_KEYS = word_set("""
-person people user employee member customer contact author manager owner assignee lead staff friend student
-coordinator inspector colleague teacher mother father
-""")
 # Keys that mean a relation of the table; other keys become HAS_<KEY>.
 _KNOWN_KEYS = {
     **dict.fromkeys(word_list("company employer organization organisation works_at"), "WORKS_AT"),
@@ -68,9 +74,6 @@ _KNOWN_KEYS = {
 }
 _TARGETS = {"WORKS_AT": "Organization", "LIVES_IN": "Location", "IS_FROM": "Location"}
 _LISTED = {"LIKES", "SPEAKS", "INTERESTED_IN", "MEMBER_OF", "LEADS"}
-_ID = re.compile(r"(?=[\w.-]*\d)(?=[\w.-]*[A-Za-z])[A-Z][A-Za-z]{0,9}[-_.]?\w{1,20}(?:-\w{1,20}){0,3}")
-_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[T ][\d:.]{4,15}(?:Z|[+-]\d\d:?\d\d)?)?")
-_NAMED = re.compile(r"[^\W\d_a-zß-öø-ÿ][^\n;|]{1,60}")
 _HYPHEN = re.compile(r"[._\s-]+")
 
 
@@ -84,8 +87,8 @@ def read_json(scene: Scene, episode: Episode, cast: Cast) -> bool:
         return False
     scene.aliases = cast.aliases
     scene.source = (episode.source_description or "").strip()
-    name = _singular((episode.name or "").strip())
-    _Walk(scene, cast).value(_clean(value, 0), _Place(name, None, scene.reference_ms))
+    name = singular((episode.name or "").strip())
+    _Walk(scene, cast).value(clean(value, 0), _Place(name, None, scene.reference_ms))
     return True
 
 
@@ -114,32 +117,32 @@ class _Walk:
 
     def value(self, value: Any, place: _Place) -> None:
         """Take in one value."""
-        if place.depth > _DEEPEST:
+        if place.depth > DEEPEST:
             return
         if isinstance(value, dict):
             self._object(value, place)
         elif isinstance(value, list):
             for item in value:
-                self.value(item, replace(place, key=_singular(place.key), depth=place.depth + 1, listed=True))
-        elif isinstance(value, str) and (place.owner is None or _is_text(place.key, value)):
+                self.value(item, replace(place, key=singular(place.key), depth=place.depth + 1, listed=True))
+        elif isinstance(value, str) and (place.owner is None or is_text(place.key, value)):
             self._text(value, place.owner)
-        elif place.owner is not None and isinstance(value, _SCALARS):
+        elif place.owner is not None and isinstance(value, SCALARS):
             self._scalar(value, place, place.owner)
 
     def _object(self, value: dict[str, Any], place: _Place) -> None:
-        speech = _speech(value)
+        speech = speech_of(value)
         if speech is not None:
             self._spoken(*speech)
             return
         place = self._dated(value, place)
         if place.owner is not None and self._change(value, place, place.owner):
             return
-        name_key, name = _name(value, place.key)
-        amount = _amount(value, place.currency)
+        name_key, name = name_of(value, place.key)
+        amount = amount_of(value, place.currency)
         if not name and amount and place.owner is not None:
             self._fact(place.owner, place, None, amount)
             return
-        draft = self.scene.node(name, _kind(value, place.key)) if name else None
+        draft = self.scene.node(name, kind_of(value, place.key)) if name else None
         if draft is None:
             self._nameless(value, place)
             return
@@ -154,11 +157,11 @@ class _Walk:
 
     def _identified(self, value: Mapping[str, Any], name_key: str, draft: NodeDraft, place: _Place) -> None:
         """The id of what has a name means the same: later records may give only that."""
-        if name_key in _IDENTITY_KEYS:
+        if name_key in IDENTITY_KEYS:
             return
-        for key in _IDENTITY_KEYS:
+        for key in IDENTITY_KEYS:
             found = value.get(key)
-            if isinstance(found, str) and _ID.fullmatch(found) and found != draft.name:
+            if isinstance(found, str) and ID.fullmatch(found) and found != draft.name:
                 other = self.scene.node(found, draft.type)
                 if other is not None and other is not draft:
                     fact = f"{found} is {draft.name}."
@@ -166,7 +169,7 @@ class _Walk:
                 return
 
     def _nameless(self, value: dict[str, Any], place: _Place) -> None:
-        """An object without a name: its fields belong to its owner, or to the first thing that it tells of."""
+        """An object without a name: its fields belong to its owner, or to the first thing it tells of."""
         if place.owner is not None:
             parting = place.key.lower() in _PARTING
             place = replace(place, over=place.over or parting)
@@ -174,7 +177,7 @@ class _Walk:
                 under = place.key and not parting
                 self.value(item, place.inner(f"{place.key} {key}" if under else key, place.owner))
             return
-        event = _first(value, _EVENT_KEYS)
+        event = first_text(value, _EVENT_KEYS)
         main_key, main = self._main(value, event, place)
         place = replace(place, event=not main_key, over=_HYPHEN.split(event)[-1] in _PARTING)
         if main is None:
@@ -183,7 +186,7 @@ class _Walk:
             return
         if isinstance(value.get(main_key), dict):
             inner = self._dated(value[main_key], place)
-            self._fields(value[main_key], main, inner, _naming_of(value[main_key], main))
+            self._fields(value[main_key], main, inner, naming_keys(value[main_key], main))
         self._fields(value, main, place, {main_key, *_EVENT_KEYS, "event_id", "of_event", "id"})
 
     def _main(self, value: dict[str, Any], event: str, place: _Place) -> tuple[str, NodeDraft | None]:
@@ -193,40 +196,42 @@ class _Walk:
         for key in keys:
             item = value.get(key)
             if isinstance(item, dict):
-                name = _name(item, key)[1]
+                name = name_of(item, key)[1]
                 if name:
-                    draft = self.scene.node(name, _kind(item, key))
+                    draft = self.scene.node(name, kind_of(item, key))
                     if draft is not None:
-                        self._identified(item, _name(item, key)[0], draft, place)
+                        self._identified(item, name_of(item, key)[0], draft, place)
                     return key, draft
-            elif isinstance(item, str) and key not in ("event_id", "of_event") and _ID.fullmatch(item):
+            elif isinstance(item, str) and key not in ("event_id", "of_event") and ID.fullmatch(item):
                 return key, self.scene.node(item, "Entity")
         for key, item in value.items():
-            if isinstance(item, str) and key not in _EVENT_KEYS and _is_name(item):
-                return key, self.scene.node(item.strip(), _kind({}, key))
+            if isinstance(item, str) and key not in _EVENT_KEYS and is_name(item):
+                return key, self.scene.node(item.strip(), kind_of({}, key))
         text = place.key or next(
             (v.strip() for v in value.values() if isinstance(v, str) and v.strip()), "record"
         )
-        flat = any(isinstance(item, _SCALARS) for item in value.values())
-        return "", self.scene.node(text[:_LONGEST_VALUE], "Entity") if flat or place.key else None
+        flat = any(isinstance(item, SCALARS) for item in value.values())
+        return "", self.scene.node(text[:LONGEST_VALUE], "Entity") if flat or place.key else None
 
     def _fields(self, value: Mapping[str, Any], draft: NodeDraft, place: _Place, but: Iterable[str]) -> None:
-        currency = _first(value, ("currency",)) or place.currency
+        currency = first_text(value, ("currency",)) or place.currency
         for key, item in value.items():
-            if key in but or key in _TYPE_KEYS or (key == "currency" and isinstance(item, str)):
+            if key in but or key in TYPE_KEYS or (key == "currency" and isinstance(item, str)):
                 continue
             self._attribute(draft, key, item)
             self.value(item, replace(place.inner(key, draft), currency=currency))
 
     def _attribute(self, draft: NodeDraft, key: str, item: Any) -> None:
-        if not isinstance(item, _SCALARS) or len(draft.attributes) >= _MOST_ATTRIBUTES:
+        if not isinstance(item, SCALARS) or len(draft.attributes) >= _MOST_ATTRIBUTES:
             return
-        if not isinstance(item, str) or (len(item) <= _LONGEST_VALUE and not _is_text(key, item)):
-            draft.attributes[key[:_LONGEST_VALUE]] = _storable(item)
+        if not isinstance(item, str) or (len(item) <= LONGEST_VALUE and not is_text(key, item)):
+            draft.attributes[key[:LONGEST_VALUE]] = storable(item)
 
     def _dated(self, value: Mapping[str, Any], place: _Place) -> _Place:
-        since = next((ms for key in _FROM_KEYS if (ms := _moment(value.get(key))) is not None), place.since)
-        until = next((ms for key in _UNTIL_KEYS if (ms := _moment(value.get(key))) is not None), place.until)
+        since = next((ms for key in _FROM_KEYS if (ms := moment_of(value.get(key))) is not None), place.since)
+        until = next(
+            (ms for key in _UNTIL_KEYS if (ms := moment_of(value.get(key))) is not None), place.until
+        )
         return replace(place, since=since, until=until if until is None or until > since else None)
 
     # changes
@@ -234,10 +239,10 @@ class _Walk:
     def _change(self, value: Mapping[str, Any], place: _Place, owner: NodeDraft) -> bool:
         """{"old": …, "new": …} under a key: the one ends where the other begins."""
         for first, second in (*_CHANGES, *_CORRECTIONS):
-            if second not in value or first not in value or _moment(value[second]) is not None:
+            if second not in value or first not in value or moment_of(value[second]) is not None:
                 continue
             wrong = (first, second) in _CORRECTIONS
-            per = _first(value, ("per",))
+            per = first_text(value, ("per",))
             if isinstance(value.get("field"), str):
                 place = replace(place, key=value["field"])
             self._changed(value[first], value[second], place, owner, wrong, per)
@@ -248,18 +253,20 @@ class _Walk:
         return False
 
     def _changed(self, old: Any, new: Any, place: _Place, owner: NodeDraft, wrong: bool, per: str) -> None:
-        if place.key in _NAME_KEYS and isinstance(old, str) and isinstance(new, str):
+        if place.key in NAME_KEYS and isinstance(old, str) and isinstance(new, str):
             before, after = self.scene.node(old, owner.type), self.scene.node(new, owner.type)
             if before is not None and after is not None:
                 self._edge("RENAMED_TO", f"{old} is now called {new}.", before, after, place, FactKind.EVENT)
             return
         polarity = Polarity.DENIES if wrong else Polarity.ENDS
         for item, how in ((old, polarity), (new, Polarity.ASSERTS)):
-            name = _name(item, place.key)[1] if isinstance(item, dict) else ""
-            text = name or (_amount(item, place.currency, per) if isinstance(item, dict) else _written(item))
-            named = bool(name) or (isinstance(item, str) and (_is_name(item) or bool(_ID.fullmatch(item))))
+            name = name_of(item, place.key)[1] if isinstance(item, dict) else ""
+            text = name or (
+                amount_of(item, place.currency, per) if isinstance(item, dict) else written_as(item)
+            )
+            named = bool(name) or (isinstance(item, str) and (is_name(item) or bool(ID.fullmatch(item))))
             target = (
-                self.scene.node(text, _kind(item if isinstance(item, dict) else {}, place.key))
+                self.scene.node(text, kind_of(item if isinstance(item, dict) else {}, place.key))
                 if named
                 else None
             )
@@ -269,16 +276,16 @@ class _Walk:
     # facts
 
     def _scalar(self, value: str | float | bool, place: _Place, owner: NodeDraft) -> None:
-        written = _written(value)
-        if not written or place.key in _TYPE_KEYS or place.key in _IDENTITY_KEYS:
+        written = written_as(value)
+        if not written or place.key in TYPE_KEYS or place.key in IDENTITY_KEYS:
             return
         key = place.key.rsplit(" ", 1)[-1]
-        if key == "was" or (_moment(value) is not None and (key in _FROM_KEYS or key in _UNTIL_KEYS)):
+        if key == "was" or (moment_of(value) is not None and (key in _FROM_KEYS or key in _UNTIL_KEYS)):
             return  # the facts of its owner say it
-        person = _singular(place.key).lower() in _PEOPLE_KEYS
-        named = isinstance(value, str) and (_is_name(value) or bool(_ID.fullmatch(value)) or person)
+        person = singular(place.key).lower() in PEOPLE_KEYS
+        named = isinstance(value, str) and (is_name(value) or bool(ID.fullmatch(value)) or person)
         target = (
-            self.scene.node(self.scene.full_name(written), _kind({}, place.key))
+            self.scene.node(self.scene.full_name(written), kind_of({}, place.key))
             if named or place.listed
             else None
         )
@@ -307,13 +314,13 @@ class _Walk:
         ]
         ends = (target, owner) if swapped else (owner, target)
         end = ends[1].name if swapped else written
-        since = "" if place.since == self.scene.reference_ms else f" from {_day(place.since)}"
+        since = "" if place.since == self.scene.reference_ms else f" from {day_text(place.since)}"
         self._edge(name, f"{ends[0].name} {how} {end}{since}.", *ends, place, kind, polarity)
 
     def _relation(self, owner: NodeDraft, place: _Place, target: NodeDraft | None) -> tuple[str, str, bool]:
         """The relation that a key means, its words, and whether it goes from the value to the owner."""
         key = place.key.lower()
-        single = _singular(key)
+        single = singular(key)
         if single in _STAFF and target is not None:
             return "WORKS_AT", "works at", True
         known = _KNOWN_KEYS.get(key) or _KNOWN_KEYS.get(f"{key}s", "")
@@ -323,10 +330,10 @@ class _Walk:
             known = ""
         if known:
             return known, "is from" if known == "IS_FROM" else known.lower().replace("_", " "), False
-        words = _words(place.key)
+        words = words_of_key(place.key)
         if words.rsplit(" ", 1)[-1] in _LINKS and " " in words:
             return screaming(words), f"was {words}" if words.endswith(" by") else f"is {words}", False
-        return screaming(f"HAS_{_words(_singular(place.key))}") or "HAS_VALUE", f"has {words}", False
+        return screaming(f"HAS_{words_of_key(singular(place.key))}") or "HAS_VALUE", f"has {words}", False
 
     def _edge(
         self,
@@ -358,148 +365,3 @@ class _Walk:
         self.scene.speaker = self.scene.node(speaker, "Person")
         read_text(self.scene, cleaned(text), self.cast)
         self.scene.speaker = before
-
-
-def _clean(value: Any, depth: int) -> Any:
-    """The value without lone surrogates, which JSON can escape but no store can hold; cut where too deep."""
-    if isinstance(value, str):
-        return value if value.isascii() else cleaned(value.encode("utf-8", "replace").decode())
-    if depth > _DEEPEST:
-        return None
-    if isinstance(value, dict):
-        return {_clean(key, depth): _clean(item, depth + 1) for key, item in value.items()}
-    return [_clean(item, depth + 1) for item in value] if isinstance(value, list) else value
-
-
-def _speech(value: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Speaker and text of a chat message in JSON."""
-    speaker, text = _first(value, _SPEAKER_KEYS).strip(), _first(value, _SPOKEN_KEYS)
-    return (speaker, text) if speaker and text else None
-
-
-def _first(value: Mapping[str, Any], keys: Iterable[str]) -> str:
-    """The text under the first of the keys that has one."""
-    return next((value[key] for key in keys if isinstance(value.get(key), str)), "")
-
-
-def _naming_of(value: Mapping[str, Any], draft: NodeDraft) -> set[str]:
-    return {
-        key
-        for key in _NAMING_KEYS
-        if isinstance(value.get(key), (str, int)) and str(value[key]) in draft.name
-    }
-
-
-def _name(value: Mapping[str, Any], under: str) -> tuple[str, str]:
-    """The key and the text of an object's name: its name, else its id; a bare number needs to say of what."""
-    for key in _NAME_KEYS:
-        found = value.get(key)
-        if isinstance(found, str) and found.strip() and not (key == "title" and _has_id(value)):
-            return key, found.strip()
-    first, last = value.get("first_name"), value.get("last_name")
-    if isinstance(first, str) and isinstance(last, str) and (first + last).strip():
-        return "first_name", f"{first} {last}".strip()
-    for key in _IDENTITY_KEYS:
-        found = value.get(key)
-        if isinstance(found, (str, int)) and not isinstance(found, bool) and str(found).strip():
-            text = str(found).strip()
-            plain = isinstance(found, str) and _ID.fullmatch(text)
-            return key, text if plain else f"{_first(value, _TYPE_KEYS) or _singular(under) or key} {text}"
-    return "", ""
-
-
-def _has_id(value: Mapping[str, Any]) -> bool:
-    return any(isinstance(value.get(key), str) and _ID.fullmatch(value[key]) for key in _IDENTITY_KEYS)
-
-
-def _amount(value: Mapping[str, Any], currency: str = "", per: str = "") -> str:
-    """ "310 EUR per day"; "" if the object holds no amount."""
-    found = next(
-        (value[k] for k in ("amount", "value", "price") if isinstance(value.get(k), (int, float))), None
-    )
-    percent = value.get("percent")
-    if found is None or isinstance(found, bool):
-        return f"{percent} percent" if isinstance(percent, (int, float)) else ""
-    unit = _first(value, ("currency", "unit")) or currency
-    each = _first(value, ("per",)) or per
-    return " ".join(word for word in (_written(found), unit, f"per {each}" if each else "") if word)
-
-
-def _moment(value: Any) -> int | None:
-    """The first millisecond of a date, or a time, in ISO form."""
-    match = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
-    if match is None:
-        return None
-    day = make_day(int(match[1]), int(match[2]), int(match[3]))
-    if day is None or len(match[0]) == 10:
-        return None if day is None else ms_of(day)
-    try:
-        moment = datetime.fromisoformat(match[0])
-    except ValueError:
-        return ms_of(day)
-    offset = moment.utcoffset()
-    exact = ms_of(day) + (moment.hour * 3600 + moment.minute * 60 + moment.second) * 1000
-    exact -= int(offset.total_seconds() * 1000) if offset is not None else 0
-    return exact if day_of(exact) else None
-
-
-def _day(ms: int) -> str:
-    """The day of a moment, as it was given."""
-    day = day_of(ms)
-    return "" if day is None else date.fromordinal(day).isoformat()
-
-
-def _kind(value: Mapping[str, Any], key: str) -> str:
-    kind = _first(value, _TYPE_KEYS)
-    if 0 < len(kind) <= 40 and kind.isascii() and kind.replace(" ", "").isalpha():
-        return "".join(word.capitalize() for word in kind.split())
-    single = _singular(key).lower()
-    if single in _PEOPLE_KEYS or "first_name" in value or "full_name" in value:
-        return "Person" if single != "customer" else "Entity"
-    kinds = {
-        "project": "Project",
-        "company": "Organization",
-        "organization": "Organization",
-        "town": "Location",
-    }
-    return {**kinds, "city": "Location", "depot": "Location", "employer": "Organization"}.get(
-        single, "Entity"
-    )
-
-
-def _is_name(value: str) -> bool:
-    """A short text with a capital and without the marks of a sentence."""
-    text = value.strip()
-    if _moment(text) is not None or not _NAMED.fullmatch(text) or text[-1:] in ".!?":
-        return False
-    return len(text.split()) <= 6
-
-
-def _is_text(key: str, value: str) -> bool:
-    last = key.rsplit(" ", 1)[-1].lower()
-    return len(value) > _LONGEST_VALUE or (last in _TEXT_KEYS and " " in value.strip())
-
-
-def _storable(value: str | float | bool) -> str | float | bool:
-    """JSON has no NaN, and stores hold integers of 64 bits."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    large = isinstance(value, int) and not -(2**63) <= value < 2**63
-    return str(value) if large else value
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value).strip()[:_LONGEST_VALUE] if isinstance(value, _SCALARS) else ""
-
-
-def _words(key: str) -> str:
-    """ "firstName", "first_name" → "first name"."""
-    return screaming(key).replace("_", " ").lower() if key.isascii() else key[:80]
-
-
-def _singular(key: str) -> str:
-    if key.endswith("ies") and len(key) > 4:
-        return f"{key[:-3]}y"
-    return key[:-1] if key.endswith("s") and not key.endswith(("ss", "us", "is")) and len(key) > 3 else key

@@ -1,9 +1,9 @@
 """The relations that the rules claim, and the patterns that a clause must fit to claim one.
 
 Few and strong: a clause that fits none states no relation, its words are kept anyway. A row of the table is
-`NAME kind [source type>target type]: phrases [| begins: phrases] [| ends: phrases]`. A phrase is a verb in base
-form and what stands before the name: "work at"; "be" with a participle is the passive ("be hired by"). Phrases
-of `begins` assert the relation in the past tense too ("moved to"), those of `ends` end it. "<" in front:
+`NAME kind [source type>target type]: phrases [| begins: phrases] [| ends: phrases]`. A phrase is a verb in
+base form and what stands before the name: "work at"; "be" with a participle is the passive. Phrases of
+`begins` assert the relation in the past tense too ("moved to"), those of `ends` end it. "<" in front:
 the relation goes from the name behind the verb to its subject ("TechCorp hired Dana" is WORKS_AT from Dana).
 """
 
@@ -16,18 +16,19 @@ from dataclasses import dataclass
 
 from kgsvc.domain.model.graph import FactKind
 from kgsvc.models.rules.lexicon import KIN, ROLES
-from kgsvc.models.rules.text import word_set
 from kgsvc.models.rules.verbs import FORMS
 
 _ROWS = """
 WORKS_AT functional Person>Organization: work at; work for; be employed at; be employed by; < employ
-    | begins: start at; start work at; get a job at; be hired by; < hire | ends: resign from; quit; finish at; retire from;
-    be fired from; be fired by; be laid off from; be laid off by; leave my job at; quit my job at; < fire
+    | begins: start at; start work at; get a job at; be hired by; < hire
+    | ends: resign from; quit; finish at; retire from; be fired from; be fired by;
+    be laid off from; be laid off by; leave my job at; quit my job at; < fire
 MEMBER_OF state: be a member of; belong to | begins: join; rejoin | ends: leave; pull out of
 REPORTS_TO functional >Person: report to
 LIVES_IN functional >Location: live in; live at; reside in; be settled in | begins: move to; move into;
     move back to; relocate to; settle in;
-    move into a flat in; move into a house in; move into an apartment in; move to a house in | ends: move out of; move away from
+    move into a flat in; move into a house in; move into an apartment in; move to a house in
+    | ends: move out of; move away from
 LOCATED_IN functional >Location: be based in; be located in; be headquartered in
 STAYS_IN state >Location: stay in
 BORN_IN functional Person>Location: be born in
@@ -46,9 +47,11 @@ WROTE event: write; < be written by
 """
 _LIKING = {"like": "LIKES", "love": "LIKES", "enjoy": "LIKES", "prefer": "PREFERS", "hate": "DISLIKES"}
 _LIKING |= {"dislike": "DISLIKES", "want": "WANTS", "need": "NEEDS", "play": "PLAYS", "speak": "SPEAKS"}
-_ADVERBS = "part-time full-time now also still currently already just finally actually really only both always recently officially"
+_ADVERBS = (
+    "part-time full-time now also still currently already just finally actually really only both always"
+    " recently officially"
+)
 ADV = rf"(?:(?:{_ADVERBS.replace(' ', '|')}|[a-z]{{2,12}}ly) )*"
-AUXILIARIES = word_set("am 'm is 's are 're was were be been have 've has had do does did will 'll going to")
 _AUX = (
     r"(?P<aux>(?:(?:am|'m|is|'s|are|'re|was|were|be|been|have|'ve|has|had|do|does|did|will|'ll|wo|not|n't|never"
     rf"|no longer|used to|going to|{_ADVERBS.replace(' ', '|')}|[a-z]{{2,12}}ly) ){{0,6}})"
@@ -59,7 +62,8 @@ _KIN = "|".join(sorted(KIN, key=len, reverse=True))
 SUBJECT = rf"(?P<s>I|we|he|she|N\d+|(?:my|our) (?:[a-z]{{3,10}} )?(?:{_KIN})(?: N\d+)?)"
 _ASIDE = r"(?: ,(?: [^ ,.;]+){1,8} ,)?"
 _ELIDED = r"(?:(?<=and )|(?<=, )|(?<=but )|(?<=then )|^)"
-_OBJECT = r"(?:the |our |my |a |an |that )?(?:project |team )?(?P<o>N\d+)(?P<more>(?: , N\d+){0,5}(?:(?: ,)? and N\d+)?)"
+_OBJECT = r"(?:the |our |my |a |an |that )?(?:project |team )?(?P<o>N\d+)"
+_OBJECT += r"(?P<more>(?: , N\d+){0,5}(?:(?: ,)? and N\d+)?)"
 _ROLE = rf"(?P<role>(?:[a-z][a-z-]{{1,14}} ){{0,3}}(?:{'|'.join(sorted(ROLES, key=len, reverse=True))}))"
 _THING = r"(?:the |a |an |some |my )?(?P<np>(?:[a-z][a-z-]+|N\d+)(?: (?:[a-z][a-z-]+|N\d+)){0,2}?)"
 _AND_THING = r"(?: and (?P<np2>[a-z][a-z-]+))?"
@@ -67,7 +71,7 @@ _STOPS = r"(?= [.,;:!)…]| but| and (?!N)| in\b| on\b| at\b| with\b| since| T\d
 ATTRIBUTES = {
     **{
         word: f"HAS_{word.upper()}"
-        for word in "budget rent price salary fee cost rate launch opening".split()
+        for word in ["budget", "rent", "price", "salary", "fee", "cost", "rate", "launch", "opening"]
     },
     **dict.fromkeys(("deadline", "due date"), "HAS_DEADLINE"),
     **{"release date": "HAS_RELEASE_DATE", "launch date": "HAS_LAUNCH", "opening day": "HAS_OPENING"},
@@ -82,7 +86,8 @@ ATTRIBUTES = {
 _ATTRIBUTE = rf"(?P<attribute>{'|'.join(sorted(ATTRIBUTES, key=len, reverse=True))})"
 _VALUE = r"(?:on |in |for |at |about |around )?(?P<value>[TA]\d+)"
 _BECOMES = (
-    r"(?:(?:is|was|'s|will be|goes|moves|moved|went|rises|rose|slips|slipped|changes|changed|has|been|now|moved"
+    r"(?:(?:is|was|'s|will "
+    r"be|goes|moves|moved|went|rises|rose|slips|slipped|changes|changed|has|been|now|moved"
     r"|up|down|back|to|set|:) ){1,5}"
 )
 _CHANGES = (
@@ -127,7 +132,8 @@ def _phrase(words: str) -> tuple[str, list[str]]:
     group = rf"{_AUX}(?P<verb>{'|'.join(forms)}) {ADV}{rest}"
     if rest == "over ":  # "took Project Atlas over"
         return (
-            rf"(?:{SUBJECT} |{_ELIDED}){_AUX}(?P<verb>{'|'.join(forms)}) (?:over {_OBJECT}|{_OBJECT.replace('<o>', '<o2>').replace('<more>', '<more2>')} over)",
+            rf"(?:{SUBJECT} |{_ELIDED}){_AUX}(?P<verb>{'|'.join(forms)}) (?:over "
+            rf"{_OBJECT}|{_OBJECT.replace('<o>', '<o2>').replace('<more>', '<more2>')} over)",
             forms,
         )
     return rf"(?:{SUBJECT}{_ASIDE} |{_ELIDED}){group}{_OBJECT}", forms
@@ -176,7 +182,8 @@ def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
     yield rf"{SUBJECT} {_AUX}{_BE} (?P<after>)(?:at|with) {_OBJECT}(?= since| T\d)", ["at", "with"], works
     yield rf"(?P<s>my) last day at {_OBJECT} (?P<aux>)(?P<verb>is|was|will be)", ["last"], ends
     yield (
-        rf"{SUBJECT} {_AUX}{_BE} {_NOT}(?P<article>the |our |a |an )?{_ROLE} (?P<prep>of|at|for|on|with|in) {_OBJECT}",
+        rf"{SUBJECT} {_AUX}{_BE} {_NOT}(?P<article>the |our |a |an )?{_ROLE} "
+        rf"(?P<prep>of|at|for|on|with|in) {_OBJECT}",
         ["of", "at", "for", "on", "with", "in"],
         (Claim("ROLE", functional, "s", "o"),),
     )
@@ -186,17 +193,20 @@ def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
         (Claim("ROLE", functional, "s", "o"),),
     )
     yield (
-        rf"(?P<article>the |our ){_ROLE} (?P<prep>of|at|for|on) (?:the )?(?P<o>N\d+) {_AUX}{_BE} {_NOT}(?P<s>N\d+)(?P<more>)",
+        rf"(?P<article>the |our ){_ROLE} (?P<prep>of|at|for|on) (?:the )?(?P<o>N\d+) {_AUX}{_BE} "
+        rf"{_NOT}(?P<s>N\d+)(?P<more>)",
         ["of", "at", "for", "on"],
         (Claim("ROLE", functional, "s", "o"),),
     )
     yield (
-        rf"(?P<s>my|our) (?:[a-z]+ )?(?P<role>{_KIN}|{'|'.join(ROLES)}|name) {_AUX}{_BE} {_NOT}(?P<o>N\d+)(?P<more>)",
+        rf"(?P<s>my|our) (?:[a-z]+ )?(?P<role>{_KIN}|{'|'.join(ROLES)}|name) {_AUX}{_BE} "
+        rf"{_NOT}(?P<o>N\d+)(?P<more>)",
         ["my", "our"],
         (Claim("HAS", functional, "s", "o"),),
     )
     yield (
-        rf"(?P<o>N\d+) {_AUX}{_BE} {_NOT}(?P<s>my|our) (?:[a-z]+ )?(?P<role>{_KIN}|{'|'.join(ROLES)})(?P<more>)",
+        rf"(?P<o>N\d+) {_AUX}{_BE} {_NOT}(?P<s>my|our) (?:[a-z]+ "
+        rf")?(?P<role>{_KIN}|{'|'.join(ROLES)})(?P<more>)",
         ["my", "our"],
         (Claim("HAS", functional, "s", "o"),),
     )
@@ -211,7 +221,7 @@ def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
         (Claim("KIN", state, "s", "o"),),
     )
     yield (
-        rf"(?P<o>N\d+) and (?P<s>I)(?P<more>) (?P<aux>)(?P<verb>got) engaged",
+        r"(?P<o>N\d+) and (?P<s>I)(?P<more>) (?P<aux>)(?P<verb>got) engaged",
         ["engaged"],
         (Claim("ENGAGED_TO", functional, "s", "o", "begin"),),
     )
@@ -219,24 +229,29 @@ def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
     some = r"(?:[^ ]+ ){0,30}?"
     for made, relation in (("directed", "DIRECTED"), ("written", "WROTE"), ("composed", "WROTE")):
         yield (
-            rf"{work} {some}{made} by (?:the )?(?P<o>N\d+)(?P<more>)(?: {some}starring (?P<q>N\d+))?",
+            rf"{work} {some}{made}(?: ,)?(?: (?:and )?[a-z]+(?: ,)?){{0,3}} by (?:the "
+            rf")?(?P<o>N\d+)(?P<more>)(?: {some}starring (?P<q>N\d+))?",
             [made],
             (Claim(relation, FactKind.EVENT, "o", "s"), Claim("STARS_IN", FactKind.EVENT, "q", "s")),
         )
     yield (
-        rf"{SUBJECT} {_AUX}{_BE} {_NOT}(?P<article>the |a |an )(?:[a-z-]+ ){{0,3}}(?P<role>{_KIN}) (?P<prep>of)"
-        r" (?:the )?(?P<o>N\d+)(?P<more>)(?:(?: ,)?(?: and| by (?:his|her) (?:[a-z]+ )?(?:wife|husband)) (?P<p>N\d+))?",
+        rf"{SUBJECT} {_AUX}{_BE} {_NOT}(?P<article>the |a |an )(?:[a-z-]+ ){{0,3}}(?P<role>{_KIN}) "
+        rf"(?P<prep>of)"
+        r" (?:the )?(?P<o>N\d+)(?P<more>)(?:(?: ,)?(?: and| by (?:his|her) (?:[a-z]+ "
+        r")?(?:wife|husband)) (?P<p>N\d+))?",
         ["of"],
         (Claim("ROLE", state, "s", "o"), Claim("ROLE", state, "s", "p")),
     )
     yield rf"(?:N\d+|I) here , (?:an? |the )?{_ROLE} (?:at|for) {_OBJECT}(?P<s>)", ["here"], works
     yield (
-        rf"{SUBJECT} {_AUX}{_BE} (?:now |officially )?(?:called|renamed|renamed to|known as) (?P<o>N\d+)(?P<more>)",
+        rf"{SUBJECT} {_AUX}{_BE} (?:now |officially )?(?:called|renamed|renamed to|known as) "
+        rf"(?P<o>N\d+)(?P<more>)",
         ["called", "renamed", "known"],
         (Claim("RENAMED_TO", FactKind.EVENT, "s", "o", "begin"),),
     )
     yield (
-        rf"(?:I|we|they|{SUBJECT.replace('<s>', '<x>')}) (?P<aux>)(?P<verb>renamed|rename) (?:the )?(?P<s>N\d+) (?:to|as) (?P<o>N\d+)(?P<more>)",
+        rf"(?:I|we|they|{SUBJECT.replace('<s>', '<x>')}) (?P<aux>)(?P<verb>renamed|rename) (?:the "
+        rf")?(?P<s>N\d+) (?:to|as) (?P<o>N\d+)(?P<more>)",
         ["renamed", "rename"],
         (Claim("RENAMED_TO", FactKind.EVENT, "s", "o", "begin"),),
     )
@@ -252,7 +267,8 @@ def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
         (Claim("ALLERGIC_TO", state, "s", "np"),),
     )
     yield (
-        rf"{SUBJECT} {_AUX}(?P<verb>gave up|gives up|stopped playing|quit playing) {_THING}{_STOPS}(?P<more>)",
+        rf"{SUBJECT} {_AUX}(?P<verb>gave up|gives up|stopped playing|quit playing) "
+        rf"{_THING}{_STOPS}(?P<more>)",
         ["up", "playing"],
         (Claim("PLAYS", state, "s", "np", "end"),),
     )
@@ -269,7 +285,8 @@ def _values() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
     yield rf"(?P<s>the project|the|our|my) {_ATTRIBUTE} {_BECOMES}{_VALUE}", first, value
     yield rf"^(?P<s>){_ATTRIBUTE} :? ?(?P<value>A\d+)", first, value
     yield (
-        rf"{_CHANGES} (?:the |our )?(?P<s>N\d+) (?:'s )?{_ATTRIBUTE} (?:back |up |down )?(?:to|until|by) {_VALUE}",
+        rf"{_CHANGES} (?:the |our )?(?P<s>N\d+) (?:'s )?{_ATTRIBUTE} (?:back |up |down "
+        rf")?(?:to|until|by) {_VALUE}",
         first,
         value,
     )
@@ -279,29 +296,36 @@ def _values() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
         value,
     )
     yield (
-        rf"(?P<s>N\d+) (?P<aux>)(?P<verb>is|are|'s) (?P<attribute>due) (?:at N\d+ )?(?:on |by )?(?P<value>T\d+)",
+        r"(?P<s>N\d+) (?P<aux>)(?P<verb>is|are|'s) (?P<attribute>due) (?:at N\d+ )?(?:on |by "
+        r")?(?P<value>T\d+)",
         ["due"],
         value,
     )
-    dated = "visit|meeting|launch|opening|party|wedding|exam|workshop|conference|release|concert|race|interview|demo"
+    dated = (
+        "visit|meeting|launch|opening|party|wedding|exam|workshop|conference|release|concert|interview|demo"
+    )
     yield (
-        rf"(?:the |our )?(?:[a-z]+ )?(?P<attribute>{dated}) (?:of|for|at|to|with|in) {owner}(?: [^ ]+){{0,8}}? (?:is|will be|takes place) {_VALUE}",
+        rf"(?:the |our )?(?:[a-z]+ )?(?P<attribute>{dated}) (?:of|for|at|to|with|in) {owner}(?: [^ "
+        rf"]+){{0,8}}? (?:is|will be|takes place) {_VALUE}",
         dated.split("|"),
         value,
     )
     changes = r"(?:put|puts|raised|raises|cut|cuts|lowered|lowers|dropped|increased)"
     yield (
-        rf"(?P<s>N\d+) {changes} (?:the |its |their )?(?P<thing>[a-z]{{3,15}})(?: price)? (?:up |down |back )?to (?P<value>A\d+)",
+        rf"(?P<s>N\d+) {changes} (?:the |its |their )?(?P<thing>[a-z]{{3,15}})(?: price)? (?:up |down "
+        rf"|back )?to (?P<value>A\d+)",
         changes.strip("()?:").split("|"),
         value,
     )
     yield (
-        rf"(?P<s>N\d+) (?:sent|gave|quoted)(?: us)? (?:the |its |their |a )?(?P<thing>[a-z]{{3,15}}) (?:quote|price) :? ?(?P<value>A\d+)",
+        r"(?P<s>N\d+) (?:sent|gave|quoted)(?: us)? (?:the |its |their |a )?(?P<thing>[a-z]{3,15}) "
+        r"(?:quote|price) :? ?(?P<value>A\d+)",
         ["quote", "price"],
         value,
     )
     yield (
-        rf"(?P<s>N\d+)(?: [^ ]+){{1,4}} the (?P<thing>[a-z]{{3,15}}) (?:is|goes|went) (?:back |up |down )to (?P<value>A\d+)",
+        r"(?P<s>N\d+)(?: [^ ]+){1,4} the (?P<thing>[a-z]{3,15}) (?:is|goes|went) (?:back |up |down "
+        r")to (?P<value>A\d+)",
         ["back", "up", "down"],
         value,
     )

@@ -7,18 +7,27 @@ Their words are kept as they are. Names are told by quotes, titles such as さ�
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.models.rules.claims import Drafted
-from kgsvc.models.rules.lexicon import JAPANESE_PLACES, LOANWORDS
+from kgsvc.models.rules.japanese import KANJI, Japanese, japanese_times
 from kgsvc.models.rules.scene import NodeDraft, Scene
 from kgsvc.models.rules.text import word_set
-from kgsvc.models.rules.times import japanese_times
 
+# What is written in katakana and names nothing, and places of Japan: names by themselves.
+_LOANWORDS = word_set("""
+リーダー ノート カーテン クリスマス メール プロジェクト チーム データ メンバー スケジュール テスト
+ミーティング ヨガ カレンダー コーヒー ランチ パソコン スマホ アプリ システム サービス サイト ファイル
+フォルダ プリンター インク サンプル デザイン イベント アイデア レポート ビル マンション アパート バス
+タクシー ホテル レストラン カフェ パーティー ボランティア グループ セミナー コース クラス レッスン
+サッカー テニス ピアノ ギター カメラ テレビ ラジオ ニュース ページ ボタン
+""")
+_PLACES = word_set("""
+東京 大阪 京都 名古屋 札幌 仙台 横浜 神戸 福岡 広島 金沢 富山 函館 新潟 長野 静岡 岡山 熊本 鹿児島 那覇
+長崎 松山 高松 青森 盛岡 秋田 山形 福島 水戸 宇都宮 前橋 千葉 甲府 岐阜 奈良 和歌山 鳥取 松江 山口 徳島
+高知 佐賀 大分 宮崎 北海道 沖縄 渋谷 新宿 上海 北京 广州 深圳 香港 台北 서울 부산
+""")
 _LETTERS = re.compile(r"[^\W\d_]")
 _KANA = re.compile(r"[\u3040-\u30ff]")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _GERMAN = word_set(
     "der die das und ist ich nicht ein eine mit seit wir zieht auf im den dem zu für bei unser jetzt"
 )
@@ -40,14 +49,13 @@ def foreign(sentence: str) -> bool:
 
 
 _PERSON = r"[\u4e00-\u9fff々]{1,4}|[ァ-ヶー]{2,8}|[ぁ-ん]{1,3}(?=ちゃん)"
-_KANJI = r"[\u4e00-\u9fff々ァ-ヶー]"
 _NAMES = re.compile(
     rf"「(?P<quoted>[^「」、。？！\s]{{1,15}})」|『(?P<titled>[^『』。]{{1,30}})』|“(?P<marked>[^”]{{1,15}})”"
     rf"|(?P<person>{_PERSON})(?:さん|くん|ちゃん|氏|様|先輩|先生|小姐)"
-    rf"|(?P<company>株式会社{_KANJI}{{1,10}}|{_KANJI}{{1,10}}(?:株式会社|銀行|大学|印刷|病院|公司)"
+    rf"|(?P<company>株式会社{KANJI}{{1,10}}|{KANJI}{{1,10}}(?:株式会社|銀行|大学|印刷|病院|公司)"
     r"|(?:(?<=^)|(?<=[、。\s]))[ぁ-ん]{2,4}堂)"
-    rf"|(?P<unit>{_KANJI}{{1,6}}(?:部|室|課)(?![\u4e00-\u9fff]))"
-    rf"|(?P<place>{'|'.join(sorted(JAPANESE_PLACES, key=len, reverse=True))})"
+    rf"|(?P<unit>{KANJI}{{1,6}}(?:部|室|課)(?![\u4e00-\u9fff]))"
+    rf"|(?P<place>{'|'.join(sorted(_PLACES, key=len, reverse=True))})"
     r"|(?P<latin>(?:[A-ZÀ-ÞА-ЯΑ-Ω][\w'’-]+)(?:\ [A-ZÀ-ÞА-ЯΑ-Ω][\w'’-]+){0,3})"
     r"|(?P<loan>(?<![\u4e00-\u9fffァ-ヶー])[ァ-ヶー]{3,12}(?:・[ァ-ヶー]{2,12}){0,2})"
     r"|(?P<korean>[\uac00-\ud7af]{2,4})\ ?(?:씨|님)"
@@ -74,7 +82,7 @@ def read_foreign(sentence: str, scene: Scene) -> tuple[list[NodeDraft], list[Dra
         return drafts, [], None
     times = japanese_times(sentence, scene.reference_ms)
     told = next((ms for _, _, ms in times if ms <= scene.reference_ms), None)
-    return drafts, list(_Japanese(sentence, scene, names, times).claims()), told
+    return drafts, list(Japanese(sentence, scene, names, times).claims()), told
 
 
 def _named(sentence: str, match: re.Match[str], scene: Scene) -> NodeDraft | None:
@@ -82,7 +90,7 @@ def _named(sentence: str, match: re.Match[str], scene: Scene) -> NodeDraft | Non
     text = _TITLE.sub("", match[kind]) or match[kind]
     if kind == "latin" and not _is_name(sentence, match, text):
         return None
-    if kind == "loan" and text in LOANWORDS:
+    if kind == "loan" and text in _LOANWORDS:
         return None
     if kind == "person" and not sentence[: match.start()].endswith("の"):
         fitting = [name for name in scene.people if name.startswith(text) or name.endswith(text)]
@@ -98,147 +106,3 @@ def _is_name(sentence: str, match: re.Match[str], text: str) -> bool:
         return True
     german = not _GERMAN.isdisjoint(sentence.lower().split())
     return bool(before) and (not german or before in _BEFORE_CAPITAL) and before[-1:] not in ".!?"
-
-
-_ATTRIBUTES = {
-    **{
-        "予算": "HAS_BUDGET",
-        "発売日": "HAS_RELEASE_DATE",
-        "締め切り": "HAS_DEADLINE",
-        "締切": "HAS_DEADLINE",
-    },
-    **{"リーダー": "HAS_LEADER", "店長": "HAS_MANAGER", "会場": "HAS_VENUE", "担当": "HAS_CONTACT"},
-    **{
-        "部長": "HAS_HEAD",
-        "社長": "HAS_PRESIDENT",
-        "価格": "HAS_PRICE",
-        "家賃": "HAS_RENT",
-        "期限": "HAS_DEADLINE",
-    },
-}
-_ATTRIBUTE = "|".join(_ATTRIBUTES)
-_AMOUNT = re.compile(r"[\d,.]+(?:万|億|千)?(?:円|ドル|ユーロ|％|%)")
-_IS = re.compile(rf"(?:新しい|今の|次の|担当)?(?P<what>{_ATTRIBUTE})(?:は|が|も)")
-_BECAME = re.compile(
-    rf"(?:の|新しい|担当){{0,3}}(?P<what>{_ATTRIBUTE})(?:になりました|を務めて|も引き受け|を引き受け)"
-)
-_UNSURE = re.compile("もし|たら|かも|でしょうか|ですか|ますか|らしい|そうです|かな|？|たい")
-
-
-class _Japanese:
-    def __init__(
-        self,
-        sentence: str,
-        scene: Scene,
-        names: list[tuple[int, int, NodeDraft]],
-        times: list[tuple[int, str, int]],
-    ) -> None:
-        self.sentence, self.scene, self.names, self.times = sentence, scene, names, times
-
-    def claims(self) -> Iterator[Drafted]:
-        """What the sentence claims; nothing if it asks, supposes or passes on."""
-        if _UNSURE.search(self.sentence):
-            return
-        yield from self._attributes()
-        yield from self._homes()
-        yield from self._units()
-
-    def _start(self) -> int:
-        found = next((ms for _, role, ms in self.times if role == "since"), None)
-        return self.scene.reference_ms if found is None else found
-
-    def _event(self) -> int | None:
-        return next((ms for _, _, ms in self.times), None)
-
-    def _before(self, at: int) -> NodeDraft | None:
-        """The name that ends with の at a place."""
-        return next((d for _, end, d in self.names if self.sentence[end:at] in ("の", "の新しい")), None)
-
-    def _attributes(self) -> Iterator[Drafted]:
-        for match in _IS.finditer(self.sentence):
-            owner = self._before(match.start()) or (self.scene.origin() if match.start() == 0 else None)
-            if owner is None:
-                continue
-            relation, rest = _ATTRIBUTES[match["what"]], match.end()
-            behind = [(start, end, d) for start, end, d in self.names if start >= rest]
-            denied = [
-                d
-                for _, end, d in behind
-                if self.sentence.startswith(("ではなく", "じゃなく"), self._after(end))
-            ]
-            for draft in denied:
-                yield Drafted(relation, FactKind.FUNCTIONAL, owner, draft, Polarity.DENIES)
-            target = next((d for _, _, d in behind if d not in denied and d is not owner), None)
-            dated = any(at >= rest for at, role, _ in self.times if role == "at")
-            if target is None and (dated or _AMOUNT.search(self.sentence, rest)):
-                target = owner
-            if target is not None:
-                yield Drafted(relation, FactKind.FUNCTIONAL, owner, target, valid_ms=self._start())
-        for match in _BECAME.finditer(self.sentence):
-            owner = next((d for _, end, d in self.names if 0 <= match.start() - end <= 1), None)
-            if owner is not None and self.scene.speaker not in (None, owner):
-                target = self.scene.speaker
-                if target is not None:
-                    yield Drafted(
-                        _ATTRIBUTES[match["what"]], FactKind.FUNCTIONAL, owner, target, valid_ms=self._start()
-                    )
-
-    def _after(self, end: int) -> int:
-        """Behind a title such as さん."""
-        title = re.compile("さん|くん|氏|様").match(self.sentence, end)
-        return title.end() if title else end
-
-    def _mover(self) -> NodeDraft | None:
-        """Who moves or lives: the one marked by は or が, else the speaker."""
-        topic = next(
-            (d for _, e, d in self.names if self.sentence[self._after(e) : e + 3].startswith(("は", "が"))),
-            None,
-        )
-        return topic if topic is not None and topic.type == "Person" else self.scene.speaker
-
-    def _homes(self) -> Iterator[Drafted]:
-        who = self._mover()
-        moved = re.search(r"(?:([\w]{1,8}?)から)?([\w]{1,8}?)(?:に|へ)引っ越し(?:ました|た)", self.sentence)
-        lives = re.search(r"([\w]{1,10}?)に住んで", self.sentence)
-        if who is None:
-            return
-        if moved:
-            when = self._event() or self.scene.reference_ms
-            for text, polarity in ((moved[1], Polarity.ENDS), (moved[2], Polarity.ASSERTS)):
-                place = self.scene.named(_place(text), "Location") if text else None
-                if place is not None:
-                    yield Drafted("LIVES_IN", FactKind.FUNCTIONAL, who, place, polarity, when)
-        elif lives and (place := self.scene.named(_place(lives[1]), "Location")) is not None:
-            yield Drafted("LIVES_IN", FactKind.FUNCTIONAL, who, place, valid_ms=self._start())
-
-    def _units(self) -> Iterator[Drafted]:
-        """Which department somebody belongs to."""
-        speaker = self.scene.speaker
-        units = [(start, end, d) for start, end, d in self.names if d.name[-1] in "部室課"]
-        if speaker is None or not units:
-            return
-        own = re.match(rf"{_KANJI}{{1,6}}[部室課]の(?P<me>{_KANJI}{{1,6}})です", self.sentence)
-        if own and speaker.name.startswith(own["me"]):
-            yield Drafted(
-                "MEMBER_OF", FactKind.FUNCTIONAL, speaker, units[0][2], valid_ms=self.scene.reference_ms
-            )
-            return
-        since = next((ms for _, role, ms in self.times if role in ("since", "at")), None)
-        for start, end, draft in units:
-            if self.sentence.startswith("から", end) and re.search("に(?:移り|異動し)", self.sentence[end:]):
-                yield Drafted("MEMBER_OF", FactKind.FUNCTIONAL, speaker, draft, Polarity.ENDS, since)
-            elif re.match("に(?:移り|異動し)", self.sentence[end:]):
-                yield Drafted(
-                    "MEMBER_OF",
-                    FactKind.FUNCTIONAL,
-                    speaker,
-                    draft,
-                    valid_ms=since or self.scene.reference_ms,
-                )
-            elif re.fullmatch("です。?", self.sentence[end:]) and self.sentence[:start].endswith("から"):
-                yield Drafted("MEMBER_OF", FactKind.FUNCTIONAL, speaker, draft, valid_ms=self._start())
-
-
-def _place(text: str) -> str:
-    """A place without the particles and the adverbs before it."""
-    return re.split("、|私は|僕は|は|の|から", text)[-1]

@@ -247,7 +247,7 @@ def _title_of(content: str, episode: Episode) -> tuple[str, str]:
     for match in _TITLE_END.finditer(content, begin, begin + _LONGEST_TITLE):
         title, rest = content[begin : match.start()].strip(), content[match.end() :]
         short = _BRACKETS.sub("", title)
-        again = bool(short) and rest.startswith(short) and len(short.split()) <= 12
+        again = bool(short) and len(short.split()) <= 12 and rest.startswith(short)
         if again or (_is_title(short) and ("\n" in match[0] or rest.startswith(short.split()[0]))):
             return title, rest
     name = (episode.name or "").strip()

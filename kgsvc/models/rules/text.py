@@ -43,8 +43,9 @@ _END = re.compile(
     r"[.!?…。！？]++[\"'”’)\]]*+(?=\s|[^\x00-\x7f]|\Z)|\n+|\s(?=\[)|(?<=\])\s|(?<!\d)\s[–—]\s(?=[A-Z])"
 )
 _ABBREVIATIONS = word_set("""
-mr mrs ms dr prof st sr jr vs etc e.g i.e inc ltd co corp no vol approx dept est fig gen col sgt capt lt rev
-hon lit jan feb mar apr jun jul aug sep sept oct nov dec mt ft u.s u.k cpl c ca cf al ave blvd rd p pp resp max min incl
+mr mrs ms dr prof st sr jr vs etc e.g i.e inc ltd co corp no vol approx dept est fig gen col sgt capt lt
+rev hon lit jan feb mar apr jun jul aug sep sept oct nov dec mt ft u.s u.k cpl c ca cf al ave blvd rd p pp
+resp max min incl
 """)
 _BRACKETS = 120  # characters: a full stop in brackets no longer than this ends no sentence
 _LAST_WORD = re.compile(r"[^\s(\[\"]+\Z")

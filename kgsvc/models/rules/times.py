@@ -238,7 +238,7 @@ def _span(first: int | None, unit: str) -> DaySpan | None:
     return None if first is None else DaySpan(first, shift(first, unit, 1), unit)
 
 
-def _nearest(month: int, day: int, today: int, unit: str) -> tuple[DaySpan | None, DaySpan | None]:
+def nearest(month: int, day: int, today: int, unit: str) -> tuple[DaySpan | None, DaySpan | None]:
     """A date without a year: the latest one not after today, and the next one not before it."""
     year = date.fromordinal(today).year
     before = (make_day(y, month, day) for y in range(year, year - _LEAP_GAP, -1))
@@ -323,7 +323,7 @@ class _Expression:
         day, *year = self.numbers
         if year:
             return self._time(_span(make_day(year[0], self._month_named(), day), "day"))
-        return self._time(*_nearest(self._month_named(), day, self.today, "day")) if 1 <= day <= 31 else None
+        return self._time(*nearest(self._month_named(), day, self.today, "day")) if 1 <= day <= 31 else None
 
     _dmy = _mdy = _date
 
@@ -362,7 +362,7 @@ class _Expression:
         if thing in MONTHS or thing in SEASONS:
             month, unit = (MONTHS[thing], "month") if thing in MONTHS else (SEASONS[thing], "season")
             before = self.today if which >= 0 else max(1, floor_to(self.today, "month") - 1)
-            past, ahead = _nearest(month, 1, before, unit)
+            past, ahead = nearest(month, 1, before, unit)
             span = past if which <= 0 else ahead
             return self._time(span, ahead if which == 0 else span, relative=which != 0)
         return self._relative_unit(thing, which)
@@ -388,7 +388,7 @@ class _Expression:
         word = self.match[0].split(" ")[-1]
         if not word[0].isupper():  # "may", "march" and "mar" are other words too
             return None
-        return self._time(*_nearest(self._month_named(), 1, self.today, "month"))
+        return self._time(*nearest(self._month_named(), 1, self.today, "month"))
 
     def _weekday(self) -> Time | None:
         word = self.words.split(" ")[-1]
@@ -408,48 +408,3 @@ class _Expression:
             if not 1000 <= year <= 2999 or (self.lead != "and" and (self.lead not in _YEAR_LEADS or number)):
                 return None
         return self._time(_span(make_day(year), "year"))
-
-
-_JAPANESE = re.compile(
-    r"(?:(?P<year>\d{4})年)?(?P<month>\d{1,2})月(?:(?P<date>\d{1,2})日)?|(?P<named>今日|本日|昨日|明日|一昨日|明後日|先日)"
-    r"|(?P<week>先週|今週|来週)(?:の)?(?P<weekday>[月火水木金土日])曜?|(?P<span>先月|来月|去年|昨年|来年)"
-)
-_JAPANESE_DAYS = {"今日": 0, "本日": 0, "昨日": -1, "明日": 1, "一昨日": -2, "明後日": 2}
-_JAPANESE_WEEKS = {"先週": -1, "今週": 0, "来週": 1}
-_JAPANESE_SPANS = {"先月": ("month", -1), "来月": ("month", 1), "去年": ("year", -1), "昨年": ("year", -1)}
-_JAPANESE_SPANS["来年"] = ("year", 1)
-_JAPANESE_PAST = re.compile(r"(?:ました|でした|だった|った|んだ)[。！、]?\s*\Z")
-_SINCE = ("から", "付で", "以降")
-
-
-def japanese_times(sentence: str, reference_ms: int) -> list[tuple[int, str, int]]:
-    """Where a time stands, its role (since or at) and its first millisecond; the tense tells whether "10月25日" was or will be."""
-    today = day_of(reference_ms)
-    past = _JAPANESE_PAST.search(sentence) is not None
-    found: list[tuple[int, str, int]] = []
-    for match in _JAPANESE.finditer(sentence) if today is not None else ():
-        day = _japanese_day(match, today or 1, past)
-        if day is not None:
-            role = "since" if sentence.startswith(_SINCE, match.end()) else "at"
-            found.append((match.start(), role, ms_of(day)))
-    return found
-
-
-def _japanese_day(match: re.Match[str], today: int, told: bool) -> int | None:
-    if match["named"]:
-        offset = _JAPANESE_DAYS.get(match["named"])
-        return None if offset is None else checked(today + offset)
-    if match["week"]:
-        monday = floor_to(today, "week") + 7 * _JAPANESE_WEEKS[match["week"]]
-        return checked(monday + "月火水木金土日".index(match["weekday"]))
-    if match["span"]:
-        unit, count = _JAPANESE_SPANS[match["span"]]
-        return shift(floor_to(today, unit), unit, count)
-    month, date_ = int(match["month"]), int(match["date"] or 1)
-    if match["year"]:
-        return make_day(int(match["year"]), month, date_)
-    if not (1 <= month <= 12 and 1 <= date_ <= 31):
-        return None
-    past, ahead = _nearest(month, date_, today, "day")
-    span = past if told else ahead
-    return None if span is None else span.first

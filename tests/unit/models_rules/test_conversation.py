@@ -1,4 +1,4 @@
-"""The extractor on chat: who is meant, how facts read, what is kept. What single sentences claim: test_said."""
+"""The extractor on chat: who is meant, how facts read, what is kept. What sentences claim: test_said."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_relative_without_a_name_is_an_entity_of_its_own() -> None:
 def test_a_pronoun_that_fits_nobody_or_several_claims_nothing(text: str) -> None:
     found = say(text)
     assert {"WORKS_AT", "LIVES_IN"}.isdisjoint(fact.name for fact in found.facts)
-    assert text.split(". ")[-1] in " ".join(fact.fact for fact in found.facts)
+    assert text.rsplit(". ", maxsplit=1)[-1] in " ".join(fact.fact for fact in found.facts)
 
 
 def test_a_first_name_after_the_full_name_is_the_same_entity() -> None:

@@ -95,9 +95,8 @@ async def test_a_model_is_asked(same: bool, together: bool) -> None:
     def answer(request: ResolutionRequest) -> Resolutions:
         nodes = {q.id: NodeResolution() for q in request.nodes}
         for q in request.nodes if same else ():
-            nodes[q.id] = (
-                NodeResolution(*q.candidates[:1]) if q.candidates else NodeResolution(None, *q.peers)
-            )
+            known, peer = next(iter(q.candidates), None), next(iter(q.peers), None)
+            nodes[q.id] = NodeResolution(known, peer if known is None else None)
         return Resolutions(nodes, {q.id: FactResolution() for q in request.facts})
 
     model = Model(answer)
@@ -124,3 +123,12 @@ async def test_no_mark_is_shown_and_going_leaves_none() -> None:
     assert [each.fact.source_name for each in view.facts] == ["Jordan"]
     await cascade_episode(core(bench.store), "e1", GROUP)
     assert await bench.entities() == {"Jordan": {"jordan"}, "chess": {"chess"}}
+
+
+async def test_who_is_left_has_the_plain_name() -> None:
+    bench = Bench(None)
+    for each in (PERSON, PLACE):
+        await bench.commit(each)
+    await cascade_episode(core(bench.store), "e0", GROUP)
+    await bench.commit(told("Entity", "jokes"))
+    assert await of_name(bench) == {"Location": {"deserts", "jokes"}}

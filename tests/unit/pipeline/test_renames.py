@@ -71,7 +71,7 @@ async def test_of_several_renames_the_latest_is_shown(order: Sequence[int]) -> N
 
 @pytest.mark.parametrize("together", [False, True])
 async def test_a_name_announced_is_found_at_once_and_shown_from_its_date_on(together: bool) -> None:
-    said = (5, renames("Sparrow", "Lantern", valid_ms=NOW + 1_000))
+    said = (5, renames("Sparrow", "Lantern", valid_ms=NOW + 5_000))
     bench = Bench(None)
     await told(bench, [[said]] if together else [[SPARROW], [said]])
     shown = await bench.entities()
@@ -81,7 +81,7 @@ async def test_a_name_announced_is_found_at_once_and_shown_from_its_date_on(toge
         """After that day."""
 
         def now_ms(self) -> int:
-            return NOW + 2_000
+            return NOW + 9_000
 
         def monotonic(self) -> float:
             return 0.0

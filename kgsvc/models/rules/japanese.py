@@ -1,0 +1,201 @@
+"""What Japanese sentences claim, and their times: homes, departments, leaders, dates and amounts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kgsvc.domain.model.graph import FactKind, Polarity
+from kgsvc.models.rules.claims import Drafted
+from kgsvc.models.rules.scene import NodeDraft, Scene
+from kgsvc.models.rules.times import checked, day_of, floor_to, make_day, ms_of, nearest, shift
+
+KANJI = r"[\u4e00-\u9fff々ァ-ヶー]"
+_ATTRIBUTES = {
+    **{
+        "予算": "HAS_BUDGET",
+        "発売日": "HAS_RELEASE_DATE",
+        "締め切り": "HAS_DEADLINE",
+        "締切": "HAS_DEADLINE",
+    },
+    **{"リーダー": "HAS_LEADER", "店長": "HAS_MANAGER", "会場": "HAS_VENUE", "担当": "HAS_CONTACT"},
+    **{
+        "部長": "HAS_HEAD",
+        "社長": "HAS_PRESIDENT",
+        "価格": "HAS_PRICE",
+        "家賃": "HAS_RENT",
+        "期限": "HAS_DEADLINE",
+    },
+}
+_ATTRIBUTE = "|".join(_ATTRIBUTES)
+_AMOUNT = re.compile(r"[\d,.]+(?:万|億|千)?(?:円|ドル|ユーロ|％|%)")
+_IS = re.compile(rf"(?:新しい|今の|次の|担当)?(?P<what>{_ATTRIBUTE})(?:は|が|も)")
+_BECAME = re.compile(
+    rf"(?:の|新しい|担当){{0,3}}(?P<what>{_ATTRIBUTE})(?:になりました|を務めて|も引き受け|を引き受け)"
+)
+_UNSURE = re.compile("もし|たら|かも|でしょうか|ですか|ますか|らしい|そうです|かな|？|たい")
+
+
+class Japanese:
+    def __init__(
+        self,
+        sentence: str,
+        scene: Scene,
+        names: list[tuple[int, int, NodeDraft]],
+        times: list[tuple[int, str, int]],
+    ) -> None:
+        self.sentence, self.scene, self.names, self.times = sentence, scene, names, times
+
+    def claims(self) -> Iterator[Drafted]:
+        """What the sentence claims; nothing if it asks, supposes or passes on."""
+        if _UNSURE.search(self.sentence):
+            return
+        yield from self._attributes()
+        yield from self._homes()
+        yield from self._units()
+
+    def _start(self) -> int:
+        found = next((ms for _, role, ms in self.times if role == "since"), None)
+        return self.scene.reference_ms if found is None else found
+
+    def _event(self) -> int | None:
+        return next((ms for _, _, ms in self.times), None)
+
+    def _before(self, at: int) -> NodeDraft | None:
+        """The name that ends with の at a place."""
+        return next((d for _, end, d in self.names if self.sentence[end:at] in ("の", "の新しい")), None)
+
+    def _attributes(self) -> Iterator[Drafted]:
+        for match in _IS.finditer(self.sentence):
+            owner = self._before(match.start()) or (self.scene.origin() if match.start() == 0 else None)
+            if owner is None:
+                continue
+            relation, rest = _ATTRIBUTES[match["what"]], match.end()
+            behind = [(start, end, d) for start, end, d in self.names if start >= rest]
+            denied = [
+                d
+                for _, end, d in behind
+                if self.sentence.startswith(("ではなく", "じゃなく"), self._after(end))
+            ]
+            for draft in denied:
+                yield Drafted(relation, FactKind.FUNCTIONAL, owner, draft, Polarity.DENIES)
+            target = next((d for _, _, d in behind if d not in denied and d is not owner), None)
+            dated = any(at >= rest for at, role, _ in self.times if role == "at")
+            if target is None and (dated or _AMOUNT.search(self.sentence, rest)):
+                target = owner
+            if target is not None:
+                yield Drafted(relation, FactKind.FUNCTIONAL, owner, target, valid_ms=self._start())
+        for match in _BECAME.finditer(self.sentence):
+            owner = next((d for _, end, d in self.names if 0 <= match.start() - end <= 1), None)
+            if owner is not None and self.scene.speaker not in (None, owner):
+                target = self.scene.speaker
+                if target is not None:
+                    yield Drafted(
+                        _ATTRIBUTES[match["what"]], FactKind.FUNCTIONAL, owner, target, valid_ms=self._start()
+                    )
+
+    def _after(self, end: int) -> int:
+        """Behind a title such as さん."""
+        title = re.compile("さん|くん|氏|様").match(self.sentence, end)
+        return title.end() if title else end
+
+    def _mover(self) -> NodeDraft | None:
+        """Who moves or lives: the one marked by は or が, else the speaker."""
+        topic = next(
+            (d for _, e, d in self.names if self.sentence[self._after(e) : e + 3].startswith(("は", "が"))),
+            None,
+        )
+        return topic if topic is not None and topic.type == "Person" else self.scene.speaker
+
+    def _homes(self) -> Iterator[Drafted]:
+        who = self._mover()
+        moved = re.search(r"(?:([\w]{1,8}?)から)?([\w]{1,8}?)(?:に|へ)引っ越し(?:ました|た)", self.sentence)
+        lives = re.search(r"([\w]{1,10}?)に住んで", self.sentence)
+        if who is None:
+            return
+        if moved:
+            when = self._event() or self.scene.reference_ms
+            for text, polarity in ((moved[1], Polarity.ENDS), (moved[2], Polarity.ASSERTS)):
+                place = self.scene.named(_place(text), "Location") if text else None
+                if place is not None:
+                    yield Drafted("LIVES_IN", FactKind.FUNCTIONAL, who, place, polarity, when)
+        elif lives and (place := self.scene.named(_place(lives[1]), "Location")) is not None:
+            yield Drafted("LIVES_IN", FactKind.FUNCTIONAL, who, place, valid_ms=self._start())
+
+    def _units(self) -> Iterator[Drafted]:
+        """Which department somebody belongs to."""
+        speaker = self.scene.speaker
+        units = [(start, end, d) for start, end, d in self.names if d.name[-1] in "部室課"]
+        if speaker is None or not units:
+            return
+        own = re.match(rf"{KANJI}{{1,6}}[部室課]の(?P<me>{KANJI}{{1,6}})です", self.sentence)
+        if own and speaker.name.startswith(own["me"]):
+            yield Drafted(
+                "MEMBER_OF", FactKind.FUNCTIONAL, speaker, units[0][2], valid_ms=self.scene.reference_ms
+            )
+            return
+        since = next((ms for _, role, ms in self.times if role in ("since", "at")), None)
+        for start, end, draft in units:
+            if self.sentence.startswith("から", end) and re.search("に(?:移り|異動し)", self.sentence[end:]):
+                yield Drafted("MEMBER_OF", FactKind.FUNCTIONAL, speaker, draft, Polarity.ENDS, since)
+            elif re.match("に(?:移り|異動し)", self.sentence[end:]):
+                yield Drafted(
+                    "MEMBER_OF",
+                    FactKind.FUNCTIONAL,
+                    speaker,
+                    draft,
+                    valid_ms=since or self.scene.reference_ms,
+                )
+            elif re.fullmatch("です。?", self.sentence[end:]) and self.sentence[:start].endswith("から"):
+                yield Drafted("MEMBER_OF", FactKind.FUNCTIONAL, speaker, draft, valid_ms=self._start())
+
+
+def _place(text: str) -> str:
+    """A place without the particles and the adverbs before it."""
+    return re.split("、|私は|僕は|は|の|から", text)[-1]
+
+
+_JAPANESE = re.compile(
+    r"(?:(?P<year>\d{4})年)?(?P<month>\d{1,2})月(?:(?P<date>\d{1,2})日)?|(?P<named>今日|本日|昨日|明日|一昨日|明後日|先日)"
+    r"|(?P<week>先週|今週|来週)(?:の)?(?P<weekday>[月火水木金土日])曜?|(?P<span>先月|来月|去年|昨年|来年)"
+)
+_JAPANESE_DAYS = {"今日": 0, "本日": 0, "昨日": -1, "明日": 1, "一昨日": -2, "明後日": 2}
+_JAPANESE_WEEKS = {"先週": -1, "今週": 0, "来週": 1}
+_JAPANESE_SPANS = {"先月": ("month", -1), "来月": ("month", 1), "去年": ("year", -1), "昨年": ("year", -1)}
+_JAPANESE_SPANS["来年"] = ("year", 1)
+_JAPANESE_PAST = re.compile(r"(?:ました|でした|だった|った|んだ)[。！、]?\s*\Z")
+_SINCE = ("から", "付で", "以降")
+
+
+def japanese_times(sentence: str, reference_ms: int) -> list[tuple[int, str, int]]:
+    """Where a time stands, its role (since or at) and its first millisecond. The tense tells whether a date
+    without a year was or will be."""
+    today = day_of(reference_ms)
+    past = _JAPANESE_PAST.search(sentence) is not None
+    found: list[tuple[int, str, int]] = []
+    for match in _JAPANESE.finditer(sentence) if today is not None else ():
+        day = _japanese_day(match, today or 1, past)
+        if day is not None:
+            role = "since" if sentence.startswith(_SINCE, match.end()) else "at"
+            found.append((match.start(), role, ms_of(day)))
+    return found
+
+
+def _japanese_day(match: re.Match[str], today: int, told: bool) -> int | None:
+    if match["named"]:
+        offset = _JAPANESE_DAYS.get(match["named"])
+        return None if offset is None else checked(today + offset)
+    if match["week"]:
+        monday = floor_to(today, "week") + 7 * _JAPANESE_WEEKS[match["week"]]
+        return checked(monday + "月火水木金土日".index(match["weekday"]))
+    if match["span"]:
+        unit, count = _JAPANESE_SPANS[match["span"]]
+        return shift(floor_to(today, unit), unit, count)
+    month, date_ = int(match["month"]), int(match["date"] or 1)
+    if match["year"]:
+        return make_day(int(match["year"]), month, date_)
+    if not (1 <= month <= 12 and 1 <= date_ <= 31):
+        return None
+    past, ahead = nearest(month, date_, today, "day")
+    span = past if told else ahead
+    return None if span is None else span.first
