@@ -244,6 +244,7 @@ class _Settling:
             keywords=stated.statement.wording.keywords or old.keywords,
             original_fact=old.fact,
             previous_uuid=old.uuid,
+            beliefs=(),
         )
         self._expired.append(
             replace(
