@@ -46,7 +46,7 @@ DIRECTED event: direct; < be directed by
 WROTE event: write; < be written by
 """
 _LIKING = {"like": "LIKES", "love": "LIKES", "enjoy": "LIKES", "prefer": "PREFERS", "hate": "DISLIKES"}
-_LIKING |= {"dislike": "DISLIKES", "want": "WANTS", "need": "NEEDS", "play": "PLAYS", "speak": "SPEAKS"}
+_LIKING |= {"dislike": "DISLIKES", "want": "WANTS", "need": "NEEDS", "play": "PLAYS"}
 _ADVERBS = (
     "part-time full-time now also still currently already just finally actually really only both always"
     " recently officially"
