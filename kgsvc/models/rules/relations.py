@@ -67,7 +67,7 @@ _OBJECT += r"(?P<more>(?: , N\d+){0,5}(?:(?: ,)? and N\d+)?)"
 _ROLE = rf"(?P<role>(?:[a-z][a-z-]{{1,14}} ){{0,3}}(?:{'|'.join(sorted(ROLES, key=len, reverse=True))}))"
 _THING = r"(?:the |a |an |some |my )?(?P<np>(?:[a-z][a-z-]+|N\d+)(?: (?:[a-z][a-z-]+|N\d+)){0,2}?)"
 _AND_THING = r"(?: and (?P<np2>[a-z][a-z-]+))?"
-_STOPS = r"(?= [.,;:!)…]| but| and (?!N)| in\b| on\b| at\b| with\b| since| T\d| anymore| most|$)"
+_STOPS = r"(?= [.,;!)…]| but| and (?!N)| in\b| on\b| at\b| with\b| since| T\d| anymore| most|$)"
 ATTRIBUTES = {
     **{
         word: f"HAS_{word.upper()}"
