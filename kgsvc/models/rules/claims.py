@@ -48,7 +48,13 @@ _GROUPS = word_set(
     "club team gym band group party program programme class course league choir society church"
 )
 _SINGLE = word_set("wife husband spouse mother father mom mum dad boss manager mentor fiance fiancee")
-_NO_THINGS = STOP | VAGUE | word_set("to me you it them him her us this that more n't go see be being")
+_NO_THINGS = (
+    STOP
+    | VAGUE
+    | word_set(
+        "to me you it them him her us this that more n't go see be being back last game games lot way thing"
+    )
+)
 
 
 class Drafted(NamedTuple):
@@ -167,7 +173,15 @@ class Claims:
         groups = match.groupdict()
         text = groups.get("s")
         if text is None:  # "and joined Globex"; "Sold the car": the speaker
-            if found and first and found[-1].subject[0] >= 0:
+            liking = "np" in groups and groups.get("verb") in (
+                "like",
+                "love",
+                "need",
+                "want",
+                "play",
+                "prefer",
+            )
+            if found and first and found[-1].subject[0] >= 0 and not liking:
                 return found[-1].who, (first, first)
             verb = FORMS.get((groups.get("verb") or "").split(" ")[0])
             spoken = first == 0 and verb is not None and verb.past and self.scene.speaker is not None
@@ -247,17 +261,22 @@ class Claims:
 
     def _things(self, match: re.Match[str], relation: str) -> Iterator[NodeDraft]:
         kind = "Requirement" if relation == "NEEDS" else "Preference"
-        kind = "Topic" if relation in ("PLAYS", "SPEAKS", "ALLERGIC_TO") else kind
-        for text in (match["np"], match.groupdict().get("np2")):
-            if not text or not _NO_THINGS.isdisjoint(text.split(" ")):
-                continue
-            first = self.line.at(match.start("np" if text == match["np"] else "np2"))
-            if is_mark(text) and text[0] == "N":
-                draft = self.line.names[int(text[1:])]
-            else:
-                draft = self.scene.node(self.line.words(first, first + len(text.split(" "))), kind)
+        kind = "Topic" if relation in ("PLAYS", "ALLERGIC_TO") else kind
+        first, second = match["np"], match.groupdict().get("np2")
+        behind = match.string[match.end() :].lstrip()[:1]
+        doing = first.split(" ")[0].endswith("ing") and (second or behind.isalpha())  # "going on trips"
+        if doing or not _NO_THINGS.isdisjoint(first.split(" ")):
+            return
+        listed = second and second not in _NO_THINGS and not second.endswith("ing")
+        for group in ("np", "np2") if listed else ("np",):
+            draft = self._thing(match[group], self.line.at(match.start(group)), kind)
             if draft is not None:
                 yield draft
+
+    def _thing(self, text: str, first: int, kind: str) -> NodeDraft | None:
+        if is_mark(text) and text[0] == "N":
+            return self.line.names[int(text[1:])]
+        return self.scene.node(self.line.words(first, first + len(text.split(" "))), kind)
 
     def _shaped(
         self, claim: Claim, match: re.Match[str], words: str, source: NodeDraft, target: NodeDraft
@@ -291,6 +310,8 @@ class Claims:
     ) -> tuple[Claim, NodeDraft, NodeDraft] | None:
         role = (groups.get("role") or "").split(" ")[-1]
         article, preposition = (groups.get("article") or "").strip(), groups.get("prep")
+        if claim.relation == "KIN" and role.endswith("s") and role != "boss":
+            return None  # "my friends Ann, Ben"
         if claim.relation == "KIN":
             kind = FactKind.FUNCTIONAL if role in _SINGLE else FactKind.STATE
             target.specify("Person" if role in KIN else "")
@@ -321,6 +342,8 @@ class Claims:
         if claim.how == "end":
             return self._ended(draft, tense, times)
         if tense.over:
+            if claim.target == "np" and not {"but", "again"}.isdisjoint(self.marks):
+                return None
             over = draft._replace(polarity=Polarity.ENDS, valid_ms=told_at(times, self.scene.reference_ms))
             return over if claim.how == "state" else None
         if tense.negated:

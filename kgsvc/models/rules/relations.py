@@ -46,7 +46,7 @@ DIRECTED event: direct; < be directed by
 WROTE event: write; < be written by
 """
 _LIKING = {"like": "LIKES", "love": "LIKES", "enjoy": "LIKES", "prefer": "PREFERS", "hate": "DISLIKES"}
-_LIKING |= {"dislike": "DISLIKES", "want": "WANTS", "need": "NEEDS", "play": "PLAYS", "speak": "SPEAKS"}
+_LIKING |= {"dislike": "DISLIKES", "want": "WANTS", "need": "NEEDS", "play": "PLAYS"}
 _ADVERBS = (
     "part-time full-time now also still currently already just finally actually really only both always"
     " recently officially"
@@ -67,7 +67,7 @@ _OBJECT += r"(?P<more>(?: , N\d+){0,5}(?:(?: ,)? and N\d+)?)"
 _ROLE = rf"(?P<role>(?:[a-z][a-z-]{{1,14}} ){{0,3}}(?:{'|'.join(sorted(ROLES, key=len, reverse=True))}))"
 _THING = r"(?:the |a |an |some |my )?(?P<np>(?:[a-z][a-z-]+|N\d+)(?: (?:[a-z][a-z-]+|N\d+)){0,2}?)"
 _AND_THING = r"(?: and (?P<np2>[a-z][a-z-]+))?"
-_STOPS = r"(?= [.,;:!)…]| but| and (?!N)| in\b| on\b| at\b| with\b| since| T\d| anymore| most|$)"
+_STOPS = r"(?= [.,;!)…]| but| and (?!N)| in\b| on\b| at\b| with\b| since| T\d| anymore| most|$)"
 ATTRIBUTES = {
     **{
         word: f"HAS_{word.upper()}"
