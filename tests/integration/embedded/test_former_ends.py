@@ -7,6 +7,7 @@ import pytest
 
 from kgsvc.domain.model.delta import Guard
 from kgsvc.stores.embedded import EmbeddedStore, admin
+from kgsvc.stores.embedded.former_ends import fold_former_ends
 from kgsvc.stores.embedded.schema import ENDS_SINCE
 from tests.support.former_ends import former_graph, told
 
@@ -23,10 +24,9 @@ async def test_they_become_part_of_the_relations_that_ended(
     db.close()
 
     store = await EmbeddedStore.open(tmp_path)
-    fold = admin.fold_former_ends
 
     def dying(db: apsw.Connection) -> None:
-        fold(db)
+        fold_former_ends(db)
         raise RuntimeError("the process dies")
 
     monkeypatch.setattr(admin, "fold_former_ends", dying)
@@ -35,7 +35,7 @@ async def test_they_become_part_of_the_relations_that_ended(
     assert "NO_LONGER_WORKS_AT" in {fact.name for fact in (await store.dump("g")).facts}, (
         "nothing was written"
     )
-    monkeypatch.setattr(admin, "fold_former_ends", fold)
+    monkeypatch.setattr(admin, "fold_former_ends", fold_former_ends)
     await store.migrate()
     dump = await store.dump("g")
     assert told(dump.facts) == told()

@@ -1,6 +1,7 @@
 """What a fact was held to be before its row changed."""
 
 from dataclasses import replace
+from typing import Any
 
 from kgsvc.domain.facts.beliefs import MOST, as_known_at, remembering
 from kgsvc.domain.model.beliefs import Belief
@@ -8,7 +9,7 @@ from kgsvc.domain.model.graph import Fact
 from tests.unit.search.feed import fact
 
 
-def written(**more: object) -> Fact:
+def written(**more: Any) -> Fact:
     return fact("f", "works there", created_ms=100, reference_ms=50, **more)
 
 
