@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from kgsvc.domain.facts.beliefs import all_remembering
 from kgsvc.domain.facts.contradictions import Contradiction, endings_of
+from kgsvc.domain.facts.former_ends import PREFIX, as_relation
 from kgsvc.domain.facts.timeline import (
     EdgeStatement,
     EdgeWording,
@@ -201,7 +202,8 @@ class _Slot:
         self, group_id: str, key: str, facts: Iterable[Fact], statements: Iterable[EdgeStatement] = ()
     ) -> None:
         self._group_id, self._key = group_id, key
-        self._facts = [fact for fact in facts if fact.expired_reason in _REBUILT_REASONS]
+        self._stored = {fact.uuid: fact for fact in facts if fact.expired_reason in _REBUILT_REASONS}
+        self._facts = [as_relation(fact) for fact in self._stored.values()]
         self._behind = {fact.uuid: _statements_behind(fact) for fact in self._facts}
         self._old = [statement for behind in self._behind.values() for statement in behind]
         known = {(each.wording.key, each.evidence) for each in self._old}
@@ -239,7 +241,7 @@ class _Slot:
             )
             for uuid, row, owner in rows
         ]
-        before = {fact.uuid: fact for fact in self._facts}
+        before = self._stored
         kept = {fact.uuid for fact in written}
         orphans = [as_merged(fact, system_ms) for fact in self._facts if fact.uuid not in kept]
         changed = [fact for fact in written if before.get(fact.uuid) != fact] + orphans
@@ -285,9 +287,18 @@ def refolded(
     return changed
 
 
+def with_folded_ends(group_id: str, view: SlotView, system_ms: int) -> tuple[Fact, ...]:
+    """What changes when ends that are stored as facts of their own, as earlier versions did, become part of
+    the relations that ended: of the rows that they ended, where there are any."""
+    former = {fact.uuid: as_relation(fact) for fact in view.facts if fact.polarity is Polarity.ENDS}
+    changed = former | refolded(group_id, view.facts, view, system_ms)
+    return tuple(all_remembering(view.facts, changed, system_ms).values())
+
+
 def relation_of(fact: Fact) -> str:
     """The relation that a fact's slot is about: its name without what its polarity puts before it."""
-    return fact.name.removeprefix(_NAME_PREFIX[fact.polarity])
+    prefix = PREFIX if fact.polarity is Polarity.ENDS else _NAME_PREFIX[fact.polarity]
+    return fact.name.removeprefix(prefix)
 
 
 def wording_of(fact: Fact) -> EdgeWording:

@@ -130,9 +130,7 @@ class Evidence:
     stated_valid_ms: int | None = None  # of an end: when it ended, if that was stated
     stated_invalid_ms: int | None = None
     said: str = ""  # its own words, where the fact has others
-    says: str = (
-        ""  # "": that the fact holds; ENDED: that it ended; LASTS: that an announced end is called off
-    )
+    says: str = ""  # "": that it holds; ENDED: that it ended; LASTS: that an announced end is called off
     accepted_ms: int = 0  # when its item was accepted; 0: not recorded
     index: int = 0  # of the statement in its episode's extraction
 

@@ -9,6 +9,7 @@ import apsw
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
 from kgsvc.stores.admission import GROUP_DELETED
+from kgsvc.stores.embedded.former_ends import fold_former_ends
 from kgsvc.stores.embedded.indexes import write_name_tokens
 from kgsvc.stores.embedded.rows import (
     all_rows,
@@ -20,7 +21,7 @@ from kgsvc.stores.embedded.rows import (
     one_row,
     upsert,
 )
-from kgsvc.stores.embedded.schema import ID_BITS, MIGRATIONS, NAME_TOKENS_SINCE, SCHEMA_VERSION
+from kgsvc.stores.embedded.schema import ENDS_SINCE, ID_BITS, MIGRATIONS, NAME_TOKENS_SINCE, SCHEMA_VERSION
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 from kgsvc.stores.protocol import StoreInfo
 
@@ -136,6 +137,8 @@ def _migrate(db: apsw.Connection) -> int:
         db.execute(migration)
     if 0 < version < NAME_TOKENS_SINCE:
         _fill_name_tokens(db)
+    if 0 < version < ENDS_SINCE:
+        fold_former_ends(db)
     if version == 0:
         made_with = (("normaliser", NORMALISER_VERSION), ("tokeniser", TOKENISER_VERSION))
         db.executemany("INSERT INTO versions (name, value) VALUES (?, ?)", made_with)

@@ -289,7 +289,8 @@ def _names(
     return NameView(group.head, by_key, by_uuid)
 
 
-def _slots(db: apsw.Connection, group_id: str, slots: Collection[str]) -> SlotView:
+def read_slots(db: apsw.Connection, group_id: str, slots: Collection[str]) -> SlotView:
+    """See GraphStore.slots."""
     wanted = (group_of(db, group_id).gid, json_list(slots))
     among = "WHERE gid = ? AND slot IN (SELECT value FROM json_each(?)) ORDER BY uuid"
     tombstones = all_rows(db, "SELECT uuid, slot, fact, deleted_ms FROM fact_tombstones " + among, wanted)
@@ -300,6 +301,6 @@ class EmbeddedGraph(EmbeddedBase):
     """GraphStore's context of a plan and its delta, CandidateStore."""
 
     names = reading(_names)
-    slots = reading(_slots)
+    slots = reading(read_slots)
     apply = writing(apply_delta)
     candidates = reading(candidates)

@@ -285,9 +285,13 @@ _WARNINGS = """
 ALTER TABLE items ADD COLUMN warnings TEXT NOT NULL DEFAULT '[]';
 """
 
+# The rows are folded by former_ends.py.
+_ENDS = "-- ends are part of the relations that ended"
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES, _NAME_TOKENS, _SPENT, _CLOSURES,
-    _MERGES, _NAME_VECTORS, _TOLD, _TEXTS, _COMMUNITY_TEXTS, _FACT_WORDS, _WARNINGS, _OF_TARGET,
+    _MERGES, _NAME_VECTORS, _TOLD, _TEXTS, _COMMUNITY_TEXTS, _FACT_WORDS, _WARNINGS, _OF_TARGET, _ENDS,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older stores have none yet
+ENDS_SINCE = MIGRATIONS.index(_ENDS) + 1  # until then an end was a fact of its own

@@ -29,7 +29,7 @@ _SCHEMES = ("bolt://", "bolt+s://", "bolt+ssc://", "neo4j://", "neo4j+s://", "ne
 
 
 class Neo4jStore(
-    Intake, Receipts, Queue, Graph, History, Communities, Apply, Search, ColdSearch, Admin, Adoption
+    Intake, Receipts, Queue, Admin, Graph, History, Communities, Apply, Search, ColdSearch, Adoption
 ):
     """Every protocol of stores/protocol.py on a Neo4j server from 5.26 on, Community or Enterprise; methods
     without a docstring do what the protocol says.

@@ -11,7 +11,15 @@ from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
 from kgsvc.stores.neo4j.base import Tx
 from kgsvc.stores.neo4j.candidates import CandidateReads
-from kgsvc.stores.neo4j.schema import BOOTSTRAP, FACT_VECTORS, MIGRATIONS, NAME_TOKENS_SINCE, SCHEMA_VERSION
+from kgsvc.stores.neo4j.former_ends import FormerEnds
+from kgsvc.stores.neo4j.schema import (
+    BOOTSTRAP,
+    ENDS_SINCE,
+    FACT_VECTORS,
+    MIGRATIONS,
+    NAME_TOKENS_SINCE,
+    SCHEMA_VERSION,
+)
 from kgsvc.stores.protocol import StoreInfo
 
 _SCHEMA_LOCK: LiteralString = """
@@ -126,7 +134,7 @@ _PUT_ONTOLOGY: LiteralString = """
 _ONTOLOGY: LiteralString = "MATCH (g:KgGroup {group_id: $p.group_id}) RETURN g.ontology"
 
 
-class Admin(CandidateReads):
+class Admin(CandidateReads, FormerEnds):
     """AdminStore."""
 
     async def migrate(self) -> int:
@@ -150,6 +158,8 @@ class Admin(CandidateReads):
             await self._step(_AWAIT_INDEXES)
             if 0 < version < NAME_TOKENS_SINCE:
                 await self.fill_name_tokens()
+            if 0 < version < ENDS_SINCE:
+                await self.fold_former_ends()
             await tx.run(
                 _SCHEMA_SET,
                 version=SCHEMA_VERSION,

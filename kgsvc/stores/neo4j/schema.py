@@ -171,6 +171,9 @@ _OF_TARGET: tuple[LiteralString, ...] = (
     " ON (r.target_uuid, r.group_id, r.epoch, r.expired_ms, r.valid_ms, r.uuid)",
 )
 
+# Ends are part of the relations that ended: rows are folded by former_ends.py, DDL there is none.
+_ENDS: tuple[LiteralString, ...] = ()
+
 MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _FIRST,
     _NAMES,
@@ -185,6 +188,8 @@ MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _COMMUNITY_TEXTS,
     _FACT_TERMS,
     _OF_TARGET,
+    _ENDS,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older databases have none yet
+ENDS_SINCE = MIGRATIONS.index(_ENDS) + 1  # until then an end was a fact of its own

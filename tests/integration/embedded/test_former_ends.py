@@ -1,0 +1,45 @@
+"""A store that an earlier version wrote: ends that were facts of their own."""
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from kgsvc.domain.model.delta import Guard
+from kgsvc.stores.embedded import EmbeddedStore, admin
+from kgsvc.stores.embedded.former_ends import fold_former_ends
+from kgsvc.stores.embedded.schema import ENDS_SINCE
+from tests.support.former_ends import former_graph, told
+
+
+async def test_they_become_part_of_the_relations_that_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await EmbeddedStore.open(tmp_path)
+    await store.migrate()
+    await store.apply(former_graph("g"), Guard(0, 0))
+    await store.close()
+    db = apsw.Connection(str(tmp_path / "kgsvc.db"))
+    db.pragma("user_version", ENDS_SINCE - 1)
+    db.close()
+
+    store = await EmbeddedStore.open(tmp_path)
+
+    def dying(db: apsw.Connection) -> None:
+        fold_former_ends(db)
+        raise RuntimeError("the process dies")
+
+    monkeypatch.setattr(admin, "fold_former_ends", dying)
+    with pytest.raises(RuntimeError):
+        await store.migrate()
+    assert "NO_LONGER_WORKS_AT" in {fact.name for fact in (await store.dump("g")).facts}, (
+        "nothing was written"
+    )
+    monkeypatch.setattr(admin, "fold_former_ends", fold_former_ends)
+    await store.migrate()
+    dump = await store.dump("g")
+    assert told(dump.facts) == told()
+    assert dump.head.rev == 2, "indexes hear of it"
+    await store.migrate()
+    assert (await store.dump("g")).head.rev == 2
+    await store.close()
