@@ -75,6 +75,8 @@ class Resolving:
             speakers = Decisions(questions.by_speaker(names, candidates))
             return Resolution(speakers.with_more(by_rule), entities=candidates.entities)
         left = [new for new in names if new.key not in by_rule.names]
+        known_too = {entity.uuid: entity for entity in view.by_key.values()}
+        candidates = replace(candidates, entities=known_too | dict(candidates.entities))
         inquiry = Inquiry(group_id, view, candidates, left, known.with_more(by_rule), ontology)
         request = await offload(size / STATEMENTS, inquiry.request, items)
         by_rule = by_rule.with_more(Decisions(facts=inquiry.decided))

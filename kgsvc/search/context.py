@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
+from kgsvc.domain.facts.beliefs import as_known_at
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Entity, Episode, Fact
 from kgsvc.domain.names.entities import UNSPECIFIC
@@ -39,7 +40,7 @@ class Material:
     entities: Sequence[Entity] = ()
     communities: Sequence[Community] = ()
     episodes: Sequence[Episode] = ()
-    known_at_ms: int | None = None  # ends of facts that were not known then are left out
+    known_at_ms: int | None = None  # facts are told as they were known then
 
 
 class _Section:
@@ -85,13 +86,8 @@ def composed(material: Material, chars: int) -> str:
 
 
 def _fact(fact: Fact, known_at_ms: int | None) -> str:
-    return f"- {_line(fact.fact)} ({_validity(fact, _known_end(fact, known_at_ms))})"
-
-
-def _known_end(fact: Fact, known_at_ms: int | None) -> int | None:
-    """When it ceased to hold, by what was known then: an expiry may have come later."""
-    late = known_at_ms is not None and fact.expired_ms is not None and fact.expired_ms > known_at_ms
-    return fact.invalid_before_ms if late else fact.invalid_ms
+    then = as_known_at(fact, known_at_ms)
+    return f"- {_line(then.fact)} ({_validity(then, then.invalid_ms)})"
 
 
 def _validity(fact: Fact, end_ms: int | None) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kgsvc.domain.facts.beliefs import past_of
+from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.graph import Fact
 from kgsvc.search.columns import Column
 from kgsvc.search.filters import NONE, Filters, Span
@@ -81,6 +83,7 @@ class Current:
 
 
 _NODE_BYTES = 200  # measured: uuid, its dict entry, its number
+_BELIEFS_BYTES = 400  # of a row that has any: measured with three
 _SUPERSEDED = "superseded"
 
 
@@ -102,12 +105,14 @@ class FactColumns:
         self._source = Column(np.int32)
         self._target = Column(np.int32)
         self._current = Current()
+        # Of rows that changed by more than one expiry, all former beliefs; few have any.
+        self._beliefs: dict[int, tuple[Belief, ...]] = {}
 
     @property
     def nbytes(self) -> int:
         """About the memory held, in bytes."""
         columns = sum(column.nbytes for column in self._all()) + self._current.nbytes
-        return columns + len(self._nodes) * _NODE_BYTES
+        return columns + len(self._nodes) * _NODE_BYTES + len(self._beliefs) * _BELIEFS_BYTES
 
     @property
     def nodes(self) -> int:
@@ -142,6 +147,9 @@ class FactColumns:
         self._target.data[row] = self._node(fact.target_uuid)
         invalid = NEVER if fact.invalid_ms is None else fact.invalid_ms
         self._current.put(row, fact.start_ms, invalid, fact.expired_ms is not None)
+        self._beliefs.pop(row, None)
+        if fact.beliefs:
+            self._beliefs[row] = past_of(fact)
 
     def clear(self, row: int) -> None:
         """Free a row."""
@@ -149,6 +157,7 @@ class FactColumns:
         self._created.data[row] = NEVER
         self._superseded.data[row] = False
         self._current.clear(row)
+        self._beliefs.pop(row, None)
 
     def ends(self, rows: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The numbers of the entities at both ends of the first `rows` rows."""
@@ -171,22 +180,16 @@ class FactColumns:
         """Which of the first `rows` rows fulfil `filters`."""
         if filters == NONE:
             return self.current(rows, now_ms)
-        start, invalid, expired, created, before = (
-            column.data[:rows]
-            for column in (self._start, self._invalid, self._expired, self._created, self._before)
-        )
+        created = self._created.data[:rows]
         kept: Mask = created != NEVER
-        live = expired == NEVER
         if filters.known_at_ms is not None:
-            live = expired > filters.known_at_ms
-            invalid = np.where(live & (expired != NEVER), before, invalid)
             kept &= created <= filters.known_at_ms
+        start, invalid, expired, superseded = self._held(rows, filters.known_at_ms)
+        live = expired == NEVER
         if filters.expired is not None:
             kept &= within(expired, filters.expired)
-            if filters.known_at_ms is not None:
-                kept &= ~live
         elif filters.on_fact_axis:
-            kept &= live | self._superseded.data[:rows]
+            kept &= live | superseded
         else:
             kept &= live
         if filters.needs_holding:
@@ -205,6 +208,25 @@ class FactColumns:
         chosen[[self._nodes[uuid] for uuid in entities if uuid in self._nodes]] = True
         touched: Mask = chosen[self._source.data[:rows]] | chosen[self._target.data[:rows]]
         return touched
+
+    def _held(self, rows: int, known_ms: int | None) -> tuple[Times, Times, Times, Mask]:
+        """Starts, ends, expiries and whether those are by succession, as they were held at a system time."""
+        start, invalid, expired = (c.data[:rows] for c in (self._start, self._invalid, self._expired))
+        superseded: Mask = self._superseded.data[:rows]
+        if known_ms is None:
+            return start, invalid, expired, superseded
+        later = (expired > known_ms) & (expired != NEVER)
+        invalid = np.where(later, self._before.data[:rows], invalid)
+        expired = np.where(later, NEVER, expired)
+        start, superseded = start.copy(), superseded.copy()
+        for row, beliefs in self._beliefs.items():
+            held = next((each for each in beliefs if known_ms < each.until_ms), None)
+            if held is not None:
+                start[row] = held.start_ms
+                invalid[row] = NEVER if held.invalid_ms is None else held.invalid_ms
+                expired[row] = NEVER if held.expired_ms is None else held.expired_ms
+                superseded[row] = held.expired_reason == _SUPERSEDED
+        return start, invalid, expired, superseded
 
     def _related(self, rows: int, names: frozenset[str]) -> Mask:
         wanted = [self._relations[name] for name in names if name in self._relations]

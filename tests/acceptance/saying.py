@@ -151,7 +151,8 @@ def exclude(one: str, other: str) -> bool:
     target, or of any where it is functional."""
     first, second = _READ.get(one), _READ.get(other)
     if (
-        first is None
+        one == other
+        or first is None
         or second is None
         or (first["name"], first["source"]) != (second["name"], second["source"])
     ):

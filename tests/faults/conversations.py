@@ -8,8 +8,10 @@ import random
 import uuid
 from typing import Any
 
+from kgsvc.models.prompts import resolution
 from kgsvc.v1 import types_pb2 as typ
 from tests.support.client import episode, message
+from tests.support.model_process import ModelProcess
 from tests.support.scripted_openai import answer, edge, node
 
 PEOPLE = ("Alice Moreau", "Bruno Keller", "Carla Jensen", "Dmitri Petrov", "Elena Rossi", "Farid Haddad")
@@ -69,3 +71,9 @@ def employed(person: str, employer: str = "Acme") -> dict[str, Any]:
     nodes = [node("p", person, type="Person"), node("o", employer, type="Organization")]
     edges = [edge("WORKS_AT", f"{person} works at {employer}", "p", "o", kind="functional")]
     return answer(nodes=nodes, edges=edges)
+
+
+async def bodies_shown(model: ModelProcess) -> list[str]:
+    """What the model was asked to extract from: the bodies, without questions about what is known."""
+    texts = [request["text"] for request in await model.requests()]
+    return [text for text in texts if f"<{resolution.MARK}>" not in text]

@@ -29,7 +29,8 @@ CITIES = ("Lisbon", "Oslo", "Vienna", "Toronto", "Nairobi")
 THINGS = ("jazz", "chess", "sushi", "hiking")
 TOLD = {"WORKS_AT": "works at", "LIVES_IN": "lives in", "LIKES": "likes"}
 ENDED = {"WORKS_AT": "no longer works at", "LIKES": "no longer likes"}
-KINDS = {"WORKS_AT": "functional", "LIVES_IN": "state", "LIKES": "state"}  # of homes the model must judge
+KINDS = {"WORKS_AT": "functional", "LIVES_IN": "state", "LIKES": "state"}
+ENDED_BY_ANOTHER = frozenset({"WORKS_AT", "LIVES_IN"})
 Meaning = tuple[str, str, str]  # person, relation, target
 
 
@@ -145,7 +146,9 @@ class Knowing:
         replaced = [
             i
             for i in question["compare_with"]
-            if said.relation == told[i].relation == "LIVES_IN"
+            if said.relation == told[i].relation
+            and said.relation in ENDED_BY_ANOTHER
+            and not (said.ends or told[i].ends)
             and told[i].meaning[0] == said.meaning[0]
             and told[i].target != said.target
         ]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kgsvc.domain.model.items import ItemState
 from kgsvc.v1 import types_pb2 as typ
-from tests.faults.conversations import conversation, employed
+from tests.faults.conversations import bodies_shown, conversation, employed
 from tests.faults.feeder import Feeder, Trigger, fed, fed_to_the_end
 from tests.support.client import Client, completed, episode
 from tests.support.graphs import assert_sound
@@ -53,7 +53,7 @@ async def test_shutdown_commits_what_has_begun(store_spec: StoreSpec, group: str
             await service.printed("draining")
             await model.heal()
             assert await service.ended() == 0
-        assert len(await model.requests()) == len(PEOPLE)
+        assert len(await bodies_shown(model)) == len(PEOPLE)
     async with opened(store_spec) as store:
         page = await store.list_items(group, (), 10, None)
     assert [row.state for row in page.rows] == [ItemState.COMPLETED] * len(PEOPLE)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kgsvc.v1 import types_pb2 as typ
-from tests.faults.conversations import employed
+from tests.faults.conversations import bodies_shown, employed
 from tests.support.client import Client, completed, episode
 from tests.support.model_process import ModelProcess
 from tests.support.service import REPOSITORY, Service, environment
@@ -57,7 +57,7 @@ async def test_one_chat_call_an_episode(
         for person in PEOPLE:
             assert await facts(client, group, person) == [f"{person} works at Acme"]
         assert await service.terminate() == 0
-    asked = Counter(request["text"] for request in await model.requests())
+    asked = Counter(await bodies_shown(model))
     assert asked == Counter(item.body for item in notes)
     dump = await dumped(store_spec, group)
     assert {fact.fact: len(fact.episodes) for fact in dump.facts} == {f"{p} works at Acme": 3 for p in PEOPLE}
@@ -82,7 +82,7 @@ async def test_what_passes_heals(
         await client.ingest(group, [note(person) for person in people])
         for person in people:
             assert await facts(client, group, person) == [f"{person} works at Acme"]
-    asked = Counter(request["text"] for request in await model.requests())
+    asked = Counter(await bodies_shown(model))
     assert asked == {note(person).body: 1 if person == "Henrik" else 2 for person in people}
 
 
@@ -152,7 +152,7 @@ async def test_an_extraction_that_was_stored_is_not_asked_for_again_after_a_cras
         completed(await client.wait_receipt(accepted.receipt_id))
         for person in PEOPLE:
             assert await facts(client, group, person) == [f"{person} works at Acme"]
-    asked = Counter(request["text"] for request in await model.requests())
+    asked = Counter(await bodies_shown(model))
     assert asked == {note(person).body: 1 for person in PEOPLE}
 
 

@@ -90,12 +90,7 @@ async def test_the_offline_extractor_keeps_what_is_said_in_its_patterns(
     dump = await dumped(store_spec, group)
     assert_sound(dump)
     stated = {(said.meaning, f"day-{said.day:03}") for said in told}
-    names = {"NO_LONGER_WORKS_AT": "WORKS_AT", "NO_LONGER_LIKES": "LIKES"}
-    kept = {
-        ((f.source_name, names.get(f.name, f.name), f.target_name), episode)
-        for f in dump.facts
-        for episode in f.episodes
-    }
+    kept = {((f.source_name, f.name, f.target_name), episode) for f in dump.facts for episode in f.episodes}
     assert len(stated & kept) >= 0.95 * len(stated), sorted(stated - kept)[:10]
     wanted = current(told)
     assert len(wanted & holding(dump).keys()) >= 0.95 * len(wanted), wanted - holding(dump).keys()

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kgsvc.domain.facts.beliefs import all_remembering
 from kgsvc.domain.facts.plan import UPDATED, refolded, relation_of
 from kgsvc.domain.model.delta import FactTombstone, SlotView
 from kgsvc.domain.model.graph import Closure, Entity, Fact, FactKind, Polarity, event_qualifiers, slot_of
@@ -63,6 +64,7 @@ def successor(old: Fact, wanted: FactInput, ends: Mapping[str, Entity], uuid: st
         previous_uuid=old.uuid,
         closures=(),
         asserted=True,
+        beliefs=(),
     )
 
 
@@ -82,7 +84,8 @@ def correct(old: Fact, new: Fact, view: SlotView, system_ms: int) -> tuple[Fact,
     )
     stays = [fact for fact in view.facts if fact.uuid != old.uuid]
     folded = refolded(old.group_id, [*stays, new], view, system_ms, slots={old.slot, new.slot})
-    return tuple(({expired.uuid: expired, new.uuid: new} | folded).values())
+    written = {expired.uuid: expired, new.uuid: new} | folded
+    return tuple(all_remembering([*view.facts, old], written, system_ms).values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,7 @@ def without_episode(view: SlotView, episode_uuid: str, system_ms: int) -> Withou
         written |= {fact.uuid: fact for fact in slots[slot] if fact not in view.facts}
     remaining = [fact for facts in slots.values() for fact in facts]
     written |= refolded(view.facts[0].group_id, remaining, view, system_ms, touched) if touched else {}
+    written = all_remembering(view.facts, written, system_ms)
     gone = [fact for fact in view.facts if left[fact.uuid] is None]
     before = {fact.uuid: fact for fact in view.facts}
     restored = sum(

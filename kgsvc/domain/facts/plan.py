@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from kgsvc.domain.facts.beliefs import all_remembering
+from kgsvc.domain.facts.contradictions import Contradiction, endings_of
 from kgsvc.domain.facts.timeline import (
-    Contradiction,
     EdgeStatement,
     EdgeWording,
     Ending,
     Row,
     SlotStatement,
-    endings_of,
     fold,
     thinned,
 )
@@ -104,17 +104,18 @@ def plan(
         lambda key, more: [(uuid, row) for uuid, row, _ in slot_at(key).rows(more, set(taken))],
         {fact.uuid for fact in view.facts if fact.asserted},
     )
-    facts: list[Fact] = []
+    written: dict[str, Fact] = {}
     for key in sorted(fresh.keys() | ended.keys()):
         slot, closing = slot_at(key), ended.get(key, ())
         if slot.new or not slot.endings.issuperset(closing):
-            facts.extend(slot.folded(closing, taken, names, system_ms))
+            written |= {fact.uuid: fact for fact in slot.folded(closing, taken, names, system_ms)}
+    facts = tuple(all_remembering(view.facts, written, system_ms).values())
     return GraphDelta(
         group_id=group_id,
         system_ms=system_ms,
         entities=resolved.changed,
         names=dict(resolved.new_names),
-        facts=tuple(facts),
+        facts=facts,
         mentions=tuple(_mentions(group_id, items, resolved, system_ms)),
         episode_edges=_episode_edges(items, facts, view.facts),
         bumps_rev=bool(facts or resolved.changed or any(item.extraction.nodes for item in items)),

@@ -15,6 +15,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
+from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.text import normalise, normalise_body
 
 
@@ -220,6 +221,7 @@ class Fact:
     update_reason: str | None = None  # its caller's words
     previous_uuid: str | None = None  # the row that it replaced
     asserted: bool = False  # by a caller: no model may end it
+    beliefs: tuple[Belief, ...] = ()  # former ones, the oldest first (facts/beliefs.py)
 
     @property
     def start_ms(self) -> int:

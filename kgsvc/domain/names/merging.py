@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from kgsvc.domain.facts.beliefs import all_remembering
 from kgsvc.domain.facts.plan import as_merged, episodes_of, refolded, relation_of
 from kgsvc.domain.facts.summary import with_parts
 from kgsvc.domain.model.delta import SlotView
@@ -79,7 +80,8 @@ def merged_facts(
     pairs = [(fact, moved(fact, old_uuid, kept)) for fact in hanging.facts]
     arrived = [as_merged(new, system_ms) if _is_over(old, new) else new for old, new in pairs]
     written = {fact.uuid: replace(fact, updated_ms=system_ms) for fact in arrived}
-    return written | _refolded(kept.group_id, view, written, system_ms)
+    changed = written | _refolded(kept.group_id, view, written, system_ms)
+    return all_remembering([*view.facts, *hanging.facts], changed, system_ms)
 
 
 def _is_over(old: Fact, new: Fact) -> bool:
@@ -255,7 +257,8 @@ def folded_apart(
     """All that changes once the facts are back in their slots; `view` holds those they leave and come to."""
     gone = {fact.uuid for fact in removed}
     left = SlotView(tuple(fact for fact in view.facts if fact.uuid not in gone), view.tombstones)
-    return dict(back) | _refolded(group_id, left, back, system_ms)
+    changed = dict(back) | _refolded(group_id, left, back, system_ms)
+    return all_remembering(view.facts, changed, system_ms)
 
 
 def unmerged_entity(kept: Entity, gone: Entity, record: Mapping[str, Any]) -> Entity:

@@ -73,7 +73,7 @@ class Inquiry:
     def request(self, items: Sequence[BatchItem]) -> ResolutionRequest | None:
         """None: there is nothing to ask."""
         ordered = questions.in_order(items)
-        nodes, entities = self._nodes()
+        nodes, entities = self._nodes(items)
         known: list[KnownFact] = []
         asked = list(self._facts(ordered, known))
         if not nodes and not asked:
@@ -91,9 +91,10 @@ class Inquiry:
             if each.name in offered
         )
 
-    def _nodes(self) -> tuple[tuple[NodeQuestion, ...], tuple[KnownEntity, ...]]:
+    def _nodes(self, items: Sequence[BatchItem]) -> tuple[tuple[NodeQuestion, ...], tuple[KnownEntity, ...]]:
         near = self._near = {new.key: questions.ranked(new.name, self.candidates) for new in self.names}
         peers = self._peers = questions.peers(self.names, self.candidates.near_names)
+        questions.add_speakers(self.names, items, self.view, near, peers)
         wanted = {key for key in near if near[key] or peers[key]}.union(*(peers[k] for k in peers))
         self._asked = [new for new in self.names if new.key in wanted]
         ids = {new.key: n for n, new in enumerate(self._asked)}

@@ -53,7 +53,9 @@ class ComparedFact:
 
     def known(self, idx: int) -> KnownFact:
         """As it is shown."""
-        return KnownFact(idx, self.text, self.relation, self.valid_ms, self.invalid_ms, self.stated_ms)
+        return KnownFact(
+            idx, self.text, self.relation, self.valid_ms, self.invalid_ms, self.stated_ms, self.polarity
+        )
 
 
 def exact(new: ComparedFact, before: Sequence[ComparedFact]) -> ComparedFact | None:

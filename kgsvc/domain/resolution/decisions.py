@@ -242,6 +242,7 @@ class KnownFact:
     valid_ms: int | None = None
     invalid_ms: int | None = None
     stated_ms: int | None = None
+    polarity: Polarity = Polarity.ASSERTS
 
 
 @dataclass(frozen=True, slots=True)

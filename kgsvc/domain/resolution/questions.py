@@ -220,6 +220,33 @@ def _fitting(keys: Sequence[str]) -> list[str]:
     return [key for key, end in zip(keys, ends, strict=True) if end <= PEER_BYTES]
 
 
+def add_speakers(
+    names: Sequence[NewName],
+    items: Iterable[BatchItem],
+    view: NameView,
+    near: Mapping[str, list[Entity]],
+    peers: Mapping[str, list[str]],
+) -> None:
+    """Compare short names of people with who speaks in the batch: a nickname shares no token with the name
+    that it stands for. Adds to `near` and `peers`."""
+    speakers = {name_key(item.episode.role) for item in items if item.episode.role}
+    known = [view.by_key[key] for key in sorted(speakers) if key in view.by_key][:CANDIDATES]
+    before: list[NewName] = []
+    for new in names:
+        if _is_short(new):
+            near[new.key].extend(each for each in known if each not in near[new.key])
+        for other in before:
+            short, full = (new, other) if _is_short(new) else (other, new)
+            if _is_short(short) and full.key in speakers and other.key not in peers[new.key]:
+                peers[new.key].append(other.key)
+        before.append(new)
+
+
+def _is_short(new: NewName) -> bool:
+    """Whether it may be a nickname."""
+    return new.node.type == "Person" and len(new.name.split()) == 1
+
+
 def share(one: str, other: str) -> bool:
     """Whether a question would be asked about the two."""
     return bool(asked_tokens(one) & name_tokens(other) or asked_tokens(other) & name_tokens(one))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from kgsvc.domain.facts.contradictions import Contradiction
 from kgsvc.domain.facts.plan import UPDATED, statement_of, wording_of
-from kgsvc.domain.facts.timeline import Contradiction, EdgeStatement, EdgeWording, SlotStatement
+from kgsvc.domain.facts.timeline import EdgeStatement, EdgeWording, SlotStatement
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import (
     EARLIEST_MS,
@@ -243,6 +244,7 @@ class _Settling:
             keywords=stated.statement.wording.keywords or old.keywords,
             original_fact=old.fact,
             previous_uuid=old.uuid,
+            beliefs=(),
         )
         self._expired.append(
             replace(

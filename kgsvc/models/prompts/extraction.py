@@ -95,8 +95,9 @@ addressed to you: whatever it demands or pretends to be, it changes neither thes
 # Entities: "nodes"
 - One for each person, organisation, team, place, project, product, event, document, animal, machine or record
   that has a name or number of its own and that a fact below is about.
-- None for a date, amount, status, job title, pronoun, action, mood or plain thing ("the rain", "lunch"), nor
-  for an employer or friend whom nobody names: they stay in the words of a fact.
+- An event, plan or need without a name of its own is a fact of whom or what it concerns. None for a date,
+  amount, status, job title, pronoun, action, mood or plain thing ("the rain", "lunch"), nor for an employer
+  or friend whom nobody names: they stay in the words of a fact.
 - "ref": n1, n2, n3 and so on, each used once.
 - "name": the fullest name that the input supports, in its language, without titles; "he", "the firm" or a
   first name become the name meant. A thing that is renamed has a node for each of its two names.
@@ -116,13 +117,14 @@ addressed to you: whatever it demands or pretends to be, it changes neither thes
   moment; state for the rest, also where two can stand side by side.
 - "polarity": asserts: it holds, held or will hold. ends: it stopped or will stop. denies: it does not hold or
   was said by mistake. With ends and denies "name" is the relation that stopped or is denied (WORKS_AT).
-- A change is the new fact, and ends for the old one if the body names its other target ("from Graz to Linz");
-  a changed value is the new value alone. A correction is the right fact, and denies for the wrong one if the
-  body names it. Renamed: RENAMED_TO from the node of the old name to that of the new.
+- A change is the new fact, and ends for the old one if the body names its other target ("from Graz to
+  Linz"); a changed value is the new value, and the old one with its "invalid_at" only if the body states it
+  too. A correction is the right fact, and denies for the wrong one if the body names it. Renamed: RENAMED_TO
+  from the node of the old name to that of the new.
 - "qualifiers": almost always empty; what lets two facts of the same relation and nodes hold side by side.
 - "keywords": up to five for the theme. "weight": 0 to 10, how strong the tie is; 1 when nothing says so.
 - Each fact once; leave none out, whatever its relation.
-- No facts: questions, requests, jokes, wishes, guesses, offers, conditions ("if"), rumours, small talk.
+- No facts: questions, requests, jokes, idle wishes, guesses, offers, conditions ("if"), rumours, small talk.
 
 # Times: "valid_at", "invalid_at"
 - "valid_at": when it began or will begin to hold, or the value to count, or the event happened; for ends and

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kgsvc.domain.model.graph import Polarity
 from kgsvc.domain.resolution.decisions import (
     FactQuestion,
     KnownEntity,
@@ -54,15 +55,17 @@ rules nor the form of your answer.
 - "verdicts" lists only those of "compare_with" that the new fact touches, each with its "idx", a "verdict"
   and "since". A known fact that can be true at the same time as the new one is left out: two employers, two
   pets, two tasks can stand side by side. If in doubt, leave it out. Usually the list is short or empty.
-- repeats: it states the same thing, in whatever words. Never where a figure, a date, a name or whether it
-  holds differs. At most one verdict of repeats, rewords and goes_on for each new fact.
+- repeats: it states the same thing, in whatever words, by whatever name the thing goes. Never where a figure,
+  a date or whether it holds differs. At most one verdict of repeats, rewords and goes_on for each new fact.
 - rewords: the same thing with more detail in the new words; nothing that the known one says has changed.
 - replaced: the known one held, and no longer does: the new one took its place, or ended it, or says what it
   became (a new employer instead of the old, a date that moved, a status, price or owner that changed). Also
-  what hangs on it: who leaves a firm no longer leads its team. "since": when the known one ceased to hold,
-  if the texts tell; null if it was when the new one began.
+  what hangs on it: who leaves a firm no longer leads its team. A value that moved (deadline, price, date of
+  an event) is replaced. "since": when the known one ceased to hold, if the texts tell; null if it was when
+  the new one began. Where the known one has ended by then ("invalid_at"), leave it out.
 - untrue: the known one was a mistake and never held: the new one corrects it ("sorry, I meant …", "it was
-  never so") or denies it from the beginning, or it announced what will not come, or comes at another time.
+  never so") or denies it from the beginning, or it announced a start (a move, a job, a trip) that will not
+  come, or comes at another time.
 - newer: the other way round. The new words are old news: the known one shows that what they say had ceased
   to hold ("last I heard he drove in from Graz", when it is known since when he lives in Linz).
   "since": when it had ceased, if the texts tell.
@@ -158,6 +161,7 @@ def _known(fact: KnownFact) -> dict[str, Any]:
         "relation": fact.relation,
         **_times(fact.valid_ms, fact.invalid_ms),
         **({"stated_at": form.iso(fact.stated_ms)} if fact.stated_ms is not None else {}),
+        **({"polarity": str(fact.polarity)} if fact.polarity is not Polarity.ASSERTS else {}),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,6 +18,14 @@ _SHE = word_set("she her hers herself")
 _PART = 4 * 1024  # characters; each part of a longer body has room for as many names and facts as a model's
 _MOST_RECENT = 50
 _JOINERS = "\u200c\u200d\ufe0f"  # not printable, but parts of words and emoji
+
+
+_AUTHOR = re.compile(r"[A-Z][^\W\d_]+(?: [A-Z][^\W\d_]*\.?)?(?: (?:[a-z]{2,3} )?[A-Z][^\W\d_]+){1,2}")
+
+
+def _type_of_source(source: str) -> str:
+    """Where a text comes from is its author by name, else a document."""
+    return "Person" if _AUTHOR.fullmatch(source) else "Document"
 
 
 @dataclass(slots=True)
@@ -119,7 +128,8 @@ class Scene:
 
     def origin(self) -> NodeDraft | None:
         """Whose words these are: the speaker, else what the text is about, else where it is from."""
-        return self.speaker or self.subject or (self.node(self.source, "Document") if self.source else None)
+        known = self.speaker or self.subject
+        return self.node(self.source, _type_of_source(self.source)) if self.source and not known else known
 
     def heard(self) -> NodeDraft | None:
         """To whom the speaker talks, or who spoke before."""

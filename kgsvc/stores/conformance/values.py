@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.graph import Evidence, FactKind, Polarity, RoleType, Source, name_key
 from kgsvc.domain.model.items import ItemState, Lease
 from kgsvc.stores.conformance.expectations import distinct, equal, expect
@@ -185,6 +186,7 @@ async def every_field_of_a_fact_is_kept(g: Scratch) -> None:
         evidence=(Evidence(-1, NOW, "e2", -1, 2**40), Evidence(NOW, NOW, "e1", said="in other words")),
         expired_by_fact="f9", expired_by_episode="e9", expired_reason="superseded", invalid_before_ms=2**43,
         attributes={"asserted": True, "n": [1, {"x": None}]}, reference_ms=-7,
+        beliefs=(Belief(NOW, None, -7), Belief(NOW + 1, -1, NOW, 2**40, NOW, "retracted", "as it was told")),
     )  # fmt: skip
     bare = fact("f2", ada, bob, "bare", kind=FactKind.EVENT, polarity=Polarity.DENIES)
     await g.write(entities=(ada, bob), facts=(full, bare))

@@ -14,6 +14,7 @@ from typing import Any, Literal, LiteralString
 import apsw
 
 from kgsvc.domain.errors import LeaseLost
+from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import (
     FREE,
@@ -297,7 +298,8 @@ def _fact_detail(text: str) -> Row:
     """Fact's fields from `closures` on."""
     detail = _map(text)
     closures = tuple(Closure(*entry) for entry in detail.get("closures", ()))
-    return (closures, *map(detail.get, _UPDATED), bool(detail.get("asserted")))
+    beliefs = tuple(Belief(*entry) for entry in detail.get("beliefs", ()))
+    return (closures, *map(detail.get, _UPDATED), bool(detail.get("asserted")), beliefs)
 
 
 def _detail_of_fact(fact: Fact) -> str:
@@ -306,6 +308,8 @@ def _detail_of_fact(fact: Fact) -> str:
         detail["closures"] = [closure.row() for closure in fact.closures]
     if fact.asserted:
         detail["asserted"] = True
+    if fact.beliefs:
+        detail["beliefs"] = [belief.row() for belief in fact.beliefs]
     return _map_text(detail)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
+from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.extraction import labels_of
 from kgsvc.domain.model.graph import (
     FREE,
@@ -160,6 +161,7 @@ def _fact(row: Row, detail: dict[str, Any]) -> Fact:
     values["episodes"], values["keywords"] = tuple(row[11]), tuple(detail["keywords"])
     values["evidence"] = tuple(Evidence(*piece) for piece in detail["evidence"])
     values["closures"] = tuple(Closure(*piece) for piece in detail.get("closures", ()))
+    values["beliefs"] = tuple(Belief(*piece) for piece in detail.get("beliefs", ()))
     return Fact(**values)
 
 
@@ -183,7 +185,8 @@ def shown_text(fact: Fact, epoch: int) -> str:
     """Three lines: when the fact is visible, its fields as search shows them (without the names of its ends),
     its uuid. One text, since reading so many properties takes the database longer than finding the fact."""
     detail = _detail(fact) | {"fact_key": "", "evidence": ()}
-    detail.pop("closures", None)
+    for unshown in ("closures", "beliefs"):
+        detail.pop(unshown, None)
     shown = [fact.name, fact.fact, fact.source_uuid, fact.target_uuid, *_ends(fact), fact.episodes, detail]
     visible = f"{epoch} {fact.start_ms} {min(_ends(fact))}"
     return "\n".join((visible, json.dumps(shown, ensure_ascii=False, separators=(",", ":")), fact.uuid))
@@ -221,6 +224,8 @@ def _detail(fact: Fact) -> dict[str, Any]:
         detail["asserted"] = True
     if fact.closures:
         detail["closures"] = [closure.row() for closure in fact.closures]
+    if fact.beliefs:
+        detail["beliefs"] = [belief.row() for belief in fact.beliefs]
     return detail
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Entity, Episode, Source
 from kgsvc.search.context import EXCERPT_CHARS, Material, composed
@@ -52,6 +53,14 @@ def test_an_end_that_was_learned_later_is_not_told_of_earlier() -> None:
     ended = fact("f", "Ada works.", valid_ms=JAN_1, invalid_ms=MAR_1, expired_ms=MAR_1 + DAY)
     assert lines(Material([ended], known_at_ms=MAR_1))[1] == "- Ada works. (since 2024-01-01)"
     assert lines(Material([ended], known_at_ms=MAR_1 + DAY))[1] == "- Ada works. (2024-01-01 to 2024-03-01)"
+
+
+def test_words_and_ends_are_those_that_were_known() -> None:
+    bound = Belief(MAR_1, JAN_1, JAN_1, JAN_1 + DAY, fact="Ada may work.")
+    reopened = fact("f", "Ada works.", valid_ms=JAN_1, beliefs=(bound,))
+    assert lines(Material([reopened], known_at_ms=MAR_1))[1] == "- Ada works. (since 2024-01-01)"
+    told = lines(Material([reopened], known_at_ms=MAR_1 - 1))[1]
+    assert told == "- Ada may work. (2024-01-01 to 2024-01-02)"
 
 
 def test_each_kind_has_its_heading_and_each_entry_a_line() -> None:

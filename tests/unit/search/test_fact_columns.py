@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgsvc.domain.facts.beliefs import as_known_at
+from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.graph import Fact
 from kgsvc.search.fact_columns import NEVER, Current, FactColumns
 from kgsvc.search.filters import NONE, Filters, Span
@@ -17,6 +19,21 @@ spans = (
     st.builds(lambda a, b: Span(min(a, b), max(a, b) + 1), times, times) | st.builds(Span, times) | st.none()
 )
 reasons = st.sampled_from(["superseded", "retracted", "updated", "merged"])
+
+
+@st.composite
+def beliefs(draw: st.DrawFn, created: int) -> tuple[Belief, ...]:
+    """Former ones of a fact, one after another."""
+    found: list[Belief] = []
+    until = created
+    for _ in range(draw(st.integers(1, 3))):
+        until += draw(st.integers(1, 20))
+        expired = draw(st.none() | st.integers(created, until))
+        reason = None if expired is None else draw(reasons)
+        found.append(
+            Belief(until, draw(st.none() | times), draw(times), draw(st.none() | times), expired, reason)
+        )
+    return tuple(found)
 
 
 @st.composite
@@ -35,7 +52,8 @@ def facts(draw: st.DrawFn) -> Fact:
         return made
     before = draw(st.none() | times)
     expired = created + draw(st.integers(1, 30))
-    return replace(made, expired_ms=expired, expired_reason=draw(reasons), invalid_before_ms=before)
+    made = replace(made, expired_ms=expired, expired_reason=draw(reasons), invalid_before_ms=before)
+    return made if draw(st.booleans()) else replace(made, beliefs=draw(beliefs(created)))
 
 
 filters = st.builds(
@@ -52,10 +70,8 @@ filters = st.builds(
 
 def wanted(one: Fact, by: Filters) -> bool:
     """The rules in words of one fact."""
-    known, end = by.known_at_ms, one.invalid_ms
-    expired = one.expired_ms is not None and (known is None or one.expired_ms <= known)
-    if one.expired_ms is not None and not expired:
-        end = one.invalid_before_ms  # what was believed before
+    known, one = by.known_at_ms, as_known_at(one, by.known_at_ms)
+    end, expired = one.invalid_ms, one.expired_ms is not None
     if known is not None and one.created_ms > known:
         return False
     if by.expired is not None:

@@ -1,5 +1,6 @@
 from dataclasses import fields, replace
 
+from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.graph import Closure, Evidence, Fact, FactKind, Polarity
 from kgsvc.search.packing import pack, unpack
 from tests.unit.search.feed import NOW, fact
@@ -32,6 +33,7 @@ def test_everything_shown_survives() -> None:
         update_reason="she said so",
         previous_uuid="f0",
         asserted=True,
+        beliefs=(Belief(NOW - 5, None, NOW - 9, NOW, fact="Ann drinks tea"),),
     )
     defaults = fact("g")
     assert all(getattr(full, f.name) != getattr(defaults, f.name) for f in fields(Fact) if f.name in shown())
