@@ -12,7 +12,7 @@ from kgsvc.models.rules.lexicon import INTERJECTIONS, KIN, PLACES, PREPOSITIONS,
 from kgsvc.models.rules.marking import Line, is_mark
 from kgsvc.models.rules.relations import ATTRIBUTES, Claim, Rule, rules_for, screaming
 from kgsvc.models.rules.scene import NodeDraft, Scene
-from kgsvc.models.rules.tenses import Tense, begins, ends, tense_of, told_at
+from kgsvc.models.rules.tenses import Tense, begins, ends, last_ms, tense_of, told_at
 from kgsvc.models.rules.text import word_set
 from kgsvc.models.rules.times import Time
 from kgsvc.models.rules.verbs import FORMS
@@ -404,6 +404,6 @@ def _past(draft: Drafted, times: list[Time], now: int) -> Drafted:
     if timed is None:
         return draft._replace(invalid_ms=now)
     begin = None if timed.role == "until" else timed.begin_ms
-    end = timed.finish_ms if timed.role in ("range", "at", "until") else None
+    end = last_ms(timed.finish_ms) if timed.role in ("range", "at", "until") else None
     end = now if end is None or end > now else end
     return draft._replace(valid_ms=begin, invalid_ms=None if begin is not None and end <= begin else end)

@@ -65,8 +65,13 @@ def told_at(times: list[Time], now: int) -> int | None:
     )
 
 
+def last_ms(finish_ms: int | None) -> int | None:
+    """The last millisecond before a time: "until 31 May" includes that day."""
+    return None if finish_ms is None else finish_ms - 1
+
+
 def ends(times: list[Time], tense: str) -> int | None:
     for time in times:
         if time.role in ("until", "range"):
-            return time.finish_ms if tense == "past" else time.ahead_finish_ms
+            return last_ms(time.finish_ms if tense == "past" else time.ahead_finish_ms)
     return None
