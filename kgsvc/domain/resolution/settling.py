@@ -304,9 +304,11 @@ def _outdated(entry: SlotStatement, since_ms: int | None, newer_ms: int | None) 
 def _in_batch(
     ref: BatchFact, items: Sequence[BatchItem], resolved: ResolvedNames
 ) -> tuple[str, EdgeWording] | None:
-    """Slot and words of a fact stated in a batch; None: an end is not known, or both are the same."""
+    """Slot and words of a fact stated in a batch. None: an end is not known, or two turned out to be one."""
     source, target = resolved.by_key.get(name_key(ref.source)), resolved.by_key.get(name_key(ref.target))
-    if not items or source is None or target is None or source.uuid == target.uuid:
+    if not items or source is None or target is None:
+        return None
+    if source.uuid == target.uuid and ref.edge.source_ref != ref.edge.target_ref:
         return None
     entry = statement_of(items[0], 0, ref.edge, source, target)  # of any item: only the words are used
     return entry.slot, entry.statement.wording

@@ -299,6 +299,21 @@ async def test_of_a_batch_too() -> None:
     assert (await bench.fact("Ada lives in Oslo")).expired_by_episode == "e1"
 
 
+async def test_of_a_property_in_a_batch_too() -> None:
+    """A value of one thing, stated from its node to itself."""
+    bench = Bench(Model(contradicting))
+    days = [
+        Extraction(
+            (ExtractedNode("n", "Atlas", "Project"),),
+            (ExtractedEdge("HAS_DEADLINE", f"Atlas is due in {month}", "n", "n", kind=FactKind.FUNCTIONAL),),
+        )
+        for month in ("May", "June")
+    ]
+    await bench.commit(*days)
+    rows = [("HAS_DEADLINE", "Atlas is due in May", 0, 1), ("HAS_DEADLINE", "Atlas is due in June", 1, None)]
+    assert await bench.facts() == rows
+
+
 async def test_two_that_exclude_each_other_take_turns() -> None:
     """A fact said before and after another ends at it and begins anew."""
     bench = Bench(Model(contradicting))
