@@ -24,7 +24,8 @@ from kgsvc.communities.describing import Describer
 from kgsvc.communities.detection import Louvain
 from kgsvc.domain.model.communities import BuildRequest, Community
 from kgsvc.domain.model.delta import GraphDelta, Guard
-from kgsvc.domain.model.graph import Entity, Fact, FactKind, digest, fact_key, mint, name_key, slot_of
+from kgsvc.domain.model.graph import Entity, Fact, FactKind
+from kgsvc.domain.model.keys import digest, fact_key, mint, name_key, slot_of
 from kgsvc.models.embedding import CachingEmbedder, HashingEmbedder
 from kgsvc.runtime import Clock, SystemClock
 from kgsvc.stores.embedded import EmbeddedStore

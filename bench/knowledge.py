@@ -12,19 +12,8 @@ from dataclasses import replace
 from functools import lru_cache
 
 from bench.vocabulary import person, word, zipf
-from kgsvc.domain.model.graph import (
-    Entity,
-    Episode,
-    Evidence,
-    Fact,
-    FactKind,
-    Mention,
-    Source,
-    content_hash,
-    fact_key,
-    mint,
-    slot_of,
-)
+from kgsvc.domain.model.graph import Entity, Episode, Evidence, Fact, FactKind, Mention, Source
+from kgsvc.domain.model.keys import content_hash, fact_key, mint, slot_of
 
 BLOCK = 500  # facts that are made together
 STARTED_MS = 1_600_000_000_000

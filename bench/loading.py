@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from bench.knowledge import BLOCK, entities_of, entity, episodes_of, facts_of
 from bench.vocabulary import WordEmbedder
 from kgsvc.domain.model.delta import GraphDelta, Guard
-from kgsvc.domain.model.graph import Episode, Fact, name_key
+from kgsvc.domain.model.graph import Episode, Fact
 from kgsvc.domain.model.items import AcceptBatch, ItemState, NewItem, Transition
+from kgsvc.domain.model.keys import name_key
 from kgsvc.stores.protocol import Store
 
 Floats = NDArray[np.float32]

@@ -11,7 +11,8 @@ from kgsvc.commands.items import message_body
 from kgsvc.domain.facts.plan import plan, statements_of
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, NameView, SlotView
 from kgsvc.domain.model.extraction import ExtractionRequest
-from kgsvc.domain.model.graph import Episode, Fact, RoleType, Source, mint
+from kgsvc.domain.model.graph import Episode, Fact, RoleType, Source
+from kgsvc.domain.model.keys import mint
 from kgsvc.domain.names.entities import BatchItem, resolve
 from kgsvc.models.protocol import Embedder
 from kgsvc.models.rules.extractor import OfflineExtractor

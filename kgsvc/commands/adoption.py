@@ -9,7 +9,8 @@ from typing import Protocol
 from kgsvc.domain.errors import RevisionChanged
 from kgsvc.domain.facts.adoption import ForeignFact, adopted, adopted_names
 from kgsvc.domain.model.delta import GraphDelta, Guard, NameView
-from kgsvc.domain.model.graph import Entity, name_key
+from kgsvc.domain.model.graph import Entity
+from kgsvc.domain.model.keys import name_key
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.runtime import Clock
 from kgsvc.stores.protocol import GraphStore

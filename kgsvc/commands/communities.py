@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kgsvc.commands.core import Core, page_token, parts_of, wrong_token
 from kgsvc.domain.errors import NotFound
 from kgsvc.domain.model.communities import BuildRequest, Community, CommunityBuild, CommunityPage
-from kgsvc.domain.model.graph import digest
+from kgsvc.domain.model.keys import digest
 
 OPERATION = "BuildCommunities"
 _READ_AT_ONCE = 20  # communities; each may show a thousand members

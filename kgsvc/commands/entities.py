@@ -12,7 +12,8 @@ from kgsvc.commands.facts import CitedFact, cited
 from kgsvc.domain.errors import Conflict, LimitExceeded, NotFound, Violation
 from kgsvc.domain.facts.summary import holds, recomposed, summary_facts
 from kgsvc.domain.model.delta import GraphDelta, NameView
-from kgsvc.domain.model.graph import Citation, Entity, Episode, Mention, digest, name_key
+from kgsvc.domain.model.graph import Citation, Entity, Episode, Mention
+from kgsvc.domain.model.keys import digest, name_key
 from kgsvc.domain.names.forgetting import given_names, names_given
 from kgsvc.domain.names.merging import teachers_of
 from kgsvc.domain.names.namesakes import plain

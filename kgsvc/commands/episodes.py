@@ -15,7 +15,8 @@ from kgsvc.commands.merges import undo_merge
 from kgsvc.domain.errors import Conflict, EmbedderUnavailable, LimitExceeded, NotFound, Violation
 from kgsvc.domain.facts.amendments import without_episode
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, NameView, SlotView
-from kgsvc.domain.model.graph import Entity, Episode, digest, source_url_of
+from kgsvc.domain.model.graph import Entity, Episode, source_url_of
+from kgsvc.domain.model.keys import digest
 from kgsvc.domain.names.forgetting import Forgotten, Saying, doubtful, forgotten, removable, without_words
 from kgsvc.domain.names.merging import called
 from kgsvc.domain.names.namesakes import heirs, shared_keys

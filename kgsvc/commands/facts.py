@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from kgsvc.commands.core import Core, no_entities, the_one, until_applied
 from kgsvc.domain.errors import Conflict, InvalidArgument, NotFound, RevisionChanged, Violation
 from kgsvc.domain.facts.amendments import FactInput, correct, says_so, successor
-from kgsvc.domain.facts.plan import UPDATED, text_digest
+from kgsvc.domain.facts.plan import text_digest
+from kgsvc.domain.facts.slots import UPDATED
 from kgsvc.domain.model.delta import Claim, FactTombstone, GraphDelta, GroupHead, NameView
-from kgsvc.domain.model.graph import Citation, Fact, digest, mint
+from kgsvc.domain.model.graph import Citation, Fact
+from kgsvc.domain.model.keys import digest, mint
 from kgsvc.pipeline.summaries import summarised
 from kgsvc.stores.protocol import GraphStore, HistoryStore, ReadStore
 

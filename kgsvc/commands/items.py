@@ -13,8 +13,9 @@ from typing import Any
 
 from kgsvc.commands.core import Core
 from kgsvc.domain.errors import Conflict, Overloaded, StoreUnavailable
-from kgsvc.domain.model.graph import Episode, RoleType, Source, content_hash, digest, mint
+from kgsvc.domain.model.graph import Episode, RoleType, Source
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemStatus, NewItem
+from kgsvc.domain.model.keys import content_hash, digest, mint
 from kgsvc.runtime import ACCEPTED_CHARS, offload
 
 STREAM = "StreamEpisodes"

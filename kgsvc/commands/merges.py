@@ -11,7 +11,8 @@ from kgsvc.commands.core import Core, no_entities, until_applied
 from kgsvc.domain.errors import Conflict, EmbedderUnavailable, InvalidArgument, NotFound, StepError, Violation
 from kgsvc.domain.facts.summary import OF_EPISODE, with_parts
 from kgsvc.domain.model.delta import FactTombstone, GraphDelta, MergeRecord, NameView
-from kgsvc.domain.model.graph import Entity, digest, mint, name_key
+from kgsvc.domain.model.graph import Entity
+from kgsvc.domain.model.keys import digest, mint, name_key
 from kgsvc.domain.names.forgetting import Said, lost_tokens, without_words
 from kgsvc.domain.names.merging import (
     called,

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from kgsvc.domain.errors import LeaseLost, Overloaded, RevisionChanged, StepError
 from kgsvc.domain.facts.plan import plan, statements_of
-from kgsvc.domain.facts.timeline import SlotStatement
+from kgsvc.domain.facts.statements import SlotStatement
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import GraphDelta, Guard, NameView, SlotView
 from kgsvc.domain.model.extraction import Ontology

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from kgsvc.domain.errors import LimitExceeded, StoreRefused, Violation
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import GraphDelta, Guard, MergeRecord, NameView
-from kgsvc.domain.model.graph import Entity, Fact, Mention, digest, mint
+from kgsvc.domain.model.graph import Entity, Fact, Mention
 from kgsvc.domain.model.items import Lease
+from kgsvc.domain.model.keys import digest, mint
 from kgsvc.domain.names.bridging import Bridge, names_allow
 from kgsvc.domain.names.forgetting import Said
 from kgsvc.domain.names.merging import (

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgsvc.domain.facts.summary import summary_facts
-from kgsvc.domain.model.graph import Entity, name_key
+from kgsvc.domain.model.graph import Entity
+from kgsvc.domain.model.keys import name_key
 from kgsvc.domain.names.namesakes import plain
 from kgsvc.search.columns import Column
 from kgsvc.search.fact_columns import within

@@ -9,7 +9,7 @@ import pytest
 
 from kgsvc.domain.facts.amendments import FactInput, correct, successor, without_episode
 from kgsvc.domain.facts.beliefs import MOST, as_known_at
-from kgsvc.domain.facts.timeline import Ending
+from kgsvc.domain.facts.statements import Ending
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Closure, Entity, Episode, Fact, FactKind, Polarity, Source

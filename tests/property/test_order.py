@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgsvc.domain.facts.plan import plan, statements_of
-from kgsvc.domain.facts.timeline import Ending, SlotStatement
+from kgsvc.domain.facts.statements import Ending, SlotStatement
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, NameView, SlotView
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Closure, Entity, Episode, Fact, FactKind, Polarity, Source

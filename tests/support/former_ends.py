@@ -4,16 +4,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from kgsvc.domain.model.delta import GraphDelta
-from kgsvc.domain.model.graph import (
-    EARLIEST_MS,
-    Entity,
-    Evidence,
-    Fact,
-    FactKind,
-    Polarity,
-    fact_key,
-    slot_of,
-)
+from kgsvc.domain.model.graph import EARLIEST_MS, Entity, Evidence, Fact, FactKind, Polarity
+from kgsvc.domain.model.keys import fact_key, slot_of
 
 NOW = 1_000
 

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from kgsvc.domain.model.graph import Entity, Fact, name_key
+from kgsvc.domain.model.graph import Entity, Fact
+from kgsvc.domain.model.keys import name_key
 from kgsvc.domain.names.classes import classes_of
 from kgsvc.stores.protocol import GroupDump
 

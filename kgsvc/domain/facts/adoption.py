@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, FactKind, fact_key, name_key, slot_of
+from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, FactKind
+from kgsvc.domain.model.keys import fact_key, name_key, slot_of
 
 _EXPIRED = "superseded"
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kgsvc.domain.facts.beliefs import all_remembering
-from kgsvc.domain.facts.plan import UPDATED, refolded, relation_of
+from kgsvc.domain.facts.slots import UPDATED, refolded, relation_of
 from kgsvc.domain.model.delta import FactTombstone, SlotView
-from kgsvc.domain.model.graph import Closure, Entity, Fact, FactKind, Polarity, event_qualifiers, slot_of
+from kgsvc.domain.model.graph import Closure, Entity, Fact, FactKind, Polarity
+from kgsvc.domain.model.keys import event_qualifiers, slot_of
 
 
 @dataclass(frozen=True, slots=True)

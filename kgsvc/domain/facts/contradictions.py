@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kgsvc.domain.facts.timeline import Ending, Row, SlotStatement
+from kgsvc.domain.facts.statements import Ending, Row, SlotStatement
 from kgsvc.domain.model.graph import Closure, Evidence, Polarity
 
 MOST_ENDED = 10  # facts that one episode may end from another slot

@@ -11,7 +11,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from kgsvc.domain.model.graph import Entity, Fact, Rewriting, SummaryPart, digest
+from kgsvc.domain.model.graph import Entity, Fact, Rewriting, SummaryPart
+from kgsvc.domain.model.keys import digest
 from kgsvc.domain.text import normalise
 
 SHOWN = 500  # characters of a summary

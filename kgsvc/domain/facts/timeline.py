@@ -21,155 +21,22 @@ later, with a time amid those left out, finds the row reopened at the next kept 
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
 
-from kgsvc.domain.model.graph import EARLIEST_MS, ENDED, LASTS, Closure, Evidence, FactKind, Polarity
-from kgsvc.domain.resolution.decisions import Place
-from kgsvc.domain.text import normalise
-
-KEPT = 64  # statements of a row that are kept at each of its ends
-
-
-@dataclass(frozen=True, slots=True)
-class EdgeWording:
-    """What a statement says, without when and who."""
-
-    name: str
-    fact: str
-    source_uuid: str
-    target_uuid: str
-    kind: FactKind
-    polarity: Polarity
-    qualifiers: Mapping[str, str] = field(default_factory=dict)
-    keywords: tuple[str, ...] = ()
-    weight: float = 1.0
-    attributes: Mapping[str, Any] = field(default_factory=dict)
-    # Equal for statements that are duplicates of one another when their intervals overlap.
-    key: tuple[str, str, str] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        key = (normalise(self.fact), self.target_uuid, self.polarity.value)
-        object.__setattr__(self, "key", key)  # asked for many times a statement
-
-    @property
-    def is_property(self) -> bool:
-        """Whether it is about one thing alone: a value, in words."""
-        return self.source_uuid == self.target_uuid
-
-    @property
-    def as_held(self) -> EdgeWording:
-        """Of an end: the relation itself."""
-        return replace(self, polarity=Polarity.ASSERTS)
-
-
-Order = tuple[int, bool, int, bool, int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class EdgeStatement:
-    """One episode's wording for a slot, with its evidence. `asserted`: a caller's own."""
-
-    wording: EdgeWording
-    evidence: Evidence
-    asserted: bool = False
-
-    @property
-    def order(self) -> Order:
-        """Which of two conflicting statements is current: the greater; of equal ones that of the lower
-        episode uuid (spec 004 §6)."""
-        negates = self.wording.polarity is not Polarity.ASSERTS
-        e = self.evidence
-        return (e.start_ms, self.asserted, e.reference_ms, negates, e.accepted_ms, e.index)
-
-    @property
-    def announced(self) -> bool:
-        """Whether it was told before it came."""
-        return self.evidence.start_ms > self.evidence.reference_ms
-
-    @property
-    def closed(self) -> bool:
-        """Whether it states an end."""
-        return self.evidence.stated_invalid_ms is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """A closure for the row that says `key` (EdgeWording.key)."""
-
-    key: tuple[str, str, str]
-    closure: Closure
-
-    @property
-    def order(self) -> Order:
-        """Before statements of the same start and reference time: those are left alone (spec 002)."""
-        return (self.closure.at_ms, False, self.closure.reference_ms, False, -1, 0)
-
-
-@dataclass(slots=True)
-class Row:
-    """An interval in which one wording holds. `closed_by` is what contradicted it: a statement of its slot,
-    the evidence of its end or a closure; `closures` are all that name it, whether they or something earlier
-    closed it."""
-
-    wording: EdgeWording
-    start_ms: int
-    evidence: list[Evidence]
-    stated_end_ms: int | None = None
-    closed_ms: int | None = None
-    closed_by: Row | Evidence | Closure | None = None
-    closed_by_episode: str | None = None
-    closures: list[Closure] = field(default_factory=list)
-    asserted: bool = False  # a caller's own: what is told later of its end stands beside it
-    withdrawn_by: EdgeStatement | Closure | None = None  # it never held
-    _joined: set[Evidence] = field(default_factory=set, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        self._joined.update(self.evidence)
-
-    @property
-    def end_ms(self) -> int | None:
-        """When it ceased to hold, None: it still does."""
-        return self.stated_end_ms if self.closed_ms is None else self.closed_ms
-
-    def holds_at(self, ms: int) -> bool:
-        """Whether `ms`, not before its start, lies in the interval."""
-        return self.end_ms is None or ms < self.end_ms
-
-    def join(self, evidence: Evidence) -> None:
-        """Another statement of the same; the latest stated end counts."""
-        if evidence in self._joined:
-            return
-        self._joined.add(evidence)
-        self.evidence.append(evidence)
-        if evidence.stated_invalid_ms is not None:
-            self.stated_end_ms = evidence.stated_invalid_ms
-
-    def close(self, at_ms: int, by: Row | Evidence | Closure, episode: str) -> None:
-        """It ceases to hold at `at_ms`."""
-        self.closed_ms, self.closed_by, self.closed_by_episode = at_ms, by, episode
-
-    def reopen(self) -> None:
-        """The same words at the same instant, with a contradiction sorted in between: it stands again."""
-        self.closed_ms = self.closed_by = self.closed_by_episode = None
-
-
-def thinned(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    """What is kept of a row's statements, given in order: the first, the last and those that state an end."""
-    if len(evidence) <= 2 * KEPT:
-        return tuple(evidence)
-    between = [e for e in evidence[KEPT:-KEPT] if e.stated_invalid_ms is not None or e.says]
-    return (*evidence[:KEPT], *between, *evidence[-KEPT:])
+from kgsvc.domain.facts.statements import EdgeStatement, Ending, Row
+from kgsvc.domain.model.graph import EARLIEST_MS, ENDED, LASTS, Closure, Evidence, Polarity
 
 
 class _Fold:
     def __init__(self) -> None:
         self.rows: dict[tuple[tuple[str, str, str], int], Row] = {}
         self.current: Row | None = None
-        self.closed: list[Row] = []  # told with an end
+        self.closed: list[Row] = []  # told with an end, as long as that is to come
         self.negations: dict[str, Row] = {}
         self.latest: dict[tuple[str, str, str], Row] = {}
+        self.filled: dict[int, Row] = {}  # with withdrawn statements, in no order
         self.of_target: dict[str, Row] = {}  # the latest row by which the relation holds, or held
 
     def add(self, statement: EdgeStatement) -> None:
@@ -185,8 +52,8 @@ class _Fold:
             if self.current is not None and self.current.wording.target_uuid == target:
                 self.current = None
         elif statement.closed and not _continues(self.current, statement):
-            same = next((row for row in self.closed if _continues(row, statement)), None)
-            if same is not None:
+            same = self.latest.get(statement.wording.key)
+            if same is not None and same is not self.current and _continues(same, statement):
                 same.join(statement.evidence)
                 return
             row = self.of_target[target] = self._row(statement)
@@ -195,6 +62,9 @@ class _Fold:
             self.current = self.of_target[target] = self._follow(self.current, statement)
             for before in [*self.closed, self.negations.pop(target, None)]:
                 self._close(before, self.current, statement)
+            # What it has closed, or what was over by then, is of no concern to those that begin later.
+            start = statement.evidence.start_ms
+            self.closed = [row for row in self.closed if row.start_ms == start]
 
     def _end(self, statement: EdgeStatement) -> None:
         """The end of the relation to a target."""
@@ -206,16 +76,16 @@ class _Fold:
             row = self.rows.get(key)
         if row is None:
             wording = statement.wording.as_held
-            row = Row(wording, EARLIEST_MS, [evidence], stated_end_ms=evidence.start_ms)
+            row = Row(wording, EARLIEST_MS, [evidence], evidence.start_ms)
             self.rows[key] = row
             self.of_target.setdefault(target, row)
             return
-        if evidence not in row.evidence:
-            row.evidence.append(evidence)
+        row.take(evidence)
         if row.start_ms == evidence.start_ms and row.evidence[0].episode_uuid == evidence.episode_uuid:
             return  # of one thing a new value and the end of the old one, which that has closed
         if row.holds_at(evidence.start_ms):
             row.close(evidence.start_ms, evidence, evidence.episode_uuid)
+            row.ended_by = evidence
         elif evidence.stated_valid_ms is not None and _may_be_moved(row, evidence):
             self._move_end(row, evidence)
         if row is current:
@@ -223,6 +93,7 @@ class _Fold:
 
     @staticmethod
     def _move_end(row: Row, evidence: Evidence) -> None:
+        row.ended_by = evidence
         if row.start_ms == EARLIEST_MS:
             row.stated_end_ms = evidence.start_ms
         else:
@@ -273,7 +144,9 @@ class _Fold:
             row = self.of_target.get(withdrawn.wording.target_uuid)
         if row is None:
             return False
-        row.evidence = sorted({*row.evidence, *withdrawn.evidence})
+        for evidence in withdrawn.evidence:
+            row.take(evidence)
+        self.filled[id(row)] = row
         row.closures.extend(withdrawn.closures)
         return True
 
@@ -296,18 +169,15 @@ def _continues(row: Row | None, statement: EdgeStatement) -> bool:
 
 
 def _may_be_moved(row: Row, end: Evidence) -> bool:
-    """Whether a dated end, after the one that the row has, counts instead: what was only implied by another
+    """Whether a dated end, after the one that the row has, counts instead: what was implied by another
     start or told without a date gives way, and what was told earlier."""
-    by = row.closed_by
-    if isinstance(by, Closure):
+    if isinstance(row.closed_by, Closure):
         return False
-    if isinstance(by, Evidence):
-        told: Evidence | None = by
-    else:
-        told = max((e for e in row.evidence if e.says == ENDED and e != end), default=None)
+    told = row.ended_by
     if told is None:
-        return isinstance(by, Row)
-    return told.stated_valid_ms is None or told.reference_ms < end.reference_ms
+        return isinstance(row.closed_by, Row)
+    undated = told.says == ENDED and told.stated_valid_ms is None
+    return undated or told.reference_ms < end.reference_ms
 
 
 def fold(statements: Iterable[EdgeStatement], endings: Iterable[Ending] = ()) -> list[Row]:
@@ -321,7 +191,10 @@ def fold(statements: Iterable[EdgeStatement], endings: Iterable[Ending] = ()) ->
             state.add(entry)
         elif not entry.closure.retracts:
             state.end(entry)
-    return [*state.rows.values(), *(row for row in withdrawn if not state.takes_in(row))]
+    apart = [row for row in withdrawn if not state.takes_in(row)]
+    for row in state.filled.values():
+        row.evidence.sort()
+    return [*state.rows.values(), *apart]
 
 
 def _uuid_of_entry(entry: EdgeStatement | Ending) -> tuple[str, tuple[str, str, str]]:
@@ -337,10 +210,18 @@ def _apart(
     off before their time, or found to be untrue."""
     if not retracting and not any(each.announced for each in statements):
         return list(statements), []
+    untrue: dict[tuple[str, str, str], Closure] = {}  # the finding told last, by what it says was never true
+    for ending in retracting:
+        known = untrue.get(ending.key, ending.closure)
+        untrue[ending.key] = max(known, ending.closure, key=lambda each: (each.reference_ms, each))
+    by_target: defaultdict[str, list[EdgeStatement]] = defaultdict(list)
+    for each in statements:
+        by_target[each.wording.target_uuid].append(each)
+    withdrawals = {target: _Withdrawals(told) for target, told in by_target.items()}
     standing: list[EdgeStatement] = []
     rows: dict[tuple[tuple[str, str, str], int], Row] = {}
     for each in statements:
-        by = _withdrawing(each, statements) or _retracting(each, retracting)
+        by = withdrawals[each.wording.target_uuid].of(each) or _untrue(each, untrue)
         if by is None:
             standing.append(each)
         else:
@@ -352,74 +233,85 @@ def _apart(
             if isinstance(by, Closure) and by not in row.closures:
                 row.closures.append(by)
     found = [rows[key] for key in sorted(rows)]
-    for row in found:
+    used = _used_up(found, standing)
+    return [each for each in standing if id(each) not in used], found
+
+
+def _untrue(each: EdgeStatement, found: Mapping[tuple[str, str, str], Closure]) -> Closure | None:
+    """The finding by which what was stated until then was never true."""
+    closure = None if each.wording.polarity is Polarity.ENDS else found.get(each.wording.key)
+    return closure if closure and closure.reference_ms >= each.evidence.reference_ms else None
+
+
+def _used_up(withdrawn: Iterable[Row], standing: Sequence[EdgeStatement]) -> set[int]:
+    """The ends, by id, that say no more than that something does not come: nothing held that they could end.
+    They are kept with the first row that they withdraw."""
+    held: dict[str, int] = {}  # since when, by target
+    for each in standing:
+        if each.wording.polarity is Polarity.ASSERTS:
+            start, target = each.evidence.start_ms, each.wording.target_uuid
+            held[target] = min(start, held.get(target, start))
+    ends = {id(each) for each in standing if each.wording.polarity is Polarity.ENDS}
+    used: set[int] = set()
+    for row in withdrawn:
         by = row.withdrawn_by
-        if isinstance(by, EdgeStatement) and by in standing and not _is_needed(by, standing):
-            row.evidence.append(by.evidence)
-            standing.remove(by)
-    return standing, found
+        if not isinstance(by, EdgeStatement) or id(by) not in ends or id(by) in used:
+            continue
+        if held.get(by.wording.target_uuid, by.evidence.start_ms + 1) > by.evidence.start_ms:
+            row.take(by.evidence)
+            used.add(id(by))
+    return used
 
 
-def _is_needed(end: EdgeStatement, standing: Iterable[EdgeStatement]) -> bool:
-    """Whether a statement by which something was called off says more than that: the end of what held."""
-    if end.wording.polarity is not Polarity.ENDS:
-        return True
-    return any(
-        each.wording.target_uuid == end.wording.target_uuid
-        and each.wording.polarity is Polarity.ASSERTS
-        and each.evidence.start_ms <= end.evidence.start_ms
-        for each in standing
-    )
+class _ByReference:
+    """Statements by the time at which they were told, for the last one told in a span that begins at another
+    time than a given one. Each look takes logarithmic time: a slot may hold thousands."""
+
+    def __init__(self, statements: Iterable[EdgeStatement]) -> None:
+        self._told = sorted(statements, key=lambda each: (each.evidence.reference_ms, each.evidence))
+        self._times = [each.evidence.reference_ms for each in self._told]
+        self._other: list[int] = []  # the last place before each that has another start
+        for at, each in enumerate(self._told):
+            same = at > 0 and self._told[at - 1].evidence.start_ms == each.evidence.start_ms
+            self._other.append(self._other[at - 1] if same else at - 1)
+
+    def last(self, after_ms: int, before_ms: int, but_start_ms: int | None = None) -> EdgeStatement | None:
+        """The last told after `after_ms` and before `before_ms`, but for a start at `but_start_ms`."""
+        at = bisect_left(self._times, before_ms) - 1
+        if at >= 0 and self._told[at].evidence.start_ms == but_start_ms:
+            at = self._other[at]
+        return self._told[at] if at >= 0 and self._times[at] > after_ms else None
 
 
-def _withdrawing(each: EdgeStatement, others: Iterable[EdgeStatement]) -> EdgeStatement | None:
-    """The statement told last by which what `each` announces does not come, or comes at another time."""
-    if not each.announced or each.asserted or each.wording.polarity is Polarity.DENIES:
-        return None
-    ends = each.wording.polarity is Polarity.ENDS
-    later = [
-        other
-        for other in others
-        if other.wording.target_uuid == each.wording.target_uuid
-        and each.evidence.reference_ms < other.evidence.reference_ms < each.evidence.start_ms
-        and (_lifts(each, other) if ends else _calls_off(each, other))
-    ]
-    return max(later, key=lambda other: (other.evidence.reference_ms, other.evidence), default=None)
+class _Withdrawals:
+    """Which announcements about one target do not come, or come at another time, and by which statement."""
 
+    def __init__(self, statements: Sequence[EdgeStatement]) -> None:
+        asserts = [each for each in statements if each.wording.polarity is Polarity.ASSERTS]
+        ends = [each for each in statements if each.wording.polarity is Polarity.ENDS]
+        others = [each for each in statements if each.wording.polarity is not Polarity.ASSERTS]
+        self._starts = _ByReference(each for each in asserts if each.announced)
+        self._refusals = _ByReference(each for each in others if not each.announced)
+        self._ends = _ByReference(each for each in ends if each.announced)
+        self._lasting = _ByReference(each for each in asserts if each.evidence.says == LASTS)
 
-def _calls_off(start: EdgeStatement, other: EdgeStatement) -> bool:
-    """Whether an announced start does not come, or at another time."""
-    if other.wording.polarity is not Polarity.ASSERTS:
-        return other.evidence.start_ms <= start.evidence.start_ms
-    return other.announced and other.evidence.start_ms != start.evidence.start_ms
-
-
-def _lifts(end: EdgeStatement, other: EdgeStatement) -> bool:
-    """Whether an announced end does not come, or at another time."""
-    if other.evidence.says == LASTS:
-        return True
-    moved = other.evidence.start_ms != end.evidence.start_ms
-    return other.wording.polarity is Polarity.ENDS and other.announced and moved
-
-
-def _retracting(each: EdgeStatement, endings: Iterable[Ending]) -> Closure | None:
-    """The contradiction by which what was stated until then was never true."""
-    if each.wording.polarity is Polarity.ENDS:
-        return None
-    found = [e.closure for e in endings if e.key == each.wording.key]
-    return max((c for c in found if c.reference_ms >= each.evidence.reference_ms), default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class SlotStatement:
-    """A statement with the slot it belongs to and when its item was accepted."""
-
-    slot: str
-    statement: EdgeStatement
-    accepted_ms: int
-    index: int = -1  # of the edge in its extraction
-
-    @property
-    def place(self) -> Place:
-        """Which edge of the batch says so."""
-        return (self.statement.evidence.episode_uuid, self.index)
+    def of(self, each: EdgeStatement) -> EdgeStatement | None:
+        """The statement told last, before the announced time, that withdraws `each`."""
+        if not each.announced or each.asserted or each.wording.polarity is Polarity.DENIES:
+            return None
+        told_ms, start_ms = each.evidence.reference_ms, each.evidence.start_ms
+        if each.wording.polarity is Polarity.ENDS:
+            found = [
+                self._lasting.last(told_ms, start_ms),
+                self._ends.last(told_ms, start_ms, but_start_ms=start_ms),
+            ]
+        else:
+            found = [
+                self._refusals.last(told_ms, start_ms),
+                self._starts.last(told_ms, start_ms, but_start_ms=start_ms),
+            ]
+        return max(
+            filter(None, found),
+            key=lambda other: (other.evidence.reference_ms, other.evidence),
+            default=None,
+        )

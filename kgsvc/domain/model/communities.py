@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kgsvc.domain.model.graph import digest, mint
+from kgsvc.domain.model.keys import digest, mint
 
 
 class BuildState(StrEnum):

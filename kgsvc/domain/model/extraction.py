@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, tzinfo
+from datetime import date
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -268,13 +268,12 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionRequest:
-    """An episode with its context: earlier episodes of the group by reference time, latest last, what kinds
-    of things the group tells apart, and the zone of times that name none: the caller's where it is known."""
+    """An episode with its context: earlier episodes of the group by reference time, latest last, and what
+    kinds of things the group tells apart."""
 
     episode: Episode
     previous: Sequence[Episode] = ()
     ontology: Ontology = DEFAULT
-    zone: tzinfo = UTC
 
 
 _RELATION = "relation"  # the qualifier that names it

@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from kgsvc.domain.facts.summary import OF_EPISODE
-from kgsvc.domain.model.graph import Entity, name_key
+from kgsvc.domain.model.graph import Entity
+from kgsvc.domain.model.keys import name_key
 from kgsvc.domain.names.entities import is_callers
 from kgsvc.domain.names.namesakes import plain
 from kgsvc.domain.names.renames import shown, stamp_of

@@ -11,20 +11,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from kgsvc.domain.facts.beliefs import all_remembering
-from kgsvc.domain.facts.plan import as_merged, episodes_of, refolded, relation_of
+from kgsvc.domain.facts.slots import as_merged, episodes_of, refolded, relation_of
 from kgsvc.domain.facts.summary import with_parts
 from kgsvc.domain.model.delta import SlotView
-from kgsvc.domain.model.graph import (
-    Closure,
-    Entity,
-    Evidence,
-    Fact,
-    Mention,
-    SummaryPart,
-    fact_key,
-    name_key,
-    slot_of,
-)
+from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, Mention, SummaryPart
+from kgsvc.domain.model.keys import fact_key, name_key, slot_of
 from kgsvc.domain.names.entities import BYTES, bounded
 from kgsvc.domain.names.forgetting import Said, names_given
 from kgsvc.domain.names.namesakes import plain

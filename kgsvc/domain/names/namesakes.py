@@ -15,7 +15,8 @@ from dataclasses import replace
 
 from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedNode, Extraction
-from kgsvc.domain.model.graph import Entity, name_key
+from kgsvc.domain.model.graph import Entity
+from kgsvc.domain.model.keys import name_key
 from kgsvc.domain.names.classes import CLASSES, classes_of, exclude, surely_exclude
 
 _FIRST_MARK = 0xE001  # of a private use area: neither a letter nor a space, and the same in every normal form

@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kgsvc.domain.model.extraction import Extraction
-from kgsvc.domain.model.graph import Entity, Episode, Polarity, name_key
+from kgsvc.domain.model.graph import Entity, Episode, Polarity
+from kgsvc.domain.model.keys import name_key
 from kgsvc.domain.names.namesakes import plain
 from kgsvc.domain.names.similarity import folded
 from kgsvc.domain.resolution.decisions import NameDecision, NameTarget

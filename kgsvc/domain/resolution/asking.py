@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Ontology, of_type
-from kgsvc.domain.model.graph import Entity, name_key, slot_of
+from kgsvc.domain.model.graph import Entity
+from kgsvc.domain.model.keys import name_key, slot_of
 from kgsvc.domain.names.bridging import types_differ
 from kgsvc.domain.names.entities import BatchItem
 from kgsvc.domain.names.namesakes import plain

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from kgsvc.domain.facts.plan import relation_of
+from kgsvc.domain.facts.slots import relation_of
 from kgsvc.domain.model.extraction import ANY, UNKNOWN, FactType, Ontology
 from kgsvc.domain.model.graph import EARLIEST_MS, Fact, FactKind, Polarity
 from kgsvc.domain.resolution.decisions import (

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kgsvc.domain.model.extraction import ExtractedEdge
-from kgsvc.domain.model.graph import Entity, Fact, Polarity, name_key
+from kgsvc.domain.model.graph import Entity, Fact, Polarity
+from kgsvc.domain.model.keys import name_key
 
 Place = tuple[str, int]  # an edge of a batch: episode uuid, index among the extraction's edges
 

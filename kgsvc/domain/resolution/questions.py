@@ -14,7 +14,8 @@ from types import MappingProxyType
 
 from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedNode
-from kgsvc.domain.model.graph import Entity, name_key
+from kgsvc.domain.model.graph import Entity
+from kgsvc.domain.model.keys import name_key
 from kgsvc.domain.names.classes import PERSON, classes_of
 from kgsvc.domain.names.entities import BatchItem, is_speaker, renames_of
 from kgsvc.domain.names.namesakes import is_marked, plain

@@ -6,22 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from kgsvc.domain.facts.contradictions import Contradiction
-from kgsvc.domain.facts.plan import UPDATED, statement_of, wording_of
-from kgsvc.domain.facts.timeline import EdgeStatement, EdgeWording, SlotStatement
+from kgsvc.domain.facts.plan import statement_of
+from kgsvc.domain.facts.slots import UPDATED, wording_of
+from kgsvc.domain.facts.statements import EdgeStatement, EdgeWording, SlotStatement
 from kgsvc.domain.model.delta import SlotView
-from kgsvc.domain.model.graph import (
-    EARLIEST_MS,
-    ENDED,
-    LASTS,
-    Fact,
-    FactKind,
-    Polarity,
-    digest,
-    fact_key,
-    mint,
-    name_key,
-    slot_of,
-)
+from kgsvc.domain.model.graph import EARLIEST_MS, ENDED, LASTS, Fact, FactKind, Polarity
+from kgsvc.domain.model.keys import digest, fact_key, mint, name_key, slot_of
 from kgsvc.domain.names.entities import BatchItem, ResolvedNames
 from kgsvc.domain.resolution.decisions import (
     BatchFact,
@@ -132,7 +122,7 @@ class _Settling:
             entry = self._as_end(stated, [*ended, *([repeated] if repeated else [])])
         elif repeated and decision.duplicate and not self._only_ended(decision.duplicate):
             if decision.same is Verdict.REWORDS:
-                repeated = self._in_fuller_words(decision.duplicate, repeated, stated) or repeated
+                repeated = self._in_fuller_words(decision.duplicate, stated) or repeated
             entry = _rewritten(stated, *repeated, LASTS if decision.same is Verdict.GOES_ON else "")
         elif newer := next((pair for pair in judged if pair[0].verdict is Verdict.NEWER), None):
             entry = _outdated(stated, newer[0].since_ms, self._start_of(newer[0].ref))
@@ -220,9 +210,7 @@ class _Settling:
         asserting = {key for _, key in others - judged if key[2] == Polarity.ASSERTS.value}
         return _beside(stated) if asserting - {own.wording.key} else stated
 
-    def _in_fuller_words(
-        self, ref: KnownRef, known: tuple[str, EdgeWording], stated: SlotStatement
-    ) -> tuple[str, EdgeWording] | None:
+    def _in_fuller_words(self, ref: KnownRef, stated: SlotStatement) -> tuple[str, EdgeWording] | None:
         """Slot and words once the fuller text has taken over interval and episodes (reason `updated`)."""
         text = stated.statement.wording.fact
         if isinstance(ref, BatchFact):

@@ -209,7 +209,7 @@ class OpenAIExtractor(ChatUser):
         return prompts.messages(part.request, self._chat.settings.context_chars, part.earlier)
 
     def _validated(self, part: _Part, answer: object) -> Checked:
-        return validate(answer, self._limits, part.request.zone)
+        return validate(answer, self._limits)
 
 
 def shown(warnings: Iterable[ItemWarning]) -> tuple[ItemWarning, ...]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
 from kgsvc.domain.model.items import ItemWarning
@@ -75,8 +74,8 @@ def node(raw: object, path: str, notes: Notes) -> object:
     return given
 
 
-def edge(raw: object, path: str, notes: Notes, zone: tzinfo = UTC) -> object:
-    """An edge with its values put right; times without a zone are those of `zone`. Raises Dropped where a
+def edge(raw: object, path: str, notes: Notes) -> object:
+    """An edge with its values put right; times without a zone are in UTC. Raises Dropped where a
     value is empty without which nothing is said."""
     if not isinstance(raw, dict):
         return raw
@@ -87,7 +86,7 @@ def edge(raw: object, path: str, notes: Notes, zone: tzinfo = UTC) -> object:
     _lower_case(given, path, notes)
     _weight(given, path, notes)
     _keywords(given, path, notes)
-    _times(given, path, notes, zone)
+    _times(given, path, notes)
     return given
 
 
@@ -164,11 +163,11 @@ def _keywords(given: dict[str, Any], path: str, notes: Notes) -> None:
             notes.put_right(f"{path}.keywords", Trouble.TOO_MANY_KEYWORDS)
 
 
-def _times(given: dict[str, Any], path: str, notes: Notes, zone: tzinfo) -> None:
+def _times(given: dict[str, Any], path: str, notes: Notes) -> None:
     found: dict[str, int] = {}
     for field in ("valid_at", "invalid_at"):
         if isinstance(given.get(field), str):
-            given[field], kind = time(given[field], zone)
+            given[field], kind = time(given[field])
             if kind is not None:
                 notes.put_right(f"{path}.{field}", kind)
         ms = _instant(given.get(field))
@@ -179,7 +178,7 @@ def _times(given: dict[str, Any], path: str, notes: Notes, zone: tzinfo) -> None
         notes.put_right(f"{path}.invalid_at", Trouble.INVALID_BEFORE_VALID)
 
 
-def time(text: str, zone: tzinfo = UTC) -> tuple[str | None, Trouble | None]:
+def time(text: str) -> tuple[str | None, Trouble | None]:
     """A time as the strict checks know it, and what was wrong with it."""
     if values.is_blank(text) or text.lower() in _NO_TIME:
         return None, Trouble.EMPTY_VALUE
@@ -192,14 +191,7 @@ def time(text: str, zone: tzinfo = UTC) -> tuple[str | None, Trouble | None]:
         return text, None
     if not local or ms is None:
         return text, None
-    return text + _offset(ms, zone), Trouble.TIME_WITHOUT_ZONE
-
-
-def _offset(local_ms: int, zone: tzinfo) -> str:
-    """How far `zone` is from UTC at a local time of its own; to the minute."""
-    local = datetime(1970, 1, 1, tzinfo=zone) + timedelta(milliseconds=local_ms)
-    minutes = int((local.utcoffset() or timedelta()).total_seconds() // 60)
-    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
+    return f"{text}Z", Trouble.TIME_WITHOUT_ZONE
 
 
 def _instant(raw: object) -> int | None:

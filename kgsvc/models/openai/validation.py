@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, tzinfo
 from functools import lru_cache
 from typing import Any, NoReturn, TypeVar
 
@@ -122,9 +121,9 @@ class Checked:
     warnings: tuple[ItemWarning, ...] = ()
 
 
-def validate(answer: object, limits: Limits, zone: tzinfo = UTC) -> Checked:
+def validate(answer: object, limits: Limits) -> Checked:
     """The extraction that `answer` holds, by the table of normalisations (docs/types.md); times without a
-    zone are those of `zone`. Raises Rejected, also where most nodes or most edges would be left out."""
+    zone are in UTC. Raises Rejected, also where most nodes or most edges would be left out."""
     raw_nodes, raw_edges = _lists(answer, limits)
     notes, problems = Notes(), list[str]()
     book = NodeBook(limits, raw_nodes, notes)
@@ -134,7 +133,7 @@ def validate(answer: object, limits: Limits, zone: tzinfo = UTC) -> Checked:
     _each(nodes, book.add, problems, notes)
     edges = _each(
         raw_edges,
-        lambda raw, path: _edge(normalisations.edge(raw, path, notes, zone), limits),
+        lambda raw, path: _edge(normalisations.edge(raw, path, notes), limits),
         problems,
         notes,
     )

@@ -24,11 +24,12 @@ from kgsvc.models.rules.text import READ, sentences_of
 from kgsvc.models.rules.wording import restated
 
 SAID, ASKED, MENTIONED = "SAID", "ASKED", "MENTIONED"
+BESIDE = "MENTIONED_WITH"  # in a text of which nobody knows who wrote it, by the thing that it is about
 _PASSAGE = 300  # characters up to which sentences that name nothing join the one before
 _PASSAGES = 1_000  # of one text, about; those of a longer text are longer
 _SUBSTANCE = 3  # content words that make a message of small talk worth a fact
 _TALK = 6  # marks; what is longer and has any content is no small talk
-_WEIGHTS = {SAID: 0.8, MENTIONED: 0.8, ASKED: 0.4}
+_WEIGHTS = {SAID: 0.8, MENTIONED: 0.8, BESIDE: 0.8, ASKED: 0.4}
 _SLIGHT = STOP | VAGUE | INTERJECTIONS
 _TRAILING = " ,;:-–—&"
 
@@ -205,13 +206,15 @@ class _Reader:
         scene = self.scene
         source = scene.origin() or (passage.names[0] if passage.names else None)
         source = source or scene.node("the text", "Document")
+        is_author = scene.subject is None and bool(scene.source)
         if source is None:
             return
         target = next((draft for draft in passage.names if draft is not source), None)
         target = target or scene.heard() or source
         words = " ".join(passage.sentences)
-        name = SAID if scene.speaker is not None else MENTIONED
-        name = ASKED if scene.speaker is not None and passage.asked else name
+        name = MENTIONED if is_author else BESIDE
+        if scene.speaker is not None:
+            name = ASKED if passage.asked else SAID
         prefix = self._prefix()
         if scene.speaker is None and prefix.removesuffix(": ").lower() in words.lower():
             prefix = ""

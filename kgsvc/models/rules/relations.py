@@ -62,6 +62,7 @@ _KIN = "|".join(sorted(KIN, key=len, reverse=True))
 SUBJECT = rf"(?P<s>I|we|he|she|N\d+|(?:my|our) (?:[a-z]{{3,10}} )?(?:{_KIN})(?: N\d+)?)"
 _ASIDE = r"(?: ,(?: [^ ,.;]+){1,8} ,)?"
 _ELIDED = r"(?:(?<=and )|(?<=, )|(?<=but )|(?<=then )|^)"
+_START = rf"(?:{SUBJECT} |{_ELIDED})"
 _OBJECT = r"(?:the |our |my |a |an |that )?(?:project |team )?(?P<o>N\d+)"
 _OBJECT += r"(?P<more>(?: , N\d+){0,5}(?:(?: ,)? and N\d+)?)"
 _ROLE = rf"(?P<role>(?:[a-z][a-z-]{{1,14}} ){{0,3}}(?:{'|'.join(sorted(ROLES, key=len, reverse=True))}))"
@@ -156,13 +157,19 @@ def _table() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
 
 
 def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
-    """What does not fit a row: roles, kin, two relations at once, names, values."""
+    """What does not fit a row: two relations at once, roles, kin, names, tastes, values. The order counts:
+    what was understood by one pattern is left alone by those behind it."""
+    for patterns in (_moves_and_jobs, _roles, _kin, _makers, _more_kin, _renames, _tastes, _values):
+        yield from patterns()
+
+
+def _moves_and_jobs() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
+    """From one place to another, and words for a job that are no verb and name."""
     functional, state = FactKind.FUNCTIONAL, FactKind.STATE
-    start = rf"(?:{SUBJECT} |{_ELIDED})"
     two = r"from (?:the )?(?P<o>N\d+) to (?:the )?(?P<p>N\d+)(?P<more>)"
     for verb, relation in (("move", "LIVES_IN"), ("relocate", "LIVES_IN"), ("switch", "USES")):
         kind = functional if relation == "LIVES_IN" else state
-        group = rf"{start}{_AUX}(?P<verb>{'|'.join(_forms(verb))}) {two}"
+        group = rf"{_START}{_AUX}(?P<verb>{'|'.join(_forms(verb))}) {two}"
         yield (
             group,
             _forms(verb),
@@ -175,12 +182,18 @@ def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
     begins = (Claim("WORKS_AT", functional, "s", "o", "begin", ("Person", "Organization")),)
     ends = (Claim("WORKS_AT", functional, "s", "o", "end", ("Person", "Organization")),)
     yield (
-        rf"{start}(?P<aux>)(?P<verb>join|joins|joined|joining) {_OBJECT} as",
+        rf"{_START}(?P<aux>)(?P<verb>join|joins|joined|joining) {_OBJECT} as",
         ["join", "joins", "joined"],
         begins,
     )
     yield rf"{SUBJECT} {_AUX}{_BE} (?P<after>)(?:at|with) {_OBJECT}(?= since| T\d)", ["at", "with"], works
     yield rf"(?P<s>my) last day at {_OBJECT} (?P<aux>)(?P<verb>is|was|will be)", ["last"], ends
+    yield rf"(?:N\d+|I) here , (?:an? |the )?{_ROLE} (?:at|for) {_OBJECT}(?P<s>)", ["here"], works
+
+
+def _roles() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
+    """ "the lead of X"."""
+    functional = FactKind.FUNCTIONAL
     yield (
         rf"{SUBJECT} {_AUX}{_BE} {_NOT}(?P<article>the |our |a |an )?{_ROLE} "
         rf"(?P<prep>of|at|for|on|with|in) {_OBJECT}",
@@ -198,6 +211,11 @@ def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
         ["of", "at", "for", "on"],
         (Claim("ROLE", functional, "s", "o"),),
     )
+
+
+def _kin() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
+    """ "my sister is X", "X, Y's sister"."""
+    functional, state = FactKind.FUNCTIONAL, FactKind.STATE
     yield (
         rf"(?P<s>my|our) (?:[a-z]+ )?(?P<role>{_KIN}|{'|'.join(ROLES)}|name) {_AUX}{_BE} "
         rf"{_NOT}(?P<o>N\d+)(?P<more>)",
@@ -225,6 +243,10 @@ def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
         ["engaged"],
         (Claim("ENGAGED_TO", functional, "s", "o", "begin"),),
     )
+
+
+def _makers() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
+    """Who made a work, and who plays in it."""
     work = r"^(?P<s>N\d+|it|the (?:film|movie|book|novel|song|series|show))"
     some = r"(?:[^ ]+ ){0,30}?"
     for made, relation in (("directed", "DIRECTED"), ("written", "WROTE"), ("composed", "WROTE")):
@@ -234,6 +256,11 @@ def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
             [made],
             (Claim(relation, FactKind.EVENT, "o", "s"), Claim("STARS_IN", FactKind.EVENT, "q", "s")),
         )
+
+
+def _more_kin() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
+    """ "the son of X and Y"."""
+    state = FactKind.STATE
     yield (
         rf"{SUBJECT} {_AUX}{_BE} {_NOT}(?P<article>the |a |an )(?:[a-z-]+ ){{0,3}}(?P<role>{_KIN}) "
         rf"(?P<prep>of)"
@@ -242,7 +269,10 @@ def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
         ["of"],
         (Claim("ROLE", state, "s", "o"), Claim("ROLE", state, "s", "p")),
     )
-    yield rf"(?:N\d+|I) here , (?:an? |the )?{_ROLE} (?:at|for) {_OBJECT}(?P<s>)", ["here"], works
+
+
+def _renames() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
+    """What is called otherwise now."""
     yield (
         rf"{SUBJECT} {_AUX}{_BE} (?:now |officially )?(?:called|renamed|renamed to|known as) "
         rf"(?P<o>N\d+)(?P<more>)",
@@ -255,9 +285,14 @@ def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
         ["renamed", "rename"],
         (Claim("RENAMED_TO", FactKind.EVENT, "s", "o", "begin"),),
     )
+
+
+def _tastes() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
+    """What somebody likes, needs, plays or cannot eat."""
+    state = FactKind.STATE
     for verb, relation in _LIKING.items():
         yield (
-            rf"{start}{_AUX}(?P<verb>{'|'.join(_forms(verb))}) {_THING}{_AND_THING}{_STOPS}(?P<more>)",
+            rf"{_START}{_AUX}(?P<verb>{'|'.join(_forms(verb))}) {_THING}{_AND_THING}{_STOPS}(?P<more>)",
             _forms(verb),
             (Claim(relation, state, "s", "np"),),
         )
@@ -272,7 +307,6 @@ def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
         ["up", "playing"],
         (Claim("PLAYS", state, "s", "np", "end"),),
     )
-    yield from _values()
 
 
 def _values() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:

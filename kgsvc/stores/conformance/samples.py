@@ -9,19 +9,7 @@ from functools import partial
 from typing import Any
 
 from kgsvc.domain.model.delta import FactTombstone, GraphDelta, GroupHead, Guard
-from kgsvc.domain.model.graph import (
-    Entity,
-    Episode,
-    Fact,
-    FactKind,
-    Mention,
-    Source,
-    content_hash,
-    digest,
-    fact_key,
-    name_key,
-    slot_of,
-)
+from kgsvc.domain.model.graph import Entity, Episode, Fact, FactKind, Mention, Source
 from kgsvc.domain.model.items import (
     AcceptBatch,
     Accepted,
@@ -33,6 +21,7 @@ from kgsvc.domain.model.items import (
     QueuedItem,
     Transition,
 )
+from kgsvc.domain.model.keys import content_hash, digest, fact_key, name_key, slot_of
 from kgsvc.domain.text import normalise
 from kgsvc.stores.conformance.expectations import ConformanceError, present
 from kgsvc.stores.protocol import Store

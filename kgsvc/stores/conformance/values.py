@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from kgsvc.domain.model.beliefs import Belief
-from kgsvc.domain.model.graph import Evidence, FactKind, Polarity, RoleType, Source, name_key
+from kgsvc.domain.model.graph import Evidence, FactKind, Polarity, RoleType, Source
 from kgsvc.domain.model.items import ItemState, Lease
+from kgsvc.domain.model.keys import name_key
 from kgsvc.stores.conformance.expectations import distinct, equal, expect
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, Scratch, fact
 from kgsvc.stores.protocol import Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 import apsw
 
 from kgsvc.domain.facts.former_ends import PREFIX
-from kgsvc.domain.facts.plan import with_folded_ends
+from kgsvc.domain.facts.slots import with_folded_ends
 from kgsvc.domain.model.delta import GraphDelta, Guard
 from kgsvc.stores.embedded.apply import apply_delta, read_slots
 from kgsvc.stores.embedded.rows import all_rows, column, group_of

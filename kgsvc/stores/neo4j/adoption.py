@@ -9,7 +9,8 @@ from typing import Any, LiteralString
 from neo4j.time import Date, DateTime
 
 from kgsvc.domain.facts.adoption import ForeignFact
-from kgsvc.domain.model.graph import Entity, Episode, Source, content_hash
+from kgsvc.domain.model.graph import Entity, Episode, Source
+from kgsvc.domain.model.keys import content_hash
 from kgsvc.stores.neo4j.base import Base, Row
 
 _GROUP: LiteralString = "<NEW_GROUP>"

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from typing import Any, LiteralString
 
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
-from kgsvc.domain.model.graph import Mention, digest
+from kgsvc.domain.model.graph import Mention
+from kgsvc.domain.model.keys import digest
 from kgsvc.stores.neo4j.base import Base, Row, Tx
 from kgsvc.stores.neo4j.candidates import WRITE_NAME_TOKENS, name_token_rows
 from kgsvc.stores.neo4j.fact_terms import (

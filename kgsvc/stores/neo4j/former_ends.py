@@ -9,7 +9,7 @@ from typing import LiteralString
 
 from kgsvc.domain.errors import RevisionChanged
 from kgsvc.domain.facts.former_ends import PREFIX
-from kgsvc.domain.facts.plan import with_folded_ends
+from kgsvc.domain.facts.slots import with_folded_ends
 from kgsvc.domain.model.delta import GraphDelta, Guard
 from kgsvc.stores.neo4j.apply import Apply
 from kgsvc.stores.neo4j.graph import Graph

@@ -11,7 +11,8 @@ from collections.abc import Collection
 from typing import LiteralString
 
 from kgsvc.domain.model.delta import FactTombstone, GroupHead, NameView, SlotView
-from kgsvc.domain.model.graph import Entity, Episode, Fact, Source, digest
+from kgsvc.domain.model.graph import Entity, Episode, Fact, Source
+from kgsvc.domain.model.keys import digest
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, entity_of, episode_of, fact_of, whole
 from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump

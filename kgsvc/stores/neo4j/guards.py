@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any, LiteralString
 
 from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard
-from kgsvc.domain.model.graph import digest
+from kgsvc.domain.model.keys import digest
 from kgsvc.stores.admission import check_delta, check_guard, is_repetition
 from kgsvc.stores.neo4j.base import Row
 from kgsvc.stores.neo4j.fact_terms import HELD_TERMS

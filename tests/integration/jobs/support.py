@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kgsvc.domain.errors import StepError
 from kgsvc.domain.model.delta import GraphDelta, Guard
-from kgsvc.domain.model.graph import Episode, Source, content_hash
+from kgsvc.domain.model.graph import Episode, Source
 from kgsvc.domain.model.items import (
     AcceptBatch,
     FailedItem,
@@ -19,6 +19,7 @@ from kgsvc.domain.model.items import (
     QueuedItem,
     Transition,
 )
+from kgsvc.domain.model.keys import content_hash
 from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher, QueueSettings, RetryPolicy
 from kgsvc.jobs.groups import GroupJobs, GroupRunner, Starts, Steps, group_work
 from kgsvc.runtime import SystemClock

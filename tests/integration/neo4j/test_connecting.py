@@ -8,7 +8,7 @@ from neo4j import AsyncDriver
 from neo4j.time import DateTime
 
 from kgsvc.domain.errors import StoreUnavailable
-from kgsvc.domain.model.graph import name_key
+from kgsvc.domain.model.keys import name_key
 from kgsvc.stores.conformance.samples import NOW, accepted, entity, episode, fact, mention, pair, write
 from kgsvc.stores.neo4j import Neo4jStore
 from scripts.neo4j_server import free_port

@@ -8,8 +8,9 @@ from kgsvc.commands.facts import without_fact
 from kgsvc.domain.errors import Conflict
 from kgsvc.domain.facts.plan import plan, statements_of
 from kgsvc.domain.model.delta import Claim, FactTombstone, GraphDelta, MergeRecord, NameView, SlotView
-from kgsvc.domain.model.graph import Closure, Entity, Fact, Mention, digest, name_key
+from kgsvc.domain.model.graph import Closure, Entity, Fact, Mention
 from kgsvc.domain.model.items import ItemState, Transition
+from kgsvc.domain.model.keys import digest, name_key
 from kgsvc.domain.names.entities import BatchItem, candidate_uuids, keys_of, resolve
 from kgsvc.domain.resolution import questions
 from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, VectorPage, VectorsAfter

@@ -3,8 +3,9 @@
 import random
 from dataclasses import replace
 
-from kgsvc.domain.model.graph import FREE, Episode, RoleType, Source, Usage, content_hash, digest
+from kgsvc.domain.model.graph import FREE, Episode, RoleType, Source, Usage
 from kgsvc.domain.model.items import AcceptBatch, GroupWork, ItemState, ItemWarning, NewItem, Step, Transition
+from kgsvc.domain.model.keys import content_hash, digest
 from tests.support.model_rows import Group
 from tests.support.stateful.twins import Comparable, Side, answer, queued
 from tests.support.stateful.words import HOUR

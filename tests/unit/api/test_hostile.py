@@ -10,8 +10,8 @@ import pytest
 from kgsvc.api.rpc import episodes
 from kgsvc.api.rpc.episodes import StreamedItem
 from kgsvc.commands.core import Core
-from kgsvc.domain.model.graph import digest
 from kgsvc.domain.model.items import SCRATCH
+from kgsvc.domain.model.keys import digest
 from kgsvc.v1 import envelope_pb2, ingestion_pb2
 from tests.support.client import Client
 from tests.support.served import LIMITS, Stack

@@ -4,8 +4,9 @@ import pytest
 
 from kgsvc.domain.facts.plan import text_digest
 from kgsvc.domain.model.delta import GraphDelta, Guard
-from kgsvc.domain.model.graph import Entity, Fact, FactKind, fact_key, slot_of
+from kgsvc.domain.model.graph import Entity, Fact, FactKind
 from kgsvc.domain.model.items import ItemState
+from kgsvc.domain.model.keys import fact_key, slot_of
 from kgsvc.stores.protocol import Store
 from tests.support.client import Client, episode, timestamp
 from tests.support.served import Stack, finish

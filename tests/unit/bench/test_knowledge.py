@@ -8,7 +8,7 @@ import numpy as np
 from bench.knowledge import BLOCK, entities_of, episodes_of, facts_of, name_of, questions
 from bench.loading import Loader
 from bench.vocabulary import DIMENSION, embedded, person, word
-from kgsvc.domain.model.graph import digest
+from kgsvc.domain.model.keys import digest
 from kgsvc.stores.embedded import EmbeddedStore
 
 

@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 from kgsvc.domain.facts.amendments import Without, without_episode
-from kgsvc.domain.facts.plan import refolded
+from kgsvc.domain.facts.slots import refolded
 from kgsvc.domain.model.delta import SlotView
-from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, FactKind, slot_of
+from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, FactKind
+from kgsvc.domain.model.keys import slot_of
 from kgsvc.domain.names.forgetting import removable, without_words
 
 NOW = 1_000

@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 from kgsvc.domain.facts.amendments import FactInput, correct, says_so, successor
-from kgsvc.domain.facts.plan import as_merged, refolded
+from kgsvc.domain.facts.slots import as_merged, refolded
 from kgsvc.domain.model.delta import SlotView
-from kgsvc.domain.model.graph import Entity, Evidence, Fact, FactKind, Polarity, slot_of
+from kgsvc.domain.model.graph import Entity, Evidence, Fact, FactKind, Polarity
+from kgsvc.domain.model.keys import slot_of
 
 NOW = 1_000
 BEN = Entity("ben", "g", "Ben", 1)

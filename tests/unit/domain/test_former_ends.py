@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from kgsvc.domain.facts.beliefs import as_known_at
-from kgsvc.domain.facts.plan import with_folded_ends
+from kgsvc.domain.facts.slots import with_folded_ends
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import EARLIEST_MS, ENDED, Polarity
 from tests.support.former_ends import NOW, former_rows

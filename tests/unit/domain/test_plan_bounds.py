@@ -1,7 +1,7 @@
 """What a slot costs when the same thing is said again and again."""
 
 from kgsvc.domain.facts.plan import plan, statements_of
-from kgsvc.domain.facts.timeline import KEPT
+from kgsvc.domain.facts.statements import KEPT
 from kgsvc.domain.model.delta import GroupHead, NameView, SlotView
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Entity, Episode, Fact, FactKind, Source

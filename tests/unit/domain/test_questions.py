@@ -5,7 +5,8 @@ import random
 import pytest
 
 from kgsvc.domain.model.extraction import ExtractedNode, Extraction
-from kgsvc.domain.model.graph import Episode, Source, name_key
+from kgsvc.domain.model.graph import Episode, Source
+from kgsvc.domain.model.keys import name_key
 from kgsvc.domain.names import similarity
 from kgsvc.domain.names.entities import BatchItem
 from kgsvc.domain.resolution import questions

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from kgsvc.domain.model.graph import Episode, FactKind, Source, content_hash, mint, name_key, slot_of
+from kgsvc.domain.model.graph import Episode, FactKind, Source
+from kgsvc.domain.model.keys import content_hash, mint, name_key, slot_of
 from kgsvc.domain.text import normalise, query_terms, tokens
 
 

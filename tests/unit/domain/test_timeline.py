@@ -1,10 +1,12 @@
 """Intervals and contradictions (design §3, spec 004 §6, spec 002 "Edge Invalidation")."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
-from kgsvc.domain.facts.timeline import EdgeStatement, EdgeWording, Ending, fold
+from kgsvc.domain.facts.statements import KEPT, EdgeStatement, EdgeWording, Ending, thinned
+from kgsvc.domain.facts.timeline import fold
 from kgsvc.domain.model.graph import EARLIEST_MS, ENDED, LASTS, Closure, Evidence, FactKind, Polarity
 
 A, E, D = Polarity.ASSERTS, Polarity.ENDS, Polarity.DENIES
@@ -306,3 +308,21 @@ def test_who_closed_it_from_outside_is_named() -> None:
     [row] = fold([said("acme", "a", 1)], [ending("acme", "a", 5, by="f9")])
     assert isinstance(row.closed_by, Closure)
     assert (row.closed_by.by_fact, row.closed_by_episode) == ("f9", "e-out")
+
+
+def test_what_is_said_again_and_again_to_have_ended_is_kept_in_part() -> None:
+    """And what is kept folds to the same row."""
+    told = [
+        said("acme", "a", 1),
+        *(said(f"left {n}", "a", 9, polarity=E, reference=n + 9) for n in range(999)),
+    ]
+    [row] = fold(told)
+    kept = [
+        EdgeStatement(
+            row.wording if not each.says else replace(row.wording, polarity=E, fact=each.said), each
+        )
+        for each in thinned(row.evidence)
+    ]
+    assert len(kept) <= 2 * KEPT + 2
+    [again] = fold(kept)
+    assert (again.start_ms, again.end_ms) == (row.start_ms, row.end_ms) == (1, 9)

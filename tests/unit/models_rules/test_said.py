@@ -12,7 +12,7 @@ import pytest
 from kgsvc.domain.model.graph import FactKind, Polarity, Source
 from tests.unit.models_rules.support import NOW, Found, Said, message, read, text_episode
 
-WORDS = {"SAID", "ASKED", "MENTIONED"}
+WORDS = {"SAID", "ASKED", "MENTIONED", "MENTIONED_WITH"}
 SIGNS = {Polarity.ASSERTS: "+", Polarity.ENDS: "-", Polarity.DENIES: "x"}
 TALK = {"english": ("Bob", "Alice"), "scripts": ("木村遥", "山下大輔"), "records": ("", "")}
 

@@ -1,0 +1,173 @@
+"""Statements about one slot, what ends them from outside, and the rows that they make (design §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kgsvc.domain.model.graph import ENDED, LASTS, Closure, Evidence, FactKind, Polarity
+from kgsvc.domain.resolution.decisions import Place
+from kgsvc.domain.text import normalise
+
+KEPT = 64  # statements of a row that are kept at each of its ends
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeWording:
+    """What a statement says, without when and who."""
+
+    name: str
+    fact: str
+    source_uuid: str
+    target_uuid: str
+    kind: FactKind
+    polarity: Polarity
+    qualifiers: Mapping[str, str] = field(default_factory=dict)
+    keywords: tuple[str, ...] = ()
+    weight: float = 1.0
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    # Equal for statements that are duplicates of one another when their intervals overlap.
+    key: tuple[str, str, str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        key = (normalise(self.fact), self.target_uuid, self.polarity.value)
+        object.__setattr__(self, "key", key)  # asked for many times a statement
+
+    @property
+    def is_property(self) -> bool:
+        """Whether it is about one thing alone: a value, in words."""
+        return self.source_uuid == self.target_uuid
+
+    @property
+    def as_held(self) -> EdgeWording:
+        """Of an end: the relation itself."""
+        return replace(self, polarity=Polarity.ASSERTS)
+
+
+Order = tuple[int, bool, int, bool, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeStatement:
+    """One episode's wording for a slot, with its evidence. `asserted`: a caller's own."""
+
+    wording: EdgeWording
+    evidence: Evidence
+    asserted: bool = False
+
+    @property
+    def order(self) -> Order:
+        """Which of two conflicting statements is current: the greater; of equal ones that of the lower
+        episode uuid (spec 004 §6)."""
+        negates = self.wording.polarity is not Polarity.ASSERTS
+        e = self.evidence
+        return (e.start_ms, self.asserted, e.reference_ms, negates, e.accepted_ms, e.index)
+
+    @property
+    def announced(self) -> bool:
+        """Whether it was told before it came."""
+        return self.evidence.start_ms > self.evidence.reference_ms
+
+    @property
+    def closed(self) -> bool:
+        """Whether it states an end."""
+        return self.evidence.stated_invalid_ms is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A closure for the row that says `key` (EdgeWording.key)."""
+
+    key: tuple[str, str, str]
+    closure: Closure
+
+    @property
+    def order(self) -> Order:
+        """Before statements of the same start and reference time: those are left alone (spec 002)."""
+        return (self.closure.at_ms, False, self.closure.reference_ms, False, -1, 0)
+
+
+@dataclass(slots=True)
+class Row:
+    """An interval in which one wording holds. `closed_by` is what contradicted it: a statement of its slot,
+    the evidence of its end or a closure; `closures` are all that name it, whether they or something earlier
+    closed it."""
+
+    wording: EdgeWording
+    start_ms: int
+    evidence: list[Evidence]
+    stated_end_ms: int | None = None
+    closed_ms: int | None = None
+    closed_by: Row | Evidence | Closure | None = None
+    closed_by_episode: str | None = None
+    closures: list[Closure] = field(default_factory=list)
+    asserted: bool = False  # a caller's own: what is told later of its end stands beside it
+    withdrawn_by: EdgeStatement | Closure | None = None  # it never held
+    ended_by: Evidence | None = None  # of what was told of its end, that which counts
+    _joined: set[Evidence] = field(default_factory=set, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._joined.update(self.evidence)
+        if self.stated_end_ms is not None:
+            self.ended_by = self.evidence[0]
+
+    @property
+    def end_ms(self) -> int | None:
+        """When it ceased to hold, None: it still does."""
+        return self.stated_end_ms if self.closed_ms is None else self.closed_ms
+
+    def holds_at(self, ms: int) -> bool:
+        """Whether `ms`, not before its start, lies in the interval."""
+        return self.end_ms is None or ms < self.end_ms
+
+    def join(self, evidence: Evidence) -> None:
+        """Another statement of the same; the latest stated end counts."""
+        if self.take(evidence) and evidence.stated_invalid_ms is not None:
+            self.stated_end_ms, self.ended_by = evidence.stated_invalid_ms, evidence
+
+    def take(self, evidence: Evidence) -> bool:
+        """Hold a statement; False if it is there already."""
+        if evidence in self._joined:
+            return False
+        self._joined.add(evidence)
+        self.evidence.append(evidence)
+        return True
+
+    def close(self, at_ms: int, by: Row | Evidence | Closure, episode: str) -> None:
+        """It ceases to hold at `at_ms`."""
+        self.closed_ms, self.closed_by, self.closed_by_episode = at_ms, by, episode
+
+    def reopen(self) -> None:
+        """The same words at the same instant, with a contradiction sorted in between: it stands again."""
+        self.closed_ms = self.closed_by = self.closed_by_episode = None
+
+
+def thinned(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """What is kept of a row's statements, given in order: the first, the last and those that state an end; of
+    ends told for one time the first and the last."""
+    if len(evidence) <= 2 * KEPT:
+        return tuple(evidence)
+    between = [e for e in evidence[KEPT:-KEPT] if e.stated_invalid_ms is not None or e.says == LASTS]
+    ends: dict[int | None, list[Evidence]] = {}
+    for each in evidence[KEPT:-KEPT]:
+        if each.says == ENDED:
+            known = ends.setdefault(each.stated_valid_ms, [])
+            known[1:] = [each]
+    between += [each for known in ends.values() for each in known]
+    return (*evidence[:KEPT], *sorted(between), *evidence[-KEPT:])
+
+
+@dataclass(frozen=True, slots=True)
+class SlotStatement:
+    """A statement with the slot it belongs to and when its item was accepted."""
+
+    slot: str
+    statement: EdgeStatement
+    accepted_ms: int
+    index: int = -1  # of the edge in its extraction
+
+    @property
+    def place(self) -> Place:
+        """Which edge of the batch says so."""
+        return (self.statement.evidence.episode_uuid, self.index)
