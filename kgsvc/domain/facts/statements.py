@@ -45,7 +45,7 @@ class EdgeWording:
         return replace(self, polarity=Polarity.ASSERTS)
 
 
-Order = tuple[int, bool, int, bool, int, int]
+Order = tuple[int, bool, int, bool, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,10 @@ class EdgeStatement:
     @property
     def order(self) -> Order:
         """Which of two conflicting statements is current: the greater; of equal ones that of the lower
-        episode uuid (spec 004 §6)."""
+        episode uuid (spec 004 §6), of one episode the later in its extraction (`fold` sees to both)."""
         negates = self.wording.polarity is not Polarity.ASSERTS
         e = self.evidence
-        return (e.start_ms, self.asserted, e.reference_ms, negates, e.accepted_ms, e.index)
+        return (e.start_ms, self.asserted, e.reference_ms, negates, e.accepted_ms)
 
     @property
     def announced(self) -> bool:
@@ -85,7 +85,7 @@ class Ending:
     @property
     def order(self) -> Order:
         """Before statements of the same start and reference time: those are left alone (spec 002)."""
-        return (self.closure.at_ms, False, self.closure.reference_ms, False, -1, 0)
+        return (self.closure.at_ms, False, self.closure.reference_ms, False, -1)
 
 
 @dataclass(slots=True)

@@ -186,7 +186,9 @@ def fold(statements: Iterable[EdgeStatement], endings: Iterable[Ending] = ()) ->
     standing, withdrawn = _apart(list(statements), [each for each in endings if each.closure.retracts])
     state = _Fold()
     entries: list[EdgeStatement | Ending] = [*standing, *endings]
-    for entry in sorted(sorted(entries, key=_uuid_of_entry, reverse=True), key=lambda entry: entry.order):
+    entries.sort(key=_place)
+    entries.sort(key=_uuid, reverse=True)
+    for entry in sorted(entries, key=lambda entry: entry.order):
         if not isinstance(entry, Ending):
             state.add(entry)
         elif not entry.closure.retracts:
@@ -197,10 +199,14 @@ def fold(statements: Iterable[EdgeStatement], endings: Iterable[Ending] = ()) ->
     return [*state.rows.values(), *apart]
 
 
-def _uuid_of_entry(entry: EdgeStatement | Ending) -> tuple[str, tuple[str, str, str]]:
+def _place(entry: EdgeStatement | Ending) -> tuple[int, tuple[str, str, str]]:
     if isinstance(entry, Ending):
-        return (entry.closure.by_fact, entry.key)
-    return (entry.evidence.episode_uuid, entry.wording.key)
+        return (0, entry.key)
+    return (entry.evidence.index, entry.wording.key)
+
+
+def _uuid(entry: EdgeStatement | Ending) -> str:
+    return entry.closure.by_fact if isinstance(entry, Ending) else entry.evidence.episode_uuid
 
 
 def _apart(
