@@ -78,7 +78,7 @@ def compared(new: ComparedFact, before: Sequence[ComparedFact]) -> list[Compared
     Those of its slot and between the same two come first; then the same relation of its source, then of its
     target (a head: another source); then what allows one target only, for a target of its type; then similar
     words of either end; last another value of the same thing, and similar words of the same relation. The
-    further down, the fewer: MOST. `before` is ordered by time, the latest first; among equals that order stays.
+    further down, the fewer: MOST. `before` is ordered by time, the latest first, and so are equals.
     """
     ranked: list[tuple[int, float, ComparedFact]] = []
     for old in before:

@@ -205,6 +205,7 @@ def _queued_item(row: Row) -> QueuedItem:
         stage,
         suspect=bool(suspect),
         previous=strings(row[21]),
+        sequence=int(row[0]),
     )
 
 
