@@ -127,7 +127,7 @@ def kind_of(value: Mapping[str, Any], key: str) -> str:
     kind = first_text(value, TYPE_KEYS)
     if 0 < len(kind) <= 40 and kind.isascii() and kind.replace(" ", "").isalpha():
         return "".join(word.capitalize() for word in kind.split())
-    single = singular(key).lower()
+    single = singular(key.rsplit(" ", 1)[-1]).lower()
     if single in PEOPLE_KEYS or "first_name" in value or "full_name" in value:
         return "Person" if single != "customer" else "Entity"
     kinds = {

@@ -91,7 +91,9 @@ committee department bureau party union federation league orchestra band records
 lab laboratories systems technologies technology software solutions partners ventures capital consulting
 services airlines airways motors press times journal museum library court army navy police shelter center
 centre cafe restaurant bakery shop store gym fc united airforce commission organization organisation network
-networks entertainment productions games media
+networks entertainment productions games media architects engineering engineers joinery events paving builders
+building scaffolding rentals hire assurance insurance solicitors surveyors plumbing roofing catering logistics
+consultants associates structural brewing foods farms dairy clothing interiors furniture printing
 """)
 ORGANISATION_HEADS = word_set("university ministry bank institute department")
 ORGANISATION_MARKS = ("corp", "tech", "soft", "labs", "works", "bank", "systems", ".com", ".io", ".ai")

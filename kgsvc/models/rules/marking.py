@@ -111,6 +111,8 @@ def _fill(
 
 def _named(scene: Scene, words: Sequence[Word], at: int, name: Name) -> NodeDraft | None:
     before = words[at - 1].low if at else ""
+    if before == "," and at > 1 and words[at - 2].low in KIN:  # "her son, Tom Weber,"
+        before = words[at - 2].low
     kind = "Person" if before in KIN else type_of(name.text, name.quoted, before)
     return scene.named(name.text, kind)
 

@@ -284,6 +284,7 @@ class _Walk:
             return  # the facts of its owner say it
         person = singular(place.key).lower() in PEOPLE_KEYS
         named = isinstance(value, str) and (is_name(value) or bool(ID.fullmatch(value)) or person)
+        named = named and key not in NAME_KEYS  # the name of its owner, who goes by an id
         target = (
             self.scene.node(self.scene.full_name(written), kind_of({}, place.key))
             if named or place.listed

@@ -99,6 +99,10 @@ class Scene:
         self._nodes[key] = draft
         return draft
 
+    def found(self, name: str) -> NodeDraft | None:
+        """The node called `name`, if there is one."""
+        return self._nodes.get(normalise(printable(name)))
+
     def antecedent(self, pronoun: str) -> NodeDraft | None:
         """Whom "he" or "she" means: the latest person named here, if only one was since the last sentence
         but one; "it" is what the text is about."""
