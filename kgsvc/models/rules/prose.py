@@ -28,6 +28,7 @@ BESIDE = "MENTIONED_WITH"  # in a text of which nobody knows who wrote it, by th
 _PASSAGE = 300  # characters up to which sentences that name nothing join the one before
 _PASSAGES = 1_000  # of one text, about; those of a longer text are longer
 _SUBSTANCE = 3  # content words that make a message of small talk worth a fact
+_REPLY = 300  # characters of an answer that says nothing without its question
 _TALK = 6  # marks; what is longer and has any content is no small talk
 _WEIGHTS = {SAID: 0.8, MENTIONED: 0.8, BESIDE: 0.8, ASKED: 0.4}
 _SLIGHT = STOP | VAGUE | INTERJECTIONS
@@ -216,6 +217,10 @@ class _Reader:
         if scene.speaker is not None:
             name = ASKED if passage.asked else SAID
         prefix = self._prefix()
+        answers = scene.replies_to and len(words) <= _REPLY
+        if answers and scene.speaker:
+            prefix = f"{prefix.removesuffix(': ')} ({scene.replies_to}): "
+        scene.replies_to = ""
         if scene.speaker is None and prefix.removesuffix(": ").lower() in words.lower():
             prefix = ""
         room = scene.limits.fact - len(prefix)

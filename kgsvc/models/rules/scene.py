@@ -58,6 +58,7 @@ class Scene:
         self.addressed: NodeDraft | None = None  # who spoke before
         self.subject: NodeDraft | None = None  # what a text is about: its title
         self.source = ""  # where a text without title and speaker is from
+        self.replies_to = ""  # what a message answers or corrects
         self.sentence = 0
         self.earlier: Callable[[str], str | None] = lambda kind: None  # names of earlier episodes by type
         self._nodes: dict[str, NodeDraft] = {}
