@@ -51,10 +51,10 @@ class _Passage:
 def read_text(scene: Scene, text: str, cast: Cast) -> None:
     """Add what `text` says to the scene; its speaker, listener and subject are the scene's."""
     end = len(text) if len(text) <= READ else (text.rfind(" ", READ // 2, READ) + 1 or READ)
-    sentences = sentences_of(text[:end])
-    ordinary = {word for sentence in sentences for word in sentence.split() if word.islower()}
+    paragraphs = [sentences_of(paragraph) for paragraph in text[:end].split("\n\n")]
+    ordinary = {word for said in paragraphs for each in said for word in each.split() if word.islower()}
     reader = _Reader(scene, cast, ordinary, len(text))
-    reader.read(sentences)
+    reader.read(paragraphs)
     reader.keep(" ".join(text[end:].split()))
 
 
@@ -67,19 +67,26 @@ class _Reader:
         self.before = ""  # a sentence that claims something, right before the one being read
         self.kept = False
 
-    def read(self, sentences: Iterable[str]) -> None:
-        """Read the sentences in order."""
-        for sentence in sentences:
-            self.scene.sentence += 1
-            if len(sentence) < 4 and not any(map(str.isalnum, sentence)):
-                continue
-            if foreign(sentence):
-                self._foreign(sentence)
-            else:
-                self._english(sentence)
+    def read(self, paragraphs: Iterable[Iterable[str]]) -> None:
+        """Read the sentences of the paragraphs in order; none is kept together with the paragraph before, but
+        for headings."""
+        for sentences in paragraphs:
+            if self.passage.substance >= _SUBSTANCE and self.passage.length >= self.least:
+                self._flush()
+            for sentence in sentences:
+                self._sentence(sentence)
         self._flush()
         if not self.kept and self.slight and len(self._content(" ".join(self.slight))) >= _SUBSTANCE:
             self._state(_Passage(self.slight[:20], substance=_SUBSTANCE, asked=False))
+
+    def _sentence(self, sentence: str) -> None:
+        self.scene.sentence += 1
+        if len(sentence) < 4 and not any(map(str.isalnum, sentence)):
+            return
+        if foreign(sentence):
+            self._foreign(sentence)
+        else:
+            self._english(sentence)
 
     def keep(self, words: str) -> None:
         """Keep words that are too many to be searched for relations."""
