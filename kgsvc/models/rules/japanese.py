@@ -65,9 +65,14 @@ class Japanese:
         """The name that ends with の at a place."""
         return next((d for _, end, d in self.names if self.sentence[end:at] in ("の", "の新しい")), None)
 
+    def _topic(self) -> NodeDraft | None:
+        """What the sentences before are about: the event or thing named last, else whoever speaks."""
+        own = [draft for _, _, draft in self.names]
+        return self.scene.topic(own) or self.scene.origin()
+
     def _attributes(self) -> Iterator[Drafted]:
         for match in _IS.finditer(self.sentence):
-            owner = self._before(match.start()) or (self.scene.origin() if match.start() == 0 else None)
+            owner = self._before(match.start()) or (self._topic() if match.start() == 0 else None)
             if owner is None:
                 continue
             relation, rest = _ATTRIBUTES[match["what"]], match.end()

@@ -219,7 +219,7 @@ class _Reader:
             return
         target = next((draft for draft in passage.names if draft is not source), None)
         target = target or scene.heard() or source
-        words = " ".join(passage.sentences)
+        words = "".join(map(_spaced, passage.sentences)).rstrip()
         name = MENTIONED if is_author else BESIDE
         if scene.speaker is not None:
             name = ASKED if passage.asked else SAID
@@ -246,6 +246,11 @@ class _Reader:
     def _prefix(self) -> str:
         origin = self.scene.speaker or self.scene.subject
         return f"{origin.name}: " if origin is not None else ""
+
+
+def _spaced(sentence: str) -> str:
+    """The sentence with the space that parts it from the next one: none in scripts without spaces."""
+    return sentence if sentence[-1:] in "。！？" else f"{sentence} "
 
 
 def _is_vocative(line: Line) -> bool:

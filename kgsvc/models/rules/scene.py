@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -130,6 +130,11 @@ class Scene:
         here = next((draft for _, draft in reversed(self._recent) if draft.type == kind), None)
         name = None if here is not None else self.earlier(kind)
         return here if name is None else self.named(name, kind)
+
+    def topic(self, but: Collection[NodeDraft]) -> NodeDraft | None:
+        """What was named last that is no person, place or company."""
+        things = ("Entity", "Event", "Product", "Project")
+        return next((d for _, d in reversed(self._recent) if d.type in things and d not in but), None)
 
     def origin(self) -> NodeDraft | None:
         """Whose words these are: the speaker, else what the text is about, else where it is from."""
