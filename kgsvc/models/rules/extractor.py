@@ -11,7 +11,6 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import Extraction, ExtractionRequest
 from kgsvc.domain.model.graph import Source
 from kgsvc.models.protocol import Extracted
-from kgsvc.models.rules.aliases import read_aliases
 from kgsvc.models.rules.prose import read_text
 from kgsvc.models.rules.records import read_json
 from kgsvc.models.rules.scene import Scene
@@ -53,7 +52,5 @@ def extract_one(request: ExtractionRequest, limits: Limits) -> Extraction:
     if episode.source is Source.JSON and read_json(scene, episode, cast):
         return scene.extraction()
     for turn in turns_of(episode):
-        text = enter(scene, cast, turn, episode)
-        read_text(scene, text, cast)
-        read_aliases(scene, text)
+        read_text(scene, enter(scene, cast, turn, episode), cast)
     return scene.extraction()

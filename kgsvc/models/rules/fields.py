@@ -10,7 +10,7 @@ from typing import Any
 
 from kgsvc.models.rules.relations import screaming
 from kgsvc.models.rules.scene import NodeDraft
-from kgsvc.models.rules.text import cleaned, word_list, word_set
+from kgsvc.models.rules.text import cleaned, mapping, word_list, word_set
 from kgsvc.models.rules.times import day_of, make_day, ms_of
 
 DEEPEST = 12
@@ -24,6 +24,10 @@ person people user employee member customer contact author manager owner assigne
 coordinator inspector colleague teacher mother father
 """)
 ID = re.compile(r"(?=[\w.-]*\d)(?=[\w.-]*[A-Za-z])[A-Z][A-Za-z]{0,9}[-_.]?\w{1,20}(?:-\w{1,20}){0,3}")
+_KINDS = mapping("""
+project:Project company:Organization organization:Organization employer:Organization town:Location
+city:Location depot:Location
+""")
 _SPEAKER_KEYS = ("speaker", "role", "author", "from", "sender", "user")
 _SPOKEN_KEYS = ("content", "text", "message", "body")
 _TEXT_KEYS = word_set(
@@ -130,15 +134,7 @@ def kind_of(value: Mapping[str, Any], key: str) -> str:
     single = singular(key.rsplit(" ", 1)[-1]).lower()
     if single in PEOPLE_KEYS or "first_name" in value or "full_name" in value:
         return "Person" if single != "customer" else "Entity"
-    kinds = {
-        "project": "Project",
-        "company": "Organization",
-        "organization": "Organization",
-        "town": "Location",
-    }
-    return {**kinds, "city": "Location", "depot": "Location", "employer": "Organization"}.get(
-        single, "Entity"
-    )
+    return _KINDS.get(single, "Entity")
 
 
 def is_name(value: str) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import FactKind
+from kgsvc.models.rules.aliases import read_aliases
 from kgsvc.models.rules.claims import Claims, Drafted, Found
 from kgsvc.models.rules.lexicon import INTERJECTIONS, STOP, THIRD_PERSON, VAGUE
 from kgsvc.models.rules.marking import Line, is_mark, mark
@@ -87,6 +88,7 @@ class _Reader:
             self._foreign(sentence)
         else:
             self._english(sentence)
+        read_aliases(self.scene, sentence)
 
     def keep(self, words: str) -> None:
         """Keep words that are too many to be searched for relations."""

@@ -43,7 +43,7 @@ from kgsvc.models.rules.prose import finished, read_text
 from kgsvc.models.rules.relations import screaming
 from kgsvc.models.rules.scene import NodeDraft, Scene
 from kgsvc.models.rules.speakers import Cast, short_names
-from kgsvc.models.rules.text import cleaned, word_list, word_set
+from kgsvc.models.rules.text import cleaned, mapping, word_list, word_set
 
 _MOST_ATTRIBUTES = 60  # of at most twice LONGEST_VALUE characters each: within the bound of attributes
 _EVENT_KEYS = ("event", "event_type", "action")
@@ -60,18 +60,11 @@ _STAFF = word_set("staff employee personnel worker")
 _PLACES_OF_WORK = word_set("depot office branch workplace")
 _LINKS = word_set("by to at in of with from for")  # a key that ends so is a relation by itself: "closed_by"
 # Keys that mean a relation of the table; other keys become HAS_<KEY>.
-_KNOWN_KEYS = {
-    **dict.fromkeys(word_list("company employer organization organisation works_at"), "WORKS_AT"),
-    **dict.fromkeys(word_list("city lives_in residence"), "LIVES_IN"),
-    **{"hometown": "IS_FROM", "spouse": "MARRIED_TO", "languages": "SPEAKS", "interests": "INTERESTED_IN"},
-    **{
-        "likes": "LIKES",
-        "hobbies": "LIKES",
-        "leads": "LEADS",
-        "member_of": "MEMBER_OF",
-        "reports_to": "REPORTS_TO",
-    },
-}
+_KNOWN_KEYS = mapping("""
+company:WORKS_AT employer:WORKS_AT organization:WORKS_AT organisation:WORKS_AT works_at:WORKS_AT
+city:LIVES_IN lives_in:LIVES_IN residence:LIVES_IN hometown:IS_FROM spouse:MARRIED_TO languages:SPEAKS
+interests:INTERESTED_IN likes:LIKES hobbies:LIKES leads:LEADS member_of:MEMBER_OF reports_to:REPORTS_TO
+""")
 _TARGETS = {"WORKS_AT": "Organization", "LIVES_IN": "Location", "IS_FROM": "Location"}
 _LISTED = {"LIKES", "SPEAKS", "INTERESTED_IN", "MEMBER_OF", "LEADS"}
 _HYPHEN = re.compile(r"[._\s-]+")

@@ -23,6 +23,11 @@ def name_set(text: str) -> frozenset[str]:
     return frozenset(" ".join(name.split()) for name in text.split(",")) - {""}
 
 
+def mapping(text: str) -> dict[str, str]:
+    """What the pairs "key:value" of `text` say."""
+    return dict(pair.split(":") for pair in text.split())
+
+
 def numbered(text: str, start: int) -> dict[str, int]:
     """The words of `text` with their numbers; words joined by "/" have the same."""
     return {word: n for n, words in enumerate(text.split(), start) for word in words.split("/")}
