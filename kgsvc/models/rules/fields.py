@@ -121,6 +121,11 @@ def moment_of(value: Any) -> int | None:
     return exact if day_of(exact) else None
 
 
+def first_moment(value: Mapping[str, Any], keys: Iterable[str]) -> int | None:
+    """The moment under the first of the keys that has one."""
+    return next((ms for key in keys if (ms := moment_of(value.get(key))) is not None), None)
+
+
 def day_text(ms: int) -> str:
     """The day of a moment, as it was given."""
     day = day_of(ms)
@@ -143,6 +148,11 @@ def is_name(value: str) -> bool:
     if moment_of(text) is not None or not _NAMED.fullmatch(text) or text[-1:] in ".!?":
         return False
     return len(text.split()) <= 6
+
+
+def names_something(value: Any) -> bool:
+    """Whether it is a name, or an id."""
+    return isinstance(value, str) and (is_name(value) or ID.fullmatch(value) is not None)
 
 
 def is_text(key: str, value: str) -> bool:

@@ -148,14 +148,10 @@ THIRD_PERSON = word_set("""
 he him his himself she her hers herself it its itself they them their theirs themselves
 """)
 PRONOUNS = FIRST_PERSON | SECOND_PERSON | THIRD_PERSON
-POSSESSIVES = word_set("my our your ur his her its their")
 
 DETERMINERS = word_set("""
 a an the this that these those some any every each another both either neither all no such many much few
 several most more less half own other
-""")
-NUMBERS = word_set("""
-one two three four five six seven eight nine ten eleven twelve dozen hundred thousand million billion
 """)
 BE = word_set("am is are was were be been being 'm 're ain't")
 HAVE = word_set("have has had having 've")
