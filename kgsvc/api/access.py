@@ -174,18 +174,17 @@ def _foreign_entry(_principal: Principal) -> None:
 async def _until(ended: asyncio.Future[None], responses: Any) -> AsyncIterator[Any]:
     """The responses, until `ended`. Raises Unauthenticated then."""
     while True:
-        following = asyncio.ensure_future(anext(responses))
+        following = asyncio.ensure_future(anext(responses, None))
         try:
             await asyncio.wait({following, ended}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            if not following.done() or ended.done():
-                following.cancel()
-                await asyncio.gather(following, return_exceptions=True)
-        if ended.done():
-            raise Unauthenticated("the credential is not valid any more")
-        try:
-            response = following.result()
-        except StopAsyncIteration:
+            if ended.done():
+                raise Unauthenticated("the credential is not valid any more")
+        except (asyncio.CancelledError, Unauthenticated):
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+            raise
+        response = following.result()
+        if response is None:
             return
         yield response
 
