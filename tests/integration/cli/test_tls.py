@@ -69,6 +69,8 @@ async def test_a_new_certificate_is_shown_without_a_restart(
         shutil.move(cert, settings["server.tls_cert"])
         await asyncio.sleep(1.2)
         assert (await kgsvc("health", settings=trusting)).code == 1, "key and certificate do not fit together"
+        before = trusting | {"client.tls_ca": str(authority.path)}
+        assert (await kgsvc("health", settings=before)).code == 0, "the former pair stays in force"
         shutil.move(key, settings["server.tls_key"])
         await until_healthy(trusting)
 
