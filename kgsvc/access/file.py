@@ -85,6 +85,9 @@ def read_access_file(path: Path) -> tuple[Credential, ...]:
         with path.open(encoding="utf-8") as file:
             mode = os.fstat(file.fileno()).st_mode
             raw = json.load(file)
+    except FileNotFoundError:
+        text = f"there is no access file {path}: `kgsvc token create --admin` makes one"
+        raise AccessFileError(text) from None
     except OSError as error:
         raise AccessFileError(f"the access file {path} cannot be read: {error.strerror}") from error
     except ValueError:

@@ -1,11 +1,14 @@
 """Which groups a pattern reaches, and what a caller may."""
 
+import re
+
 import pytest
 
 from kgsvc.access.scopes import Caller, Principal, Right, covers, scopes_of
 from kgsvc.api.access import RIGHTS, address_of
 from kgsvc.domain.errors import PermissionDenied
 from tests.support.contract import METHODS
+from tests.support.documents import REPOSITORY
 
 
 @pytest.mark.parametrize(
@@ -76,6 +79,16 @@ def test_what_no_scopes_are(given: object) -> None:
 
 def test_every_rpc_of_the_contract_says_which_right_it_needs() -> None:
     assert RIGHTS.keys() == METHODS.keys()
+
+
+def test_the_page_names_the_right_of_every_rpc() -> None:
+    text = (REPOSITORY / "docs" / "security.md").read_text()
+    for right in Right:
+        row = re.search(rf"^\| `{right.name.lower()}` \| (.+) \|$", text, re.MULTILINE)
+        assert row is not None
+        assert set(re.findall(r"[A-Z]\w+", row[1])) == {
+            name for name, need in RIGHTS.items() if need is right
+        }
 
 
 @pytest.mark.parametrize(
