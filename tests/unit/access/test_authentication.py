@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -112,6 +112,19 @@ async def test_changes_of_the_file_are_taken_over(tmp_path: Path, caplog: pytest
     await until(lambda: not access._by_id)
     with pytest.raises(Unauthenticated):
         await access.authenticate(showing(second_token))
+    running.cancel()
+
+
+async def test_other_scopes_end_what_was_opened_with_the_former(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    made, token = new_token("app", SCOPES, NOW_MS, None)
+    access = await opened(path, StoodClock(), made)
+    ended = asyncio.create_task(access.ended(await access.authenticate(showing(token))))
+    running = asyncio.create_task(access.run())
+    await write(path, replace(made, scopes={"acme/": Right.READ}))
+    async with asyncio.timeout(10):
+        await ended
+    assert (await access.authenticate(showing(token))).scopes == {"acme/": Right.READ}
     running.cancel()
 
 
