@@ -147,8 +147,12 @@ class Authenticator:
         if seen == self._seen:
             return
         self._seen = seen
+        if seen is None:
+            log.error("the access file is gone: nobody is let in")
+            self._take(())
+            return
         try:
-            self._take(await asyncio.to_thread(read_access_file, path) if seen else ())
+            self._take(await asyncio.to_thread(read_access_file, path))
         except AccessFileError as error:
             log.error("the change is not taken over: %s", error)
         else:

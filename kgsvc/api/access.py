@@ -21,7 +21,7 @@ from grpc_reflection.v1alpha import reflection
 
 from kgsvc.access.audit import Audit
 from kgsvc.access.authentication import Authenticator, Presented
-from kgsvc.access.scopes import EVERY_GROUP, Caller, Principal, Right, current_caller
+from kgsvc.access.scopes import ANYBODY, EVERY_GROUP, Caller, Principal, Right, current_caller
 from kgsvc.access.settings import AccessSettings
 from kgsvc.api.calls import Call, Context, current_call
 from kgsvc.api.errors import failure_of, to_status
@@ -56,12 +56,13 @@ class Access:
 
     def note(self, call: Call) -> None:
         """Audit a call that has ended, if it was to write or was denied to somebody."""
-        denied = call.error_code in _AUDITED_CODES and call.who is not None
-        if self.audit is None or not (denied or (RIGHTS[call.operation] > Right.READ and call.who)):
+        who = ANYBODY.name if self.authenticator is None else call.who
+        audited = call.error_code in _AUDITED_CODES or RIGHTS[call.operation] > Right.READ
+        if self.audit is None or who is None or not audited:
             return
         self.audit.note(
             {
-                "who": call.who,
+                "who": who,
                 "credential": call.credential,
                 "peer": call.peer,
                 "operation": call.operation,

@@ -20,6 +20,7 @@ from tests.support.requests import inputs
 MALFORMED = b"\xff\xff\xff"
 NO_GROUP = {"Healthcheck", "GetReceipt", "WatchReceipt"}
 ENDS_S = 10.0
+IDLE = {"server__role": "api", "access__health": "authenticated", "access__reflection": "open"}
 JAN = 1_704_067_200_000
 
 
@@ -34,7 +35,7 @@ async def server(
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def idle(server: Guarded, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Guarded]:
     """A server that accepts items and works on none."""
-    async with guarded(tmp_path_factory.mktemp("idle"), server.mutual, server__role="api") as made:
+    async with guarded(tmp_path_factory.mktemp("idle"), server.mutual, **IDLE) as made:
         yield made
 
 
@@ -223,6 +224,20 @@ async def test_health_is_open_and_reflection_is_not(server: Guarded) -> None:
         assert await ended(reflected(nobody, wanted)) == "UNAUTHENTICATED"
         answer = await reflected(somebody, wanted).read()
         assert any(each.name.startswith("kgsvc.v1.") for each in answer.list_services_response.service)
+
+
+async def test_health_and_reflection_have_settings_of_their_own(idle: Guarded) -> None:
+    wanted = reflection_pb2.ServerReflectionRequest(list_services="")
+    async with idle.client(None) as nobody, idle.client("only-reads") as somebody:
+        anonymous, known = cast(Any, nobody.health), cast(Any, somebody.health)
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await anonymous.Check(health_pb2.HealthCheckRequest(), timeout=CALL_S)
+        assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
+        assert (
+            await ended(anonymous.Watch(health_pb2.HealthCheckRequest(), timeout=CALL_S)) == "UNAUTHENTICATED"
+        )
+        assert (await known.Check(health_pb2.HealthCheckRequest(), timeout=CALL_S)).status
+        assert (await reflected(nobody, wanted).read()).list_services_response.service
 
 
 def reflected(client: Client, request: Any) -> Any:
