@@ -68,13 +68,13 @@ class ModelGraph(ModelHistory, ModelCandidates):
         return group.head
 
     async def entity(self, uuid: str, group_id: str | None) -> list[Entity]:
-        return [g.entities[uuid] for g in self._among(group_id) if uuid in g.entities][:2]
+        return [g.entities[uuid] for g in self._among(group_id) if uuid in g.entities][:100]
 
     async def fact(self, uuid: str, group_id: str | None) -> list[Fact]:
-        return [g.facts[uuid] for g in self._among(group_id) if uuid in g.facts][:2]
+        return [g.facts[uuid] for g in self._among(group_id) if uuid in g.facts][:100]
 
     async def episode(self, uuid: str, group_id: str | None) -> list[Episode]:
-        return [g.items[uuid].episode for g in self._among(group_id) if uuid in g.items][:2]
+        return [g.items[uuid].episode for g in self._among(group_id) if uuid in g.items][:100]
 
     def _among(self, group_id: str | None) -> list[Group]:
         return [g for _, g in sorted(self._groups.items()) if group_id in (None, g.group_id)]
