@@ -160,8 +160,9 @@ class Claims:
             return None
         who, place = subject
         drafted: list[Drafted] = []
+        times, words = self._clause(first, after)
         for claim in rule.claims:
-            drafted.extend(self._drafted(claim, match, who, *self._clause(first, after)))
+            drafted.extend(self._drafted(claim, match, who, [] if kin else times, words))
         if not drafted:
             return None
         return Found(first, after, (-1, -1) if kin else place, who, drafted)
@@ -264,7 +265,8 @@ class Claims:
         kind = "Topic" if relation in ("PLAYS", "ALLERGIC_TO") else kind
         first, second = match["np"], match.groupdict().get("np2")
         behind = match.string[match.end() :].lstrip()[:1]
-        doing = first.split(" ")[0].endswith("ing") and (second or behind.isalpha())  # "going on trips"
+        cut = behind.isalpha() or (behind == "," and " " in first)  # "going on trips", "mixing milk, eggs"
+        doing = first.split(" ")[0].endswith("ing") and (second or cut)
         if doing or not _NO_THINGS.isdisjoint(first.split(" ")):
             return
         listed = second and second not in _NO_THINGS and not second.endswith("ing")
@@ -337,7 +339,9 @@ class Claims:
         """The statement in its time; None where the words claim nothing for sure."""
         claim, source, target = shaped
         draft = Drafted(claim.relation, claim.kind, source, target)
-        if tense.name == "bare":
+        taste = claim.target == "np" and claim.how == "state"
+        passing = tense.name in ("past", "future") or (tense.name == "ongoing" and claim.relation != "PLAYS")
+        if tense.name == "bare" or (taste and passing and not tense.over):
             return None
         if claim.how == "end":
             return self._ended(draft, tense, times)

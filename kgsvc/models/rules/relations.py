@@ -66,9 +66,12 @@ _START = rf"(?:{SUBJECT} |{_ELIDED})"
 _OBJECT = r"(?:the |our |my |a |an |that )?(?:project |team )?(?P<o>N\d+)"
 _OBJECT += r"(?P<more>(?: , N\d+){0,5}(?:(?: ,)? and N\d+)?)"
 _ROLE = rf"(?P<role>(?:[a-z][a-z-]{{1,14}} ){{0,3}}(?:{'|'.join(sorted(ROLES, key=len, reverse=True))}))"
-_THING = r"(?:the |a |an |some |my )?(?P<np>(?:[a-z][a-z-]+|N\d+)(?: (?:[a-z][a-z-]+|N\d+)){0,2}?)"
+_THING = r"(?:the )?(?P<np>(?:[a-z][a-z-]+|N\d+)(?: (?:[a-z][a-z-]+|N\d+)){0,2}?)"
 _AND_THING = r"(?: and (?P<np2>[a-z][a-z-]+))?"
-_STOPS = r"(?= [.,;!)…]| but| and (?!N)| in\b| on\b| at\b| with\b| since| T\d| anymore| most|$)"
+_STOPS = r"(?= [.,;!)…]| but| and (?!N)| in\b| on\b| at\b| since| T\d| anymore| most|$)"
+_ANY = _THING.replace(
+    "(?:the )?", "(?:a |an )?"
+)  # "I love the vibe" tells no taste: it is about something here
 ATTRIBUTES = {
     **{
         word: f"HAS_{word.upper()}"
@@ -266,7 +269,8 @@ def _tastes() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
     state = FactKind.STATE
     for verb, relation in _LIKING.items():
         yield (
-            rf"{_START}{_AUX}(?P<verb>{'|'.join(_forms(verb))}) {_THING}{_AND_THING}{_STOPS}(?P<more>)",
+            rf"{_START}{_AUX}(?P<verb>{'|'.join(_forms(verb))}) "
+            rf"{_THING if verb == 'play' else _ANY}{_AND_THING}{_STOPS}(?P<more>)",
             _forms(verb),
             (Claim(relation, state, "s", "np"),),
         )
