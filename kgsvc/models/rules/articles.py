@@ -1,6 +1,6 @@
-"""What a text says of its subject the way an encyclopaedia does: who made a work and who plays in it, when and
-where somebody was born and died, whose child they are, what they do, where something lies. Such a sentence
-states several things at once, around any title and any aside: each becomes a short sentence beside the words.
+"""What a text says of its subject the way an encyclopaedia does: who made a work and plays in it, when and
+where somebody was born and died, whose child they are, where something lies. Such a sentence states several things
+at once, around any title and any aside: each becomes a short sentence beside the words.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ _BRACKET = re.compile(r"\( ([^()]{1,300}) \)")
 _BORN = re.compile(r"(?<![^ ])born (?:N\d+ [;,] |in N\d+(?: , N\d+)* )?(?:on |in |, )?(T\d+|\d{4})(?![^ ])")
 _BORN_IN = re.compile(r"(?<![^ ])born (?:on |in )?(?:T\d+|\d{4}) (?:, )?in (N\d+)(?![^ ])")
 _LIVED = re.compile(r"(?:^|; )(?:(T\d+|\d{4})|c \. \S+) [–-] (?:(T\d+|\d{4})|c \. \S+)$")
-_YEARS = re.compile(r"(\d{4}) ?[–-] ?(\d{4})")
+_DASH = re.compile(r" ?[–-] ?")
+_NOUN_ENDS = re.compile(r" (?:by|of|about|in|on|with|starring|written|directed) ")
 _DIED = re.compile(r" died (?:on |in )?(T\d+)(?![^ ])")
 _CHILD = re.compile(
     rf"(?:the|an?|one) (?:[a-z-]+ ){{0,3}}?(?P<role>{'|'.join(KIN)}) of {_PEOPLE.replace('{0,9}', '{0,1}')}"
@@ -87,19 +88,14 @@ class _Sentence:
     def told(self) -> Iterator[Told]:
         """All that it says."""
         role = self._role() if self.defined else ""
-        if role:
-            self.who.specify("Person")
+        self.name = f"The {role} {self.who.name}" if role else self.who.name
         child = _CHILD.match(self.text, self.defined) if self.defined else None
-        if child:
-            relation = screaming(f"HAS_{child['role']}")
-            for name in self._people(child):
-                yield (
-                    Drafted(relation, FactKind.STATE, name, self.who),
-                    f"{name.name}'s {child['role']} {self.verb} {self.who.name}.",
-                )
+        if role or child:
+            self.who.specify("Person")
+        for name in self._people(child) if child else ():
+            draft = Drafted(screaming(f"HAS_{child['role']}"), FactKind.STATE, name, self.who)
+            yield draft, f"{name.name}'s {child['role']} {self.verb} {self.who.name}."
         person = bool(role or child) or (self.who.type == "Person" and not self._work())
-        noun = re.sub(r"^(?:an?) ", "", role)
-        self.name = f"The {noun} {self.who.name}" if role else self.who.name
         yield from self._life(person)
         if not person:
             yield from self._made()
@@ -111,84 +107,65 @@ class _Sentence:
 
     def _work(self) -> bool:
         """Whether it says that this is a film, a novel …, whatever the name looks like."""
-        noun = re.split(r" (?:by|of|about|in|on|with|starring|written|directed) ", self.text[self.defined :])[
-            0
-        ]
+        noun = _NOUN_ENDS.split(self.text[self.defined :], maxsplit=1)[0]
         return bool(self.defined) and not _WORKS.isdisjoint(noun.split(" "))
 
     def _role(self) -> str:
-        """ "a German film director and writer": what somebody is, up to the last word for it."""
+        """ "German film director and writer": what somebody is, up to the last word for it."""
         marks = self.text[self.defined :].split(" ")
-        stop = next(
-            (n for n, mark in enumerate(marks) if mark in _NO_ROLE and marks[n - 1] != "-"), len(marks)
-        )
+        ends = (n for n, mark in enumerate(marks) if mark in _NO_ROLE and marks[n - 1] != "-")
+        stop = next(ends, len(marks))
         if marks[stop : stop + 1] == ["of"]:  # "an actor and founder of X"
             stop = max((n for n in range(stop) if marks[n] in (",", "and")), default=0)
-        last = next((n for n in range(stop - 1, -1, -1) if marks[n] in ROLES), -1)
-        if (
-            last < 0
-            or marks[0] not in ("a", "an")
-            or any(mark[0] == "T" and is_mark(mark) for mark in marks[:last])
-        ):
+        last = next((n for n in range(stop - 1, 0, -1) if marks[n] in ROLES), 0)
+        if not last or marks[0] not in ("a", "an") or any(is_mark(m) and m[0] == "T" for m in marks[:last]):
             return ""
         first = self.line.at(self.defined)
-        return self.line.words(first, first + last + 1)
+        return self.line.words(first + 1, first + last + 1)
 
     def _life(self, person: bool) -> Iterator[Told]:
+        """What stands in brackets behind a name, "was born" and "died"."""
         aside = _BRACKET.search(self.text, self.end, self.defined or self.end + 300)
         inside = aside[1] if aside and (self.defined or aside.start() == self.end + 1) else ""
         if not inside and self.text.startswith(" was born", self.end):
             inside = self.text[self.end :].split(" and ")[0]
-        born, lived, years = _BORN.search(inside), _LIVED.search(inside), None
-        place, died = _BORN_IN.search(inside), _DIED.match(self.text, self.end)
-        if born:
-            yield from self._dated("BORN_ON", "was born", born[1])
-        elif lived and lived[1] and person:
-            yield from self._dated("BORN_ON", "was born", lived[1])
-        elif person and is_mark(inside) and inside[0] == "T":
-            years = _YEARS.fullmatch(self._words(inside))
+        if inside[:1] == "T" and is_mark(inside):
+            inside = _DASH.sub(" – ", self._words(inside))  # "1912–1999"
+        born, lived, place = _BORN.search(inside), _LIVED.search(inside), _BORN_IN.search(inside)
+        died = _DIED.match(self.text, self.end)
+        if born or (lived and lived[1] and person):
+            yield self._dated("BORN_ON", "was born", born[1] if born else str(lived and lived[1]))
         if place and (target := self.line.names[int(place[1][1:])]):
             draft = Drafted("BORN_IN", FactKind.FUNCTIONAL, self.who, target)
             yield draft, f"{self.name} was born in {target.name}."
-        if lived and lived[2] and (person or born):
-            yield from self._dated("DIED_ON", "died", lived[2])
-        if died and person:
-            yield from self._dated("DIED_ON", "died", died[1])
-        if years:
-            yield from self._dated("BORN_ON", "was born", years[1])
-            yield from self._dated("DIED_ON", "died", years[2])
+        if (lived and lived[2] and (person or born)) or (died and person):
+            yield self._dated("DIED_ON", "died", died[1] if died else str(lived and lived[2]))
 
     def _words(self, mark: str) -> str:
         time = self.line.times[int(mark[1:])]
         return self.line.sentence[time.start : time.end]
 
-    def _dated(self, relation: str, verb: str, mark: str) -> Iterator[Told]:
+    def _dated(self, relation: str, verb: str, mark: str) -> Told:
         """A birth or death at a time, or in a year that is no mark."""
-        if mark.isdigit():
-            day, words = make_day(int(mark)), mark
-            begin = None if day is None else ms_of(day)
-        else:
-            begin = self.line.times[int(mark[1:])].begin_ms
-            words = re.sub(r"^(?:on|in) ", "", self._words(mark))
+        day = make_day(int(mark)) if mark.isdigit() else None
+        begin = self.line.times[int(mark[1:])].begin_ms if not mark.isdigit() else day and ms_of(day)
+        words = mark if mark.isdigit() else self._words(mark).removeprefix("on ").removeprefix("in ")
         joint = "on" if re.search(r"\b\d{1,2}\b", words) else "in"
         draft = Drafted(relation, FactKind.EVENT, self.who, self.who, valid_ms=begin)
-        yield draft, f"{self.name} {verb} {joint} {words}."
+        return draft, f"{self.name} {verb} {joint} {words}."
 
     def _made(self) -> Iterator[Told]:
-        for match in (*_MAKERS.finditer(self.text, self.end), *_STARS.finditer(self.text, self.end)):
-            if not self._is_its_own(match):
-                continue
-            kind = next((mark for mark in self.text[self.defined :].split(" ") if mark in WORK_WORDS), "")
-            thing = f"The {kind} {self.who.name}" if kind and self.defined else self.who.name
+        kind = next((mark for mark in self.text[self.defined :].split(" ") if mark in WORK_WORDS), "")
+        thing = f"The {kind} {self.who.name}" if kind and self.defined else self.who.name
+        for match in filter(self._is_its_own, _MAKERS.finditer(self.text, self.end)):
             for name in self._people(match):
-                for verb in (each for each in match["verbs"].split() if each in _MADE):
+                for verb in filter(_MADE.get, match["verbs"].split()):
                     draft = Drafted(_MADE[verb], FactKind.EVENT, name, self.who)
                     yield draft, f"{thing} was {verb} by {name.name}."
-                if match["verbs"][0] == "s":
-                    yield (
-                        Drafted("STARS_IN", FactKind.EVENT, name, self.who),
-                        f"{name.name} stars in {self.who.name}.",
-                    )
+        for match in filter(self._is_its_own, _STARS.finditer(self.text, self.end)):
+            for name in self._people(match):
+                draft = Drafted("STARS_IN", FactKind.EVENT, name, self.who)
+                yield draft, f"{name.name} stars in {self.who.name}."
 
     def _is_its_own(self, match: re.Match[str]) -> bool:
         """Whether it is the sentence's subject that was made, not another thing that it names."""
