@@ -1,6 +1,6 @@
 """What a text says of its subject the way an encyclopaedia does: who made a work and plays in it, when and
-where somebody was born and died, whose child they are, where something lies. Such a sentence states several things
-at once, around any title and any aside: each becomes a short sentence beside the words.
+where somebody was born and died, whose child they are, where something lies. Such a sentence states several
+things at once, around any title and any aside: each becomes a short sentence beside the words.
 """
 
 from __future__ import annotations
