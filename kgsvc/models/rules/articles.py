@@ -33,7 +33,7 @@ _STARS = re.compile(rf"(?<![^ ])(?P<verbs>starring|stars) {_PEOPLE}")
 _WORKS = WORK_WORDS | word_set("thriller documentary drama comedy sitcom musical comic miniseries")
 _SOURCES = word_set("films novels books plays story sequel remake based adapted adaptation script")
 _WORK_HEAD = r"the (?:film|movie|book|novel|song|album|series|play)"
-_HEAD = re.compile(rf'(?:" )?(?P<name>N\d+|it|he|she|{_WORK_HEAD})(?: ")?(?![^ ])')
+_HEAD = re.compile(rf'(?:" )?(?P<name>N\d+|it|he|she|{_WORK_HEAD})(?: ")?(?![^ ]| -)')
 _IS = re.compile(r"(?<![^ ])(?P<verb>is|was) (?=(?:an?|the|one) )")
 _ASIDES = ("(", ",", "-", "or")  # with which what stands between a name and "is" begins
 _OTHERS = word_set("who whose which that where 's but")
@@ -45,7 +45,8 @@ _DASH = re.compile(r" ?[–-] ?")
 _NOUN_ENDS = re.compile(r" (?:by|of|about|in|on|with|starring|written|directed) ")
 _DIED = re.compile(r" died (?:on |in )?(T\d+)(?![^ ])")
 _CHILD = re.compile(
-    rf"(?:the|an?|one) (?:[a-z-]+ ){{0,3}}?(?P<role>{'|'.join(KIN)}) of {_PEOPLE.replace('{0,9}', '{0,1}')}"
+    rf"(?:the|an?|one) (?:[a-z-]+ ){{0,3}}?(?P<role>{'|'.join(KIN)}) "
+    r"of (?P<people>N\d+(?: and N\d+)?)(?![^ ])"
 )
 _NO_ROLE = word_set(
     "who whose which that where known best of from in for at with during born . ; ( – active noted by on to"
@@ -72,6 +73,8 @@ def told_of(line: Line, scene: Scene) -> Iterator[Told]:
 def _subject(text: str, line: Line, scene: Scene) -> NodeDraft | None:
     if text[0] == "N":
         return line.names[int(text[1:])]
+    if text in ("he", "she") and scene.subject is not None:
+        return scene.subject if scene.subject.type in ("Person", "Entity") else None
     return scene.antecedent(text if text in ("he", "she") else "it")
 
 
@@ -91,7 +94,7 @@ class _Sentence:
         self.name = f"The {role} {self.who.name}" if role else self.who.name
         child = _CHILD.match(self.text, self.defined) if self.defined else None
         if role or child:
-            self.who.specify("Person")
+            self.who.type = "Person"
         for name in self._people(child) if child else ():
             draft = Drafted(screaming(f"HAS_{child['role']}"), FactKind.STATE, name, self.who)
             yield draft, f"{name.name}'s {child['role']} {self.verb} {self.who.name}."
@@ -180,7 +183,7 @@ class _Sentence:
             )
         known = self.who.type == "Work" or (works and works[0] in _WORKS) or match["verbs"] == "founded"
         if known and works:
-            self.who.specify("Work")
+            self.who.type = "Work"
         return bool(known) and (before[-1:] == ["and"] or len(works) < 2)
 
     def _people(self, match: re.Match[str]) -> Iterator[NodeDraft]:
@@ -190,5 +193,5 @@ class _Sentence:
             marks.pop()  # more of the name than is known
         for mark in marks:
             draft = self.line.names[int(mark[1:])]
-            if draft is not None and draft is not self.who:
+            if draft is not None and draft is not self.who and draft.name not in ("Jr", "Sr"):
                 yield draft

@@ -128,7 +128,8 @@ class Claims:
             bound = not before or before in _BEFORE or (before[:1] == "T" and is_mark(before))
         if before == "and" and first > 1 and is_mark(self.marks[first - 2]) and "s" in groups and groups["s"]:
             lead = self.marks[first - 3] if first > 2 else ""  # "Tom and I lead"
-            bound = bound and not (self.marks[first - 2].startswith("N") and (not lead or lead in _BEFORE))
+            among = self.marks[first - 2].startswith("N") and (not lead or lead in _BEFORE or lead == "the")
+            bound = bound and not among
         if not bound or not _UNSURE.isdisjoint(self.marks[self._segment(first) : first]):
             return False
         behind = self.marks[after] if after < len(self.marks) else ""
@@ -382,7 +383,8 @@ class Claims:
         value = match["value"]
         if tense.negated or tense.over:
             return
-        target = next((n for n in self.line.names if n is not None and n is not who), who)
+        others = [name for name in self.line.names if name is not None and name is not who]
+        target = others[0] if others and claim.relation != "VALUE" else who
         relation = claim.relation
         if relation == "VALUE":
             attribute = match.groupdict().get("attribute") or ""
@@ -391,11 +393,11 @@ class Claims:
             relation = relation or screaming(f"HAS_{attribute.split(' ')[-1]}")
         if value[0] == "T" and (self.line.times[int(value[1:])].begin_ms is None):
             return
-        others = [t for t in times if value[0] != "T" or t is not self.line.times[int(value[1:])]]
-        when = begins(others, self.scene.reference_ms, True)
+        when_told = [t for t in times if value[0] != "T" or t is not self.line.times[int(value[1:])]]
+        when = begins(when_told, self.scene.reference_ms, True)
         if tense.name == "past" and claim.relation != "VALUE":
             yield Drafted(
-                relation, FactKind.EVENT, who, target, valid_ms=told_at(others, self.scene.reference_ms)
+                relation, FactKind.EVENT, who, target, valid_ms=told_at(when_told, self.scene.reference_ms)
             )
             return
         start = self.scene.reference_ms if when is None else when
