@@ -54,7 +54,7 @@ _ADVERBS = (
 ADV = rf"(?:(?:{_ADVERBS.replace(' ', '|')}|[a-z]{{2,12}}ly) )*"
 _AUX = (
     r"(?P<aux>(?:(?:am|'m|is|'s|are|'re|was|were|be|been|have|'ve|has|had|do|does|did|will|'ll|wo|not|n't|never"
-    rf"|no longer|used to|going to|{_ADVERBS.replace(' ', '|')}|[a-z]{{2,12}}ly) ){{0,6}})"
+    rf"|no longer|used to|going to|{_ADVERBS.replace(' ', '|')}|(?!usual)[a-z]{{2,12}}ly) ){{0,6}})"
 )
 _BE = r"(?P<verb>am|'m|is|'s|are|'re|was|were|been|be)"
 _NOT = rf"(?P<after>(?:(?:not|n't|no longer|{_ADVERBS.replace(' ', '|')}) ){{0,3}})"
