@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import FactKind
 from kgsvc.models.rules.aliases import read_aliases
+from kgsvc.models.rules.articles import told_of
 from kgsvc.models.rules.claims import Claims, Drafted, Found
 from kgsvc.models.rules.lexicon import INTERJECTIONS, STOP, THIRD_PERSON, VAGUE
 from kgsvc.models.rules.marking import Line, is_mark, mark
@@ -26,7 +27,7 @@ from kgsvc.models.rules.wording import restated
 
 SAID, ASKED, MENTIONED = "SAID", "ASKED", "MENTIONED"
 BESIDE = "MENTIONED_WITH"  # in a text of which nobody knows who wrote it, by the thing that it is about
-_PASSAGE = 300  # characters up to which sentences that name nothing join the one before
+_PASSAGE = 300
 _PASSAGES = 1_000  # of one text, about; those of a longer text are longer
 _SUBSTANCE = 3  # content words that make a message of small talk worth a fact
 _REPLY = 300  # characters of an answer that says nothing without its question
@@ -134,6 +135,8 @@ class _Reader:
             self._keep(sentence, names, substance, asked, _when(line, self.scene.reference_ms))
         for each in beside:
             self._aside(each)
+        for drafted, words in () if asked else told_of(line, self.scene):
+            self._add(drafted, words)
 
     def _content(self, text: str) -> list[str]:
         words = (word.strip(".,;:!?()\"'").lower() for word in text.split())

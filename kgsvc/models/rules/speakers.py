@@ -53,6 +53,10 @@ def turns_of(episode: Episode) -> list[SpokenTurn]:
     prefix, content = _split_prefix(episode)
     if episode.source is Source.MESSAGE or episode.role or episode.role_type:
         speaker = (episode.role or "").strip() or prefix or str(episode.role_type or "user")
+        shared = speaker.split(", ")  # "Ann, Ben": a chat of theirs in one body
+        lines = _transcript(content, least=1) if len(shared) > 1 else []
+        if lines and all(line.speaker in shared for line in lines):
+            return lines
         return [SpokenTurn(None if speaker.lower() in _NARRATORS else speaker, content)]
     lines = _transcript(episode.body)
     return lines or [SpokenTurn(prefix, content)]
@@ -85,10 +89,10 @@ def _split_prefix(episode: Episode) -> tuple[str | None, str]:
     return (plain[1], body[plain.end() :]) if named or (free and _is_speaker_name(plain[1])) else (None, body)
 
 
-def _transcript(body: str) -> list[SpokenTurn]:
-    """Turns of a text in which at least two lines begin with `Name:`; otherwise none."""
+def _transcript(body: str, least: int = 2) -> list[SpokenTurn]:
+    """Turns of a text in which at least `least` lines begin with `Name:`; otherwise none."""
     starts = [m for m in islice(_LINE_PREFIX.finditer(body[:READ]), MOST) if _is_speaker_name(m[1])]
-    if len(starts) < 2 or body[: starts[0].start()].strip():
+    if len(starts) < least or body[: starts[0].start()].strip():
         return []
     ends = [m.start() for m in starts[1:]] + [len(body)]
     return [SpokenTurn(m[1], body[m.end() : end].strip()) for m, end in zip(starts, ends, strict=True)]
