@@ -27,7 +27,7 @@ from kgsvc.models.rules.wording import restated
 
 SAID, ASKED, MENTIONED = "SAID", "ASKED", "MENTIONED"
 BESIDE = "MENTIONED_WITH"  # in a text of which nobody knows who wrote it, by the thing that it is about
-_PASSAGE = 300
+_PASSAGE = 220
 _PASSAGES = 1_000  # of one text, about; those of a longer text are longer
 _SUBSTANCE = 3  # content words that make a message of small talk worth a fact
 _REPLY = 300  # characters of an answer that says nothing without its question
@@ -99,7 +99,8 @@ class _Reader:
     def _foreign(self, sentence: str) -> None:
         names, drafted, when = read_foreign(sentence, self.scene)
         if not drafted:
-            substance = min(_SUBSTANCE, len(sentence) // 4)
+            ideographs = sum("\u4e00" <= char <= "\u9fff" for char in sentence)
+            substance = min(_SUBSTANCE, (len(sentence) + ideographs) // 4)
             self._keep(sentence, names, substance, sentence[-1:] in "?？؟", when)
             return
         self._flush()
@@ -194,7 +195,9 @@ class _Reader:
     ) -> None:
         passage = self.passage
         full = passage.length + len(sentence) > max(_PASSAGE, self.least)
-        begins = names and passage.names and passage.length >= self.least and self.scene.speaker is None
+        about = self.scene.subject is not None and substance and passage.substance
+        apart = about or (names and passage.names and self.scene.speaker is None)
+        begins = apart and passage.length >= self.least
         if passage.sentences and (
             full or begins or (passage.asked != asked and passage.substance and substance)
         ):
