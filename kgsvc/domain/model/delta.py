@@ -67,7 +67,8 @@ class Claim:
 class MergeRecord:
     """One entity went into another; `data` is what is needed to take that back (domain.names.merging).
 
-    `by_episode` showed them to be one; empty: a caller asked for it.
+    Also of a split (domain.names.splitting): then `merged_uuid` was taken out of `kept_uuid`, and `data` says
+    so. `by_episode` showed them to be one; empty: a caller asked for it.
     """
 
     merge_id: str

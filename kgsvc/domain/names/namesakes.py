@@ -21,7 +21,9 @@ from kgsvc.domain.names.classes import CLASSES, classes_of, exclude, surely_excl
 
 _FIRST_MARK = 0xE001  # of a private use area: neither a letter nor a space, and the same in every normal form
 _MARKS = {each: chr(_FIRST_MARK + n) for n, each in enumerate(CLASSES)}
-_ALL_MARKS = "".join(_MARKS.values())
+_MOST = 8  # namesakes that were taken out and are looked for
+_TAKEN_OUT = chr(_FIRST_MARK + len(CLASSES))
+_ALL_MARKS = "".join(_MARKS.values()) + _TAKEN_OUT
 
 
 def plain(name: str) -> str:
@@ -37,6 +39,23 @@ def is_marked(name: str) -> bool:
 def marked(name: str, of: str) -> str:
     """The name of the namesake of a class."""
     return plain(name) + _MARKS[of]
+
+
+def namesake(name: str, labels: Collection[str], of: Entity, keys: Collection[str]) -> str:
+    """The marked name for what was taken out of `of` and goes by a name of it; `keys` are taken."""
+    for each in CLASSES if exclude(labels, of.labels) else ():
+        if each in classes_of(labels) and name_key(marked(name, each)) not in keys:
+            return marked(name, each)
+    found = plain(name) + _TAKEN_OUT
+    while name_key(found) in keys:
+        found += _TAKEN_OUT
+    return found
+
+
+def namesakes_of(name: str) -> set[str]:
+    """Its name keys, plain and with every mark; of marks for what was taken out the first few."""
+    taken_out = (plain(name) + _TAKEN_OUT * n for n in range(1, _MOST + 1))
+    return {name_key(key) for key in (plain(name), *(marked(name, each) for each in CLASSES), *taken_out)}
 
 
 def keys_of_node(node: ExtractedNode) -> set[str]:
@@ -103,8 +122,7 @@ def exchanged(by_key: Mapping[str, Entity], callers: Collection[str]) -> dict[st
 
 def shared_keys(entities: Iterable[Entity]) -> set[str]:
     """The name keys of entities and of all namesakes that they may have."""
-    names = {entity.name for entity in entities}
-    return {name_key(key) for name in names for key in (name, *(marked(name, each) for each in CLASSES))}
+    return set().union(*(namesakes_of(entity.name) for entity in entities))
 
 
 def heirs(view: NameView, gone: Collection[str]) -> dict[str, str]:
