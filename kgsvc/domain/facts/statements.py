@@ -45,7 +45,7 @@ class EdgeWording:
         return replace(self, polarity=Polarity.ASSERTS)
 
 
-Order = tuple[int, bool, int, bool, int]
+Order = tuple[int, bool, int, bool, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,12 @@ class EdgeStatement:
 
     @property
     def order(self) -> Order:
-        """Which of two conflicting statements is current: the greater; of equal ones that of the lower
-        episode uuid (spec 004 §6), of one episode the later in its extraction (`fold` sees to both)."""
+        """Which of two conflicting statements is current: the greater. At the same times the one accepted
+        later is, of one call that which stands later in it; of equal ones that of the lower episode uuid
+        (spec 004 §6), of one episode the later in its extraction (`fold` sees to both)."""
         negates = self.wording.polarity is not Polarity.ASSERTS
         e = self.evidence
-        return (e.start_ms, self.asserted, e.reference_ms, negates, e.accepted_ms)
+        return (e.start_ms, self.asserted, e.reference_ms, negates, e.accepted_ms, e.sequence)
 
     @property
     def announced(self) -> bool:

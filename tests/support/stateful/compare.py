@@ -147,8 +147,7 @@ async def _recent(side: Side, group_id: str, latest: int) -> Comparable:
 
 
 async def _previous(side: Side, group_id: str, latest: int) -> Comparable:
-    anchors = [Anchor(f"e{latest:02}", source, START) for source in ("text", "json", "message")]
-    anchors = [Anchor(f"{a.uuid}{n}", a.source, a.reference_ms) for n, a in enumerate(anchors)]
+    anchors = [Anchor(f"e{latest:02}", START), Anchor(f"e{latest:02}x", START + latest)]
     return await side.store.previous_episodes(group_id, anchors, latest, 7)
 
 

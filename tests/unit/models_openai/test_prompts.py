@@ -135,7 +135,7 @@ def test_the_schema_is_strict_everywhere() -> None:
                 yield from objects(value)
 
     found = list(objects(extraction(ONTOLOGY)))
-    assert len(found) == 6  # the answer, a node, an edge, three lists of pairs
+    assert len(found) == 5  # the answer, a node, an edge, two lists of pairs
     for schema in found:
         assert schema["additionalProperties"] is False
         assert schema["required"] == list(schema["properties"])
