@@ -13,6 +13,7 @@ from kgsvc.domain.model.delta import FactTombstone, GraphDelta, MergeRecord, Nam
 from kgsvc.domain.model.graph import Entity, Fact, Mention
 from kgsvc.domain.model.keys import digest, mint, name_key
 from kgsvc.domain.names.forgetting import Said, lost_tokens
+from kgsvc.domain.names.identity import lost_identities
 from kgsvc.domain.names.merging import Hanging, both, folded_apart, said_in, slots_of
 from kgsvc.domain.names.namesakes import namesake, namesakes_of, plain
 from kgsvc.domain.names.splitting import (
@@ -209,7 +210,7 @@ async def _taken_out(
         mentions=mentions_of(group_id, _said(goes, marks), other.uuid, system_ms),
         episode_edges=await _edges(core, group_id, before, after, set(parts.copies.values())),
         remove_mentions=tuple((episode, whole.uuid) for episode in goes if episode in gone.whole),
-        remove_name_tokens=_lost(moved, hanging.names, whole.uuid),
+        remove_name_tokens=_lost(moved, hanging.names, whole, left),
         merges=(MergeRecord(split_id, group_id, other.uuid, whole.uuid, system_ms, data),),
         vectors=await core.vectors(group_id, {**_new_words(before, after), other.uuid: other.name}),
         space=core.space,
@@ -303,6 +304,9 @@ def _said(mentions: Mapping[str, Mention], keys: Mapping[str, str]) -> dict[str,
     return {e: (tuple(map(called, each.names)), each.types) for e, each in mentions.items()}
 
 
-def _lost(gone: Collection[str], owned: Collection[str], uuid: str) -> tuple[tuple[str, str], ...]:
+def _lost(
+    gone: Collection[str], owned: Collection[str], before: Entity, after: Entity
+) -> tuple[tuple[str, str], ...]:
     """The search terms that lead to the entity no more without these name keys."""
-    return tuple((token, uuid) for token in sorted(lost_tokens(gone, set(owned) - set(gone))))
+    terms = lost_tokens(gone, set(owned) - set(gone)) | lost_identities(before, after)
+    return tuple((term, after.uuid) for term in sorted(terms))

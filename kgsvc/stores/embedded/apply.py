@@ -12,6 +12,7 @@ import apsw
 
 from kgsvc.domain.model.delta import Claim, FactTombstone, GraphDelta, GroupHead, Guard, NameView, SlotView
 from kgsvc.domain.model.graph import Mention
+from kgsvc.domain.names.identity import search_terms
 from kgsvc.stores.admission import check_delta, check_guard, is_repetition
 from kgsvc.stores.embedded.indexes import (
     candidates,
@@ -151,6 +152,7 @@ def apply_delta(db: apsw.Connection, delta: GraphDelta, guard: Guard) -> GroupHe
     touch_texts(db, gid, rev, delta)
     remove_names(db, gid, delta)
     _write_names(db, gid, delta.names, entities)
+    write_name_tokens(db, gid, search_terms(delta))
     facts = _write_facts(db, gid, rev, delta, entities)
     write_vectors(db, gid, rev, delta, facts, entities)
     _write_links(db, gid, delta, entities)
@@ -232,7 +234,6 @@ def _write_entities(
 
 def _write_names(db: apsw.Connection, gid: int, names: Mapping[str, str], entities: Ids) -> None:
     db.executemany(_NAME, [(gid, key, entities[uuid]) for key, uuid in names.items()])
-    write_name_tokens(db, gid, names)
 
 
 def _write_facts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta, entities: Ids) -> Ids:

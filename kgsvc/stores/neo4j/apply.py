@@ -8,8 +8,9 @@ from typing import Any, LiteralString
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
 from kgsvc.domain.model.graph import Mention
 from kgsvc.domain.model.keys import digest
+from kgsvc.domain.names.identity import search_terms
 from kgsvc.stores.neo4j.base import Base, Row, Tx
-from kgsvc.stores.neo4j.candidates import WRITE_NAME_TOKENS, name_token_rows
+from kgsvc.stores.neo4j.candidates import WRITE_NAME_TOKENS
 from kgsvc.stores.neo4j.fact_terms import (
     COUNT_TERMS,
     RENAME_TERMS,
@@ -272,7 +273,7 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "names": [
             {"key": digest(key), "name_key": key, "entity_uuid": uuid} for key, uuid in delta.names.items()
         ],
-        "name_tokens": name_token_rows(delta.names),
+        "name_tokens": [list(each) for each in sorted(search_terms(delta))],
         "created": [fact for fact in facts if fact[0] not in ends],
         "replaced": [fact for fact in facts if fact[0] in ends],
         "moved": [fact[:3] for fact in facts if ends.get(fact[0], fact[1:3]) != fact[1:3]],
