@@ -85,6 +85,21 @@ async def test_a_name_that_shows_two_to_be_one_merges_them_and_going_parts_them(
     assert {(f.source_name, f.fact) for f in after.facts} == {(f.source_name, f.fact) for f in before.facts}
 
 
+async def test_an_account_is_known_by_its_number_alone(client: Client, group: str, spec: StoreSpec) -> None:
+    mark = [{"key": "account_number", "value": "4711-0815"}]
+    await client.ingest(group, [said("Rainy day fund", JAN, "a", attributes=mark)])
+    await client.ingest(group, [said("Account #4711 0815", FEB, "b")])
+    (names,) = people(await dumped(spec, group)).values()
+    assert names == {"rainy day fund", "account #4711 0815"}
+    await cascade(client, group, "a")  # its number goes with it, but for the one in the name
+    await client.ingest(group, [said("The fund", MAR, "c", attributes=mark)])
+    assert len(people(await dumped(spec, group))) == 1
+    await client.ingest(
+        group, [said("Something else", MAR, "d", attributes=[{"key": "number", "value": "0815-4711"}])]
+    )
+    assert len(people(await dumped(spec, group))) == 2
+
+
 async def test_names_and_types_go_with_the_episode_that_alone_used_them(
     client: Client, group: str, spec: StoreSpec
 ) -> None:

@@ -42,8 +42,9 @@ def identities(attributes: Mapping[str, Any]) -> dict[str, str]:
 
 
 def lost_identities(before: Entity, after: Entity) -> set[str]:
-    """The search terms by which an entity is found no more."""
-    return identities(before.attributes).keys() - identities(after.attributes).keys()
+    """The search terms of attributes by which an entity is found no more."""
+    lost = identities(before.attributes).keys() - identities(after.attributes).keys()
+    return lost - identities_in(after.name)
 
 
 def identities_in(name: str) -> frozenset[str]:
