@@ -16,6 +16,7 @@ from typing import Any
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.names.similarity import name_tokens
+from kgsvc.domain.names.speakers import WITH_NAME, is_speaker
 from kgsvc.domain.text import normalise
 
 _MARK = "="  # before an identity among the search terms of names, which are letters and digits
@@ -63,6 +64,7 @@ def told(attributes: Mapping[str, Any]) -> str:
 def search_terms(delta: GraphDelta) -> set[tuple[str, str]]:
     """By which terms entities are found from here on: (term, entity uuid)."""
     found = {(term, uuid) for key, uuid in delta.names.items() for term in name_terms(key)}
+    found |= {(WITH_NAME, entity.uuid) for entity in delta.entities if is_speaker(entity)}
     return found | {(term, e.uuid) for e in delta.entities for term in identities(e.attributes)}
 
 

@@ -18,10 +18,11 @@ from kgsvc.domain.model.extraction import ExtractedNode
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.keys import name_key
 from kgsvc.domain.names.classes import PERSON, classes_of, exclude
-from kgsvc.domain.names.entities import BatchItem, is_speaker, renames_of
+from kgsvc.domain.names.entities import BatchItem, renames_of
 from kgsvc.domain.names.identity import identities, identities_in, told
-from kgsvc.domain.names.namesakes import is_marked, plain
+from kgsvc.domain.names.namesakes import is_marked, is_of_conversation, plain
 from kgsvc.domain.names.similarity import asked_tokens, families, folded, name_tokens, spellings
+from kgsvc.domain.names.speakers import is_speaker
 from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, NameCandidates, NameDecision
 
 CANDIDATES = 8  # entities that one name is compared with
@@ -147,6 +148,8 @@ def by_rule(names: Sequence[NewName], candidates: NameCandidates) -> dict[str, N
     decided: dict[str, NameDecision] = {}
     for new in names:
         known = {e.uuid: [e.name, *candidates.names.get(e.uuid, ())] for e in ranked(new.name, candidates)}
+        if is_of_conversation(new.name):  # whose it is was decided by that
+            decided[new.key] = NameDecision(new.name)
         if is_marked(new.name):  # spelled as another, which it may not be
             continue
         for uuid in spellings([new.name], known).values():
