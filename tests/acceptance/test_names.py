@@ -7,7 +7,7 @@ from kgsvc.stores.protocol import GroupDump
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.saying import APR, FEB, JAN, MAR, fact, reads_bodies, telling
-from tests.support.client import CALL_S, Client, episode, granted
+from tests.support.client import CALL_S, Client, episode, granted, message
 from tests.support.graphs import assert_sound
 from tests.support.scripted_openai import Outcome, Request, answer, edge, node, resolutions
 from tests.support.scripted_openai.replies import as_content
@@ -196,3 +196,28 @@ async def test_namesakes_stay_two_and_keep_their_facts(client: Client, group: st
     left = await dumped(spec, group)
     assert_sound(left)
     assert [each.labels for each in left.entities if each.name == "Jordan"] == [("Location",)]
+
+
+async def test_who_speaks_without_a_name_is_one_in_each_conversation_of_a_group_with_several(
+    client: Client, group: str, spec: StoreSpec
+) -> None:
+    async def tell(at_ms: int, likes: str, chat: str, role: str | None = None) -> None:
+        """A message: what who speaks likes."""
+        who = node("a", role or "user", type="Person")
+        told = answer([who, node("b", likes)], [edge("LIKES", f"likes {likes}", "a", "b")])
+        one = message(as_content(told), at_ms, role)
+        one.source_description = chat
+        await client.say(group, [one])
+
+    await tell(JAN, "jazz", "chat 1")
+    await tell(FEB, "chess", "chat 2")
+    for name in ("Ann", "Bob"):
+        await tell(MAR, f"{name}ville", "chat 1", name)
+    for chat, likes in (("chat 2", "rum"), ("chat 1", "tea"), ("chat 2", "golf")):
+        await tell(APR, likes, chat)
+    dump = await dumped(spec, group)
+    users = {each.uuid for each in dump.entities if each.name == "user"}
+    assert {frozenset(f.target_name for f in dump.facts if f.source_uuid == uuid) for uuid in users} == {
+        frozenset({"jazz", "chess", "tea"}),  # while one person
+        frozenset({"rum", "golf"}),
+    }
