@@ -161,6 +161,10 @@ class QueueStore(Protocol):
         (reference_ms, uuid), oldest first, bodies cut to `max_chars`. For an anchor that names episodes
         those of the group that there are, of any source and time, but for itself."""
 
+    async def relations(self, group_id: str, latest: int, limit: int) -> list[str]:
+        """Names of the latest `latest` facts by (rev that wrote them, uuid): the `limit` most frequent, the
+        most frequent first, then by name."""
+
 
 class GraphStore(Protocol):
     """Reading the context of a plan, writing its delta."""

@@ -164,7 +164,7 @@ async def test_a_future_end_does_not_hide_a_fact(client: Client, group: str) -> 
 
 
 async def test_at_one_time_what_stands_later_in_the_call_is_current(client: Client, group: str) -> None:
-    """Spec 004 §6: nothing else tells two statements of one reference time apart, whatever their uuids are."""
+    """Spec 004 §6: nothing else tells two statements of one time apart, whatever their uuids are."""
     home = {city: fact("LIVES_IN", "Alice", city, kind="functional") for city in ("Oslo", "Bonn")}
     for name, uuids in (("up", ("a", "b")), ("down", ("b", "a"))):
         items = [telling(JAN, home[city], uuid=uuid) for city, uuid in zip(home, uuids, strict=True)]

@@ -217,6 +217,12 @@ class ModelQueue(ModelIntake):
         earlier = [e for e in self.peek(group_id).episodes if (e.reference_ms, e.uuid) < key]
         return tuple(_shortened(e, max_chars) for e in earlier[max(len(earlier) - limit, 0) :])
 
+    async def relations(self, group_id: str, latest: int, limit: int) -> list[str]:
+        group = self.peek(group_id)
+        written = sorted(group.facts.values(), key=lambda f: (group.fact_rev[f.uuid], f.uuid))
+        names = [f.name for f in written[-latest:]]
+        return sorted(set(names), key=lambda name: (-names.count(name), name))[:limit]
+
 
 def _work(group: Group) -> GroupWork:
     return GroupWork(group.group_id, group.token, group.owner_id, group.renewals, group.served_ms)

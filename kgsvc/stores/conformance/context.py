@@ -193,6 +193,19 @@ async def every_source_counts(g: Scratch) -> None:
         equal([e.uuid for e in found], wanted, f"previous_episodes: the latest {limit} of all sources")
 
 
+async def relations_in_use_are_the_most_frequent(g: Scratch) -> None:
+    """Of the latest facts, by how many have a name, then by name."""
+    ada, bob = await g.pair()
+    names = ("OWNS", "KNOWS", "USES", "USES", "KNOWS")
+    for number, name in enumerate(names, 1):
+        await g.write(facts=(fact(f"f{number}", ada, bob, name=name),))
+    most = ["KNOWS", "USES", "OWNS"]
+    for latest, limit, wanted in ((99, 9, most), (3, 9, ["USES", "KNOWS"]), (99, 1, most[:1])):
+        found = await g.store.relations(g.id, latest, limit)
+        equal(found, wanted, f"relations: {limit} of the latest {latest} facts")
+    equal(await g.store.relations(g.sibling().id, 9, 9), [], "relations: of no other group")
+
+
 async def several_anchors_are_answered_each(g: Scratch) -> None:
     """One call answers for each anchor by its own place and source."""
     await g.accepted(*g.episodes(4, step=1))

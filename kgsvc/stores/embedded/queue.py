@@ -81,6 +81,14 @@ def _ids_named(db: apsw.Connection, gid: int, anchor: Anchor) -> list[int]:
     return column(db, sql, (gid, json_list(anchor.named), anchor.uuid))
 
 
+def _relations(db: apsw.Connection, group_id: str, latest: int, limit: int) -> list[str]:
+    sql = """
+        WITH used AS (SELECT name FROM facts WHERE gid = ? ORDER BY rev DESC, uuid DESC LIMIT ?)
+        SELECT name FROM used GROUP BY name ORDER BY count(*) DESC, name LIMIT ?
+        """
+    return column(db, sql, (group_of(db, group_id).gid, latest, limit))
+
+
 _ATTEMPTS = (Step.EXTRACT.value, Step.EMBED.value, Step.UPSERT.value, CRASH)
 
 
@@ -288,4 +296,5 @@ class EmbeddedQueue(EmbeddedBase):
     release = writing(_release)
     save_transitions = writing(_save_transitions)
     previous_episodes = reading(previous_episodes)
+    relations = reading(_relations)
     start_items = writing(_start_items)

@@ -252,6 +252,16 @@ _NAMED: LiteralString = """
     """
 
 
+_RELATIONS: LiteralString = """
+    <GROUP>
+    MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
+    WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev IS NOT NULL
+    WITH r ORDER BY r.group_id DESC, r.epoch DESC, r.rev DESC, r.uuid DESC LIMIT $p.latest
+    WITH r.name AS name, count(*) AS uses ORDER BY uses DESC, name LIMIT $p.limit
+    RETURN name
+    """
+
+
 class Queue(Base):
     """QueueStore."""
 
@@ -321,6 +331,10 @@ class Queue(Base):
             rows += await self._run(_NAMED, **asked, anchors=named)
         before = {uuid: tuple(_cut(latest_first, max_chars)) for uuid, latest_first in rows}
         return {anchor.uuid: before.get(anchor.uuid, ()) for anchor in anchors}
+
+    async def relations(self, group_id: str, latest: int, limit: int) -> list[str]:
+        rows = await self._run(_RELATIONS, group_id=group_id, latest=latest, limit=limit)
+        return [name for (name,) in rows]
 
 
 def _cut(latest_first: list[Row], max_chars: int) -> list[Episode]:

@@ -27,6 +27,7 @@ async def compare_group(world: World, group_id: str) -> None:
     if rng.random() < 0.25:
         await agree("recent_episodes", lambda side: _recent(side, group_id, latest))
         await agree("previous_episodes", lambda side: _previous(side, group_id, latest))
+        await agree("relations", lambda side: side.store.relations(group_id, latest, 3))
         entity = rng.choice([*sorted(world.model.peek(group_id).entities), "nobody"])
         await agree("history", lambda side: _history(side, group_id, entity, f"e{latest:02}", latest))
     for receipt_id in world.some(world.receipts, 1):
