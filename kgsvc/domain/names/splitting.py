@@ -113,6 +113,10 @@ def divided(hanging: Hanging, entity: str, other: Entity, going: Going) -> Divid
         left = _answered(left, going, own, goes=False)
         if left != fact:
             after[fact.uuid] = rekeyed(left)
+    own_rows = {fact: copy for copy, fact in copies.items()}
+    for uuid in (*copies, *(fact.uuid for fact in gone)):
+        closures = [replace(c, by_fact=own_rows.get(c.by_fact, c.by_fact)) for c in after[uuid].closures]
+        after[uuid] = replace(after[uuid], closures=tuple(sorted(closures)))
     return Divided(after, tuple(gone), copies)
 
 
