@@ -221,3 +221,19 @@ async def test_who_speaks_without_a_name_is_one_in_each_conversation_of_a_group_
         frozenset({"jazz", "chess", "tea"}),  # while one person
         frozenset({"rum", "golf"}),
     }
+
+
+async def test_what_a_caller_took_apart_is_not_merged_again(
+    client: Client, group: str, spec: StoreSpec
+) -> None:
+    await client.ingest(group, [said("Lee", JAN, "a"), said("Lee", FEB, "b")])
+    (lee,) = {uuid for key, uuid in (await dumped(spec, group)).names.items() if key == "lee"}
+    await client.ask("SplitEntityNode", group_id=group, uuid=lee, episode_uuids=["b"])
+    await client.ingest(group, [said("Lee Minh", MAR, "c")])  # the model says that it is both
+    found = await dumped(spec, group)
+    assert len([each for each in found.entities if not each.name.endswith("ville")]) == 2
+    await cascade(client, group, "a")
+    await cascade(client, group, "c")
+    await client.ingest(group, [said("Lee", APR, "d")])  # the bare name is free for the one that is left
+    left = await dumped(spec, group)
+    assert [each.name for each in left.entities if not each.name.endswith("ville")] == ["Lee"]

@@ -21,7 +21,7 @@ from kgsvc.domain.resolution.decisions import CandidateQuery
 
 Told = Sequence[tuple[Episode, Extraction]]
 WITH_NAME = "@speaker"  # by this search term speakers are found; the words of names are letters and digits
-_SPEAKER = "speaker"  # in the stamps of an entity: it spoke a message
+SPEAKER = "speaker"  # in the stamps of an entity: it spoke a message
 # Before a marked name key, in the stamps of a speaker without a name: its first conversation.
 _SPEAKS_IN = "c."
 _UNNAMED = frozenset({"user", "the user"})
@@ -31,7 +31,7 @@ _READ = 16  # speakers of a group: some may be no persons
 
 def is_speaker(entity: Entity) -> bool:
     """Whether a message was spoken by one of its name."""
-    return _SPEAKER in entity.stamps
+    return SPEAKER in entity.stamps
 
 
 def speaking(entity: Entity, episode: Episode, node: ExtractedNode) -> Entity:
@@ -39,7 +39,7 @@ def speaking(entity: Entity, episode: Episode, node: ExtractedNode) -> Entity:
     in what conversation."""
     stamps = set(entity.stamps)
     if name_key(episode.role or "") == name_key(node.name):
-        stamps.add(_SPEAKER)
+        stamps.add(SPEAKER)
     elif _is_unnamed(episode, node) and not is_marked(node.name) and not _conversation_of(entity):
         stamps.add(_SPEAKS_IN + _own_key(episode, node))
     new = stamps.difference(entity.stamps)

@@ -20,6 +20,7 @@ from kgsvc.domain.facts.summary import OF_EPISODE, composed_text, is_authored
 from kgsvc.domain.model.delta import MergeRecord, SlotView
 from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, Mention
 from kgsvc.domain.model.keys import digest, mint, name_key
+from kgsvc.domain.names.bridging import taken_out
 from kgsvc.domain.names.entities import UNSPECIFIC
 from kgsvc.domain.names.forgetting import given_names, names_given, without_words
 from kgsvc.domain.names.merging import (
@@ -35,6 +36,7 @@ from kgsvc.domain.names.merging import (
 )
 from kgsvc.domain.names.namesakes import plain
 from kgsvc.domain.names.renames import stamp_of
+from kgsvc.domain.names.speakers import SPEAKER
 
 _SPLIT = '{"split":'  # how the data of a split begins
 Said = Mapping[str, Mention]  # by episode
@@ -198,9 +200,9 @@ def new_entity(entity: Entity, uuid: str, name: str | None, hanging: Hanging, go
         key=lambda each: (each.reference_ms, each.episode_uuid),
         default=None,
     )
-    stamps = {part: stamp for part, stamp in entity.stamps.items() if part == "speaker"}
+    stamps = {part: stamp for part, stamp in entity.stamps.items() if part == SPEAKER}
     stamps["name"] = "" if name or first is None else stamp_of(first.reference_ms, first.episode_uuid)
-    return Entity(
+    other = Entity(
         uuid=uuid,
         group_id=entity.group_id,
         name=name or entity.name,
@@ -209,6 +211,7 @@ def new_entity(entity: Entity, uuid: str, name: str | None, hanging: Hanging, go
         updated_ms=ms,
         stamps=stamps,
     )
+    return taken_out(other, entity)
 
 
 def record_of_split(

@@ -8,6 +8,7 @@ import pytest
 
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, Mention
+from kgsvc.domain.names.bridging import may_merge
 from kgsvc.domain.names.classes import PERSON
 from kgsvc.domain.names.merging import Hanging, folded_apart
 from kgsvc.domain.names.namesakes import marked, namesake, plain
@@ -155,6 +156,8 @@ def test_attributes_types_and_summary_go_with_their_episode() -> None:
     assert (left.attributes, left.labels, left.summary) == ({"age": 3}, ("Person",), "")
     assert (made.attributes, made.labels, made.summary) == ({"city": "Oslo"}, ("Place",), "A town.")
     assert made.source_episode_uuid == "two"
+    assert not may_merge(replace(made, labels=left.labels), left)
+    assert not may_merge(left, replace(made, labels=left.labels))
     assert namesake(made.name, made.labels, left, ()) == marked("Jordan", "place")
 
 
