@@ -26,6 +26,7 @@ from kgsvc.domain.names.splitting import (
     new_entity,
     record_of_split,
     rejoined_entity,
+    reserved,
     split_entity,
     split_facts,
 )
@@ -207,6 +208,7 @@ async def _taken_out(
         entities=(left, other),
         names=dict.fromkeys([*names.keys, *moved], other.uuid),
         facts=tuple(after.values()),
+        reserve_facts=reserved(parts, after, system_ms),
         mentions=mentions_of(group_id, _said(goes, marks), other.uuid, system_ms),
         episode_edges=await _edges(core, group_id, before, after, set(parts.copies.values())),
         remove_mentions=tuple((episode, whole.uuid) for episode in goes if episode in gone.whole),

@@ -163,6 +163,25 @@ async def test_a_name_alone_means_the_one_that_kept_it(client: Client, group: st
     assert len(facts_of(await dumped(spec, group), jordan)) == 6
 
 
+async def test_what_is_told_again_of_the_one_leaves_the_other_alone(
+    client: Client, group: str, spec: StoreSpec
+) -> None:
+    since = {"valid_at": "2023-01-01T00:00:00Z"}
+    again = fact("LIKES", "Jordan", "jazz", **since)
+    await client.ingest(group, [telling(JAN, again, uuid="one"), telling(FEB, LIVES, uuid="two")])
+    (likes,) = (each for each in (await dumped(spec, group)).facts if each.name == "LIKES")
+    done = await split(client, group, likes.source_uuid, episode_uuids=["one"])
+    await client.ingest(group, [telling(MAR, again, uuid="three")])  # the same from the same time
+    dump = await dumped(spec, group)
+    found = {each.source_uuid: each.episodes for each in dump.facts if each.name == "LIKES"}
+    assert found == {done.node.uuid: ("one",), likes.source_uuid: ("three",)}
+    await undo(client, group, done.split_id)
+    assert facts_of(await dumped(spec, group), likes.source_uuid)["Jordan likes jazz"] == (
+        ("one", "three"),
+        None,
+    )
+
+
 async def test_deleting_episodes_reaches_both(client: Client, group: str, spec: StoreSpec) -> None:
     jordan = await told(client, group)
     done = await split(client, group, jordan, episode_uuids=["two"])

@@ -25,7 +25,14 @@ from kgsvc.domain.names.merging import (
     slots_of,
     unmerged_facts,
 )
-from kgsvc.domain.names.splitting import Going, back_together, divided, record_of_split, split_facts
+from kgsvc.domain.names.splitting import (
+    Going,
+    back_together,
+    divided,
+    record_of_split,
+    reserved,
+    split_facts,
+)
 from kgsvc.search.fact_columns import FactColumns
 from kgsvc.search.filters import Filters
 from tests.property.test_order import Graph
@@ -133,6 +140,7 @@ class World:
         before = {fact.uuid: fact for fact in view.facts}
         after = split_facts("g", parts, view, now)
         self.merges.append((whole, other, record_of_split(whole, other, parts, before, after, {}, {})))
+        self.graph.reserved += reserved(parts, after, now)
         self._write(after.values())
 
     def unmerge(self) -> None:
@@ -200,7 +208,8 @@ class World:
         return self.graph.now
 
     def _view(self, slots: set[str]) -> SlotView:
-        return SlotView(tuple(fact for fact in self.graph.facts.values() if fact.slot in slots))
+        facts = tuple(fact for fact in self.graph.facts.values() if fact.slot in slots)
+        return SlotView(facts, tuple(each for each in self.graph.reserved if each.slot in slots))
 
     def _write(self, facts: Iterable[Fact]) -> None:
         self.graph.facts |= {fact.uuid: fact for fact in facts}

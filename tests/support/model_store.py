@@ -192,6 +192,8 @@ def _write(group: Group, delta: GraphDelta) -> None:
         group.fact_rev.pop(stone.uuid, None)
         group.vectors.pop(stone.uuid, None)
         group.tombstones[stone.uuid] = stone
+    for stone in delta.reserve_facts:
+        group.tombstones.setdefault(stone.uuid, stone)
     for entity in delta.entities:
         old = group.entities.get(entity.uuid)
         group.entities[entity.uuid] = entity

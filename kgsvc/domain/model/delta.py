@@ -96,6 +96,8 @@ class GraphDelta:
     mentions: tuple[Mention, ...] = ()  # insert; a pair (episode, entity) that is there gets names and types
     episode_edges: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # episode -> fact uuids: set
     remove_facts: tuple[FactTombstone, ...] = ()  # delete if there, leave the tombstone
+    # Leave a tombstone where the uuid has none: a fact went to another slot, no new one may get its uuid.
+    reserve_facts: tuple[FactTombstone, ...] = ()
     remove_episodes: tuple[str, ...] = ()  # delete with its MENTIONS, its item and its receipt's claim
     remove_mentions: tuple[tuple[str, str], ...] = ()  # (episode, entity): delete if there
     remove_names: tuple[str, ...] = ()  # name_keys: delete if there; their entity is written too

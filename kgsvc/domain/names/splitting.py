@@ -17,7 +17,7 @@ from typing import Any
 from kgsvc.domain.facts.beliefs import all_remembering
 from kgsvc.domain.facts.slots import REBUILT_REASONS, as_merged, episodes_of
 from kgsvc.domain.facts.summary import OF_EPISODE, composed_text, is_authored
-from kgsvc.domain.model.delta import MergeRecord, SlotView
+from kgsvc.domain.model.delta import FactTombstone, MergeRecord, SlotView
 from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, Mention
 from kgsvc.domain.model.keys import digest, mint, name_key
 from kgsvc.domain.names.bridging import taken_out
@@ -151,6 +151,12 @@ def split_facts(group_id: str, parts: Divided, view: SlotView, system_ms: int) -
     }
     changed = written | folded_with(group_id, view, written, system_ms)
     return all_remembering(view.facts, changed, system_ms)
+
+
+def reserved(parts: Divided, after: Mapping[str, Fact], system_ms: int) -> tuple[FactTombstone, ...]:
+    """The uuids of facts that went to other slots: what is told later in theirs gets another one."""
+    went = [fact for fact in parts.moved if after[fact.uuid].slot != fact.slot]
+    return tuple(FactTombstone(fact.uuid, fact.slot, "", system_ms) for fact in went)
 
 
 def split_entity(

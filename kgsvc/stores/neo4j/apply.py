@@ -47,6 +47,11 @@ _WRITE: LiteralString = (
         DELETE r
     }
     CALL () {
+        UNWIND $p.reserved AS row
+        MERGE (t:KgTombstone {group_id: $p.group_id, epoch: $p.epoch, uuid: row.uuid})
+        ON CREATE SET t.slot = row.slot, t.fact = row.fact, t.deleted_ms = row.deleted_ms, t.rev = 0
+    }
+    CALL () {
         UNWIND $p.dropped_facts AS uuid
         MATCH (c:Community) USING INDEX SEEK c:Community(group_id, epoch, build, uuid)
         WHERE c.group_id = $p.group_id AND c.epoch = $p.epoch AND c.build IS NOT NULL AND c.uuid IS NOT NULL
@@ -283,6 +288,7 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "removed_name_tokens": [list(pair) for pair in delta.remove_name_tokens],
         "edges": [{"uuid": uuid, "facts": list(facts)} for uuid, facts in delta.episode_edges.items()],
         "removed": [asdict(tombstone) for tombstone in delta.remove_facts],
+        "reserved": [asdict(tombstone) for tombstone in delta.reserve_facts],
         "touched_entities": sorted(delta.touched_entities),
         "touched_episodes": sorted(delta.touched_episodes),
         "forgets": delta.forgets,
