@@ -63,8 +63,8 @@ def settled(facts: Iterable[Fact]) -> dict[str, Fact]:
 def closed(one: Fact, by: Fact, episode: str) -> Fact:
     """A fact that another ended."""
     closure = Closure(NOW + 1, NOW + 1, by.uuid, episode)
-    ended = {"expired_by_fact": by.uuid, "expired_by_episode": episode, "expired_reason": "superseded"}
-    return replace(one, closures=(closure,), invalid_ms=NOW + 1, expired_ms=NOW + 2, **ended)
+    ended = replace(one, expired_by_fact=by.uuid, expired_by_episode=episode, expired_reason="superseded")
+    return replace(ended, closures=(closure,), invalid_ms=NOW + 1, expired_ms=NOW + 2)
 
 
 @pytest.mark.parametrize("going", [Going(frozenset({"two"})), Going(facts=frozenset({"quits"}))])
@@ -129,9 +129,9 @@ def test_episodes_go_whole_where_nothing_of_them_stays() -> None:
     facts = (told("works", ("one", ""), ("two", "")), told("likes", ("two", ""), ("three", "")))
     hanging = Hanging(facts, (), ("one", "two", "three", "four"))
     gone = apart(hanging, Going(facts=frozenset({"likes"})))
-    assert (gone.whole, gone.some) == ({"three"}, {"two", "three"})
+    assert (set(gone.whole), set(gone.some)) == ({"three"}, {"two", "three"})
     gone = apart(hanging, Going(frozenset({"two", "four"})))
-    assert gone.whole == gone.some == {"two", "four"}
+    assert set(gone.whole) == set(gone.some) == {"two", "four"}
 
 
 def said(episode: str, *names: str, of: tuple[str, ...] = ()) -> dict[str, Mention]:
