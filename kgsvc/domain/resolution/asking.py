@@ -288,6 +288,8 @@ class Inquiry:
             if not numerals_differ(new.name, each.names) and not types_differ(first.types, each.types)
         ]
         full = questions.full_name(new.name, answer.full_name, first.names)
+        if not full and questions.is_fuller(new, first.meant.name):
+            full = new.name
         return NameDecision(first.meant.name, first.meant.uuid, full, tuple(each.meant for each in also))
 
     def _as_known(self, idx: int) -> _Same:

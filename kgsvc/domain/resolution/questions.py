@@ -261,6 +261,11 @@ def _is_short(new: NewName) -> bool:
     return new.node.type == "Person" and len(new.name.split()) == 1
 
 
+def is_fuller(new: NewName, known: str) -> bool:
+    """Whether a person known by a single name so far has now been called by more: Ana, Anahera Tamati."""
+    return new.node.type == "Person" and len(new.name.split()) > 1 and len(known.split()) == 1
+
+
 def share(one: str, other: str) -> bool:
     """Whether a question would be asked about the two."""
     return bool(asked_tokens(one) & name_tokens(other) or asked_tokens(other) & name_tokens(one))

@@ -275,6 +275,28 @@ async def test_two_new_names_of_a_batch_may_be_one() -> None:
     assert len(model.requests) == 1
 
 
+@pytest.mark.parametrize("together", [True, False])
+async def test_a_person_known_by_one_name_is_shown_by_the_full_one(together: bool) -> None:
+    """Though the model gives none beside the name that it was asked about."""
+
+    def answer(request: ResolutionRequest) -> Resolutions:
+        return Resolutions(
+            {
+                q.id: NodeResolution(
+                    q.candidates[0] if q.candidates else None, q.peers[0] if q.peers else None
+                )
+                for q in request.nodes
+                if q.name == "Ana Tamati"
+            }
+        )
+
+    bench = Bench(Model(answer))
+    short, full = (Extraction((ExtractedNode(name, name, "Person"),)) for name in ("Ana", "Ana Tamati"))
+    for batch in ((short, full),) if together else ((short,), (full,)):
+        await bench.commit(*batch)
+    assert await bench.entities() == {"Ana Tamati": {"ana", "ana tamati"}}
+
+
 async def test_one_call_for_nodes_and_facts_of_a_batch() -> None:
     model = Model()
     bench = Bench(model)
