@@ -234,9 +234,9 @@ class CandidateStore(Protocol):
     async def candidates(self, group_id: str, query: CandidateQuery) -> NameCandidates:
         """Everything that `query` asks for, in one round trip: by index, at a cost that is bounded by the
         query and does not grow with the group. Of more than fit, entities by ascending uuid and the latest
-        facts by (start_ms, uuid) are taken. A token leads to an entity if `GraphDelta.names` ever gave it a
-        name with that token (similarity.name_tokens). Vectors of names come by (rev that wrote them, uuid),
-        none of a revision that is not all there; whoever asks on from the page's place misses none."""
+        facts by (start_ms, uuid) are taken. A token leads to an entity if a delta ever gave it a name or an
+        identity with that token (names.identity.search_terms). Vectors of names come by (rev that wrote them,
+        uuid), none of a revision that is not all there; whoever asks on from the page's place misses none."""
 
 
 class ResolutionStore(GraphStore, CandidateStore, Protocol):

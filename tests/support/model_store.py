@@ -8,7 +8,7 @@ from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard, NameView, SlotView, StaleItems
 from kgsvc.domain.model.graph import FREE, Entity, Episode, Fact
 from kgsvc.domain.model.items import ItemState
-from kgsvc.domain.names.similarity import name_tokens
+from kgsvc.domain.names.identity import search_terms
 from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump, StoreInfo
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
@@ -192,6 +192,8 @@ def _write(group: Group, delta: GraphDelta) -> None:
         group.fact_rev.pop(stone.uuid, None)
         group.vectors.pop(stone.uuid, None)
         group.tombstones[stone.uuid] = stone
+    for stone in delta.reserve_facts:
+        group.tombstones.setdefault(stone.uuid, stone)
     for entity in delta.entities:
         old = group.entities.get(entity.uuid)
         group.entities[entity.uuid] = entity
@@ -201,7 +203,7 @@ def _write(group: Group, delta: GraphDelta) -> None:
         group.names.pop(key, None)
     group.name_tokens -= set(delta.remove_name_tokens)
     group.names.update(delta.names)
-    group.name_tokens |= {(token, uuid) for key, uuid in delta.names.items() for token in name_tokens(key)}
+    group.name_tokens |= search_terms(delta)
     for fact in delta.facts:
         group.facts[fact.uuid] = fact
         group.fact_rev[fact.uuid] = group.rev
