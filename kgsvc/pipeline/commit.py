@@ -46,7 +46,9 @@ class _Batch:
 
     def __init__(self, works: Sequence[PreparedItem]) -> None:
         self.works = works
-        self.said = [BatchItem(w.item.episode, w.stage.extraction, w.item.accepted_ms) for w in works]
+        self.said = [
+            BatchItem(w.item.episode, w.stage.extraction, w.item.accepted_ms, w.item.sequence) for w in works
+        ]
         self.items = self.said  # with namesakes told apart
         self.vectors = {text: v for work in works for text, v in (work.stage.vectors or {}).items()}
         self.merges = 0  # of entities, in all plans of the batch

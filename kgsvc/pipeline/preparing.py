@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kgsvc.domain.errors import ModelUnavailable, StepError
+from kgsvc.domain.facts.slots import NAME_PREFIX
 from kgsvc.domain.model.extraction import (
     ExtractedEdge,
     ExtractedNode,
@@ -147,9 +148,12 @@ def _edge(document: dict[str, Any]) -> ExtractedEdge:
     )
 
 
-# How much context an extraction gets (spec 002: the last ten episodes of the same source).
+# How much context an extraction gets. Spec 002 has the last ten episodes of the same source; here they are of
+# any source, as people talk about what records and texts have named.
 _PREVIOUS_EPISODES = 10
 _PREVIOUS_CHARS = 4_000
+_LATEST_FACTS = 400
+_RELATIONS = 30  # that the latest facts have most often
 _CROWD = 8  # items in one commit; smaller ones come from callers that do not queue up
 _QUIET_S = 0.1
 _PATIENCE_S = 0.25  # in a storm without end a batch still gets its turn this often
@@ -296,16 +300,21 @@ class Preparer:
         return failed
 
     async def _requests(self, group_id: str, items: Sequence[QueuedItem]) -> list[ExtractionRequest]:
-        anchors = [
-            Anchor(e.uuid, e.source.value, e.reference_ms, item.previous)
-            for item in items
-            for e in (item.episode,)
-        ]
+        anchors = [Anchor(item.episode.uuid, item.episode.reference_ms, item.previous) for item in items]
         previous = await self._store.previous_episodes(group_id, anchors, _PREVIOUS_EPISODES, _PREVIOUS_CHARS)
         ontology = await self._ontologies.of(group_id, max(item.ontology for item in items))
+        relations = await self._relations(group_id)
         return [
-            ExtractionRequest(item.episode, previous.get(item.episode.uuid, ()), ontology) for item in items
+            ExtractionRequest(item.episode, previous.get(item.episode.uuid, ()), ontology, relations)
+            for item in items
         ]
+
+    async def _relations(self, group_id: str) -> list[str]:
+        """What a model is offered, so that names do not drift; rules have names of their own."""
+        if not self._extractor.costs_model_calls:
+            return []
+        used = await self._store.relations(group_id, _LATEST_FACTS, _RELATIONS)
+        return [name for name in used if not name.startswith(NAME_PREFIX[Polarity.DENIES])]
 
     async def _embed(self, lease: Lease, entries: Sequence[PreparedItem]) -> list[FailedItem]:
         """Add vectors of the current space where there are none; the items that failed."""

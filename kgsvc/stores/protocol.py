@@ -41,7 +41,6 @@ class Anchor:
     """An episode whose earlier episodes are asked for; with `named` those of them that exist, instead."""
 
     uuid: str
-    source: str
     reference_ms: int
     named: tuple[str, ...] = ()
 
@@ -158,9 +157,13 @@ class QueueStore(Protocol):
     async def previous_episodes(
         self, group_id: str, anchors: Sequence[Anchor], limit: int, max_chars: int
     ) -> dict[str, tuple[Episode, ...]]:
-        """For each anchor uuid the latest `limit` accepted episodes of the same source that come before it
-        by (reference_ms, uuid), oldest first, bodies cut to `max_chars`. For an anchor that names episodes
+        """For each anchor uuid the latest `limit` accepted episodes of any source that come before it by
+        (reference_ms, uuid), oldest first, bodies cut to `max_chars`. For an anchor that names episodes
         those of the group that there are, of any source and time, but for itself."""
+
+    async def relations(self, group_id: str, latest: int, limit: int) -> list[str]:
+        """Names of the latest `latest` facts by (rev that wrote them, uuid): the `limit` most frequent, the
+        most frequent first, then by name."""
 
 
 class GraphStore(Protocol):

@@ -161,3 +161,12 @@ async def test_a_future_end_does_not_hide_a_fact(client: Client, group: str) -> 
     lasting = fact("WORKS_AT", "Alice", "Acme", valid_at="2020-01-01", invalid_at="2100-01-01")
     await client.ingest(group, [telling(JAN, lasting)])
     assert await found(client, group) == ["Alice works at Acme"]
+
+
+async def test_at_one_time_what_stands_later_in_the_call_is_current(client: Client, group: str) -> None:
+    """Spec 004 §6: nothing else tells two statements of one time apart, whatever their uuids are."""
+    home = {city: fact("LIVES_IN", "Alice", city, kind="functional") for city in ("Oslo", "Bonn")}
+    for name, uuids in (("up", ("a", "b")), ("down", ("b", "a"))):
+        items = [telling(JAN, home[city], uuid=uuid) for city, uuid in zip(home, uuids, strict=True)]
+        await client.ingest(f"{group}-{name}", items)
+        assert await found(client, f"{group}-{name}") == ["Alice lives in Bonn"], name

@@ -214,9 +214,14 @@ class ModelQueue(ModelIntake):
             wanted = [e for e in everything if e.uuid in anchor.named and e.uuid != anchor.uuid]
             return tuple(_shortened(e, max_chars) for e in wanted)
         key = (anchor.reference_ms, anchor.uuid)
-        same = [e for e in self.peek(group_id).episodes if e.source == anchor.source]
-        earlier = [e for e in same if (e.reference_ms, e.uuid) < key]
+        earlier = [e for e in self.peek(group_id).episodes if (e.reference_ms, e.uuid) < key]
         return tuple(_shortened(e, max_chars) for e in earlier[max(len(earlier) - limit, 0) :])
+
+    async def relations(self, group_id: str, latest: int, limit: int) -> list[str]:
+        group = self.peek(group_id)
+        written = sorted(group.facts.values(), key=lambda f: (group.fact_rev[f.uuid], f.uuid))
+        names = [f.name for f in written[-latest:]]
+        return sorted(set(names), key=lambda name: (-names.count(name), name))[:limit]
 
 
 def _work(group: Group) -> GroupWork:

@@ -136,6 +136,7 @@ def statement_of(
         ENDED if ends else "",
         item.accepted_ms,
         index,
+        item.sequence,
     )
     slot = slot_of(edge.kind, source.uuid, edge.name, target.uuid, qualifiers)
     return SlotStatement(slot, EdgeStatement(wording, evidence), item.accepted_ms, index)

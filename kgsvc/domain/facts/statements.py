@@ -45,7 +45,7 @@ class EdgeWording:
         return replace(self, polarity=Polarity.ASSERTS)
 
 
-Order = tuple[int, bool, int, bool, int]
+Order = tuple[int, bool, int, bool, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,12 @@ class EdgeStatement:
 
     @property
     def order(self) -> Order:
-        """Which of two conflicting statements is current: the greater; of equal ones that of the lower
-        episode uuid (spec 004 §6), of one episode the later in its extraction (`fold` sees to both)."""
+        """Which of two conflicting statements is current: the greater. At the same times the one accepted
+        later is, of one call that which stands later in it; of equal ones that of the lower episode uuid
+        (spec 004 §6), of one episode the later in its extraction (`fold` sees to both)."""
         negates = self.wording.polarity is not Polarity.ASSERTS
         e = self.evidence
-        return (e.start_ms, self.asserted, e.reference_ms, negates, e.accepted_ms)
+        return (e.start_ms, self.asserted, e.reference_ms, negates, e.accepted_ms, e.sequence)
 
     @property
     def announced(self) -> bool:
@@ -145,16 +146,19 @@ class Row:
 
 def thinned(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
     """What is kept of a row's statements, given in order: the first, the last and those that state an end; of
-    ends told for one time the first and the last."""
+    ends told for one time the first and the last, of announcements of one start the first."""
     if len(evidence) <= 2 * KEPT:
         return tuple(evidence)
     between = [e for e in evidence[KEPT:-KEPT] if e.stated_invalid_ms is not None or e.says == LASTS]
     ends: dict[int | None, list[Evidence]] = {}
+    starts: dict[int, Evidence] = {}
     for each in evidence[KEPT:-KEPT]:
-        if each.says == ENDED:
+        if each.stated_invalid_ms is None and not each.says and each.start_ms > each.reference_ms:
+            starts.setdefault(each.start_ms, each)
+        elif each.says == ENDED:
             known = ends.setdefault(each.stated_valid_ms, [])
             known[1:] = [each]
-    between += [each for known in ends.values() for each in known]
+    between += [*starts.values(), *(each for known in ends.values() for each in known)]
     return (*evidence[:KEPT], *sorted(between), *evidence[-KEPT:])
 
 

@@ -268,12 +268,13 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionRequest:
-    """An episode with its context: earlier episodes of the group by reference time, latest last, and what
-    kinds of things the group tells apart."""
+    """An episode with its context: earlier episodes of the group by reference time, latest last, what kinds
+    of things the group tells apart, and names of relations that it uses."""
 
     episode: Episode
     previous: Sequence[Episode] = ()
     ontology: Ontology = DEFAULT
+    relations: Sequence[str] = ()
 
 
 _RELATION = "relation"  # the qualifier that names it

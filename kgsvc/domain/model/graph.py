@@ -129,6 +129,7 @@ class Evidence:
     says: str = ""  # "": that it holds; ENDED: that it ended; LASTS: that an announced end is called off
     accepted_ms: int = 0  # when its item was accepted; 0: not recorded
     index: int = 0  # of the statement in its episode's extraction
+    sequence: int = 0  # of its item, which tells apart what one call brought; 0: not recorded
 
     def __lt__(self, other: Evidence) -> bool:
         return self._order < other._order
@@ -141,7 +142,7 @@ class Evidence:
         """As stores keep it: the fields in order, without what is as by default at the end."""
         fields: list[str | int | None] = [
             self.start_ms, self.reference_ms, self.episode_uuid, self.stated_valid_ms, self.stated_invalid_ms,
-            self.said, self.says, self.accepted_ms, self.index,
+            self.said, self.says, self.accepted_ms, self.index, self.sequence,
         ]  # fmt: skip
         while len(fields) > _ALWAYS_KEPT and fields[-1] in ("", 0):
             fields.pop()

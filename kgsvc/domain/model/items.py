@@ -9,7 +9,7 @@ failed     failed      failed       parked (terminal, non-destructive; retry mak
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kgsvc.domain.errors import StepError
@@ -150,6 +150,7 @@ class QueuedItem:
     suspect: bool = False  # a process died while it was being worked on
     previous: tuple[str, ...] = ()  # see NewItem
     ontology: int = 0  # number of the group's ontology when it was started; 0: the group never had one
+    sequence: int = field(default=0, compare=False)  # greater than of what the group accepted before it
 
 
 _UNMARKING = TERMINAL | {ItemState.ACCEPTED} | {step.failed for step in Step}

@@ -72,6 +72,7 @@ class BatchItem:
     episode: Episode
     extraction: Extraction
     accepted_ms: int
+    sequence: int = 0  # see QueuedItem
 
 
 @dataclass(frozen=True, slots=True)

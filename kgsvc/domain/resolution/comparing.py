@@ -15,7 +15,7 @@ from kgsvc.domain.resolution.decisions import (
 )
 from kgsvc.domain.text import normalise, tokens
 
-OFFERED = 12  # facts that one fact is compared with
+MOST = (8, 8, 8, 6, 6, 3, 2)  # facts that one fact is compared with, up to each tier of likeliness
 OFFERED_CHARS = 3_000  # of their texts
 OVERLAP = 0.34  # of the distinctive words of the shorter of two facts, for them to be similar
 STRONG_OVERLAP = 0.6  # where they have no end in common
@@ -75,9 +75,10 @@ def exact(new: ComparedFact, before: Sequence[ComparedFact]) -> ComparedFact | N
 def compared(new: ComparedFact, before: Sequence[ComparedFact]) -> list[ComparedFact]:
     """Known facts that a new one may repeat, end, correct or be outdated by, the likeliest first.
 
-    Those of its slot and between the same two come first; then the same relation of either end (an owner, a
-    head: another target or another source); then what allows one target only, for a target of its type; then
-    similar words. `before` is ordered by time, the latest first; among equals that order stays.
+    Those of its slot and between the same two come first; then the same relation of its source, then of its
+    target (a head: another source); then what allows one target only, for a target of its type; then similar
+    words of either end; last another value of the same thing, and similar words of the same relation. The
+    further down, the fewer: MOST. `before` is ordered by time, the latest first, and so are equals.
     """
     ranked: list[tuple[int, float, ComparedFact]] = []
     for old in before:
@@ -86,27 +87,43 @@ def compared(new: ComparedFact, before: Sequence[ComparedFact]) -> list[Compared
             ranked.append((tier, -overlap, old))
     found: list[ComparedFact] = []
     room = OFFERED_CHARS
-    for _, _, old in sorted(ranked, key=lambda each: each[:2]):
+    for tier, _, old in sorted(ranked, key=lambda each: each[:2]):
         room -= len(old.text)
-        if len(found) == OFFERED or (room < 0 and found):
+        if len(found) >= MOST[tier] or (room < 0 and found):
             break
         found.append(old)
     return found
 
 
 def _tier(old: ComparedFact, new: ComparedFact, overlap: float) -> int | None:
-    if (old.slot == new.slot and new.slot) or _same_ends(old, new):
+    if old.slot == new.slot and new.slot:
         return 0
-    shares_end = bool((old.sources | old.targets) & (new.sources | new.targets))
+    if old.relation != new.relation and old.sources & old.targets & new.sources & new.targets:
+        return _tier_of_values(old, new, overlap)
+    if _same_ends(old, new):
+        return 0
     if old.relation == new.relation and (old.sources & new.sources or old.targets & new.targets):
-        return 1
+        return 1 if old.sources & new.sources else 2
+    return _tier_of_neighbours(old, new, overlap)
+
+
+def _tier_of_values(old: ComparedFact, new: ComparedFact, overlap: float) -> int | None:
+    """Two facts of one thing, each from the thing to itself. Its price says nothing of its title, but a date
+    may be told once as its deadline and once as the day that it is due."""
+    if overlap >= OVERLAP:
+        return 4
+    return None if FactKind.EVENT in (old.kind, new.kind) else 5
+
+
+def _tier_of_neighbours(old: ComparedFact, new: ComparedFact, overlap: float) -> int | None:
+    shares_end = bool((old.sources | old.targets) & (new.sources | new.targets))
     if FactKind.EVENT in (old.kind, new.kind):
-        return 3 if shares_end and overlap >= OVERLAP else None
+        return 4 if shares_end and overlap >= OVERLAP else None
     if old.sources & new.sources and (_takes_its_place(new, old) or new.polarity is not Polarity.ASSERTS):
-        return 2
-    if shares_end and overlap >= OVERLAP:
         return 3
-    return 4 if overlap >= STRONG_OVERLAP else None
+    if shares_end and overlap >= OVERLAP:
+        return 4
+    return 6 if old.relation == new.relation and overlap >= STRONG_OVERLAP else None
 
 
 def _overlap(one: ComparedFact, other: ComparedFact) -> float:

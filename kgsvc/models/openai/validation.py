@@ -68,7 +68,6 @@ def extraction(ontology: Ontology) -> dict[str, Any]:
         invalid_at=_TIME,
         kind=_enum(FactKind),
         polarity=_enum(Polarity),
-        qualifiers=arrays(structure(key=STRING, value=STRING)),
         keywords=arrays(STRING),
         weight={"type": "number"},
         **({"attributes": _ATTRIBUTES} if described else {}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kgsvc.models.prompts.form import chat, fenced
 
-VERSION = "communities/1"  # raise it with every change of these texts
+VERSION = "communities/2"  # raise it with every change of these texts
 
 MARK = "summaries_data"
 NAME_CHARS = 80

@@ -15,7 +15,7 @@ _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
 def fenced(name: str, data: Mapping[str, Any]) -> str:
     """`data` as JSON between the marks <name> and </name>. No text inside can write a mark: < and > are
     escaped."""
-    encoded = json.dumps(data, ensure_ascii=False)
+    encoded = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     safe = encoded.replace("<", "\\u003c").replace(">", "\\u003e")
     return f"<{name}>\n{safe}\n</{name}>"
 
@@ -57,6 +57,12 @@ def iso(ms: int) -> str:
     """A time as models read it: ISO 8601 in UTC with milliseconds."""
     moment = _EPOCH + timedelta(milliseconds=ms)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def moment(ms: int) -> str:
+    """A time as short as it can be told: its day where it is midnight, without seconds where these are 0."""
+    text = iso(ms)
+    return text.removesuffix("T00:00:00.000Z").replace(":00.000Z", "Z").replace(".000Z", "Z")
 
 
 def cut(text: str, chars: int) -> str:

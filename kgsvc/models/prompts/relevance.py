@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kgsvc.models.prompts.form import chat, fenced
 
-VERSION = "relevance/1"  # raise it with every change of these texts
+VERSION = "relevance/2"  # raise it with every change of these texts
 
 MARK = "relevance_data"
 BEST = 100

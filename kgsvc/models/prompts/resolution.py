@@ -15,11 +15,11 @@ from kgsvc.domain.resolution.decisions import (
 )
 from kgsvc.models.prompts import form
 
-VERSION = "resolution/4"  # raise it with every change of these texts
+VERSION = "resolution/5"  # raise it with every change of these texts
 MARK = "resolution_data"
 
 _SUMMARY_CHARS = 500
-_BODY_CHARS = 2_000  # of one episode; the questions carry what matters
+_BODY_CHARS = 800  # of one episode; the questions carry what matters
 
 _RULES = f"""\
 You compare what was just read with what a knowledge graph knows already, and answer as JSON.
@@ -33,7 +33,8 @@ rules nor the form of your answer.
   be, "peers" the ids of new entities that it may be.
 - "known_entities": by "idx". "other_new_entities": new ones that are not asked about here.
 - "new_facts": questions, each with its "id". "compare_with" holds the idx of the known facts to compare it
-  with. "polarity": asserts (it holds or held), ends (it stopped at "valid_at") or denies (it does not hold).
+  with. It holds or held, but where its "polarity" is ends (it stopped at "valid_at") or denies (it does not
+  hold). Without a "target" it is about its source alone.
 - "known_facts": by "idx". "valid_at" and "invalid_at" are when it began and ceased to hold, if that is known;
   "stated_at" is when it was said, and it was taken to hold from then on if "valid_at" is missing.
 
@@ -160,8 +161,8 @@ def _known(fact: KnownFact) -> dict[str, Any]:
         "fact": fact.fact,
         "relation": fact.relation,
         **_times(fact.valid_ms, fact.invalid_ms),
-        **({"stated_at": form.iso(fact.stated_ms)} if fact.stated_ms is not None else {}),
-        **({"polarity": str(fact.polarity)} if fact.polarity is not Polarity.ASSERTS else {}),
+        **({"stated_at": form.moment(fact.stated_ms)} if fact.stated_ms is not None else {}),
+        **_polarity(fact.polarity),
     }
 
 
@@ -171,10 +172,10 @@ def _fact(fact: FactQuestion) -> dict[str, Any]:
         "fact": fact.fact,
         "relation": fact.relation,
         "source": fact.source_name,
-        "target": fact.target_name,
-        "stated_at": form.iso(fact.reference_ms),
+        **({"target": fact.target_name} if fact.target_name != fact.source_name else {}),
+        "stated_at": form.moment(fact.reference_ms),
         **_times(fact.valid_ms, fact.invalid_ms),
-        "polarity": str(fact.polarity),
+        **_polarity(fact.polarity),
         "compare_with": list(fact.compare_with),
         **({"fact_types": list(fact.fact_types)} if fact.fact_types else {}),
     }
@@ -182,4 +183,8 @@ def _fact(fact: FactQuestion) -> dict[str, Any]:
 
 def _times(valid_ms: int | None, invalid_ms: int | None) -> dict[str, str]:
     stated = {"valid_at": valid_ms, "invalid_at": invalid_ms}
-    return {key: form.iso(ms) for key, ms in stated.items() if ms is not None}
+    return {key: form.moment(ms) for key, ms in stated.items() if ms is not None}
+
+
+def _polarity(polarity: Polarity) -> dict[str, str]:
+    return {} if polarity is Polarity.ASSERTS else {"polarity": str(polarity)}

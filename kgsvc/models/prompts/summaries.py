@@ -8,7 +8,7 @@ from kgsvc.domain.facts.summary import TEXT
 from kgsvc.models.prompts.form import chat, fenced
 from kgsvc.models.protocol import Subject
 
-VERSION = "summaries/1"  # raise it with every change of these texts
+VERSION = "summaries/2"  # raise it with every change of these texts
 
 MARK = "entities_data"
 

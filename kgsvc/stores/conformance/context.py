@@ -147,11 +147,11 @@ async def previous_episodes_are_the_latest_before(g: Scratch) -> None:
     """The latest `limit` before the anchor by (reference_ms, uuid), oldest first, whole episodes."""
     made = [g.episode(f"e{n}", at=10 * n, name=f"n{n}", role="Ada") for n in range(6)]
     await g.accepted(*reversed(made))
-    found = await _previous(g, Anchor("e4", Source.TEXT, NOW + 40), limit=3)
+    found = await _previous(g, Anchor("e4", NOW + 40), limit=3)
     equal(found, made[1:4], "previous_episodes: three before the fifth")
-    found = await _previous(g, Anchor("e1", Source.TEXT, NOW + 10), limit=3)
+    found = await _previous(g, Anchor("e1", NOW + 10), limit=3)
     equal(found, made[:1], "previous_episodes: fewer than the limit")
-    found = await _previous(g, Anchor("e0", Source.TEXT, NOW), limit=3)
+    found = await _previous(g, Anchor("e0", NOW), limit=3)
     equal(found, [], "previous_episodes: nothing before the first")
 
 
@@ -159,26 +159,39 @@ async def ties_are_broken_by_uuid(g: Scratch) -> None:
     """At one reference time those with a smaller uuid come before, the anchor itself never."""
     made = [g.episode(uuid) for uuid in ("A", "a", "b", "c")]
     await g.accepted(*reversed(made))
-    found = await _previous(g, Anchor("b", Source.TEXT, NOW), limit=9)
+    found = await _previous(g, Anchor("b", NOW), limit=9)
     equal([e.uuid for e in found], ["A", "a"], "previous_episodes: ties")
-    found = await _previous(g, Anchor("bb", Source.TEXT, NOW), limit=2)
+    found = await _previous(g, Anchor("bb", NOW), limit=2)
     equal([e.uuid for e in found], ["a", "b"], "previous_episodes: an anchor that is not stored")
 
 
-async def only_the_same_source_counts(g: Scratch) -> None:
-    """Episodes of another source or another group are no context."""
+async def every_source_counts(g: Scratch) -> None:
+    """Episodes of all sources are context, by time alone; those of another group are none."""
     await g.accepted(g.episode("t", at=1), g.episode("m", at=2, source=Source.MESSAGE))
     await g.accepted(g.episode("j", at=3, source=Source.JSON))
     await g.accepted(g.sibling().episode("other", at=4))
-    for source, wanted in ((Source.TEXT, ["t"]), (Source.MESSAGE, ["m"]), (Source.JSON, ["j"])):
-        found = await _previous(g, Anchor("x", source, NOW + 9), limit=9)
-        equal([e.uuid for e in found], wanted, f"previous_episodes: of source {source}")
+    for limit, wanted in ((9, ["t", "m", "j"]), (2, ["m", "j"])):
+        found = await _previous(g, Anchor("x", NOW + 9), limit=limit)
+        equal([e.uuid for e in found], wanted, f"previous_episodes: the latest {limit} of all sources")
+
+
+async def relations_in_use_are_the_most_frequent(g: Scratch) -> None:
+    """Of the latest facts, by how many have a name, then by name."""
+    ada, bob = await g.pair()
+    names = ("OWNS", "KNOWS", "USES", "USES", "KNOWS")
+    for number, name in enumerate(names, 1):
+        await g.write(facts=(fact(f"f{number}", ada, bob, name=name),))
+    most = ["KNOWS", "USES", "OWNS"]
+    for latest, limit, wanted in ((99, 9, most), (3, 9, ["USES", "KNOWS"]), (99, 1, most[:1])):
+        found = await g.store.relations(g.id, latest, limit)
+        equal(found, wanted, f"relations: {limit} of the latest {latest} facts")
+    equal(await g.store.relations(g.sibling().id, 9, 9), [], "relations: of no other group")
 
 
 async def several_anchors_are_answered_each(g: Scratch) -> None:
     """One call answers for each anchor by its own place and source."""
     await g.accepted(*g.episodes(4, step=1))
-    anchors = [Anchor(f"e{n}", Source.TEXT, NOW + n) for n in (3, 1, 0)]
+    anchors = [Anchor(f"e{n}", NOW + n) for n in (3, 1, 0)]
     found = await g.store.previous_episodes(g.id, anchors, 2, 100)
     shown = {uuid: [e.uuid for e in before] for uuid, before in found.items()}
     equal(shown, {"e3": ["e1", "e2"], "e1": ["e0"], "e0": []}, "previous_episodes: several anchors")
@@ -188,7 +201,7 @@ async def several_anchors_are_answered_each(g: Scratch) -> None:
 async def bodies_are_cut_by_characters(g: Scratch) -> None:
     """Bodies are cut to max_chars code points, shorter ones are whole."""
     await g.accepted(g.episode("e1", body="😀é𝒳漢" * 50), g.episode("e2", body="ab"))
-    found = await g.store.previous_episodes(g.id, [Anchor("e9", Source.TEXT, NOW)], 5, 6)
+    found = await g.store.previous_episodes(g.id, [Anchor("e9", NOW)], 5, 6)
     equal([e.body for e in found["e9"]], ["😀é𝒳漢😀é", "ab"], "previous_episodes: bodies cut to 6")
 
 
@@ -204,7 +217,7 @@ async def named_episodes_are_the_context_instead(g: Scratch) -> None:
     lease = await g.leased()
     queued = {i.episode.uuid: i.previous for i in await g.due(lease)}
     equal((queued["x"], queued["m"]), (named, ()), "start_items: previous")
-    anchors = [Anchor("x", Source.TEXT, NOW + 3, named), Anchor("e2", Source.TEXT, NOW + 2)]
+    anchors = [Anchor("x", NOW + 3, named), Anchor("e2", NOW + 2)]
     found = await g.store.previous_episodes(g.id, anchors, 1, 4)
     shown = {uuid: [(e.uuid, e.body) for e in before] for uuid, before in found.items()}
     wanted = {"x": [("e1", "1111"), ("m", "body")], "e2": [("e1", "1111")]}

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.delta import Guard
-from kgsvc.domain.model.graph import Source
 from kgsvc.domain.model.items import ItemState, Transition
 from kgsvc.stores.conformance.expectations import equal, expect, present, refused
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, Scratch, batch, episode, fact, tombstone
@@ -46,7 +45,7 @@ async def a_deleted_group_reads_as_empty(g: Scratch) -> None:
     equal((dict(names.by_key), dict(names.by_uuid)), ({}, {}), "names: of a deleted group")
     slots = await g.store.slots(g.id, [slot])
     equal((tuple(slots.facts), tuple(slots.tombstones)), ((), ()), "slots: of a deleted group")
-    anchors = [Anchor("x", Source.TEXT, NOW + 99)]
+    anchors = [Anchor("x", NOW + 99)]
     previous = await g.store.previous_episodes(g.id, anchors, 9, 9)
     equal(previous, {"x": ()}, "previous_episodes: of a deleted group")
     expect(g.id not in await g.store.group_ids(), "group_ids: names a deleted group")

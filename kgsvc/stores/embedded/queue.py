@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import apsw
 
-from kgsvc.domain.model.graph import Episode, Usage
+from kgsvc.domain.model.graph import Episode, Source, Usage
 from kgsvc.domain.model.items import (
     CRASH,
     TERMINAL,
@@ -38,7 +38,7 @@ from kgsvc.stores.protocol import Anchor
 def previous_episodes(
     db: apsw.Connection, group_id: str, anchors: Sequence[Anchor], limit: int, max_chars: int
 ) -> dict[str, tuple[Episode, ...]]:
-    """The episodes of the same source before each anchor, or those that it names."""
+    """The latest episodes before each anchor, or those that it names."""
     group = group_of(db, group_id)
     before = {
         anchor.uuid: _ids_named(db, group.gid, anchor)
@@ -56,12 +56,21 @@ def previous_episodes(
     return {uuid: tuple(episodes[row_id] for row_id in ids) for uuid, ids in before.items()}
 
 
+# Of one source: so it is found in the index.
+_BEFORE = """
+    SELECT reference_ms, uuid, id FROM episodes
+    WHERE gid = ? AND source = ? AND (reference_ms, uuid) < (?, ?)
+    ORDER BY reference_ms DESC, uuid DESC LIMIT ?
+    """
+
+
 def _ids_before(db: apsw.Connection, gid: int, anchor: Anchor, limit: int) -> list[int]:
-    sql = """
-        SELECT id FROM episodes WHERE gid = ? AND source = ? AND (reference_ms, uuid) < (?, ?)
-        ORDER BY reference_ms DESC, uuid DESC LIMIT ?
-        """
-    return column(db, sql, (gid, str(anchor.source), anchor.reference_ms, anchor.uuid, limit))[::-1]
+    rows = [
+        row
+        for source in Source
+        for row in all_rows(db, _BEFORE, (gid, str(source), anchor.reference_ms, anchor.uuid, limit))
+    ]
+    return [row_id for _, _, row_id in sorted(rows)[-limit:]]
 
 
 def _ids_named(db: apsw.Connection, gid: int, anchor: Anchor) -> list[int]:
@@ -70,6 +79,14 @@ def _ids_named(db: apsw.Connection, gid: int, anchor: Anchor) -> list[int]:
         WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?)) AND uuid <> ? ORDER BY reference_ms, uuid
         """
     return column(db, sql, (gid, json_list(anchor.named), anchor.uuid))
+
+
+def _relations(db: apsw.Connection, group_id: str, latest: int, limit: int) -> list[str]:
+    sql = """
+        WITH used AS (SELECT name FROM facts WHERE gid = ? ORDER BY rev DESC, uuid DESC LIMIT ?)
+        SELECT name FROM used GROUP BY name ORDER BY count(*) DESC, name LIMIT ?
+        """
+    return column(db, sql, (group_of(db, group_id).gid, latest, limit))
 
 
 _ATTEMPTS = (Step.EXTRACT.value, Step.EMBED.value, Step.UPSERT.value, CRASH)
@@ -196,6 +213,7 @@ def _queued_item(row: Row) -> QueuedItem:
         stage,
         suspect=bool(suspect),
         previous=strings(row[21]),
+        sequence=int(row[0]),
     )
 
 
@@ -278,4 +296,5 @@ class EmbeddedQueue(EmbeddedBase):
     release = writing(_release)
     save_transitions = writing(_save_transitions)
     previous_episodes = reading(previous_episodes)
+    relations = reading(_relations)
     start_items = writing(_start_items)

@@ -9,7 +9,7 @@ from dataclasses import asdict, astuple
 from typing import Any, LiteralString
 
 from kgsvc.domain.errors import LeaseLost
-from kgsvc.domain.model.graph import Episode
+from kgsvc.domain.model.graph import Episode, Source
 from kgsvc.domain.model.items import GroupWork, Lease, QueuedItem, Transition
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, episode_of, queued_of, whole
@@ -220,13 +220,18 @@ _PREVIOUS: LiteralString = """
     <GROUP>
     UNWIND $p.anchors AS anchor
     CALL (epoch, anchor) {
-        MATCH (e:Episodic) USING INDEX SEEK e:Episodic(group_id, epoch, source, reference_ms, uuid)
-        WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.source = anchor.source
-            AND e.reference_ms <= anchor.reference_ms AND e.uuid IS NOT NULL
-            AND (e.reference_ms < anchor.reference_ms OR e.uuid < anchor.uuid)
-        WITH e
-        ORDER BY e.group_id DESC, e.epoch DESC, e.source DESC, e.reference_ms DESC, e.uuid DESC
-        LIMIT $p.limit
+        UNWIND $p.sources AS source
+        CALL (epoch, anchor, source) {
+            MATCH (e:Episodic) USING INDEX SEEK e:Episodic(group_id, epoch, source, reference_ms, uuid)
+            WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.source = source
+                AND e.reference_ms <= anchor.reference_ms AND e.uuid IS NOT NULL
+                AND (e.reference_ms < anchor.reference_ms OR e.uuid < anchor.uuid)
+            WITH e
+            ORDER BY e.group_id DESC, e.epoch DESC, e.source DESC, e.reference_ms DESC, e.uuid DESC
+            LIMIT $p.limit
+            RETURN e
+        }
+        WITH e ORDER BY e.reference_ms DESC, e.uuid DESC LIMIT $p.limit
         RETURN collect([<EPISODE_CUT>]) AS before
     }
     RETURN anchor.uuid, before
@@ -244,6 +249,16 @@ _NAMED: LiteralString = """
         RETURN collect([<EPISODE_CUT>]) AS before
     }
     RETURN anchor.uuid, before
+    """
+
+
+_RELATIONS: LiteralString = """
+    <GROUP>
+    MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
+    WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev IS NOT NULL
+    WITH r ORDER BY r.group_id DESC, r.epoch DESC, r.rev DESC, r.uuid DESC LIMIT $p.latest
+    WITH r.name AS name, count(*) AS uses ORDER BY uses DESC, name LIMIT $p.limit
+    RETURN name
     """
 
 
@@ -306,16 +321,20 @@ class Queue(Base):
         self, group_id: str, anchors: Sequence[Anchor], limit: int, max_chars: int
     ) -> dict[str, tuple[Episode, ...]]:
         named = [{"uuid": a.uuid, "named": list(a.named)} for a in anchors if a.named]
-        latest = [
-            {"uuid": a.uuid, "source": str(a.source), "reference_ms": a.reference_ms}
-            for a in anchors
-            if not a.named
-        ]
+        latest = [{"uuid": a.uuid, "reference_ms": a.reference_ms} for a in anchors if not a.named]
         asked = {"group_id": group_id, "max_chars": max_chars}
-        rows = await self._run(_PREVIOUS, **asked, anchors=latest, limit=limit) if latest else []
-        rows += await self._run(_NAMED, **asked, anchors=named) if named else []
+        rows: list[Row] = []
+        if latest:
+            sources = [str(source) for source in Source]
+            rows += await self._run(_PREVIOUS, **asked, anchors=latest, sources=sources, limit=limit)
+        if named:
+            rows += await self._run(_NAMED, **asked, anchors=named)
         before = {uuid: tuple(_cut(latest_first, max_chars)) for uuid, latest_first in rows}
         return {anchor.uuid: before.get(anchor.uuid, ()) for anchor in anchors}
+
+    async def relations(self, group_id: str, latest: int, limit: int) -> list[str]:
+        rows = await self._run(_RELATIONS, group_id=group_id, latest=latest, limit=limit)
+        return [name for (name,) in rows]
 
 
 def _cut(latest_first: list[Row], max_chars: int) -> list[Episode]:

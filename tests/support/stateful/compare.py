@@ -27,6 +27,7 @@ async def compare_group(world: World, group_id: str) -> None:
     if rng.random() < 0.25:
         await agree("recent_episodes", lambda side: _recent(side, group_id, latest))
         await agree("previous_episodes", lambda side: _previous(side, group_id, latest))
+        await agree("relations", lambda side: side.store.relations(group_id, latest, 3))
         entity = rng.choice([*sorted(world.model.peek(group_id).entities), "nobody"])
         await agree("history", lambda side: _history(side, group_id, entity, f"e{latest:02}", latest))
     for receipt_id in world.some(world.receipts, 1):
@@ -147,8 +148,7 @@ async def _recent(side: Side, group_id: str, latest: int) -> Comparable:
 
 
 async def _previous(side: Side, group_id: str, latest: int) -> Comparable:
-    anchors = [Anchor(f"e{latest:02}", source, START) for source in ("text", "json", "message")]
-    anchors = [Anchor(f"{a.uuid}{n}", a.source, a.reference_ms) for n, a in enumerate(anchors)]
+    anchors = [Anchor(f"e{latest:02}", START), Anchor(f"e{latest:02}x", START + latest)]
     return await side.store.previous_episodes(group_id, anchors, latest, 7)
 
 

@@ -29,6 +29,12 @@ def said(
     return EdgeStatement(wording, Evidence(start, at, episode or f"{text}@{start}", start, end, own, says))
 
 
+def undated(text: str, target: str, reference: int) -> EdgeStatement:
+    """A statement that it holds, without a word since when."""
+    stated = said(text, target, reference)
+    return replace(stated, evidence=replace(stated.evidence, stated_valid_ms=None))
+
+
 def untrue(text: str, target: str, reference: int) -> Ending:
     """The finding that what was stated until then was never true."""
     return Ending((text, target, A.value), Closure(0, reference, "f", "e-out", retracts=True))
@@ -145,6 +151,19 @@ CASES: dict[str, tuple[list[EdgeStatement | Ending], list[tuple[str, int, int | 
             said("acme sooner", "a", 10, reference=6),
         ],
         [("acme sooner", 10, None), ("globex", 1, 10)],
+    ),
+    "announced, then told again before it came: it holds from the announced date": (
+        [
+            said("globex", "g", 1),
+            said("acme soon", "a", 10, reference=5),
+            undated("acme soon", "a", 6),
+            undated("acme soon", "a", 12),
+        ],
+        [("acme soon", 10, None), ("globex", 1, 10)],
+    ),
+    "told without a date, then announced: both count": (
+        [undated("acme soon", "a", 4), said("acme soon", "a", 10, reference=5)],
+        [("acme soon", 4, None)],
     ),
     "announced, then called off: it never held and bounds nothing": (
         [

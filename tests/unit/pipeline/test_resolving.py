@@ -378,7 +378,7 @@ async def test_better_matches_are_offered_before_those_of_the_kind() -> None:
     (request,) = model.requests
     (question,) = request.facts
     first = next(k for k in request.known_facts if k.idx == question.compare_with[0])
-    assert (first.relation, len(question.compare_with)) == ("EMPLOYED_BY", 12)
+    assert (first.relation, len(question.compare_with)) == ("EMPLOYED_BY", 6)
 
 
 async def test_what_ended_before_is_left_alone() -> None:
