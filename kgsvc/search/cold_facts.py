@@ -95,6 +95,13 @@ class ColdFacts:
             self._show(ranked, (each.uuid, group_id), each, plan.reranker)
         return ranked
 
+    async def warm(self, group_id: str, now_ms: int) -> None:
+        """Load a group while nobody waits for it, if it can be held, and wait until that is over."""
+        found = await self._candidates(group_id, self._asked((), None, now_ms, 1, 0.0))
+        if found is not None:
+            self._indexes.load_behind(found.head, found.facts, texts=True)
+            await self._indexes.loaded_behind(group_id)
+
     async def read(self, group_id: str, asked: Asked) -> tuple[FactCandidates, Ranked, Ranked] | None:
         """The candidates of a group that is not in memory whole, with their vectors, and the best of them by
         keyword and by vector. Its texts are loaded behind too."""
@@ -110,15 +117,18 @@ class ColdFacts:
     async def _read(self, group_id: str, asked: FactsAsked, texts: bool = False) -> FactCandidates | None:
         if self._indexes.holds(group_id, texts):
             return None
-        try:
-            async with asyncio.timeout(self._settings.store_timeout_s):
-                found = await self._store.search_candidates(group_id, asked)
-        except TimeoutError as error:
-            raise StoreUnavailable("the store did not answer in time") from error
+        found = await self._candidates(group_id, asked)
         if found is None or found.facts <= self._loaded_at_once:
             return None
         self._indexes.load_behind(found.head, found.facts, texts)
         return found
+
+    async def _candidates(self, group_id: str, asked: FactsAsked) -> FactCandidates | None:
+        try:
+            async with asyncio.timeout(self._settings.store_timeout_s):
+                return await self._store.search_candidates(group_id, asked)
+        except TimeoutError as error:
+            raise StoreUnavailable("the store did not answer in time") from error
 
     def _asked(
         self,

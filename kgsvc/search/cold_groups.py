@@ -111,12 +111,14 @@ class ColdGroups:
         self._store = store
         self._facts = facts
         self._settings = settings
+        self._indexes = indexes
         self._space, self._dimension = indexes.embedding
 
     async def of(self, group_ids: Collection[str], asked: Asked, text: str) -> dict[str, ColdGroup]:
         """Those of the groups that are not in memory, whole; absent: in memory, or it must be loaded while
         its caller waits, as ColdFacts tells. All others are loaded behind the answer."""
-        groups = await asyncio.gather(*(self._group(group_id, asked, text) for group_id in group_ids))
+        with self._indexes.serving():
+            groups = await asyncio.gather(*(self._group(group_id, asked, text) for group_id in group_ids))
         return {group_id: each for group_id, each in zip(group_ids, groups, strict=True) if each is not None}
 
     async def _group(self, group_id: str, asked: Asked, text: str) -> ColdGroup | None:
@@ -142,7 +144,7 @@ class ColdGroups:
         told = tuple(dict.fromkeys(uuid for fact in facts for uuid in fact.episodes))[:_MOST]
         if not told:
             return ()
-        anchor = Anchor("", "", 0, told)
+        anchor = Anchor(uuid="", reference_ms=0, named=told)
         read = (await self._store.previous_episodes(group_id, [anchor], _MOST, _BODY_CHARS))[""]
         whole: list[Episode] = []
         for each in read:

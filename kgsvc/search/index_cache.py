@@ -6,7 +6,8 @@ import asyncio
 import logging
 import math
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -86,6 +87,7 @@ class IndexCache:
         self._loaders: dict[str, asyncio.Task[None]] = {}
         self._unloadable: set[str] = set()  # groups whose last load with nobody waiting failed
         self._asked = 0  # searches so far
+        self._serving = 0  # those under way that do without an index
         self._rest = rest
 
     @property
@@ -157,9 +159,24 @@ class IndexCache:
         self._loaders[group_id] = task
         task.add_done_callback(lambda done: self._loaded(group_id, done))
 
+    async def loaded_behind(self, group_id: str) -> None:
+        """Wait until a load of the group that nobody waits for is over, if one is under way."""
+        loader = self._loaders.get(group_id)
+        if loader is not None:
+            await asyncio.wait([loader])
+
     async def _load(self, kinds: Sequence[_Kind], head: GroupHead) -> None:
         for kind in kinds:
             await self._run(self._entry(kind, head.group_id), head, _nothing, heavy=False)
+
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """While a search does without an index, loads that nobody waits for rest before each page."""
+        self._serving += 1
+        try:
+            yield
+        finally:
+            self._serving -= 1
 
     def forget(self, group_id: str) -> None:
         """Drop a group that the store no longer knows, unless it is in use."""
@@ -220,6 +237,8 @@ class IndexCache:
         """Read changes until the index covers `head`. A failure leaves what was applied, page by page."""
         more = True
         while more and not entry.covers(head):
+            if self._serving and not entry.awaited:
+                await self._rest(_LONGEST_REST_S)
             asked, began = self._asked, asyncio.get_running_loop().time()
             changes = await self._changes(entry)
             if (entry.index.rev or len(entry.index)) and changes.head.epoch != entry.index.epoch:

@@ -61,7 +61,7 @@ async def tight(
     model: ScriptedOpenAI, spec: StoreSpec, filled: str, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Service]:
     """A server on the same store that can hold no index of the group."""
-    poor = {"retrieval.index_bytes": "1", "server.role": "api"} | SETTINGS
+    poor = {"retrieval.index_bytes": "1", "retrieval.warm_groups": "0", "server.role": "api"} | SETTINGS
     async with Service(
         scripted(model) | spec.settings | poor, tmp_path_factory.mktemp("tight"), "tight"
     ) as one:
@@ -130,7 +130,7 @@ async def test_a_server_that_was_restarted_answers_at_once_and_later_from_memory
 ) -> None:
     first: list[str] = []
     for attempt in range(3):
-        settings = scripted(model) | spec.settings | {"server.role": "api"}
+        settings = scripted(model) | spec.settings | {"server.role": "api", "retrieval.warm_groups": "0"}
         async with (
             Service(settings, tmp_path, f"again{attempt}") as again,
             Client(again.address) as client,

@@ -1,7 +1,9 @@
 """Searches that need more than facts, of groups that are not in memory: answered, and loaded behind."""
 
 import asyncio
+import logging
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 from typing import cast
 
@@ -9,9 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Entity, Episode, Source
+from kgsvc.search.cold_facts import LOADED_AT_ONCE
 from kgsvc.search.graph_results import GraphQuery, ScopeAnswer
 from kgsvc.search.group_index import GroupIndex
+from kgsvc.search.index_cache import IndexCache
 from kgsvc.search.plans import RECIPES, Method, Reason, Recipe, Reranker, Scope, default_plan
 from kgsvc.search.postings import keyword_counts, keyword_text
 from kgsvc.search.query import parse
@@ -152,3 +158,45 @@ async def test_a_group_too_large_to_hold_is_never_loaded() -> None:
         assert answer.hits
     await search.close()
     assert feed.reads == feed.text_reads == []
+
+
+async def test_the_busiest_groups_are_loaded_before_anybody_asks() -> None:
+    feed = Feed()
+    for seed, group in enumerate("abc"):
+        feed.write(*many(seed, group, count=LOADED_AT_ONCE + 10 * seed + 1))
+    search = searching(feed, replace(ROOMY, warm_groups=2))
+    await search.warm(["a", "b", "c", "unknown"])
+    assert [search.indexes.holds(group, texts=True) for group in "abc"] == [False, True, True]
+    await search.close()
+    tight = searching(feed, replace(TIGHT, warm_groups=2))
+    await tight.warm(["a", "b", "c"])
+    assert not any(map(tight.indexes.holds, "abc"))
+
+
+async def test_a_store_that_is_not_there_yet_keeps_no_server_from_starting(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Away(Feed):
+        async def heads(self, group_ids: Collection[str]) -> dict[str, GroupHead]:
+            raise StoreUnavailable("down")
+
+    with caplog.at_level(logging.WARNING, "kgsvc.search"):
+        await searching(Away()).warm(["g"])
+    assert [record.getMessage() for record in caplog.records] == ["groups were not loaded at the start: down"]
+
+
+async def test_loading_rests_while_a_search_does_without_an_index() -> None:
+    rests: list[float] = []
+
+    async def rest(seconds: float) -> None:
+        rests.append(seconds)
+
+    feed = filled()
+    indexes = IndexCache(feed, ROOMY, "", 0, rest)
+    (head,) = (await feed.heads(["g"])).values()
+    with indexes.serving():
+        indexes.load_behind(head, 1)
+        await indexes.loaded_behind("g")
+    assert len(rests) == len(feed.reads) > 1, "before every page"
+    assert indexes.holds("g")
+    await indexes.close()
