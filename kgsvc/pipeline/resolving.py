@@ -15,6 +15,7 @@ from kgsvc.domain.resolution import questions
 from kgsvc.domain.resolution.asking import Inquiry
 from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, NameCandidates, NameDecision
 from kgsvc.domain.resolution.questions import NewName
+from kgsvc.domain.resolution.short_names import by_short_name
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.protocol import Resolver
 from kgsvc.pipeline.nearness import Nearness
@@ -72,8 +73,8 @@ class Resolving:
         size = len(names) + len(places) + len(candidates.facts)
         by_rule = Decisions(await offload(size / STATEMENTS, questions.by_rule, names, candidates))
         if self._resolver is None:
-            speakers = Decisions(questions.by_speaker(names, candidates))
-            return Resolution(speakers.with_more(by_rule), entities=candidates.entities)
+            short = Decisions(await offload(size / STATEMENTS, by_short_name, names, candidates))
+            return Resolution(short.with_more(by_rule), entities=candidates.entities)
         left = [new for new in names if new.key not in by_rule.names]
         known_too = {entity.uuid: entity for entity in view.by_key.values()}
         candidates = replace(candidates, entities=known_too | dict(candidates.entities))

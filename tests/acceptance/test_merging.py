@@ -50,7 +50,7 @@ async def test_facts_names_mentions_and_summary_go_over(client: Client, group: s
         "Zed knows Robert Smith": "merged",  # about one entity now
     }
     assert {each.source_name for each in found.facts} == {"Robert Smith"}
-    assert found.node.summary == "Robert Smith works at Acme. Zed lives in Bonn."
+    assert found.node.summary == "Robert Smith works at Acme.\nZed lives in Bonn."
     assert [each.uuid for each in found.episodes][:2] == ["one", "two"]
     assert len(found.episodes) == 3
     dump = await dumped(spec, group)

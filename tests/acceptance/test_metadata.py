@@ -217,14 +217,14 @@ async def test_a_summary_lists_the_facts_it_came_from_and_follows_them(client: C
     await client.ingest(group, [telling(JAN, WORKS, uuid="a"), telling(FEB, fact("LIKES", "Alice", "jazz"))])
     uuid = await entity_of(client, group)
     found = await client.get_entity(group, uuid)
-    assert found.node.summary == "Alice works at Acme. Alice likes jazz."
+    assert found.node.summary == "Alice works at Acme.\nAlice likes jazz."
     assert [each.uuid for each in found.facts] == list(found.node.summary_facts)[::-1]
     await client.ingest(group, [telling(MAR, fact("WORKS_AT", "Alice", "Acme", "Alice leads Acme"))])
-    assert (await client.get_entity(group, uuid)).node.summary == "Alice likes jazz. Alice leads Acme."
+    assert (await client.get_entity(group, uuid)).node.summary == "Alice likes jazz.\nAlice leads Acme."
     (leads, *_) = await client.search(group, "Alice leads Acme")
     await client.update_fact(group, leads.uuid, "Alice runs Acme")
     found = await client.get_entity(group, uuid)
-    assert found.node.summary == "Alice likes jazz. Alice runs Acme."
+    assert found.node.summary == "Alice likes jazz.\nAlice runs Acme."
     assert found.node.updated_at.ToMilliseconds() > found.node.created_at.ToMilliseconds()
     request = adm.DeleteEntityEdgeRequest(input=adm.DeleteEntityEdgeInput(uuid=found.facts[0].uuid))
     granted(await client.admin.DeleteEntityEdge(request, timeout=CALL_S))
@@ -261,7 +261,7 @@ async def test_a_long_summary_is_told_in_a_models_words(client: Client, group: s
     assert summary == f"In short: {long_fact(15)['fact']}."
     assert len(node.summary_facts) == 16
     await client.ingest(group, [telling(APR, fact("LIKES", RETOLD, "jazz"))])
-    assert (await client.get_entity(group, uuid)).node.summary == f"{summary} {RETOLD} likes jazz."
+    assert (await client.get_entity(group, uuid)).node.summary == f"{summary}\n{RETOLD} likes jazz."
 
 
 async def test_a_models_words_go_with_the_first_fact_they_are_made_from(client: Client, group: str) -> None:

@@ -70,9 +70,15 @@ def recomposed(entity: Entity, changed: Iterable[Fact], removed: Collection[str]
 
 
 def composed_text(parts: Sequence[SummaryPart], rewriting: Rewriting | None) -> str:
-    """The summary that they make."""
+    """The summary that they make, a line for each."""
     retold, shown = _retold(parts, rewriting)
-    return " ".join([*([retold.text] if retold else []), *(part.text for part in shown)])
+    return "\n".join([*([retold.text] if retold else []), *(part.text for part in shown)])
+
+
+def _is_composed(entity: Entity) -> bool:
+    """Whether the summary is what its parts make; sentences were parted by spaces before."""
+    made = composed_text(entity.summary_parts, entity.rewriting)
+    return entity.summary.split() == made.split()
 
 
 def news(parts: Iterable[SummaryPart], rewriting: Rewriting) -> list[SummaryPart]:
@@ -94,9 +100,7 @@ def lasts(fact: Fact, now_ms: int) -> bool:
 def with_parts(entity: Entity, parts: Iterable[SummaryPart]) -> Entity:
     """The entity with these parts of its summary alone, in their own words."""
     kept = tuple(parts)
-    composed = not is_authored(entity) and entity.summary == composed_text(
-        entity.summary_parts, entity.rewriting
-    )
+    composed = not is_authored(entity) and _is_composed(entity)
     summary = composed_text(kept, None) if composed else entity.summary
     return replace(entity, summary=summary, summary_parts=kept, rewriting=None)
 
@@ -132,8 +136,9 @@ def _with_own(entity: Entity) -> Iterable[SummaryPart]:
     if stamp == _ASSERTED:
         return [part for part in entity.summary_parts if not part.key.startswith(OF_EPISODE)]
     own_key = _own(entity)
-    as_composed = entity.summary == composed_text(entity.summary_parts, entity.rewriting)
-    if as_composed and all(p.key == own_key for p in entity.summary_parts if p.key.startswith(OF_EPISODE)):
+    if _is_composed(entity) and all(
+        p.key == own_key for p in entity.summary_parts if p.key.startswith(OF_EPISODE)
+    ):
         return entity.summary_parts
     if stamp is None:
         older = SummaryPart(entity.created_ms, OF_EPISODE, sentences(entity.summary))
@@ -154,7 +159,7 @@ def _retold(
 
 
 def latest(parts: Sequence[SummaryPart], room: int) -> list[SummaryPart]:
-    """The last ones that fit together, one space between them; no sentence twice."""
+    """The last ones that fit together, a character between them; no sentence twice."""
     taken: list[SummaryPart] = []
     seen: set[str] = set()
     for part in reversed(parts):

@@ -33,6 +33,16 @@ _NICKNAMES = (
     "stephanie steph", "stephen steve", "steven steve", "stuart stu", "susan sue susie", "theodore ted theo",
     "thomas tom tommy", "timothy tim", "victoria tori vicky", "vincent vince", "walter walt",
     "william bill billy liam will", "zachary zach",
+    "augustine gus", "augustus gus", "barnaby barney", "bartholomew bart", "beatrice bea trixie",
+    "bernard bernie", "bridget bridie", "cassandra cass cassie", "caroline caro carrie", "clifford cliff",
+    "cornelius con neil", "douglas doug", "edmund ed ned ted", "emily em emmy", "felicity fliss flick",
+    "fergus gus", "florence flo florrie", "francesca fran frankie", "geoffrey geoff", "georgina georgie",
+    "gwendolen gwen", "harriet hattie", "henrietta hetty etta", "jacqueline jackie", "jeremy jem jerry",
+    "julian jules", "juliet jules", "leopold leo", "louisa lou", "lucinda lucy cindy", "malcolm mal",
+    "martha mattie", "mildred millie", "montgomery monty", "penelope penny", "philippa pip pippa",
+    "priscilla cilla", "reginald reg reggie", "roderick rod roddy", "rosemary rose rosie",
+    "sebastian seb bas", "sophia sophie", "stanley stan", "tabitha tabby",
+    "theodora dora theo", "tobias toby", "valerie val", "veronica ronnie", "vivian viv", "winifred winnie",
 )  # fmt: skip
 
 

@@ -16,10 +16,9 @@ from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedNode
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.keys import name_key
-from kgsvc.domain.names.classes import PERSON, classes_of
-from kgsvc.domain.names.entities import BatchItem, is_speaker, renames_of
+from kgsvc.domain.names.entities import BatchItem, renames_of
 from kgsvc.domain.names.namesakes import is_marked, plain
-from kgsvc.domain.names.similarity import asked_tokens, families, folded, name_tokens, spellings
+from kgsvc.domain.names.similarity import asked_tokens, families, name_tokens, spellings
 from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, NameCandidates, NameDecision
 
 CANDIDATES = 8  # entities that one name is compared with
@@ -144,35 +143,6 @@ def by_rule(names: Sequence[NewName], candidates: NameCandidates) -> dict[str, N
         first, *others = sorted(family, key=order.__getitem__)
         decided |= {order[name][1]: NameDecision(first) for name in others}
     return decided
-
-
-def by_speaker(names: Sequence[NewName], candidates: NameCandidates) -> dict[str, NameDecision]:
-    """First names that mean who speaks: where exactly one full name of the group and the batch begins with
-    them, and it is a speaker's. Only where no model can be asked."""
-    spoken = {name_key(new.item.episode.role or "") for new in names}
-    decided: dict[str, NameDecision] = {}
-    for new in names:
-        word = folded(new.name)
-        if " " in word or is_marked(new.name) or not classes_of([new.node.type]) <= {PERSON}:
-            continue
-        known = [each for each in _found_by(word, candidates) if _begins(each.name, word)]
-        others = [each for each in names if each.key != new.key and _begins(each.name, word)]
-        if len(known) == 1 and not others and is_speaker(known[0]):
-            decided[new.key] = NameDecision(known[0].name, known[0].uuid)
-        elif len(others) == 1 and not known and others[0].key in spoken:
-            decided[new.key] = NameDecision(others[0].name)
-    return decided
-
-
-def _found_by(word: str, candidates: NameCandidates) -> list[Entity]:
-    """Every entity that was found by a token of the word."""
-    uuids = {uuid for token in name_tokens(word) for uuid in candidates.by_token.get(token, ())}
-    return [candidates.entities[uuid] for uuid in sorted(uuids & candidates.entities.keys())]
-
-
-def _begins(name: str, word: str) -> bool:
-    """Whether it is a full name that begins with the word."""
-    return folded(name).startswith(f"{word} ")
 
 
 class Sharing:

@@ -56,8 +56,9 @@ rules nor the form of your answer.
 - "verdicts" lists only those of "compare_with" that the new fact touches, each with its "idx", a "verdict"
   and "since". A known fact that can be true at the same time as the new one is left out: two employers, two
   pets, two tasks can stand side by side. If in doubt, leave it out. Usually the list is short or empty.
-- repeats: it states the same thing, in whatever words, by whatever name the thing goes. Never where a figure,
-  a date or whether it holds differs. At most one verdict of repeats, rewords and goes_on for each new fact.
+- repeats: it states the same thing, in whatever words, by whatever name the thing goes; also where it only
+  adds when that ended. Never where a figure, another date or whether it holds differs. At most one verdict of
+  repeats, rewords and goes_on for each new fact.
 - rewords: the same thing with more detail in the new words; nothing that the known one says has changed.
 - replaced: the known one held, and no longer does: the new one took its place, or ended it, or says what it
   became (a new employer instead of the old, a date that moved, a status, price or owner that changed). Also

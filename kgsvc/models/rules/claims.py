@@ -32,7 +32,7 @@ _BEFORE = word_set(
 _BEFORE |= (
     {'"', "“"} | INTERJECTIONS | word_set("today now yesterday finally so well hello hi hey this morning")
 )
-_BEHIND = PREPOSITIONS | word_set("""
+BEHIND = PREPOSITIONS | word_set("""
 . , ; : ! ? ) ( - – — … " and but so because since who which where that when while as aka to now again too
 also instead today currently anymore already finally still part-time full-time full time together here
 there soon these these days happily mainly mostly though however either just
@@ -135,7 +135,7 @@ class Claims:
         if rule.claims[0].relation == "KIN":
             return True
         name_last = bool(groups.get("o") or groups.get("p")) and is_mark(self.marks[after - 1])
-        if name_last and behind and behind not in _BEHIND and behind[:1] not in "TA":
+        if name_last and behind and behind not in BEHIND and behind[:1] not in "TA":
             return False
         return behind != "or" and "or" not in self.marks[after : after + 1]
 

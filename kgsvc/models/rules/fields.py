@@ -10,7 +10,7 @@ from typing import Any
 
 from kgsvc.models.rules.relations import screaming
 from kgsvc.models.rules.scene import NodeDraft
-from kgsvc.models.rules.text import cleaned, word_list, word_set
+from kgsvc.models.rules.text import cleaned, mapping, word_list, word_set
 from kgsvc.models.rules.times import day_of, make_day, ms_of
 
 DEEPEST = 12
@@ -24,6 +24,10 @@ person people user employee member customer contact author manager owner assigne
 coordinator inspector colleague teacher mother father
 """)
 ID = re.compile(r"(?=[\w.-]*\d)(?=[\w.-]*[A-Za-z])[A-Z][A-Za-z]{0,9}[-_.]?\w{1,20}(?:-\w{1,20}){0,3}")
+_KINDS = mapping("""
+project:Project company:Organization organization:Organization employer:Organization town:Location
+city:Location depot:Location
+""")
 _SPEAKER_KEYS = ("speaker", "role", "author", "from", "sender", "user")
 _SPOKEN_KEYS = ("content", "text", "message", "body")
 _TEXT_KEYS = word_set(
@@ -117,6 +121,11 @@ def moment_of(value: Any) -> int | None:
     return exact if day_of(exact) else None
 
 
+def first_moment(value: Mapping[str, Any], keys: Iterable[str]) -> int | None:
+    """The moment under the first of the keys that has one."""
+    return next((ms for key in keys if (ms := moment_of(value.get(key))) is not None), None)
+
+
 def day_text(ms: int) -> str:
     """The day of a moment, as it was given."""
     day = day_of(ms)
@@ -127,18 +136,10 @@ def kind_of(value: Mapping[str, Any], key: str) -> str:
     kind = first_text(value, TYPE_KEYS)
     if 0 < len(kind) <= 40 and kind.isascii() and kind.replace(" ", "").isalpha():
         return "".join(word.capitalize() for word in kind.split())
-    single = singular(key).lower()
+    single = singular(key.rsplit(" ", 1)[-1]).lower()
     if single in PEOPLE_KEYS or "first_name" in value or "full_name" in value:
         return "Person" if single != "customer" else "Entity"
-    kinds = {
-        "project": "Project",
-        "company": "Organization",
-        "organization": "Organization",
-        "town": "Location",
-    }
-    return {**kinds, "city": "Location", "depot": "Location", "employer": "Organization"}.get(
-        single, "Entity"
-    )
+    return _KINDS.get(single, "Entity")
 
 
 def is_name(value: str) -> bool:
@@ -147,6 +148,11 @@ def is_name(value: str) -> bool:
     if moment_of(text) is not None or not _NAMED.fullmatch(text) or text[-1:] in ".!?":
         return False
     return len(text.split()) <= 6
+
+
+def names_something(value: Any) -> bool:
+    """Whether it is a name, or an id."""
+    return isinstance(value, str) and (is_name(value) or ID.fullmatch(value) is not None)
 
 
 def is_text(key: str, value: str) -> bool:

@@ -8,25 +8,15 @@ from collections.abc import Iterator
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.models.rules.claims import Drafted
 from kgsvc.models.rules.scene import NodeDraft, Scene
+from kgsvc.models.rules.text import mapping
 from kgsvc.models.rules.times import checked, day_of, floor_to, make_day, ms_of, nearest, shift
 
 KANJI = r"[\u4e00-\u9fff々ァ-ヶー]"
-_ATTRIBUTES = {
-    **{
-        "予算": "HAS_BUDGET",
-        "発売日": "HAS_RELEASE_DATE",
-        "締め切り": "HAS_DEADLINE",
-        "締切": "HAS_DEADLINE",
-    },
-    **{"リーダー": "HAS_LEADER", "店長": "HAS_MANAGER", "会場": "HAS_VENUE", "担当": "HAS_CONTACT"},
-    **{
-        "部長": "HAS_HEAD",
-        "社長": "HAS_PRESIDENT",
-        "価格": "HAS_PRICE",
-        "家賃": "HAS_RENT",
-        "期限": "HAS_DEADLINE",
-    },
-}
+_ATTRIBUTES = mapping("""
+予算:HAS_BUDGET 発売日:HAS_RELEASE_DATE 締め切り:HAS_DEADLINE 締切:HAS_DEADLINE 期限:HAS_DEADLINE
+リーダー:HAS_LEADER 店長:HAS_MANAGER 会場:HAS_VENUE 担当:HAS_CONTACT 部長:HAS_HEAD 社長:HAS_PRESIDENT
+価格:HAS_PRICE 家賃:HAS_RENT
+""")
 _ATTRIBUTE = "|".join(_ATTRIBUTES)
 _AMOUNT = re.compile(r"[\d,.]+(?:万|億|千)?(?:円|ドル|ユーロ|％|%)")
 _IS = re.compile(rf"(?:新しい|今の|次の|担当)?(?P<what>{_ATTRIBUTE})(?:は|が|も)")
@@ -65,9 +55,14 @@ class Japanese:
         """The name that ends with の at a place."""
         return next((d for _, end, d in self.names if self.sentence[end:at] in ("の", "の新しい")), None)
 
+    def _topic(self) -> NodeDraft | None:
+        """What the sentences before are about: the event or thing named last, else whoever speaks."""
+        own = [draft for _, _, draft in self.names]
+        return self.scene.topic(own) or self.scene.origin()
+
     def _attributes(self) -> Iterator[Drafted]:
         for match in _IS.finditer(self.sentence):
-            owner = self._before(match.start()) or (self.scene.origin() if match.start() == 0 else None)
+            owner = self._before(match.start()) or (self._topic() if match.start() == 0 else None)
             if owner is None:
                 continue
             relation, rest = _ATTRIBUTES[match["what"]], match.end()
@@ -78,21 +73,18 @@ class Japanese:
                 if self.sentence.startswith(("ではなく", "じゃなく"), self._after(end))
             ]
             for draft in denied:
-                yield Drafted(relation, FactKind.FUNCTIONAL, owner, draft, Polarity.DENIES)
+                yield _only(relation, owner, draft, None, Polarity.DENIES)
             target = next((d for _, _, d in behind if d not in denied and d is not owner), None)
             dated = any(at >= rest for at, role, _ in self.times if role == "at")
             if target is None and (dated or _AMOUNT.search(self.sentence, rest)):
                 target = owner
             if target is not None:
-                yield Drafted(relation, FactKind.FUNCTIONAL, owner, target, valid_ms=self._start())
+                yield _only(relation, owner, target, self._start())
         for match in _BECAME.finditer(self.sentence):
             owner = next((d for _, end, d in self.names if 0 <= match.start() - end <= 1), None)
-            if owner is not None and self.scene.speaker not in (None, owner):
-                target = self.scene.speaker
-                if target is not None:
-                    yield Drafted(
-                        _ATTRIBUTES[match["what"]], FactKind.FUNCTIONAL, owner, target, valid_ms=self._start()
-                    )
+            speaker = self.scene.speaker
+            if owner is not None and speaker is not None and speaker is not owner:
+                yield _only(_ATTRIBUTES[match["what"]], owner, speaker, self._start())
 
     def _after(self, end: int) -> int:
         """Behind a title such as さん."""
@@ -118,9 +110,9 @@ class Japanese:
             for text, polarity in ((moved[1], Polarity.ENDS), (moved[2], Polarity.ASSERTS)):
                 place = self.scene.named(_place(text), "Location") if text else None
                 if place is not None:
-                    yield Drafted("LIVES_IN", FactKind.FUNCTIONAL, who, place, polarity, when)
+                    yield _only("LIVES_IN", who, place, when, polarity)
         elif lives and (place := self.scene.named(_place(lives[1]), "Location")) is not None:
-            yield Drafted("LIVES_IN", FactKind.FUNCTIONAL, who, place, valid_ms=self._start())
+            yield _only("LIVES_IN", who, place, self._start())
 
     def _units(self) -> Iterator[Drafted]:
         """Which department somebody belongs to."""
@@ -130,24 +122,23 @@ class Japanese:
             return
         own = re.match(rf"{KANJI}{{1,6}}[部室課]の(?P<me>{KANJI}{{1,6}})です", self.sentence)
         if own and speaker.name.startswith(own["me"]):
-            yield Drafted(
-                "MEMBER_OF", FactKind.FUNCTIONAL, speaker, units[0][2], valid_ms=self.scene.reference_ms
-            )
+            yield _only("MEMBER_OF", speaker, units[0][2], self.scene.reference_ms)
             return
         since = next((ms for _, role, ms in self.times if role in ("since", "at")), None)
-        for start, end, draft in units:
+        for start, end, unit in units:
             if self.sentence.startswith("から", end) and re.search("に(?:移り|異動し)", self.sentence[end:]):
-                yield Drafted("MEMBER_OF", FactKind.FUNCTIONAL, speaker, draft, Polarity.ENDS, since)
+                yield _only("MEMBER_OF", speaker, unit, since, Polarity.ENDS)
             elif re.match("に(?:移り|異動し)", self.sentence[end:]):
-                yield Drafted(
-                    "MEMBER_OF",
-                    FactKind.FUNCTIONAL,
-                    speaker,
-                    draft,
-                    valid_ms=since or self.scene.reference_ms,
-                )
+                yield _only("MEMBER_OF", speaker, unit, since or self.scene.reference_ms)
             elif re.fullmatch("です。?", self.sentence[end:]) and self.sentence[:start].endswith("から"):
-                yield Drafted("MEMBER_OF", FactKind.FUNCTIONAL, speaker, draft, valid_ms=self._start())
+                yield _only("MEMBER_OF", speaker, unit, self._start())
+
+
+def _only(
+    relation: str, who: NodeDraft, what: NodeDraft, ms: int | None, polarity: Polarity = Polarity.ASSERTS
+) -> Drafted:
+    """A relation in which a new target takes the place of the old one."""
+    return Drafted(relation, FactKind.FUNCTIONAL, who, what, polarity, ms)
 
 
 def _place(text: str) -> str:

@@ -91,7 +91,9 @@ committee department bureau party union federation league orchestra band records
 lab laboratories systems technologies technology software solutions partners ventures capital consulting
 services airlines airways motors press times journal museum library court army navy police shelter center
 centre cafe restaurant bakery shop store gym fc united airforce commission organization organisation network
-networks entertainment productions games media
+networks entertainment productions games media architects engineering engineers joinery events paving builders
+building scaffolding rentals hire assurance insurance solicitors surveyors plumbing roofing catering logistics
+consultants associates structural brewing foods farms dairy clothing interiors furniture printing
 """)
 ORGANISATION_HEADS = word_set("university ministry bank institute department")
 ORGANISATION_MARKS = ("corp", "tech", "soft", "labs", "works", "bank", "systems", ".com", ".io", ".ai")
@@ -146,14 +148,10 @@ THIRD_PERSON = word_set("""
 he him his himself she her hers herself it its itself they them their theirs themselves
 """)
 PRONOUNS = FIRST_PERSON | SECOND_PERSON | THIRD_PERSON
-POSSESSIVES = word_set("my our your ur his her its their")
 
 DETERMINERS = word_set("""
 a an the this that these those some any every each another both either neither all no such many much few
 several most more less half own other
-""")
-NUMBERS = word_set("""
-one two three four five six seven eight nine ten eleven twelve dozen hundred thousand million billion
 """)
 BE = word_set("am is are was were be been being 'm 're ain't")
 HAVE = word_set("have has had having 've")

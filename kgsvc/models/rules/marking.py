@@ -7,7 +7,7 @@ amounts are numbered; other words stand in lower case, so that capitals are mark
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -47,14 +47,6 @@ class Line:
         if first >= after:
             return ""
         return self.sentence[self.starts[first] : self.ends[after - 1]]
-
-    def time_at(self, mark: int) -> int:
-        """How many times begin before a mark."""
-        return (
-            bisect_right([time.start for time in self.times], self.starts[mark] - 1)
-            if mark < len(self.starts)
-            else len(self.times)
-        )
 
 
 def mark(
@@ -111,6 +103,8 @@ def _fill(
 
 def _named(scene: Scene, words: Sequence[Word], at: int, name: Name) -> NodeDraft | None:
     before = words[at - 1].low if at else ""
+    if before == "," and at > 1 and words[at - 2].low in KIN:  # "her son, Tom Weber,"
+        before = words[at - 2].low
     kind = "Person" if before in KIN else type_of(name.text, name.quoted, before)
     return scene.named(name.text, kind)
 

@@ -39,6 +39,7 @@ speak speaks speaking spoke learn learns learning learned study studies studying
 """)
 _ADJECTIVE_ENDINGS = ("ean", "ian", "ese", "ish")
 _ARTICLES = ("a", "an", "the")
+_SEVERAL = word_set("two three four five both several many all these those")
 _SAYING = word_set("said say says saying like goes went asked shouted yelled told replied")
 
 
@@ -165,6 +166,8 @@ class _Finder:
             return False
         if low in DEMONYMS and low not in PLACES:
             return before in _LANGUAGE_LEADS
+        if before in _SEVERAL and low.endswith("s") and at + 1 < len(self.words):  # "two Toms"
+            return self._capital(at + 1)
         if low.endswith(_ADJECTIVE_ENDINGS) and before in _ARTICLES:  # "a Singaporean filmmaker"
             return not self._low(at + 1).isalpha()
         return not word.text.isupper() or not (low in COMMON or low in VAGUE)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import FactKind
+from kgsvc.models.rules.aliases import read_aliases
+from kgsvc.models.rules.articles import told_of
 from kgsvc.models.rules.claims import Claims, Drafted, Found
 from kgsvc.models.rules.lexicon import INTERJECTIONS, STOP, THIRD_PERSON, VAGUE
 from kgsvc.models.rules.marking import Line, is_mark, mark
@@ -25,9 +27,10 @@ from kgsvc.models.rules.wording import restated
 
 SAID, ASKED, MENTIONED = "SAID", "ASKED", "MENTIONED"
 BESIDE = "MENTIONED_WITH"  # in a text of which nobody knows who wrote it, by the thing that it is about
-_PASSAGE = 300  # characters up to which sentences that name nothing join the one before
+_PASSAGE = 300
 _PASSAGES = 1_000  # of one text, about; those of a longer text are longer
 _SUBSTANCE = 3  # content words that make a message of small talk worth a fact
+_REPLY = 300  # characters of an answer that says nothing without its question
 _TALK = 6  # marks; what is longer and has any content is no small talk
 _WEIGHTS = {SAID: 0.8, MENTIONED: 0.8, BESIDE: 0.8, ASKED: 0.4}
 _SLIGHT = STOP | VAGUE | INTERJECTIONS
@@ -50,10 +53,10 @@ class _Passage:
 def read_text(scene: Scene, text: str, cast: Cast) -> None:
     """Add what `text` says to the scene; its speaker, listener and subject are the scene's."""
     end = len(text) if len(text) <= READ else (text.rfind(" ", READ // 2, READ) + 1 or READ)
-    sentences = sentences_of(text[:end])
-    ordinary = {word for sentence in sentences for word in sentence.split() if word.islower()}
+    paragraphs = [sentences_of(paragraph) for paragraph in text[:end].split("\n\n")]
+    ordinary = {word for said in paragraphs for each in said for word in each.split() if word.islower()}
     reader = _Reader(scene, cast, ordinary, len(text))
-    reader.read(sentences)
+    reader.read(paragraphs)
     reader.keep(" ".join(text[end:].split()))
 
 
@@ -66,19 +69,27 @@ class _Reader:
         self.before = ""  # a sentence that claims something, right before the one being read
         self.kept = False
 
-    def read(self, sentences: Iterable[str]) -> None:
-        """Read the sentences in order."""
-        for sentence in sentences:
-            self.scene.sentence += 1
-            if len(sentence) < 4 and not any(map(str.isalnum, sentence)):
-                continue
-            if foreign(sentence):
-                self._foreign(sentence)
-            else:
-                self._english(sentence)
+    def read(self, paragraphs: Iterable[Iterable[str]]) -> None:
+        """Read the sentences of the paragraphs in order; none is kept together with the paragraph before, but
+        for headings."""
+        for sentences in paragraphs:
+            if self.passage.substance >= _SUBSTANCE and self.passage.length >= self.least:
+                self._flush()
+            for sentence in sentences:
+                self._sentence(sentence)
         self._flush()
         if not self.kept and self.slight and len(self._content(" ".join(self.slight))) >= _SUBSTANCE:
             self._state(_Passage(self.slight[:20], substance=_SUBSTANCE, asked=False))
+
+    def _sentence(self, sentence: str) -> None:
+        self.scene.sentence += 1
+        if len(sentence) < 4 and not any(map(str.isalnum, sentence)):
+            return
+        if foreign(sentence):
+            self._foreign(sentence)
+        else:
+            self._english(sentence)
+        read_aliases(self.scene, sentence)
 
     def keep(self, words: str) -> None:
         """Keep words that are too many to be searched for relations."""
@@ -123,6 +134,8 @@ class _Reader:
             self._keep(sentence, names, substance, asked, _when(line, self.scene.reference_ms))
         for each in beside:
             self._aside(each)
+        for drafted, words in () if asked else told_of(line, self.scene):
+            self._add(drafted, words)
 
     def _content(self, text: str) -> list[str]:
         words = (word.strip(".,;:!?()\"'").lower() for word in text.split())
@@ -211,11 +224,15 @@ class _Reader:
             return
         target = next((draft for draft in passage.names if draft is not source), None)
         target = target or scene.heard() or source
-        words = " ".join(passage.sentences)
+        words = "".join(map(_spaced, passage.sentences)).rstrip()
         name = MENTIONED if is_author else BESIDE
         if scene.speaker is not None:
             name = ASKED if passage.asked else SAID
         prefix = self._prefix()
+        answers = scene.replies_to and len(words) <= _REPLY
+        if answers and scene.speaker:
+            prefix = f"{prefix.removesuffix(': ')} ({scene.replies_to}): "
+        scene.replies_to = ""
         if scene.speaker is None and prefix.removesuffix(": ").lower() in words.lower():
             prefix = ""
         room = scene.limits.fact - len(prefix)
@@ -234,6 +251,11 @@ class _Reader:
     def _prefix(self) -> str:
         origin = self.scene.speaker or self.scene.subject
         return f"{origin.name}: " if origin is not None else ""
+
+
+def _spaced(sentence: str) -> str:
+    """The sentence with the space that parts it from the next one: none in scripts without spaces."""
+    return sentence if sentence[-1:] in "。！？" else f"{sentence} "
 
 
 def _is_vocative(line: Line) -> bool:

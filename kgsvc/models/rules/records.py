@@ -14,36 +14,12 @@ from typing import Any
 
 from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import Episode, FactKind, Polarity
-from kgsvc.models.rules.fields import (
-    DEEPEST,
-    ID,
-    IDENTITY_KEYS,
-    LONGEST_VALUE,
-    NAME_KEYS,
-    PEOPLE_KEYS,
-    SCALARS,
-    TYPE_KEYS,
-    amount_of,
-    clean,
-    day_text,
-    first_text,
-    is_name,
-    is_text,
-    kind_of,
-    moment_of,
-    name_of,
-    naming_keys,
-    singular,
-    speech_of,
-    storable,
-    words_of_key,
-    written_as,
-)
+from kgsvc.models.rules import fields
 from kgsvc.models.rules.prose import finished, read_text
 from kgsvc.models.rules.relations import screaming
 from kgsvc.models.rules.scene import NodeDraft, Scene
 from kgsvc.models.rules.speakers import Cast, short_names
-from kgsvc.models.rules.text import cleaned, word_list, word_set
+from kgsvc.models.rules.text import cleaned, mapping, word_list, word_set
 
 _MOST_ATTRIBUTES = 60  # of at most twice LONGEST_VALUE characters each: within the bound of attributes
 _EVENT_KEYS = ("event", "event_type", "action")
@@ -60,18 +36,11 @@ _STAFF = word_set("staff employee personnel worker")
 _PLACES_OF_WORK = word_set("depot office branch workplace")
 _LINKS = word_set("by to at in of with from for")  # a key that ends so is a relation by itself: "closed_by"
 # Keys that mean a relation of the table; other keys become HAS_<KEY>.
-_KNOWN_KEYS = {
-    **dict.fromkeys(word_list("company employer organization organisation works_at"), "WORKS_AT"),
-    **dict.fromkeys(word_list("city lives_in residence"), "LIVES_IN"),
-    **{"hometown": "IS_FROM", "spouse": "MARRIED_TO", "languages": "SPEAKS", "interests": "INTERESTED_IN"},
-    **{
-        "likes": "LIKES",
-        "hobbies": "LIKES",
-        "leads": "LEADS",
-        "member_of": "MEMBER_OF",
-        "reports_to": "REPORTS_TO",
-    },
-}
+_KNOWN_KEYS = mapping("""
+company:WORKS_AT employer:WORKS_AT organization:WORKS_AT organisation:WORKS_AT works_at:WORKS_AT
+city:LIVES_IN lives_in:LIVES_IN residence:LIVES_IN hometown:IS_FROM spouse:MARRIED_TO languages:SPEAKS
+interests:INTERESTED_IN likes:LIKES hobbies:LIKES leads:LEADS member_of:MEMBER_OF reports_to:REPORTS_TO
+""")
 _TARGETS = {"WORKS_AT": "Organization", "LIVES_IN": "Location", "IS_FROM": "Location"}
 _LISTED = {"LIKES", "SPEAKS", "INTERESTED_IN", "MEMBER_OF", "LEADS"}
 _HYPHEN = re.compile(r"[._\s-]+")
@@ -87,8 +56,8 @@ def read_json(scene: Scene, episode: Episode, cast: Cast) -> bool:
         return False
     scene.aliases = cast.aliases
     scene.source = (episode.source_description or "").strip()
-    name = singular((episode.name or "").strip())
-    _Walk(scene, cast).value(clean(value, 0), _Place(name, None, scene.reference_ms))
+    name = fields.singular((episode.name or "").strip())
+    _Walk(scene, cast).value(fields.clean(value, 0), _Place(name, None, scene.reference_ms))
     return True
 
 
@@ -117,32 +86,34 @@ class _Walk:
 
     def value(self, value: Any, place: _Place) -> None:
         """Take in one value."""
-        if place.depth > DEEPEST:
+        if place.depth > fields.DEEPEST:
             return
         if isinstance(value, dict):
             self._object(value, place)
         elif isinstance(value, list):
             for item in value:
-                self.value(item, replace(place, key=singular(place.key), depth=place.depth + 1, listed=True))
-        elif isinstance(value, str) and (place.owner is None or is_text(place.key, value)):
+                self.value(
+                    item, replace(place, key=fields.singular(place.key), depth=place.depth + 1, listed=True)
+                )
+        elif isinstance(value, str) and (place.owner is None or fields.is_text(place.key, value)):
             self._text(value, place.owner)
-        elif place.owner is not None and isinstance(value, SCALARS):
+        elif place.owner is not None and isinstance(value, fields.SCALARS):
             self._scalar(value, place, place.owner)
 
     def _object(self, value: dict[str, Any], place: _Place) -> None:
-        speech = speech_of(value)
+        speech = fields.speech_of(value)
         if speech is not None:
             self._spoken(*speech)
             return
         place = self._dated(value, place)
         if place.owner is not None and self._change(value, place, place.owner):
             return
-        name_key, name = name_of(value, place.key)
-        amount = amount_of(value, place.currency)
+        name_key, name = fields.name_of(value, place.key)
+        amount = fields.amount_of(value, place.currency)
         if not name and amount and place.owner is not None:
             self._fact(place.owner, place, None, amount)
             return
-        draft = self.scene.node(name, kind_of(value, place.key)) if name else None
+        draft = self.scene.node(name, fields.kind_of(value, place.key)) if name else None
         if draft is None:
             self._nameless(value, place)
             return
@@ -157,11 +128,11 @@ class _Walk:
 
     def _identified(self, value: Mapping[str, Any], name_key: str, draft: NodeDraft, place: _Place) -> None:
         """The id of what has a name means the same: later records may give only that."""
-        if name_key in IDENTITY_KEYS:
+        if name_key in fields.IDENTITY_KEYS:
             return
-        for key in IDENTITY_KEYS:
+        for key in fields.IDENTITY_KEYS:
             found = value.get(key)
-            if isinstance(found, str) and ID.fullmatch(found) and found != draft.name:
+            if isinstance(found, str) and fields.ID.fullmatch(found) and found != draft.name:
                 other = self.scene.node(found, draft.type)
                 if other is not None and other is not draft:
                     fact = f"{found} is {draft.name}."
@@ -177,7 +148,7 @@ class _Walk:
                 under = place.key and not parting
                 self.value(item, place.inner(f"{place.key} {key}" if under else key, place.owner))
             return
-        event = first_text(value, _EVENT_KEYS)
+        event = fields.first_text(value, _EVENT_KEYS)
         main_key, main = self._main(value, event, place)
         place = replace(place, event=not main_key, over=_HYPHEN.split(event)[-1] in _PARTING)
         if main is None:
@@ -186,7 +157,7 @@ class _Walk:
             return
         if isinstance(value.get(main_key), dict):
             inner = self._dated(value[main_key], place)
-            self._fields(value[main_key], main, inner, naming_keys(value[main_key], main))
+            self._fields(value[main_key], main, inner, fields.naming_keys(value[main_key], main))
         self._fields(value, main, place, {main_key, *_EVENT_KEYS, "event_id", "of_event", "id"})
 
     def _main(self, value: dict[str, Any], event: str, place: _Place) -> tuple[str, NodeDraft | None]:
@@ -196,42 +167,41 @@ class _Walk:
         for key in keys:
             item = value.get(key)
             if isinstance(item, dict):
-                name = name_of(item, key)[1]
+                name = fields.name_of(item, key)[1]
                 if name:
-                    draft = self.scene.node(name, kind_of(item, key))
+                    draft = self.scene.node(name, fields.kind_of(item, key))
                     if draft is not None:
-                        self._identified(item, name_of(item, key)[0], draft, place)
+                        self._identified(item, fields.name_of(item, key)[0], draft, place)
                     return key, draft
-            elif isinstance(item, str) and key not in ("event_id", "of_event") and ID.fullmatch(item):
+            elif isinstance(item, str) and key not in ("event_id", "of_event") and fields.ID.fullmatch(item):
                 return key, self.scene.node(item, "Entity")
         for key, item in value.items():
-            if isinstance(item, str) and key not in _EVENT_KEYS and is_name(item):
-                return key, self.scene.node(item.strip(), kind_of({}, key))
+            if isinstance(item, str) and key not in _EVENT_KEYS and fields.is_name(item):
+                return key, self.scene.node(item.strip(), fields.kind_of({}, key))
         text = place.key or next(
             (v.strip() for v in value.values() if isinstance(v, str) and v.strip()), "record"
         )
-        flat = any(isinstance(item, SCALARS) for item in value.values())
-        return "", self.scene.node(text[:LONGEST_VALUE], "Entity") if flat or place.key else None
+        flat = any(isinstance(item, fields.SCALARS) for item in value.values())
+        return "", self.scene.node(text[: fields.LONGEST_VALUE], "Entity") if flat or place.key else None
 
     def _fields(self, value: Mapping[str, Any], draft: NodeDraft, place: _Place, but: Iterable[str]) -> None:
-        currency = first_text(value, ("currency",)) or place.currency
+        currency = fields.first_text(value, ("currency",)) or place.currency
         for key, item in value.items():
-            if key in but or key in TYPE_KEYS or (key == "currency" and isinstance(item, str)):
+            if key in but or key in fields.TYPE_KEYS or (key == "currency" and isinstance(item, str)):
                 continue
             self._attribute(draft, key, item)
             self.value(item, replace(place.inner(key, draft), currency=currency))
 
     def _attribute(self, draft: NodeDraft, key: str, item: Any) -> None:
-        if not isinstance(item, SCALARS) or len(draft.attributes) >= _MOST_ATTRIBUTES:
+        if not isinstance(item, fields.SCALARS) or len(draft.attributes) >= _MOST_ATTRIBUTES:
             return
-        if not isinstance(item, str) or (len(item) <= LONGEST_VALUE and not is_text(key, item)):
-            draft.attributes[key[:LONGEST_VALUE]] = storable(item)
+        if not isinstance(item, str) or (len(item) <= fields.LONGEST_VALUE and not fields.is_text(key, item)):
+            draft.attributes[key[: fields.LONGEST_VALUE]] = fields.storable(item)
 
     def _dated(self, value: Mapping[str, Any], place: _Place) -> _Place:
-        since = next((ms for key in _FROM_KEYS if (ms := moment_of(value.get(key))) is not None), place.since)
-        until = next(
-            (ms for key in _UNTIL_KEYS if (ms := moment_of(value.get(key))) is not None), place.until
-        )
+        since, until = fields.first_moment(value, _FROM_KEYS), fields.first_moment(value, _UNTIL_KEYS)
+        since = place.since if since is None else since
+        until = place.until if until is None else until
         return replace(place, since=since, until=until if until is None or until > since else None)
 
     # changes
@@ -239,10 +209,10 @@ class _Walk:
     def _change(self, value: Mapping[str, Any], place: _Place, owner: NodeDraft) -> bool:
         """{"old": …, "new": …} under a key: the one ends where the other begins."""
         for first, second in (*_CHANGES, *_CORRECTIONS):
-            if second not in value or first not in value or moment_of(value[second]) is not None:
+            if second not in value or first not in value or fields.moment_of(value[second]) is not None:
                 continue
             wrong = (first, second) in _CORRECTIONS
-            per = first_text(value, ("per",))
+            per = fields.first_text(value, ("per",))
             if isinstance(value.get("field"), str):
                 place = replace(place, key=value["field"])
             self._changed(value[first], value[second], place, owner, wrong, per)
@@ -253,39 +223,36 @@ class _Walk:
         return False
 
     def _changed(self, old: Any, new: Any, place: _Place, owner: NodeDraft, wrong: bool, per: str) -> None:
-        if place.key in NAME_KEYS and isinstance(old, str) and isinstance(new, str):
+        if place.key in fields.NAME_KEYS and isinstance(old, str) and isinstance(new, str):
             before, after = self.scene.node(old, owner.type), self.scene.node(new, owner.type)
             if before is not None and after is not None:
                 self._edge("RENAMED_TO", f"{old} is now called {new}.", before, after, place, FactKind.EVENT)
             return
         polarity = Polarity.DENIES if wrong else Polarity.ENDS
         for item, how in ((old, polarity), (new, Polarity.ASSERTS)):
-            name = name_of(item, place.key)[1] if isinstance(item, dict) else ""
-            text = name or (
-                amount_of(item, place.currency, per) if isinstance(item, dict) else written_as(item)
-            )
-            named = bool(name) or (isinstance(item, str) and (is_name(item) or bool(ID.fullmatch(item))))
-            target = (
-                self.scene.node(text, kind_of(item if isinstance(item, dict) else {}, place.key))
-                if named
-                else None
-            )
+            inner = item if isinstance(item, dict) else {}
+            name = fields.name_of(inner, place.key)[1]
+            text = name or fields.amount_of(inner, place.currency, per) or fields.written_as(item)
+            named = bool(name) or fields.names_something(item)
+            target = self.scene.node(text, fields.kind_of(inner, place.key)) if named else None
             if text and (target is not None or how is Polarity.ASSERTS):
                 self._fact(owner, place, target, text, how)
 
     # facts
 
     def _scalar(self, value: str | float | bool, place: _Place, owner: NodeDraft) -> None:
-        written = written_as(value)
-        if not written or place.key in TYPE_KEYS or place.key in IDENTITY_KEYS:
+        written = fields.written_as(value)
+        if not written or place.key in fields.TYPE_KEYS or place.key in fields.IDENTITY_KEYS:
             return
         key = place.key.rsplit(" ", 1)[-1]
-        if key == "was" or (moment_of(value) is not None and (key in _FROM_KEYS or key in _UNTIL_KEYS)):
+        dated = fields.moment_of(value) is not None
+        if key == "was" or (dated and (key in _FROM_KEYS or key in _UNTIL_KEYS)):
             return  # the facts of its owner say it
-        person = singular(place.key).lower() in PEOPLE_KEYS
-        named = isinstance(value, str) and (is_name(value) or bool(ID.fullmatch(value)) or person)
+        person = fields.singular(place.key).lower() in fields.PEOPLE_KEYS
+        named = fields.names_something(value) or (isinstance(value, str) and person)
+        named = named and key not in fields.NAME_KEYS  # the name of its owner, who goes by an id
         target = (
-            self.scene.node(self.scene.full_name(written), kind_of({}, place.key))
+            self.scene.node(self.scene.full_name(written), fields.kind_of({}, place.key))
             if named or place.listed
             else None
         )
@@ -314,13 +281,13 @@ class _Walk:
         ]
         ends = (target, owner) if swapped else (owner, target)
         end = ends[1].name if swapped else written
-        since = "" if place.since == self.scene.reference_ms else f" from {day_text(place.since)}"
+        since = "" if place.since == self.scene.reference_ms else f" from {fields.day_text(place.since)}"
         self._edge(name, f"{ends[0].name} {how} {end}{since}.", *ends, place, kind, polarity)
 
     def _relation(self, owner: NodeDraft, place: _Place, target: NodeDraft | None) -> tuple[str, str, bool]:
         """The relation that a key means, its words, and whether it goes from the value to the owner."""
         key = place.key.lower()
-        single = singular(key)
+        single = fields.singular(key)
         if single in _STAFF and target is not None:
             return "WORKS_AT", "works at", True
         known = _KNOWN_KEYS.get(key) or _KNOWN_KEYS.get(f"{key}s", "")
@@ -330,10 +297,14 @@ class _Walk:
             known = ""
         if known:
             return known, "is from" if known == "IS_FROM" else known.lower().replace("_", " "), False
-        words = words_of_key(place.key)
+        words = fields.words_of_key(place.key)
         if words.rsplit(" ", 1)[-1] in _LINKS and " " in words:
             return screaming(words), f"was {words}" if words.endswith(" by") else f"is {words}", False
-        return screaming(f"HAS_{words_of_key(singular(place.key))}") or "HAS_VALUE", f"has {words}", False
+        return (
+            screaming(f"HAS_{fields.words_of_key(fields.singular(place.key))}") or "HAS_VALUE",
+            f"has {words}",
+            False,
+        )
 
     def _edge(
         self,

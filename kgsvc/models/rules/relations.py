@@ -42,8 +42,8 @@ ACQUIRED event: acquire; take over from
 FOUNDED event: found; co-found
 MET event: meet; meet with
 VISITED event: visit; go to; travel to; fly to
-DIRECTED event: direct; < be directed by
-WROTE event: write; < be written by
+DIRECTED event: direct
+WROTE event: write
 """
 _LIKING = {"like": "LIKES", "love": "LIKES", "enjoy": "LIKES", "prefer": "PREFERS", "hate": "DISLIKES"}
 _LIKING |= {"dislike": "DISLIKES", "want": "WANTS", "need": "NEEDS", "play": "PLAYS"}
@@ -159,7 +159,7 @@ def _table() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
 def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
     """What does not fit a row: two relations at once, roles, kin, names, tastes, values. The order counts:
     what was understood by one pattern is left alone by those behind it."""
-    for patterns in (_moves_and_jobs, _roles, _kin, _makers, _more_kin, _renames, _tastes, _values):
+    for patterns in (_moves_and_jobs, _roles, _kin, _renames, _tastes, _values):
         yield from patterns()
 
 
@@ -242,32 +242,6 @@ def _kin() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
         r"(?P<o>N\d+) and (?P<s>I)(?P<more>) (?P<aux>)(?P<verb>got) engaged",
         ["engaged"],
         (Claim("ENGAGED_TO", functional, "s", "o", "begin"),),
-    )
-
-
-def _makers() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
-    """Who made a work, and who plays in it."""
-    work = r"^(?P<s>N\d+|it|the (?:film|movie|book|novel|song|series|show))"
-    some = r"(?:[^ ]+ ){0,30}?"
-    for made, relation in (("directed", "DIRECTED"), ("written", "WROTE"), ("composed", "WROTE")):
-        yield (
-            rf"{work} {some}{made}(?: ,)?(?: (?:and )?[a-z]+(?: ,)?){{0,3}} by (?:the "
-            rf")?(?P<o>N\d+)(?P<more>)(?: {some}starring (?P<q>N\d+))?",
-            [made],
-            (Claim(relation, FactKind.EVENT, "o", "s"), Claim("STARS_IN", FactKind.EVENT, "q", "s")),
-        )
-
-
-def _more_kin() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
-    """ "the son of X and Y"."""
-    state = FactKind.STATE
-    yield (
-        rf"{SUBJECT} {_AUX}{_BE} {_NOT}(?P<article>the |a |an )(?:[a-z-]+ ){{0,3}}(?P<role>{_KIN}) "
-        rf"(?P<prep>of)"
-        r" (?:the )?(?P<o>N\d+)(?P<more>)(?:(?: ,)?(?: and| by (?:his|her) (?:[a-z]+ "
-        r")?(?:wife|husband)) (?P<p>N\d+))?",
-        ["of"],
-        (Claim("ROLE", state, "s", "o"), Claim("ROLE", state, "s", "p")),
     )
 
 

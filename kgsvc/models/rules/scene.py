@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -58,6 +58,7 @@ class Scene:
         self.addressed: NodeDraft | None = None  # who spoke before
         self.subject: NodeDraft | None = None  # what a text is about: its title
         self.source = ""  # where a text without title and speaker is from
+        self.replies_to = ""  # what a message answers or corrects
         self.sentence = 0
         self.earlier: Callable[[str], str | None] = lambda kind: None  # names of earlier episodes by type
         self._nodes: dict[str, NodeDraft] = {}
@@ -99,6 +100,10 @@ class Scene:
         self._nodes[key] = draft
         return draft
 
+    def found(self, name: str) -> NodeDraft | None:
+        """The node called `name`, if there is one."""
+        return self._nodes.get(normalise(printable(name)))
+
     def antecedent(self, pronoun: str) -> NodeDraft | None:
         """Whom "he" or "she" means: the latest person named here, if only one was since the last sentence
         but one; "it" is what the text is about."""
@@ -125,6 +130,11 @@ class Scene:
         here = next((draft for _, draft in reversed(self._recent) if draft.type == kind), None)
         name = None if here is not None else self.earlier(kind)
         return here if name is None else self.named(name, kind)
+
+    def topic(self, but: Collection[NodeDraft]) -> NodeDraft | None:
+        """What was named last that is no person, place or company."""
+        things = ("Entity", "Event", "Product", "Project")
+        return next((d for _, d in reversed(self._recent) if d.type in things and d not in but), None)
 
     def origin(self) -> NodeDraft | None:
         """Whose words these are: the speaker, else what the text is about, else where it is from."""

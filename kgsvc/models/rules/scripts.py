@@ -49,13 +49,16 @@ def foreign(sentence: str) -> bool:
 
 
 _PERSON = r"[\u4e00-\u9fff々]{1,4}|[ァ-ヶー]{2,8}|[ぁ-ん]{1,3}(?=ちゃん)"
+_PLACE = "|".join(sorted(_PLACES, key=len, reverse=True))
 _NAMES = re.compile(
     rf"「(?P<quoted>[^「」、。？！\s]{{1,15}})」|『(?P<titled>[^『』。]{{1,30}})』|“(?P<marked>[^”]{{1,15}})”"
     rf"|(?P<person>{_PERSON})(?:さん|くん|ちゃん|氏|様|先輩|先生|小姐)"
     rf"|(?P<company>株式会社{KANJI}{{1,10}}|{KANJI}{{1,10}}(?:株式会社|銀行|大学|印刷|病院|公司)"
     r"|(?:(?<=^)|(?<=[、。\s]))[ぁ-ん]{2,4}堂)"
+    rf"|(?P<event>{KANJI}{{1,8}}(?:まつり|祭り?|旅行|大会|総会|見本市|展示会|説明会|合宿)(?![\u4e00-\u9fff]))"
+    rf"|(?P<branch>(?:{_PLACE})(?:本|支)?(?:店|支社|営業所|工場)(?!長))"
     rf"|(?P<unit>{KANJI}{{1,6}}(?:部|室|課)(?![\u4e00-\u9fff]))"
-    rf"|(?P<place>{'|'.join(sorted(_PLACES, key=len, reverse=True))})"
+    rf"|(?P<place>{_PLACE})"
     r"|(?P<latin>(?:[A-ZÀ-ÞА-ЯΑ-Ω][\w'’-]+)(?:\ [A-ZÀ-ÞА-ЯΑ-Ω][\w'’-]+){0,3})"
     r"|(?P<loan>(?<![\u4e00-\u9fffァ-ヶー])[ァ-ヶー]{3,12}(?:・[ァ-ヶー]{2,12}){0,2})"
     r"|(?P<korean>[\uac00-\ud7af]{2,4})\ ?(?:씨|님)"
@@ -63,7 +66,7 @@ _NAMES = re.compile(
 _TITLE = re.compile(r"(?:さん|くん|氏)\Z")
 _QUOTED_SPEECH = re.compile(r"「[^「」]*[、。？！][^「」]*」")
 _KINDS = {"person": "Person", "company": "Organization", "unit": "Organization", "place": "Location"}
-_KINDS |= {"korean": "Person"}
+_KINDS |= {"korean": "Person", "event": "Event", "branch": "Organization"}
 _BEFORE_CAPITAL = word_set("in nach aus bei frau herr à en projet projet de con")
 
 

@@ -27,7 +27,7 @@ from kgsvc.models.rules.lexicon import (
 )
 from kgsvc.models.rules.names import find_names
 from kgsvc.models.rules.scene import Scene
-from kgsvc.models.rules.text import MOST, READ, cleaned, word_set, words_of
+from kgsvc.models.rules.text import MOST, READ, cleaned, sentences_of, word_set, words_of
 from kgsvc.models.rules.verbs import verb
 
 _ROLE_TYPES = ("user", "assistant", "system")
@@ -53,6 +53,10 @@ def turns_of(episode: Episode) -> list[SpokenTurn]:
     prefix, content = _split_prefix(episode)
     if episode.source is Source.MESSAGE or episode.role or episode.role_type:
         speaker = (episode.role or "").strip() or prefix or str(episode.role_type or "user")
+        shared = speaker.split(", ")  # "Ann, Ben": a chat of theirs in one body
+        lines = _transcript(content, least=1) if len(shared) > 1 else []
+        if lines and all(line.speaker in shared for line in lines):
+            return lines
         return [SpokenTurn(None if speaker.lower() in _NARRATORS else speaker, content)]
     lines = _transcript(episode.body)
     return lines or [SpokenTurn(prefix, content)]
@@ -85,10 +89,10 @@ def _split_prefix(episode: Episode) -> tuple[str | None, str]:
     return (plain[1], body[plain.end() :]) if named or (free and _is_speaker_name(plain[1])) else (None, body)
 
 
-def _transcript(body: str) -> list[SpokenTurn]:
-    """Turns of a text in which at least two lines begin with `Name:`; otherwise none."""
+def _transcript(body: str, least: int = 2) -> list[SpokenTurn]:
+    """Turns of a text in which at least `least` lines begin with `Name:`; otherwise none."""
     starts = [m for m in islice(_LINE_PREFIX.finditer(body[:READ]), MOST) if _is_speaker_name(m[1])]
-    if len(starts) < 2 or body[: starts[0].start()].strip():
+    if len(starts) < least or body[: starts[0].start()].strip():
         return []
     ends = [m.start() for m in starts[1:]] + [len(body)]
     return [SpokenTurn(m[1], body[m.end() : end].strip()) for m, end in zip(starts, ends, strict=True)]
@@ -108,6 +112,10 @@ _OPENING = 150  # characters in which the first sentence's own name is looked fo
 _BRACKETS = re.compile(r" ?\([^()]{1,80}\)\Z")
 _SMALL = word_set("of the a an and in on at to for from with de la le von van der du del & vs or")
 _SHORTEST_NICKNAME = 3
+_LATER_MS = 24 * 3600 * 1000  # after which nobody answers
+_CORRECTS = re.compile(
+    r"(?i)(?:oh |oops |ah )?(?:wait|sorry|correction|no,|scratch that|make that|typo|i meant|\W*\S+ sorry)\b"
+)
 _SCANNED = 4_000  # characters of an earlier episode that are searched for what "the project" means
 _PERSON_BRACKETS = re.compile(
     r"\b(?:born|footballer|actor|actress|singer|politician|player|bishop|writer|director)\b"
@@ -154,7 +162,25 @@ def enter(scene: Scene, cast: Cast, turn: SpokenTurn, episode: Episode) -> str:
     scene.addressed = scene.node(others[-1], "Person") if spoken else None
     scene.listener = scene.addressed if len(others) == 1 else None
     scene.source = (episode.name or episode.source_description or "").strip()
+    scene.replies_to = _replied(cast, turn, episode)
     return turn.content if turn.speaker else _entitle(scene, cast, turn.content, episode)
+
+
+def _replied(cast: Cast, turn: SpokenTurn, episode: Episode) -> str:
+    """What a message answers or corrects, without which its words say nothing: the question before it, or the
+    speaker's own last words."""
+    last = cast.previous[-1] if cast.previous and turn.speaker else None
+    if last is None or last.source is not Source.MESSAGE:
+        return ""
+    if episode.reference_ms - last.reference_ms > _LATER_MS:
+        return ""
+    before = turns_of(replace(last, body=last.body[:_SCANNED]))[-1]
+    said = sentences_of(before.content)
+    if before.speaker == turn.speaker:
+        own = " ".join(before.content.split())
+        return f"after “{own}”" if len(own) <= _LONGEST_TITLE and _CORRECTS.match(turn.content) else ""
+    asked = said and said[-1].endswith(("?", "？")) and len(said[-1]) <= _LONGEST_TITLE
+    return f"asked “{said[-1]}”" if asked else ""
 
 
 def _names_of(kind: str, episodes: Iterable[Episode]) -> Iterator[str]:

@@ -23,6 +23,11 @@ def name_set(text: str) -> frozenset[str]:
     return frozenset(" ".join(name.split()) for name in text.split(",")) - {""}
 
 
+def mapping(text: str) -> dict[str, str]:
+    """What the pairs "key:value" of `text` say."""
+    return dict(pair.split(":") for pair in text.split())
+
+
 def numbered(text: str, start: int) -> dict[str, int]:
     """The words of `text` with their numbers; words joined by "/" have the same."""
     return {word: n for n, words in enumerate(text.split(), start) for word in words.split("/")}
@@ -49,6 +54,7 @@ resp max min incl
 """)
 _BRACKETS = 120  # characters: a full stop in brackets no longer than this ends no sentence
 _LAST_WORD = re.compile(r"[^\s(\[\"]+\Z")
+_NUMBERED = re.compile(r"\d{1,2}")
 _BULLET = re.compile(r"(?:[-*•>#]+|\d{1,2}[.)])\s+")
 
 
@@ -71,6 +77,8 @@ def _continues(text: str, start: int, match: re.Match[str]) -> bool:
     """Whether this full stop belongs to an abbreviation, an initial or stands in brackets."""
     before = _LAST_WORD.search(text[max(start, match.start() - 12) : match.start()])
     word = before[0].lower() if before else ""
+    if text[match.start() - len(word) - 1 : match.start() - len(word)] == "\n" and _NUMBERED.fullmatch(word):
+        return True
     if len(match[0]) == 1 and (word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha() and word != "i")):
         return True
     opened = text.rfind("(", max(start, match.start() - _BRACKETS), match.start())

@@ -60,7 +60,7 @@ def test_a_callers_own_summary_is_never_due() -> None:
 
 def test_the_text_stands_before_what_is_told_later() -> None:
     ann = recomposed(retold(range(12)), [fact(12), fact(13)], (), NOW)
-    assert ann.summary == f"Ann talks a lot. {fact(12).fact}. {fact(13).fact}."
+    assert ann.summary == f"Ann talks a lot.\n{fact(12).fact}.\n{fact(13).fact}."
     assert summary_facts(ann) == tuple(f"f{n:02}" for n in range(14))
 
 
@@ -188,11 +188,11 @@ def test_what_an_episode_said_of_the_entity_is_no_source_and_goes_with_it() -> N
     told = recomposed(told, facts, (), NOW)
     assert told.summary.endswith("A liar.")
     ann = rewritten(told, sources_of(facts, NOW), "Ann talks a lot.", NOW)
-    assert ann.summary == "Ann talks a lot. A liar."
+    assert ann.summary == "Ann talks a lot.\nA liar."
     left = recomposed(without_words(ann, "e1", NOW), [], (), NOW)
     assert left.summary == "Ann talks a lot."
     newer = replace(ann, summary="A poet", stamps={"summary": f"{10**15 + 100:017d}/e2"})
-    assert recomposed(newer, [], (), NOW).summary == "Ann talks a lot. A poet."
+    assert recomposed(newer, [], (), NOW).summary == "Ann talks a lot.\nA poet."
 
 
 def test_no_composed_sentence_is_taken_for_what_an_episode_said() -> None:
@@ -206,6 +206,6 @@ def test_no_composed_sentence_is_taken_for_what_an_episode_said() -> None:
 def test_an_entity_that_is_taken_apart_keeps_none_of_the_models_words() -> None:
     ann = retold(range(12))
     left = with_parts(ann, ann.summary_parts[-2:])
-    assert (left.summary, left.rewriting) == (f"{fact(10).fact}. {fact(11).fact}.", None)
+    assert (left.summary, left.rewriting) == (f"{fact(10).fact}.\n{fact(11).fact}.", None)
     own = replace(ANN, summary="by hand", stamps={"summary": "99999999999999999/"})
     assert with_parts(own, ()).summary == "by hand"

@@ -16,7 +16,7 @@ def fact(uuid: str, text: str, start_ms: int = 1, **fields: Any) -> Fact:
 
 def test_sentences_stand_in_the_order_of_their_time() -> None:
     made = recomposed(ANN, [fact("f2", "Ann left!", 5), fact("f1", "Ann works at Acme", 3)], (), NOW)
-    assert made.summary == "Ann works at Acme. Ann left!"
+    assert made.summary == "Ann works at Acme.\nAnn left!"
     assert summary_facts(made) == ("f1", "f2")
     assert made.updated_ms == NOW
 
@@ -67,13 +67,13 @@ def test_a_summary_that_came_with_the_graph_is_a_part() -> None:
     made = Entity("a", "g", "Ann", 1, "from elsewhere")
     for n in range(3):
         made = recomposed(made, [fact(f"f{n}", f"Ann sings {n}", 5 + n)], (), NOW)
-    assert made.summary == "from elsewhere. Ann sings 0. Ann sings 1. Ann sings 2."
+    assert made.summary == "from elsewhere.\nAnn sings 0.\nAnn sings 1.\nAnn sings 2."
     assert summary_facts(made) == ("f0", "f1", "f2")
 
 
 def test_what_an_episode_says_of_the_entity_is_one_part() -> None:
     told = Entity("a", "g", "Ann", 1, "a singer", stamps={"summary": f"{10**15 + 5:017d}/e1"})
     made = recomposed(told, [fact("f1", "Ann sings", 9)], (), NOW)
-    assert made.summary == "a singer. Ann sings."
+    assert made.summary == "a singer.\nAnn sings."
     assert made.summary_parts[0] == SummaryPart(5, "episode:e1", "a singer.")
     assert summary_facts(made) == ("f1",)

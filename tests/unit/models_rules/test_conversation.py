@@ -191,3 +191,37 @@ def test_small_talk_is_no_fact(text: str) -> None:
 def test_text_is_composed_and_cleaned_before_it_is_read() -> None:
     found = say("Zoe\u0308 Mu\u0308ller works at Bu\u00adcher\u200bhaus Corp.")
     assert found.fact("WORKS_AT").triple == ("WORKS_AT", "Zo\u00eb M\u00fcller", "Bucherhaus Corp")
+
+
+def after(before: str, text: str, speaker: str = "Alice", hours: float = 0.1) -> list[str]:
+    """What is kept of Bob's words after a message of `speaker`."""
+    earlier = message(before, speaker, NOW - int(hours * 3_600_000))
+    return [fact.fact for fact in read(message(text), [earlier]).facts]
+
+
+def test_an_answer_keeps_its_question() -> None:
+    asked = after("Quick one. How big is the pool hall at Saltmarsh?", "1,860 square metres.")
+    assert asked == ["Bob (asked “How big is the pool hall at Saltmarsh?”): 1,860 square metres."]
+
+
+@pytest.mark.parametrize(
+    ("before", "speaker", "hours"),
+    [
+        ("The pool hall at Saltmarsh is big.", "Alice", 0.1),
+        ("How big is the pool hall?", "Alice", 30.0),
+        ("How big is the pool hall?", "Bob", 0.1),
+        (f"Is it {'very ' * 50}big?", "Alice", 0.1),
+    ],
+)
+def test_what_answers_nothing_stays_alone(before: str, speaker: str, hours: float) -> None:
+    assert after(before, "1,860 square metres.", speaker, hours) == ["Bob: 1,860 square metres."]
+
+
+def test_a_correction_keeps_what_it_corrects() -> None:
+    text = "wait, I meant 8 October."
+    assert after("The visit is on 9 October.", text, "Bob") == [
+        "Bob (after “The visit is on 9 October.”): wait, I meant 8 October."
+    ]
+    assert after("The visit is on 9 October.", "Lunch was great today.", "Bob") == [
+        "Bob: Lunch was great today."
+    ]

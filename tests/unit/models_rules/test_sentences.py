@@ -18,6 +18,7 @@ from tests.unit.models_rules.support import message, text_episode
         ("Dr. Smith met J. K. Rowling. She left.", ["Dr. Smith met J. K. Rowling.", "She left."]),
         ("It cost 3.50 in the U.S. last year.", ["It cost 3.50 in the U.S. last year."]),
         ("- milk\n- bread", ["milk", "bread"]),
+        ("Notes.\n1. Third depot. It opens.\n2. Cost", ["Notes.", "Third depot.", "It opens.", "Cost"]),
         ("Nice. [shares a photo]", ["Nice.", "[shares a photo]"]),
         ("He (b. 1950. Rome) left.", ["He (b. 1950. Rome) left."]),
         ("", []),

@@ -120,7 +120,7 @@ async def test_a_long_summary_is_rewritten_once_until_a_quarter_changed(bench: R
     assert (await bench.entity()).summary == tells("Ann", 12)
     await bench.commit(says(12))
     await bench.settle()
-    assert (await bench.entity()).summary == f"{tells('Ann', 12)} Ann likes thing 12 {WIDE}."
+    assert (await bench.entity()).summary == f"{tells('Ann', 12)}\nAnn likes thing 12 {WIDE}."
     await bench.commit(says(*range(13, 20)))
     await bench.settle()
     assert len(bench.writer.asked) == 2
@@ -170,7 +170,7 @@ async def test_a_text_is_written_over_what_was_told_meanwhile(bench: Rewriting) 
     bench.writer.meanwhile = tell
     await bench.commit(says(*range(12)))
     await bench.settle()
-    assert (await bench.entity()).summary == f"{tells('Ann', 12)} Ann likes thing 12 {WIDE}."
+    assert (await bench.entity()).summary == f"{tells('Ann', 12)}\nAnn likes thing 12 {WIDE}."
 
 
 async def test_what_is_deleted_takes_the_text_with_it(bench: Rewriting) -> None:
@@ -385,7 +385,7 @@ async def test_a_summary_written_while_a_batch_decides_costs_a_read_and_no_plan(
     monkeypatch.setattr(bench.store, "candidates", rewriting)
     await bench.commit(says(12))
     assert calls == {"candidates": 1, "names": 1, "slots": 1, "apply": 1}
-    assert (await bench.entity()).summary == f"{tells('Ann', 12)} Ann likes thing 12 {WIDE}."
+    assert (await bench.entity()).summary == f"{tells('Ann', 12)}\nAnn likes thing 12 {WIDE}."
 
 
 async def test_what_waits_is_bounded_and_kept_once(bench: Rewriting) -> None:

@@ -1,0 +1,189 @@
+"""Short names: "Tom" and "Weber" for Tom Weber, "Lumen" for Lumen Labs, "Bob" for a Robert who speaks. Pure.
+
+Only where no model can be asked. A short name is taken for a longer one where exactly one thing of the group
+and the batch bears one that begins or ends with it, and where nothing says that it is somebody or something
+else: another type, words that introduce it ("my neighbour Tom", "another Tom", "Tom, a plumber"), or its use
+as a place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kgsvc.domain.model.graph import Entity
+from kgsvc.domain.model.keys import name_key
+from kgsvc.domain.names.classes import ORGANISATION, PERSON, classes_of
+from kgsvc.domain.names.entities import is_speaker
+from kgsvc.domain.names.namesakes import is_marked, plain
+from kgsvc.domain.names.similarity import RELATED, folded, name_tokens
+from kgsvc.domain.resolution.decisions import NameCandidates, NameDecision, NameTarget
+from kgsvc.domain.resolution.questions import NewName
+from kgsvc.domain.text import is_cjk
+
+_NEUTRAL = {"dr", "prof", "professor"}  # of whoever bears the name: no spouse is called so too
+_TITLES = {"mr", "mrs", "ms", "miss", *_NEUTRAL}
+# What is called by the place that it is at: "Perth University" is not Perth.
+_OF_PLACES = frozenset(
+    [
+        *(
+            "university",
+            "college",
+            "polytechnic",
+            "school",
+            "academy",
+            "hospital",
+            "clinic",
+            "church",
+            "bank",
+        ),
+        *("museum", "library", "council", "court", "police", "ministry", "institute", "club", "army", "navy"),
+        *("airport", "station", "press", "times", "gym"),
+    ]
+)
+_INTRODUCED = (
+    r"(?i:\b(?:called|named|another|other|different|new|both|two)\ {name}\b)"
+    r"|(?i:\b(?:my|our|his|her|their|an?)\ (?:(?!(?:with|to|of|for|and|from|by|at|about|that)\ )"
+    r"[a-z][\w'-]*\ ){{1,3}}){name}\b"
+    r"|\b{name},\ (?:an?|my|our|his|her|their|[A-Z]\w+['’]s)\ "
+)
+_PLACED = r"(?i:\b(?:in|near|into|around|outside|towards?|via|to|from)\ ){name}\b"
+# What does something at the beginning of a clause is no mere part of another name, such as a maker's.
+_ACTS = (
+    r"(?:^|[.!?:;,…]\s|\b(?:and|but|so|that|if|because)\s){name}(?:['’]s\ been|\ (?:[a-z]{{3,}}(?:ed|[^s]s)"
+    r"|is|has|had|will|would|said|told|rang|left|took|went|came|got|gave|knew|thought|made|sent|won|lost))\b"
+)
+_OBJECT = r"(?i:\b(?:an?|the|this|that|my|our|his|her|their|used|old|new)\ ){name}\b"
+
+
+@dataclass(frozen=True, slots=True)
+class _Bearer:
+    """Who or what bears a name of the group or of the batch."""
+
+    meant: NameTarget
+    words: tuple[str, ...]
+    types: tuple[str, ...]
+    speaks: bool
+    told: str  # what is stated about it
+
+    @property
+    def classes(self) -> frozenset[str]:
+        """The classes of its types; who speaks is taken for a person."""
+        return classes_of(self.types) or frozenset({PERSON} if self.speaks else ())
+
+    def told_as(self, pattern: str) -> bool:
+        """Whether what is stated uses its name in such a way."""
+        name = re.escape(plain(self.meant.name))
+        return re.search(pattern.format(name=name), self.told) is not None
+
+
+def by_short_name(names: Sequence[NewName], candidates: NameCandidates) -> dict[str, NameDecision]:
+    """What short names mean, by name key; and new full names of what is known by a short one so far."""
+    spoken = {name_key(new.item.episode.role or "") for new in names}
+    fresh = [_fresh(new, spoken) for new in names if not is_marked(new.name)]
+    decided: dict[str, NameDecision] = {}
+    for new in names:
+        words = _words(new.name)
+        if is_marked(new.name) or not words or is_cjk(words[0][0]):
+            continue
+        own = _fresh(new, spoken)
+        others = [*_known(words, candidates), *(each for each in fresh if each.meant != own.meant)]
+        longer = _meant(own, others)
+        if longer is not None:
+            decided[new.key] = NameDecision(longer.meant.name, longer.meant.uuid)
+        elif (short := _known_short(own, others)) is not None:
+            decided[new.key] = NameDecision(short.meant.name, short.meant.uuid, new.name)
+    return decided
+
+
+def _words(name: str) -> tuple[str, ...]:
+    """The words of a name without accents and titles."""
+    words = folded(plain(name)).split()
+    return tuple(words[1:] if len(words) > 1 and words[0] in _TITLES else words)
+
+
+def _fresh(new: NewName, spoken: Iterable[str]) -> _Bearer:
+    return _Bearer(NameTarget(new.name), _words(new.name), (new.node.type,), new.key in spoken, new.context)
+
+
+def _known(words: Sequence[str], candidates: NameCandidates) -> Iterator[_Bearer]:
+    """Every known name that shares a word with one, or has the full form of a nickname in it."""
+    wanted = {word for each in words for word in (each, *RELATED.get(each, ()))}
+    tokens = {token for word in wanted for token in name_tokens(word)}
+    uuids = {uuid for token in tokens for uuid in candidates.by_token.get(token, ())}
+    for uuid in sorted(uuids & candidates.entities.keys()):
+        entity = candidates.entities[uuid]
+        for name in dict.fromkeys((entity.name, *candidates.names.get(uuid, ()))):
+            yield _bearer(entity, name)
+
+
+def _bearer(entity: Entity, name: str) -> _Bearer:
+    meant = NameTarget(entity.name, entity.uuid)
+    return _Bearer(meant, _words(name), entity.labels, is_speaker(entity), entity.summary)
+
+
+def _meant(short: _Bearer, others: Sequence[_Bearer]) -> _Bearer | None:
+    """The only bearer of a longer name that a short one can stand for."""
+    sharing = [each for each in others if _shares(short, each)]
+    fitting = [each for each in sharing if _stands_for(short, each)]
+    if (
+        len({each.meant for each in sharing}) != 1
+        or not fitting
+        or short.speaks
+        or short.told_as(_INTRODUCED)
+    ):
+        return None
+    return max(fitting, key=lambda each: (len(each.words), each.words))
+
+
+def _known_short(full: _Bearer, others: Sequence[_Bearer]) -> _Bearer | None:
+    """What is known by a short form of a new full name: a speaker's first name, a company's."""
+    sharing = [each for each in others if _shares(each, full) or _shares(full, each)]
+    short = [each for each in sharing if len(each.words) == 1 and _stands_for(each, full)]
+    if len({each.meant for each in sharing}) != 1 or not short or short[0].meant.uuid is None:
+        return None
+    other = short[0].speaks  # under a name of its own
+    return short[0] if (full.speaks or ORGANISATION in full.classes) and not other else None
+
+
+def _shares(short: _Bearer, other: _Bearer) -> bool:
+    """Whether the short name could be one of the other's by its words alone."""
+    nicknames = RELATED.get(short.words[0], ()) if other.speaks and other.words else ()
+    return _abbreviates(short.words, other.words) or (
+        short.words == other.words[: len(short.words)]
+        or (len(short.words) == 1 and (short.words[0] in other.words or other.words[0] in nicknames))
+    )
+
+
+def _abbreviates(short: Sequence[str], full: Sequence[str]) -> bool:
+    """ "Tom W", "T Weber" and "Tom Weber" for Tom Alan Weber."""
+    if len(short) != 2 or len(full) < 2 or tuple(short) == tuple(full):
+        return False
+    pairs = list(zip(short, (full[0], full[-1]), strict=True))
+    fits = all(one == other or (len(one) == 1 and other.startswith(one)) for one, other in pairs)
+    return fits and any(one == other for one, other in pairs)
+
+
+def _stands_for(short: _Bearer, full: _Bearer) -> bool:
+    """Whether a short name may be used for what bears the longer one, by the kinds of both."""
+    classes = short.classes | full.classes
+    if short.words == full.words:  # but for a title
+        return {*_title(short), *_title(full)} <= _NEUTRAL and classes == {PERSON}
+    if len(full.words) < 2:
+        return False
+    if classes == {PERSON} and (full.classes or len(full.words) == 2):
+        first, ends = short.words[0], (full.words[0], full.words[-1])
+        named = first in (*ends, *RELATED.get(full.words[0], ())) or len(short.words) == 2
+        return named and _title(short) <= _NEUTRAL
+    if ORGANISATION in full.classes and short.classes <= {ORGANISATION}:
+        begins = full.words[: len(short.words)] == short.words and full.words[-1] not in _OF_PLACES
+        return begins and not short.told_as(_PLACED)
+    if classes or len(full.words) != 2 or short.told_as(_PLACED):
+        return False
+    acts = short.words == full.words[:1] and short.told_as(_ACTS) and not full.told_as(_OBJECT)
+    return acts or short.words == full.words[1:]
+
+
+def _title(bearer: _Bearer) -> set[str]:
+    return set(folded(bearer.meant.name).split()[:1]) & _TITLES

@@ -1,0 +1,152 @@
+"""What short names mean without a model: the only one of the group that bears a fitting longer name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
+from kgsvc.domain.model.graph import RoleType, Source
+from kgsvc.pipeline.preparing import PreparedItem
+from tests.unit.pipeline.test_resolving import Bench, Model, names
+
+TOM = {"Tom Weber": {"tom weber", "tom"}}
+
+
+async def spoken(bench: Bench, *messages: tuple[str, Extraction]) -> None:
+    """Messages of speakers, in one batch."""
+    lease, items = await bench.works(*(said for _, said in messages))
+    works = [
+        PreparedItem(
+            replace(
+                w.item,
+                episode=replace(w.item.episode, source=Source.MESSAGE, role_type=RoleType.USER, role=role),
+            ),
+            w.stage,
+        )
+        for w, (role, _) in zip(items, messages, strict=True)
+    ]
+    await bench.committer.commit(lease, works)
+    await bench.store.release(lease)
+
+
+@pytest.mark.parametrize("together", [False, True])
+async def test_a_first_name_means_the_only_speaker_of_that_name(together: bool) -> None:
+    bench = Bench(None)
+    said = ("Tom Weber", names("Tom Weber")), ("Ann", names("Ann", "Tom"))
+    if together:
+        await spoken(bench, *said)
+    else:
+        for each in said:
+            await spoken(bench, each)
+    assert await bench.entities() == {**TOM, "Ann": {"ann"}}
+
+
+async def test_of_two_people_with_one_first_name_neither_is_meant() -> None:
+    bench = Bench(None)
+    await spoken(bench, ("Tom Weber", names("Tom Weber")), ("Ann", names("Ann", "Tom Baker")))
+    await spoken(bench, ("Ann", names("Ann", "Tom")))
+    assert {"Tom", "Tom Weber", "Tom Baker"} < (await bench.entities()).keys()
+
+
+async def test_who_never_spoke_is_not_meant_nor_is_what_is_no_person() -> None:
+    bench = Bench(None)
+    await bench.commit(names("Tom Weber"))
+    await bench.commit(names("Tom"))
+    assert {"Tom", "Tom Weber"} == (await bench.entities()).keys()
+    bench = Bench(None)
+    await spoken(bench, ("Jordan Ito", names("Jordan Ito")))
+    await bench.commit(Extraction((ExtractedNode("n", "Jordan", "Location"),)))
+    assert {"Jordan", "Jordan Ito"} == (await bench.entities()).keys()
+
+
+async def test_a_model_is_asked_instead() -> None:
+    model = Model()
+    bench = Bench(model)
+    await spoken(bench, ("Tom Weber", names("Tom Weber")))
+    await spoken(bench, ("Ann", names("Ann", "Tom")))
+    assert [[q.name for q in request.nodes] for request in model.requests] == [["Tom"]]
+
+
+Told = tuple[str, str, str]  # name, type, what is stated about it
+
+
+def told(*named: Told) -> Extraction:
+    """Names of these types, with sentences about them."""
+    nodes = tuple(ExtractedNode(f"n{n}", name, kind) for n, (name, kind, _) in enumerate(named))
+    edges = tuple(
+        ExtractedEdge("SAID", fact, f"n{n}", f"n{n}") for n, (_, _, fact) in enumerate(named) if fact
+    )
+    return Extraction(nodes, edges)
+
+
+@pytest.mark.parametrize(
+    ("known", "named"),
+    [
+        (("Hana Brook", "Person", ""), ("Hana", "Entity", "")),
+        (("Hana Brook", "Person", ""), ("Brook", "Person", "Brook mends pumps.")),
+        (("Hana Brook", "Person", ""), ("Hana B.", "Entity", "")),
+        (("Hana Brook", "Person", ""), ("H. Brook", "Entity", "")),
+        (("Hana Lucy Brook", "Person", ""), ("Hana Brook", "Person", "")),
+        (("Hana Brook", "Person", ""), ("Dr Brook", "Person", "")),
+        (("Dr Brook", "Person", ""), ("Brook", "Person", "")),
+        (("Hana Brook", "Entity", ""), ("Hana", "Person", "")),
+        (("Hana Brook", "Entity", ""), ("Hana", "Entity", "Ann: Not great: Hana changed her mind.")),
+        (("Kiln Lane Studios", "Organization", ""), ("Kiln Lane", "Entity", "")),
+        (("Kiln Engineering", "Organization", ""), ("Kiln", "Entity", "Kiln rang.")),
+        (("Kiln", "Entity", "I left Kiln."), ("Kiln Engineering", "Organization", "")),
+        (("Renault Kangoo", "Entity", "We bought a used Renault Kangoo."), ("Kangoo", "Entity", "")),
+    ],
+)
+async def test_a_short_name_means_the_only_one_that_it_can_stand_for(known: Told, named: Told) -> None:
+    bench = Bench(None)
+    await bench.commit(told(known))
+    await bench.commit(told(named))
+    found = await bench.entities()
+    assert len(found) == 1
+    full = known[0] if len(known[0]) > len(named[0]) else named[0]
+    assert found.keys() <= {full, known[0]}
+
+
+@pytest.mark.parametrize(
+    ("known", "named"),
+    [
+        (("Hana Brook", "Person", ""), ("Hana", "Person", "My neighbour Hana has a drill.")),
+        (("Hana Brook", "Person", ""), ("Hana", "Person", "Another Hana called.")),
+        (("Hana Brook", "Person", ""), ("Hana", "Person", "Hana, a plumber, came by.")),
+        (("Hana Brook", "Person", ""), ("Hana", "Person", "Hana, Ben's sister, runs too.")),
+        (("Hana Brook", "Person", ""), ("Mrs Brook", "Person", "")),
+        (("Hana Brook", "Person", ""), ("Hana", "Organization", "")),
+        (("Hana", "Person", ""), ("Hana Brook", "Person", "Hana Brook joins us.")),
+        (("Perth University", "Organization", ""), ("Perth", "Entity", "")),
+        (("Oamaru Joinery", "Organization", ""), ("Oamaru", "Entity", "I live in Oamaru.")),
+        (
+            ("Renault Kangoo", "Entity", "We bought a used Renault Kangoo."),
+            ("Renault", "Entity", "Renault rang."),
+        ),
+        (("Tay Bridge", "Location", ""), ("Tay", "Entity", "Tay froze.")),
+        (("Tay Greyhound Trust", "Entity", ""), ("Tay", "Entity", "Tay froze.")),
+        (("Hana Brook", "Entity", ""), ("Hana", "Entity", "")),
+    ],
+)
+async def test_where_words_or_types_part_two_names_they_stay_two(known: Told, named: Told) -> None:
+    bench = Bench(None)
+    await bench.commit(told(known))
+    await bench.commit(told(named))
+    assert (await bench.entities()).keys() == {known[0], named[0]}
+
+
+async def test_a_usual_nickname_means_who_speaks_whichever_comes_first() -> None:
+    for order in (("Barnaby Reed", "Barney"), ("Barney", "Barnaby Reed")):
+        bench = Bench(None)
+        for name in order:
+            await spoken(bench, (name if " " in name else "Ann", names("Ann", name)))
+        found = await bench.entities()
+        assert found == {"Barnaby Reed": {"barnaby reed", "barney"}, "Ann": {"ann"}}, order
+
+
+async def test_two_who_speak_under_different_names_are_two() -> None:
+    bench = Bench(None)
+    await spoken(bench, ("Tom Weber", names("Tom Weber")), ("Tom", names("Tom")))
+    assert (await bench.entities()).keys() == {"Tom", "Tom Weber"}
