@@ -91,11 +91,17 @@ def composed(material: Material, chars: int) -> str:
             return text
     talk = Talk(told)
     talk.take(choices, int((chars + 1) * (1 - _shares(material))))
-    sections = _sections(material, talk.said())
+    talk.take(choices, _left(talk, _sections(material, talk.said()), chars))
+    sections = _sections(material, talk.said())  # anew: what was taken since needs no other line
+    return _joined(talk, sections, _left(talk, sections, chars))
+
+
+def _left(talk: Talk, sections: Iterable[_Section], chars: int) -> int:
+    """The room that is left when the sections have taken their shares of what the passages leave."""
     left = chars + 1 - talk.chars
     for section, share in zip(sections, (_FACTS, _ENTITIES, _COMMUNITIES), strict=True):
         left -= section.take(min(left, int((chars + 1) * share)))
-    return _joined(talk, sections, left - talk.take(choices, left))
+    return left
 
 
 def _shares(material: Material) -> float:

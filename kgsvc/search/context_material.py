@@ -11,6 +11,7 @@ from typing import TypeVar
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Entity, Episode, Fact
+from kgsvc.domain.text import tokens
 from kgsvc.runtime import RESULT_BYTES, offload
 from kgsvc.search.cold_groups import Indexes
 from kgsvc.search.context import Material
@@ -21,7 +22,7 @@ from kgsvc.search.graph_results import GraphQuery, Item, ScopeAnswer
 from kgsvc.search.group_texts import GroupTexts
 from kgsvc.search.node_index import FoundEntity, unpack_entity
 from kgsvc.search.plans import Scope, default_plan
-from kgsvc.search.query import Term
+from kgsvc.search.query import FUNCTION_WORDS, Term
 from kgsvc.search.text_index import TextIndex
 
 _MOST = 200  # entities, and as many episodes, that are looked up
@@ -66,17 +67,22 @@ def wider(query: GraphQuery, chars: int, now_ms: int) -> list[GraphQuery]:
 async def material(
     indexes: Indexes,
     heads: Sequence[GroupHead],
-    found: Iterable[ScopeAnswer],
+    found: Sequence[ScopeAnswer],
+    more: Sequence[ScopeAnswer],
     terms: Sequence[Term],
     known_at_ms: int | None = None,
 ) -> Material:
-    """What `found` holds, and what belongs to its facts, the best first.
+    """What `found` holds, and what belongs to its facts, the best first; behind that, what `more` holds of
+    episodes, and of facts that have a word of the question: those of the past are of anything.
 
     Of an earlier time (`known_at_ms`) only what was known then: no entities but those found, whose summaries
     tell of now, and no later episodes. Raises StoreUnavailable.
     """
-    items = [hit.item for answer in found for hit in answer.hits]
-    facts = list({(each.uuid, each.group_id): each for each in _of(items, Fact)}.values())
+    items = [hit.item for answer in (*found, *more) for hit in answer.hits]
+    wanted = {term.text for term in terms} - FUNCTION_WORDS
+    known = [hit.item for answer in found for hit in answer.hits if isinstance(hit.item, Fact)]
+    related = (each for each in _of(items, Fact) if wanted.intersection(tokens(each.fact)))
+    facts = list({(each.uuid, each.group_id): each for each in (*known, *related)}.values())
     entities = {_key(each.entity): each.entity for each in _of(items, FoundEntity)}
     episodes = {_key(each.episode): each.episode for each in _of(items, FoundEpisode)}
     ends = [] if known_at_ms is not None else _ends(facts, entities)

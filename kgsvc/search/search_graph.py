@@ -102,8 +102,9 @@ class SearchGraph:
         if parsed.indexes.cold:  # the store finds no superseded facts
             wanted = [each for each in wanted if each.filters == query.filters]
         more = await asyncio.gather(*(self._answers(each, parsed) for each in wanted))
-        answers = [*found, *(answer for answers in more for answer in answers)]
-        known = await material(parsed.indexes, parsed.heads, answers, parsed.terms, query.filters.known_at_ms)
+        beside = [answer for answers in more for answer in answers]
+        known_at_ms = query.filters.known_at_ms
+        known = await material(parsed.indexes, parsed.heads, found, beside, parsed.terms, known_at_ms)
         return await offload(chars / CONTEXT_CHARS, composed, known, chars)
 
     async def _parsed(self, query: GraphQuery) -> _Parsed:

@@ -159,6 +159,14 @@ def test_what_is_denied_never_reads_as_if_it_were_so(text: str, says: str) -> No
     assert lines(Material([denied]))[1] == says
 
 
+def test_a_fact_whose_words_come_to_be_told_has_no_line_of_its_own() -> None:
+    said = [turn("Ada", f"It was number {n}, I think.", JAN_1 + n * MINUTE) for n in range(40)]
+    facts = [fact(f"f{n}", f"It was number {n}.", episodes=(said[n].uuid,)) for n in range(40)]
+    for chars in range(100, 1_500, 50):
+        told = "\n".join(lines(Material(facts, episodes=said), chars))
+        assert all(told.count(f"number {n}") <= 1 for n in range(10, 40)), "each once"
+
+
 def test_what_was_withdrawn_says_so_and_what_was_superseded_says_until_when() -> None:
     ended: dict[str, Any] = {"valid_ms": JAN_1, "invalid_ms": MAR_1, "expired_ms": MAR_1}
     reasons = ("superseded", "retracted")
