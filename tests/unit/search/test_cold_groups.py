@@ -148,6 +148,21 @@ async def test_a_context_is_made_of_what_the_store_finds() -> None:
     await search.close()
 
 
+@pytest.mark.parametrize("question", [f"{QUERY} in May 2023?", "zzz in May 2023?"])
+@pytest.mark.parametrize("scope", [Scope.FACTS, Scope.EPISODES])
+async def test_a_question_that_names_a_time_is_answered_where_no_episode_is_found(
+    question: str, scope: Scope
+) -> None:
+    feed = filled()
+    for settings in (TIGHT, ROOMY):
+        search = searching(feed, settings)
+        query = GraphQuery(("g",), question, (default_plan(scope),), 10)
+        (answer,) = await graph(search, feed).search(query)
+        assert bool(answer.hits) is (scope is Scope.FACTS and question.startswith(QUERY))
+        assert await graph(search, feed).context(query, [answer], 500) is not None
+        await search.close()
+
+
 async def test_a_group_too_large_to_hold_is_never_loaded() -> None:
     feed = told()
     search = searching(feed, TIGHT)
