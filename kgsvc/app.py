@@ -180,7 +180,18 @@ async def _start_server(
     address = _listen(settings, server, await _credentials(settings, stack))
     await server.start()
     stack.push_async_callback(server.stop)
+    if settings.retrieval.warm_groups:
+        _background(stack, _warm(core, search), "groups that are loaded at the start")
     return address
+
+
+async def _warm(core: Core, search: SearchFacts) -> None:
+    try:
+        group_ids = await core.store.group_ids()
+    except ServiceError as error:
+        log.warning("groups were not loaded at the start: %s", error)
+    else:
+        await search.warm(group_ids)
 
 
 def _listen(settings: Settings, server: KgServer, credentials: grpc.ServerCredentials | None) -> str:

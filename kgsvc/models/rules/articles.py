@@ -38,7 +38,9 @@ _IS = re.compile(r"(?<![^ ])(?P<verb>is|was) (?=(?:an?|the|one) )")
 _ASIDES = ("(", ",", "-", "or")  # with which what stands between a name and "is" begins
 _OTHERS = word_set("who whose which that where 's but")
 _BRACKET = re.compile(r"\( ([^()]{1,300}) \)")
-_BORN = re.compile(r"(?<![^ ])born (?:N\d+ [;,] |in N\d+(?: , N\d+)* )?(?:on |in |, )?(T\d+|\d{4})(?![^ ]| or)")
+_BORN = re.compile(
+    r"(?<![^ ])born (?:N\d+ [;,] |in N\d+(?: , N\d+)* )?(?:on |in |, )?(T\d+|\d{4})(?![^ ]| or)"
+)
 _BORN_IN = re.compile(r"(?<![^ ])born (?:on |in )?(?:T\d+|\d{4}) (?:, )?in (N\d+)(?![^ ])")
 _LIVED = re.compile(r"(?:^|; )(?:(T\d+|\d{4})|c \. \S+) [–-] (?:(T\d+|\d{4})|c \. \S+)$")
 _DASH = re.compile(r" ?[–-] ?")
