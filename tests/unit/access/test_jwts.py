@@ -103,7 +103,9 @@ NOW = time.time()
         {"kgsvc": {"acme/": "owner"}},
         {"kgsvc": 5},
     ],
-    ids=str,
+    ids=lambda other: "-".join(
+        f"{name}-{'time' if isinstance(at, float) else at}" for name, at in other.items()
+    ),
 )
 async def test_a_claim_that_is_not_right_proves_nobody(other: dict[str, Any]) -> None:
     payload = claims(**other)

@@ -282,7 +282,7 @@ async def test_a_person_known_by_one_name_is_shown_by_the_full_one(together: boo
     def answer(request: ResolutionRequest) -> Resolutions:
         return Resolutions(
             {
-                q.id: NodeResolution(*q.candidates[:1], node=q.peers[0] if q.peers else None)
+                q.id: NodeResolution((q.candidates or (None,))[0], (q.peers or (None,))[0])
                 for q in request.nodes
             }
         )
