@@ -1,10 +1,11 @@
-"""What a text says of its subject the way an encyclopaedia does: who made a work and who plays in it, when and
-where somebody was born and died, whose child they are, what they do, where something lies. Such a sentence
-states several things at once, around any title and any aside: each becomes a short sentence beside the words.
+"""What a text says of its subject the way an encyclopaedia does: who made a work and plays in it, when and
+where somebody was born and died, whose child they are, where something lies. Such a sentence states several
+things at once, around any title and any aside: each becomes a short sentence beside the words.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -29,23 +30,29 @@ _MAKERS = re.compile(
     rf"(?:in T\d+ )?by (?:the )?(?:(?:{'|'.join(ROLES)}) )?{_PEOPLE}"
 )
 _STARS = re.compile(rf"(?<![^ ])(?P<verbs>starring|stars) {_PEOPLE}")
-_WORKS = WORK_WORDS | word_set("films novels books plays musical comic sitcom sequel remake based adapted")
+_WORKS = WORK_WORDS | word_set("thriller documentary drama comedy sitcom musical comic miniseries")
+_SOURCES = word_set("films novels books plays story sequel remake based adapted adaptation script")
 _WORK_HEAD = r"the (?:film|movie|book|novel|song|album|series|play)"
-_HEAD = re.compile(rf'(?:" )?(?P<name>N\d+|it|he|she|{_WORK_HEAD})(?: ")?(?![^ ])')
+_HEAD = re.compile(rf'(?:" )?(?P<name>N\d+|it|he|she|{_WORK_HEAD})(?: ")?(?![^ ]| -)')
 _IS = re.compile(r"(?<![^ ])(?P<verb>is|was) (?=(?:an?|the|one) )")
 _ASIDES = ("(", ",", "-", "or")  # with which what stands between a name and "is" begins
 _OTHERS = word_set("who whose which that where 's but")
 _BRACKET = re.compile(r"\( ([^()]{1,300}) \)")
-_BORN = re.compile(r"(?<![^ ])born (?:N\d+ [;,] |in N\d+(?: , N\d+)* )?(?:on |in |, )?(T\d+)(?![^ ])")
-_BORN_IN = re.compile(r"(?<![^ ])born (?:on |in )?T\d+ (?:, )?in (N\d+)(?![^ ])")
-_LIVED = re.compile(r"(?:^|; )(?:(T\d+)|(?:c \. )?\d+) [–-] (?:(T\d+)|\d+)$")
-_YEARS = re.compile(r"(\d{4}) ?[–-] ?(\d{4})")
+_BORN = re.compile(
+    r"(?<![^ ])born (?:N\d+ [;,] |in N\d+(?: , N\d+)* )?(?:on |in |, )?(T\d+|\d{4})(?![^ ]| or)"
+)
+_BORN_IN = re.compile(r"(?<![^ ])born (?:on |in )?(?:T\d+|\d{4}) (?:, )?in (N\d+)(?![^ ])")
+_LIVED = re.compile(r"(?:^|; )(?:(T\d+|\d{4})|c \. \S+) [–-] (?:(T\d+|\d{4})|c \. \S+)$")
+_DASH = re.compile(r" ?[–-] ?")
+_NOUN_ENDS = re.compile(r" (?:by|of|about|in|on|with|starring|written|directed) ")
 _DIED = re.compile(r" died (?:on |in )?(T\d+)(?![^ ])")
 _CHILD = re.compile(
-    rf"(?:the|an?|one) (?:[a-z-]+ ){{0,3}}?(?P<role>{'|'.join(KIN)}) of {_PEOPLE.replace('{0,9}', '{0,1}')}"
+    rf"(?:the|an?|one) (?:[a-z-]+ ){{0,3}}?(?P<role>{'|'.join(KIN)}) "
+    r"of (?P<people>N\d+(?: and N\d+)?)(?![^ ])"
 )
 _NO_ROLE = word_set(
-    "who whose which that where known best of from in for at with during born . ; ( – active noted"
+    "who whose which that where known best of from in for at with during born . ; ( – active noted by on to"
+    " starring written directed produced based"
 )
 _SITES = ORGANISATION_WORDS | PLACE_WORDS | word_set("located village hamlet municipality commune situated")
 _LIES = re.compile(rf"(?<![^ ])(?:{'|'.join(_SITES)}) in (N\d+)(?![^ ])")
@@ -60,7 +67,7 @@ def told_of(line: Line, scene: Scene) -> Iterator[Told]:
     subject = scene.subject
     if subject is not None and scene.sentence == 1 and who is not subject:
         opens = line.sentence.startswith(subject.name.split()[0])
-        who, end = (subject, 0) if opens else (None, 0)
+        who, end = (subject, 0) if opens else (who, end)
     if who is not None:
         yield from _Sentence(line, who, end).told()
 
@@ -68,6 +75,8 @@ def told_of(line: Line, scene: Scene) -> Iterator[Told]:
 def _subject(text: str, line: Line, scene: Scene) -> NodeDraft | None:
     if text[0] == "N":
         return line.names[int(text[1:])]
+    if text in ("he", "she") and scene.subject is not None:
+        return scene.subject if scene.subject.type in ("Person", "Entity") else None
     return scene.antecedent(text if text in ("he", "she") else "it")
 
 
@@ -84,19 +93,14 @@ class _Sentence:
     def told(self) -> Iterator[Told]:
         """All that it says."""
         role = self._role() if self.defined else ""
-        if role:
-            self.who.specify("Person")
-            kind = FactKind.STATE if self.verb == "is" else FactKind.EVENT
-            yield Drafted("HAS_OCCUPATION", kind, self.who, self.who), f"{self.who.name} {self.verb} {role}."
+        self.name = f"The {role} {self.who.name}" if role else self.who.name
         child = _CHILD.match(self.text, self.defined) if self.defined else None
-        if child:
-            relation = screaming(f"HAS_{child['role']}")
-            for name in self._people(child):
-                yield (
-                    Drafted(relation, FactKind.STATE, name, self.who),
-                    f"{name.name}'s {child['role']} {self.verb} {self.who.name}.",
-                )
-        person = bool(role or child) or self.who.type == "Person"
+        if role or child:
+            self.who.type = "Person"
+        for name in self._people(child) if child else ():
+            draft = Drafted(screaming(f"HAS_{child['role']}"), FactKind.STATE, name, self.who)
+            yield draft, f"{name.name}'s {child['role']} {self.verb} {self.who.name}."
+        person = bool(role or child) or (self.who.type == "Person" and not self._work())
         yield from self._life(person)
         if not person:
             yield from self._made()
@@ -106,89 +110,83 @@ class _Sentence:
                 draft = Drafted("LOCATED_IN", FactKind.FUNCTIONAL, self.who, place)
                 yield draft, f"{self.who.name} is in {place.name}."
 
+    def _work(self) -> bool:
+        """Whether it says that this is a film, a novel …, whatever the name looks like."""
+        noun = _NOUN_ENDS.split(self.text[self.defined :], maxsplit=1)[0]
+        return bool(self.defined) and not _WORKS.isdisjoint(noun.split(" "))
+
     def _role(self) -> str:
-        """ "a German film director and writer": what somebody is, up to the last word for it."""
+        """ "German film director and writer": what somebody is, up to the last word for it."""
         marks = self.text[self.defined :].split(" ")
-        stop = next((n for n, mark in enumerate(marks) if mark in _NO_ROLE), len(marks))
+        ends = (n for n, mark in enumerate(marks) if mark in _NO_ROLE and marks[n - 1] != "-")
+        stop = next(ends, len(marks))
         if marks[stop : stop + 1] == ["of"]:  # "an actor and founder of X"
             stop = max((n for n in range(stop) if marks[n] in (",", "and")), default=0)
-        last = next((n for n in range(stop - 1, -1, -1) if marks[n] in ROLES), -1)
-        if (
-            last < 0
-            or marks[0] not in ("a", "an")
-            or any(mark[0] == "T" and is_mark(mark) for mark in marks[:last])
-        ):
+        last = next((n for n in range(stop - 1, 0, -1) if marks[n] in ROLES), 0)
+        if not last or marks[0] not in ("a", "an") or any(is_mark(m) and m[0] == "T" for m in marks[:last]):
             return ""
         first = self.line.at(self.defined)
-        return self.line.words(first, first + last + 1)
+        return self.line.words(first + 1, first + last + 1)
 
     def _life(self, person: bool) -> Iterator[Told]:
+        """What stands in brackets behind a name, "was born" and "died"."""
         aside = _BRACKET.search(self.text, self.end, self.defined or self.end + 300)
         inside = aside[1] if aside and (self.defined or aside.start() == self.end + 1) else ""
         if not inside and self.text.startswith(" was born", self.end):
             inside = self.text[self.end :].split(" and ")[0]
-        born, lived, years = _BORN.search(inside), _LIVED.search(inside), None
-        place, died = _BORN_IN.search(inside), _DIED.match(self.text, self.end)
-        if born:
-            yield from self._dated("BORN_ON", "was born", born[1])
-        elif lived and lived[1] and person:
-            yield from self._dated("BORN_ON", "was born", lived[1])
-        elif person and is_mark(inside) and inside[0] == "T":
-            years = _YEARS.fullmatch(self._words(inside))
+        if inside[:1] == "T" and is_mark(inside):
+            inside = _DASH.sub(" – ", self._words(inside))  # "1912–1999"
+        born, lived, place = _BORN.search(inside), _LIVED.search(inside), _BORN_IN.search(inside)
+        died = _DIED.match(self.text, self.end)
+        if born or (lived and lived[1] and person):
+            yield self._dated("BORN_ON", "was born", born[1] if born else str(lived and lived[1]))
         if place and (target := self.line.names[int(place[1][1:])]):
             draft = Drafted("BORN_IN", FactKind.FUNCTIONAL, self.who, target)
-            yield draft, f"{self.who.name} was born in {target.name}."
-        if lived and lived[2] and (person or born):
-            yield from self._dated("DIED_ON", "died", lived[2])
-        if died and person:
-            yield from self._dated("DIED_ON", "died", died[1])
-        for year, name, verb in (
-            zip(years.groups(), ("BORN_ON", "DIED_ON"), ("was born", "died")) if years else ()
-        ):
-            day = make_day(int(year))
-            draft = Drafted(name, FactKind.EVENT, self.who, self.who)
-            yield draft._replace(valid_ms=ms_of(day) if day else None), f"{self.who.name} {verb} in {year}."
+            yield draft, f"{self.name} was born in {target.name}."
+        if (lived and lived[2] and (person or born)) or (died and person):
+            yield self._dated("DIED_ON", "died", died[1] if died else str(lived and lived[2]))
 
     def _words(self, mark: str) -> str:
         time = self.line.times[int(mark[1:])]
         return self.line.sentence[time.start : time.end]
 
-    def _dated(self, relation: str, verb: str, mark: str) -> Iterator[Told]:
-        time, words = self.line.times[int(mark[1:])], self._words(mark)
-        words = re.sub(r"^(?:on|in) ", "", words)
+    def _dated(self, relation: str, verb: str, mark: str) -> Told:
+        """A birth or death at a time, or in a year that is no mark."""
+        day = make_day(int(mark)) if mark.isdigit() else None
+        begin = self.line.times[int(mark[1:])].begin_ms if not mark.isdigit() else day and ms_of(day)
+        words = mark if mark.isdigit() else self._words(mark).removeprefix("on ").removeprefix("in ")
         joint = "on" if re.search(r"\b\d{1,2}\b", words) else "in"
-        draft = Drafted(relation, FactKind.EVENT, self.who, self.who, valid_ms=time.begin_ms)
-        yield draft, f"{self.who.name} {verb} {joint} {words}."
+        draft = Drafted(relation, FactKind.EVENT, self.who, self.who, valid_ms=begin)
+        return draft, f"{self.name} {verb} {joint} {words}."
 
     def _made(self) -> Iterator[Told]:
-        for match in (*_MAKERS.finditer(self.text, self.end), *_STARS.finditer(self.text, self.end)):
-            if not self._is_its_own(match):
-                continue
+        kind = next((mark for mark in self.text[self.defined :].split(" ") if mark in WORK_WORDS), "")
+        thing = f"The {kind} {self.who.name}" if kind and self.defined else self.who.name
+        for match in filter(self._is_its_own, _MAKERS.finditer(self.text, self.end)):
             for name in self._people(match):
-                for verb in (each for each in match["verbs"].split() if each in _MADE):
+                for verb in filter(_MADE.get, match["verbs"].split()):
                     draft = Drafted(_MADE[verb], FactKind.EVENT, name, self.who)
-                    yield draft, f"{self.who.name} was {verb} by {name.name}."
-                if match["verbs"][0] == "s":
-                    yield (
-                        Drafted("STARS_IN", FactKind.EVENT, name, self.who),
-                        f"{name.name} stars in {self.who.name}.",
-                    )
+                    yield draft, f"{thing} was {verb} by {name.name}."
+        for match in filter(self._is_its_own, _STARS.finditer(self.text, self.end)):
+            for name in self._people(match):
+                draft = Drafted("STARS_IN", FactKind.EVENT, name, self.who)
+                yield draft, f"{name.name} stars in {self.who.name}."
 
     def _is_its_own(self, match: re.Match[str]) -> bool:
         """Whether it is the sentence's subject that was made, not another thing that it names."""
         before = self.text[self.defined or self.end : match.start()].split()
-        works = [mark for mark in before if mark in _WORKS]
+        pairs = itertools.pairwise([*before, ""])
+        works = [
+            mark for mark, behind in pairs if (mark in _WORKS and behind not in _WORKS) or mark in _SOURCES
+        ]
         if not self.defined:
-            return (
-                match["verbs"] == "stars"
-                and not before
-                or before in (["was"], ["is"])
-                or ("was" in before and before[-1] in ("and", "was") and not works)
+            return before in (["was"], ["is"], []) or (
+                before[0] == "was" and before[-1] == "and" and not works
             )
-        known = self.who.type == "Work" or (works and works[0] in WORK_WORDS) or match["verbs"] == "founded"
+        known = self.who.type == "Work" or (works and works[0] in _WORKS) or match["verbs"] == "founded"
         if known and works:
-            self.who.specify("Work")
-        return bool(known) and (before[-1] == "and" or len(works) < 2)
+            self.who.type = "Work"
+        return bool(known) and (before[-1:] == ["and"] or len(works) < 2)
 
     def _people(self, match: re.Match[str]) -> Iterator[NodeDraft]:
         marks = [mark for mark in match["people"].split(" ") if is_mark(mark)]
@@ -197,5 +195,5 @@ class _Sentence:
             marks.pop()  # more of the name than is known
         for mark in marks:
             draft = self.line.names[int(mark[1:])]
-            if draft is not None and draft is not self.who:
+            if draft is not None and draft is not self.who and draft.name not in ("Jr", "Sr"):
                 yield draft

@@ -128,7 +128,8 @@ class Claims:
             bound = not before or before in _BEFORE or (before[:1] == "T" and is_mark(before))
         if before == "and" and first > 1 and is_mark(self.marks[first - 2]) and "s" in groups and groups["s"]:
             lead = self.marks[first - 3] if first > 2 else ""  # "Tom and I lead"
-            bound = bound and not (self.marks[first - 2].startswith("N") and (not lead or lead in _BEFORE))
+            among = self.marks[first - 2].startswith("N") and (not lead or lead in _BEFORE or lead == "the")
+            bound = bound and not among
         if not bound or not _UNSURE.isdisjoint(self.marks[self._segment(first) : first]):
             return False
         behind = self.marks[after] if after < len(self.marks) else ""
@@ -160,8 +161,9 @@ class Claims:
             return None
         who, place = subject
         drafted: list[Drafted] = []
+        times, words = self._clause(first, after)
         for claim in rule.claims:
-            drafted.extend(self._drafted(claim, match, who, *self._clause(first, after)))
+            drafted.extend(self._drafted(claim, match, who, [] if kin else times, words))
         if not drafted:
             return None
         return Found(first, after, (-1, -1) if kin else place, who, drafted)
@@ -264,7 +266,8 @@ class Claims:
         kind = "Topic" if relation in ("PLAYS", "ALLERGIC_TO") else kind
         first, second = match["np"], match.groupdict().get("np2")
         behind = match.string[match.end() :].lstrip()[:1]
-        doing = first.split(" ")[0].endswith("ing") and (second or behind.isalpha())  # "going on trips"
+        cut = behind.isalpha() or (behind == "," and " " in first)  # "going on trips", "mixing milk, eggs"
+        doing = first.split(" ")[0].endswith("ing") and (second or cut)
         if doing or not _NO_THINGS.isdisjoint(first.split(" ")):
             return
         listed = second and second not in _NO_THINGS and not second.endswith("ing")
@@ -337,7 +340,9 @@ class Claims:
         """The statement in its time; None where the words claim nothing for sure."""
         claim, source, target = shaped
         draft = Drafted(claim.relation, claim.kind, source, target)
-        if tense.name == "bare":
+        taste = claim.target == "np" and claim.how == "state"
+        passing = tense.name in ("past", "future") or (tense.name == "ongoing" and claim.relation != "PLAYS")
+        if tense.name == "bare" or (taste and passing and not tense.over):
             return None
         if claim.how == "end":
             return self._ended(draft, tense, times)
@@ -378,7 +383,8 @@ class Claims:
         value = match["value"]
         if tense.negated or tense.over:
             return
-        target = next((n for n in self.line.names if n is not None and n is not who), who)
+        others = [name for name in self.line.names if name is not None and name is not who]
+        target = others[0] if others and claim.relation != "VALUE" else who
         relation = claim.relation
         if relation == "VALUE":
             attribute = match.groupdict().get("attribute") or ""
@@ -387,11 +393,11 @@ class Claims:
             relation = relation or screaming(f"HAS_{attribute.split(' ')[-1]}")
         if value[0] == "T" and (self.line.times[int(value[1:])].begin_ms is None):
             return
-        others = [t for t in times if value[0] != "T" or t is not self.line.times[int(value[1:])]]
-        when = begins(others, self.scene.reference_ms, True)
+        when_told = [t for t in times if value[0] != "T" or t is not self.line.times[int(value[1:])]]
+        when = begins(when_told, self.scene.reference_ms, True)
         if tense.name == "past" and claim.relation != "VALUE":
             yield Drafted(
-                relation, FactKind.EVENT, who, target, valid_ms=told_at(others, self.scene.reference_ms)
+                relation, FactKind.EVENT, who, target, valid_ms=told_at(when_told, self.scene.reference_ms)
             )
             return
         start = self.scene.reference_ms if when is None else when

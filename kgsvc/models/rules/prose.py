@@ -27,7 +27,7 @@ from kgsvc.models.rules.wording import restated
 
 SAID, ASKED, MENTIONED = "SAID", "ASKED", "MENTIONED"
 BESIDE = "MENTIONED_WITH"  # in a text of which nobody knows who wrote it, by the thing that it is about
-_PASSAGE = 300
+_PASSAGE = 220
 _PASSAGES = 1_000  # of one text, about; those of a longer text are longer
 _SUBSTANCE = 3  # content words that make a message of small talk worth a fact
 _REPLY = 300  # characters of an answer that says nothing without its question
@@ -195,7 +195,9 @@ class _Reader:
     ) -> None:
         passage = self.passage
         full = passage.length + len(sentence) > max(_PASSAGE, self.least)
-        begins = names and passage.names and passage.length >= self.least and self.scene.speaker is None
+        about = self.scene.subject is not None and substance and passage.substance
+        apart = about or (names and passage.names and self.scene.speaker is None)
+        begins = apart and passage.length >= self.least
         if passage.sentences and (
             full or begins or (passage.asked != asked and passage.substance and substance)
         ):

@@ -54,7 +54,7 @@ _ADVERBS = (
 ADV = rf"(?:(?:{_ADVERBS.replace(' ', '|')}|[a-z]{{2,12}}ly) )*"
 _AUX = (
     r"(?P<aux>(?:(?:am|'m|is|'s|are|'re|was|were|be|been|have|'ve|has|had|do|does|did|will|'ll|wo|not|n't|never"
-    rf"|no longer|used to|going to|{_ADVERBS.replace(' ', '|')}|[a-z]{{2,12}}ly) ){{0,6}})"
+    rf"|no longer|used to|going to|{_ADVERBS.replace(' ', '|')}|(?!usual)[a-z]{{2,12}}ly) ){{0,6}})"
 )
 _BE = r"(?P<verb>am|'m|is|'s|are|'re|was|were|been|be)"
 _NOT = rf"(?P<after>(?:(?:not|n't|no longer|{_ADVERBS.replace(' ', '|')}) ){{0,3}})"
@@ -66,9 +66,12 @@ _START = rf"(?:{SUBJECT} |{_ELIDED})"
 _OBJECT = r"(?:the |our |my |a |an |that )?(?:project |team )?(?P<o>N\d+)"
 _OBJECT += r"(?P<more>(?: , N\d+){0,5}(?:(?: ,)? and N\d+)?)"
 _ROLE = rf"(?P<role>(?:[a-z][a-z-]{{1,14}} ){{0,3}}(?:{'|'.join(sorted(ROLES, key=len, reverse=True))}))"
-_THING = r"(?:the |a |an |some |my )?(?P<np>(?:[a-z][a-z-]+|N\d+)(?: (?:[a-z][a-z-]+|N\d+)){0,2}?)"
+_THING = r"(?:the )?(?P<np>(?:[a-z][a-z-]+|N\d+)(?: (?:[a-z][a-z-]+|N\d+)){0,2}?)"
 _AND_THING = r"(?: and (?P<np2>[a-z][a-z-]+))?"
-_STOPS = r"(?= [.,;!)…]| but| and (?!N)| in\b| on\b| at\b| with\b| since| T\d| anymore| most|$)"
+_STOPS = r"(?= [.,;!)…]| but| and (?!N)| in\b| on\b| at\b| since| T\d| anymore| most|$)"
+_ANY = _THING.replace(
+    "(?:the )?", "(?:a |an )?"
+)  # "I love the vibe" tells no taste: it is about something here
 ATTRIBUTES = {
     **{
         word: f"HAS_{word.upper()}"
@@ -157,108 +160,103 @@ def _table() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
 
 
 def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
-    """What does not fit a row: two relations at once, roles, kin, names, tastes, values. The order counts:
-    what was understood by one pattern is left alone by those behind it."""
-    for patterns in (_moves_and_jobs, _roles, _kin, _renames, _tastes, _values):
-        yield from patterns()
+    """What does not fit a row of phrases. The order counts: what was understood by one pattern is left alone
+    by those behind it."""
+    yield from _moves()
+    yield from _patterns(_CLAUSES)
+    yield from _tastes()
+    yield from _patterns(_VALUES)
 
 
-def _moves_and_jobs() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
-    """From one place to another, and words for a job that are no verb and name."""
-    functional, state = FactKind.FUNCTIONAL, FactKind.STATE
+def _moves() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
+    """From one place to another: one relation ends, another begins."""
     two = r"from (?:the )?(?P<o>N\d+) to (?:the )?(?P<p>N\d+)(?P<more>)"
-    for verb, relation in (("move", "LIVES_IN"), ("relocate", "LIVES_IN"), ("switch", "USES")):
-        kind = functional if relation == "LIVES_IN" else state
-        group = rf"{_START}{_AUX}(?P<verb>{'|'.join(_forms(verb))}) {two}"
-        yield (
-            group,
-            _forms(verb),
-            (
-                Claim(relation, kind, "s", "o", "end"),
-                Claim(relation, kind, "s", "p", "begin"),
-            ),
-        )
-    works = (Claim("WORKS_AT", functional, "s", "o", types=("Person", "Organization")),)
-    begins = (Claim("WORKS_AT", functional, "s", "o", "begin", ("Person", "Organization")),)
-    ends = (Claim("WORKS_AT", functional, "s", "o", "end", ("Person", "Organization")),)
-    yield (
-        rf"{_START}(?P<aux>)(?P<verb>join|joins|joined|joining) {_OBJECT} as",
-        ["join", "joins", "joined"],
-        begins,
-    )
-    yield rf"{SUBJECT} {_AUX}{_BE} (?P<after>)(?:at|with) {_OBJECT}(?= since| T\d)", ["at", "with"], works
-    yield rf"(?P<s>my) last day at {_OBJECT} (?P<aux>)(?P<verb>is|was|will be)", ["last"], ends
-    yield rf"(?:N\d+|I) here , (?:an? |the )?{_ROLE} (?:at|for) {_OBJECT}(?P<s>)", ["here"], works
+    for verb, relation, kind in (
+        ("move", "LIVES_IN", FactKind.FUNCTIONAL),
+        ("relocate", "LIVES_IN", FactKind.FUNCTIONAL),
+        ("switch", "USES", FactKind.STATE),
+    ):
+        claims = Claim(relation, kind, "s", "o", "end"), Claim(relation, kind, "s", "p", "begin")
+        yield rf"{_START}{_AUX}(?P<verb>{'|'.join(_forms(verb))}) {two}", _forms(verb), claims
 
 
-def _roles() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
-    """ "the lead of X"."""
-    functional = FactKind.FUNCTIONAL
-    yield (
-        rf"{SUBJECT} {_AUX}{_BE} {_NOT}(?P<article>the |our |a |an )?{_ROLE} "
-        rf"(?P<prep>of|at|for|on|with|in) {_OBJECT}",
-        ["of", "at", "for", "on", "with", "in"],
-        (Claim("ROLE", functional, "s", "o"),),
-    )
-    yield (
-        rf"as (?P<article>the |our )?{_ROLE} (?P<prep>of|at) (?:the )?(?P<o>N\d+)(?P<more>) ,? ?(?P<s>I)",
-        ["as"],
-        (Claim("ROLE", functional, "s", "o"),),
-    )
-    yield (
-        rf"(?P<article>the |our ){_ROLE} (?P<prep>of|at|for|on) (?:the )?(?P<o>N\d+) {_AUX}{_BE} "
-        rf"{_NOT}(?P<s>N\d+)(?P<more>)",
-        ["of", "at", "for", "on"],
-        (Claim("ROLE", functional, "s", "o"),),
-    )
+# A pattern with its parts by name (in capitals): what it claims, from and to which groups, words it needs.
+_CLAUSES = r"""
+WORKS_AT functional s>o begin (join joins joined): START(?P<aux>)(?P<verb>join|joins|joined|joining) OBJECT as
+WORKS_AT functional s>o (at with): SUBJECT AUX BE (?P<after>)(?:at|with) OBJECT(?= since| T\d)
+WORKS_AT functional s>o end (last): (?P<s>my) last day at OBJECT (?P<aux>)(?P<verb>is|was|will be)
+WORKS_AT functional s>o (here): (?:N\d+|I) here , (?:an? |the )?ROLE (?:at|for) OBJECT(?P<s>)
+ROLE functional s>o (of at for on with in):
+    SUBJECT AUX BE NOT (?P<article>the |our |a |an )?ROLE (?P<prep>of|at|for|on|with|in) OBJECT
+ROLE functional s>o (as):
+    as (?P<article>the |our )?ROLE (?P<prep>of|at) (?:the )?(?P<o>N\d+)(?P<more>) ,? ?(?P<s>I)
+ROLE functional s>o (of at for on):
+    (?P<article>the |our )ROLE (?P<prep>of|at|for|on) (?:the )?(?P<o>N\d+) AUX BE NOT (?P<s>N\d+)(?P<more>)
+HAS functional s>o (my our):
+    (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN|ROLES|name) AUX BE NOT (?P<o>N\d+)(?P<more>)
+HAS functional s>o (my our): (?P<o>N\d+) AUX BE NOT (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN|ROLES)(?P<more>)
+KIN state s>o (my our): (?P<s>my|our) (?P<role>KIN) ,? ?(?P<o>N\d+)(?P<more>)
+KIN state s>o ('s): (?P<o>N\d+) , (?P<s>N\d+) 's (?:[a-z]+ )?(?P<role>KIN) ,(?P<more>)
+ENGAGED_TO functional s>o begin (engaged): (?P<o>N\d+) and (?P<s>I)(?P<more>) (?P<aux>)(?P<verb>got) engaged
+RENAMED_TO event s>o begin (called renamed known):
+    SUBJECT AUX BE (?:now |officially )?(?:called|renamed|renamed to|known as) (?P<o>N\d+)(?P<more>)
+RENAMED_TO event s>o begin (renamed rename):
+    (?:I|we|they|RENAMER) (?P<aux>)(?P<verb>renamed|rename) (?:the )?(?P<s>N\d+) (?:to|as)
+    (?P<o>N\d+)(?P<more>)
+"""
+_OF_ATTRIBUTE = " ".join(dict.fromkeys(word.split()[-1] for word in ATTRIBUTES))
+_DATED = "visit|meeting|launch|opening|party|wedding|exam|workshop|conference|release|concert|interview|demo"
+_VALUES = rf"""
+({_OF_ATTRIBUTE}): (?:the |our |my )?ATTRIBUTE (?:of|for|on) OWNER BECOMES VALUE
+({_OF_ATTRIBUTE}): (?:the |our )?(?:project )?(?P<s>N\d+) (?:'s )?ATTRIBUTE BECOMES VALUE
+({_OF_ATTRIBUTE}): (?P<s>the project|the|our|my) ATTRIBUTE BECOMES VALUE
+({_OF_ATTRIBUTE}): ^(?P<s>)ATTRIBUTE :? ?(?P<value>A\d+)
+({_OF_ATTRIBUTE}):
+    CHANGES (?:the |our )?(?P<s>N\d+) (?:'s )?ATTRIBUTE (?:back |up |down )?(?:to|until|by) VALUE
+({_OF_ATTRIBUTE}): CHANGES (?P<s>the|our|my) ATTRIBUTE (?:back |up |down )?(?:to|until) VALUE
+(due):
+    (?P<s>N\d+) (?P<aux>)(?P<verb>is|are|'s) (?P<attribute>due) (?:at N\d+ )?(?:on |by )?(?P<value>T\d+)
+({_DATED.replace("|", " ")}):
+    (?:the |our )?(?:[a-z]+ )?(?P<attribute>{_DATED}) (?:of|for|at|to|with|in) OWNER(?: [^ ]+){{0,8}}?
+    (?:is|will be|takes place) VALUE
+(put puts raised raises cut cuts lowered lowers dropped increased):
+    (?P<s>N\d+) (?:put|puts|raised|raises|cut|cuts|lowered|lowers|dropped|increased)
+    (?:the |its |their )?THING (?:price )?(?:up |down |back )?to (?P<value>A\d+)
+(quote price):
+    (?P<s>N\d+) (?:sent|gave|quoted) (?:us )?(?:the |its |their |a )?THING
+    (?:quote|price) :? ?(?P<value>A\d+)
+(back up down):
+    (?P<s>N\d+)(?: [^ ]+){{1,4}} the THING (?:is|goes|went) (?:back |up |down )to (?P<value>A\d+)
+CHARGES ({" ".join(_forms("charge"))}): SUBJECT AUX (?P<verb>{"|".join(_forms("charge"))}) PRICE
+COSTS ({" ".join(_forms("cost"))}): SUBJECT AUX (?P<verb>{"|".join(_forms("cost"))}) PRICE
+PAYS ({" ".join(_forms("pay"))}): SUBJECT AUX (?P<verb>{"|".join(_forms("pay"))}) PRICE
+EARNS ({" ".join(_forms("earn"))}): SUBJECT AUX (?P<verb>{"|".join(_forms("earn"))}) PRICE
+"""
+_PARTS = {
+    **{"START": _START, "SUBJECT": SUBJECT, "AUX": _AUX, "BE": _BE, "NOT": _NOT, "OBJECT": _OBJECT},
+    **{"ROLE": _ROLE, "KIN": _KIN, "ROLES": "|".join(ROLES), "RENAMER": SUBJECT.replace("<s>", "<x>")},
+    **{"ATTRIBUTE": _ATTRIBUTE, "BECOMES": _BECOMES, "VALUE": _VALUE, "CHANGES": _CHANGES},
+    **{"OWNER": r"(?:the |project )*(?P<s>N\d+)", "THING": "(?P<thing>[a-z]{3,15})"},
+    **{"PRICE": r"(?:us |me |now |only )?(?P<value>A\d+)"},
+}
+_SPACED = ("START", "AUX", "NOT", "BECOMES")  # end in a space of their own
+_PART = re.compile(rf"\b(?:({'|'.join(_SPACED)}) ?|({'|'.join(_PARTS.keys() - set(_SPACED))})\b)")
 
 
-def _kin() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
-    """ "my sister is X", "X, Y's sister"."""
-    functional, state = FactKind.FUNCTIONAL, FactKind.STATE
-    yield (
-        rf"(?P<s>my|our) (?:[a-z]+ )?(?P<role>{_KIN}|{'|'.join(ROLES)}|name) {_AUX}{_BE} "
-        rf"{_NOT}(?P<o>N\d+)(?P<more>)",
-        ["my", "our"],
-        (Claim("HAS", functional, "s", "o"),),
-    )
-    yield (
-        rf"(?P<o>N\d+) {_AUX}{_BE} {_NOT}(?P<s>my|our) (?:[a-z]+ "
-        rf")?(?P<role>{_KIN}|{'|'.join(ROLES)})(?P<more>)",
-        ["my", "our"],
-        (Claim("HAS", functional, "s", "o"),),
-    )
-    yield (
-        rf"(?P<s>my|our) (?P<role>{_KIN}) ,? ?(?P<o>N\d+)(?P<more>)",
-        ["my", "our"],
-        (Claim("KIN", state, "s", "o"),),
-    )
-    yield (
-        rf"(?P<o>N\d+) , (?P<s>N\d+) 's (?:[a-z]+ )?(?P<role>{_KIN}) ,(?P<more>)",
-        ["'s"],
-        (Claim("KIN", state, "s", "o"),),
-    )
-    yield (
-        r"(?P<o>N\d+) and (?P<s>I)(?P<more>) (?P<aux>)(?P<verb>got) engaged",
-        ["engaged"],
-        (Claim("ENGAGED_TO", functional, "s", "o", "begin"),),
-    )
-
-
-def _renames() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
-    """What is called otherwise now."""
-    yield (
-        rf"{SUBJECT} {_AUX}{_BE} (?:now |officially )?(?:called|renamed|renamed to|known as) "
-        rf"(?P<o>N\d+)(?P<more>)",
-        ["called", "renamed", "known"],
-        (Claim("RENAMED_TO", FactKind.EVENT, "s", "o", "begin"),),
-    )
-    yield (
-        rf"(?:I|we|they|{SUBJECT.replace('<s>', '<x>')}) (?P<aux>)(?P<verb>renamed|rename) (?:the "
-        rf")?(?P<s>N\d+) (?:to|as) (?P<o>N\d+)(?P<more>)",
-        ["renamed", "rename"],
-        (Claim("RENAMED_TO", FactKind.EVENT, "s", "o", "begin"),),
-    )
+def _patterns(table: str) -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
+    """The rows of a table; one without kind claims a value, of VALUE the attribute is told by the match."""
+    for row in re.sub(r"\n {2,}", " ", table).strip().splitlines():
+        head, _, rest = row.partition("(")
+        triggers, _, pattern = rest.partition("): ")
+        name, *told = head.split() or ["VALUE"]
+        if told:
+            kind, ends, how = (*told, "state")[:3]
+            types = ("Person", "Organization") if name == "WORKS_AT" else ("", "")
+            source, _, target = ends.partition(">")
+            claim = Claim(name, FactKind(kind), source, target, how, types)
+        else:
+            claim = Claim(name, FactKind.FUNCTIONAL, "s", "value", "value")
+        yield _PART.sub(lambda part: _PARTS[part[1] or part[2]], pattern), triggers.split(), (claim,)
 
 
 def _tastes() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
@@ -266,7 +264,8 @@ def _tastes() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
     state = FactKind.STATE
     for verb, relation in _LIKING.items():
         yield (
-            rf"{_START}{_AUX}(?P<verb>{'|'.join(_forms(verb))}) {_THING}{_AND_THING}{_STOPS}(?P<more>)",
+            rf"{_START}{_AUX}(?P<verb>{'|'.join(_forms(verb))}) "
+            rf"{_THING if verb == 'play' else _ANY}{_AND_THING}{_STOPS}(?P<more>)",
             _forms(verb),
             (Claim(relation, state, "s", "np"),),
         )
@@ -281,68 +280,6 @@ def _tastes() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
         ["up", "playing"],
         (Claim("PLAYS", state, "s", "np", "end"),),
     )
-
-
-def _values() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
-    functional = FactKind.FUNCTIONAL
-    value = (Claim("VALUE", functional, "s", "value", "value"),)
-    first = [word.split()[-1] for word in ATTRIBUTES]
-    owner = r"(?:the |project )*(?P<s>N\d+)"
-    yield rf"(?:the |our |my )?{_ATTRIBUTE} (?:of|for|on) {owner} {_BECOMES}{_VALUE}", first, value
-    yield rf"(?:the |our )?(?:project )?(?P<s>N\d+) (?:'s )?{_ATTRIBUTE} {_BECOMES}{_VALUE}", first, value
-    yield rf"(?P<s>the project|the|our|my) {_ATTRIBUTE} {_BECOMES}{_VALUE}", first, value
-    yield rf"^(?P<s>){_ATTRIBUTE} :? ?(?P<value>A\d+)", first, value
-    yield (
-        rf"{_CHANGES} (?:the |our )?(?P<s>N\d+) (?:'s )?{_ATTRIBUTE} (?:back |up |down "
-        rf")?(?:to|until|by) {_VALUE}",
-        first,
-        value,
-    )
-    yield (
-        rf"{_CHANGES} (?P<s>the|our|my) {_ATTRIBUTE} (?:back |up |down )?(?:to|until) {_VALUE}",
-        first,
-        value,
-    )
-    yield (
-        r"(?P<s>N\d+) (?P<aux>)(?P<verb>is|are|'s) (?P<attribute>due) (?:at N\d+ )?(?:on |by "
-        r")?(?P<value>T\d+)",
-        ["due"],
-        value,
-    )
-    dated = (
-        "visit|meeting|launch|opening|party|wedding|exam|workshop|conference|release|concert|interview|demo"
-    )
-    yield (
-        rf"(?:the |our )?(?:[a-z]+ )?(?P<attribute>{dated}) (?:of|for|at|to|with|in) {owner}(?: [^ "
-        rf"]+){{0,8}}? (?:is|will be|takes place) {_VALUE}",
-        dated.split("|"),
-        value,
-    )
-    changes = r"(?:put|puts|raised|raises|cut|cuts|lowered|lowers|dropped|increased)"
-    yield (
-        rf"(?P<s>N\d+) {changes} (?:the |its |their )?(?P<thing>[a-z]{{3,15}})(?: price)? (?:up |down "
-        rf"|back )?to (?P<value>A\d+)",
-        changes.strip("()?:").split("|"),
-        value,
-    )
-    yield (
-        r"(?P<s>N\d+) (?:sent|gave|quoted)(?: us)? (?:the |its |their |a )?(?P<thing>[a-z]{3,15}) "
-        r"(?:quote|price) :? ?(?P<value>A\d+)",
-        ["quote", "price"],
-        value,
-    )
-    yield (
-        r"(?P<s>N\d+)(?: [^ ]+){1,4} the (?P<thing>[a-z]{3,15}) (?:is|goes|went) (?:back |up |down "
-        r")to (?P<value>A\d+)",
-        ["back", "up", "down"],
-        value,
-    )
-    for verb, relation in (("charge", "CHARGES"), ("cost", "COSTS"), ("pay", "PAYS"), ("earn", "EARNS")):
-        yield (
-            rf"{SUBJECT} {_AUX}(?P<verb>{'|'.join(_forms(verb))}) (?:us |me |now |only )?(?P<value>A\d+)",
-            _forms(verb),
-            (Claim(relation, functional, "s", "value", "value"),),
-        )
 
 
 def _compiled() -> dict[str, tuple[Rule, ...]]:

@@ -6,6 +6,7 @@ A body may begin with its speaker: `role(role_type): content` (spec 004 §4.2.1)
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -55,7 +56,7 @@ def turns_of(episode: Episode) -> list[SpokenTurn]:
         speaker = (episode.role or "").strip() or prefix or str(episode.role_type or "user")
         shared = speaker.split(", ")  # "Ann, Ben": a chat of theirs in one body
         lines = _transcript(content, least=1) if len(shared) > 1 else []
-        if lines and all(line.speaker in shared for line in lines):
+        if lines and lines[0].speaker in shared:
             return lines
         return [SpokenTurn(None if speaker.lower() in _NARRATORS else speaker, content)]
     lines = _transcript(episode.body)
@@ -262,7 +263,11 @@ def _opening_name(text: str, short: str) -> list[str]:
     """The fuller name that the first sentence begins with: "Shawn Adam Levy (born …"."""
     opening = text[:_OPENING]
     names = find_names(opening, words_of(opening))
-    if names and names[0].first == 0 and names[0].text.split()[0] == short.split(maxsplit=1)[0]:
+    if (
+        names
+        and names[0].first == 0
+        and _plain(names[0].text.split()[0]) == _plain(short.split(maxsplit=1)[0])
+    ):
         return [names[0].text]
     return []
 
@@ -274,13 +279,24 @@ def _title_of(content: str, episode: Episode) -> tuple[str, str]:
     for match in _TITLE_END.finditer(content, begin, begin + _LONGEST_TITLE):
         title, rest = content[begin : match.start()].strip(), content[match.end() :]
         short = _BRACKETS.sub("", title)
-        again = bool(short) and len(short.split()) <= 12 and rest.startswith(short)
+        again = (
+            bool(short)
+            and len(short.split()) <= 12
+            and _plain(rest[: 2 * len(short)]).startswith(_plain(short))
+        )
         if again or (_is_title(short) and ("\n" in match[0] or rest.startswith(short.split()[0]))):
             return title, rest
     name = (episode.name or "").strip()
     if episode.source is Source.TEXT and _is_title(name) and name in content:
         return name, content
     return "", content
+
+
+def _plain(text: str) -> str:
+    """Letters without their accents."""
+    if text.isascii():
+        return text
+    return "".join(char for char in unicodedata.normalize("NFD", text) if not unicodedata.combining(char))
 
 
 def _is_title(text: str) -> bool:

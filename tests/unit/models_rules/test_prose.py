@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from kgsvc.domain.model.graph import FactKind
@@ -22,9 +24,49 @@ NOTE = (
 
 
 def test_what_claims_nothing_is_kept_about_the_subject_with_its_words() -> None:
-    (fact,) = read(text_episode(DIRECTOR)).facts
-    assert (fact.name, fact.source) == ("MENTIONED_WITH", "Ana Torv")  # she wrote none of it
-    assert fact.fact == f"Ana Torv: {DIRECTOR.removeprefix('Ana Torv. ')}"
+    facts = read(text_episode(DIRECTOR)).facts
+    words = [fact for fact in facts if fact.name == "MENTIONED_WITH"]
+    assert {fact.source for fact in words} == {"Ana Torv"}  # she wrote none of it
+    kept = " ".join(fact.fact.removeprefix("Ana Torv: ") for fact in words)
+    assert kept == DIRECTOR.removeprefix("Ana Torv. ")
+
+
+def test_births_and_deaths_stand_beside_the_words_with_their_days() -> None:
+    found = read(text_episode(DIRECTOR))
+    born, died = found.fact("BORN_ON"), found.fact("DIED_ON")
+    assert born.fact == "The Danish film director and screenwriter Ana Torv was born on 2 November 1932."
+    assert (born.source, born.target, born.kind) == ("Ana Torv", "Ana Torv", FactKind.EVENT)
+    assert died.valid_ms == int(datetime(1987, 10, 21, tzinfo=UTC).timestamp() * 1000)
+
+
+@pytest.mark.parametrize(
+    ("text", "triples"),
+    [
+        (
+            "The Man of the House. The Man of the House is a 1995 film directed by Jack Hill.",
+            {("DIRECTED", "Jack Hill", "The Man of the House")},
+        ),
+        (
+            "Far Away. Far Away (German: Weit) is a 1931 film written by Lena Park and directed by Ana Torv.",
+            {("WROTE", "Lena Park", "Far Away"), ("DIRECTED", "Ana Torv", "Far Away")},
+        ),
+        ("Salt Road. Salt Road is a 1950 film based on a novel written by Lena Park.", set()),
+        ("Salt Road. Salt Road is a film about Ann Lee, who was married to Bo Dean.", set()),
+        ("Ed Hall (born 1966 in Oslo) is a Norwegian painter.", {("BORN_IN", "Ed Hall", "Oslo")}),
+        ("Ed Hall ( 1912 – 1999) was the son of Ann Hall.", {("HAS_SON", "Ann Hall", "Ed Hall")}),
+        (
+            "Elm School is a private school located in Portage, Indiana.",
+            {("LOCATED_IN", "Elm School", "Portage")},
+        ),
+        (
+            "Bright Press is a literary press founded in 2001 by Ann Lee.",
+            {("FOUNDED", "Ann Lee", "Bright Press")},
+        ),
+    ],
+)
+def test_an_article_says_several_things_of_its_subject(text: str, triples: set[tuple[str, str, str]]) -> None:
+    told = {each for each in read(text_episode(text)).triples if not each[0].startswith("MENTIONED")}
+    assert {each for each in told if each[0] not in ("BORN_ON", "DIED_ON")} == triples
 
 
 def test_a_title_is_an_entity_and_its_short_form_means_it() -> None:
