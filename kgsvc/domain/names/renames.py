@@ -32,6 +32,11 @@ def stamp_of(reference_ms: int, episode_uuid: str) -> str:
     return f"{reference_ms + _SHIFT_MS:017d}/{episode_uuid}"
 
 
+def stamped_ms(stamp: str) -> int:
+    """The reference time of a stamp."""
+    return int(stamp.partition("/")[0]) - _SHIFT_MS
+
+
 @dataclass(frozen=True, slots=True)
 class Rename:
     """From `at_ms` on `old` is called `new`."""

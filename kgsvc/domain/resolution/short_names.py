@@ -2,20 +2,22 @@
 
 Only where no model can be asked. A short name is taken for a longer one where exactly one thing of the group
 and the batch bears one that begins or ends with it, and where nothing says that it is somebody or something
-else: another type, words that introduce it ("my neighbour Tom", "another Tom", "Tom, a plumber"), or its use
-as a place.
+else: another type, words that introduce it ("my neighbour Tom", "another Tom", "Tom, a plumber"), its use
+as a place, or that the person was told of long ago and never spoke.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.keys import name_key
 from kgsvc.domain.names.classes import MADE, ORGANISATION, PERSON, classes_of
+from kgsvc.domain.names.entities import is_callers
 from kgsvc.domain.names.namesakes import is_marked, plain
+from kgsvc.domain.names.renames import stamped_ms
 from kgsvc.domain.names.similarity import RELATED, folded, name_tokens
 from kgsvc.domain.names.speakers import is_speaker
 from kgsvc.domain.resolution.decisions import NameCandidates, NameDecision, NameTarget
@@ -43,6 +45,8 @@ _OF_PLACES = frozenset(
         *("airport", "station", "press", "times", "gym"),
     ]
 )
+_DAY_MS = 24 * 3600 * 1000
+_USUAL_DAYS, _RARE_DAYS = 30, 60  # for which a first name or surname means who was told of by the full name
 _INTRODUCED = (
     r"(?i:\b(?:called|named|another|other|different|new|both|two)\ {name}\b)"
     r"|(?i:\b(?:my|our|his|her|their|an?)\ (?:(?!(?:with|to|of|for|and|from|by|at|about|that)\ )"
@@ -67,6 +71,7 @@ class _Bearer:
     types: tuple[str, ...]
     speaks: bool
     told: str  # what is stated about it
+    told_ms: int | None  # when last; None: nothing is stated
 
     @property
     def classes(self) -> frozenset[str]:
@@ -101,14 +106,15 @@ def by_short_name(names: Sequence[NewName], candidates: NameCandidates) -> dict[
 
 def _words(name: str) -> tuple[str, ...]:
     """The words of a name, or of an e-mail address before its @, without accents, titles and "project"."""
-    written = plain(name).lstrip("@").partition("@")[0]
+    written = "" if "," in name else plain(name).lstrip("@").partition("@")[0]
     words = folded(written).split()
     words = words[1:] if len(words) > 1 and words[0] in _TITLES else words
     return tuple(word for word in words if word not in _PROJECTS) or tuple(words)
 
 
-def _fresh(new: NewName, spoken: Iterable[str]) -> _Bearer:
-    return _Bearer(NameTarget(new.name), _words(new.name), (new.node.type,), new.key in spoken, new.context)
+def _fresh(new: NewName, spoken: Collection[str]) -> _Bearer:
+    meant, told_ms = NameTarget(new.name), new.item.episode.reference_ms
+    return _Bearer(meant, _words(new.name), (new.node.type,), new.key in spoken, new.context, told_ms)
 
 
 def _known(words: Sequence[str], candidates: NameCandidates) -> Iterator[_Bearer]:
@@ -124,7 +130,9 @@ def _known(words: Sequence[str], candidates: NameCandidates) -> Iterator[_Bearer
 
 def _bearer(entity: Entity, name: str) -> _Bearer:
     meant = NameTarget(entity.name, entity.uuid)
-    return _Bearer(meant, _words(name), entity.labels, is_speaker(entity), entity.summary)
+    named = [] if is_callers(entity) else [stamped_ms(entity.stamps["name"])]
+    told_ms = max((*named, *(part.start_ms for part in entity.summary_parts)), default=None)
+    return _Bearer(meant, _words(name), entity.labels, is_speaker(entity), entity.summary, told_ms)
 
 
 def _meant(short: _Bearer, others: Sequence[_Bearer]) -> _Bearer | None:
@@ -180,14 +188,29 @@ def _stands_for(short: _Bearer, full: _Bearer) -> bool:
     if classes == {PERSON} and (full.classes or len(full.words) == 2):
         first, ends = short.words[0], (full.words[0], full.words[-1])
         named = first in (*ends, *RELATED.get(full.words[0], ())) or len(short.words) == 2
-        return named and _title(short) <= _NEUTRAL
-    if ORGANISATION in full.classes and short.classes <= {ORGANISATION}:
-        begins = full.words[: len(short.words)] == short.words and full.words[-1] not in _OF_PLACES
-        return begins and not short.told_as(_PLACED)
-    if classes or len(full.words) != 2 or short.told_as(_PLACED):
-        return False
-    acts = short.words == full.words[:1] and short.told_as(_ACTS) and not full.told_as(_OBJECT)
-    return acts or short.words == full.words[1:]
+        return named and _title(short) <= _NEUTRAL and _is_near(short, full)
+    return not short.told_as(_PLACED) and (_of_company if classes else _of_unknown)(short, full)
+
+
+def _of_company(short: _Bearer, full: _Bearer) -> bool:
+    begins = full.words[: len(short.words)] == short.words and full.words[-1] not in _OF_PLACES
+    return begins and ORGANISATION in full.classes and short.classes <= {ORGANISATION}
+
+
+def _of_unknown(short: _Bearer, full: _Bearer) -> bool:
+    """Of names of two words: the first of who does something, the last of a thing with its make before it."""
+    thing = full.told_as(_OBJECT)  # "a used Renault Kangoo"
+    if len(full.words) != 2 or short.words != full.words[:1]:
+        return len(full.words) == 2 and thing and short.words == full.words[1:]
+    return not thing and short.told_as(_ACTS) and _is_near(short, full)
+
+
+def _is_near(short: _Bearer, full: _Bearer) -> bool:
+    """Whether a person is present: who spoke, or who was told of not long before. A usual name has many."""
+    days = _USUAL_DAYS if short.classes else _RARE_DAYS
+    if full.speaks or short.told_ms is None or full.told_ms is None:
+        return True
+    return abs(short.told_ms - full.told_ms) <= days * _DAY_MS
 
 
 def _are_projects(*bearers: _Bearer) -> bool:

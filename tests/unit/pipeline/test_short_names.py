@@ -157,3 +157,22 @@ async def test_two_who_speak_under_different_names_are_two() -> None:
     bench = Bench(None)
     await spoken(bench, ("Tom Weber", names("Tom Weber")), ("Tom", names("Tom")))
     assert (await bench.entities()).keys() == {"Tom", "Tom Weber"}
+
+
+async def test_who_was_named_once_long_ago_and_never_spoke_is_not_meant() -> None:
+    for days, count in ((20, 1), (80, 2)):
+        bench = Bench(None)
+        await bench.commit(told(("Hana Brook", "Person", "Hana Brook sang.")))
+        lease, items = await bench.works(told(("Hana", "Person", "Hana left.")))
+        later = items[0].item.episode.reference_ms + days * 24 * 3_600_000
+        episode = replace(items[0].item.episode, reference_ms=later)
+        work = PreparedItem(replace(items[0].item, episode=episode), items[0].stage)
+        await bench.committer.commit(lease, [work])
+        await bench.store.release(lease)
+        assert len(await bench.entities()) == count, days
+
+
+async def test_a_list_of_names_is_nobodys_full_name() -> None:
+    bench = Bench(None)
+    await spoken(bench, ("Sage, Phoenix, Viper", names("Sage, Phoenix, Viper", "Sage")))
+    assert (await bench.entities()).keys() == {"Sage, Phoenix, Viper", "Sage"}
