@@ -38,7 +38,9 @@ _IS = re.compile(r"(?<![^ ])(?P<verb>is|was) (?=(?:an?|the|one) )")
 _ASIDES = ("(", ",", "-", "or")  # with which what stands between a name and "is" begins
 _OTHERS = word_set("who whose which that where 's but")
 _BRACKET = re.compile(r"\( ([^()]{1,300}) \)")
-_BORN = re.compile(r"(?<![^ ])born (?:N\d+ [;,] |in N\d+(?: , N\d+)* )?(?:on |in |, )?(T\d+|\d{4})(?![^ ]| or)")
+_BORN = re.compile(
+    r"(?<![^ ])born (?:N\d+ [;,] |in N\d+(?: , N\d+)* )?(?:on |in |, )?(T\d+|\d{4})(?![^ ]| or)"
+)
 _BORN_IN = re.compile(r"(?<![^ ])born (?:on |in )?(?:T\d+|\d{4}) (?:, )?in (N\d+)(?![^ ])")
 _LIVED = re.compile(r"(?:^|; )(?:(T\d+|\d{4})|c \. \S+) [–-] (?:(T\d+|\d{4})|c \. \S+)$")
 _DASH = re.compile(r" ?[–-] ?")
@@ -95,9 +97,10 @@ class _Sentence:
         child = _CHILD.match(self.text, self.defined) if self.defined else None
         if role or child:
             self.who.type = "Person"
+        kin = child["role"] if child else ""
         for name in self._people(child) if child else ():
-            draft = Drafted(screaming(f"HAS_{child['role']}"), FactKind.STATE, name, self.who)
-            yield draft, f"{name.name}'s {child['role']} {self.verb} {self.who.name}."
+            draft = Drafted(screaming(f"HAS_{kin}"), FactKind.STATE, name, self.who)
+            yield draft, f"{name.name}'s {kin} {self.verb} {self.who.name}."
         person = bool(role or child) or (self.who.type == "Person" and not self._work())
         yield from self._life(person)
         if not person:
