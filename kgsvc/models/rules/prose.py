@@ -129,7 +129,7 @@ class _Reader:
                 self._clause(line, each)
         else:
             if self.before and not THIRD_PERSON.isdisjoint(line.text.split(" ")[:4]):
-                self._keep(self.before, [], 0, False, None)  # whom "she" means stays beside it
+                self._meant()
             self.before = ""
             origin = self.scene.origin()
             names = [draft for draft in line.names if draft is not None and draft is not origin]
@@ -148,6 +148,17 @@ class _Reader:
                 self.scene.replies_to = ""  # the claim tells what is corrected
         for drafted, words in () if asked else told_of(line, self.scene):
             self._add(drafted, words)
+
+    def _meant(self) -> None:
+        """Put whom "she" means beside the words: the sentence before, or in talk the ends of what it claims,
+        since the claim itself may end."""
+        if self.scene.speaker is None:
+            self._keep(self.before, [], 0, False, None)
+        elif self.told and not self.passage.sentences and not self.scene.replies_to:
+            draft = self.told[-1][0]
+            ends = {draft.source.name: None, draft.target.name: None}
+            ends.pop(self.scene.speaker.name, None)
+            self.scene.replies_to = f"of {' and '.join(ends)}" if ends else ""
 
     def _content(self, text: str) -> list[str]:
         words = (word.strip(".,;:!?()\"'").lower() for word in text.split())

@@ -66,3 +66,8 @@ def test_a_value_gets_its_other_date() -> None:
 )
 def test_what_is_not_sure_claims_nothing(said: str, correction: str, by: str) -> None:
     assert {fact.name for fact in after(said, correction, by).facts} <= {"SAID"}
+
+
+def test_whom_a_pronoun_means_stands_beside_it_without_the_claim_which_may_be_corrected() -> None:
+    found = read(message("Carol leads Project Heron. She bakes scones.", "Bob"))
+    assert found.fact("SAID").fact == "Bob (of Project Heron and Carol): She bakes scones."
