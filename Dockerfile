@@ -12,8 +12,8 @@ RUN /opt/kgsvc/bin/pip uninstall --yes setuptools pip
 FROM python:3.13-slim
 RUN useradd --uid 10001 --create-home --home-dir /data --shell /usr/sbin/nologin kgsvc
 COPY --from=build /opt/kgsvc /opt/kgsvc
-# Nobody outside the container reaches it until a port is published; listening beyond loopback without TLS
-# needs KGSVC_SERVER_INSECURE=true on top (compose.yaml sets it and publishes to this machine only).
+# Nobody outside the container reaches it until a port is published; listening beyond loopback without TLS or
+# without credentials needs KGSVC_SERVER_INSECURE=true on top (compose.yaml sets it and publishes to this machine only).
 ENV PATH=/opt/kgsvc/bin:$PATH \
     KGSVC_SERVER_LISTEN=0.0.0.0:50051 \
     KGSVC_SERVER_METRICS_LISTEN=0.0.0.0:9464 \

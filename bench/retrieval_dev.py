@@ -32,10 +32,10 @@ from kgsvc.domain.model.graph import Fact
 from kgsvc.models.embedding import HashingEmbedder
 from kgsvc.models.protocol import Embedder
 from kgsvc.runtime import SystemClock
-from kgsvc.search.graph_results import Item
+from kgsvc.search.graph_results import GraphQuery, Item
 from kgsvc.search.plans import RECIPES, Recipe, Scope, ScopePlan, default_plan
 from kgsvc.search.search import SearchFacts
-from kgsvc.search.search_graph import GraphQuery, NamingStore, SearchGraph
+from kgsvc.search.search_graph import NamingStore, SearchGraph
 from kgsvc.search.settings import SearchSettings
 
 SEARCH_FACTS = "search_facts"

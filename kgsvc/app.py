@@ -24,9 +24,13 @@ import grpc
 import uvloop
 
 from kgsvc import ontology as ontology_yaml
+from kgsvc.access.audit import Audit
+from kgsvc.access.authentication import Authenticator, TokenVerifier
 from kgsvc.announcement import Running, serve_metrics
+from kgsvc.api.access import Access
 from kgsvc.api.rpc.health import ServiceInfo
 from kgsvc.api.server import KgServer, Served, ServerSettings
+from kgsvc.api.tls import Certificates, TlsFiles
 from kgsvc.backends import ModelSet, make_models, open_store
 from kgsvc.commands.core import Core
 from kgsvc.communities.builder import CommunityBuilder
@@ -171,28 +175,64 @@ async def _start_server(
         grace_s=settings.server.grace_s,
         shared_port=settings.server.processes > 1,
     )
-    server = KgServer(core, Served(search, graph, info, bounds, ontology))
-    address = _listen(settings, server)
+    access = await _access(settings, core.clock, stack)
+    server = KgServer(core, Served(search, graph, info, bounds, ontology, access))
+    address = _listen(settings, server, await _credentials(settings, stack))
     await server.start()
     stack.push_async_callback(server.stop)
+    if settings.retrieval.warm_groups:
+        _background(stack, _warm(core, search), "groups that are loaded at the start")
     return address
 
 
-def _listen(settings: Settings, server: KgServer) -> str:
+async def _warm(core: Core, search: SearchFacts) -> None:
+    try:
+        group_ids = await core.store.group_ids()
+    except ServiceError as error:
+        log.warning("groups were not loaded at the start: %s", error)
+    else:
+        await search.warm(group_ids)
+
+
+def _listen(settings: Settings, server: KgServer, credentials: grpc.ServerCredentials | None) -> str:
     wanted = settings.server.listen
     host, _, _ = wanted.rpartition(":")
     try:
-        port = server.listen(wanted, _credentials(settings))
+        port = server.listen(wanted, credentials)
     except RuntimeError as error:
         raise ConfigError(f"server.listen: cannot listen on {wanted}, is the port in use?") from error
     return f"{host}:{port}"
 
 
-def _credentials(settings: Settings) -> grpc.ServerCredentials | None:
+async def _credentials(settings: Settings, stack: AsyncExitStack) -> grpc.ServerCredentials | None:
     cert, key = settings.server.tls_cert, settings.server.tls_key
     if cert is None or key is None:
         return None
-    return grpc.ssl_server_credentials([(key.read_bytes(), cert.read_bytes())])
+    files = TlsFiles(cert, key, settings.server.tls_client_ca)
+    certificates = await asyncio.to_thread(Certificates, files)
+    _background(stack, certificates.run(), "certificates")
+    return certificates.credentials
+
+
+def _jwts(settings: Settings) -> TokenVerifier | None:
+    if settings.access.jwt_keys is None:
+        return None
+    from kgsvc.access.jwts import JwtVerifier, KeySet  # loads in 0.1 s what only this needs
+
+    return JwtVerifier(settings.access, KeySet(settings.access.jwt_keys))
+
+
+async def _access(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Access:
+    audit = None
+    if settings.access.audit is not None:
+        audit = await asyncio.to_thread(Audit, settings.access.audit)
+        stack.push_async_callback(asyncio.to_thread, audit.close)
+    if not settings.access.on:
+        return Access(settings.access, audit=audit)
+    authenticator = Authenticator(settings.access, clock, _jwts(settings))
+    await authenticator.open()
+    _background(stack, authenticator.run(), "credentials")
+    return Access(settings.access, authenticator, audit)
 
 
 def _background(stack: AsyncExitStack, work: Coroutine[Any, Any, None], name: str) -> None:

@@ -29,6 +29,7 @@ INDEX_CHANGES = 16  # rows that are written to an index
 INDEX_CHARS = 16 * 1024  # of bodies whose words are written to an index
 SCORES = 20_000  # terms of candidates, or sixteen numbers of their vectors, that are scored
 RANKED = 2_000  # candidates that are put in order
+CONTEXT_CHARS = 2_000  # of a context that is composed; some times as much is read for it
 RESULT_BYTES = 256 * 1024  # of packed results that are unpacked
 
 

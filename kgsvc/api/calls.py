@@ -20,7 +20,7 @@ import grpc.aio
 
 from kgsvc.api.errors import CODE_METADATA, ShuttingDown, failure_of, to_status
 from kgsvc.commands.core import Core
-from kgsvc.domain.errors import KgError, OperationError, Overloaded
+from kgsvc.domain.errors import AccessDenied, KgError, OperationError, Overloaded
 from kgsvc.observability.metrics import Metrics
 
 T = TypeVar("T")
@@ -30,6 +30,7 @@ request_log = logging.getLogger("kgsvc.request")
 ERRORS_METADATA = "kgsvc-errors"
 _GROUPS_LOGGED = 8
 _RETRY_AFTER_MS = 200
+_REFUSALS = (OperationError, AccessDenied)
 
 
 @dataclass(slots=True)
@@ -45,6 +46,10 @@ class Call:
     outcome: str = "success"  # success | refused (by the operation itself) | failed | cancelled
     items: int | None = None  # of a stream
     refused_items: int | None = None
+    who: str | None = None  # None: nobody was proven
+    credential: str | None = None  # its id
+    uuids: tuple[str, ...] = ()  # things named in the request
+    peer: str = ""
     ends_s: float | None = None  # when its caller stops waiting, by the monotonic clock; None: no deadline
 
     def refuse(self, error_code: str, *, outcome: str = "refused") -> None:
@@ -147,8 +152,16 @@ def _log_defect(task: asyncio.Task[Any]) -> None:
 class CallInterceptor(grpc.aio.ServerInterceptor):
     """Wraps the handlers of one package; others (health, reflection) pass as they are."""
 
-    def __init__(self, package: str, core: Core, bounds: CallBounds, default_deadline_s: float) -> None:
+    def __init__(
+        self,
+        package: str,
+        core: Core,
+        bounds: CallBounds,
+        default_deadline_s: float,
+        audit: Callable[[Call], None],
+    ) -> None:
         self._prefix = f"/{package}."
+        self._audit = audit  # of every call that has ended
         self._core = core
         self._bounds = bounds
         self._default_deadline_s = default_deadline_s  # of unary calls whose caller set none
@@ -207,7 +220,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         """Around one call: its errors become statuses, and it is logged and counted when it ends."""
         started, remaining = self._core.clock.monotonic(), context.time_remaining()
         ends = None if remaining is None else started + remaining
-        call = Call(operation, self._core.new_id(), _wants_status(context), ends_s=ends)
+        native = _wants_status(context)
+        call = Call(operation, self._core.new_id(), native, peer=context.peer(), ends_s=ends)
         current_call.set(call)
         try:
             yield call
@@ -222,12 +236,13 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             await _abort(call, context, error)
         finally:
             record(call, (self._core.clock.monotonic() - started) * 1_000, self._core.metrics)
+            self._audit(call)
 
 
 async def _abort(call: Call, context: Context, error: Exception) -> NoReturn:
     """End the call with the status of `error`."""
     failure = failure_of(error)
-    call.refuse(failure.error_code, outcome="refused" if isinstance(error, OperationError) else "failed")
+    call.refuse(failure.error_code, outcome="refused" if isinstance(error, _REFUSALS) else "failed")
     if not isinstance(error, KgError | TimeoutError):
         log.error("%s failed", call.operation, exc_info=error, extra={"request_id": call.request_id})
     code, message, trailers = to_status(failure, call.request_id)

@@ -155,7 +155,8 @@ class RequestCheck:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.idempotency_key: str | None = None  # of the envelope
-        self.groups: list[str] = []  # tenants named in the request, for the log
+        self.groups: list[str] = []  # tenants named in the request
+        self.uuids: list[str] = []  # things named in it, for the audit
         self._violations: list[Violation] = []
 
     def extend(self, violations: list[Violation]) -> None:
@@ -218,7 +219,9 @@ class RequestCheck:
 
     def uuid(self, sent: Any, field: str) -> str:
         """A required uuid of the input."""
-        return self.identifier(f"input.{field}", getattr(sent, field), self.limits.uuid)
+        value = self.identifier(f"input.{field}", getattr(sent, field), self.limits.uuid)
+        self.uuids.append(value[: self.limits.uuid])
+        return value
 
     def optional_uuid(self, sent: Message, field: str) -> str | None:
         """A uuid of the input that may be absent."""

@@ -16,6 +16,7 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
+from kgsvc.access.scopes import current_caller
 from kgsvc.api.calls import Call, current_call
 from kgsvc.api.checks import RequestCheck, parse, unknown_fields
 from kgsvc.api.errors import CallFailure, failure_of, to_proto
@@ -120,7 +121,7 @@ class _Envelope(Generic[R]):
         self._input_required = input_required
 
     async def opened(self, raw: bytes) -> R:
-        """The operation that the request asks for. Raises MalformedRequest and OperationError."""
+        """The operation asked for. Raises MalformedRequest, PermissionDenied, OperationError."""
         call = current_call.get()
         return await offload(len(raw) / REQUEST_BYTES, self._opened, raw, call)
 
@@ -135,7 +136,8 @@ class _Envelope(Generic[R]):
             check.invalid("input", "is required")
             check.finish()
         operation = self._read(request.input, check)
-        call.group_ids = tuple(check.groups)
+        call.group_ids, call.uuids = tuple(check.groups), tuple(check.uuids)
+        current_caller.get().require(check.groups)
         check.finish()
         return operation
 

@@ -12,11 +12,13 @@ from google.protobuf import any_pb2, duration_pb2, struct_pb2
 from google.rpc import error_details_pb2, status_pb2
 
 from kgsvc.domain.errors import (
+    AccessDenied,
     EmbedderUnavailable,
     OperationError,
     Overloaded,
     ServiceError,
     StoreUnavailable,
+    Unauthenticated,
     Violation,
 )
 from kgsvc.v1 import envelope_pb2
@@ -68,6 +70,12 @@ RULES: Mapping[str, Rule] = {
     ),
     "MALFORMED_REQUEST": Rule(
         Mode.STATUS, _C.INVALID_ARGUMENT, False, "the bytes are not a message of this contract"
+    ),
+    "UNAUTHENTICATED": Rule(
+        Mode.STATUS, _C.UNAUTHENTICATED, False, "no credential, or one that is not valid (any more)"
+    ),
+    "PERMISSION_DENIED": Rule(
+        Mode.STATUS, _C.PERMISSION_DENIED, False, "the credential does not grant this right in these groups"
     ),
     "OVERLOADED": Rule(
         Mode.STATUS, _C.RESOURCE_EXHAUSTED, True, "a bounded queue is full; try again after the delay given"
@@ -124,6 +132,9 @@ def failure_of(error: BaseException) -> CallFailure:
             failure = CallFailure(error.error_code, error.message, error.violations)
         case Overloaded():
             failure = CallFailure("OVERLOADED", str(error), retry_after_ms=error.retry_after_ms)
+        case AccessDenied():
+            code = "UNAUTHENTICATED" if isinstance(error, Unauthenticated) else "PERMISSION_DENIED"
+            failure = CallFailure(code, str(error))
         case MalformedRequest():
             failure = CallFailure("MALFORMED_REQUEST", str(error))
         case ShuttingDown():

@@ -13,6 +13,7 @@ from google.protobuf.descriptor_pool import Default, DescriptorPool
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from kgsvc.api.access import Access, AccessInterceptor
 from kgsvc.api.calls import CallBounds, CallInterceptor
 from kgsvc.api.envelope import Rpcs
 from kgsvc.api.rpc.communities import CommunityRpcs
@@ -68,6 +69,7 @@ class Served:
     info: ServiceInfo
     settings: ServerSettings = field(default_factory=ServerSettings)
     ontology: Ontology = DEFAULT  # of groups that have none of their own
+    access: Access = field(default_factory=Access)
 
 
 class KgServer:
@@ -80,8 +82,9 @@ class KgServer:
         self._acceptor = ItemAcceptor(core)
         names = [service.full_name for service in SERVICES]
         self._readiness = Readiness(core.store, names, settings.readiness_s)
-        interceptor = CallInterceptor(PACKAGE, core, self._bounds, settings.default_deadline_s)
-        self._server = grpc.aio.server(interceptors=(interceptor,), options=_options(settings, core.limits))
+        self._server = grpc.aio.server(
+            interceptors=self._interceptors(core, served), options=_options(settings, core.limits)
+        )
         rpcs = _rpcs(core, served, self._acceptor, self._bounds.stopping)
         for service in SERVICES:
             methods = {each.name: rpcs[each.name].handler(each, core.limits) for each in service.methods}
@@ -91,6 +94,16 @@ class KgServer:
         listed = (*names, health_pb2.DESCRIPTOR.services_by_name["Health"].full_name, reflection.SERVICE_NAME)
         symbols = cast(DescriptorPool, _Symbols(Default()))
         reflection.enable_server_reflection(listed, self._server, pool=symbols)
+
+    def _interceptors(self, core: Core, served: Served) -> list[grpc.aio.ServerInterceptor]:
+        """The outer one first."""
+        access, deadline_s = served.access, served.settings.default_deadline_s
+        made: list[grpc.aio.ServerInterceptor] = [
+            CallInterceptor(PACKAGE, core, self._bounds, deadline_s, access.note)
+        ]
+        if access.authenticator is not None:
+            made.append(AccessInterceptor(PACKAGE, access.settings, access.authenticator))
+        return made
 
     def listen(self, address: str, credentials: grpc.ServerCredentials | None = None) -> int:
         """Bind HOST:PORT and return the port (0 takes a free one). Raises RuntimeError when it is taken."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import grpc
@@ -12,7 +13,7 @@ import grpc.aio
 from google.protobuf.message import Message
 
 from kgsvc.cli.options import Failure
-from kgsvc.config import Client
+from kgsvc.config import Client, is_loopback
 from kgsvc.v1 import envelope_pb2, ingestion_pb2_grpc, retrieval_pb2_grpc
 
 if TYPE_CHECKING:
@@ -32,11 +33,12 @@ class Service:
     channel: grpc.aio.Channel
     address: str
     timeout_s: float
+    metadata: tuple[tuple[str, str], ...] = ()  # of every call: who calls
 
     async def call(self, method: grpc.aio.UnaryUnaryMultiCallable[Any, R], request: Message) -> R:
         """One call; its answer unless that is an error. Raises Failure."""
         try:
-            answer = await method(request, timeout=self.timeout_s)
+            answer = await method(request, timeout=self.timeout_s, metadata=self.metadata)
         except grpc.aio.AioRpcError as error:
             raise self.failure(error) from error
         return accepted(answer)
@@ -70,6 +72,7 @@ async def connect(client: Client) -> AsyncIterator[Service]:
             channel,
             client.server,
             client.timeout_s,
+            (("authorization", f"Bearer {client.token}"),) if client.token else (),
         )
 
 
@@ -80,13 +83,25 @@ async def ask(client: Client, method: Method[R], request: Message) -> R:
 
 
 def _channel(client: Client, options: list[tuple[str, Any]]) -> grpc.aio.Channel:
-    if not client.tls and client.tls_ca is None:
+    secure = client.tls or client.tls_ca is not None
+    if client.token and not secure and not is_loopback(client.server):
+        raise Failure(f"the token would travel to {client.server} readable by all: use --ca or client.tls")
+    if not secure:
         return grpc.aio.insecure_channel(client.server, options)
+    if (client.tls_cert is None) != (client.tls_key is None):
+        raise Failure("client.tls_cert and client.tls_key (--cert, --key) must be set together")
+    if client.tls_name:
+        options.append(("grpc.ssl_target_name_override", client.tls_name))
+    pems = (_pem(name, getattr(client, name)) for name in ("tls_ca", "tls_key", "tls_cert"))
+    credentials = grpc.ssl_channel_credentials(*pems)
+    return grpc.aio.secure_channel(client.server, credentials, options)
+
+
+def _pem(name: str, path: Path | None) -> bytes | None:
     try:
-        authorities = client.tls_ca.read_bytes() if client.tls_ca else None
+        return None if path is None else path.read_bytes()
     except OSError as error:
-        raise Failure(f"client.tls_ca: {client.tls_ca} cannot be read: {error.strerror}") from error
-    return grpc.aio.secure_channel(client.server, grpc.ssl_channel_credentials(authorities), options)
+        raise Failure(f"client.{name}: {path} cannot be read: {error.strerror}") from error
 
 
 def accepted(answer: R) -> R:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import click
 import grpc.aio
 from grpc_health.v1 import health_pb2
@@ -18,7 +21,33 @@ STATUS = health_pb2.HealthCheckResponse
 @options.client
 def command(settings: Settings) -> None:
     """Say whether a service is ready (grpc.health.v1): exit code 0 if it is, 1 if not."""
-    options.run(_health(settings.client))
+    options.run(_health(_of_this_machine(settings)))
+
+
+def _of_this_machine(settings: Settings) -> Client:
+    """How to reach the service. An environment that starts one with TLS and says nothing of clients, as in a
+    container, means that one: it shows the certificate that is known here."""
+    client, certificate = settings.client, settings.server.tls_cert
+    if certificate is None or client.tls or client.tls_ca is not None:
+        return client
+    own = (client.tls_cert, client.tls_key)
+    if settings.server.tls_client_ca is not None and own == (None, None):
+        own = (certificate, settings.server.tls_key)
+    return replace(
+        client, tls_ca=certificate, tls_cert=own[0], tls_key=own[1], tls_name=_name_in(certificate)
+    )
+
+
+def _name_in(certificate: Path) -> str | None:
+    """The first name that a certificate is for."""
+    from cryptography import x509  # loads in 50 ms
+
+    try:
+        found = x509.load_pem_x509_certificate(certificate.read_bytes())
+        names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (OSError, ValueError, x509.ExtensionNotFound):
+        return None  # the connection says what is wrong
+    return next((str(name.value) for name in names), None)
 
 
 async def _health(client: Client) -> None:
@@ -29,7 +58,9 @@ async def _health(client: Client) -> None:
             response_deserializer=health_pb2.HealthCheckResponse.FromString,
         )
         try:
-            answer = await check(health_pb2.HealthCheckRequest(), timeout=client.timeout_s)
+            answer = await check(
+                health_pb2.HealthCheckRequest(), timeout=client.timeout_s, metadata=service.metadata
+            )
         except grpc.aio.AioRpcError as error:
             raise service.failure(error) from error
     if answer.status != STATUS.SERVING:

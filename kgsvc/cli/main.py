@@ -18,6 +18,7 @@ COMMANDS = {
     "memory": "Find the facts that matter to a conversation.",
     "items": "List items and their states.",
     "retry": "Start parked items again.",
+    "token": "Make, list and revoke credentials of callers.",
     "adopt": "Take over a graph that Graphiti wrote.",
     "health": "Say whether a service is ready.",
     "doctor": "Check configuration, store and models.",

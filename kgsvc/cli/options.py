@@ -29,6 +29,7 @@ class ItemsParked(Failure):
     exit_code = 3
 
 
+PEM = click.Path(dir_okay=False, path_type=Path)
 config = click.option(
     "--config",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -42,13 +43,21 @@ data = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     help="Directory of the embedded store (store.data_dir).",
 )
-server = click.option("--server", metavar="HOST:PORT", help="The service to talk to (client.server).")
-timeout = click.option(
-    "--timeout",
-    type=float,
-    metavar="SECONDS",
-    help="Give up on a call after this many seconds (client.timeout_s).",
+_CLIENT = (
+    click.option("--server", metavar="HOST:PORT", help="The service to talk to (client.server)."),
+    click.option(
+        "--timeout",
+        "timeout_s",
+        type=float,
+        metavar="SECONDS",
+        help="Give up on a call after this many seconds (client.timeout_s).",
+    ),
+    click.option("--token", help="Token or JWT that says who calls; better in KGSVC_TOKEN (client.token)."),
+    click.option("--ca", "tls_ca", type=PEM, help="Authority of the service's certificate (client.tls_ca)."),
+    click.option("--cert", "tls_cert", type=PEM, help="Certificate of the caller (client.tls_cert)."),
+    click.option("--key", "tls_key", type=PEM, help="Key of that certificate (client.tls_key)."),
 )
+_CLIENT_FIELDS = ("server", "timeout_s", "token", "tls_ca", "tls_cert", "tls_key")
 max_facts = click.option("--max-facts", type=int, help="Most results; default 10.")
 center = click.option("--center", metavar="UUID", help="Rank facts near this entity higher.")
 
@@ -57,11 +66,11 @@ def client(function: Callable[..., None]) -> Callable[..., None]:
     """The options of a command that talks to a running service; it gets the `settings` they make."""
 
     @functools.wraps(function)
-    def command(config: Path | None, timeout: float | None, server: str | None, **others: Any) -> None:
-        settings = loaded(config, client_server=server, client_timeout_s=timeout).settings
-        function(settings=settings, **others)
+    def command(config: Path | None, **others: Any) -> None:
+        flags = {f"client_{name}": others.pop(name) for name in _CLIENT_FIELDS}
+        function(settings=loaded(config, **flags).settings, **others)
 
-    return config(timeout(server(command)))
+    return config(functools.reduce(lambda made, option: option(made), _CLIENT, command))
 
 
 def loaded(config: Path | None, **flags: object) -> Loaded:

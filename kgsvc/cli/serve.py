@@ -31,6 +31,12 @@ if TYPE_CHECKING:
     help="N processes on one port. With --role all the larger half answers calls, the others ingest"
     " (server.processes).",
 )
+@click.option(
+    "--insecure",
+    is_flag=True,
+    default=None,
+    help="Listen where other machines reach it without TLS or without credentials (server.insecure).",
+)
 @options.config
 def command(
     store: str | None,
@@ -38,6 +44,7 @@ def command(
     listen: str | None,
     role: str | None,
     processes: int | None,
+    insecure: bool | None,
     config: Path | None,
 ) -> None:
     """Run the service until SIGTERM or Ctrl-C, then finish running calls and batches.
@@ -51,6 +58,7 @@ def command(
         server_listen=listen,
         server_role=role,
         server_processes=processes,
+        server_insecure=insecure,
     ).settings
     if settings.server.processes > 1:
         from kgsvc.processes import run
@@ -59,6 +67,12 @@ def command(
 
     with options.failures(settings):
         run(settings, lambda service: announce(service, settings))
+
+
+def _callers(settings: Settings) -> str:
+    access = settings.access
+    known = {"tokens and certificates": access.file, "JWTs": access.jwt_keys}
+    return ", ".join(kind for kind, source in known.items() if source is not None) or "anybody"
 
 
 def announce(service: Running, settings: Settings) -> None:
@@ -70,6 +84,7 @@ def announce(service: Running, settings: Settings) -> None:
         "embedder": service.embedder or "none: search by keyword alone",
         "role": settings.server.role,
         "processes": str(settings.server.processes),
+        "callers": _callers(settings),
         "metrics": f"http://{service.metrics_address}/metrics" if service.metrics_address else "off",
     }
     where = f"listening on {service.address}" if service.address else "working on the queue"

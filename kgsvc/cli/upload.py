@@ -47,7 +47,9 @@ async def _follow_one(
 ) -> None:
     while uuids:
         watch = service.ingestion.WatchReceipt(
-            WatchReceiptRequest(input=WatchReceiptInput(receipt_id=receipt)), wait_for_ready=True
+            WatchReceiptRequest(input=WatchReceiptInput(receipt_id=receipt)),
+            wait_for_ready=True,
+            metadata=service.metadata,
         )
         try:
             async for answer in watch:
@@ -152,7 +154,7 @@ class Upload:
 
     async def _exchange(self) -> Failure:
         """One stream until its end, and what to say if that came too early. Raises Failure when hopeless."""
-        call = self._service.ingestion.StreamEpisodes()
+        call = self._service.ingestion.StreamEpisodes(metadata=self._service.metadata)
         writer = asyncio.create_task(self._write(call))
         try:
             async for answer in call:

@@ -10,8 +10,9 @@ import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+from kgsvc.access.scopes import current_caller
 from kgsvc.domain.errors import (
     Conflict,
     EmbedderUnavailable,
@@ -102,12 +103,27 @@ def until_applied(
     return repeated
 
 
-def the_one(rows: Sequence[T], what: str) -> T | None:
-    """The only row with a uuid, or None. Raises Conflict when several groups have one (design §2)."""
-    if len(rows) > 1:
+class Grouped(Protocol):
+    """What belongs to a group."""
+
+    @property
+    def group_id(self) -> str:
+        """The tenant."""
+
+
+G = TypeVar("G", bound=Grouped)
+
+
+def the_one(rows: Sequence[G], what: str) -> G | None:
+    """The only row with a uuid, or None. Rows of groups that the caller may not read are not there. Raises
+    Conflict when several groups have one (design §2), PermissionDenied where the caller may only read it."""
+    caller = current_caller.get()
+    seen = [row for row in rows if caller.sees(row.group_id)]
+    if len(seen) > 1:
         problem = f"several groups have {what} with this uuid; give its group_id"
         raise Conflict(problem, [Violation("group_id", problem)])
-    return rows[0] if rows else None
+    caller.require(row.group_id for row in seen)
+    return seen[0] if seen else None
 
 
 def no_entities(fields: Iterable[str]) -> NotFound:

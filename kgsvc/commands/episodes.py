@@ -18,6 +18,7 @@ from kgsvc.domain.model.delta import GraphDelta, GroupHead, NameView, SlotView
 from kgsvc.domain.model.graph import Entity, Episode, source_url_of
 from kgsvc.domain.model.keys import digest
 from kgsvc.domain.names.forgetting import Forgotten, Saying, doubtful, forgotten, removable, without_words
+from kgsvc.domain.names.identity import lost_identities
 from kgsvc.domain.names.merging import called
 from kgsvc.domain.names.namesakes import heirs, shared_keys
 from kgsvc.pipeline.summaries import summarised
@@ -217,7 +218,11 @@ async def _cascade(core: Core, group_id: str, uuid: str) -> Cascaded:
         facts=tuple(called(fact, renamed) for fact in without.facts),
         names=heirs(namesakes, loose),
         remove_names=tuple(key for each in left for key in each.names),
-        remove_name_tokens=tuple((token, each.entity.uuid) for each in left for token in each.tokens),
+        remove_name_tokens=tuple(
+            (token, each.entity.uuid)
+            for each, entity in zip(left, kept, strict=True)
+            for token in {*each.tokens, *lost_identities(entity, each.entity)}
+        ),
         unsaid=tuple(sorted({*vectors, *(each.entity.uuid for each in left if each.names)})),
         remove_facts=without.removed,
         remove_entities=tuple(sorted(loose)),

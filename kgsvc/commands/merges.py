@@ -26,6 +26,7 @@ from kgsvc.domain.names.merging import (
     unmerged_entity,
     unmerged_facts,
 )
+from kgsvc.domain.names.splitting import is_split
 from kgsvc.pipeline.joining import Joining, mentions_of
 from kgsvc.pipeline.summaries import summarised
 
@@ -79,7 +80,7 @@ async def undo_merge(core: Core, group_id: str, merge_id: str) -> Merged:
     StoreUnavailable."""
     store = core.store
     record = await store.merge(group_id, merge_id)
-    if record is None:
+    if record is None or is_split(record):
         raise NotFound("there is no such merge", [Violation("merge_id", "names no merge of the group")])
     data: dict[str, Any] = json.loads(record.data)
     view = await store.names(group_id, data["names"], [record.kept_uuid, record.merged_uuid])

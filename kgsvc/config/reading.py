@@ -39,7 +39,7 @@ _FOREIGN = re.compile(
     r"|KGSVC_(REQUIRE|TEST)_\w+|KGSVC_NEO4J_CACHE"
 )
 _LINK = re.compile(r"(tcp|udp|sctp)://")
-_VARIABLES = {key.variable: key for key in KEYS.values()}
+_VARIABLES = {key.variable: key for key in KEYS.values()} | {"KGSVC_TOKEN": KEYS["client.token"]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
+from kgsvc.access.settings import STDOUT, AccessSettings
 from kgsvc.communities.builder import CommunitySettings
 from kgsvc.domain.errors import KgError
 from kgsvc.domain.limits import FROM_ZERO, Limits, Range
@@ -63,7 +64,8 @@ class Server:
     grace_s: Annotated[float, FROM_ZERO] = 20.0  # for running calls at shutdown
     tls_cert: Path | None = None  # PEM files; both or none
     tls_key: Path | None = None
-    insecure: bool = False  # allow plaintext on an address that other machines reach
+    tls_client_ca: Path | None = None  # PEM file: nobody connects without a certificate of this authority
+    insecure: bool = False  # allow an address that other machines reach without TLS or without credentials
     max_concurrent_rpcs: int = 1_000
     deadline_s: float = 60.0  # of a unary call whose client set none
     ontology_file: Path | None = None  # YAML: the types of groups that have no ontology of their own
@@ -104,8 +106,12 @@ class Client:
 
     server: Annotated[str, Address()] = "127.0.0.1:50051"
     timeout_s: float = 30.0  # of one call
+    token: str = field(default="", repr=False)  # who the commands are
     tls: bool = False
-    tls_ca: Path | None = None  # PEM file to trust instead of the system's authorities
+    tls_ca: Path | None = None  # PEM file to trust instead of the system's authorities; implies TLS
+    tls_cert: Path | None = None  # PEM files of the commands' own certificate; both or none
+    tls_key: Path | None = None
+    tls_name: str | None = None  # in the service's certificate, where that is not the address
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +130,7 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     logging: Logging = field(default_factory=Logging)
     client: Client = field(default_factory=Client)
+    access: AccessSettings = field(default_factory=AccessSettings)
 
     @property
     def extractor(self) -> Literal["offline", "openai"]:
@@ -143,6 +150,8 @@ class Settings:
         """Check what no field can check alone. Raises ConfigError naming everything that is wrong."""
         problems = [
             *_server_problems(self.server),
+            *_access_problems(self.server, self.access),
+            *self.access.problems(),
             *_store_problems(self.store),
             *_limit_problems(self.limits),
         ]
@@ -166,19 +175,34 @@ def _server_problems(server: Server) -> Iterator[str]:
         yield "server.processes must be 1 on this system, where processes cannot share a port"
     if (server.tls_cert is None) != (server.tls_key is None):
         yield "server.tls_cert and server.tls_key must be set together"
-    for name, path in (("tls_cert", server.tls_cert), ("tls_key", server.tls_key)):
+    if server.tls_client_ca is not None and server.tls_cert is None:
+        yield "server.tls_client_ca needs server.tls_cert and server.tls_key"
+    for name in ("tls_cert", "tls_key", "tls_client_ca"):
+        path = getattr(server, name)
         if path is not None and not path.is_file():
             yield f"server.{name}: there is no file {path}"
-    if server.tls_cert is None and not server.insecure and not is_loopback(server.listen):
-        yield (
-            f"server.listen is {server.listen}, which other machines reach: set server.tls_cert and"
-            " server.tls_key, or server.insecure = true if something else protects it"
-        )
     if server.metrics_listen and not server.insecure and not is_loopback(server.metrics_listen):
         yield (
             f"server.metrics_listen is {server.metrics_listen}, which other machines reach without TLS:"
             " set server.insecure = true if something else protects it"
         )
+
+
+def _access_problems(server: Server, access: AccessSettings) -> Iterator[str]:
+    missing = []
+    if server.tls_cert is None:
+        missing.append("server.tls_cert and server.tls_key, so that nobody listens in")
+    if not access.on:
+        missing.append(
+            "access.file (`kgsvc token create --admin` writes it), so that not everybody may do all"
+        )
+    if missing and not server.insecure and not is_loopback(server.listen):
+        yield (
+            f"server.listen is {server.listen}, which other machines reach: set {'; and '.join(missing)};"
+            " or server.insecure = true (--insecure) if something else protects it"
+        )
+    if access.audit == STDOUT and server.processes > 1:
+        yield "access.audit must be a file where server.processes is above 1"
 
 
 def _store_problems(store: StoreSettings) -> Iterator[str]:

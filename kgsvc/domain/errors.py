@@ -9,7 +9,10 @@ KgError
 ├── ServiceError                  what happens around an operation; always a gRPC status
 │   ├── StoreUnavailable          the store cannot be reached, or did not answer in time
 │   ├── EmbedderUnavailable       what is written cannot be embedded at the moment
-│   └── Overloaded                a bounded queue is full; try again after `retry_after_ms`
+│   ├── Overloaded                a bounded queue is full; try again after `retry_after_ms`
+│   └── AccessDenied              the caller may not
+│       ├── Unauthenticated       UNAUTHENTICATED: no credential, or one that is not valid (any more)
+│       └── PermissionDenied      PERMISSION_DENIED: the credential does not reach so far
 ├── StepError                     a pipeline step failed for one item; retried, then parked
 │   ├── ModelUnavailable          rate limit, timeout, connection: nothing wrong with the item
 │   ├── ModelOutputInvalid        the model's answer fits no schema, limit or reference
@@ -97,6 +100,18 @@ class Overloaded(ServiceError):
     def __init__(self, message: str, retry_after_ms: int) -> None:
         super().__init__(message)
         self.retry_after_ms = retry_after_ms
+
+
+class AccessDenied(ServiceError):
+    """The caller may not do this. The text holds no credential, and nothing that the caller may not know."""
+
+
+class Unauthenticated(AccessDenied):
+    """There is no credential, or it is not valid (any more)."""
+
+
+class PermissionDenied(AccessDenied):
+    """The credential is valid and does not grant this right in these groups."""
 
 
 class StepError(KgError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -11,8 +11,8 @@ from kgsvc.domain.facts.plan import plan, statements_of
 from kgsvc.domain.facts.statements import SlotStatement
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import GraphDelta, Guard, NameView, SlotView
-from kgsvc.domain.model.extraction import Ontology
-from kgsvc.domain.model.graph import FREE, Usage
+from kgsvc.domain.model.extraction import Extraction, Ontology
+from kgsvc.domain.model.graph import FREE, Entity, Episode, Usage
 from kgsvc.domain.model.items import ItemState, Lease, Transition
 from kgsvc.domain.names.bridging import bridges
 from kgsvc.domain.names.entities import (
@@ -25,6 +25,7 @@ from kgsvc.domain.names.entities import (
     resolve,
 )
 from kgsvc.domain.names.namesakes import keys_of_node, told_apart
+from kgsvc.domain.names.speakers import speakers_query, told_by_conversation, unnamed_keys
 from kgsvc.domain.resolution.decisions import Decisions
 from kgsvc.domain.resolution.settling import as_decided, settle, slots_of
 from kgsvc.models.embedding import CachingEmbedder
@@ -58,9 +59,16 @@ class _Batch:
             {(w.item.episode.uuid, n): decision for w in works for n, decision in w.stage.facts.items()},
         )
 
-    def tell_apart(self, names: NameView, asks: bool) -> None:
-        """Set `items` by the namesakes in `names`."""
+    @property
+    def told(self) -> list[tuple[Episode, Extraction]]:
+        """Who tells what."""
+        return [(item.episode, item.extraction) for item in self.said]
+
+    def tell_apart(self, names: NameView, asks: bool, speakers: Collection[Entity]) -> None:
+        """Set `items` by the namesakes in `names`, and by the conversations of speakers without a name."""
         extractions = told_apart([item.extraction for item in self.said], names, asks)
+        told = [(item.episode, each) for item, each in zip(self.said, extractions, strict=True)]
+        extractions = told_by_conversation(told, names, speakers)
         self.items = [
             replace(item, extraction=each) for item, each in zip(self.said, extractions, strict=True)
         ]
@@ -121,11 +129,13 @@ class Committer:
 
     async def _read(self, lease: Lease, batch: _Batch) -> NameView:
         """The entities that the batch may mean. Raises LeaseLost."""
-        keys, uuids = keys_of(batch.said) | batch.decisions.keys, batch.decisions.uuids
+        unnamed = unnamed_keys(batch.told)
+        keys, uuids = keys_of(batch.said) | batch.decisions.keys | unnamed, batch.decisions.uuids
         names = await self._store.names(lease.group_id, keys, candidate_uuids(lease.group_id, keys) | uuids)
         if names.head.epoch != lease.epoch:
             raise LeaseLost("the group was deleted")
-        batch.tell_apart(names, self._asks)
+        speakers = await self._store.candidates(lease.group_id, speakers_query()) if unnamed else None
+        batch.tell_apart(names, self._asks, speakers.entities.values() if speakers else ())
         return names
 
     async def _decide(self, lease: Lease, batch: _Batch, names: NameView) -> NameView:

@@ -28,6 +28,7 @@ from kgsvc.domain.names.merging import (
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.pipeline.summaries import SummaryStore, summarised
 from kgsvc.runtime import STATEMENTS, offload
+from kgsvc.stores.protocol import HistoryStore
 
 log = logging.getLogger(__name__)
 _NAMES = 256  # of an entity, that are compared by their numerals
@@ -114,15 +115,24 @@ class Joining:
         return {uuid: vectors[text] for uuid, text in texts.items()}
 
     async def _hanging(self, gone: Entity) -> Hanging:
-        bound = self._bound
-        place = (gone.group_id, gone.uuid, bound + 1)
-        facts = await self._store.entity_facts(*place)
-        episodes = await self._store.entity_mentions(*place)
-        names = await self._store.entity_names(*place)
-        if len(facts) + len(episodes) > bound or len(names) > bound:
-            says = f"it has more than {bound} facts and mentions; try with keep_uuid and merge_uuid exchanged"
+        found = await hanging_of(self._store, gone, self._bound)
+        if found is None:
+            says = f"it has more than {self._bound} facts and mentions; "
+            says += "try with keep_uuid and merge_uuid exchanged"
             raise LimitExceeded(says, [Violation("merge_uuid", says)])
-        return Hanging(tuple(facts), tuple(names), tuple(episodes))
+        return found
+
+
+async def hanging_of(store: HistoryStore, entity: Entity, bound: int) -> Hanging | None:
+    """What belongs to an entity; None if that is more than `bound` facts and mentions. Raises
+    StoreUnavailable."""
+    place = (entity.group_id, entity.uuid, bound + 1)
+    facts = await store.entity_facts(*place)
+    episodes = await store.entity_mentions(*place)
+    names = await store.entity_names(*place)
+    if len(facts) + len(episodes) > bound or len(names) > bound:
+        return None
+    return Hanging(tuple(facts), tuple(names), tuple(episodes))
 
 
 def mentions_of(

@@ -40,7 +40,7 @@ async def summarised(
     """The delta with the summaries of all entities whose facts it changes.
 
     `known` are entities as they are, by uuid: they need not be read again. `removed` are the facts that the
-    delta deletes. Raises StoreUnavailable.
+    delta deletes, or takes from one of their ends. Raises StoreUnavailable.
     """
     touched = _by_end(delta.facts)
     gone = {fact.uuid for fact in removed}
@@ -51,9 +51,11 @@ async def summarised(
     present = {**{uuid: each for uuid, each in known.items() if uuid in ends}, **read, **entities}
     after: dict[str, Entity] = {}
     for uuid, entity in sorted(present.items()):
-        made = recomposed(entity, touched.get(uuid, ()), gone, delta.system_ms)
+        changed = touched.get(uuid, ())
+        away = gone.difference(fact.uuid for fact in changed)
+        made = recomposed(entity, changed, away, delta.system_ms)
         if lacks(entity, made):
-            made = await _rebuilt(store, made, delta, touched.get(uuid, ()), gone)
+            made = await _rebuilt(store, made, delta, changed, away)
         if made is not entity or uuid in entities:
             after[uuid] = made
     return replace(delta, entities=tuple(after.values())) if after else delta

@@ -18,7 +18,7 @@ from kgsvc.runtime import SCORES, offload
 from kgsvc.search.filters import NONE
 from kgsvc.search.fusion import Key, RankList
 from kgsvc.search.index_cache import IndexCache
-from kgsvc.search.plans import Method, Reranker
+from kgsvc.search.plans import Method, Reranker, Scope, ScopePlan
 from kgsvc.search.pool import Asked, Found
 from kgsvc.search.postings import MAX_COUNT
 from kgsvc.search.query import Candidates, Query, Term
@@ -29,6 +29,12 @@ from kgsvc.stores.search_protocol import ColdSearchStore, FactCandidate, FactCan
 # Up to this size a group is loaded while its caller waits: that takes a moment, and the answer is exact.
 LOADED_AT_ONCE = 500
 _METHODS = frozenset({Method.BM25, Method.COSINE})
+
+
+def needs_more(plan: ScopePlan) -> bool:
+    """Whether a plan needs more of a group than lists of facts."""
+    lists = plan.scope is Scope.FACTS and _METHODS.issuperset(plan.methods)
+    return not lists or plan.reranker is Reranker.EVIDENCE
 
 
 class ColdFacts:
@@ -68,10 +74,10 @@ class ColdFacts:
         return ranked
 
     async def found(self, group_id: str, asked: Asked) -> Found | None:
-        """What fact_scope.find_facts gives; filters, a center, BFS and EVIDENCE need the index."""
+        """What fact_scope.find_facts gives; filters and a center need the index, BFS and EVIDENCE more of the
+        group (kgsvc.search.cold_groups)."""
         plan = asked.plan
-        needs_index = not _METHODS.issuperset(plan.methods) or plan.reranker is Reranker.EVIDENCE
-        if needs_index or asked.filters != NONE or asked.center is not None:
+        if needs_more(plan) or asked.filters != NONE or asked.center is not None:
             return None
         terms = asked.terms if Method.BM25 in plan.methods else ()
         vector = asked.vector if Method.COSINE in plan.methods else None
@@ -84,23 +90,45 @@ class ColdFacts:
         lists = {Method.BM25: keyword} if Method.BM25 in plan.methods else {}
         if vector is not None:
             lists[Method.COSINE] = semantic
-        ranked = Found({method: _keys(entries, group_id) for method, entries in lists.items()})
+        ranked = Found({method: _keys(entries, group_id) for method, entries in lists.items()}, cold=True)
         for each in {each.uuid: each for entries in lists.values() for _, each in entries}.values():
             self._show(ranked, (each.uuid, group_id), each, plan.reranker)
         return ranked
 
-    async def _read(self, group_id: str, asked: FactsAsked) -> FactCandidates | None:
-        if self._indexes.holds(group_id):
+    async def warm(self, group_id: str, now_ms: int) -> None:
+        """Load a group while nobody waits for it, if it can be held, and wait until that is over."""
+        found = await self._candidates(group_id, self._asked((), None, now_ms, 1, 0.0))
+        if found is not None:
+            self._indexes.load_behind(found.head, found.facts, texts=True)
+            await self._indexes.loaded_behind(group_id)
+
+    async def read(self, group_id: str, asked: Asked) -> tuple[FactCandidates, Ranked, Ranked] | None:
+        """The candidates of a group that is not in memory whole, with their vectors, and the best of them by
+        keyword and by vector. Its texts are loaded behind too."""
+        compares = self._dimension > 0
+        wanted = self._asked(
+            asked.terms, asked.vector, asked.now_ms, asked.candidates, asked.min_cosine, compares
+        )
+        found = await self._read(group_id, wanted, texts=True)
+        return (
+            None if found is None else (found, *await self._lists(found, asked.terms, asked.vector, wanted))
+        )
+
+    async def _read(self, group_id: str, asked: FactsAsked, texts: bool = False) -> FactCandidates | None:
+        if self._indexes.holds(group_id, texts):
             return None
-        try:
-            async with asyncio.timeout(self._settings.store_timeout_s):
-                found = await self._store.search_candidates(group_id, asked)
-        except TimeoutError as error:
-            raise StoreUnavailable("the store did not answer in time") from error
+        found = await self._candidates(group_id, asked)
         if found is None or found.facts <= self._loaded_at_once:
             return None
-        self._indexes.load_behind(found.head, found.facts)
+        self._indexes.load_behind(found.head, found.facts, texts)
         return found
+
+    async def _candidates(self, group_id: str, asked: FactsAsked) -> FactCandidates | None:
+        try:
+            async with asyncio.timeout(self._settings.store_timeout_s):
+                return await self._store.search_candidates(group_id, asked)
+        except TimeoutError as error:
+            raise StoreUnavailable("the store did not answer in time") from error
 
     def _asked(
         self,
@@ -129,10 +157,10 @@ class ColdFacts:
         terms: Sequence[Term],
         vector: NDArray[np.float32] | None,
         asked: FactsAsked,
-    ) -> tuple[_Ranked, _Ranked]:
+    ) -> tuple[Ranked, Ranked]:
         """The best by keyword and by vector; where that is much work, beside the event loop."""
 
-        def ranked() -> tuple[_Ranked, _Ranked]:
+        def ranked() -> tuple[Ranked, Ranked]:
             return by_keyword(found, terms)[: asked.count], self._semantic(found, vector, asked)
 
         steps = len(terms) * len(found.keyword) + self._dimension * len(found.semantic) // 16
@@ -140,7 +168,7 @@ class ColdFacts:
 
     def _semantic(
         self, found: FactCandidates, vector: NDArray[np.float32] | None, asked: FactsAsked
-    ) -> _Ranked:
+    ) -> Ranked:
         if vector is None:
             return []
         candidates = [each for each in found.semantic if each.cosine is not None or self._fits(each)]
@@ -170,10 +198,10 @@ class ColdFacts:
             found.vectors[key] = np.frombuffer(vector or b"", "<f4")
 
 
-_Ranked = list[tuple[float, FactCandidate]]  # minus the score; best first, ties by uuid
+Ranked = list[tuple[float, FactCandidate]]  # minus the score; best first, ties by uuid
 
 
-def by_keyword(found: FactCandidates, terms: Sequence[Term]) -> _Ranked:
+def by_keyword(found: FactCandidates, terms: Sequence[Term]) -> Ranked:
     """Candidates by BM25, with the statistics of the whole group."""
     scores = np.zeros(len(found.keyword))
     lengths = np.array([each.length for each in found.keyword], np.uint32)
@@ -188,9 +216,9 @@ def by_keyword(found: FactCandidates, terms: Sequence[Term]) -> _Ranked:
     return _sorted([entry for entry in ranked if entry[0] < 0])
 
 
-def _sorted(ranked: _Ranked) -> _Ranked:
+def _sorted(ranked: Ranked) -> Ranked:
     return sorted(ranked, key=lambda entry: (entry[0], entry[1].uuid))
 
 
-def _keys(ranked: _Ranked, group_id: str) -> RankList:
+def _keys(ranked: Ranked, group_id: str) -> RankList:
     return [(low, (each.uuid, group_id)) for low, each in ranked]

@@ -1,35 +1,39 @@
-"""A text for a language model to answer from: facts with their validity, entities, communities, sources.
+"""A text for a language model to answer from: what was said, verbatim, and what is known beside that.
 
-One line for each, so that no text can pass for a heading; the best of each kind first.
+Passages of the episodes that bear on the question come first, with speaker and time; then facts with their
+validity, entities and communities, as far as they say more. An entry is one line, so that no text can pass
+for a heading.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
 
 from kgsvc.domain.facts.beliefs import as_known_at
+from kgsvc.domain.facts.slots import SUPERSEDED
 from kgsvc.domain.model.communities import Community
-from kgsvc.domain.model.graph import Entity, Episode, Fact
+from kgsvc.domain.model.graph import Entity, Episode, Fact, Polarity
 from kgsvc.domain.names.entities import UNSPECIFIC
-from kgsvc.runtime import RESULT_BYTES, offload
-from kgsvc.search.episode_index import FoundEpisode, unpack_episode, unpacked_bytes
-from kgsvc.search.fusion import Key
-from kgsvc.search.graph_results import Item, ScopeAnswer
-from kgsvc.search.group_texts import GroupTexts
-from kgsvc.search.node_index import FoundEntity, unpack_entity
-from kgsvc.search.search import SearchFacts
-from kgsvc.search.text_index import TextIndex
+from kgsvc.domain.text import tokens
+from kgsvc.search.context_passages import ranked, taken_apart
+from kgsvc.search.context_talk import Talk
+from kgsvc.search.query import FUNCTION_WORDS, Term
 
 TOKEN_CHARS = 4  # a token is counted as this many characters
-EXCERPT_CHARS = 1_000  # of an episode; of a longer one the beginning is told
+# What facts, entities and communities may take before passages take what is left; the rest is for passages.
+_FACTS, _ENTITIES, _COMMUNITIES = 0.15, 0.1, 0.1
+_SAME = 0.7  # of a text's words, where others that have them say it already
+_FEW_CHARS = 100
+_LOOKED_AT = 4  # times the room: so much of the best episodes is read
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MIDNIGHT = "T00:00:00Z"
 _DAY_MS = 86_400_000
-# What each kind may take of the text before what others leave is given out, the first first.
-_SHARES = (0.5, 0.2, 0.1, 0.2)
+_SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
+_NEGATED = re.compile(r"(?i)\b(?:not?|never|neither|cannot|without)\b|n['’]t\b|ない|ません|なく|ず")
+Said = Mapping[tuple[str, str], str]  # what is told of episodes, by uuid and group
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +41,20 @@ class Material:
     """What a context is made of, each the best first."""
 
     facts: Sequence[Fact] = ()
-    entities: Sequence[Entity] = ()
+    entities: Sequence[Entity] = ()  # that were asked for
     communities: Sequence[Community] = ()
     episodes: Sequence[Episode] = ()
+    ends: Sequence[Entity] = ()  # of facts: told of where the question names them and they add something
+    terms: Sequence[Term] = ()  # of the question
     known_at_ms: int | None = None  # facts are told as they were known then
 
 
 class _Section:
     """Lines under a heading, and which of them are taken."""
 
-    def __init__(self, heading: str, lines: Sequence[str]) -> None:
+    def __init__(self, heading: str, lines: Iterable[str]) -> None:
         self._heading = heading
-        self._lines = lines
+        self._lines = list(dict.fromkeys(lines))
         self._taken: set[int] = set()
 
     def take(self, room: int) -> int:
@@ -61,6 +67,11 @@ class _Section:
                 used += cost
         return used
 
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left out."""
+        return len(self._taken) == len(self._lines)
+
     def text(self) -> list[str]:
         """The lines that were taken, in their order, under the heading."""
         taken = [self._lines[at] for at in sorted(self._taken)]
@@ -68,26 +79,97 @@ class _Section:
 
 
 def composed(material: Material, chars: int) -> str:
-    """A context of at most `chars` characters: half for facts, the rest for the others, and what one kind
-    leaves for the next. A line that does not fit is left out; a shorter one behind it may be in."""
-    sections = (
-        _Section("# Facts", [_fact(each, material.known_at_ms) for each in material.facts]),
-        _Section("# Entities", [_entity(each) for each in material.entities]),
-        _Section("# Communities", [_named(each.name, each.summary) for each in material.communities]),
-        _Section("# Sources", [_source(each) for each in material.episodes]),
+    """A context of at most `chars` characters. What does not fit is left out; what is shorter may be in."""
+    told = [taken_apart(each) for each in _read(material.episodes, _LOOKED_AT * chars)]
+    choices = ranked(told, material.terms)
+    whole = Talk(told)
+    whole.take(choices, chars + 1)
+    if whole.holds(choices):
+        sections = _sections(material, whole.said())
+        text = _joined(whole, sections, chars + 1 - whole.chars)
+        if all(section.complete for section in sections):
+            return text
+    talk = Talk(told)
+    talk.take(choices, int((chars + 1) * (1 - _shares(material))))
+    talk.take(choices, _left(talk, _sections(material, talk.said()), chars))
+    sections = _sections(material, talk.said())  # anew: what was taken since needs no other line
+    return _joined(talk, sections, _left(talk, sections, chars))
+
+
+def _left(talk: Talk, sections: Iterable[_Section], chars: int) -> int:
+    """The room that is left when the sections have taken their shares of what the passages leave."""
+    left = chars + 1 - talk.chars
+    for section, share in zip(sections, (_FACTS, _ENTITIES, _COMMUNITIES), strict=True):
+        left -= section.take(min(left, int((chars + 1) * share)))
+    return left
+
+
+def _shares(material: Material) -> float:
+    """What may be taken by others than passages."""
+    named = bool(material.entities or material.ends)
+    return _FACTS * bool(material.facts) + _ENTITIES * named + _COMMUNITIES * bool(material.communities)
+
+
+def _sections(material: Material, said: Said) -> tuple[_Section, ...]:
+    """What is known beside what is said."""
+    words = [_words(text) for text in said.values()]
+    return (
+        _Section("# Facts", _facts(material, said)),
+        _Section("# Entities", _entities(material, words)),
+        _Section("# Communities", (_named(each.name, each.summary) for each in material.communities)),
     )
-    left = chars + 1  # no line break behind the last line
-    rooms = [int(left * share) for share in _SHARES]
-    for section, room in zip(sections, rooms, strict=True):
-        left -= section.take(room)
+
+
+def _joined(talk: Talk, sections: Iterable[_Section], left: int) -> str:
+    """All that was taken, and of the sections what still fits into `left`."""
+    lines = talk.text()
     for section in sections:
         left -= section.take(left)
-    return "\n".join(line for section in sections for line in section.text())
+        lines += section.text()
+    return "\n".join(lines)
 
 
-def _fact(fact: Fact, known_at_ms: int | None) -> str:
-    then = as_known_at(fact, known_at_ms)
-    return f"- {_line(then.fact)} ({_validity(then, then.invalid_ms)})"
+def _read(episodes: Iterable[Episode], chars: int) -> Iterator[Episode]:
+    """The first that have so many characters; bodies may be long."""
+    for episode in episodes:
+        if chars <= 0:
+            return
+        yield episode
+        chars -= len(episode.body)
+
+
+# -- facts ---------------------------------------------------------------------------------------------
+
+
+def _facts(material: Material, said: Said) -> Iterator[str]:
+    """What the passages do not say already."""
+    for each in material.facts:
+        fact = as_known_at(each, material.known_at_ms)
+        if not _told(fact, said):
+            yield f"- {_words_of(fact)} ({_validity(fact, fact.invalid_ms)}{_withdrawn(fact)})"
+
+
+def _told(fact: Fact, said: Said) -> bool:
+    """Whether a passage of its own episodes has its words. Then an end says more, and a start on another day
+    (`yesterday`) if the words are few."""
+    texts = [said[uuid, fact.group_id] for uuid in fact.episodes if (uuid, fact.group_id) in said]
+    dated = fact.valid_ms is not None and fact.valid_ms // _DAY_MS != fact.reference_ms // _DAY_MS
+    ended = fact.invalid_ms is not None or fact.expired_ms is not None
+    if ended or (dated and len(fact.fact) <= _FEW_CHARS):
+        return False
+    return _covered(_words(fact.fact), map(_words, texts))
+
+
+def _words_of(fact: Fact) -> str:
+    """What is denied never reads as if it were so."""
+    denied = fact.polarity is Polarity.DENIES and not _NEGATED.search(fact.fact)
+    return f"Not so: {_line(fact.fact)}" if denied else _line(fact.fact)
+
+
+def _withdrawn(fact: Fact) -> str:
+    if fact.expired_ms is None or fact.expired_reason in (None, SUPERSEDED):
+        return ""
+    return f"; withdrawn {_time(fact.expired_ms)}"
 
 
 def _validity(fact: Fact, end_ms: int | None) -> str:
@@ -100,21 +182,44 @@ def _since(start_ms: int, end_ms: int | None) -> str:
     return f"since {_time(start_ms)}" if end_ms is None else f"{_time(start_ms)} to {_end(end_ms)}"
 
 
-def _entity(entity: Entity) -> str:
+# -- entities ------------------------------------------------------------------------------------------
+
+
+def _entities(material: Material, said: Sequence[Collection[str]]) -> Iterator[str]:
+    """Entities that were asked for, and those that the question names, with what is told nowhere else."""
+    asked = {term.text for term in material.terms}
+    for entity in material.entities:
+        yield _entity(entity, _news(entity.summary, said))
+    for entity in material.ends:
+        news = _news(entity.summary, said)
+        if news and set(tokens(entity.name)) & (asked - FUNCTION_WORDS):
+            yield _entity(entity, news)
+
+
+def _news(summary: str, said: Sequence[Collection[str]]) -> str:
+    sentences = (_line(each) for each in _SENTENCES.split(summary))
+    return " ".join(each for each in sentences if each and not _covered(_words(each), said))
+
+
+def _entity(entity: Entity, summary: str) -> str:
     types = [label for label in entity.labels if label not in UNSPECIFIC]
-    name = f"{entity.name} ({', '.join(types)})" if types else entity.name
-    return _named(name, entity.summary)
+    return _named(f"{entity.name} ({', '.join(types)})" if types else entity.name, summary)
 
 
 def _named(name: str, summary: str) -> str:
     return f"- {_line(name)}: {_line(summary)}" if summary else f"- {_line(name)}"
 
 
-def _source(episode: Episode) -> str:
-    name = f" {_line(episode.name)}" if episode.name else ""
-    text = _line(episode.body[: 4 * EXCERPT_CHARS])
-    cut = len(text) > EXCERPT_CHARS or len(episode.body) > 4 * EXCERPT_CHARS
-    return f"- {_time(episode.reference_ms)}{name}: {text[:EXCERPT_CHARS]}{'…' if cut else ''}"
+# -- words and times -----------------------------------------------------------------------------------
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(tokens(text)) - FUNCTION_WORDS
+
+
+def _covered(words: Collection[str], texts: Iterable[Collection[str]]) -> bool:
+    """Whether one of the texts has nearly all of these words."""
+    return any(sum(word in text for word in words) >= _SAME * len(words) for text in texts)
 
 
 def _line(text: str) -> str:
@@ -130,86 +235,3 @@ def _time(ms: int) -> str:
     """A day, or a time of it to the second, in UTC."""
     moment = _EPOCH + timedelta(seconds=ms // 1_000)
     return moment.isoformat().replace("+00:00", "Z").removesuffix(_MIDNIGHT)
-
-
-_MOST = 200  # entities, and as many episodes, that are looked up
-T = TypeVar("T")
-Packed = dict[Key, bytes]  # display fields
-
-
-async def material(
-    search: SearchFacts, found: Iterable[ScopeAnswer], known_at_ms: int | None = None
-) -> Material:
-    """What `found` holds, and what belongs to its facts, the best facts first.
-
-    Of an earlier time (`known_at_ms`) only what was known then: no entities but those found, whose summaries
-    tell of now, and no later episodes. Raises StoreUnavailable.
-    """
-    items = [hit.item for answer in found for hit in answer.hits]
-    facts = _of(items, Fact)
-    entities = {_key(each.entity): each.entity for each in _of(items, FoundEntity)}
-    episodes = {_key(each.episode): each.episode for each in _of(items, FoundEpisode)}
-    ends = [] if known_at_ms is not None else _ends(facts, entities)
-    sources = _sources(facts, episodes)
-    nodes, bodies = await _looked_up(search, ends, sources)
-    size = sum(map(unpacked_bytes, bodies))
-    told = await offload(size / RESULT_BYTES, lambda: [unpack_episode(each).episode for each in bodies])
-    named = [unpack_entity(each).entity for each in nodes]
-    return Material(
-        facts,
-        [*entities.values(), *(each for each in named if each.summary)],
-        _of(items, Community),
-        [*episodes.values(), *(each for each in told if _known(each, known_at_ms))],
-        known_at_ms,
-    )
-
-
-def _of(items: Iterable[Item], kind: type[T]) -> list[T]:
-    return [item for item in items if isinstance(item, kind)]
-
-
-def _key(each: Entity | Episode) -> Key:
-    return each.uuid, each.group_id
-
-
-def _ends(facts: Iterable[Fact], found: Mapping[Key, Entity]) -> list[Key]:
-    ends = ((uuid, fact.group_id) for fact in facts for uuid in (fact.source_uuid, fact.target_uuid))
-    return [key for key in dict.fromkeys(ends) if key not in found][:_MOST]
-
-
-def _sources(facts: Iterable[Fact], found: Mapping[Key, Episode]) -> list[Key]:
-    told_in = ((uuid, fact.group_id) for fact in facts for uuid in fact.episodes)
-    return [key for key in dict.fromkeys(told_in) if key not in found][:_MOST]
-
-
-def _known(episode: Episode, known_at_ms: int | None) -> bool:
-    return known_at_ms is None or episode.created_ms <= known_at_ms
-
-
-async def _looked_up(
-    search: SearchFacts, ends: Sequence[Key], sources: Sequence[Key]
-) -> tuple[list[bytes], list[bytes]]:
-    """Entities and episodes out of the indexes, packed, in their order; what is gone is absent."""
-    nodes: Packed = {}
-    bodies: Packed = {}
-    groups = {group_id for _, group_id in (*ends, *sources)}
-    for head in await search.heads(groups):
-        read = _reader(head.group_id, ends, sources)
-        more_nodes, more_bodies = await search.indexes.use_texts(head, read)
-        nodes |= more_nodes
-        bodies |= more_bodies
-    return [nodes[key] for key in ends if key in nodes], [bodies[key] for key in sources if key in bodies]
-
-
-def _reader(
-    group_id: str, ends: Sequence[Key], sources: Sequence[Key]
-) -> Callable[[GroupTexts], tuple[Packed, Packed]]:
-    def read(texts: GroupTexts) -> tuple[Packed, Packed]:
-        return _packed(texts.nodes, group_id, ends), _packed(texts.episodes, group_id, sources)
-
-    return read
-
-
-def _packed(index: TextIndex, group_id: str, keys: Sequence[Key]) -> Packed:
-    rows = ((key, index.row(key[0])) for key in keys if key[1] == group_id)
-    return {key: index.packed([row])[0] for key, row in rows if row is not None}

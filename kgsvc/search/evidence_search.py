@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.runtime import RANKED, offload
+from kgsvc.search.cold_groups import Indexes
 from kgsvc.search.evidence import DIGITS, by_best, by_spread, fact_scores, rounded
 from kgsvc.search.evidence_candidates import Candidates
 from kgsvc.search.evidence_times import named_times
@@ -24,7 +25,6 @@ from kgsvc.search.evidence_weighing import Fitting, best_told, weighed
 from kgsvc.search.fact_scope import NOWHERE, Walk, walk
 from kgsvc.search.fusion import Key
 from kgsvc.search.group_texts import GroupTexts
-from kgsvc.search.index_cache import IndexCache
 from kgsvc.search.plans import Method, Reranker, Scope, ScopePlan
 from kgsvc.search.pool import Asked, Found, united
 from kgsvc.search.text_scopes import find_texts, measure_episodes
@@ -62,7 +62,7 @@ class _Scaled:
 class EvidenceSearch:
     """Finds what bears on a question; `heavy` as IndexCache.use. Raises StoreUnavailable."""
 
-    def __init__(self, indexes: IndexCache) -> None:
+    def __init__(self, indexes: Indexes) -> None:
         self._indexes = indexes
 
     async def found(self, asked: Asked, question: str, heads: Sequence[GroupHead], heavy: bool) -> Found:

@@ -100,7 +100,7 @@ def weighed(texts: GroupTexts, asked: Asked, fitting: Fitting, named: Sequence[N
     times = index.times()
 
     def in_time(rows: Rows) -> Mask:
-        return from_times(named, times[rows], int(times.max()))
+        return from_times(named, times[rows], int(times.max()) if len(times) else 0)
 
     def seeds(rows: Rows, scores: Floats) -> dict[int, float]:
         best = _best(index, rows, scores, SEEDS)

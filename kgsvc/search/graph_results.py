@@ -1,4 +1,4 @@
-"""What SearchGraph finds."""
+"""What SearchGraph is asked, and what it finds."""
 
 from __future__ import annotations
 
@@ -7,10 +7,27 @@ from dataclasses import dataclass
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Fact
 from kgsvc.search.episode_index import FoundEpisode
+from kgsvc.search.filters import NONE, Filters
 from kgsvc.search.node_index import FoundEntity
-from kgsvc.search.plans import Method, Reason, Reranker, Scope
+from kgsvc.search.plans import Method, Reason, Reranker, Scope, ScopePlan
 
 Item = Fact | FoundEntity | FoundEpisode | Community
+
+
+@dataclass(frozen=True, slots=True)
+class GraphQuery:
+    """A search of one or several groups."""
+
+    group_ids: tuple[str, ...]
+    text: str
+    plans: tuple[ScopePlan, ...]
+    max_results: int  # of each scope
+    filters: Filters = NONE
+    center: str | None = None
+    origins: tuple[str, ...] = ()
+    min_score: float | None = None
+    ends_s: float | None = None  # by the monotonic clock, when its caller stops waiting; None: never
+    max_bytes: int = 4 * 1024 * 1024  # of the episodes of an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +57,4 @@ class ScopeAnswer:
     reranker: Reranker
     hits: tuple[GraphHit, ...]
     reason: Reason | None = None  # why it was not the reranker that was asked for
+    from_store: bool = False  # whether some groups were not in memory: their stores' indexes found candidates

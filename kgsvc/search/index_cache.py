@@ -6,7 +6,8 @@ import asyncio
 import logging
 import math
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -34,6 +35,9 @@ _LONGEST_REST_S = 0.2  # since who comes to wait for it waits for its rest too
 class _Kind(StrEnum):
     FACTS = "facts"
     TEXTS = "texts"  # entities and episodes
+
+
+_KINDS = (_Kind.FACTS, _Kind.TEXTS)
 
 
 class _Entry:
@@ -83,12 +87,18 @@ class IndexCache:
         self._loaders: dict[str, asyncio.Task[None]] = {}
         self._unloadable: set[str] = set()  # groups whose last load with nobody waiting failed
         self._asked = 0  # searches so far
+        self._serving = 0  # those under way that do without an index
         self._rest = rest
 
     @property
     def nbytes(self) -> int:
         """About the memory that all indexes hold."""
         return self._nbytes
+
+    @property
+    def embedding(self) -> tuple[str, int]:
+        """The embedding space, and how many numbers its vectors have."""
+        return self._space, self._dimension
 
     @property
     def group_ids(self) -> tuple[str, ...]:
@@ -125,26 +135,48 @@ class IndexCache:
         finally:
             entry.awaited -= 1
 
-    def holds(self, group_id: str) -> bool:
-        """Whether the group's facts are in memory, whole, if perhaps not yet up to date."""
-        entry = self._entries.get((_Kind.FACTS, group_id))
-        return entry is not None and entry.ready
+    def holds(self, group_id: str, texts: bool = False) -> bool:
+        """Whether the group's facts, and its texts too, are in memory whole, if perhaps not up to date."""
+        return not self._missing(group_id, texts)
 
-    def load_behind(self, head: GroupHead, facts: int) -> None:
-        """Begin to load a group of so many facts while nobody waits for it, if the bound allows it: in small
-        pages, with rests while others search. Tried again by the next call if it fails."""
+    def _missing(self, group_id: str, texts: bool) -> list[_Kind]:
+        entries = {kind: self._entries.get((kind, group_id)) for kind in (_KINDS if texts else _KINDS[:1])}
+        return [kind for kind, entry in entries.items() if entry is None or not entry.ready]
+
+    def load_behind(self, head: GroupHead, facts: int, texts: bool = False) -> None:
+        """Begin to load a group of so many facts, and its texts too, while nobody waits for it, if the bound
+        allows it: in small pages, with rests while others search. The next call tries again if it fails."""
         self._asked += 1
         group_id = head.group_id
         if facts * (4 * self._dimension + _FACT_BYTES) > self._settings.index_bytes:
             return
         if group_id in self._loaders or len(self._loaders) >= _LOADERS:
             return
-        entry = self._entry(_Kind.FACTS, group_id)
-        if entry.lock.locked():  # by a caller who waits for it
+        kinds = self._missing(group_id, texts)
+        if any(self._entry(kind, group_id).lock.locked() for kind in kinds):  # by a caller who waits for it
             return
-        task = asyncio.create_task(self._run(entry, head, _nothing, heavy=False))
+        task = asyncio.create_task(self._load(kinds, head))
         self._loaders[group_id] = task
         task.add_done_callback(lambda done: self._loaded(group_id, done))
+
+    async def loaded_behind(self, group_id: str) -> None:
+        """Wait until a load of the group that nobody waits for is over, if one is under way."""
+        loader = self._loaders.get(group_id)
+        if loader is not None:
+            await asyncio.wait([loader])
+
+    async def _load(self, kinds: Sequence[_Kind], head: GroupHead) -> None:
+        for kind in kinds:
+            await self._run(self._entry(kind, head.group_id), head, _nothing, heavy=False)
+
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """While a search does without an index, loads that nobody waits for rest before each page."""
+        self._serving += 1
+        try:
+            yield
+        finally:
+            self._serving -= 1
 
     def forget(self, group_id: str) -> None:
         """Drop a group that the store no longer knows, unless it is in use."""
@@ -205,6 +237,8 @@ class IndexCache:
         """Read changes until the index covers `head`. A failure leaves what was applied, page by page."""
         more = True
         while more and not entry.covers(head):
+            if self._serving and not entry.awaited:
+                await self._rest(_LONGEST_REST_S)
             asked, began = self._asked, asyncio.get_running_loop().time()
             changes = await self._changes(entry)
             if (entry.index.rev or len(entry.index)) and changes.head.epoch != entry.index.epoch:
@@ -262,7 +296,7 @@ def rest_s(page_s: float) -> float:
     return min(_REST * page_s, _LONGEST_REST_S)
 
 
-def _nothing(_: GroupIndex) -> None:
+def _nothing(_: Index) -> None:
     """What is done with an index that nobody waits for."""
 
 

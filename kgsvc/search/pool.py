@@ -61,6 +61,7 @@ class Found:
     mentions: dict[Key, int] = field(default_factory=dict)  # episodes, where they are asked for
     vectors: dict[Key, NDArray[np.float32]] = field(default_factory=dict)  # where they are asked for
     evidence: Scores = field(default_factory=dict)  # where it is asked for; may name what no list holds
+    cold: bool = False  # whether a store's own indexes found some of it
 
     def candidates(self) -> Collection[Key]:
         """Each candidate once."""
@@ -96,6 +97,7 @@ def united(parts: Iterable[Found], count: int) -> Found:
         _joined(part.mentions for part in parts),
         _joined(part.vectors for part in parts),
         _joined(part.evidence for part in parts),
+        any(part.cold for part in parts),
     )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from kgsvc.domain.errors import NotFound
+from kgsvc.domain.errors import NotFound, StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Fact
 from kgsvc.models.protocol import Embedder
@@ -22,6 +23,8 @@ from kgsvc.search.query_vectors import QueryVectors
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.protocol import GraphStore
 from kgsvc.stores.search_protocol import FactSearchStore
+
+_log = logging.getLogger("kgsvc.search")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,17 @@ class SearchFacts:
             return {}
         answers = await asyncio.gather(*(self.cold.candidates(group_id, asked) for group_id in wanted))
         return {group_id: each for group_id, each in zip(wanted, answers, strict=True) if each is not None}
+
+    async def warm(self, group_ids: Collection[str]) -> None:
+        """Load the busiest of these groups behind the searches, one after the other: those that were changed
+        most often, as many as settings.warm_groups says."""
+        try:
+            heads = await self.heads(group_ids)
+            busiest = sorted(heads, key=lambda head: (-head.rev, head.group_id))
+            for head in busiest[: self._settings.warm_groups]:
+                await self.cold.warm(head.group_id, self._clock.now_ms())
+        except StoreUnavailable as error:
+            _log.warning("groups were not loaded at the start: %s", error)
 
     async def close(self) -> None:
         """Wait for work left behind and drop the indexes."""

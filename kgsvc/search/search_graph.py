@@ -15,26 +15,28 @@ from kgsvc.domain.errors import LimitExceeded, NotFound, Violation
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.models.protocol import CrossEncoder
-from kgsvc.runtime import QUERY_CHARS, RANKED, RESULT_BYTES, Clock, offload
+from kgsvc.runtime import CONTEXT_CHARS, QUERY_CHARS, RANKED, RESULT_BYTES, Clock, offload
 from kgsvc.search import fusion
-from kgsvc.search.context import composed, material
+from kgsvc.search.cold_facts import needs_more
+from kgsvc.search.cold_groups import ColdGroups, ColdStore, Indexes, Mixed
+from kgsvc.search.context import composed
+from kgsvc.search.context_material import material, wider
 from kgsvc.search.cross_encoding import CrossEncoding, Ranking, fitting
 from kgsvc.search.episode_index import unpack_episode, unpacked_bytes
 from kgsvc.search.evidence_search import EvidenceSearch
 from kgsvc.search.fact_scope import NOWHERE, find_facts, walk
-from kgsvc.search.filters import NONE, Filters
+from kgsvc.search.filters import NONE
 from kgsvc.search.fusion import Key
-from kgsvc.search.graph_results import FoundBy, GraphHit, Item, ScopeAnswer
+from kgsvc.search.graph_results import FoundBy, GraphHit, GraphQuery, Item, ScopeAnswer
 from kgsvc.search.node_index import unpack_entity
 from kgsvc.search.packing import unpack
-from kgsvc.search.plans import Method, Reason, Reranker, Scope, ScopePlan
+from kgsvc.search.plans import Method, Reason, Reranker, Scope, ScopePlan, default_plan
 from kgsvc.search.pool import Asked, Found, Scores, united
 from kgsvc.search.query import Term
 from kgsvc.search.rerankers import RERANKERS, in_force
 from kgsvc.search.search import SearchFacts, unknown_entities
 from kgsvc.search.settings import SearchSettings
 from kgsvc.search.text_scopes import find_texts, origins_found
-from kgsvc.stores.community_protocol import CommunityStore
 from kgsvc.stores.protocol import GraphStore
 
 Shown = Callable[[Key], Item | None]
@@ -45,23 +47,8 @@ _UNPACK: dict[Scope, Callable[[Any], Item]] = {
 }
 # By nearness to the center, as in SearchFacts.
 _LIFTED = frozenset({Reranker.RRF, Reranker.WEIGHTED_SUM, Reranker.EVIDENCE})
+_NAMED = frozenset({Scope.NODES, Scope.COMMUNITIES})  # found by vectors of their names
 _COMPARING = frozenset({Reranker.MMR, Reranker.EVIDENCE})
-
-
-@dataclass(frozen=True, slots=True)
-class GraphQuery:
-    """A search of one or several groups."""
-
-    group_ids: tuple[str, ...]
-    text: str
-    plans: tuple[ScopePlan, ...]
-    max_results: int  # of each scope
-    filters: Filters = NONE
-    center: str | None = None
-    origins: tuple[str, ...] = ()
-    min_score: float | None = None
-    ends_s: float | None = None  # by the monotonic clock, when its caller stops waiting; None: never
-    max_bytes: int = 4 * 1024 * 1024  # of the episodes of an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +59,11 @@ class _Parsed:
     vector: NDArray[np.float32] | None
     now_ms: int
     heads: list[GroupHead]
+    indexes: Mixed
 
 
-class NamingStore(GraphStore, CommunityStore, Protocol):
-    """Where the names of a search are looked up, and communities."""
+class NamingStore(GraphStore, ColdStore, Protocol):
+    """Where the names of a search are looked up, and what is found while a group is not in memory."""
 
 
 class SearchGraph:
@@ -93,7 +81,7 @@ class SearchGraph:
         self._search = search
         self._settings = settings
         self._clock = clock
-        self._evidence = EvidenceSearch(search.indexes)
+        self._cold = ColdGroups(store, search.cold, settings, search.indexes)
         self._cross_encoding = CrossEncoding(cross_encoder, settings)
 
     async def search(self, query: GraphQuery) -> list[ScopeAnswer]:
@@ -103,18 +91,36 @@ class SearchGraph:
         of episodes are too much for one response), StoreUnavailable.
         """
         await self._require_nodes(query)
-        parsed = _Parsed(
-            await self._search.terms(query.text),
-            await self._search.vectors.of(query.text) if _compares(query.plans) else None,
-            self._clock.now_ms(),
-            await self._search.heads(query.group_ids),
-        )
-        return await asyncio.gather(*(self._scope(query, plan, parsed) for plan in query.plans))
+        parsed = await self._parsed(query)
+        return await self._answers(query, parsed)
 
     async def context(self, query: GraphQuery, found: Sequence[ScopeAnswer], chars: int) -> str:
-        """A text of at most `chars` characters of what `search` found, with entities at the ends of facts and
-        the episodes that tell them (kgsvc.search.context). Raises StoreUnavailable."""
-        return composed(await material(self._search, found, query.filters.known_at_ms), chars)
+        """A text of at most `chars` characters to answer from (kgsvc.search.context): what `search` found,
+        what belongs to it, and the episodes that bear on the question. Raises StoreUnavailable."""
+        wanted = wider(query, chars, self._clock.now_ms())
+        parsed = await self._parsed(replace(query, plans=(*query.plans, default_plan(Scope.EPISODES))))
+        if parsed.indexes.cold:  # the store finds no superseded facts
+            wanted = [each for each in wanted if each.filters == query.filters]
+        more = await asyncio.gather(*(self._answers(each, parsed) for each in wanted))
+        beside = [answer for answers in more for answer in answers]
+        known_at_ms = query.filters.known_at_ms
+        known = await material(parsed.indexes, parsed.heads, found, beside, parsed.terms, known_at_ms)
+        return await offload(chars / CONTEXT_CHARS, composed, known, chars)
+
+    async def _parsed(self, query: GraphQuery) -> _Parsed:
+        terms = await self._search.terms(query.text)
+        vector = await self._search.vectors.of(query.text) if _compares(query.plans) else None
+        heads = await self._search.heads(query.group_ids)
+        parsed = _Parsed(terms, vector, self._clock.now_ms(), heads, Mixed(self._search.indexes, {}))
+        plans = [plan for plan in query.plans if needs_more(plan)]
+        if not plans or query.filters != NONE or query.center is not None or query.origins:
+            return parsed
+        asked = self._asked(query, plans[0], parsed)
+        cold = await self._cold.of([head.group_id for head in heads], asked, query.text)
+        return replace(parsed, indexes=Mixed(self._search.indexes, cold))
+
+    async def _answers(self, query: GraphQuery, parsed: _Parsed) -> list[ScopeAnswer]:
+        return await asyncio.gather(*(self._scope(query, plan, parsed) for plan in query.plans))
 
     async def _require_nodes(self, query: GraphQuery) -> None:
         named = {*query.origins, *([] if query.center is None else [query.center])}
@@ -127,20 +133,9 @@ class SearchGraph:
                 raise NotFound(f"no entity {uuid} in these groups", [_missing(where)])
 
     async def _scope(self, query: GraphQuery, plan: ScopePlan, parsed: _Parsed) -> ScopeAnswer:
-        asked = Asked(
-            plan,
-            parsed.terms,
-            parsed.vector,
-            self._search.min_cosine,
-            query.filters,
-            parsed.now_ms,
-            max(self._settings.candidates, query.max_results),
-            query.max_results,
-            query.center,
-            query.origins,
-        )
-        found = await self._found(asked, query.text, parsed.heads)
-        reranker, reason = in_force(plan, parsed.vector is not None)
+        asked = self._asked(query, plan, parsed)
+        found = await self._found(asked, query.text, parsed)
+        reranker, reason = in_force(plan, asked.vector is not None)
         ranking = (found, asked, reranker, self._settings.distance_weight)
         # MMR compares many vectors with many.
         cost = math.inf if reranker is Reranker.MMR else len(found.packed) / RANKED
@@ -156,7 +151,22 @@ class SearchGraph:
             raise LimitExceeded(says, [Violation("max_results", says)])
         shown = await self._shown(plan.scope, found, keys)
         hits = await offload(size / RESULT_BYTES, _hits, found, kept, shown)
-        return ScopeAnswer(plan.scope, tuple(found.lists), reranker, hits, reason)
+        return ScopeAnswer(plan.scope, tuple(found.lists), reranker, hits, reason, found.cold)
+
+    def _asked(self, query: GraphQuery, plan: ScopePlan, parsed: _Parsed) -> Asked:
+        unnamed = parsed.indexes.cold and plan.scope in _NAMED  # no vectors of names are read then
+        return Asked(
+            plan,
+            parsed.terms,
+            None if unnamed else parsed.vector,
+            self._search.min_cosine,
+            query.filters,
+            parsed.now_ms,
+            max(self._settings.candidates, query.max_results),
+            query.max_results,
+            query.center,
+            query.origins,
+        )
 
     async def _rated(
         self, query: GraphQuery, scope: Scope, found: Found, ranked: Ranking
@@ -181,25 +191,28 @@ class SearchGraph:
             present |= {(row.uuid, group_id): row for row in rows}
         return present.get
 
-    async def _found(self, asked: Asked, text: str, heads: list[GroupHead]) -> Found:
-        heavy = len(text) > QUERY_CHARS
-        if asked.plan.reranker is Reranker.EVIDENCE:
-            return await self._evidence.found(asked, text, heads, heavy)
-        one = self._facts if asked.plan.scope is Scope.FACTS else self._texts
-        return united(await asyncio.gather(*(one(asked, head, heavy) for head in heads)), asked.candidates)
+    async def _found(self, asked: Asked, text: str, parsed: _Parsed) -> Found:
+        heavy, indexes, plan = len(text) > QUERY_CHARS, parsed.indexes, asked.plan
+        if plan.reranker is Reranker.EVIDENCE:
+            found = await EvidenceSearch(indexes).found(asked, text, parsed.heads, heavy)
+        else:
+            one = self._facts if plan.scope is Scope.FACTS else self._texts
+            groups = await asyncio.gather(*(one(asked, head, heavy, indexes) for head in parsed.heads))
+            found = united(groups, asked.candidates)
+        return replace(found, cold=found.cold or (needs_more(plan) and bool(indexes.cold)))
 
-    async def _facts(self, asked: Asked, head: GroupHead, heavy: bool) -> Found:
+    async def _facts(self, asked: Asked, head: GroupHead, heavy: bool, indexes: Indexes) -> Found:
         cold = await self._search.cold.found(head.group_id, asked)
         if cold is not None:
             return cold
-        indexes, types = self._search.indexes, asked.filters.entity_types
+        types = asked.filters.entity_types
         if types:
             typed = await indexes.use_texts(head, lambda texts: texts.nodes.of_types(types))
             asked = replace(asked, typed=typed)
         return await indexes.use(head, lambda index: find_facts(index, asked), heavy)
 
-    async def _texts(self, asked: Asked, head: GroupHead, heavy: bool) -> Found:
-        indexes, walked = self._search.indexes, NOWHERE
+    async def _texts(self, asked: Asked, head: GroupHead, heavy: bool, indexes: Indexes) -> Found:
+        walked = NOWHERE
         origins = asked.named_origins
         if Method.BFS in asked.plan.methods and not origins:
             found = await indexes.use_texts(head, lambda texts: origins_found(texts, asked), heavy)

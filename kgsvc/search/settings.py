@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from kgsvc.domain.limits import MIB, Fixed, Range
+from kgsvc.domain.limits import FROM_ZERO, MIB, Fixed, Range
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +15,7 @@ class SearchSettings:
     distance_weight: Annotated[float, Range(0, 1)] = 0.3  # w: share of graph distance in the score
     candidates: Annotated[int, Fixed] = 200  # length of each rank list before fusion
     index_bytes: int = 512 * MIB  # of all group indexes together; the least recently used go first
+    warm_groups: Annotated[int, FROM_ZERO] = 2  # the busiest, which are loaded when a server starts
     load_page: Annotated[int, Fixed] = 2_000  # facts asked of the store at once by who waits for them
     store_timeout_s: float = 30.0  # for one store read
     search_timeout_s: float = 60.0  # for a group's index to be loaded, refreshed and ranked

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgsvc.domain.text import idf
 from kgsvc.search.columns import Column, room_for
 from kgsvc.search.fusion import Key, RankList
 from kgsvc.search.lexical import Corpus, strongest
@@ -19,6 +21,26 @@ from kgsvc.search.vectors import VectorColumn
 
 Mask = NDArray[np.bool_]
 _ROW_BYTES = 330  # measured: uuid, its dict entry, list slots, bytes header, share of entity ids
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The words of a group of which an index holds some rows: their scores are those of the whole."""
+
+    texts: int
+    frequencies: Mapping[str, int]  # texts that hold a term
+    total_length: int | None = None  # terms of all texts; None: as long as those that are held
+
+    def corpus(self, lengths: NDArray[np.uint32], held: int, held_length: int) -> Corpus:
+        """What lengths are compared with."""
+        texts = max(self.texts, held)
+        total = held_length * texts // held if self.total_length is None else self.total_length
+        return Corpus(lengths, texts, max(total, 1))
+
+    def worth(self, term: Term, held: int, corpus: Corpus) -> float:
+        """What a term that so many rows hold counts, beside what they make it count by themselves."""
+        true = idf(max(self.frequencies.get(term.text, 0), held), corpus.facts)
+        return term.weight * true / idf(held, corpus.facts)
 
 
 class TextIndex:
@@ -41,6 +63,7 @@ class TextIndex:
         self._total_length = 0
         self._length = Column(np.uint32)
         self._tie = Column(np.uint64)
+        self.whole: Whole | None = None  # where some rows of a group stand for all
 
     def __len__(self) -> int:
         return len(self._row_of)
@@ -173,10 +196,17 @@ class TextIndex:
 
     def by_keyword(self, terms: Sequence[Term], visible: Mask, count: int) -> list[Ranked]:
         """The best of the visible rows by BM25."""
-        matches = [(self._postings.find(term.text, term.by_prefix), term.weight) for term in terms]
-        if not any(len(postings) for postings, _ in matches):
+        found = [(self._postings.find(term.text, term.by_prefix), term) for term in terms]
+        found = [(postings, term) for postings, term in found if len(postings)]
+        if not found:
             return []
-        corpus = Corpus(self._length.data[: len(visible)], len(self), self._total_length)
+        lengths, whole = self._length.data[: len(visible)], self.whole
+        if whole is None:
+            corpus = Corpus(lengths, len(self), self._total_length)
+            matches = [(postings, term.weight) for postings, term in found]
+        else:
+            corpus = whole.corpus(lengths, len(self), self._total_length)
+            matches = [(postings, whole.worth(term, len(postings), corpus)) for postings, term in found]
         rows, scores = strongest(matches, corpus, visible, count)
         return self.best(rows, np.round(scores, 9), count)
 

@@ -190,8 +190,8 @@ class GraphStore(Protocol):
         """
 
     async def entity(self, uuid: str, group_id: str | None) -> list[Entity]:
-        """The entity with this uuid in the group. Without a group those of the first two by group_id: two
-        are enough to know that the uuid is ambiguous."""
+        """The entity with this uuid in the group. Without a group those of the first hundred groups by
+        group_id that have one: the caller may not see all of them."""
 
     async def fact(self, uuid: str, group_id: str | None) -> list[Fact]:
         """The fact with this uuid, as `entity`."""
@@ -234,9 +234,9 @@ class CandidateStore(Protocol):
     async def candidates(self, group_id: str, query: CandidateQuery) -> NameCandidates:
         """Everything that `query` asks for, in one round trip: by index, at a cost that is bounded by the
         query and does not grow with the group. Of more than fit, entities by ascending uuid and the latest
-        facts by (start_ms, uuid) are taken. A token leads to an entity if `GraphDelta.names` ever gave it a
-        name with that token (similarity.name_tokens). Vectors of names come by (rev that wrote them, uuid),
-        none of a revision that is not all there; whoever asks on from the page's place misses none."""
+        facts by (start_ms, uuid) are taken. A token leads to an entity if a delta ever gave it a name or an
+        identity with that token (names.identity.search_terms). Vectors of names come by (rev that wrote them,
+        uuid), none of a revision that is not all there; whoever asks on from the page's place misses none."""
 
 
 class ResolutionStore(GraphStore, CandidateStore, Protocol):
@@ -299,8 +299,8 @@ class HistoryStore(Protocol):
         """A merge that was not taken back."""
 
     async def merged(self, uuid: str, group_id: str | None) -> list[MergeRecord]:
-        """The latest merges by which entities with this uuid went: in the group, or (None) of two groups at
-        most, the first by group_id."""
+        """The latest merges by which entities with this uuid went: in the group, or (None) of the first
+        hundred groups by group_id."""
 
     async def merges_by(self, group_id: str, episode_uuid: str) -> list[MergeRecord]:
         """The merges that an episode caused and that were not taken back, the latest first."""

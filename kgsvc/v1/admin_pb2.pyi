@@ -1436,6 +1436,296 @@ class UndoMergeOutput(_message.Message):
 Global___UndoMergeOutput: _TypeAlias = UndoMergeOutput  # noqa: Y015
 
 @_typing.final
+class SplitEntityNodeRequest(_message.Message):
+    """Request of SplitEntityNode."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    INPUT_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """Names the call in logs and in the response; generated when absent; at most 128 characters."""
+    idempotency_key: _builtins.str
+    """Within 24 h, the same key with the same input gets the first outcome again; with other input, CONFLICT. At most
+    256 characters.
+    """
+    @_builtins.property
+    def input(self) -> Global___SplitEntityNodeInput:
+        """What to do; required."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str | None = ...,
+        idempotency_key: _builtins.str | None = ...,
+        input: Global___SplitEntityNodeInput | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key", "_request_id", b"_request_id", "idempotency_key", b"idempotency_key", "input", b"input", "request_id", b"request_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key", "_request_id", b"_request_id", "idempotency_key", b"idempotency_key", "input", b"input", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__idempotency_key: _TypeAlias = _typing.Literal["idempotency_key"]  # noqa: Y015
+    _WhichOneofArgType__idempotency_key: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key"]  # noqa: Y015
+    _WhichOneofReturnType__request_id: _TypeAlias = _typing.Literal["request_id"]  # noqa: Y015
+    _WhichOneofArgType__request_id: _TypeAlias = _typing.Literal["_request_id", b"_request_id"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__idempotency_key) -> _WhichOneofReturnType__idempotency_key | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__request_id) -> _WhichOneofReturnType__request_id | None: ...
+
+Global___SplitEntityNodeRequest: _TypeAlias = SplitEntityNodeRequest  # noqa: Y015
+
+@_typing.final
+class SplitEntityNodeResponse(_message.Message):
+    """Response of SplitEntityNode."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
+    OUTPUT_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """The caller's request_id, or the generated one."""
+    status: _envelope_pb2.Status.ValueType
+    """The outcome."""
+    @_builtins.property
+    def output(self) -> Global___SplitEntityNodeOutput:
+        """Set unless the status is ERROR."""
+
+    @_builtins.property
+    def error(self) -> _envelope_pb2.Error:
+        """Set when the status is ERROR."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        status: _envelope_pb2.Status.ValueType = ...,
+        output: Global___SplitEntityNodeOutput | None = ...,
+        error: _envelope_pb2.Error | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "output", b"output"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "output", b"output", "request_id", b"request_id", "status", b"status"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SplitEntityNodeResponse: _TypeAlias = SplitEntityNodeResponse  # noqa: Y015
+
+@_typing.final
+class SplitEntityNodeInput(_message.Message):
+    """Input of SplitEntityNode: either episodes or facts; not all that the entity has."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    UUID_FIELD_NUMBER: _builtins.int
+    EPISODE_UUIDS_FIELD_NUMBER: _builtins.int
+    FACT_UUIDS_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    group_id: _builtins.str
+    """The tenant; required; at most 128 characters."""
+    uuid: _builtins.str
+    """The entity that is taken apart; required. It keeps its uuid, its name and all that does not go."""
+    name: _builtins.str
+    """What the new entity is called; absent: as the entity. At most 512 characters."""
+    @_builtins.property
+    def episode_uuids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Episodes that tell of the entity: what they state of it goes. A fact that other episodes state too is there for
+        both entities afterwards, each with its own episodes. At most 10,000.
+        """
+
+    @_builtins.property
+    def fact_uuids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Facts of the entity that go, with all their episodes; at most 10,000."""
+
+    def __init__(
+        self,
+        *,
+        group_id: _builtins.str = ...,
+        uuid: _builtins.str = ...,
+        episode_uuids: _abc.Iterable[_builtins.str] | None = ...,
+        fact_uuids: _abc.Iterable[_builtins.str] | None = ...,
+        name: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "name", b"name"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "episode_uuids", b"episode_uuids", "fact_uuids", b"fact_uuids", "group_id", b"group_id", "name", b"name", "uuid", b"uuid"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__name: _TypeAlias = _typing.Literal["name"]  # noqa: Y015
+    _WhichOneofArgType__name: _TypeAlias = _typing.Literal["_name", b"_name"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__name) -> _WhichOneofReturnType__name | None: ...
+
+Global___SplitEntityNodeInput: _TypeAlias = SplitEntityNodeInput  # noqa: Y015
+
+@_typing.final
+class SplitEntityNodeOutput(_message.Message):
+    """Output of SplitEntityNode."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODE_FIELD_NUMBER: _builtins.int
+    SPLIT_ID_FIELD_NUMBER: _builtins.int
+    FACT_UUIDS_FIELD_NUMBER: _builtins.int
+    split_id: _builtins.str
+    """The id to give to UndoSplit."""
+    @_builtins.property
+    def node(self) -> _types_pb2.EntityNode:
+        """The new entity."""
+
+    @_builtins.property
+    def fact_uuids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The facts that the new entity has: those that went, and new ones for its part of those that both have."""
+
+    def __init__(
+        self,
+        *,
+        node: _types_pb2.EntityNode | None = ...,
+        split_id: _builtins.str = ...,
+        fact_uuids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["node", b"node"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fact_uuids", b"fact_uuids", "node", b"node", "split_id", b"split_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SplitEntityNodeOutput: _TypeAlias = SplitEntityNodeOutput  # noqa: Y015
+
+@_typing.final
+class UndoSplitRequest(_message.Message):
+    """Request of UndoSplit."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    INPUT_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """Names the call in logs and in the response; generated when absent; at most 128 characters."""
+    idempotency_key: _builtins.str
+    """Has no effect on this operation."""
+    @_builtins.property
+    def input(self) -> Global___UndoSplitInput:
+        """What to do; required."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str | None = ...,
+        idempotency_key: _builtins.str | None = ...,
+        input: Global___UndoSplitInput | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key", "_request_id", b"_request_id", "idempotency_key", b"idempotency_key", "input", b"input", "request_id", b"request_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key", "_request_id", b"_request_id", "idempotency_key", b"idempotency_key", "input", b"input", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__idempotency_key: _TypeAlias = _typing.Literal["idempotency_key"]  # noqa: Y015
+    _WhichOneofArgType__idempotency_key: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key"]  # noqa: Y015
+    _WhichOneofReturnType__request_id: _TypeAlias = _typing.Literal["request_id"]  # noqa: Y015
+    _WhichOneofArgType__request_id: _TypeAlias = _typing.Literal["_request_id", b"_request_id"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__idempotency_key) -> _WhichOneofReturnType__idempotency_key | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__request_id) -> _WhichOneofReturnType__request_id | None: ...
+
+Global___UndoSplitRequest: _TypeAlias = UndoSplitRequest  # noqa: Y015
+
+@_typing.final
+class UndoSplitResponse(_message.Message):
+    """Response of UndoSplit."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
+    OUTPUT_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """The caller's request_id, or the generated one."""
+    status: _envelope_pb2.Status.ValueType
+    """The outcome."""
+    @_builtins.property
+    def output(self) -> Global___UndoSplitOutput:
+        """Set unless the status is ERROR."""
+
+    @_builtins.property
+    def error(self) -> _envelope_pb2.Error:
+        """Set when the status is ERROR."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        status: _envelope_pb2.Status.ValueType = ...,
+        output: Global___UndoSplitOutput | None = ...,
+        error: _envelope_pb2.Error | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "output", b"output"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "output", b"output", "request_id", b"request_id", "status", b"status"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UndoSplitResponse: _TypeAlias = UndoSplitResponse  # noqa: Y015
+
+@_typing.final
+class UndoSplitInput(_message.Message):
+    """Input of UndoSplit."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    SPLIT_ID_FIELD_NUMBER: _builtins.int
+    group_id: _builtins.str
+    """The tenant; required; at most 128 characters."""
+    split_id: _builtins.str
+    """The split to undo; required."""
+    def __init__(
+        self,
+        *,
+        group_id: _builtins.str = ...,
+        split_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["group_id", b"group_id", "split_id", b"split_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UndoSplitInput: _TypeAlias = UndoSplitInput  # noqa: Y015
+
+@_typing.final
+class UndoSplitOutput(_message.Message):
+    """Output of UndoSplit."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODE_FIELD_NUMBER: _builtins.int
+    FACTS_MOVED_FIELD_NUMBER: _builtins.int
+    facts_moved: _builtins.int
+    """How many facts the other one had."""
+    @_builtins.property
+    def node(self) -> _types_pb2.EntityNode:
+        """The entity that is whole again."""
+
+    def __init__(
+        self,
+        *,
+        node: _types_pb2.EntityNode | None = ...,
+        facts_moved: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["node", b"node"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["facts_moved", b"facts_moved", "node", b"node"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UndoSplitOutput: _TypeAlias = UndoSplitOutput  # noqa: Y015
+
+@_typing.final
 class BuildCommunitiesRequest(_message.Message):
     """Request of BuildCommunities."""
 

@@ -85,6 +85,16 @@ class AdminServiceStub:
                 request_serializer=kgsvc_dot_v1_dot_admin__pb2.UndoMergeRequest.SerializeToString,
                 response_deserializer=kgsvc_dot_v1_dot_admin__pb2.UndoMergeResponse.FromString,
                 _registered_method=True)
+        self.SplitEntityNode = channel.unary_unary(
+                '/kgsvc.v1.AdminService/SplitEntityNode',
+                request_serializer=kgsvc_dot_v1_dot_admin__pb2.SplitEntityNodeRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_admin__pb2.SplitEntityNodeResponse.FromString,
+                _registered_method=True)
+        self.UndoSplit = channel.unary_unary(
+                '/kgsvc.v1.AdminService/UndoSplit',
+                request_serializer=kgsvc_dot_v1_dot_admin__pb2.UndoSplitRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_admin__pb2.UndoSplitResponse.FromString,
+                _registered_method=True)
         self.BuildCommunities = channel.unary_unary(
                 '/kgsvc.v1.AdminService/BuildCommunities',
                 request_serializer=kgsvc_dot_v1_dot_admin__pb2.BuildCommunitiesRequest.SerializeToString,
@@ -178,6 +188,21 @@ class AdminServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SplitEntityNode(self, request, context):
+        """Takes a new entity out of an entity, with what some episodes say of it or with some of its facts. Status OK,
+        NOT_FOUND, or CONFLICT if the name belongs to another entity.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UndoSplit(self, request, context):
+        """Undoes a split; what arrived meanwhile is kept. Status OK, NOT_FOUND, or CONFLICT if one of the two is gone.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def BuildCommunities(self, request, context):
         """Starts to build the communities of groups, in the background. Status ACCEPTED.
         """
@@ -251,6 +276,16 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.UndoMerge,
                     request_deserializer=kgsvc_dot_v1_dot_admin__pb2.UndoMergeRequest.FromString,
                     response_serializer=kgsvc_dot_v1_dot_admin__pb2.UndoMergeResponse.SerializeToString,
+            ),
+            'SplitEntityNode': grpc.unary_unary_rpc_method_handler(
+                    servicer.SplitEntityNode,
+                    request_deserializer=kgsvc_dot_v1_dot_admin__pb2.SplitEntityNodeRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_admin__pb2.SplitEntityNodeResponse.SerializeToString,
+            ),
+            'UndoSplit': grpc.unary_unary_rpc_method_handler(
+                    servicer.UndoSplit,
+                    request_deserializer=kgsvc_dot_v1_dot_admin__pb2.UndoSplitRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_admin__pb2.UndoSplitResponse.SerializeToString,
             ),
             'BuildCommunities': grpc.unary_unary_rpc_method_handler(
                     servicer.BuildCommunities,
@@ -539,6 +574,60 @@ class AdminService:
             '/kgsvc.v1.AdminService/UndoMerge',
             kgsvc_dot_v1_dot_admin__pb2.UndoMergeRequest.SerializeToString,
             kgsvc_dot_v1_dot_admin__pb2.UndoMergeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SplitEntityNode(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.AdminService/SplitEntityNode',
+            kgsvc_dot_v1_dot_admin__pb2.SplitEntityNodeRequest.SerializeToString,
+            kgsvc_dot_v1_dot_admin__pb2.SplitEntityNodeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UndoSplit(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.AdminService/UndoSplit',
+            kgsvc_dot_v1_dot_admin__pb2.UndoSplitRequest.SerializeToString,
+            kgsvc_dot_v1_dot_admin__pb2.UndoSplitResponse.FromString,
             options,
             channel_credentials,
             insecure,

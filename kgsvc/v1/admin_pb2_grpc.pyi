@@ -57,6 +57,12 @@ class AdminServiceStub:
     """Merges one entity into another, which takes over its facts, mentions and names. Status OK or NOT_FOUND."""
     UndoMerge: _grpc.UnaryUnaryMultiCallable[_admin_pb2.UndoMergeRequest, _admin_pb2.UndoMergeResponse]
     """Undoes a merge. Status OK, NOT_FOUND, or CONFLICT if a name or the uuid belongs to another entity by now."""
+    SplitEntityNode: _grpc.UnaryUnaryMultiCallable[_admin_pb2.SplitEntityNodeRequest, _admin_pb2.SplitEntityNodeResponse]
+    """Takes a new entity out of an entity, with what some episodes say of it or with some of its facts. Status OK,
+    NOT_FOUND, or CONFLICT if the name belongs to another entity.
+    """
+    UndoSplit: _grpc.UnaryUnaryMultiCallable[_admin_pb2.UndoSplitRequest, _admin_pb2.UndoSplitResponse]
+    """Undoes a split; what arrived meanwhile is kept. Status OK, NOT_FOUND, or CONFLICT if one of the two is gone."""
     BuildCommunities: _grpc.UnaryUnaryMultiCallable[_admin_pb2.BuildCommunitiesRequest, _admin_pb2.BuildCommunitiesResponse]
     """Starts to build the communities of groups, in the background. Status ACCEPTED."""
     GetCommunityBuild: _grpc.UnaryUnaryMultiCallable[_admin_pb2.GetCommunityBuildRequest, _admin_pb2.GetCommunityBuildResponse]
@@ -93,6 +99,12 @@ class AdminServiceAsyncStub(AdminServiceStub):
     """Merges one entity into another, which takes over its facts, mentions and names. Status OK or NOT_FOUND."""
     UndoMerge: _aio.UnaryUnaryMultiCallable[_admin_pb2.UndoMergeRequest, _admin_pb2.UndoMergeResponse]  # type: ignore[assignment]
     """Undoes a merge. Status OK, NOT_FOUND, or CONFLICT if a name or the uuid belongs to another entity by now."""
+    SplitEntityNode: _aio.UnaryUnaryMultiCallable[_admin_pb2.SplitEntityNodeRequest, _admin_pb2.SplitEntityNodeResponse]  # type: ignore[assignment]
+    """Takes a new entity out of an entity, with what some episodes say of it or with some of its facts. Status OK,
+    NOT_FOUND, or CONFLICT if the name belongs to another entity.
+    """
+    UndoSplit: _aio.UnaryUnaryMultiCallable[_admin_pb2.UndoSplitRequest, _admin_pb2.UndoSplitResponse]  # type: ignore[assignment]
+    """Undoes a split; what arrived meanwhile is kept. Status OK, NOT_FOUND, or CONFLICT if one of the two is gone."""
     BuildCommunities: _aio.UnaryUnaryMultiCallable[_admin_pb2.BuildCommunitiesRequest, _admin_pb2.BuildCommunitiesResponse]  # type: ignore[assignment]
     """Starts to build the communities of groups, in the background. Status ACCEPTED."""
     GetCommunityBuild: _aio.UnaryUnaryMultiCallable[_admin_pb2.GetCommunityBuildRequest, _admin_pb2.GetCommunityBuildResponse]  # type: ignore[assignment]
@@ -186,6 +198,24 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.UndoMergeResponse, _abc.Awaitable[_admin_pb2.UndoMergeResponse]]:
         """Undoes a merge. Status OK, NOT_FOUND, or CONFLICT if a name or the uuid belongs to another entity by now."""
+
+    @_abc_1.abstractmethod
+    def SplitEntityNode(
+        self,
+        request: _admin_pb2.SplitEntityNodeRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.SplitEntityNodeResponse, _abc.Awaitable[_admin_pb2.SplitEntityNodeResponse]]:
+        """Takes a new entity out of an entity, with what some episodes say of it or with some of its facts. Status OK,
+        NOT_FOUND, or CONFLICT if the name belongs to another entity.
+        """
+
+    @_abc_1.abstractmethod
+    def UndoSplit(
+        self,
+        request: _admin_pb2.UndoSplitRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.UndoSplitResponse, _abc.Awaitable[_admin_pb2.UndoSplitResponse]]:
+        """Undoes a split; what arrived meanwhile is kept. Status OK, NOT_FOUND, or CONFLICT if one of the two is gone."""
 
     @_abc_1.abstractmethod
     def BuildCommunities(

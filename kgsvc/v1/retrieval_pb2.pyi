@@ -1546,11 +1546,11 @@ class SearchGraphOutput(_message.Message):
     message: _builtins.str
     """One sentence for people."""
     context: _builtins.str
-    """With include_context: the results, the entities at the ends of the facts, and the beginnings of the episodes that
-    state them. Each is one line, the best first, under the headings "# Facts" (with their validity), "# Entities"
-    (with their summaries), "# Communities" and "# Sources". Half of the room is for facts; what one kind does not
-    use goes to the others; a line that does not fit is left out. With known_as_of, it holds only what was known then,
-    apart from the summaries of the entities that were found. It is shorter if the response has no room for it.
+    """With include_context: what the answer can be found in. Under "# Sources" the episodes that bear on the question,
+    verbatim, with speaker and time, as many as fit, in order of time; under "# Facts", "# Entities" and
+    "# Communities" what was found and is not said there already, facts with their validity. What does not fit is left
+    out. With known_as_of, it holds only what was known then, apart from the summaries of the entities that were
+    found. It is shorter if the response has no room for it.
     """
     @_builtins.property
     def facts(self) -> _containers.RepeatedCompositeFieldContainer[Global___FactHit]:
@@ -1610,12 +1610,15 @@ class ScopeRun(_message.Message):
     METHODS_FIELD_NUMBER: _builtins.int
     RERANKER_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    FROM_STORE_FIELD_NUMBER: _builtins.int
     scope: Global___SearchScope.ValueType
     """The scope."""
     reranker: Global___Reranker.ValueType
     """The reranker that made the order."""
     reason: Global___RerankerReason.ValueType
     """Why it is not the requested one; absent if it is."""
+    from_store: _builtins.bool
+    """Some groups were not in memory (yet): the candidates are those that the store's own indexes found."""
     @_builtins.property
     def methods(self) -> _containers.RepeatedScalarFieldContainer[Global___SearchMethod.ValueType]:
         """The methods that took part. COSINE is absent if the query could not be embedded."""
@@ -1627,10 +1630,11 @@ class ScopeRun(_message.Message):
         methods: _abc.Iterable[Global___SearchMethod.ValueType] | None = ...,
         reranker: Global___Reranker.ValueType = ...,
         reason: Global___RerankerReason.ValueType | None = ...,
+        from_store: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_reason", b"_reason", "reason", b"reason"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_reason", b"_reason", "methods", b"methods", "reason", b"reason", "reranker", b"reranker", "scope", b"scope"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_reason", b"_reason", "from_store", b"from_store", "methods", b"methods", "reason", b"reason", "reranker", b"reranker", "scope", b"scope"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__reason: _TypeAlias = _typing.Literal["reason"]  # noqa: Y015
     _WhichOneofArgType__reason: _TypeAlias = _typing.Literal["_reason", b"_reason"]  # noqa: Y015

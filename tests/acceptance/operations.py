@@ -88,6 +88,8 @@ OPERATIONS = {
         Operation("GetFactHistory", _below("", "uuid")),
         Operation("MergeEntityNodes", _below("", "group_id", "keep_uuid", "merge_uuid")),
         Operation("UndoMerge", _below("", "group_id", "merge_id")),
+        Operation("SplitEntityNode", _below("", "group_id", "uuid", "episode_uuids")),
+        Operation("UndoSplit", _below("", "group_id", "split_id")),
         Operation("UpdateFact", _below("", "uuid", "fact")),
         Operation("GetEpisodes", _below("", "group_id", "last_n")),
         Operation("GetMemory", (*_below("", "group_id", "messages"), *_MESSAGE), _WHOSE, _WHEN_SAID),

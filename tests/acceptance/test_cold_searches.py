@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -29,6 +30,10 @@ QUERIES = (
     'boat AND "tea" -house (x:y*)',
 )
 RERANKERS = (ret.RERANKER_RRF, ret.RERANKER_MMR, ret.RERANKER_EPISODE_MENTIONS, ret.RERANKER_WEIGHTED_SUM)
+COMMUNITIES = {value for name, value in ret.SearchRecipe.items() if "COMMUNITY" in name}  # there are none
+ANYWHERE = [
+    value for name, value in ret.SearchRecipe.items() if value and not name.endswith("NODE_DISTANCE")
+]  # the others want a center
 SETTINGS = {"server.metrics_listen": "127.0.0.1:0"}
 
 
@@ -56,7 +61,7 @@ async def tight(
     model: ScriptedOpenAI, spec: StoreSpec, filled: str, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Service]:
     """A server on the same store that can hold no index of the group."""
-    poor = {"retrieval.index_bytes": "1", "server.role": "api"} | SETTINGS
+    poor = {"retrieval.index_bytes": "1", "retrieval.warm_groups": "0", "server.role": "api"} | SETTINGS
     async with Service(
         scripted(model) | spec.settings | poor, tmp_path_factory.mktemp("tight"), "tight"
     ) as one:
@@ -97,6 +102,48 @@ async def test_answers_are_the_same_loaded_or_not(
     cold_steps = await _steps(tight)
     assert cold_steps["search_candidates"] >= len(QUERIES) * (1 + len(RERANKERS))
     assert cold_steps["changes"] == 0, "a group that cannot be held is not loaded for searches like these"
+
+
+async def test_every_recipe_answers_while_the_group_is_not_in_memory(
+    tight: Service, service: Service, filled: str
+) -> None:
+    async with Client(tight.address) as poor, Client(service.address) as roomy:
+        for recipe in ANYWHERE:
+            found = await graph(poor, filled, QUERIES[0], recipe=recipe, include_context=True)
+            assert all(run.from_store for run in found.ran), ret.SearchRecipe.Name(recipe)
+            assert recipe in COMMUNITIES or found.count > 0
+            assert "# Sources" in found.context
+        for query in QUERIES:
+            cold = await graph(poor, filled, query)
+            (run,) = cold.ran
+            assert (list(run.methods), run.reranker) == ([BM25, COSINE], ret.RERANKER_EVIDENCE)
+            async with asyncio.timeout(60):
+                while (warm := await graph(roomy, filled, query)).ran[0].from_store:
+                    pass
+            best, cold_best = ([hit.fact.uuid for hit in each.facts] for each in (warm, cold))
+            assert cold_best[0] in best
+    assert (await _steps(tight))["changes"] == 0
+
+
+async def test_a_server_that_was_restarted_answers_at_once_and_later_from_memory(
+    model: ScriptedOpenAI, spec: StoreSpec, filled: str, tmp_path: Path
+) -> None:
+    first: list[str] = []
+    for attempt in range(3):
+        settings = scripted(model) | spec.settings | {"server.role": "api", "retrieval.warm_groups": "0"}
+        async with (
+            Service(settings, tmp_path, f"again{attempt}") as again,
+            Client(again.address) as client,
+        ):
+            async with asyncio.timeout(60):
+                answers = [await graph(client, filled, QUERIES[0])]
+                while answers[-1].ran[0].from_store:
+                    answers.append(await graph(client, filled, QUERIES[0]))
+        assert answers[0].ran[0].from_store, "nothing is loaded yet"
+        assert all(each.facts for each in answers)
+        warm = [hit.fact.uuid for hit in answers[-1].facts]
+        assert warm == (first or warm), "from memory the answer is always the same"
+        first = warm
 
 
 async def test_a_search_asks_the_store_once(tight: Service, filled: str) -> None:

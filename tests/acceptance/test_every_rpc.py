@@ -85,7 +85,7 @@ async def searched(ask: Caller, group: str) -> tuple[typ.FactResult, typ.FactRes
 
 
 async def changed(ask: Caller, group: str, works: typ.FactResult, likes: typ.FactResult) -> None:
-    """A fact by a correction, an entity by a merge and its undoing."""
+    """A fact by a correction, an entity by a merge and a split and their undoing."""
     updated = await ask("UpdateFact", uuid=works.uuid, group_id=group, fact="Alice leads Acme")
     history = await ask("GetFactHistory", uuid=works.uuid, group_id=group)
     assert [each.uuid for each in history.facts] == [works.uuid, updated.new_uuid]
@@ -96,6 +96,12 @@ async def changed(ask: Caller, group: str, works: typ.FactResult, likes: typ.Fac
     assert (await ask("GetEntityEdge", uuid=likes.uuid)).source_name == "Alice"
     await ask("UndoMerge", group_id=group, merge_id=merged.merge_id)
     assert (await ask("GetEntityEdge", uuid=likes.uuid)).source_name == "Al"
+    merged = await ask("MergeEntityNodes", group_id=group, **ends)
+    split = await ask("SplitEntityNode", group_id=group, uuid=merged.node.uuid, fact_uuids=[likes.uuid])
+    assert (await ask("GetEntityEdge", uuid=likes.uuid)).source_node_uuid == split.node.uuid
+    whole = await ask("UndoSplit", group_id=group, split_id=split.split_id)
+    assert whole.node.uuid == merged.node.uuid
+    await ask("UndoMerge", group_id=group, merge_id=merged.merge_id)
 
 
 async def grouped(ask: Caller, group: str) -> None:

@@ -7,7 +7,7 @@ from kgsvc.stores.protocol import GroupDump
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.saying import APR, FEB, JAN, MAR, fact, reads_bodies, telling
-from tests.support.client import CALL_S, Client, episode, granted
+from tests.support.client import CALL_S, Client, episode, granted, message
 from tests.support.graphs import assert_sound
 from tests.support.scripted_openai import Outcome, Request, answer, edge, node, resolutions
 from tests.support.scripted_openai.replies import as_content
@@ -83,6 +83,21 @@ async def test_a_name_that_shows_two_to_be_one_merges_them_and_going_parts_them(
     assert people(after) == people(before)
     assert "alejandro ruiz" not in words(after)
     assert {(f.source_name, f.fact) for f in after.facts} == {(f.source_name, f.fact) for f in before.facts}
+
+
+async def test_an_account_is_known_by_its_number_alone(client: Client, group: str, spec: StoreSpec) -> None:
+    mark = [{"key": "account_number", "value": "4711-0815"}]
+    await client.ingest(group, [said("Rainy day fund", JAN, "a", attributes=mark)])
+    await client.ingest(group, [said("Account #4711 0815", FEB, "b")])
+    (names,) = people(await dumped(spec, group)).values()
+    assert names == {"rainy day fund", "account #4711 0815"}
+    await cascade(client, group, "a")  # its number goes with it, but for the one in the name
+    await client.ingest(group, [said("The fund", MAR, "c", attributes=mark)])
+    assert len(people(await dumped(spec, group))) == 1
+    await client.ingest(
+        group, [said("Something else", MAR, "d", attributes=[{"key": "number", "value": "0815-4711"}])]
+    )
+    assert len(people(await dumped(spec, group))) == 2
 
 
 async def test_names_and_types_go_with_the_episode_that_alone_used_them(
@@ -181,3 +196,44 @@ async def test_namesakes_stay_two_and_keep_their_facts(client: Client, group: st
     left = await dumped(spec, group)
     assert_sound(left)
     assert [each.labels for each in left.entities if each.name == "Jordan"] == [("Location",)]
+
+
+async def test_who_speaks_without_a_name_is_one_in_each_conversation_of_a_group_with_several(
+    client: Client, group: str, spec: StoreSpec
+) -> None:
+    async def tell(at_ms: int, likes: str, chat: str, role: str | None = None) -> None:
+        """A message: what who speaks likes."""
+        who = node("a", role or "user", type="Person")
+        told = answer([who, node("b", likes)], [edge("LIKES", f"likes {likes}", "a", "b")])
+        one = message(as_content(told), at_ms, role)
+        one.source_description = chat
+        await client.say(group, [one])
+
+    await tell(JAN, "jazz", "chat 1")
+    await tell(FEB, "chess", "chat 2")
+    for name in ("Ann", "Bob"):
+        await tell(MAR, f"{name}ville", "chat 1", name)
+    for chat, likes in (("chat 2", "rum"), ("chat 1", "tea"), ("chat 2", "golf")):
+        await tell(APR, likes, chat)
+    dump = await dumped(spec, group)
+    users = {each.uuid for each in dump.entities if each.name == "user"}
+    assert {frozenset(f.target_name for f in dump.facts if f.source_uuid == uuid) for uuid in users} == {
+        frozenset({"jazz", "chess", "tea"}),  # while one person
+        frozenset({"rum", "golf"}),
+    }
+
+
+async def test_what_a_caller_took_apart_is_not_merged_again(
+    client: Client, group: str, spec: StoreSpec
+) -> None:
+    await client.ingest(group, [said("Lee", JAN, "a"), said("Lee", FEB, "b")])
+    (lee,) = {uuid for key, uuid in (await dumped(spec, group)).names.items() if key == "lee"}
+    await client.ask("SplitEntityNode", group_id=group, uuid=lee, episode_uuids=["b"])
+    await client.ingest(group, [said("Lee Minh", MAR, "c")])  # the model says that it is both
+    found = await dumped(spec, group)
+    assert len([each for each in found.entities if not each.name.endswith("ville")]) == 2
+    await cascade(client, group, "a")
+    await cascade(client, group, "c")
+    await client.ingest(group, [said("Lee", APR, "d")])  # the bare name is free for the one that is left
+    left = await dumped(spec, group)
+    assert [each.name for each in left.entities if not each.name.endswith("ville")] == ["Lee"]

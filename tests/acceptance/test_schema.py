@@ -30,6 +30,8 @@ NOTHING_THERE = (
     "UpdateFact",
     "MergeEntityNodes",
     "UndoMerge",
+    "SplitEntityNode",
+    "UndoSplit",
     "GetCommunityBuild",
 )
 DESTRUCTIVE = "ClearAll"  # has test_clear_all.py to itself

@@ -17,11 +17,13 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from scripts.neo4j_server import free_port
 from tests.support.documents import REPOSITORY, Block, commands, prints, steps
 from tests.support.service import Service, environment
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 SHOWN_ADDRESS = "127.0.0.1:50051"
+SHOWN_SECURE_ADDRESS = "127.0.0.1:50443"  # of servers that the pages start themselves
 SHELL = ("bash", "-euo", "pipefail", "-c")
 PYTHON = ("python", "-c")
 DONE_S = 120.0
@@ -35,10 +37,12 @@ class Reader:
     folder: Path
     server: Service
     variables: Mapping[str, str]
+    secure_address: str
 
     async def runs(self, text: str, program: Sequence[str] = SHELL) -> str:
         """What a script prints; it must succeed."""
-        process = await self._start(*program, text.replace(SHOWN_ADDRESS, self.server.address))
+        shown = text.replace(SHOWN_SECURE_ADDRESS, self.secure_address)
+        process = await self._start(*program, shown.replace(SHOWN_ADDRESS, self.server.address))
         async with asyncio.timeout(DONE_S):
             out, err = await process.communicate()
         assert process.returncode == 0, f"{out.decode()}\n{err.decode()}\n{self.server.said()}"
@@ -46,7 +50,7 @@ class Reader:
 
     async def serves(self, command: str) -> None:
         """Run a `kgsvc serve` until it is ready, then end it, in order."""
-        words = command.replace(SHOWN_ADDRESS, "127.0.0.1:0")
+        words = command.replace(SHOWN_ADDRESS, "127.0.0.1:0").replace(SHOWN_SECURE_ADDRESS, "127.0.0.1:0")
         process = await self._start(*SHELL, f"exec {words}")
         assert process.stdout is not None
         try:
@@ -91,7 +95,9 @@ async def reader(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Read
         settings = {"client.server": server.address, "server.metrics_listen": ""}
         variables = environment(settings)
         paths = f"{programs}{os.pathsep}{variables['PATH']}"
-        yield Reader(folder, server, variables | {"PATH": paths, "PYTHONPATH": str(REPOSITORY)})
+        path = f"{REPOSITORY}{os.pathsep}{variables.get('PYTHONPATH', '')}"
+        secure = f"127.0.0.1:{free_port()}"
+        yield Reader(folder, server, variables | {"PATH": paths, "PYTHONPATH": path}, secure)
 
 
 def _needs_grpcurl(block: Block) -> None:
@@ -112,7 +118,7 @@ async def test_a_block_of_the_pages_runs(block: Block, reader: Reader) -> None:
             printed = await reader.runs(step.command)
             shown = step.output.replace(SHOWN_ADDRESS, reader.server.address)
             assert prints(shown, printed), f"{step.command}\nprinted\n{printed}\nand not\n{shown}"
-    elif block.text.startswith("kgsvc serve"):
+    elif block.text.startswith("kgsvc serve") and "\n" not in block.text:
         await reader.serves(block.text)
     else:
         await reader.runs(block.text)

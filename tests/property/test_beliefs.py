@@ -9,6 +9,7 @@ import pytest
 
 from kgsvc.domain.facts.amendments import FactInput, correct, successor, without_episode
 from kgsvc.domain.facts.beliefs import MOST, as_known_at
+from kgsvc.domain.facts.slots import refolded
 from kgsvc.domain.facts.statements import Ending
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
@@ -20,8 +21,17 @@ from kgsvc.domain.names.merging import (
     merged_facts,
     moved,
     record_of,
+    rekeyed,
     slots_of,
     unmerged_facts,
+)
+from kgsvc.domain.names.splitting import (
+    Going,
+    back_together,
+    divided,
+    record_of_split,
+    reserved,
+    split_facts,
 )
 from kgsvc.search.fact_columns import FactColumns
 from kgsvc.search.filters import Filters
@@ -112,20 +122,51 @@ class World:
         self.graph.names |= dict.fromkeys(names, kept.uuid)
         self._write(after.values())
 
+    def split(self) -> None:
+        """Two people were taken for one: what some episodes tell, or some facts, is about another."""
+        whole = self.graph.entities[self.random.choice(sorted(self.graph.entities))]
+        facts = self._about(whole.uuid)
+        episodes = sorted({episode for fact in facts for episode in fact.episodes})
+        if len(episodes) < 2 or len(self.merges) > 2:
+            self.unmerge()
+            return
+        now = self._tick()
+        going = Going(frozenset(self.random.sample(episodes, self.random.randint(1, len(episodes) - 1))))
+        if self.random.random() < 0.3:
+            going = Going(facts=frozenset([self.random.choice(facts).uuid]))
+        other = replace(whole, uuid=f"split-{now}", created_ms=now)
+        parts = divided(Hanging(tuple(facts), (), ()), whole.uuid, other, going)
+        view = self._view(slots_of(facts) | slots_of(parts.after.values()))
+        before = {fact.uuid: fact for fact in view.facts}
+        after = split_facts("g", parts, view, now)
+        self.merges.append((whole, other, record_of_split(whole, other, parts, before, after, {}, {})))
+        self.graph.reserved += reserved(parts, after, now)
+        self._write(after.values())
+
     def unmerge(self) -> None:
-        """The last merge is undone."""
+        """The last merge or split is undone."""
         if not self.merges:
             self.tell()
             return
         kept, gone, record = self.merges.pop()
         now = self._tick()
+        split = "split" in record
         uuids = record["ends"].keys() | record["changed"].keys() | record["made"].keys()
         facts = [self.graph.facts[uuid] for uuid in uuids if uuid in self.graph.facts]
-        back, removed = unmerged_facts(record, kept, gone, facts, now)
+        if split:
+            facts = list({fact.uuid: fact for fact in (*facts, *self._about(gone.uuid))}.values())
+            back, removed = back_together(record, gone, kept, facts, now)
+        else:
+            back, removed = unmerged_facts(record, kept, gone, facts, now)
+            self.graph.names |= dict.fromkeys(record["names"], gone.uuid)
         view = self._view(slots_of(facts) | slots_of(back.values()))
-        self.graph.names |= dict.fromkeys(record["names"], gone.uuid)
         self._write(folded_apart("g", view, back, removed, now).values())
         self._remove(fact.uuid for fact in removed)
+        assert not split or not self._about(gone.uuid)
+
+    def _about(self, uuid: str) -> list[Fact]:
+        facts = self.graph.facts.values()
+        return [fact for fact in facts if uuid in (fact.source_uuid, fact.target_uuid)]
 
     def read(self) -> Read:
         """What is valid now, and what was at some other time."""
@@ -167,7 +208,8 @@ class World:
         return self.graph.now
 
     def _view(self, slots: set[str]) -> SlotView:
-        return SlotView(tuple(fact for fact in self.graph.facts.values() if fact.slot in slots))
+        facts = tuple(fact for fact in self.graph.facts.values() if fact.slot in slots)
+        return SlotView(facts, tuple(each for each in self.graph.reserved if each.slot in slots))
 
     def _write(self, facts: Iterable[Fact]) -> None:
         self.graph.facts |= {fact.uuid: fact for fact in facts}
@@ -194,6 +236,7 @@ class World:
 def test_what_a_read_answered_is_what_is_known_as_of_its_time(seed: int, commits: int) -> None:
     world = World(Random(seed))
     changes = [world.tell] * 14 + [world.contradict, world.correct, world.forget, world.forget, world.merge]
+    changes += [world.split, world.split]
     reads: list[Read] = []
     for _ in range(commits):
         world.random.choice(changes)()
@@ -210,3 +253,33 @@ def test_what_a_read_answered_is_what_is_known_as_of_its_time(seed: int, commits
         same(world.found(0, later), read.present)
         same(world.found(0, replace(later, true_at_ms=read.at_ms)), read.present)
         same(world.found(0, replace(later, true_at_ms=read.past_ms)), read.past)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_split_that_is_undone_at_once_leaves_no_trace(seed: int) -> None:
+    world = World(Random(seed))
+    splits = 0
+    for _ in range(120):
+        world.random.choice([world.tell] * 6 + [world.contradict, world.correct, world.forget, world.merge])()
+        before, undone = _content(world), len(world.merges)
+        world.split()
+        if len(world.merges) > undone:
+            splits += 1
+            world.unmerge()
+            after = _content(world)
+            assert after.keys() == before.keys()
+            other = {uuid for uuid, fact in after.items() if fact != before[uuid]}
+            assert not other or other <= _due(before.values(), world.graph.now)
+    assert splits > 20
+
+
+def _content(world: World) -> dict[str, Fact]:
+    """The facts, but for when they were written and for what was believed meanwhile."""
+    facts = world.graph.facts.items()
+    return {uuid: replace(rekeyed(fact), updated_ms=None, beliefs=()) for uuid, fact in facts}
+
+
+def _due(facts: Iterable[Fact], now: int) -> set[str]:
+    """Those that expire with any change of their slot, since the end that they told has passed."""
+    facts = tuple(facts)
+    return set(refolded("g", facts, SlotView(facts), now))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kgsvc.domain.facts.plan import plan, statements_of
 from kgsvc.domain.facts.statements import Ending, SlotStatement
-from kgsvc.domain.model.delta import GraphDelta, GroupHead, NameView, SlotView
+from kgsvc.domain.model.delta import FactTombstone, GraphDelta, GroupHead, NameView, SlotView
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Closure, Entity, Episode, Fact, FactKind, Polarity, Source
 from kgsvc.domain.names.entities import BatchItem, candidate_uuids, keys_of, resolve
@@ -23,6 +23,7 @@ class Graph:
 
     def __init__(self) -> None:
         self.entities: dict[str, Entity] = {}
+        self.reserved: list[FactTombstone] = []
         self.names: dict[str, str] = {}
         self.facts: dict[str, Fact] = {}
         self.statements: list[SlotStatement] = []
@@ -42,7 +43,8 @@ class Graph:
         self.statements.extend(statements)
         ended = {slot: [one for where, one in endings if where == slot] for slot, _ in endings}
         wanted = {entry.slot for entry in statements} | ended.keys()
-        slots = SlotView(tuple(f for f in self.facts.values() if f.slot in wanted))
+        facts = tuple(f for f in self.facts.values() if f.slot in wanted)
+        slots = SlotView(facts, tuple(each for each in self.reserved if each.slot in wanted))
         self.apply(plan("g", items, resolved, statements, slots, self.now, ended))
 
     def apply(self, delta: GraphDelta) -> None:

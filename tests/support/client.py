@@ -83,9 +83,13 @@ class Client:
     retrieval: RetrievalServiceAsyncStub
     admin: AdminServiceAsyncStub
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, credentials: grpc.ChannelCredentials | None = None) -> None:
         self.address = address
-        self.channel = grpc.aio.insecure_channel(address, options=_OPTIONS)
+        self.channel = (
+            grpc.aio.insecure_channel(address, options=_OPTIONS)
+            if credentials is None
+            else grpc.aio.secure_channel(address, credentials, options=_OPTIONS)
+        )
         self.ingestion = ingestion_pb2_grpc.IngestionServiceStub(self.channel)
         self.retrieval = retrieval_pb2_grpc.RetrievalServiceStub(self.channel)
         self.admin = admin_pb2_grpc.AdminServiceStub(self.channel)

@@ -82,7 +82,7 @@ class ModelHistory(ModelQueue):
             if group_id in (None, group.group_id):
                 records = [record for record in group.merges.values() if record.merged_uuid == uuid]
                 found += sorted(records, key=lambda record: record.created_ms)[-1:]
-        return found[:2]
+        return found[:100]
 
     async def merges_by(self, group_id: str, episode_uuid: str) -> list[MergeRecord]:
         found = [m for m in self.peek(group_id).merges.values() if m.by_episode == episode_uuid != ""]

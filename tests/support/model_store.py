@@ -8,7 +8,7 @@ from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard, NameView, SlotView, StaleItems
 from kgsvc.domain.model.graph import FREE, Entity, Episode, Fact
 from kgsvc.domain.model.items import ItemState
-from kgsvc.domain.names.similarity import name_tokens
+from kgsvc.domain.names.identity import search_terms
 from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump, StoreInfo
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
@@ -68,13 +68,13 @@ class ModelGraph(ModelHistory, ModelCandidates):
         return group.head
 
     async def entity(self, uuid: str, group_id: str | None) -> list[Entity]:
-        return [g.entities[uuid] for g in self._among(group_id) if uuid in g.entities][:2]
+        return [g.entities[uuid] for g in self._among(group_id) if uuid in g.entities][:100]
 
     async def fact(self, uuid: str, group_id: str | None) -> list[Fact]:
-        return [g.facts[uuid] for g in self._among(group_id) if uuid in g.facts][:2]
+        return [g.facts[uuid] for g in self._among(group_id) if uuid in g.facts][:100]
 
     async def episode(self, uuid: str, group_id: str | None) -> list[Episode]:
-        return [g.items[uuid].episode for g in self._among(group_id) if uuid in g.items][:2]
+        return [g.items[uuid].episode for g in self._among(group_id) if uuid in g.items][:100]
 
     def _among(self, group_id: str | None) -> list[Group]:
         return [g for _, g in sorted(self._groups.items()) if group_id in (None, g.group_id)]
@@ -192,6 +192,8 @@ def _write(group: Group, delta: GraphDelta) -> None:
         group.fact_rev.pop(stone.uuid, None)
         group.vectors.pop(stone.uuid, None)
         group.tombstones[stone.uuid] = stone
+    for stone in delta.reserve_facts:
+        group.tombstones.setdefault(stone.uuid, stone)
     for entity in delta.entities:
         old = group.entities.get(entity.uuid)
         group.entities[entity.uuid] = entity
@@ -201,7 +203,7 @@ def _write(group: Group, delta: GraphDelta) -> None:
         group.names.pop(key, None)
     group.name_tokens -= set(delta.remove_name_tokens)
     group.names.update(delta.names)
-    group.name_tokens |= {(token, uuid) for key, uuid in delta.names.items() for token in name_tokens(key)}
+    group.name_tokens |= search_terms(delta)
     for fact in delta.facts:
         group.facts[fact.uuid] = fact
         group.fact_rev[fact.uuid] = group.rev

@@ -65,6 +65,8 @@ def inputs(group: str) -> dict[str, dict[str, Any]]:
         },
         "MergeEntityNodes": {**here, "keep_uuid": "nobody", "merge_uuid": "nobody-else"},
         "UndoMerge": {**here, "merge_id": "never"},
+        "SplitEntityNode": {**named, "episode_uuids": ["nobody"], "name": "Ann"},
+        "UndoSplit": {**here, "split_id": "never"},
         "DeleteEntityEdge": named,
         "DeleteEpisode": named,
         "DeleteGroup": here,

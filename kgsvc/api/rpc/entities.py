@@ -1,11 +1,11 @@
-"""AddEntityNode, GetEntityNode, MergeEntityNodes, UndoMerge."""
+"""AddEntityNode, GetEntityNode, MergeEntityNodes, UndoMerge, SplitEntityNode, UndoSplit."""
 
 from __future__ import annotations
 
 from kgsvc.api import mapping
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
-from kgsvc.commands import merges
+from kgsvc.commands import merges, splits
 from kgsvc.commands.core import Core
 from kgsvc.commands.entities import (
     ChainEntry,
@@ -34,6 +34,8 @@ class EntityRpcs:
             "GetEntityNode": Unary(self._get_entity_node),
             "MergeEntityNodes": Unary(self._merge_entity_nodes),
             "UndoMerge": Unary(self._undo_merge),
+            "SplitEntityNode": Unary(self._split_entity_node),
+            "UndoSplit": Unary(self._undo_split),
         }
 
     def _add_entity_node(self, sent: ingestion_pb2.AddEntityNodeInput, check: RequestCheck) -> Operation:
@@ -88,6 +90,35 @@ class EntityRpcs:
             done = await merges.undo_merge(self._core, group_id, merge_id)
             node = await self._node(done.entity)
             return Reply(admin_pb2.UndoMergeOutput(node=node, facts_moved=done.facts_moved))
+
+        return run
+
+    def _split_entity_node(self, sent: admin_pb2.SplitEntityNodeInput, check: RequestCheck) -> Operation:
+        limits, most = check.limits, check.limits.merge_bound
+        group_id, uuid = check.group_id("input.group_id", sent.group_id), check.uuid(sent, "uuid")
+        episodes = check.identifiers("input.episode_uuids", sent.episode_uuids, most, limits.uuid)
+        facts = check.identifiers("input.fact_uuids", sent.fact_uuids, most, limits.uuid)
+        if bool(episodes) == bool(facts):
+            check.invalid("input.episode_uuids", "is required, or fact_uuids instead, but not both")
+        name = check.name("input.name", sent.name) if sent.HasField("name") else None
+        wanted = splits.SplitInput(group_id, uuid, episodes, facts, name)
+
+        async def run() -> Reply:
+            done = await splits.split_entity_node(self._core, wanted, check.idempotency_key)
+            node = await self._node(done.entity)
+            output = admin_pb2.SplitEntityNodeOutput(node=node, split_id=done.split_id, fact_uuids=done.facts)
+            return Reply(output)
+
+        return run
+
+    def _undo_split(self, sent: admin_pb2.UndoSplitInput, check: RequestCheck) -> Operation:
+        group_id = check.group_id("input.group_id", sent.group_id)
+        split_id = check.uuid(sent, "split_id")
+
+        async def run() -> Reply:
+            done = await splits.undo_split(self._core, group_id, split_id)
+            node = await self._node(done.entity)
+            return Reply(admin_pb2.UndoSplitOutput(node=node, facts_moved=done.facts_moved))
 
         return run
 

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kgsvc.access.scopes import current_caller
 from kgsvc.api import mapping
 from kgsvc.api.calls import Call, current_call
 from kgsvc.api.checks import RequestCheck, parse, unknown_fields
@@ -122,8 +123,8 @@ class EpisodeRpcs:
     ) -> AsyncIterator[Response]:
         """Acknowledgements in the order of the items; refused items do not end the stream.
 
-        Raises MalformedRequest, Overloaded, StoreUnavailable, ShuttingDown: what was acknowledged until then
-        is stored, and the rest may be sent again.
+        Raises MalformedRequest, PermissionDenied, Overloaded, StoreUnavailable, ShuttingDown: what was
+        acknowledged until then is stored, and the rest may be sent again.
         """
         call = current_call.get()
         call.items = call.refused_items = 0
@@ -295,7 +296,8 @@ class _Inbox:
         """The next messages that wait: some valid ones of one group, or one invalid one.
 
         Waits only for the first. Empty when the client has closed its side or the process stops. Raises
-        MalformedRequest for a message that cannot be parsed, after everything read before it was returned.
+        MalformedRequest for a message that cannot be parsed and PermissionDenied for one of a group that the
+        caller may not write, after everything read before it was returned.
         """
         while not self._waiting:
             if self._reader.done():
@@ -355,6 +357,7 @@ def _streamed(core: Core, sequence: int, raw: bytes) -> StreamedItem:
     check.text("client_ref", request.client_ref, _REF_CHARS)
     check.extend(unknown_fields(request, raw))
     group_id = check.writable_group_id("group_id", request.group_id)
+    current_caller.get().require(check.groups)
     item = _item(request, check, len(raw))
     wrong = len(item.violations) if isinstance(item, OperationError) else 0
     return StreamedItem(

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 
+from kgsvc.access.scopes import current_caller
 from kgsvc.api import mapping
 from kgsvc.api.calls import current_call
 from kgsvc.api.checks import RequestCheck
@@ -86,7 +87,7 @@ class ReceiptRpcs:
 
     async def _find(self, receipt_id: str) -> Receipt:
         receipt = await self._core.store.receipt(receipt_id)
-        if receipt is None:
+        if receipt is None or not current_caller.get().sees(receipt.group_id):
             raise NotFound("there is no receipt with this id")
         return receipt
 

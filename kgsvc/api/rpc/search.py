@@ -19,7 +19,7 @@ from kgsvc.search import plans
 from kgsvc.search.context import TOKEN_CHARS
 from kgsvc.search.episode_index import FoundEpisode
 from kgsvc.search.filters import NONE, Filters, Span
-from kgsvc.search.graph_results import GraphHit, ScopeAnswer
+from kgsvc.search.graph_results import GraphHit, GraphQuery, ScopeAnswer
 from kgsvc.search.node_index import FoundEntity
 from kgsvc.search.plans import (
     MAX_DEPTH,
@@ -33,7 +33,7 @@ from kgsvc.search.plans import (
     default_plan,
 )
 from kgsvc.search.search import Hit, SearchFacts, require_center
-from kgsvc.search.search_graph import GraphQuery, SearchGraph
+from kgsvc.search.search_graph import SearchGraph
 from kgsvc.v1 import retrieval_pb2, types_pb2
 
 _pb = retrieval_pb2
@@ -302,6 +302,7 @@ def _run(answer: ScopeAnswer) -> retrieval_pb2.ScopeRun:
         methods=[_METHOD_NUMBERS[method] for method in answer.methods],
         reranker=_RERANKER_NUMBERS[answer.reranker],
         reason=None if answer.reason is None else _REASON_NUMBERS[answer.reason],
+        from_store=answer.from_store,
     )
 
 

@@ -37,7 +37,7 @@ RETRACTED = "retracted"
 NAME_PREFIX = {Polarity.ASSERTS: "", Polarity.ENDS: "", Polarity.DENIES: "NOT_"}
 
 
-_REBUILT_REASONS = frozenset({None, SUPERSEDED, RETRACTED})  # rows that follow from statements
+REBUILT_REASONS = frozenset({None, SUPERSEDED, RETRACTED})  # rows that follow from statements
 
 
 def names_of_ends(facts: Iterable[Fact]) -> dict[str, str]:
@@ -55,7 +55,7 @@ class Slot:
         self, group_id: str, key: str, facts: Iterable[Fact], statements: Iterable[EdgeStatement] = ()
     ) -> None:
         self._group_id, self._key = group_id, key
-        self._stored = {fact.uuid: fact for fact in facts if fact.expired_reason in _REBUILT_REASONS}
+        self._stored = {fact.uuid: fact for fact in facts if fact.expired_reason in REBUILT_REASONS}
         self._facts = [as_relation(fact) for fact in self._stored.values()]
         self._behind = {fact.uuid: _statements_behind(fact) for fact in self._facts}
         self._old = [statement for behind in self._behind.values() for statement in behind]

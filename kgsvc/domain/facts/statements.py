@@ -86,7 +86,7 @@ class Ending:
     @property
     def order(self) -> Order:
         """Before statements of the same start and reference time: those are left alone (spec 002)."""
-        return (self.closure.at_ms, False, self.closure.reference_ms, False, -1)
+        return (self.closure.at_ms, False, self.closure.reference_ms, False, -1, 0)
 
 
 @dataclass(slots=True)

@@ -67,7 +67,8 @@ class Claim:
 class MergeRecord:
     """One entity went into another; `data` is what is needed to take that back (domain.names.merging).
 
-    `by_episode` showed them to be one; empty: a caller asked for it.
+    Also of a split (domain.names.splitting): then `merged_uuid` was taken out of `kept_uuid`, and `data` says
+    so. `by_episode` showed them to be one; empty: a caller asked for it.
     """
 
     merge_id: str
@@ -95,6 +96,8 @@ class GraphDelta:
     mentions: tuple[Mention, ...] = ()  # insert; a pair (episode, entity) that is there gets names and types
     episode_edges: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # episode -> fact uuids: set
     remove_facts: tuple[FactTombstone, ...] = ()  # delete if there, leave the tombstone
+    # Leave a tombstone where the uuid has none: a fact went to another slot, no new one may get its uuid.
+    reserve_facts: tuple[FactTombstone, ...] = ()
     remove_episodes: tuple[str, ...] = ()  # delete with its MENTIONS, its item and its receipt's claim
     remove_mentions: tuple[tuple[str, str], ...] = ()  # (episode, entity): delete if there
     remove_names: tuple[str, ...] = ()  # name_keys: delete if there; their entity is written too

@@ -315,6 +315,11 @@ def with_source_url(description: str | None, url: str | None) -> str | None:
     return f"{description}, {_LABEL}{url}" if description else f"{_LABEL}{url}"
 
 
+def without_source_url(description: str) -> str:
+    """The description without its addresses."""
+    return _EMBEDDED.sub("", description).strip(" ,")
+
+
 def source_url_of(description: str | None) -> str | None:
     """The first address that a description carries, None if it carries none."""
     found = _EMBEDDED.search(description or "")

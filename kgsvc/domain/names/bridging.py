@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.graph import Entity
@@ -20,6 +20,8 @@ from kgsvc.domain.names.entities import (
 )
 from kgsvc.domain.names.similarity import figures_differ
 from kgsvc.domain.resolution.decisions import NameDecision
+
+_TAKEN_OUT = "s."  # before the uuid of the other one, in the stamps of an entity
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +68,12 @@ def _renaming(items: Sequence[BatchItem], homes: Mapping[str, Home]) -> Iterator
 
 
 def may_merge(one: Entity, other: Entity) -> bool:
-    """Never what two callers' names stand for, nor two things of different types."""
+    """Never what two callers' names stand for, nor what a caller took apart, nor two things of different
+    types."""
     return (
         one.uuid != other.uuid
         and not (is_callers(one) and is_callers(other))
+        and not (taken_out_of(one, other) or taken_out_of(other, one))
         and not types_differ(one.labels, other.labels)
     )
 
@@ -89,6 +93,16 @@ def types_differ(one: Collection[str], other: Collection[str]) -> bool:
     """Whether both have specific types, and none in common."""
     first, second = set(one) - UNSPECIFIC, set(other) - UNSPECIFIC
     return bool(first and second) and first.isdisjoint(second)
+
+
+def taken_out(entity: Entity, of: Entity) -> Entity:
+    """The entity, which remembers of what it was a part: no text makes one of the two again by a name."""
+    return replace(entity, stamps={**entity.stamps, _TAKEN_OUT + of.uuid: ""})
+
+
+def taken_out_of(one: Entity, other: Entity) -> bool:
+    """Whether a caller took the one out of the other."""
+    return _TAKEN_OUT + other.uuid in one.stamps
 
 
 def _standing(entity: Entity) -> tuple[bool, int, str]:

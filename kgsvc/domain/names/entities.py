@@ -19,6 +19,7 @@ from kgsvc.domain.model.graph import Entity, Episode
 from kgsvc.domain.model.keys import minted, name_key
 from kgsvc.domain.names.namesakes import exchanged, keys_of_node, plain
 from kgsvc.domain.names.renames import Rename, renamed, renames_in, shown, stamp_of, with_renames
+from kgsvc.domain.names.speakers import speaking
 from kgsvc.domain.resolution.decisions import NameDecision, NameTarget
 
 BYTES = Limits().attributes_bytes
@@ -56,7 +57,6 @@ def _bytes(values: Mapping[str, Any]) -> int:
 _SALTS = 2  # a caller may have given a uuid that a name would get
 MOST = 8  # entities that one micro-batch may take away by merges
 MOVED = 1_000  # facts and mentions that such a merge moves: the batch and its group wait meanwhile
-_SPEAKER = "speaker"  # in the stamps of an entity: it spoke a message
 _CALLERS = ""  # in the stamp of a name: a caller gave it
 UNSPECIFIC = frozenset({"Entity", "UNKNOWN"})  # types that tell nothing apart
 
@@ -142,8 +142,7 @@ def resolve(
         entity = merged.get(found.uuid, found)
         for stamp, episode, node in nodes.get(key, ()):
             entity = _merge(entity, node, stamp, key)
-            if name_key(episode.role or "") == key and not is_speaker(entity):
-                entity = replace(entity, stamps={**entity.stamps, _SPEAKER: "/"})
+            entity = speaking(entity, episode, node)
         merged[found.uuid] = bounded(entity, attributes_bytes)
         by_key[key] = entity
     _name_fully(view, merged, by_key, new_names, decided)
@@ -333,11 +332,6 @@ def _merge(entity: Entity, node: ExtractedNode, stamp: str, key: str) -> Entity:
 def _labels(labels: tuple[str, ...], added: str) -> tuple[str, ...]:
     specific = ({*labels, added}) - UNSPECIFIC
     return tuple(sorted(specific)) or ("Entity",)
-
-
-def is_speaker(entity: Entity) -> bool:
-    """Whether a message was spoken by one of its name."""
-    return _SPEAKER in entity.stamps
 
 
 def is_callers(entity: Entity) -> bool:

@@ -13,9 +13,9 @@ from kgsvc.domain.facts.summary import OF_EPISODE
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.keys import name_key
 from kgsvc.domain.names.entities import is_callers
+from kgsvc.domain.names.identity import name_terms
 from kgsvc.domain.names.namesakes import plain
 from kgsvc.domain.names.renames import shown, stamp_of
-from kgsvc.domain.names.similarity import name_tokens
 
 _GIVEN = "n."  # before a name key, in the stamps of an entity: a caller gave the name
 
@@ -94,8 +94,8 @@ def forgotten(
 
 def lost_tokens(gone: Iterable[str], left: Iterable[str]) -> set[str]:
     """What an entity is no longer found by once some of its name keys are gone."""
-    tokens = {token for key in gone for token in name_tokens(key)}
-    return tokens.difference(*map(name_tokens, left))
+    terms = {term for key in gone for term in name_terms(key)}
+    return terms.difference(*map(name_terms, left))
 
 
 def _name(entity: Entity, saying: Saying, left: Collection[str]) -> str:

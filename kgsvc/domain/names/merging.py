@@ -22,7 +22,8 @@ from kgsvc.domain.names.namesakes import plain
 from kgsvc.domain.names.renames import RENAMED_TO, name_borne
 
 _ENDERS = ("expired_reason", "expired_by_fact", "expired_by_episode")
-_EXPIRY = ("invalid_ms", "expired_ms", "invalid_before_ms", *_ENDERS)
+_EXPIRY = ("valid_ms", "reference_ms", "invalid_ms", "expired_ms", "invalid_before_ms", *_ENDERS)
+_WORDING = ("fact", "keywords", "attributes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +70,21 @@ def merged_facts(
     folded together.
     """
     pairs = [(fact, moved(fact, old_uuid, kept)) for fact in hanging.facts]
-    arrived = [as_merged(new, system_ms) if _is_over(old, new) else new for old, new in pairs]
+    arrived = [as_merged(new, system_ms) if is_over(old, new) else new for old, new in pairs]
     written = {fact.uuid: replace(fact, updated_ms=system_ms) for fact in arrived}
-    changed = written | _refolded(kept.group_id, view, written, system_ms)
+    changed = written | folded_with(kept.group_id, view, written, system_ms)
     return all_remembering([*view.facts, *hanging.facts], changed, system_ms)
 
 
-def _is_over(old: Fact, new: Fact) -> bool:
+def is_over(old: Fact, new: Fact) -> bool:
+    """Whether a fact was between two that are one now, but for their rename."""
     between = old.source_uuid != old.target_uuid and new.source_uuid == new.target_uuid
     return between and relation_of(new) != RENAMED_TO
 
 
-def _refolded(group_id: str, view: SlotView, written: Mapping[str, Fact], system_ms: int) -> dict[str, Fact]:
+def folded_with(
+    group_id: str, view: SlotView, written: Mapping[str, Fact], system_ms: int
+) -> dict[str, Fact]:
     """What changes when the slots of `view` and of `written` are folded with `written` in them."""
     present = {fact.uuid: fact for fact in view.facts} | dict(written)
     return refolded(group_id, list(present.values()), view, system_ms)
@@ -113,18 +117,6 @@ def record_of(
 ) -> dict[str, Any]:
     """What UndoMerge needs, as JSON values. `before` are all facts of the slots and of the entity as they
     were; `said` and `kept_said` the MENTIONS of either by the episodes that name the one that goes."""
-    ends = {f.uuid: [f.source_uuid == gone.uuid, f.target_uuid == gone.uuid] for f in hanging.facts}
-    changed = {
-        uuid: {
-            "before": [asdict(e) for e in was.evidence],
-            "after": [asdict(e) for e in after[uuid].evidence],
-            "closures": [asdict(c) for c in was.closures],
-            "expiry": {name: getattr(was, name) for name in _EXPIRY},
-            "reason_after": after[uuid].expired_reason,
-        }
-        for uuid, was in before.items()
-        if uuid in after and _state(was) != _state(after[uuid])
-    }
     return {
         "entity": asdict(with_parts(gone, gone.summary_parts)),
         "kept_name": kept.name,
@@ -133,14 +125,33 @@ def record_of(
         "mentions": sorted(set(hanging.episodes).difference(kept_said)),
         "said": saying(said),
         "kept_said": saying(kept_said),
-        "ends": ends,
-        "changed": changed,
-        "made": {
-            uuid: [asdict(e) for e in fact.evidence] for uuid, fact in after.items() if uuid not in before
-        },
+        **changes_of(gone.uuid, hanging.facts, before, after),
         "attributes": [name for name in gone.attributes if name not in kept.attributes],
         "labels": [label for label in gone.labels if label not in kept.labels],
     }
+
+
+def changes_of(
+    end: str, moving: Iterable[Fact], before: Mapping[str, Fact], after: Mapping[str, Fact]
+) -> dict[str, Any]:
+    """What `unmerged_facts` needs, as JSON values, to take a change back by which the facts `moving` get
+    another entity for `end`. `before` are all facts of the slots as they were."""
+    ends = {f.uuid: [f.source_uuid == end, f.target_uuid == end] for f in moving}
+    changed = {
+        uuid: {
+            "before": [asdict(e) for e in was.evidence],
+            "after": [asdict(e) for e in after[uuid].evidence],
+            "closures": [asdict(c) for c in was.closures],
+            "closures_after": [asdict(c) for c in after[uuid].closures],
+            "expiry": {name: getattr(was, name) for name in _EXPIRY},
+            "reason_after": after[uuid].expired_reason,
+            "wording": {name: getattr(was, name) for name in _WORDING if was.fact != after[uuid].fact},
+        }
+        for uuid, was in before.items()
+        if uuid in after and _state(was) != _state(after[uuid])
+    }
+    made = {uuid: [asdict(e) for e in fact.evidence] for uuid, fact in after.items() if uuid not in before}
+    return {"ends": ends, "changed": changed, "made": made}
 
 
 def saying(mentions: Mapping[str, Mention]) -> dict[str, Said]:
@@ -175,7 +186,7 @@ def still_called(gone: Entity, kept: Entity, said: Mapping[str, Said], keys: Col
 
 
 def _state(fact: Fact) -> tuple[Any, ...]:
-    return (fact.evidence, *(getattr(fact, name) for name in _EXPIRY))
+    return (fact.evidence, fact.closures, fact.fact, *(getattr(fact, name) for name in _EXPIRY))
 
 
 def teachers_of(entity: Entity) -> set[str]:
@@ -239,7 +250,13 @@ def _restated(fact: Fact, changed: Mapping[str, Any] | None, alive: Collection[E
     back = _stating(fact, before.intersection(alive).union(since))
     if fact.expired_reason == changed["reason_after"]:
         back = replace(back, **changed["expiry"])
-    return replace(back, closures=tuple(Closure(**each) for each in changed["closures"]))
+    wording = changed.get("wording")
+    if wording and before <= set(alive):  # else those who said so were deleted
+        back = replace(back, **{**wording, "keywords": tuple(wording["keywords"])})
+    closures = {Closure(**each) for each in changed["closures"]}
+    if "closures_after" in changed:  # those that came since stay too
+        closures |= set(fact.closures) - {Closure(**each) for each in changed["closures_after"]}
+    return replace(back, closures=tuple(sorted(closures)))
 
 
 def folded_apart(
@@ -248,7 +265,7 @@ def folded_apart(
     """All that changes once the facts are back in their slots; `view` holds those they leave and come to."""
     gone = {fact.uuid for fact in removed}
     left = SlotView(tuple(fact for fact in view.facts if fact.uuid not in gone), view.tombstones)
-    changed = dict(back) | _refolded(group_id, left, back, system_ms)
+    changed = dict(back) | folded_with(group_id, left, back, system_ms)
     return all_remembering(view.facts, changed, system_ms)
 
 

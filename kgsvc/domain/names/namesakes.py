@@ -16,12 +16,16 @@ from dataclasses import replace
 from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Entity
-from kgsvc.domain.model.keys import name_key
+from kgsvc.domain.model.keys import digest, name_key
 from kgsvc.domain.names.classes import CLASSES, classes_of, exclude, surely_exclude
 
 _FIRST_MARK = 0xE001  # of a private use area: neither a letter nor a space, and the same in every normal form
 _MARKS = {each: chr(_FIRST_MARK + n) for n, each in enumerate(CLASSES)}
-_ALL_MARKS = "".join(_MARKS.values())
+_LENGTH = 12  # of a mark for a conversation
+_MOST = 8  # namesakes that were taken out and are looked for
+_TAKEN_OUT = chr(_FIRST_MARK + len(CLASSES))
+_DIGITS = "".join(chr(_FIRST_MARK + 0x10 + n) for n in range(16))  # of a mark for a conversation
+_ALL_MARKS = "".join(_MARKS.values()) + _TAKEN_OUT + _DIGITS
 
 
 def plain(name: str) -> str:
@@ -37,6 +41,33 @@ def is_marked(name: str) -> bool:
 def marked(name: str, of: str) -> str:
     """The name of the namesake of a class."""
     return plain(name) + _MARKS[of]
+
+
+def in_conversation(name: str, conversation: str) -> str:
+    """The name of who is called so in one conversation, and is another one elsewhere."""
+    return plain(name) + "".join(_DIGITS[int(each, 16)] for each in digest(conversation)[:_LENGTH])
+
+
+def is_of_conversation(name: str) -> bool:
+    """Whether it is the name of such a one."""
+    return name.endswith(tuple(_DIGITS))
+
+
+def namesake(name: str, labels: Collection[str], of: Entity, keys: Collection[str]) -> str:
+    """The marked name for what was taken out of `of` and goes by a name of it; `keys` are taken."""
+    for each in CLASSES if exclude(labels, of.labels) else ():
+        if each in classes_of(labels) and name_key(marked(name, each)) not in keys:
+            return marked(name, each)
+    found = plain(name) + _TAKEN_OUT
+    while name_key(found) in keys:
+        found += _TAKEN_OUT
+    return found
+
+
+def namesakes_of(name: str) -> set[str]:
+    """Its name keys, plain and with every mark; of marks for what was taken out the first few."""
+    taken_out = (plain(name) + _TAKEN_OUT * n for n in range(1, _MOST + 1))
+    return {name_key(key) for key in (plain(name), *(marked(name, each) for each in CLASSES), *taken_out)}
 
 
 def keys_of_node(node: ExtractedNode) -> set[str]:
@@ -93,7 +124,8 @@ def exchanged(by_key: Mapping[str, Entity], callers: Collection[str]) -> dict[st
     the other one the mark of its class. `callers` are the uuids of entities that callers named."""
     found: dict[str, str] = {}
     for key, entity in sorted(by_key.items()):
-        holder = by_key.get(plain(key)) if is_marked(key) else None
+        apart = is_marked(key) and not is_of_conversation(key)
+        holder = by_key.get(plain(key)) if apart else None
         if holder is not None and holder.uuid not in {*callers, entity.uuid}:
             first, other = _rank(entity.labels), _rank(holder.labels)
             if first < other < len(CLASSES):
@@ -103,8 +135,7 @@ def exchanged(by_key: Mapping[str, Entity], callers: Collection[str]) -> dict[st
 
 def shared_keys(entities: Iterable[Entity]) -> set[str]:
     """The name keys of entities and of all namesakes that they may have."""
-    names = {entity.name for entity in entities}
-    return {name_key(key) for name in names for key in (name, *(marked(name, each) for each in CLASSES))}
+    return set().union(*(namesakes_of(entity.name) for entity in entities))
 
 
 def heirs(view: NameView, gone: Collection[str]) -> dict[str, str]:

@@ -95,6 +95,7 @@ class Inquiry:
     def _nodes(self, items: Sequence[BatchItem]) -> tuple[tuple[NodeQuestion, ...], tuple[KnownEntity, ...]]:
         near = self._near = {new.key: questions.ranked(new.name, self.candidates) for new in self.names}
         peers = self._peers = questions.peers(self.names, self.candidates.near_names)
+        questions.add_identities(self.names, self.candidates, near, peers)
         questions.add_speakers(self.names, items, self.view, near, peers)
         wanted = {key for key in near if near[key] or peers[key]}.union(*(peers[k] for k in peers))
         self._asked = [new for new in self.names if new.key in wanted]
@@ -118,7 +119,7 @@ class Inquiry:
                 idx[e.uuid],
                 e.name,
                 e.labels[0] if e.labels else "Entity",
-                e.summary,
+                questions.about(e),
                 questions.aliases_of(e, self.candidates.names),
             )
             for e in (entities[uuid] for uuid in self._entities)
@@ -287,6 +288,8 @@ class Inquiry:
             if not numerals_differ(new.name, each.names) and not types_differ(first.types, each.types)
         ]
         full = questions.full_name(new.name, answer.full_name, first.names)
+        if not full and questions.is_fuller(new, first.meant.name):
+            full = new.name
         return NameDecision(first.meant.name, first.meant.uuid, full, tuple(each.meant for each in also))
 
     def _as_known(self, idx: int) -> _Same:

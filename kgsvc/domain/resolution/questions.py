@@ -11,13 +11,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice
 from types import MappingProxyType
+from typing import Any
 
 from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedNode
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.keys import name_key
+from kgsvc.domain.names.classes import exclude
 from kgsvc.domain.names.entities import BatchItem, renames_of
-from kgsvc.domain.names.namesakes import is_marked, plain
+from kgsvc.domain.names.identity import identities, identities_in, told
+from kgsvc.domain.names.namesakes import is_marked, is_of_conversation, plain
 from kgsvc.domain.names.similarity import asked_tokens, families, name_tokens, spellings
 from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, NameCandidates, NameDecision
 
@@ -45,7 +48,23 @@ class NewName:
         """What its episode states about it."""
         refs = {node.ref for node in self.item.extraction.nodes if name_key(node.name) == self.key}
         facts = [e.fact for e in self.item.extraction.edges if {e.source_ref, e.target_ref} & refs]
-        return (self.node.summary or " ".join(facts))[:_CONTEXT_CHARS]
+        return _with_identities(self.node.summary or " ".join(facts), self.node.attributes)
+
+    @property
+    def identities(self) -> frozenset[str]:
+        """What it is known by beside its name, as search terms."""
+        return identities_in(plain(self.name)).union(identities(self.node.attributes))
+
+
+def _with_identities(text: str, attributes: Mapping[str, Any]) -> str:
+    known = told(attributes)[:_CONTEXT_CHARS]
+    return f"{text[: _CONTEXT_CHARS - len(known)]} ({known})".strip() if known else text[:_CONTEXT_CHARS]
+
+
+def about(entity: Entity) -> str:
+    """What a model is told of it."""
+    known = told(entity.attributes)[:_CONTEXT_CHARS]
+    return f"{entity.summary} ({known})".strip() if known else entity.summary
 
 
 def in_order(items: Iterable[BatchItem]) -> list[BatchItem]:
@@ -84,7 +103,7 @@ def query(
 ) -> CandidateQuery:
     """What to read for them, `near` being entities by name key; with `facts` also those that the batch's
     facts are compared with."""
-    tokens = {token for new in names for token in asked_tokens(new.name)}
+    tokens = {token for new in names for token in asked_tokens(new.name) | new.identities}
     uuids = {uuid for found in near.values() for uuid in found}
     uuids |= {new.renamed.uuid for new in names if new.renamed}
     if not facts:
@@ -128,6 +147,8 @@ def by_rule(names: Sequence[NewName], candidates: NameCandidates) -> dict[str, N
     decided: dict[str, NameDecision] = {}
     for new in names:
         known = {e.uuid: [e.name, *candidates.names.get(e.uuid, ())] for e in ranked(new.name, candidates)}
+        if is_of_conversation(new.name):  # whose it is was decided by that
+            decided[new.key] = NameDecision(new.name)
         if is_marked(new.name):  # spelled as another, which it may not be
             continue
         for uuid in spellings([new.name], known).values():
@@ -191,6 +212,28 @@ def _fitting(keys: Sequence[str]) -> list[str]:
     return [key for key, end in zip(keys, ends, strict=True) if end <= PEER_BYTES]
 
 
+def add_identities(
+    names: Sequence[NewName],
+    candidates: NameCandidates,
+    near: dict[str, list[Entity]],
+    peers: Mapping[str, list[str]],
+) -> None:
+    """Compare names first with what shares an identity and may be the same by its types: the account that is
+    known by its number alone. Adds to `near` and `peers`."""
+    before: defaultdict[str, list[NewName]] = defaultdict(list)
+    for new in names:
+        shared: dict[str, Entity] = {}
+        for term in sorted(new.identities):
+            found = (candidates.entities.get(uuid) for uuid in candidates.by_token.get(term, ()))
+            shared |= {e.uuid: e for e in found if e and not exclude(e.labels, [new.node.type])}
+            for other in before[term][:CANDIDATES]:
+                if other.key not in peers[new.key] and not exclude([other.node.type], [new.node.type]):
+                    peers[new.key].append(other.key)
+            before[term].append(new)
+        others = [each for each in near[new.key] if each.uuid not in shared]
+        near[new.key] = [*shared.values(), *others][:CANDIDATES]
+
+
 def add_speakers(
     names: Sequence[NewName],
     items: Iterable[BatchItem],
@@ -216,6 +259,11 @@ def add_speakers(
 def _is_short(new: NewName) -> bool:
     """Whether it may be a nickname."""
     return new.node.type == "Person" and len(new.name.split()) == 1
+
+
+def is_fuller(new: NewName, known: str) -> bool:
+    """Whether a person known by a single name so far has now been called by more: Ana, Anahera Tamati."""
+    return new.node.type == "Person" and len(new.name.split()) > 1 and len(known.split()) == 1
 
 
 def share(one: str, other: str) -> bool:

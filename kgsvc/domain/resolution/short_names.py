@@ -14,16 +14,17 @@ from dataclasses import dataclass
 
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.keys import name_key
-from kgsvc.domain.names.classes import ORGANISATION, PERSON, classes_of
-from kgsvc.domain.names.entities import is_speaker
+from kgsvc.domain.names.classes import MADE, ORGANISATION, PERSON, classes_of
 from kgsvc.domain.names.namesakes import is_marked, plain
 from kgsvc.domain.names.similarity import RELATED, folded, name_tokens
+from kgsvc.domain.names.speakers import is_speaker
 from kgsvc.domain.resolution.decisions import NameCandidates, NameDecision, NameTarget
 from kgsvc.domain.resolution.questions import NewName
 from kgsvc.domain.text import is_cjk
 
 _NEUTRAL = {"dr", "prof", "professor"}  # of whoever bears the name: no spouse is called so too
 _TITLES = {"mr", "mrs", "ms", "miss", *_NEUTRAL}
+_PROJECTS = frozenset({"project", "programme", "initiative"})
 # What is called by the place that it is at: "Perth University" is not Perth.
 _OF_PLACES = frozenset(
     [
@@ -89,6 +90,7 @@ def by_short_name(names: Sequence[NewName], candidates: NameCandidates) -> dict[
             continue
         own = _fresh(new, spoken)
         others = [*_known(words, candidates), *(each for each in fresh if each.meant != own.meant)]
+        others = [each for each in others if each.words]
         longer = _meant(own, others)
         if longer is not None:
             decided[new.key] = NameDecision(longer.meant.name, longer.meant.uuid)
@@ -98,9 +100,11 @@ def by_short_name(names: Sequence[NewName], candidates: NameCandidates) -> dict[
 
 
 def _words(name: str) -> tuple[str, ...]:
-    """The words of a name without accents and titles."""
-    words = folded(plain(name)).split()
-    return tuple(words[1:] if len(words) > 1 and words[0] in _TITLES else words)
+    """The words of a name, or of an e-mail address before its @, without accents, titles and "project"."""
+    written = plain(name).lstrip("@").partition("@")[0]
+    words = folded(written).split()
+    words = words[1:] if len(words) > 1 and words[0] in _TITLES else words
+    return tuple(word for word in words if word not in _PROJECTS) or tuple(words)
 
 
 def _fresh(new: NewName, spoken: Iterable[str]) -> _Bearer:
@@ -168,8 +172,9 @@ def _abbreviates(short: Sequence[str], full: Sequence[str]) -> bool:
 def _stands_for(short: _Bearer, full: _Bearer) -> bool:
     """Whether a short name may be used for what bears the longer one, by the kinds of both."""
     classes = short.classes | full.classes
-    if short.words == full.words:  # but for a title
-        return {*_title(short), *_title(full)} <= _NEUTRAL and classes == {PERSON}
+    if short.words == full.words:  # but for a title, or "project"
+        neutral = len(short.words) > 1 or _title(short) | _title(full) <= _NEUTRAL
+        return neutral if classes == {PERSON} else classes <= {MADE} and _are_projects(short, full)
     if len(full.words) < 2:
         return False
     if classes == {PERSON} and (full.classes or len(full.words) == 2):
@@ -183,6 +188,10 @@ def _stands_for(short: _Bearer, full: _Bearer) -> bool:
         return False
     acts = short.words == full.words[:1] and short.told_as(_ACTS) and not full.told_as(_OBJECT)
     return acts or short.words == full.words[1:]
+
+
+def _are_projects(*bearers: _Bearer) -> bool:
+    return any(_PROJECTS & set(folded(each.meant.name).split()) for each in bearers)
 
 
 def _title(bearer: _Bearer) -> set[str]:

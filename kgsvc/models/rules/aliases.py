@@ -10,13 +10,14 @@ import re
 from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import FactKind
 from kgsvc.domain.names.similarity import RELATED, folded
-from kgsvc.models.rules.lexicon import NEVER_NAMES
+from kgsvc.models.rules.lexicon import CALENDAR, COMMON, STOP
 from kgsvc.models.rules.scene import NodeDraft, Scene
 
 _AFTER = r"(?=[,.:!?;)]|\Z|\n| (?:for short|here|btw|and|at|is|was)\b)"
 _ALIAS = rf"[\"'“‘]?(?P<alias>[A-Z][\w&’'-]{{1,20}}?)[\"'”’]?{_AFTER}"
+_SIGNS = re.compile(r"[Cc]alls? me|I['’ ]|this is|」|\(|known as|a\.?k\.?a|nicknamed|calls? [A-Z\"“]")
 _OWN = re.compile(
-    rf"\b(?:calls? me|I go by|I['’]m known as|(?P<maybe>I['’]m|I am|it['’]s|this is)) {_ALIAS}"
+    rf"\b(?:[Cc]alls? me|I go by|I['’]m known as|(?P<maybe>I['’]m|I am|it['’]s|this is)) {_ALIAS}"
     r"|「(?P<named>[^「」]{1,12}?)(?:さん|くん|ちゃん)?」(?:で通って|と呼ばれて|と呼んで)"
 )
 _WORD = r"[A-Z][\w'’&-]{0,30}"
@@ -29,6 +30,8 @@ _CALLED = re.compile(rf"\b(?:The )?{_FULL}(?:,| \() ?(?:{_KNOWN_AS}|{_THEY_CALL}
 
 def read_aliases(scene: Scene, sentence: str) -> None:
     """Add the further names that a sentence gives to its speaker and to what it names."""
+    if _SIGNS.search(sentence) is None:
+        return
     for match in _OWN.finditer(sentence) if scene.speaker is not None else ():
         alias = match["named"] or match["alias"]
         if not match["maybe"] or _is_form(alias, scene.speaker):
@@ -47,7 +50,10 @@ def _is_form(alias: str, whose: NodeDraft | None) -> bool:
 
 
 def _add(scene: Scene, alias: str, full: NodeDraft | None, sentence: str) -> None:
-    node = scene.node(alias, full.type) if full is not None and alias.lower() not in NEVER_NAMES else None
+    ordinary = (
+        alias.lower() in CALENDAR or alias.lower() in COMMON or alias.lower() in STOP
+    )  # "call me Monday"
+    node = None if full is None or ordinary else scene.node(alias, full.type)
     if node is not None and full is not None and node is not full:
         fact = f"{scene.speaker.name}: {sentence}" if scene.speaker is not None else sentence
         ends, now = (node.ref, full.ref), scene.reference_ms

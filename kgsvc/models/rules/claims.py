@@ -39,7 +39,7 @@ there soon these these days happily mainly mostly though however either just
 """)
 _ALSO = re.compile(
     r"\b(?:also|too|as well|part-time|part time|on (?:the )?(?:weekends|side)"
-    r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+    r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)days"
     r"|besides|additionally|in addition|on top|second job|both|as well as)\b"
 )
 _STARTS = word_set("I we he she it they you i've there that my our and so")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from kgsvc.models.rules.relations import screaming
 from kgsvc.models.rules.scene import NodeDraft
 from kgsvc.models.rules.text import cleaned, mapping, word_list, word_set
-from kgsvc.models.rules.times import day_of, make_day, ms_of
+from kgsvc.models.rules.times import day_of
 
 DEEPEST = 12
 LONGEST_VALUE = 200  # characters; longer strings are read as text
@@ -34,7 +34,7 @@ _TEXT_KEYS = word_set(
     "description notes note comment comments content text body message summary bio about details"
 )
 _NAMING_KEYS = frozenset((*NAME_KEYS, *IDENTITY_KEYS, "first_name"))
-_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[T ][\d:.]{4,15}(?:Z|[+-]\d\d:?\d\d)?)?")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.]{4,15}(?:Z|[+-]\d\d:?\d\d)?)?")
 _NAMED = re.compile(r"[^\W\d_a-zß-öø-ÿ][^\n;|]{1,60}")
 
 
@@ -108,16 +108,11 @@ def moment_of(value: Any) -> int | None:
     match = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
         return None
-    day = make_day(int(match[1]), int(match[2]), int(match[3]))
-    if day is None or len(match[0]) == 10:
-        return None if day is None else ms_of(day)
     try:
-        moment = datetime.fromisoformat(match[0])
+        moment = datetime.fromisoformat(match[0]).replace(microsecond=0)
     except ValueError:
-        return ms_of(day)
-    offset = moment.utcoffset()
-    exact = ms_of(day) + (moment.hour * 3600 + moment.minute * 60 + moment.second) * 1000
-    exact -= int(offset.total_seconds() * 1000) if offset is not None else 0
+        return None
+    exact = int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()) * 1000
     return exact if day_of(exact) else None
 
 

@@ -23,6 +23,7 @@ _IS = re.compile(rf"(?:新しい|今の|次の|担当)?(?P<what>{_ATTRIBUTE})(?:
 _BECAME = re.compile(
     rf"(?:の|新しい|担当){{0,3}}(?P<what>{_ATTRIBUTE})(?:になりました|を務めて|も引き受け|を引き受け)"
 )
+_NOT_SO = ("ではなく", "じゃなく")
 _UNSURE = re.compile("もし|たら|かも|でしょうか|ですか|ますか|らしい|そうです|かな|？|たい")
 
 
@@ -67,11 +68,7 @@ class Japanese:
                 continue
             relation, rest = _ATTRIBUTES[match["what"]], match.end()
             behind = [(start, end, d) for start, end, d in self.names if start >= rest]
-            denied = [
-                d
-                for _, end, d in behind
-                if self.sentence.startswith(("ではなく", "じゃなく"), self._after(end))
-            ]
+            denied = [d for _, end, d in behind if self.sentence.startswith(_NOT_SO, self._after(end))]
             for draft in denied:
                 yield _only(relation, owner, draft, None, Polarity.DENIES)
             target = next((d for _, _, d in behind if d not in denied and d is not owner), None)

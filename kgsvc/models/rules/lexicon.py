@@ -274,7 +274,7 @@ wall war warm warning water way weather wedding week weekend weekends weeks weig
 whole whoever wide wife wild win wind window wine winner winning winter wise woman women wonder wonderful wood
 word words work workout workshop world worse worst worth writer writing wrong yard year years yellow yoga
 young youth dms faq fyi ps pm am ai ac diy bbq pc dvd cd usb ceo cto cfo vp hr it id url http https ui ux api
-asap rsvp pro con idk btw imo nvm tbh aka etc todo fixme
+asap rsvp pro con quote idk btw imo nvm tbh aka etc todo fixme two three four five six seven eight nine ten
 """) | word_set("mr mrs ms dr prof sir madam lord lady")
 
 HONORIFICS = word_set("""
@@ -308,7 +308,7 @@ STOP = PRONOUNS.union(
     *(SUBORDINATORS, ADVERBS, INTERJECTIONS),
 )
 GIVEN_NAMES = MEN | WOMEN
-CALENDAR = frozenset([*MONTHS, *WEEKDAYS])
+CALENDAR = frozenset([*MONTHS, *WEEKDAYS, *(f"{day}s" for day in WEEKDAYS)])
 # Never names, even if capitalised.
 NEVER_NAMES = PRONOUNS.union(INTERJECTIONS, MODALS, BE, HAVE, DO, CONJUNCTIONS, DETERMINERS) - {"may", "will"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from kgsvc.models.rules.lexicon import (
@@ -78,18 +79,17 @@ def _inner_capital(text: str) -> bool:
     return not text.islower() and any(c.isupper() for c in text[1:]) and text[0].isalpha()
 
 
+@dataclass
 class _Finder:
-    def __init__(
-        self,
-        sentence: str,
-        words: Sequence[Word],
-        known: Collection[str],
-        ordinary: Collection[str],
-        titles: Sequence[str],
-    ) -> None:
-        self.sentence, self.words, self.known, self.ordinary = sentence, words, known, ordinary
-        self.titled = dict(self._titled(titles))
-        letters = [word.text for word in words if word.text.isalpha() and len(word.text) > 1]
+    sentence: str
+    words: Sequence[Word]
+    known: Collection[str]
+    ordinary: Collection[str]
+    titles: Sequence[str]
+
+    def __post_init__(self) -> None:
+        self.titled = dict(self._titled())
+        letters = [word.text for word in self.words if word.text.isalpha() and len(word.text) > 1]
         self.shouting = len(letters) > 2 and sum(text.isupper() for text in letters) * 2 > len(letters)
 
     def find(self) -> list[Name]:
@@ -104,9 +104,9 @@ class _Finder:
                 at += 1
         return found
 
-    def _titled(self, titles: Sequence[str]) -> Iterator[tuple[int, Name]]:
+    def _titled(self) -> Iterator[tuple[int, Name]]:
         """Where a title begins, at the first place of each."""
-        for title in titles:
+        for title in self.titles:
             start = self.sentence.find(title)
             if start < 0:
                 continue

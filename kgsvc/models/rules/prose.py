@@ -107,7 +107,8 @@ class _Reader:
     def _foreign(self, sentence: str) -> None:
         names, drafted, when = read_foreign(sentence, self.scene)
         if not drafted:
-            substance = min(_SUBSTANCE, len(sentence) // 4)
+            ideographs = sum("\u4e00" <= char <= "\u9fff" for char in sentence)
+            substance = min(_SUBSTANCE, (len(sentence) + ideographs) // 4)
             self._keep(sentence, names, substance, sentence[-1:] in "?？؟", when)
             return
         self._flush()

@@ -43,6 +43,8 @@ interests:INTERESTED_IN likes:LIKES hobbies:LIKES leads:LEADS member_of:MEMBER_O
 """)
 _TARGETS = {"WORKS_AT": "Organization", "LIVES_IN": "Location", "IS_FROM": "Location"}
 _LISTED = {"LIKES", "SPEAKS", "INTERESTED_IN", "MEMBER_OF", "LEADS"}
+_ASSERTS = Polarity.ASSERTS
+_Ends = tuple[NodeDraft, NodeDraft]
 _HYPHEN = re.compile(r"[._\s-]+")
 
 
@@ -136,7 +138,7 @@ class _Walk:
                 other = self.scene.node(found, draft.type)
                 if other is not None and other is not draft:
                     fact = f"{found} is {draft.name}."
-                    self._edge("RENAMED_TO", fact, other, draft, place, FactKind.EVENT)
+                    self._edge("RENAMED_TO", fact, (other, draft), place, FactKind.EVENT)
                 return
 
     def _nameless(self, value: dict[str, Any], place: _Place) -> None:
@@ -226,7 +228,8 @@ class _Walk:
         if place.key in fields.NAME_KEYS and isinstance(old, str) and isinstance(new, str):
             before, after = self.scene.node(old, owner.type), self.scene.node(new, owner.type)
             if before is not None and after is not None:
-                self._edge("RENAMED_TO", f"{old} is now called {new}.", before, after, place, FactKind.EVENT)
+                fact = f"{old} is now called {new}."
+                self._edge("RENAMED_TO", fact, (before, after), place, FactKind.EVENT)
             return
         polarity = Polarity.DENIES if wrong else Polarity.ENDS
         for item, how in ((old, polarity), (new, Polarity.ASSERTS)):
@@ -259,30 +262,22 @@ class _Walk:
         self._fact(owner, place, target, written)
 
     def _fact(
-        self,
-        owner: NodeDraft,
-        place: _Place,
-        target: NodeDraft | None,
-        written: str,
-        polarity: Polarity = Polarity.ASSERTS,
+        self, owner: NodeDraft, place: _Place, target: NodeDraft | None, said: str, how: Polarity = _ASSERTS
     ) -> None:
         name, words, swapped = self._relation(owner, place, target)
         if name in _TARGETS:
-            target = target or self.scene.node(written, _TARGETS[name])
+            target = target or self.scene.node(said, _TARGETS[name])
             owner.specify("Person" if not swapped else "")
             (owner if swapped else target or owner).specify(_TARGETS[name])
-        over = place.over and target is not None
         kind = FactKind.STATE if (place.listed and not swapped) or name in _LISTED else FactKind.FUNCTIONAL
+        if place.over and target is not None and how is _ASSERTS:
+            how = Polarity.ENDS
+        told = {_ASSERTS: words, Polarity.ENDS: f"no longer {words}", Polarity.DENIES: f"not {words}"}[how]
         target = target or owner
-        if over and polarity is Polarity.ASSERTS:
-            polarity = Polarity.ENDS
-        how = {Polarity.ASSERTS: words, Polarity.ENDS: f"no longer {words}", Polarity.DENIES: f"not {words}"}[
-            polarity
-        ]
         ends = (target, owner) if swapped else (owner, target)
-        end = ends[1].name if swapped else written
+        end = ends[1].name if swapped else said
         since = "" if place.since == self.scene.reference_ms else f" from {fields.day_text(place.since)}"
-        self._edge(name, f"{ends[0].name} {how} {end}{since}.", *ends, place, kind, polarity)
+        self._edge(name, f"{ends[0].name} {told} {end}{since}.", ends, place, kind, how)
 
     def _relation(self, owner: NodeDraft, place: _Place, target: NodeDraft | None) -> tuple[str, str, bool]:
         """The relation that a key means, its words, and whether it goes from the value to the owner."""
@@ -307,21 +302,14 @@ class _Walk:
         )
 
     def _edge(
-        self,
-        name: str,
-        fact: str,
-        source: NodeDraft,
-        target: NodeDraft,
-        place: _Place,
-        kind: FactKind,
-        polarity: Polarity = Polarity.ASSERTS,
+        self, name: str, fact: str, ends: _Ends, place: _Place, kind: FactKind, how: Polarity = _ASSERTS
     ) -> None:
-        until = place.until if polarity is Polarity.ASSERTS else None
+        until = place.until if how is _ASSERTS else None
         since: int | None = place.since
         if place.event:  # named after one of its values: something that happened, not a thing
             kind, since, until = FactKind.EVENT, None, None
-        edge = ExtractedEdge(name, finished(fact), source.ref, target.ref, since, until, kind, polarity)
-        self.scene.add(edge)
+        refs = (ends[0].ref, ends[1].ref)
+        self.scene.add(ExtractedEdge(name, finished(fact), *refs, since, until, kind, how))
 
     def _text(self, text: str, owner: NodeDraft | None) -> None:
         before = self.scene.subject

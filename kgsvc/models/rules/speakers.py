@@ -115,7 +115,8 @@ _SMALL = word_set("of the a an and in on at to for from with de la le von van de
 _SHORTEST_NICKNAME = 3
 _LATER_MS = 24 * 3600 * 1000  # after which nobody answers
 _CORRECTS = re.compile(
-    r"(?i)(?:oh |oops |ah )?(?:wait|sorry|correction|no,|scratch that|make that|typo|i meant|\W*\S+ sorry)\b"
+    r"(?i)(?:oh |oops |ah )?(?:no, |(?:wait|sorry|correction|scratch that|make that|typo|i meant)\b"
+    r"|\W{0,4}\S{1,20} sorry\b)"
 )
 _SCANNED = 4_000  # characters of an earlier episode that are searched for what "the project" means
 _PERSON_BRACKETS = re.compile(
@@ -171,17 +172,17 @@ def _replied(cast: Cast, turn: SpokenTurn, episode: Episode) -> str:
     """What a message answers or corrects, without which its words say nothing: the question before it, or the
     speaker's own last words."""
     last = cast.previous[-1] if cast.previous and turn.speaker else None
-    if last is None or last.source is not Source.MESSAGE:
+    corrects = _CORRECTS.match(turn.content) is not None
+    if last is None or not (corrects or last.body.rstrip().endswith(("?", "？"))):
         return ""
-    if episode.reference_ms - last.reference_ms > _LATER_MS:
+    if last.source is not Source.MESSAGE or episode.reference_ms - last.reference_ms > _LATER_MS:
         return ""
-    before = turns_of(replace(last, body=last.body[:_SCANNED]))[-1]
-    said = sentences_of(before.content)
+    before = turns_of(last)[-1]
     if before.speaker == turn.speaker:
         own = " ".join(before.content.split())
-        return f"after “{own}”" if len(own) <= _LONGEST_TITLE and _CORRECTS.match(turn.content) else ""
-    asked = said and said[-1].endswith(("?", "？")) and len(said[-1]) <= _LONGEST_TITLE
-    return f"asked “{said[-1]}”" if asked else ""
+        return f"after “{own}”" if corrects and len(own) <= _LONGEST_TITLE else ""
+    asked = sentences_of(before.content)[-1]
+    return f"asked “{asked}”" if asked.endswith(("?", "？")) and len(asked) <= _LONGEST_TITLE else ""
 
 
 def _names_of(kind: str, episodes: Iterable[Episode]) -> Iterator[str]:

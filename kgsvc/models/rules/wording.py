@@ -54,7 +54,7 @@ def _with_subject(line: Line, each: Found, scene: Scene, marks: list[str], exten
 
 def _goes_on(marks: list[str], at: int) -> bool:
     """ "… and work at": a second verb that would have to agree too."""
-    if marks[at] not in ("and", "but", ","):
+    if marks[at] not in ("and", "&", "but", ","):
         return False
     at += 1
     while at < len(marks) and marks[at] in _BETWEEN:

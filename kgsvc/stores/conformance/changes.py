@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import Fact
 from kgsvc.stores.conformance.expectations import ConformanceError, equal, expect
 from kgsvc.stores.conformance.samples import Scratch, episode, fact, tombstone
@@ -75,6 +76,21 @@ async def pages_hold_whole_revisions(g: Scratch) -> None:
         order = [next(n for n, group in enumerate(written) if uuid in group) for uuid in seen]
         equal(order, sorted(order), f"changes: order of revisions with limit {limit}")
         equal(sorted(seen), sorted(set.union(*written)), f"changes: all facts with limit {limit}")
+
+
+async def reserved_uuids_are_shown_with_their_slot(g: Scratch) -> None:
+    """A fact that went to another slot leaves its uuid; it is not removed, and its first slot counts."""
+    ada, bob = await g.pair()
+    here = fact("f1", ada, bob)
+    await g.write(facts=(here,))
+    there, stone = fact("f1", bob, ada), tombstone(here)
+    begin = await g.write(facts=(there,), reserve_facts=(stone,))
+    await g.write(reserve_facts=(replace(stone, slot=there.slot),))
+    view = await g.store.slots(g.id, [here.slot])
+    equal(view, SlotView((), (stone,)), "slots: a reserved uuid")
+    equal((await g.store.slots(g.id, [there.slot])).facts, (there,), "slots: where the fact went")
+    found = await g.store.changes(g.id, begin.rev - 1, 99)
+    equal((found.removed, [each.fact for each in found.facts]), ((), [there]), "changes: nothing is removed")
 
 
 async def removed_facts_are_named(g: Scratch) -> None:

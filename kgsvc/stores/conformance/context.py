@@ -8,6 +8,7 @@ from dataclasses import replace
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Entity, Episode, Fact, Source
 from kgsvc.domain.model.items import NewItem
+from kgsvc.domain.names.identity import identities
 from kgsvc.domain.names.similarity import name_tokens
 from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates, VectorPage, VectorsAfter
 from kgsvc.stores.conformance.expectations import equal, expect, present
@@ -34,6 +35,23 @@ async def entities_are_found_by_tokens_of_names_and_aliases(g: Scratch) -> None:
     )
     equal(dict(few.by_token), {smith: ("n1",), robert: ("n2",)}, "candidates: one a token")
     equal(dict(few.names), {"n1": ("eva smith",), "n2": ("bob smith",)}, "candidates: one name each")
+
+
+async def entities_are_found_by_identities(g: Scratch) -> None:
+    """By attributes that tell who it is, and by numbers in names; until those are removed."""
+    bob, eva = (
+        g.entity("n2", "Bob", attributes={"email": "bob@example.org"}),
+        g.entity("n1", "Konto 4711-0815"),
+    )
+    await g.write(entities=(bob, eva), names={"bob": "n2", "konto 4711-0815": "n1"})
+    (mail,), (number,) = identities({"mail": "BOB@example.org"}), identities({"no": 47110815})
+    query = CandidateQuery(tokens=[mail, number])
+    found = await g.store.candidates(g.id, query)
+    equal(dict(found.by_token), {mail: ("n2",), number: ("n1",)}, "candidates: by identity")
+    equal(dict(found.entities), {"n1": eva, "n2": bob}, "candidates: entities by identity")
+    await g.write(entities=(replace(bob, attributes={}),), remove_name_tokens=((mail, "n2"),))
+    found = await g.store.candidates(g.id, query)
+    equal(dict(found.by_token), {number: ("n1",)}, "candidates: by an identity that is gone")
 
 
 async def candidates_stay_in_their_group(g: Scratch) -> None:
@@ -314,7 +332,7 @@ async def slots_show_everything_of_a_key(g: Scratch) -> None:
 
 
 async def objects_are_found_by_uuid(g: Scratch) -> None:
-    """By uuid in the group or, for None, in the first two groups; nothing for an unknown uuid."""
+    """By uuid in the group or, for None, in every group; nothing for an unknown uuid."""
     other, same = g.sibling().id, f"same-{g.id}"
     for each in (g.sibling(3), g.sibling(), g):
         await each.accepted(each.episode(same))
@@ -326,7 +344,7 @@ async def objects_are_found_by_uuid(g: Scratch) -> None:
     for what, lookup in lookups.items():
         equal([x.group_id for x in await lookup(same, other)], [other], f"{what}: in one group")
         found = [x.group_id for x in await lookup(same, None)]
-        equal(found, [g.id, other], f"{what}: in the first two groups")
+        equal(found, [g.id, other, g.sibling(3).id], f"{what}: in every group")
         equal(await lookup("nobody", g.id), [], f"{what}: an unknown uuid")
         equal(await lookup(same, f"{g.id}-4"), [], f"{what}: in an unknown group")
 

@@ -7,6 +7,7 @@ from typing import LiteralString
 import apsw
 
 from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.domain.names.identity import name_terms
 from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
 from kgsvc.stores.admission import GROUP_DELETED
 from kgsvc.stores.embedded.former_ends import fold_former_ends
@@ -151,7 +152,7 @@ def _fill_name_tokens(db: apsw.Connection) -> None:
     """Tokens of the names that are older than the migration that brings tokens."""
     rows = all_rows(db, "SELECT n.gid, n.name_key, e.uuid FROM names n JOIN entities e ON e.id = n.entity_id")
     for gid, key, uuid in rows:
-        write_name_tokens(db, gid, {key: uuid})
+        write_name_tokens(db, gid, [(term, uuid) for term in name_terms(key)])
 
 
 def _info(db: apsw.Connection) -> StoreInfo:

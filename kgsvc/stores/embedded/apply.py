@@ -12,6 +12,7 @@ import apsw
 
 from kgsvc.domain.model.delta import Claim, FactTombstone, GraphDelta, GroupHead, Guard, NameView, SlotView
 from kgsvc.domain.model.graph import Mention
+from kgsvc.domain.names.identity import search_terms
 from kgsvc.stores.admission import check_delta, check_guard, is_repetition
 from kgsvc.stores.embedded.indexes import (
     candidates,
@@ -44,6 +45,10 @@ from kgsvc.stores.embedded.rows import (
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 
 _TOMBSTONE = upsert("fact_tombstones", "gid, uuid", "slot, fact, deleted_ms, rev")
+_RESERVED = """
+    INSERT INTO fact_tombstones (gid, uuid, slot, fact, deleted_ms, rev) VALUES (?, ?, ?, ?, ?, 0)
+    ON CONFLICT DO NOTHING
+    """  # with a revision that no change is looked for at: nothing was removed
 _MERGE = """
     INSERT INTO merges (gid, merge_id, merged_uuid, kept_uuid, created_ms, data, by_episode)
     VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -60,6 +65,12 @@ def remove_facts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta) -> 
     db.executemany("DELETE FROM fact_vectors WHERE id = ?", gone)
     rows = [(gid, t.uuid, t.slot, t.fact, t.deleted_ms, rev) for t in delta.remove_facts]
     db.executemany(_TOMBSTONE, rows)
+
+
+def reserve_facts(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
+    """Tombstones for the uuids of facts that went to other slots."""
+    reserved = [(gid, t.uuid, t.slot, t.fact, t.deleted_ms) for t in delta.reserve_facts]
+    db.executemany(_RESERVED, reserved)
 
 
 def remove_episodes(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
@@ -147,10 +158,12 @@ def apply_delta(db: apsw.Connection, delta: GraphDelta, guard: Guard) -> GroupHe
     check_delta(delta, started, _owners(db, gid, delta), known)
     rev = group.rev + int(delta.bumps_rev)
     remove_facts(db, gid, rev, delta)
+    reserve_facts(db, gid, delta)
     entities = _write_entities(db, gid, rev, delta, known)
     touch_texts(db, gid, rev, delta)
     remove_names(db, gid, delta)
     _write_names(db, gid, delta.names, entities)
+    write_name_tokens(db, gid, search_terms(delta))
     facts = _write_facts(db, gid, rev, delta, entities)
     write_vectors(db, gid, rev, delta, facts, entities)
     _write_links(db, gid, delta, entities)
@@ -232,7 +245,6 @@ def _write_entities(
 
 def _write_names(db: apsw.Connection, gid: int, names: Mapping[str, str], entities: Ids) -> None:
     db.executemany(_NAME, [(gid, key, entities[uuid]) for key, uuid in names.items()])
-    write_name_tokens(db, gid, names)
 
 
 def _write_facts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta, entities: Ids) -> Ids:

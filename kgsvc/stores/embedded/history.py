@@ -144,7 +144,7 @@ def _merged(db: apsw.Connection, uuid: str, group_id: str | None) -> list[MergeR
         SELECT m.merge_id, g.group_id, m.merged_uuid, m.kept_uuid, max(m.created_ms), m.data, m.by_episode
         FROM merges m JOIN groups g ON g.gid = m.gid
         WHERE m.merged_uuid = ?1 AND (?2 IS NULL OR g.group_id = ?2)
-        GROUP BY g.group_id ORDER BY g.group_id LIMIT 2
+        GROUP BY g.group_id ORDER BY g.group_id LIMIT 100
         """
     rows = all_rows(db, sql, (uuid, group_id))
     return [MergeRecord(*row) for row in rows]
@@ -263,7 +263,7 @@ def within(episodes: Sequence[Row], max_bytes: int | None) -> Iterator[int]:
             return
 
 
-_OF_UUID = "WHERE uuid = ?1 AND (?2 IS NULL OR group_id = ?2) ORDER BY group_id LIMIT 2"
+_OF_UUID = "WHERE uuid = ?1 AND (?2 IS NULL OR group_id = ?2) ORDER BY group_id LIMIT 100"
 
 
 def _entity(db: apsw.Connection, uuid: str, group_id: str | None) -> list[Entity]:

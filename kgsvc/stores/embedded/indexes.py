@@ -17,7 +17,6 @@ import apsw
 
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.graph import Fact, own_text
-from kgsvc.domain.names.similarity import name_tokens
 from kgsvc.domain.resolution.decisions import (
     FROM_THE_FIRST,
     CandidateQuery,
@@ -98,11 +97,11 @@ def _row(row_id: int, fact: Fact) -> Row:
 _name_words = lru_cache(maxsize=4_096)(words)  # names come again and again
 
 
-def write_name_tokens(db: apsw.Connection, gid: int, names: Mapping[str, str]) -> None:
-    """Entities become findable by the tokens of `names` (name key → uuid)."""
-    rows = {(gid, token, uuid) for key, uuid in names.items() for token in name_tokens(key)}
+def write_name_tokens(db: apsw.Connection, gid: int, terms: Iterable[tuple[str, str]]) -> None:
+    """Entities become findable by search terms (term, uuid)."""
     db.executemany(
-        "INSERT INTO name_tokens (gid, token, uuid) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", sorted(rows)
+        "INSERT INTO name_tokens (gid, token, uuid) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        [(gid, *each) for each in sorted(terms)],
     )
 
 

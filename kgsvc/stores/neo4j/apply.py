@@ -8,8 +8,9 @@ from typing import Any, LiteralString
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
 from kgsvc.domain.model.graph import Mention
 from kgsvc.domain.model.keys import digest
+from kgsvc.domain.names.identity import search_terms
 from kgsvc.stores.neo4j.base import Base, Row, Tx
-from kgsvc.stores.neo4j.candidates import WRITE_NAME_TOKENS, name_token_rows
+from kgsvc.stores.neo4j.candidates import WRITE_NAME_TOKENS
 from kgsvc.stores.neo4j.fact_terms import (
     COUNT_TERMS,
     RENAME_TERMS,
@@ -44,6 +45,11 @@ _WRITE: LiteralString = (
         WITH row
         <SEEK r:RELATES_TO row.uuid>
         DELETE r
+    }
+    CALL () {
+        UNWIND $p.reserved AS row
+        MERGE (t:KgTombstone {group_id: $p.group_id, epoch: $p.epoch, uuid: row.uuid})
+        ON CREATE SET t.slot = row.slot, t.fact = row.fact, t.deleted_ms = row.deleted_ms, t.rev = 0
     }
     CALL () {
         UNWIND $p.dropped_facts AS uuid
@@ -272,7 +278,7 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "names": [
             {"key": digest(key), "name_key": key, "entity_uuid": uuid} for key, uuid in delta.names.items()
         ],
-        "name_tokens": name_token_rows(delta.names),
+        "name_tokens": [list(each) for each in sorted(search_terms(delta))],
         "created": [fact for fact in facts if fact[0] not in ends],
         "replaced": [fact for fact in facts if fact[0] in ends],
         "moved": [fact[:3] for fact in facts if ends.get(fact[0], fact[1:3]) != fact[1:3]],
@@ -282,6 +288,7 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "removed_name_tokens": [list(pair) for pair in delta.remove_name_tokens],
         "edges": [{"uuid": uuid, "facts": list(facts)} for uuid, facts in delta.episode_edges.items()],
         "removed": [asdict(tombstone) for tombstone in delta.remove_facts],
+        "reserved": [asdict(tombstone) for tombstone in delta.reserve_facts],
         "touched_entities": sorted(delta.touched_entities),
         "touched_episodes": sorted(delta.touched_episodes),
         "forgets": delta.forgets,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, LiteralString
 
-from kgsvc.domain.names.similarity import name_tokens
+from kgsvc.domain.names.identity import name_terms
 from kgsvc.domain.resolution.decisions import (
     FROM_THE_FIRST,
     CandidateQuery,
@@ -123,12 +122,6 @@ _CANDIDATES: LiteralString = """
     """
 
 
-def name_token_rows(names: Mapping[str, str]) -> list[list[str]]:
-    """Parameters of WRITE_NAME_TOKENS: entities become findable by the tokens of `names`."""
-    rows = {(token, uuid) for key, uuid in names.items() for token in name_tokens(key)}
-    return [list(row) for row in sorted(rows)]
-
-
 class CandidateReads(Base):
     """CandidateStore."""
 
@@ -140,7 +133,7 @@ class CandidateReads(Base):
             rows = [
                 [group_id, epoch, token, uuid]
                 for group_id, epoch, _key, name_key, uuid in named
-                for token in sorted(name_tokens(name_key))
+                for token in sorted(name_terms(name_key))
             ]
             await self._run(_FILL, rows=rows)
             found = len(named)

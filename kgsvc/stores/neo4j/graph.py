@@ -59,7 +59,7 @@ _ENTITY: LiteralString = """
     WHERE n.uuid = $p.uuid AND n.group_id IS NOT NULL AND n.epoch IS NOT NULL
     MATCH (g:KgGroup {group_id: n.group_id}) USING INDEX SEEK g:KgGroup(group_id)
     WHERE g.epoch = n.epoch AND ($p.group_id IS NULL OR n.group_id = $p.group_id)
-    RETURN <ENTITY> ORDER BY n.group_id LIMIT 2
+    RETURN <ENTITY> ORDER BY n.group_id LIMIT 100
     """
 
 _FACT: LiteralString = """
@@ -67,7 +67,7 @@ _FACT: LiteralString = """
     WHERE r.uuid = $p.uuid AND r.group_id IS NOT NULL AND r.epoch IS NOT NULL
     MATCH (g:KgGroup {group_id: r.group_id}) USING INDEX SEEK g:KgGroup(group_id)
     WHERE g.epoch = r.epoch AND ($p.group_id IS NULL OR r.group_id = $p.group_id)
-    RETURN <FACT> ORDER BY r.group_id LIMIT 2
+    RETURN <FACT> ORDER BY r.group_id LIMIT 100
     """
 
 _EPISODE: LiteralString = """
@@ -75,7 +75,7 @@ _EPISODE: LiteralString = """
     WHERE e.uuid = $p.uuid AND e.group_id IS NOT NULL AND e.epoch IS NOT NULL
     MATCH (g:KgGroup {group_id: e.group_id}) USING INDEX SEEK g:KgGroup(group_id)
     WHERE g.epoch = e.epoch AND ($p.group_id IS NULL OR e.group_id = $p.group_id)
-    RETURN <EPISODE> ORDER BY e.group_id LIMIT 2
+    RETURN <EPISODE> ORDER BY e.group_id LIMIT 100
     """
 
 # Sizes are added up before bodies are read: `read` is [sum, count] up to the one that exceeds the bytes.

@@ -144,7 +144,7 @@ _MERGED: LiteralString = (
     MATCH (g:KgGroup {group_id: m.group_id}) USING INDEX SEEK g:KgGroup(group_id)
     WHERE g.epoch = m.epoch AND ($p.group_id IS NULL OR m.group_id = $p.group_id)
     WITH m ORDER BY m.group_id, m.created_ms DESC
-    WITH m.group_id AS group_id, collect(m)[0] AS m ORDER BY group_id LIMIT 2
+    WITH m.group_id AS group_id, collect(m)[0] AS m ORDER BY group_id LIMIT 100
     RETURN """
     + _MERGE_ROW
 )

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from kgsvc.search.graph_results import ScopeAnswer
-from kgsvc.search.search_graph import GraphQuery
+from kgsvc.search.graph_results import GraphQuery, ScopeAnswer
 from kgsvc.v1 import envelope_pb2, retrieval_pb2
 from tests.support.client import Client
 from tests.support.served import LIMITS, Serve

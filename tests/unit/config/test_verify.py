@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kgsvc.access.settings import AccessSettings
 from kgsvc.config import ConfigError, Models, Server, Settings, StoreSettings
 from kgsvc.domain.limits import Limits
 from kgsvc.models.openai.settings import Endpoint
@@ -26,12 +27,31 @@ def test_loopback_needs_nothing(listen: str) -> None:
 
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:1", "[::]:1", "10.0.0.1:1", "example.org:1"])
-def test_other_addresses_need_tls_or_the_flag(listen: str, tmp_path: Path) -> None:
-    assert listen in problems(Settings(server=Server(listen=listen)))
+def test_other_addresses_need_tls_and_credentials_or_the_flag(listen: str, tmp_path: Path) -> None:
+    text = problems(Settings(server=Server(listen=listen)))
+    assert all(
+        part in text for part in (listen, "server.tls_cert", "kgsvc token create --admin", "--insecure")
+    )
     Settings(server=Server(listen=listen, insecure=True)).verify()
     pem = tmp_path / "a.pem"
     pem.write_text("")
-    Settings(server=Server(listen=listen, tls_cert=pem, tls_key=pem)).verify()
+    behind_tls = Server(listen=listen, tls_cert=pem, tls_key=pem, tls_client_ca=pem)
+    text = problems(Settings(server=behind_tls))
+    assert "access.file" in text
+    assert "so that nobody listens in" not in text
+    access = AccessSettings(file=tmp_path / "access.json")
+    assert "access.file" not in problems(Settings(server=Server(listen=listen), access=access))
+    Settings(server=behind_tls, access=access).verify()
+
+
+def test_what_of_access_does_not_fit_together(tmp_path: Path) -> None:
+    jwt = AccessSettings(jwt_keys="http://issuer.test/keys")
+    text = problems(Settings(access=jwt))
+    assert all(part in text for part in ("access.jwt_issuer", "access.jwt_audience", "https"))
+    assert "access.jwt_keys" in problems(Settings(access=AccessSettings(jwt_issuer="i")))
+    several = Settings(server=Server(processes=2), access=AccessSettings(audit=Path("-")))
+    assert "access.audit" in problems(several)
+    assert "server.tls_client_ca" in problems(Settings(server=Server(tls_client_ca=tmp_path)))
 
 
 def test_metrics_for_other_machines_need_the_flag() -> None:

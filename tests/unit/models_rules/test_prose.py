@@ -128,8 +128,9 @@ def test_of_four_hundred_sentences_none_is_lost() -> None:
 
 
 def test_what_stands_in_two_paragraphs_is_not_kept_as_one_but_a_heading_is_kept_with_its_text() -> None:
-    body = "The bakery opens at six. Bread is sold out by ten.\n\n## Parking\n\nThe yard behind the mill is free."
+    hours = "The bakery opens at six. Bread is sold out by ten."
+    body = f"{hours}\n\n## Parking\n\nThe yard behind the mill is free."
     assert [fact.fact for fact in read(text_episode(body, name="Opening hours")).facts] == [
-        "The bakery opens at six. Bread is sold out by ten.",
+        hours,
         "Parking The yard behind the mill is free.",
     ]

@@ -14,7 +14,12 @@ from tests.unit.models_rules.support import NOW, Found, Said, message, read, tex
 
 WORDS = {"SAID", "ASKED", "MENTIONED", "MENTIONED_WITH"}
 SIGNS = {Polarity.ASSERTS: "+", Polarity.ENDS: "-", Polarity.DENIES: "x"}
-TALK = {"english": ("Bob", "Alice"), "scripts": ("木村遥", "山下大輔"), "records": ("", "")}
+TALK = {
+    "english": ("Bob", "Alice"),
+    "real": ("Bob", "Alice"),
+    "scripts": ("木村遥", "山下大輔"),
+    "records": ("", ""),
+}
 
 
 def rows(name: str) -> Iterator[tuple[str, str]]:

@@ -172,6 +172,63 @@ async def test_a_nickname_is_asked_about_and_becomes_an_alias() -> None:
     assert len(model.requests) == 1
 
 
+def account(name: str, of_type: str = "Object", **attributes: Any) -> Extraction:
+    return Extraction((ExtractedNode("a", name, of_type, attributes=attributes),))
+
+
+IDENTITIES = [
+    (account("Rainy day savings", account_number="4711-0815"), account("Account 4711 0815")),
+    (account("Account 4711-0815"), account("Rainy day savings", number=47110815)),
+    (account("Rainy day savings", iban="DE89 3704"), account("That money", iban="de893704")),
+]
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize(("one", "other"), IDENTITIES)
+async def test_what_shares_an_identity_is_asked_about(
+    one: Extraction, other: Extraction, together: bool
+) -> None:
+    def same(request: ResolutionRequest) -> Resolutions:
+        """What bears the last name is what else is shown."""
+        asked = request.nodes[-1]
+        entity, peer = next(iter(asked.candidates), None), next(iter(asked.peers), None)
+        others = {each.id: NodeResolution() for each in request.nodes}
+        return Resolutions(others | {asked.id: NodeResolution(entity, peer)})
+
+    bench = Bench(Model(same))
+    for said in [[one, other]] if together else [[one], [other]]:
+        await bench.commit(*said)
+    (entity,) = (await bench.store.dump(GROUP)).entities
+    assert entity.attributes == {**one.nodes[0].attributes, **other.nodes[0].attributes}
+    assert len((await bench.entities())[entity.name]) == 2
+
+
+async def test_a_model_is_told_the_identity_and_says_that_they_are_two() -> None:
+    bench = Bench(model := Model())
+    await bench.commit(account("Rainy day savings", email="ann@example.org", age=3))
+    await bench.commit(account("The other one", mail="Ann@example.org"))
+    (request,) = model.requests
+    assert [each.summary for each in request.entities] == ["(email: ann@example.org)"]
+    assert [each.context for each in request.nodes] == ["(mail: Ann@example.org)"]
+    assert len(await bench.entities()) == 2
+
+
+async def test_an_identity_alone_decides_nothing() -> None:
+    bench = Bench(None)
+    await bench.commit(account("Rainy day savings", number="4711-0815"))
+    await bench.commit(account("Account 4711-0815", number="4711-0815"))
+    assert len(await bench.entities()) == 2
+
+
+async def test_what_excludes_one_another_is_not_compared_by_identity() -> None:
+    bench = Bench(model := Model())
+    await bench.commit(account("Ann Lee", "Person", email="ann@example.org"))
+    await bench.commit(account("Lee & Sons", "Company", email="ann@example.org"))
+    assert [each.candidates for request in model.requests for each in request.nodes] in ([], [(0,)])
+    await bench.commit(account("Main Square", "Place", email="ann@example.org"))
+    assert "Main Square" not in [each.name for request in model.requests for each in request.nodes]
+
+
 async def test_no_model_makes_one_of_what_differs_in_figures() -> None:
     bench = Bench(Model(lambda r: Resolutions({q.id: NodeResolution(0) for q in r.nodes})))
     await bench.commit(names("Phase 2"))
@@ -216,6 +273,25 @@ async def test_two_new_names_of_a_batch_may_be_one() -> None:
     await bench.commit(names("Bob"), names("Robert Smith"), names("Acme"))
     assert await bench.entities() == {"Robert Smith": {"bob", "robert smith"}, "Acme": {"acme"}}
     assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize("together", [True, False])
+async def test_a_person_known_by_one_name_is_shown_by_the_full_one(together: bool) -> None:
+    """Though the model gives none beside the name that it was asked about."""
+
+    def answer(request: ResolutionRequest) -> Resolutions:
+        return Resolutions(
+            {
+                q.id: NodeResolution(*q.candidates[:1], node=q.peers[0] if q.peers else None)
+                for q in request.nodes
+            }
+        )
+
+    bench = Bench(Model(answer))
+    short, full = (Extraction((ExtractedNode(name, name, "Person"),)) for name in ("Ana", "Ana Tamati"))
+    for batch in ((short, full),) if together else ((short,), (full,)):
+        await bench.commit(*batch)
+    assert await bench.entities() == {"Ana Tamati": {"ana", "ana tamati"}}
 
 
 async def test_one_call_for_nodes_and_facts_of_a_batch() -> None:

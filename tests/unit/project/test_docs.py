@@ -96,6 +96,8 @@ def test_every_command_is_shown_and_every_option_shown_exists() -> None:
     for name, *words in examples():
         command = cli.get_command(click.Context(cli), name)
         assert command is not None, name
+        if isinstance(command, click.Group):
+            command = command.commands[words[0]]
         options = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in words if word.startswith("--")} <= options, name
 

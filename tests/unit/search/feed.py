@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import HealthCheck, settings
 
+from kgsvc.domain.model.communities import CommunityPage
 from kgsvc.domain.model.delta import GroupHead
-from kgsvc.domain.model.graph import Fact, Usage
+from kgsvc.domain.model.graph import Episode, Fact, Usage
 from kgsvc.models.protocol import Vectors
+from kgsvc.stores.protocol import Anchor
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
     Changes,
@@ -126,6 +128,15 @@ class Feed(ModelStore):
         self.text_reads.append((group_id, after_rev))
         head = self._groups[group_id].head
         return replace(no_texts(group_id), head=head, upto_rev=head.rev, episodes=self.episodes)
+
+    async def previous_episodes(
+        self, group_id: str, anchors: Sequence[Anchor], limit: int, max_chars: int
+    ) -> dict[str, tuple[Episode, ...]]:
+        told = [each.episode for each in self.episodes]
+        return {a.uuid: tuple(each for each in told if each.uuid in a.named) for a in anchors}
+
+    async def communities(self, group_id: str, limit: int, after: str, build_id: str | None) -> CommunityPage:
+        return CommunityPage(None, ())
 
     async def search_candidates(self, group_id: str, asked: FactsAsked) -> FactCandidates | None:
         self.cold_reads.append(group_id)

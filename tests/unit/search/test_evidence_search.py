@@ -9,10 +9,10 @@ from bench.retrieval_shelf import Shelf
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.graph import Entity, Episode, Fact, Mention, RoleType, Source
 from kgsvc.search.filters import NONE, Filters
-from kgsvc.search.graph_results import GraphHit
+from kgsvc.search.graph_results import GraphHit, GraphQuery
 from kgsvc.search.plans import Scope, default_plan
 from kgsvc.search.search import SearchFacts
-from kgsvc.search.search_graph import GraphQuery, NamingStore, SearchGraph
+from kgsvc.search.search_graph import NamingStore, SearchGraph
 from kgsvc.search.settings import SearchSettings
 from tests.unit.search.feed import NOW, Stopped, fact
 

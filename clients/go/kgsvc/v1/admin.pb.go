@@ -2668,6 +2668,538 @@ func (x *UndoMergeOutput) GetFactsMoved() int32 {
 	return 0
 }
 
+// Request of SplitEntityNode.
+type SplitEntityNodeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the call in logs and in the response; generated when absent; at most 128 characters.
+	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	// Within 24 h, the same key with the same input gets the first outcome again; with other input, CONFLICT. At most
+	// 256 characters.
+	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
+	// What to do; required.
+	Input         *SplitEntityNodeInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SplitEntityNodeRequest) Reset() {
+	*x = SplitEntityNodeRequest{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SplitEntityNodeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SplitEntityNodeRequest) ProtoMessage() {}
+
+func (x *SplitEntityNodeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SplitEntityNodeRequest.ProtoReflect.Descriptor instead.
+func (*SplitEntityNodeRequest) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *SplitEntityNodeRequest) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+func (x *SplitEntityNodeRequest) GetIdempotencyKey() string {
+	if x != nil && x.IdempotencyKey != nil {
+		return *x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *SplitEntityNodeRequest) GetInput() *SplitEntityNodeInput {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// Response of SplitEntityNode.
+type SplitEntityNodeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's request_id, or the generated one.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The outcome.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=kgsvc.v1.Status" json:"status,omitempty"`
+	// Set unless the status is ERROR.
+	Output *SplitEntityNodeOutput `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Set when the status is ERROR.
+	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SplitEntityNodeResponse) Reset() {
+	*x = SplitEntityNodeResponse{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SplitEntityNodeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SplitEntityNodeResponse) ProtoMessage() {}
+
+func (x *SplitEntityNodeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SplitEntityNodeResponse.ProtoReflect.Descriptor instead.
+func (*SplitEntityNodeResponse) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *SplitEntityNodeResponse) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *SplitEntityNodeResponse) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *SplitEntityNodeResponse) GetOutput() *SplitEntityNodeOutput {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *SplitEntityNodeResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Input of SplitEntityNode: either episodes or facts; not all that the entity has.
+type SplitEntityNodeInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; required; at most 128 characters.
+	GroupId string `protobuf:"bytes,1,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	// The entity that is taken apart; required. It keeps its uuid, its name and all that does not go.
+	Uuid string `protobuf:"bytes,2,opt,name=uuid,proto3" json:"uuid,omitempty"`
+	// Episodes that tell of the entity: what they state of it goes. A fact that other episodes state too is there for
+	// both entities afterwards, each with its own episodes. At most 10,000.
+	EpisodeUuids []string `protobuf:"bytes,3,rep,name=episode_uuids,json=episodeUuids,proto3" json:"episode_uuids,omitempty"`
+	// Facts of the entity that go, with all their episodes; at most 10,000.
+	FactUuids []string `protobuf:"bytes,4,rep,name=fact_uuids,json=factUuids,proto3" json:"fact_uuids,omitempty"`
+	// What the new entity is called; absent: as the entity. At most 512 characters.
+	Name          *string `protobuf:"bytes,5,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SplitEntityNodeInput) Reset() {
+	*x = SplitEntityNodeInput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SplitEntityNodeInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SplitEntityNodeInput) ProtoMessage() {}
+
+func (x *SplitEntityNodeInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SplitEntityNodeInput.ProtoReflect.Descriptor instead.
+func (*SplitEntityNodeInput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *SplitEntityNodeInput) GetGroupId() string {
+	if x != nil {
+		return x.GroupId
+	}
+	return ""
+}
+
+func (x *SplitEntityNodeInput) GetUuid() string {
+	if x != nil {
+		return x.Uuid
+	}
+	return ""
+}
+
+func (x *SplitEntityNodeInput) GetEpisodeUuids() []string {
+	if x != nil {
+		return x.EpisodeUuids
+	}
+	return nil
+}
+
+func (x *SplitEntityNodeInput) GetFactUuids() []string {
+	if x != nil {
+		return x.FactUuids
+	}
+	return nil
+}
+
+func (x *SplitEntityNodeInput) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+// Output of SplitEntityNode.
+type SplitEntityNodeOutput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The new entity.
+	Node *EntityNode `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// The id to give to UndoSplit.
+	SplitId string `protobuf:"bytes,2,opt,name=split_id,json=splitId,proto3" json:"split_id,omitempty"`
+	// The facts that the new entity has: those that went, and new ones for its part of those that both have.
+	FactUuids     []string `protobuf:"bytes,3,rep,name=fact_uuids,json=factUuids,proto3" json:"fact_uuids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SplitEntityNodeOutput) Reset() {
+	*x = SplitEntityNodeOutput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SplitEntityNodeOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SplitEntityNodeOutput) ProtoMessage() {}
+
+func (x *SplitEntityNodeOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SplitEntityNodeOutput.ProtoReflect.Descriptor instead.
+func (*SplitEntityNodeOutput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *SplitEntityNodeOutput) GetNode() *EntityNode {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+func (x *SplitEntityNodeOutput) GetSplitId() string {
+	if x != nil {
+		return x.SplitId
+	}
+	return ""
+}
+
+func (x *SplitEntityNodeOutput) GetFactUuids() []string {
+	if x != nil {
+		return x.FactUuids
+	}
+	return nil
+}
+
+// Request of UndoSplit.
+type UndoSplitRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the call in logs and in the response; generated when absent; at most 128 characters.
+	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	// Has no effect on this operation.
+	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
+	// What to do; required.
+	Input         *UndoSplitInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UndoSplitRequest) Reset() {
+	*x = UndoSplitRequest{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UndoSplitRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UndoSplitRequest) ProtoMessage() {}
+
+func (x *UndoSplitRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UndoSplitRequest.ProtoReflect.Descriptor instead.
+func (*UndoSplitRequest) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *UndoSplitRequest) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+func (x *UndoSplitRequest) GetIdempotencyKey() string {
+	if x != nil && x.IdempotencyKey != nil {
+		return *x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *UndoSplitRequest) GetInput() *UndoSplitInput {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// Response of UndoSplit.
+type UndoSplitResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's request_id, or the generated one.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The outcome.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=kgsvc.v1.Status" json:"status,omitempty"`
+	// Set unless the status is ERROR.
+	Output *UndoSplitOutput `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Set when the status is ERROR.
+	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UndoSplitResponse) Reset() {
+	*x = UndoSplitResponse{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UndoSplitResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UndoSplitResponse) ProtoMessage() {}
+
+func (x *UndoSplitResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UndoSplitResponse.ProtoReflect.Descriptor instead.
+func (*UndoSplitResponse) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *UndoSplitResponse) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *UndoSplitResponse) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *UndoSplitResponse) GetOutput() *UndoSplitOutput {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *UndoSplitResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Input of UndoSplit.
+type UndoSplitInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; required; at most 128 characters.
+	GroupId string `protobuf:"bytes,1,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	// The split to undo; required.
+	SplitId       string `protobuf:"bytes,2,opt,name=split_id,json=splitId,proto3" json:"split_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UndoSplitInput) Reset() {
+	*x = UndoSplitInput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UndoSplitInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UndoSplitInput) ProtoMessage() {}
+
+func (x *UndoSplitInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UndoSplitInput.ProtoReflect.Descriptor instead.
+func (*UndoSplitInput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *UndoSplitInput) GetGroupId() string {
+	if x != nil {
+		return x.GroupId
+	}
+	return ""
+}
+
+func (x *UndoSplitInput) GetSplitId() string {
+	if x != nil {
+		return x.SplitId
+	}
+	return ""
+}
+
+// Output of UndoSplit.
+type UndoSplitOutput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entity that is whole again.
+	Node *EntityNode `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// How many facts the other one had.
+	FactsMoved    int32 `protobuf:"varint,2,opt,name=facts_moved,json=factsMoved,proto3" json:"facts_moved,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UndoSplitOutput) Reset() {
+	*x = UndoSplitOutput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UndoSplitOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UndoSplitOutput) ProtoMessage() {}
+
+func (x *UndoSplitOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UndoSplitOutput.ProtoReflect.Descriptor instead.
+func (*UndoSplitOutput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *UndoSplitOutput) GetNode() *EntityNode {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+func (x *UndoSplitOutput) GetFactsMoved() int32 {
+	if x != nil {
+		return x.FactsMoved
+	}
+	return 0
+}
+
 // Request of BuildCommunities.
 type BuildCommunitiesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2684,7 +3216,7 @@ type BuildCommunitiesRequest struct {
 
 func (x *BuildCommunitiesRequest) Reset() {
 	*x = BuildCommunitiesRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[40]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2696,7 +3228,7 @@ func (x *BuildCommunitiesRequest) String() string {
 func (*BuildCommunitiesRequest) ProtoMessage() {}
 
 func (x *BuildCommunitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[40]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2709,7 +3241,7 @@ func (x *BuildCommunitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildCommunitiesRequest.ProtoReflect.Descriptor instead.
 func (*BuildCommunitiesRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{40}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *BuildCommunitiesRequest) GetRequestId() string {
@@ -2750,7 +3282,7 @@ type BuildCommunitiesResponse struct {
 
 func (x *BuildCommunitiesResponse) Reset() {
 	*x = BuildCommunitiesResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[41]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2762,7 +3294,7 @@ func (x *BuildCommunitiesResponse) String() string {
 func (*BuildCommunitiesResponse) ProtoMessage() {}
 
 func (x *BuildCommunitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[41]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2775,7 +3307,7 @@ func (x *BuildCommunitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildCommunitiesResponse.ProtoReflect.Descriptor instead.
 func (*BuildCommunitiesResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{41}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *BuildCommunitiesResponse) GetRequestId() string {
@@ -2817,7 +3349,7 @@ type BuildCommunitiesInput struct {
 
 func (x *BuildCommunitiesInput) Reset() {
 	*x = BuildCommunitiesInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[42]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2829,7 +3361,7 @@ func (x *BuildCommunitiesInput) String() string {
 func (*BuildCommunitiesInput) ProtoMessage() {}
 
 func (x *BuildCommunitiesInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[42]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2842,7 +3374,7 @@ func (x *BuildCommunitiesInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildCommunitiesInput.ProtoReflect.Descriptor instead.
 func (*BuildCommunitiesInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{42}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *BuildCommunitiesInput) GetGroupIds() []string {
@@ -2863,7 +3395,7 @@ type BuildCommunitiesOutput struct {
 
 func (x *BuildCommunitiesOutput) Reset() {
 	*x = BuildCommunitiesOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[43]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2875,7 +3407,7 @@ func (x *BuildCommunitiesOutput) String() string {
 func (*BuildCommunitiesOutput) ProtoMessage() {}
 
 func (x *BuildCommunitiesOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[43]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2888,7 +3420,7 @@ func (x *BuildCommunitiesOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildCommunitiesOutput.ProtoReflect.Descriptor instead.
 func (*BuildCommunitiesOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{43}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *BuildCommunitiesOutput) GetBuilds() []*CommunityBuild {
@@ -2921,7 +3453,7 @@ type CommunityBuild struct {
 
 func (x *CommunityBuild) Reset() {
 	*x = CommunityBuild{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[44]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2933,7 +3465,7 @@ func (x *CommunityBuild) String() string {
 func (*CommunityBuild) ProtoMessage() {}
 
 func (x *CommunityBuild) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[44]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2946,7 +3478,7 @@ func (x *CommunityBuild) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommunityBuild.ProtoReflect.Descriptor instead.
 func (*CommunityBuild) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{44}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *CommunityBuild) GetBuildId() string {
@@ -3013,7 +3545,7 @@ type GetCommunityBuildRequest struct {
 
 func (x *GetCommunityBuildRequest) Reset() {
 	*x = GetCommunityBuildRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[45]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3025,7 +3557,7 @@ func (x *GetCommunityBuildRequest) String() string {
 func (*GetCommunityBuildRequest) ProtoMessage() {}
 
 func (x *GetCommunityBuildRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[45]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3038,7 +3570,7 @@ func (x *GetCommunityBuildRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCommunityBuildRequest.ProtoReflect.Descriptor instead.
 func (*GetCommunityBuildRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{45}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *GetCommunityBuildRequest) GetRequestId() string {
@@ -3079,7 +3611,7 @@ type GetCommunityBuildResponse struct {
 
 func (x *GetCommunityBuildResponse) Reset() {
 	*x = GetCommunityBuildResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[46]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3091,7 +3623,7 @@ func (x *GetCommunityBuildResponse) String() string {
 func (*GetCommunityBuildResponse) ProtoMessage() {}
 
 func (x *GetCommunityBuildResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[46]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3104,7 +3636,7 @@ func (x *GetCommunityBuildResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCommunityBuildResponse.ProtoReflect.Descriptor instead.
 func (*GetCommunityBuildResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{46}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *GetCommunityBuildResponse) GetRequestId() string {
@@ -3148,7 +3680,7 @@ type GetCommunityBuildInput struct {
 
 func (x *GetCommunityBuildInput) Reset() {
 	*x = GetCommunityBuildInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[47]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3160,7 +3692,7 @@ func (x *GetCommunityBuildInput) String() string {
 func (*GetCommunityBuildInput) ProtoMessage() {}
 
 func (x *GetCommunityBuildInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[47]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3173,7 +3705,7 @@ func (x *GetCommunityBuildInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCommunityBuildInput.ProtoReflect.Descriptor instead.
 func (*GetCommunityBuildInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{47}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *GetCommunityBuildInput) GetBuildId() string {
@@ -3201,7 +3733,7 @@ type GetCommunityBuildOutput struct {
 
 func (x *GetCommunityBuildOutput) Reset() {
 	*x = GetCommunityBuildOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[48]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3213,7 +3745,7 @@ func (x *GetCommunityBuildOutput) String() string {
 func (*GetCommunityBuildOutput) ProtoMessage() {}
 
 func (x *GetCommunityBuildOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[48]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3226,7 +3758,7 @@ func (x *GetCommunityBuildOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCommunityBuildOutput.ProtoReflect.Descriptor instead.
 func (*GetCommunityBuildOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{48}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *GetCommunityBuildOutput) GetBuild() *CommunityBuild {
@@ -3251,7 +3783,7 @@ type ListCommunitiesRequest struct {
 
 func (x *ListCommunitiesRequest) Reset() {
 	*x = ListCommunitiesRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[49]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3263,7 +3795,7 @@ func (x *ListCommunitiesRequest) String() string {
 func (*ListCommunitiesRequest) ProtoMessage() {}
 
 func (x *ListCommunitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[49]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3276,7 +3808,7 @@ func (x *ListCommunitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCommunitiesRequest.ProtoReflect.Descriptor instead.
 func (*ListCommunitiesRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{49}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ListCommunitiesRequest) GetRequestId() string {
@@ -3317,7 +3849,7 @@ type ListCommunitiesResponse struct {
 
 func (x *ListCommunitiesResponse) Reset() {
 	*x = ListCommunitiesResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[50]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3329,7 +3861,7 @@ func (x *ListCommunitiesResponse) String() string {
 func (*ListCommunitiesResponse) ProtoMessage() {}
 
 func (x *ListCommunitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[50]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3342,7 +3874,7 @@ func (x *ListCommunitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCommunitiesResponse.ProtoReflect.Descriptor instead.
 func (*ListCommunitiesResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{50}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ListCommunitiesResponse) GetRequestId() string {
@@ -3388,7 +3920,7 @@ type ListCommunitiesInput struct {
 
 func (x *ListCommunitiesInput) Reset() {
 	*x = ListCommunitiesInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[51]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3400,7 +3932,7 @@ func (x *ListCommunitiesInput) String() string {
 func (*ListCommunitiesInput) ProtoMessage() {}
 
 func (x *ListCommunitiesInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[51]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3413,7 +3945,7 @@ func (x *ListCommunitiesInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCommunitiesInput.ProtoReflect.Descriptor instead.
 func (*ListCommunitiesInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{51}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ListCommunitiesInput) GetGroupId() string {
@@ -3450,7 +3982,7 @@ type ListCommunitiesOutput struct {
 
 func (x *ListCommunitiesOutput) Reset() {
 	*x = ListCommunitiesOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[52]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3462,7 +3994,7 @@ func (x *ListCommunitiesOutput) String() string {
 func (*ListCommunitiesOutput) ProtoMessage() {}
 
 func (x *ListCommunitiesOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[52]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3475,7 +4007,7 @@ func (x *ListCommunitiesOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCommunitiesOutput.ProtoReflect.Descriptor instead.
 func (*ListCommunitiesOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{52}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ListCommunitiesOutput) GetCommunities() []*Community {
@@ -3712,6 +4244,52 @@ const file_kgsvc_v1_admin_proto_rawDesc = "" +
 	"\x0fUndoMergeOutput\x12(\n" +
 	"\x04node\x18\x01 \x01(\v2\x14.kgsvc.v1.EntityNodeR\x04node\x12\x1f\n" +
 	"\vfacts_moved\x18\x02 \x01(\x05R\n" +
+	"factsMoved\"\xc3\x01\n" +
+	"\x16SplitEntityNodeRequest\x12\"\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x124\n" +
+	"\x05input\x18\x03 \x01(\v2\x1e.kgsvc.v1.SplitEntityNodeInputR\x05inputB\r\n" +
+	"\v_request_idB\x12\n" +
+	"\x10_idempotency_key\"\xc2\x01\n" +
+	"\x17SplitEntityNodeResponse\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x127\n" +
+	"\x06output\x18\x03 \x01(\v2\x1f.kgsvc.v1.SplitEntityNodeOutputR\x06output\x12%\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\xab\x01\n" +
+	"\x14SplitEntityNodeInput\x12\x19\n" +
+	"\bgroup_id\x18\x01 \x01(\tR\agroupId\x12\x12\n" +
+	"\x04uuid\x18\x02 \x01(\tR\x04uuid\x12#\n" +
+	"\repisode_uuids\x18\x03 \x03(\tR\fepisodeUuids\x12\x1d\n" +
+	"\n" +
+	"fact_uuids\x18\x04 \x03(\tR\tfactUuids\x12\x17\n" +
+	"\x04name\x18\x05 \x01(\tH\x00R\x04name\x88\x01\x01B\a\n" +
+	"\x05_name\"{\n" +
+	"\x15SplitEntityNodeOutput\x12(\n" +
+	"\x04node\x18\x01 \x01(\v2\x14.kgsvc.v1.EntityNodeR\x04node\x12\x19\n" +
+	"\bsplit_id\x18\x02 \x01(\tR\asplitId\x12\x1d\n" +
+	"\n" +
+	"fact_uuids\x18\x03 \x03(\tR\tfactUuids\"\xb7\x01\n" +
+	"\x10UndoSplitRequest\x12\"\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12.\n" +
+	"\x05input\x18\x03 \x01(\v2\x18.kgsvc.v1.UndoSplitInputR\x05inputB\r\n" +
+	"\v_request_idB\x12\n" +
+	"\x10_idempotency_key\"\xb6\x01\n" +
+	"\x11UndoSplitResponse\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x121\n" +
+	"\x06output\x18\x03 \x01(\v2\x19.kgsvc.v1.UndoSplitOutputR\x06output\x12%\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"F\n" +
+	"\x0eUndoSplitInput\x12\x19\n" +
+	"\bgroup_id\x18\x01 \x01(\tR\agroupId\x12\x19\n" +
+	"\bsplit_id\x18\x02 \x01(\tR\asplitId\"\\\n" +
+	"\x0fUndoSplitOutput\x12(\n" +
+	"\x04node\x18\x01 \x01(\v2\x14.kgsvc.v1.EntityNodeR\x04node\x12\x1f\n" +
+	"\vfacts_moved\x18\x02 \x01(\x05R\n" +
 	"factsMoved\"\xc5\x01\n" +
 	"\x17BuildCommunitiesRequest\x12\"\n" +
 	"\n" +
@@ -3790,7 +4368,7 @@ const file_kgsvc_v1_admin_proto_rawDesc = "" +
 	"\x13BUILD_STATE_PENDING\x10\x01\x12\x17\n" +
 	"\x13BUILD_STATE_RUNNING\x10\x02\x12\x19\n" +
 	"\x15BUILD_STATE_COMPLETED\x10\x03\x12\x16\n" +
-	"\x12BUILD_STATE_FAILED\x10\x042\xa9\b\n" +
+	"\x12BUILD_STATE_FAILED\x10\x042\xc7\t\n" +
 	"\fAdminService\x12J\n" +
 	"\vHealthcheck\x12\x1c.kgsvc.v1.HealthcheckRequest\x1a\x1d.kgsvc.v1.HealthcheckResponse\x12Y\n" +
 	"\x10DeleteEntityEdge\x12!.kgsvc.v1.DeleteEntityEdgeRequest\x1a\".kgsvc.v1.DeleteEntityEdgeResponse\x12P\n" +
@@ -3802,7 +4380,9 @@ const file_kgsvc_v1_admin_proto_rawDesc = "" +
 	"\vPutOntology\x12\x1c.kgsvc.v1.PutOntologyRequest\x1a\x1d.kgsvc.v1.PutOntologyResponse\x12J\n" +
 	"\vGetOntology\x12\x1c.kgsvc.v1.GetOntologyRequest\x1a\x1d.kgsvc.v1.GetOntologyResponse\x12Y\n" +
 	"\x10MergeEntityNodes\x12!.kgsvc.v1.MergeEntityNodesRequest\x1a\".kgsvc.v1.MergeEntityNodesResponse\x12D\n" +
-	"\tUndoMerge\x12\x1a.kgsvc.v1.UndoMergeRequest\x1a\x1b.kgsvc.v1.UndoMergeResponse\x12Y\n" +
+	"\tUndoMerge\x12\x1a.kgsvc.v1.UndoMergeRequest\x1a\x1b.kgsvc.v1.UndoMergeResponse\x12V\n" +
+	"\x0fSplitEntityNode\x12 .kgsvc.v1.SplitEntityNodeRequest\x1a!.kgsvc.v1.SplitEntityNodeResponse\x12D\n" +
+	"\tUndoSplit\x12\x1a.kgsvc.v1.UndoSplitRequest\x1a\x1b.kgsvc.v1.UndoSplitResponse\x12Y\n" +
 	"\x10BuildCommunities\x12!.kgsvc.v1.BuildCommunitiesRequest\x1a\".kgsvc.v1.BuildCommunitiesResponse\x12\\\n" +
 	"\x11GetCommunityBuild\x12\".kgsvc.v1.GetCommunityBuildRequest\x1a#.kgsvc.v1.GetCommunityBuildResponse\x12V\n" +
 	"\x0fListCommunities\x12 .kgsvc.v1.ListCommunitiesRequest\x1a!.kgsvc.v1.ListCommunitiesResponseB1B\n" +
@@ -3821,7 +4401,7 @@ func file_kgsvc_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_kgsvc_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_kgsvc_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
+var file_kgsvc_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 61)
 var file_kgsvc_v1_admin_proto_goTypes = []any{
 	(BuildState)(0),                   // 0: kgsvc.v1.BuildState
 	(*HealthcheckRequest)(nil),        // 1: kgsvc.v1.HealthcheckRequest
@@ -3864,120 +4444,142 @@ var file_kgsvc_v1_admin_proto_goTypes = []any{
 	(*UndoMergeResponse)(nil),         // 38: kgsvc.v1.UndoMergeResponse
 	(*UndoMergeInput)(nil),            // 39: kgsvc.v1.UndoMergeInput
 	(*UndoMergeOutput)(nil),           // 40: kgsvc.v1.UndoMergeOutput
-	(*BuildCommunitiesRequest)(nil),   // 41: kgsvc.v1.BuildCommunitiesRequest
-	(*BuildCommunitiesResponse)(nil),  // 42: kgsvc.v1.BuildCommunitiesResponse
-	(*BuildCommunitiesInput)(nil),     // 43: kgsvc.v1.BuildCommunitiesInput
-	(*BuildCommunitiesOutput)(nil),    // 44: kgsvc.v1.BuildCommunitiesOutput
-	(*CommunityBuild)(nil),            // 45: kgsvc.v1.CommunityBuild
-	(*GetCommunityBuildRequest)(nil),  // 46: kgsvc.v1.GetCommunityBuildRequest
-	(*GetCommunityBuildResponse)(nil), // 47: kgsvc.v1.GetCommunityBuildResponse
-	(*GetCommunityBuildInput)(nil),    // 48: kgsvc.v1.GetCommunityBuildInput
-	(*GetCommunityBuildOutput)(nil),   // 49: kgsvc.v1.GetCommunityBuildOutput
-	(*ListCommunitiesRequest)(nil),    // 50: kgsvc.v1.ListCommunitiesRequest
-	(*ListCommunitiesResponse)(nil),   // 51: kgsvc.v1.ListCommunitiesResponse
-	(*ListCommunitiesInput)(nil),      // 52: kgsvc.v1.ListCommunitiesInput
-	(*ListCommunitiesOutput)(nil),     // 53: kgsvc.v1.ListCommunitiesOutput
-	(Status)(0),                       // 54: kgsvc.v1.Status
-	(*Error)(nil),                     // 55: kgsvc.v1.Error
-	(*structpb.Struct)(nil),           // 56: google.protobuf.Struct
-	(*FactResult)(nil),                // 57: kgsvc.v1.FactResult
-	(*EntityNode)(nil),                // 58: kgsvc.v1.EntityNode
-	(*timestamppb.Timestamp)(nil),     // 59: google.protobuf.Timestamp
-	(*Community)(nil),                 // 60: kgsvc.v1.Community
+	(*SplitEntityNodeRequest)(nil),    // 41: kgsvc.v1.SplitEntityNodeRequest
+	(*SplitEntityNodeResponse)(nil),   // 42: kgsvc.v1.SplitEntityNodeResponse
+	(*SplitEntityNodeInput)(nil),      // 43: kgsvc.v1.SplitEntityNodeInput
+	(*SplitEntityNodeOutput)(nil),     // 44: kgsvc.v1.SplitEntityNodeOutput
+	(*UndoSplitRequest)(nil),          // 45: kgsvc.v1.UndoSplitRequest
+	(*UndoSplitResponse)(nil),         // 46: kgsvc.v1.UndoSplitResponse
+	(*UndoSplitInput)(nil),            // 47: kgsvc.v1.UndoSplitInput
+	(*UndoSplitOutput)(nil),           // 48: kgsvc.v1.UndoSplitOutput
+	(*BuildCommunitiesRequest)(nil),   // 49: kgsvc.v1.BuildCommunitiesRequest
+	(*BuildCommunitiesResponse)(nil),  // 50: kgsvc.v1.BuildCommunitiesResponse
+	(*BuildCommunitiesInput)(nil),     // 51: kgsvc.v1.BuildCommunitiesInput
+	(*BuildCommunitiesOutput)(nil),    // 52: kgsvc.v1.BuildCommunitiesOutput
+	(*CommunityBuild)(nil),            // 53: kgsvc.v1.CommunityBuild
+	(*GetCommunityBuildRequest)(nil),  // 54: kgsvc.v1.GetCommunityBuildRequest
+	(*GetCommunityBuildResponse)(nil), // 55: kgsvc.v1.GetCommunityBuildResponse
+	(*GetCommunityBuildInput)(nil),    // 56: kgsvc.v1.GetCommunityBuildInput
+	(*GetCommunityBuildOutput)(nil),   // 57: kgsvc.v1.GetCommunityBuildOutput
+	(*ListCommunitiesRequest)(nil),    // 58: kgsvc.v1.ListCommunitiesRequest
+	(*ListCommunitiesResponse)(nil),   // 59: kgsvc.v1.ListCommunitiesResponse
+	(*ListCommunitiesInput)(nil),      // 60: kgsvc.v1.ListCommunitiesInput
+	(*ListCommunitiesOutput)(nil),     // 61: kgsvc.v1.ListCommunitiesOutput
+	(Status)(0),                       // 62: kgsvc.v1.Status
+	(*Error)(nil),                     // 63: kgsvc.v1.Error
+	(*structpb.Struct)(nil),           // 64: google.protobuf.Struct
+	(*FactResult)(nil),                // 65: kgsvc.v1.FactResult
+	(*EntityNode)(nil),                // 66: kgsvc.v1.EntityNode
+	(*timestamppb.Timestamp)(nil),     // 67: google.protobuf.Timestamp
+	(*Community)(nil),                 // 68: kgsvc.v1.Community
 }
 var file_kgsvc_v1_admin_proto_depIdxs = []int32{
 	3,  // 0: kgsvc.v1.HealthcheckRequest.input:type_name -> kgsvc.v1.HealthcheckInput
-	54, // 1: kgsvc.v1.HealthcheckResponse.status:type_name -> kgsvc.v1.Status
+	62, // 1: kgsvc.v1.HealthcheckResponse.status:type_name -> kgsvc.v1.Status
 	4,  // 2: kgsvc.v1.HealthcheckResponse.output:type_name -> kgsvc.v1.HealthcheckOutput
-	55, // 3: kgsvc.v1.HealthcheckResponse.error:type_name -> kgsvc.v1.Error
+	63, // 3: kgsvc.v1.HealthcheckResponse.error:type_name -> kgsvc.v1.Error
 	7,  // 4: kgsvc.v1.DeleteEntityEdgeRequest.input:type_name -> kgsvc.v1.DeleteEntityEdgeInput
-	54, // 5: kgsvc.v1.DeleteEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
+	62, // 5: kgsvc.v1.DeleteEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
 	8,  // 6: kgsvc.v1.DeleteEntityEdgeResponse.output:type_name -> kgsvc.v1.DeleteEntityEdgeOutput
-	55, // 7: kgsvc.v1.DeleteEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
+	63, // 7: kgsvc.v1.DeleteEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
 	11, // 8: kgsvc.v1.DeleteEpisodeRequest.input:type_name -> kgsvc.v1.DeleteEpisodeInput
-	54, // 9: kgsvc.v1.DeleteEpisodeResponse.status:type_name -> kgsvc.v1.Status
+	62, // 9: kgsvc.v1.DeleteEpisodeResponse.status:type_name -> kgsvc.v1.Status
 	12, // 10: kgsvc.v1.DeleteEpisodeResponse.output:type_name -> kgsvc.v1.DeleteEpisodeOutput
-	55, // 11: kgsvc.v1.DeleteEpisodeResponse.error:type_name -> kgsvc.v1.Error
+	63, // 11: kgsvc.v1.DeleteEpisodeResponse.error:type_name -> kgsvc.v1.Error
 	15, // 12: kgsvc.v1.DeleteGroupRequest.input:type_name -> kgsvc.v1.DeleteGroupInput
-	54, // 13: kgsvc.v1.DeleteGroupResponse.status:type_name -> kgsvc.v1.Status
+	62, // 13: kgsvc.v1.DeleteGroupResponse.status:type_name -> kgsvc.v1.Status
 	16, // 14: kgsvc.v1.DeleteGroupResponse.output:type_name -> kgsvc.v1.DeleteGroupOutput
-	55, // 15: kgsvc.v1.DeleteGroupResponse.error:type_name -> kgsvc.v1.Error
+	63, // 15: kgsvc.v1.DeleteGroupResponse.error:type_name -> kgsvc.v1.Error
 	19, // 16: kgsvc.v1.ClearAllRequest.input:type_name -> kgsvc.v1.ClearAllInput
-	54, // 17: kgsvc.v1.ClearAllResponse.status:type_name -> kgsvc.v1.Status
+	62, // 17: kgsvc.v1.ClearAllResponse.status:type_name -> kgsvc.v1.Status
 	20, // 18: kgsvc.v1.ClearAllResponse.output:type_name -> kgsvc.v1.ClearAllOutput
-	55, // 19: kgsvc.v1.ClearAllResponse.error:type_name -> kgsvc.v1.Error
+	63, // 19: kgsvc.v1.ClearAllResponse.error:type_name -> kgsvc.v1.Error
 	23, // 20: kgsvc.v1.UpdateFactRequest.input:type_name -> kgsvc.v1.UpdateFactInput
-	54, // 21: kgsvc.v1.UpdateFactResponse.status:type_name -> kgsvc.v1.Status
+	62, // 21: kgsvc.v1.UpdateFactResponse.status:type_name -> kgsvc.v1.Status
 	24, // 22: kgsvc.v1.UpdateFactResponse.output:type_name -> kgsvc.v1.UpdateFactOutput
-	55, // 23: kgsvc.v1.UpdateFactResponse.error:type_name -> kgsvc.v1.Error
-	56, // 24: kgsvc.v1.UpdateFactInput.attributes:type_name -> google.protobuf.Struct
-	57, // 25: kgsvc.v1.UpdateFactOutput.new_edge:type_name -> kgsvc.v1.FactResult
+	63, // 23: kgsvc.v1.UpdateFactResponse.error:type_name -> kgsvc.v1.Error
+	64, // 24: kgsvc.v1.UpdateFactInput.attributes:type_name -> google.protobuf.Struct
+	65, // 25: kgsvc.v1.UpdateFactOutput.new_edge:type_name -> kgsvc.v1.FactResult
 	27, // 26: kgsvc.v1.PutOntologyRequest.input:type_name -> kgsvc.v1.PutOntologyInput
-	54, // 27: kgsvc.v1.PutOntologyResponse.status:type_name -> kgsvc.v1.Status
+	62, // 27: kgsvc.v1.PutOntologyResponse.status:type_name -> kgsvc.v1.Status
 	28, // 28: kgsvc.v1.PutOntologyResponse.output:type_name -> kgsvc.v1.PutOntologyOutput
-	55, // 29: kgsvc.v1.PutOntologyResponse.error:type_name -> kgsvc.v1.Error
+	63, // 29: kgsvc.v1.PutOntologyResponse.error:type_name -> kgsvc.v1.Error
 	31, // 30: kgsvc.v1.GetOntologyRequest.input:type_name -> kgsvc.v1.GetOntologyInput
-	54, // 31: kgsvc.v1.GetOntologyResponse.status:type_name -> kgsvc.v1.Status
+	62, // 31: kgsvc.v1.GetOntologyResponse.status:type_name -> kgsvc.v1.Status
 	32, // 32: kgsvc.v1.GetOntologyResponse.output:type_name -> kgsvc.v1.GetOntologyOutput
-	55, // 33: kgsvc.v1.GetOntologyResponse.error:type_name -> kgsvc.v1.Error
+	63, // 33: kgsvc.v1.GetOntologyResponse.error:type_name -> kgsvc.v1.Error
 	35, // 34: kgsvc.v1.MergeEntityNodesRequest.input:type_name -> kgsvc.v1.MergeEntityNodesInput
-	54, // 35: kgsvc.v1.MergeEntityNodesResponse.status:type_name -> kgsvc.v1.Status
+	62, // 35: kgsvc.v1.MergeEntityNodesResponse.status:type_name -> kgsvc.v1.Status
 	36, // 36: kgsvc.v1.MergeEntityNodesResponse.output:type_name -> kgsvc.v1.MergeEntityNodesOutput
-	55, // 37: kgsvc.v1.MergeEntityNodesResponse.error:type_name -> kgsvc.v1.Error
-	58, // 38: kgsvc.v1.MergeEntityNodesOutput.node:type_name -> kgsvc.v1.EntityNode
+	63, // 37: kgsvc.v1.MergeEntityNodesResponse.error:type_name -> kgsvc.v1.Error
+	66, // 38: kgsvc.v1.MergeEntityNodesOutput.node:type_name -> kgsvc.v1.EntityNode
 	39, // 39: kgsvc.v1.UndoMergeRequest.input:type_name -> kgsvc.v1.UndoMergeInput
-	54, // 40: kgsvc.v1.UndoMergeResponse.status:type_name -> kgsvc.v1.Status
+	62, // 40: kgsvc.v1.UndoMergeResponse.status:type_name -> kgsvc.v1.Status
 	40, // 41: kgsvc.v1.UndoMergeResponse.output:type_name -> kgsvc.v1.UndoMergeOutput
-	55, // 42: kgsvc.v1.UndoMergeResponse.error:type_name -> kgsvc.v1.Error
-	58, // 43: kgsvc.v1.UndoMergeOutput.node:type_name -> kgsvc.v1.EntityNode
-	43, // 44: kgsvc.v1.BuildCommunitiesRequest.input:type_name -> kgsvc.v1.BuildCommunitiesInput
-	54, // 45: kgsvc.v1.BuildCommunitiesResponse.status:type_name -> kgsvc.v1.Status
-	44, // 46: kgsvc.v1.BuildCommunitiesResponse.output:type_name -> kgsvc.v1.BuildCommunitiesOutput
-	55, // 47: kgsvc.v1.BuildCommunitiesResponse.error:type_name -> kgsvc.v1.Error
-	45, // 48: kgsvc.v1.BuildCommunitiesOutput.builds:type_name -> kgsvc.v1.CommunityBuild
-	0,  // 49: kgsvc.v1.CommunityBuild.state:type_name -> kgsvc.v1.BuildState
-	59, // 50: kgsvc.v1.CommunityBuild.updated_at:type_name -> google.protobuf.Timestamp
-	48, // 51: kgsvc.v1.GetCommunityBuildRequest.input:type_name -> kgsvc.v1.GetCommunityBuildInput
-	54, // 52: kgsvc.v1.GetCommunityBuildResponse.status:type_name -> kgsvc.v1.Status
-	49, // 53: kgsvc.v1.GetCommunityBuildResponse.output:type_name -> kgsvc.v1.GetCommunityBuildOutput
-	55, // 54: kgsvc.v1.GetCommunityBuildResponse.error:type_name -> kgsvc.v1.Error
-	45, // 55: kgsvc.v1.GetCommunityBuildOutput.build:type_name -> kgsvc.v1.CommunityBuild
-	52, // 56: kgsvc.v1.ListCommunitiesRequest.input:type_name -> kgsvc.v1.ListCommunitiesInput
-	54, // 57: kgsvc.v1.ListCommunitiesResponse.status:type_name -> kgsvc.v1.Status
-	53, // 58: kgsvc.v1.ListCommunitiesResponse.output:type_name -> kgsvc.v1.ListCommunitiesOutput
-	55, // 59: kgsvc.v1.ListCommunitiesResponse.error:type_name -> kgsvc.v1.Error
-	60, // 60: kgsvc.v1.ListCommunitiesOutput.communities:type_name -> kgsvc.v1.Community
-	1,  // 61: kgsvc.v1.AdminService.Healthcheck:input_type -> kgsvc.v1.HealthcheckRequest
-	5,  // 62: kgsvc.v1.AdminService.DeleteEntityEdge:input_type -> kgsvc.v1.DeleteEntityEdgeRequest
-	9,  // 63: kgsvc.v1.AdminService.DeleteEpisode:input_type -> kgsvc.v1.DeleteEpisodeRequest
-	13, // 64: kgsvc.v1.AdminService.DeleteGroup:input_type -> kgsvc.v1.DeleteGroupRequest
-	17, // 65: kgsvc.v1.AdminService.ClearAll:input_type -> kgsvc.v1.ClearAllRequest
-	21, // 66: kgsvc.v1.AdminService.UpdateFact:input_type -> kgsvc.v1.UpdateFactRequest
-	25, // 67: kgsvc.v1.AdminService.PutOntology:input_type -> kgsvc.v1.PutOntologyRequest
-	29, // 68: kgsvc.v1.AdminService.GetOntology:input_type -> kgsvc.v1.GetOntologyRequest
-	33, // 69: kgsvc.v1.AdminService.MergeEntityNodes:input_type -> kgsvc.v1.MergeEntityNodesRequest
-	37, // 70: kgsvc.v1.AdminService.UndoMerge:input_type -> kgsvc.v1.UndoMergeRequest
-	41, // 71: kgsvc.v1.AdminService.BuildCommunities:input_type -> kgsvc.v1.BuildCommunitiesRequest
-	46, // 72: kgsvc.v1.AdminService.GetCommunityBuild:input_type -> kgsvc.v1.GetCommunityBuildRequest
-	50, // 73: kgsvc.v1.AdminService.ListCommunities:input_type -> kgsvc.v1.ListCommunitiesRequest
-	2,  // 74: kgsvc.v1.AdminService.Healthcheck:output_type -> kgsvc.v1.HealthcheckResponse
-	6,  // 75: kgsvc.v1.AdminService.DeleteEntityEdge:output_type -> kgsvc.v1.DeleteEntityEdgeResponse
-	10, // 76: kgsvc.v1.AdminService.DeleteEpisode:output_type -> kgsvc.v1.DeleteEpisodeResponse
-	14, // 77: kgsvc.v1.AdminService.DeleteGroup:output_type -> kgsvc.v1.DeleteGroupResponse
-	18, // 78: kgsvc.v1.AdminService.ClearAll:output_type -> kgsvc.v1.ClearAllResponse
-	22, // 79: kgsvc.v1.AdminService.UpdateFact:output_type -> kgsvc.v1.UpdateFactResponse
-	26, // 80: kgsvc.v1.AdminService.PutOntology:output_type -> kgsvc.v1.PutOntologyResponse
-	30, // 81: kgsvc.v1.AdminService.GetOntology:output_type -> kgsvc.v1.GetOntologyResponse
-	34, // 82: kgsvc.v1.AdminService.MergeEntityNodes:output_type -> kgsvc.v1.MergeEntityNodesResponse
-	38, // 83: kgsvc.v1.AdminService.UndoMerge:output_type -> kgsvc.v1.UndoMergeResponse
-	42, // 84: kgsvc.v1.AdminService.BuildCommunities:output_type -> kgsvc.v1.BuildCommunitiesResponse
-	47, // 85: kgsvc.v1.AdminService.GetCommunityBuild:output_type -> kgsvc.v1.GetCommunityBuildResponse
-	51, // 86: kgsvc.v1.AdminService.ListCommunities:output_type -> kgsvc.v1.ListCommunitiesResponse
-	74, // [74:87] is the sub-list for method output_type
-	61, // [61:74] is the sub-list for method input_type
-	61, // [61:61] is the sub-list for extension type_name
-	61, // [61:61] is the sub-list for extension extendee
-	0,  // [0:61] is the sub-list for field type_name
+	63, // 42: kgsvc.v1.UndoMergeResponse.error:type_name -> kgsvc.v1.Error
+	66, // 43: kgsvc.v1.UndoMergeOutput.node:type_name -> kgsvc.v1.EntityNode
+	43, // 44: kgsvc.v1.SplitEntityNodeRequest.input:type_name -> kgsvc.v1.SplitEntityNodeInput
+	62, // 45: kgsvc.v1.SplitEntityNodeResponse.status:type_name -> kgsvc.v1.Status
+	44, // 46: kgsvc.v1.SplitEntityNodeResponse.output:type_name -> kgsvc.v1.SplitEntityNodeOutput
+	63, // 47: kgsvc.v1.SplitEntityNodeResponse.error:type_name -> kgsvc.v1.Error
+	66, // 48: kgsvc.v1.SplitEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
+	47, // 49: kgsvc.v1.UndoSplitRequest.input:type_name -> kgsvc.v1.UndoSplitInput
+	62, // 50: kgsvc.v1.UndoSplitResponse.status:type_name -> kgsvc.v1.Status
+	48, // 51: kgsvc.v1.UndoSplitResponse.output:type_name -> kgsvc.v1.UndoSplitOutput
+	63, // 52: kgsvc.v1.UndoSplitResponse.error:type_name -> kgsvc.v1.Error
+	66, // 53: kgsvc.v1.UndoSplitOutput.node:type_name -> kgsvc.v1.EntityNode
+	51, // 54: kgsvc.v1.BuildCommunitiesRequest.input:type_name -> kgsvc.v1.BuildCommunitiesInput
+	62, // 55: kgsvc.v1.BuildCommunitiesResponse.status:type_name -> kgsvc.v1.Status
+	52, // 56: kgsvc.v1.BuildCommunitiesResponse.output:type_name -> kgsvc.v1.BuildCommunitiesOutput
+	63, // 57: kgsvc.v1.BuildCommunitiesResponse.error:type_name -> kgsvc.v1.Error
+	53, // 58: kgsvc.v1.BuildCommunitiesOutput.builds:type_name -> kgsvc.v1.CommunityBuild
+	0,  // 59: kgsvc.v1.CommunityBuild.state:type_name -> kgsvc.v1.BuildState
+	67, // 60: kgsvc.v1.CommunityBuild.updated_at:type_name -> google.protobuf.Timestamp
+	56, // 61: kgsvc.v1.GetCommunityBuildRequest.input:type_name -> kgsvc.v1.GetCommunityBuildInput
+	62, // 62: kgsvc.v1.GetCommunityBuildResponse.status:type_name -> kgsvc.v1.Status
+	57, // 63: kgsvc.v1.GetCommunityBuildResponse.output:type_name -> kgsvc.v1.GetCommunityBuildOutput
+	63, // 64: kgsvc.v1.GetCommunityBuildResponse.error:type_name -> kgsvc.v1.Error
+	53, // 65: kgsvc.v1.GetCommunityBuildOutput.build:type_name -> kgsvc.v1.CommunityBuild
+	60, // 66: kgsvc.v1.ListCommunitiesRequest.input:type_name -> kgsvc.v1.ListCommunitiesInput
+	62, // 67: kgsvc.v1.ListCommunitiesResponse.status:type_name -> kgsvc.v1.Status
+	61, // 68: kgsvc.v1.ListCommunitiesResponse.output:type_name -> kgsvc.v1.ListCommunitiesOutput
+	63, // 69: kgsvc.v1.ListCommunitiesResponse.error:type_name -> kgsvc.v1.Error
+	68, // 70: kgsvc.v1.ListCommunitiesOutput.communities:type_name -> kgsvc.v1.Community
+	1,  // 71: kgsvc.v1.AdminService.Healthcheck:input_type -> kgsvc.v1.HealthcheckRequest
+	5,  // 72: kgsvc.v1.AdminService.DeleteEntityEdge:input_type -> kgsvc.v1.DeleteEntityEdgeRequest
+	9,  // 73: kgsvc.v1.AdminService.DeleteEpisode:input_type -> kgsvc.v1.DeleteEpisodeRequest
+	13, // 74: kgsvc.v1.AdminService.DeleteGroup:input_type -> kgsvc.v1.DeleteGroupRequest
+	17, // 75: kgsvc.v1.AdminService.ClearAll:input_type -> kgsvc.v1.ClearAllRequest
+	21, // 76: kgsvc.v1.AdminService.UpdateFact:input_type -> kgsvc.v1.UpdateFactRequest
+	25, // 77: kgsvc.v1.AdminService.PutOntology:input_type -> kgsvc.v1.PutOntologyRequest
+	29, // 78: kgsvc.v1.AdminService.GetOntology:input_type -> kgsvc.v1.GetOntologyRequest
+	33, // 79: kgsvc.v1.AdminService.MergeEntityNodes:input_type -> kgsvc.v1.MergeEntityNodesRequest
+	37, // 80: kgsvc.v1.AdminService.UndoMerge:input_type -> kgsvc.v1.UndoMergeRequest
+	41, // 81: kgsvc.v1.AdminService.SplitEntityNode:input_type -> kgsvc.v1.SplitEntityNodeRequest
+	45, // 82: kgsvc.v1.AdminService.UndoSplit:input_type -> kgsvc.v1.UndoSplitRequest
+	49, // 83: kgsvc.v1.AdminService.BuildCommunities:input_type -> kgsvc.v1.BuildCommunitiesRequest
+	54, // 84: kgsvc.v1.AdminService.GetCommunityBuild:input_type -> kgsvc.v1.GetCommunityBuildRequest
+	58, // 85: kgsvc.v1.AdminService.ListCommunities:input_type -> kgsvc.v1.ListCommunitiesRequest
+	2,  // 86: kgsvc.v1.AdminService.Healthcheck:output_type -> kgsvc.v1.HealthcheckResponse
+	6,  // 87: kgsvc.v1.AdminService.DeleteEntityEdge:output_type -> kgsvc.v1.DeleteEntityEdgeResponse
+	10, // 88: kgsvc.v1.AdminService.DeleteEpisode:output_type -> kgsvc.v1.DeleteEpisodeResponse
+	14, // 89: kgsvc.v1.AdminService.DeleteGroup:output_type -> kgsvc.v1.DeleteGroupResponse
+	18, // 90: kgsvc.v1.AdminService.ClearAll:output_type -> kgsvc.v1.ClearAllResponse
+	22, // 91: kgsvc.v1.AdminService.UpdateFact:output_type -> kgsvc.v1.UpdateFactResponse
+	26, // 92: kgsvc.v1.AdminService.PutOntology:output_type -> kgsvc.v1.PutOntologyResponse
+	30, // 93: kgsvc.v1.AdminService.GetOntology:output_type -> kgsvc.v1.GetOntologyResponse
+	34, // 94: kgsvc.v1.AdminService.MergeEntityNodes:output_type -> kgsvc.v1.MergeEntityNodesResponse
+	38, // 95: kgsvc.v1.AdminService.UndoMerge:output_type -> kgsvc.v1.UndoMergeResponse
+	42, // 96: kgsvc.v1.AdminService.SplitEntityNode:output_type -> kgsvc.v1.SplitEntityNodeResponse
+	46, // 97: kgsvc.v1.AdminService.UndoSplit:output_type -> kgsvc.v1.UndoSplitResponse
+	50, // 98: kgsvc.v1.AdminService.BuildCommunities:output_type -> kgsvc.v1.BuildCommunitiesResponse
+	55, // 99: kgsvc.v1.AdminService.GetCommunityBuild:output_type -> kgsvc.v1.GetCommunityBuildResponse
+	59, // 100: kgsvc.v1.AdminService.ListCommunities:output_type -> kgsvc.v1.ListCommunitiesResponse
+	86, // [86:101] is the sub-list for method output_type
+	71, // [71:86] is the sub-list for method input_type
+	71, // [71:71] is the sub-list for extension type_name
+	71, // [71:71] is the sub-list for extension extendee
+	0,  // [0:71] is the sub-list for field type_name
 }
 
 func init() { file_kgsvc_v1_admin_proto_init() }
@@ -4001,17 +4603,20 @@ func file_kgsvc_v1_admin_proto_init() {
 	file_kgsvc_v1_admin_proto_msgTypes[32].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[36].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[40].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[42].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[44].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[45].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[49].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[51].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[48].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[52].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[53].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[57].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[59].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kgsvc_v1_admin_proto_rawDesc), len(file_kgsvc_v1_admin_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   53,
+			NumMessages:   61,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -31,6 +31,8 @@ const (
 	AdminService_GetOntology_FullMethodName       = "/kgsvc.v1.AdminService/GetOntology"
 	AdminService_MergeEntityNodes_FullMethodName  = "/kgsvc.v1.AdminService/MergeEntityNodes"
 	AdminService_UndoMerge_FullMethodName         = "/kgsvc.v1.AdminService/UndoMerge"
+	AdminService_SplitEntityNode_FullMethodName   = "/kgsvc.v1.AdminService/SplitEntityNode"
+	AdminService_UndoSplit_FullMethodName         = "/kgsvc.v1.AdminService/UndoSplit"
 	AdminService_BuildCommunities_FullMethodName  = "/kgsvc.v1.AdminService/BuildCommunities"
 	AdminService_GetCommunityBuild_FullMethodName = "/kgsvc.v1.AdminService/GetCommunityBuild"
 	AdminService_ListCommunities_FullMethodName   = "/kgsvc.v1.AdminService/ListCommunities"
@@ -64,6 +66,11 @@ type AdminServiceClient interface {
 	MergeEntityNodes(ctx context.Context, in *MergeEntityNodesRequest, opts ...grpc.CallOption) (*MergeEntityNodesResponse, error)
 	// Undoes a merge. Status OK, NOT_FOUND, or CONFLICT if a name or the uuid belongs to another entity by now.
 	UndoMerge(ctx context.Context, in *UndoMergeRequest, opts ...grpc.CallOption) (*UndoMergeResponse, error)
+	// Takes a new entity out of an entity, with what some episodes say of it or with some of its facts. Status OK,
+	// NOT_FOUND, or CONFLICT if the name belongs to another entity.
+	SplitEntityNode(ctx context.Context, in *SplitEntityNodeRequest, opts ...grpc.CallOption) (*SplitEntityNodeResponse, error)
+	// Undoes a split; what arrived meanwhile is kept. Status OK, NOT_FOUND, or CONFLICT if one of the two is gone.
+	UndoSplit(ctx context.Context, in *UndoSplitRequest, opts ...grpc.CallOption) (*UndoSplitResponse, error)
 	// Starts to build the communities of groups, in the background. Status ACCEPTED.
 	BuildCommunities(ctx context.Context, in *BuildCommunitiesRequest, opts ...grpc.CallOption) (*BuildCommunitiesResponse, error)
 	// Reads the state of a build of communities. Status OK or NOT_FOUND.
@@ -180,6 +187,26 @@ func (c *adminServiceClient) UndoMerge(ctx context.Context, in *UndoMergeRequest
 	return out, nil
 }
 
+func (c *adminServiceClient) SplitEntityNode(ctx context.Context, in *SplitEntityNodeRequest, opts ...grpc.CallOption) (*SplitEntityNodeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SplitEntityNodeResponse)
+	err := c.cc.Invoke(ctx, AdminService_SplitEntityNode_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) UndoSplit(ctx context.Context, in *UndoSplitRequest, opts ...grpc.CallOption) (*UndoSplitResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UndoSplitResponse)
+	err := c.cc.Invoke(ctx, AdminService_UndoSplit_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *adminServiceClient) BuildCommunities(ctx context.Context, in *BuildCommunitiesRequest, opts ...grpc.CallOption) (*BuildCommunitiesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(BuildCommunitiesResponse)
@@ -238,6 +265,11 @@ type AdminServiceServer interface {
 	MergeEntityNodes(context.Context, *MergeEntityNodesRequest) (*MergeEntityNodesResponse, error)
 	// Undoes a merge. Status OK, NOT_FOUND, or CONFLICT if a name or the uuid belongs to another entity by now.
 	UndoMerge(context.Context, *UndoMergeRequest) (*UndoMergeResponse, error)
+	// Takes a new entity out of an entity, with what some episodes say of it or with some of its facts. Status OK,
+	// NOT_FOUND, or CONFLICT if the name belongs to another entity.
+	SplitEntityNode(context.Context, *SplitEntityNodeRequest) (*SplitEntityNodeResponse, error)
+	// Undoes a split; what arrived meanwhile is kept. Status OK, NOT_FOUND, or CONFLICT if one of the two is gone.
+	UndoSplit(context.Context, *UndoSplitRequest) (*UndoSplitResponse, error)
 	// Starts to build the communities of groups, in the background. Status ACCEPTED.
 	BuildCommunities(context.Context, *BuildCommunitiesRequest) (*BuildCommunitiesResponse, error)
 	// Reads the state of a build of communities. Status OK or NOT_FOUND.
@@ -283,6 +315,12 @@ func (UnimplementedAdminServiceServer) MergeEntityNodes(context.Context, *MergeE
 }
 func (UnimplementedAdminServiceServer) UndoMerge(context.Context, *UndoMergeRequest) (*UndoMergeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method UndoMerge not implemented")
+}
+func (UnimplementedAdminServiceServer) SplitEntityNode(context.Context, *SplitEntityNodeRequest) (*SplitEntityNodeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SplitEntityNode not implemented")
+}
+func (UnimplementedAdminServiceServer) UndoSplit(context.Context, *UndoSplitRequest) (*UndoSplitResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UndoSplit not implemented")
 }
 func (UnimplementedAdminServiceServer) BuildCommunities(context.Context, *BuildCommunitiesRequest) (*BuildCommunitiesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method BuildCommunities not implemented")
@@ -494,6 +532,42 @@ func _AdminService_UndoMerge_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_SplitEntityNode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SplitEntityNodeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).SplitEntityNode(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_SplitEntityNode_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).SplitEntityNode(ctx, req.(*SplitEntityNodeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_UndoSplit_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UndoSplitRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).UndoSplit(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_UndoSplit_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).UndoSplit(ctx, req.(*UndoSplitRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AdminService_BuildCommunities_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(BuildCommunitiesRequest)
 	if err := dec(in); err != nil {
@@ -594,6 +668,14 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "UndoMerge",
 			Handler:    _AdminService_UndoMerge_Handler,
+		},
+		{
+			MethodName: "SplitEntityNode",
+			Handler:    _AdminService_SplitEntityNode_Handler,
+		},
+		{
+			MethodName: "UndoSplit",
+			Handler:    _AdminService_UndoSplit_Handler,
 		},
 		{
 			MethodName: "BuildCommunities",

@@ -2491,11 +2491,11 @@ type SearchGraphOutput struct {
 	Episodes []*EpisodeHit `protobuf:"bytes,7,rep,name=episodes,proto3" json:"episodes,omitempty"`
 	// Communities, best first.
 	Communities []*CommunityHit `protobuf:"bytes,8,rep,name=communities,proto3" json:"communities,omitempty"`
-	// With include_context: the results, the entities at the ends of the facts, and the beginnings of the episodes that
-	// state them. Each is one line, the best first, under the headings "# Facts" (with their validity), "# Entities"
-	// (with their summaries), "# Communities" and "# Sources". Half of the room is for facts; what one kind does not
-	// use goes to the others; a line that does not fit is left out. With known_as_of, it holds only what was known then,
-	// apart from the summaries of the entities that were found. It is shorter if the response has no room for it.
+	// With include_context: what the answer can be found in. Under "# Sources" the episodes that bear on the question,
+	// verbatim, with speaker and time, as many as fit, in order of time; under "# Facts", "# Entities" and
+	// "# Communities" what was found and is not said there already, facts with their validity. What does not fit is left
+	// out. With known_as_of, it holds only what was known then, apart from the summaries of the entities that were
+	// found. It is shorter if the response has no room for it.
 	Context       *string `protobuf:"bytes,9,opt,name=context,proto3,oneof" json:"context,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2604,7 +2604,9 @@ type ScopeRun struct {
 	// The reranker that made the order.
 	Reranker Reranker `protobuf:"varint,3,opt,name=reranker,proto3,enum=kgsvc.v1.Reranker" json:"reranker,omitempty"`
 	// Why it is not the requested one; absent if it is.
-	Reason        *RerankerReason `protobuf:"varint,4,opt,name=reason,proto3,enum=kgsvc.v1.RerankerReason,oneof" json:"reason,omitempty"`
+	Reason *RerankerReason `protobuf:"varint,4,opt,name=reason,proto3,enum=kgsvc.v1.RerankerReason,oneof" json:"reason,omitempty"`
+	// Some groups were not in memory (yet): the candidates are those that the store's own indexes found.
+	FromStore     bool `protobuf:"varint,5,opt,name=from_store,json=fromStore,proto3" json:"from_store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2665,6 +2667,13 @@ func (x *ScopeRun) GetReason() RerankerReason {
 		return *x.Reason
 	}
 	return RerankerReason_RERANKER_REASON_UNSPECIFIED
+}
+
+func (x *ScopeRun) GetFromStore() bool {
+	if x != nil {
+		return x.FromStore
+	}
+	return false
 }
 
 // A fact that was found.
@@ -3219,12 +3228,14 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\acontext\x18\t \x01(\tH\x01R\acontext\x88\x01\x01B\x0e\n" +
 	"\f_search_typeB\n" +
 	"\n" +
-	"\b_context\"\xdb\x01\n" +
+	"\b_context\"\xfa\x01\n" +
 	"\bScopeRun\x12+\n" +
 	"\x05scope\x18\x01 \x01(\x0e2\x15.kgsvc.v1.SearchScopeR\x05scope\x120\n" +
 	"\amethods\x18\x02 \x03(\x0e2\x16.kgsvc.v1.SearchMethodR\amethods\x12.\n" +
 	"\breranker\x18\x03 \x01(\x0e2\x12.kgsvc.v1.RerankerR\breranker\x125\n" +
-	"\x06reason\x18\x04 \x01(\x0e2\x18.kgsvc.v1.RerankerReasonH\x00R\x06reason\x88\x01\x01B\t\n" +
+	"\x06reason\x18\x04 \x01(\x0e2\x18.kgsvc.v1.RerankerReasonH\x00R\x06reason\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"from_store\x18\x05 \x01(\bR\tfromStoreB\t\n" +
 	"\a_reason\"w\n" +
 	"\aFactHit\x12(\n" +
 	"\x04fact\x18\x01 \x01(\v2\x14.kgsvc.v1.FactResultR\x04fact\x12\x14\n" +

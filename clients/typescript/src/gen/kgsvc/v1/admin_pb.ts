@@ -18,7 +18,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file kgsvc/v1/admin.proto.
  */
 export const file_kgsvc_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("ChRrZ3N2Yy92MS9hZG1pbi5wcm90bxIIa2dzdmMudjEimQEKEkhlYWx0aGNoZWNrUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKQoFaW5wdXQYAyABKAsyGi5rZ3N2Yy52MS5IZWFsdGhjaGVja0lucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkimAEKE0hlYWx0aGNoZWNrUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKwoGb3V0cHV0GAMgASgLMhsua2dzdmMudjEuSGVhbHRoY2hlY2tPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciISChBIZWFsdGhjaGVja0lucHV0IoMBChFIZWFsdGhjaGVja091dHB1dBIOCgZzdGF0dXMYASABKAkSGQoRY29udHJhY3RfcmV2aXNpb24YAiABKAUSDwoHdmVyc2lvbhgDIAEoCRINCgVzdG9yZRgEIAEoCRIRCglleHRyYWN0b3IYBSABKAkSEAoIZW1iZWRkZXIYBiABKAkiowEKF0RlbGV0ZUVudGl0eUVkZ2VSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIuCgVpbnB1dBgDIAEoCzIfLmtnc3ZjLnYxLkRlbGV0ZUVudGl0eUVkZ2VJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IqIBChhEZWxldGVFbnRpdHlFZGdlUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSMAoGb3V0cHV0GAMgASgLMiAua2dzdmMudjEuRGVsZXRlRW50aXR5RWRnZU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIkkKFURlbGV0ZUVudGl0eUVkZ2VJbnB1dBIMCgR1dWlkGAEgASgJEhUKCGdyb3VwX2lkGAIgASgJSACIAQFCCwoJX2dyb3VwX2lkIjoKFkRlbGV0ZUVudGl0eUVkZ2VPdXRwdXQSDwoHbWVzc2FnZRgBIAEoCRIPCgdzdWNjZXNzGAIgASgIIp0BChREZWxldGVFcGlzb2RlUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKwoFaW5wdXQYAyABKAsyHC5rZ3N2Yy52MS5EZWxldGVFcGlzb2RlSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKcAQoVRGVsZXRlRXBpc29kZVJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEi0KBm91dHB1dBgDIAEoCzIdLmtnc3ZjLnYxLkRlbGV0ZUVwaXNvZGVPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciJoChJEZWxldGVFcGlzb2RlSW5wdXQSDAoEdXVpZBgBIAEoCRIVCghncm91cF9pZBgCIAEoCUgAiAEBEhQKB2Nhc2NhZGUYAyABKAhIAYgBAUILCglfZ3JvdXBfaWRCCgoIX2Nhc2NhZGUigAEKE0RlbGV0ZUVwaXNvZGVPdXRwdXQSDwoHbWVzc2FnZRgBIAEoCRIPCgdzdWNjZXNzGAIgASgIEhUKDWZhY3RzX3JlbW92ZWQYAyABKAUSFgoOZmFjdHNfcmVzdG9yZWQYBCABKAUSGAoQZW50aXRpZXNfcmVtb3ZlZBgFIAEoBSKZAQoSRGVsZXRlR3JvdXBSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIpCgVpbnB1dBgDIAEoCzIaLmtnc3ZjLnYxLkRlbGV0ZUdyb3VwSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKYAQoTRGVsZXRlR3JvdXBSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIrCgZvdXRwdXQYAyABKAsyGy5rZ3N2Yy52MS5EZWxldGVHcm91cE91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIiQKEERlbGV0ZUdyb3VwSW5wdXQSEAoIZ3JvdXBfaWQYASABKAkiNQoRRGVsZXRlR3JvdXBPdXRwdXQSDwoHbWVzc2FnZRgBIAEoCRIPCgdzdWNjZXNzGAIgASgIIpMBCg9DbGVhckFsbFJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEiYKBWlucHV0GAMgASgLMhcua2dzdmMudjEuQ2xlYXJBbGxJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpIBChBDbGVhckFsbFJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEigKBm91dHB1dBgDIAEoCzIYLmtnc3ZjLnYxLkNsZWFyQWxsT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiDwoNQ2xlYXJBbGxJbnB1dCIyCg5DbGVhckFsbE91dHB1dBIPCgdtZXNzYWdlGAEgASgJEg8KB3N1Y2Nlc3MYAiABKAgilwEKEVVwZGF0ZUZhY3RSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIoCgVpbnB1dBgDIAEoCzIZLmtnc3ZjLnYxLlVwZGF0ZUZhY3RJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpYBChJVcGRhdGVGYWN0UmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKgoGb3V0cHV0GAMgASgLMhoua2dzdmMudjEuVXBkYXRlRmFjdE91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIoYCCg9VcGRhdGVGYWN0SW5wdXQSDAoEdXVpZBgBIAEoCRIVCghncm91cF9pZBgCIAEoCUgAiAEBEgwKBGZhY3QYAyABKAkSHQoQc291cmNlX25vZGVfdXVpZBgEIAEoCUgBiAEBEh0KEHRhcmdldF9ub2RlX3V1aWQYBSABKAlIAogBARIrCgphdHRyaWJ1dGVzGAYgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBITCgZyZWFzb24YByABKAlIA4gBAUILCglfZ3JvdXBfaWRCEwoRX3NvdXJjZV9ub2RlX3V1aWRCEwoRX3RhcmdldF9ub2RlX3V1aWRCCQoHX3JlYXNvbiJ/ChBVcGRhdGVGYWN0T3V0cHV0Eg4KBnN0YXR1cxgBIAEoCRIQCghvbGRfdXVpZBgCIAEoCRIQCghuZXdfdXVpZBgDIAEoCRIPCgdtZXNzYWdlGAQgASgJEiYKCG5ld19lZGdlGAUgASgLMhQua2dzdmMudjEuRmFjdFJlc3VsdCKZAQoSUHV0T250b2xvZ3lSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIpCgVpbnB1dBgDIAEoCzIaLmtnc3ZjLnYxLlB1dE9udG9sb2d5SW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKYAQoTUHV0T250b2xvZ3lSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIrCgZvdXRwdXQYAyABKAsyGy5rZ3N2Yy52MS5QdXRPbnRvbG9neU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIjIKEFB1dE9udG9sb2d5SW5wdXQSEAoIZ3JvdXBfaWQYASABKAkSDAoEeWFtbBgCIAEoCSI9ChFQdXRPbnRvbG9neU91dHB1dBIUCgxlbnRpdHlfdHlwZXMYASADKAkSEgoKZmFjdF90eXBlcxgCIAMoCSKZAQoSR2V0T250b2xvZ3lSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIpCgVpbnB1dBgDIAEoCzIaLmtnc3ZjLnYxLkdldE9udG9sb2d5SW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKYAQoTR2V0T250b2xvZ3lSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIrCgZvdXRwdXQYAyABKAsyGy5rZ3N2Yy52MS5HZXRPbnRvbG9neU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIiQKEEdldE9udG9sb2d5SW5wdXQSEAoIZ3JvdXBfaWQYASABKAkiLgoRR2V0T250b2xvZ3lPdXRwdXQSDAoEeWFtbBgBIAEoCRILCgNvd24YAiABKAgiowEKF01lcmdlRW50aXR5Tm9kZXNSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIuCgVpbnB1dBgDIAEoCzIfLmtnc3ZjLnYxLk1lcmdlRW50aXR5Tm9kZXNJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IqIBChhNZXJnZUVudGl0eU5vZGVzUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSMAoGb3V0cHV0GAMgASgLMiAua2dzdmMudjEuTWVyZ2VFbnRpdHlOb2Rlc091dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIlAKFU1lcmdlRW50aXR5Tm9kZXNJbnB1dBIQCghncm91cF9pZBgBIAEoCRIRCglrZWVwX3V1aWQYAiABKAkSEgoKbWVyZ2VfdXVpZBgDIAEoCSJjChZNZXJnZUVudGl0eU5vZGVzT3V0cHV0EiIKBG5vZGUYASABKAsyFC5rZ3N2Yy52MS5FbnRpdHlOb2RlEhAKCG1lcmdlX2lkGAIgASgJEhMKC2ZhY3RzX21vdmVkGAMgASgFIpUBChBVbmRvTWVyZ2VSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARInCgVpbnB1dBgDIAEoCzIYLmtnc3ZjLnYxLlVuZG9NZXJnZUlucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkilAEKEVVuZG9NZXJnZVJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEikKBm91dHB1dBgDIAEoCzIZLmtnc3ZjLnYxLlVuZG9NZXJnZU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIjQKDlVuZG9NZXJnZUlucHV0EhAKCGdyb3VwX2lkGAEgASgJEhAKCG1lcmdlX2lkGAIgASgJIkoKD1VuZG9NZXJnZU91dHB1dBIiCgRub2RlGAEgASgLMhQua2dzdmMudjEuRW50aXR5Tm9kZRITCgtmYWN0c19tb3ZlZBgCIAEoBSKjAQoXQnVpbGRDb21tdW5pdGllc1JlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEi4KBWlucHV0GAMgASgLMh8ua2dzdmMudjEuQnVpbGRDb21tdW5pdGllc0lucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkiogEKGEJ1aWxkQ29tbXVuaXRpZXNSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIwCgZvdXRwdXQYAyABKAsyIC5rZ3N2Yy52MS5CdWlsZENvbW11bml0aWVzT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiKgoVQnVpbGRDb21tdW5pdGllc0lucHV0EhEKCWdyb3VwX2lkcxgBIAMoCSJCChZCdWlsZENvbW11bml0aWVzT3V0cHV0EigKBmJ1aWxkcxgBIAMoCzIYLmtnc3ZjLnYxLkNvbW11bml0eUJ1aWxkItIBCg5Db21tdW5pdHlCdWlsZBIQCghidWlsZF9pZBgBIAEoCRIQCghncm91cF9pZBgCIAEoCRIjCgVzdGF0ZRgDIAEoDjIULmtnc3ZjLnYxLkJ1aWxkU3RhdGUSEwoLY29tbXVuaXRpZXMYBCABKAUSEgoKc3VtbWFyaXNlZBgFIAEoBRITCgZyZWFzb24YBiABKAlIAIgBARIuCgp1cGRhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIJCgdfcmVhc29uIqUBChhHZXRDb21tdW5pdHlCdWlsZFJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEi8KBWlucHV0GAMgASgLMiAua2dzdmMudjEuR2V0Q29tbXVuaXR5QnVpbGRJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IqQBChlHZXRDb21tdW5pdHlCdWlsZFJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEjEKBm91dHB1dBgDIAEoCzIhLmtnc3ZjLnYxLkdldENvbW11bml0eUJ1aWxkT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiPAoWR2V0Q29tbXVuaXR5QnVpbGRJbnB1dBIQCghidWlsZF9pZBgBIAEoCRIQCghncm91cF9pZBgCIAEoCSJCChdHZXRDb21tdW5pdHlCdWlsZE91dHB1dBInCgVidWlsZBgBIAEoCzIYLmtnc3ZjLnYxLkNvbW11bml0eUJ1aWxkIqEBChZMaXN0Q29tbXVuaXRpZXNSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARItCgVpbnB1dBgDIAEoCzIeLmtnc3ZjLnYxLkxpc3RDb21tdW5pdGllc0lucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkioAEKF0xpc3RDb21tdW5pdGllc1Jlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEi8KBm91dHB1dBgDIAEoCzIfLmtnc3ZjLnYxLkxpc3RDb21tdW5pdGllc091dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yInYKFExpc3RDb21tdW5pdGllc0lucHV0EhAKCGdyb3VwX2lkGAEgASgJEhYKCXBhZ2Vfc2l6ZRgCIAEoBUgAiAEBEhcKCnBhZ2VfdG9rZW4YAyABKAlIAYgBAUIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuIloKFUxpc3RDb21tdW5pdGllc091dHB1dBIoCgtjb21tdW5pdGllcxgBIAMoCzITLmtnc3ZjLnYxLkNvbW11bml0eRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkqjgEKCkJ1aWxkU3RhdGUSGwoXQlVJTERfU1RBVEVfVU5TUEVDSUZJRUQQABIXChNCVUlMRF9TVEFURV9QRU5ESU5HEAESFwoTQlVJTERfU1RBVEVfUlVOTklORxACEhkKFUJVSUxEX1NUQVRFX0NPTVBMRVRFRBADEhYKEkJVSUxEX1NUQVRFX0ZBSUxFRBAEMqkICgxBZG1pblNlcnZpY2USSgoLSGVhbHRoY2hlY2sSHC5rZ3N2Yy52MS5IZWFsdGhjaGVja1JlcXVlc3QaHS5rZ3N2Yy52MS5IZWFsdGhjaGVja1Jlc3BvbnNlElkKEERlbGV0ZUVudGl0eUVkZ2USIS5rZ3N2Yy52MS5EZWxldGVFbnRpdHlFZGdlUmVxdWVzdBoiLmtnc3ZjLnYxLkRlbGV0ZUVudGl0eUVkZ2VSZXNwb25zZRJQCg1EZWxldGVFcGlzb2RlEh4ua2dzdmMudjEuRGVsZXRlRXBpc29kZVJlcXVlc3QaHy5rZ3N2Yy52MS5EZWxldGVFcGlzb2RlUmVzcG9uc2USSgoLRGVsZXRlR3JvdXASHC5rZ3N2Yy52MS5EZWxldGVHcm91cFJlcXVlc3QaHS5rZ3N2Yy52MS5EZWxldGVHcm91cFJlc3BvbnNlEkEKCENsZWFyQWxsEhkua2dzdmMudjEuQ2xlYXJBbGxSZXF1ZXN0Ghoua2dzdmMudjEuQ2xlYXJBbGxSZXNwb25zZRJHCgpVcGRhdGVGYWN0Ehsua2dzdmMudjEuVXBkYXRlRmFjdFJlcXVlc3QaHC5rZ3N2Yy52MS5VcGRhdGVGYWN0UmVzcG9uc2USSgoLUHV0T250b2xvZ3kSHC5rZ3N2Yy52MS5QdXRPbnRvbG9neVJlcXVlc3QaHS5rZ3N2Yy52MS5QdXRPbnRvbG9neVJlc3BvbnNlEkoKC0dldE9udG9sb2d5Ehwua2dzdmMudjEuR2V0T250b2xvZ3lSZXF1ZXN0Gh0ua2dzdmMudjEuR2V0T250b2xvZ3lSZXNwb25zZRJZChBNZXJnZUVudGl0eU5vZGVzEiEua2dzdmMudjEuTWVyZ2VFbnRpdHlOb2Rlc1JlcXVlc3QaIi5rZ3N2Yy52MS5NZXJnZUVudGl0eU5vZGVzUmVzcG9uc2USRAoJVW5kb01lcmdlEhoua2dzdmMudjEuVW5kb01lcmdlUmVxdWVzdBobLmtnc3ZjLnYxLlVuZG9NZXJnZVJlc3BvbnNlElkKEEJ1aWxkQ29tbXVuaXRpZXMSIS5rZ3N2Yy52MS5CdWlsZENvbW11bml0aWVzUmVxdWVzdBoiLmtnc3ZjLnYxLkJ1aWxkQ29tbXVuaXRpZXNSZXNwb25zZRJcChFHZXRDb21tdW5pdHlCdWlsZBIiLmtnc3ZjLnYxLkdldENvbW11bml0eUJ1aWxkUmVxdWVzdBojLmtnc3ZjLnYxLkdldENvbW11bml0eUJ1aWxkUmVzcG9uc2USVgoPTGlzdENvbW11bml0aWVzEiAua2dzdmMudjEuTGlzdENvbW11bml0aWVzUmVxdWVzdBohLmtnc3ZjLnYxLkxpc3RDb21tdW5pdGllc1Jlc3BvbnNlQjFCCkFkbWluUHJvdG9QAVoha2dzdmMvY2xpZW50cy9nby9rZ3N2Yy92MTtrZ3N2Y3YxYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_kgsvc_v1_envelope, file_kgsvc_v1_types]);
+  fileDesc("ChRrZ3N2Yy92MS9hZG1pbi5wcm90bxIIa2dzdmMudjEimQEKEkhlYWx0aGNoZWNrUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKQoFaW5wdXQYAyABKAsyGi5rZ3N2Yy52MS5IZWFsdGhjaGVja0lucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkimAEKE0hlYWx0aGNoZWNrUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKwoGb3V0cHV0GAMgASgLMhsua2dzdmMudjEuSGVhbHRoY2hlY2tPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciISChBIZWFsdGhjaGVja0lucHV0IoMBChFIZWFsdGhjaGVja091dHB1dBIOCgZzdGF0dXMYASABKAkSGQoRY29udHJhY3RfcmV2aXNpb24YAiABKAUSDwoHdmVyc2lvbhgDIAEoCRINCgVzdG9yZRgEIAEoCRIRCglleHRyYWN0b3IYBSABKAkSEAoIZW1iZWRkZXIYBiABKAkiowEKF0RlbGV0ZUVudGl0eUVkZ2VSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIuCgVpbnB1dBgDIAEoCzIfLmtnc3ZjLnYxLkRlbGV0ZUVudGl0eUVkZ2VJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IqIBChhEZWxldGVFbnRpdHlFZGdlUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSMAoGb3V0cHV0GAMgASgLMiAua2dzdmMudjEuRGVsZXRlRW50aXR5RWRnZU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIkkKFURlbGV0ZUVudGl0eUVkZ2VJbnB1dBIMCgR1dWlkGAEgASgJEhUKCGdyb3VwX2lkGAIgASgJSACIAQFCCwoJX2dyb3VwX2lkIjoKFkRlbGV0ZUVudGl0eUVkZ2VPdXRwdXQSDwoHbWVzc2FnZRgBIAEoCRIPCgdzdWNjZXNzGAIgASgIIp0BChREZWxldGVFcGlzb2RlUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKwoFaW5wdXQYAyABKAsyHC5rZ3N2Yy52MS5EZWxldGVFcGlzb2RlSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKcAQoVRGVsZXRlRXBpc29kZVJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEi0KBm91dHB1dBgDIAEoCzIdLmtnc3ZjLnYxLkRlbGV0ZUVwaXNvZGVPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciJoChJEZWxldGVFcGlzb2RlSW5wdXQSDAoEdXVpZBgBIAEoCRIVCghncm91cF9pZBgCIAEoCUgAiAEBEhQKB2Nhc2NhZGUYAyABKAhIAYgBAUILCglfZ3JvdXBfaWRCCgoIX2Nhc2NhZGUigAEKE0RlbGV0ZUVwaXNvZGVPdXRwdXQSDwoHbWVzc2FnZRgBIAEoCRIPCgdzdWNjZXNzGAIgASgIEhUKDWZhY3RzX3JlbW92ZWQYAyABKAUSFgoOZmFjdHNfcmVzdG9yZWQYBCABKAUSGAoQZW50aXRpZXNfcmVtb3ZlZBgFIAEoBSKZAQoSRGVsZXRlR3JvdXBSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIpCgVpbnB1dBgDIAEoCzIaLmtnc3ZjLnYxLkRlbGV0ZUdyb3VwSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKYAQoTRGVsZXRlR3JvdXBSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIrCgZvdXRwdXQYAyABKAsyGy5rZ3N2Yy52MS5EZWxldGVHcm91cE91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIiQKEERlbGV0ZUdyb3VwSW5wdXQSEAoIZ3JvdXBfaWQYASABKAkiNQoRRGVsZXRlR3JvdXBPdXRwdXQSDwoHbWVzc2FnZRgBIAEoCRIPCgdzdWNjZXNzGAIgASgIIpMBCg9DbGVhckFsbFJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEiYKBWlucHV0GAMgASgLMhcua2dzdmMudjEuQ2xlYXJBbGxJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpIBChBDbGVhckFsbFJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEigKBm91dHB1dBgDIAEoCzIYLmtnc3ZjLnYxLkNsZWFyQWxsT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiDwoNQ2xlYXJBbGxJbnB1dCIyCg5DbGVhckFsbE91dHB1dBIPCgdtZXNzYWdlGAEgASgJEg8KB3N1Y2Nlc3MYAiABKAgilwEKEVVwZGF0ZUZhY3RSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIoCgVpbnB1dBgDIAEoCzIZLmtnc3ZjLnYxLlVwZGF0ZUZhY3RJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpYBChJVcGRhdGVGYWN0UmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKgoGb3V0cHV0GAMgASgLMhoua2dzdmMudjEuVXBkYXRlRmFjdE91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIoYCCg9VcGRhdGVGYWN0SW5wdXQSDAoEdXVpZBgBIAEoCRIVCghncm91cF9pZBgCIAEoCUgAiAEBEgwKBGZhY3QYAyABKAkSHQoQc291cmNlX25vZGVfdXVpZBgEIAEoCUgBiAEBEh0KEHRhcmdldF9ub2RlX3V1aWQYBSABKAlIAogBARIrCgphdHRyaWJ1dGVzGAYgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBITCgZyZWFzb24YByABKAlIA4gBAUILCglfZ3JvdXBfaWRCEwoRX3NvdXJjZV9ub2RlX3V1aWRCEwoRX3RhcmdldF9ub2RlX3V1aWRCCQoHX3JlYXNvbiJ/ChBVcGRhdGVGYWN0T3V0cHV0Eg4KBnN0YXR1cxgBIAEoCRIQCghvbGRfdXVpZBgCIAEoCRIQCghuZXdfdXVpZBgDIAEoCRIPCgdtZXNzYWdlGAQgASgJEiYKCG5ld19lZGdlGAUgASgLMhQua2dzdmMudjEuRmFjdFJlc3VsdCKZAQoSUHV0T250b2xvZ3lSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIpCgVpbnB1dBgDIAEoCzIaLmtnc3ZjLnYxLlB1dE9udG9sb2d5SW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKYAQoTUHV0T250b2xvZ3lSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIrCgZvdXRwdXQYAyABKAsyGy5rZ3N2Yy52MS5QdXRPbnRvbG9neU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIjIKEFB1dE9udG9sb2d5SW5wdXQSEAoIZ3JvdXBfaWQYASABKAkSDAoEeWFtbBgCIAEoCSI9ChFQdXRPbnRvbG9neU91dHB1dBIUCgxlbnRpdHlfdHlwZXMYASADKAkSEgoKZmFjdF90eXBlcxgCIAMoCSKZAQoSR2V0T250b2xvZ3lSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIpCgVpbnB1dBgDIAEoCzIaLmtnc3ZjLnYxLkdldE9udG9sb2d5SW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKYAQoTR2V0T250b2xvZ3lSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIrCgZvdXRwdXQYAyABKAsyGy5rZ3N2Yy52MS5HZXRPbnRvbG9neU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIiQKEEdldE9udG9sb2d5SW5wdXQSEAoIZ3JvdXBfaWQYASABKAkiLgoRR2V0T250b2xvZ3lPdXRwdXQSDAoEeWFtbBgBIAEoCRILCgNvd24YAiABKAgiowEKF01lcmdlRW50aXR5Tm9kZXNSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIuCgVpbnB1dBgDIAEoCzIfLmtnc3ZjLnYxLk1lcmdlRW50aXR5Tm9kZXNJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IqIBChhNZXJnZUVudGl0eU5vZGVzUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSMAoGb3V0cHV0GAMgASgLMiAua2dzdmMudjEuTWVyZ2VFbnRpdHlOb2Rlc091dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIlAKFU1lcmdlRW50aXR5Tm9kZXNJbnB1dBIQCghncm91cF9pZBgBIAEoCRIRCglrZWVwX3V1aWQYAiABKAkSEgoKbWVyZ2VfdXVpZBgDIAEoCSJjChZNZXJnZUVudGl0eU5vZGVzT3V0cHV0EiIKBG5vZGUYASABKAsyFC5rZ3N2Yy52MS5FbnRpdHlOb2RlEhAKCG1lcmdlX2lkGAIgASgJEhMKC2ZhY3RzX21vdmVkGAMgASgFIpUBChBVbmRvTWVyZ2VSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARInCgVpbnB1dBgDIAEoCzIYLmtnc3ZjLnYxLlVuZG9NZXJnZUlucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkilAEKEVVuZG9NZXJnZVJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEikKBm91dHB1dBgDIAEoCzIZLmtnc3ZjLnYxLlVuZG9NZXJnZU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIjQKDlVuZG9NZXJnZUlucHV0EhAKCGdyb3VwX2lkGAEgASgJEhAKCG1lcmdlX2lkGAIgASgJIkoKD1VuZG9NZXJnZU91dHB1dBIiCgRub2RlGAEgASgLMhQua2dzdmMudjEuRW50aXR5Tm9kZRITCgtmYWN0c19tb3ZlZBgCIAEoBSKhAQoWU3BsaXRFbnRpdHlOb2RlUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESLQoFaW5wdXQYAyABKAsyHi5rZ3N2Yy52MS5TcGxpdEVudGl0eU5vZGVJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IqABChdTcGxpdEVudGl0eU5vZGVSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIvCgZvdXRwdXQYAyABKAsyHy5rZ3N2Yy52MS5TcGxpdEVudGl0eU5vZGVPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciJ9ChRTcGxpdEVudGl0eU5vZGVJbnB1dBIQCghncm91cF9pZBgBIAEoCRIMCgR1dWlkGAIgASgJEhUKDWVwaXNvZGVfdXVpZHMYAyADKAkSEgoKZmFjdF91dWlkcxgEIAMoCRIRCgRuYW1lGAUgASgJSACIAQFCBwoFX25hbWUiYQoVU3BsaXRFbnRpdHlOb2RlT3V0cHV0EiIKBG5vZGUYASABKAsyFC5rZ3N2Yy52MS5FbnRpdHlOb2RlEhAKCHNwbGl0X2lkGAIgASgJEhIKCmZhY3RfdXVpZHMYAyADKAkilQEKEFVuZG9TcGxpdFJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEicKBWlucHV0GAMgASgLMhgua2dzdmMudjEuVW5kb1NwbGl0SW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKUAQoRVW5kb1NwbGl0UmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKQoGb3V0cHV0GAMgASgLMhkua2dzdmMudjEuVW5kb1NwbGl0T3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiNAoOVW5kb1NwbGl0SW5wdXQSEAoIZ3JvdXBfaWQYASABKAkSEAoIc3BsaXRfaWQYAiABKAkiSgoPVW5kb1NwbGl0T3V0cHV0EiIKBG5vZGUYASABKAsyFC5rZ3N2Yy52MS5FbnRpdHlOb2RlEhMKC2ZhY3RzX21vdmVkGAIgASgFIqMBChdCdWlsZENvbW11bml0aWVzUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESLgoFaW5wdXQYAyABKAsyHy5rZ3N2Yy52MS5CdWlsZENvbW11bml0aWVzSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKiAQoYQnVpbGRDb21tdW5pdGllc1Jlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEjAKBm91dHB1dBgDIAEoCzIgLmtnc3ZjLnYxLkJ1aWxkQ29tbXVuaXRpZXNPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciIqChVCdWlsZENvbW11bml0aWVzSW5wdXQSEQoJZ3JvdXBfaWRzGAEgAygJIkIKFkJ1aWxkQ29tbXVuaXRpZXNPdXRwdXQSKAoGYnVpbGRzGAEgAygLMhgua2dzdmMudjEuQ29tbXVuaXR5QnVpbGQi0gEKDkNvbW11bml0eUJ1aWxkEhAKCGJ1aWxkX2lkGAEgASgJEhAKCGdyb3VwX2lkGAIgASgJEiMKBXN0YXRlGAMgASgOMhQua2dzdmMudjEuQnVpbGRTdGF0ZRITCgtjb21tdW5pdGllcxgEIAEoBRISCgpzdW1tYXJpc2VkGAUgASgFEhMKBnJlYXNvbhgGIAEoCUgAiAEBEi4KCnVwZGF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgkKB19yZWFzb24ipQEKGEdldENvbW11bml0eUJ1aWxkUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESLwoFaW5wdXQYAyABKAsyIC5rZ3N2Yy52MS5HZXRDb21tdW5pdHlCdWlsZElucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkipAEKGUdldENvbW11bml0eUJ1aWxkUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSMQoGb3V0cHV0GAMgASgLMiEua2dzdmMudjEuR2V0Q29tbXVuaXR5QnVpbGRPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciI8ChZHZXRDb21tdW5pdHlCdWlsZElucHV0EhAKCGJ1aWxkX2lkGAEgASgJEhAKCGdyb3VwX2lkGAIgASgJIkIKF0dldENvbW11bml0eUJ1aWxkT3V0cHV0EicKBWJ1aWxkGAEgASgLMhgua2dzdmMudjEuQ29tbXVuaXR5QnVpbGQioQEKFkxpc3RDb21tdW5pdGllc1JlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEi0KBWlucHV0GAMgASgLMh4ua2dzdmMudjEuTGlzdENvbW11bml0aWVzSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKgAQoXTGlzdENvbW11bml0aWVzUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSLwoGb3V0cHV0GAMgASgLMh8ua2dzdmMudjEuTGlzdENvbW11bml0aWVzT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IidgoUTGlzdENvbW11bml0aWVzSW5wdXQSEAoIZ3JvdXBfaWQYASABKAkSFgoJcGFnZV9zaXplGAIgASgFSACIAQESFwoKcGFnZV90b2tlbhgDIAEoCUgBiAEBQgwKCl9wYWdlX3NpemVCDQoLX3BhZ2VfdG9rZW4iWgoVTGlzdENvbW11bml0aWVzT3V0cHV0EigKC2NvbW11bml0aWVzGAEgAygLMhMua2dzdmMudjEuQ29tbXVuaXR5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSqOAQoKQnVpbGRTdGF0ZRIbChdCVUlMRF9TVEFURV9VTlNQRUNJRklFRBAAEhcKE0JVSUxEX1NUQVRFX1BFTkRJTkcQARIXChNCVUlMRF9TVEFURV9SVU5OSU5HEAISGQoVQlVJTERfU1RBVEVfQ09NUExFVEVEEAMSFgoSQlVJTERfU1RBVEVfRkFJTEVEEAQyxwkKDEFkbWluU2VydmljZRJKCgtIZWFsdGhjaGVjaxIcLmtnc3ZjLnYxLkhlYWx0aGNoZWNrUmVxdWVzdBodLmtnc3ZjLnYxLkhlYWx0aGNoZWNrUmVzcG9uc2USWQoQRGVsZXRlRW50aXR5RWRnZRIhLmtnc3ZjLnYxLkRlbGV0ZUVudGl0eUVkZ2VSZXF1ZXN0GiIua2dzdmMudjEuRGVsZXRlRW50aXR5RWRnZVJlc3BvbnNlElAKDURlbGV0ZUVwaXNvZGUSHi5rZ3N2Yy52MS5EZWxldGVFcGlzb2RlUmVxdWVzdBofLmtnc3ZjLnYxLkRlbGV0ZUVwaXNvZGVSZXNwb25zZRJKCgtEZWxldGVHcm91cBIcLmtnc3ZjLnYxLkRlbGV0ZUdyb3VwUmVxdWVzdBodLmtnc3ZjLnYxLkRlbGV0ZUdyb3VwUmVzcG9uc2USQQoIQ2xlYXJBbGwSGS5rZ3N2Yy52MS5DbGVhckFsbFJlcXVlc3QaGi5rZ3N2Yy52MS5DbGVhckFsbFJlc3BvbnNlEkcKClVwZGF0ZUZhY3QSGy5rZ3N2Yy52MS5VcGRhdGVGYWN0UmVxdWVzdBocLmtnc3ZjLnYxLlVwZGF0ZUZhY3RSZXNwb25zZRJKCgtQdXRPbnRvbG9neRIcLmtnc3ZjLnYxLlB1dE9udG9sb2d5UmVxdWVzdBodLmtnc3ZjLnYxLlB1dE9udG9sb2d5UmVzcG9uc2USSgoLR2V0T250b2xvZ3kSHC5rZ3N2Yy52MS5HZXRPbnRvbG9neVJlcXVlc3QaHS5rZ3N2Yy52MS5HZXRPbnRvbG9neVJlc3BvbnNlElkKEE1lcmdlRW50aXR5Tm9kZXMSIS5rZ3N2Yy52MS5NZXJnZUVudGl0eU5vZGVzUmVxdWVzdBoiLmtnc3ZjLnYxLk1lcmdlRW50aXR5Tm9kZXNSZXNwb25zZRJECglVbmRvTWVyZ2USGi5rZ3N2Yy52MS5VbmRvTWVyZ2VSZXF1ZXN0Ghsua2dzdmMudjEuVW5kb01lcmdlUmVzcG9uc2USVgoPU3BsaXRFbnRpdHlOb2RlEiAua2dzdmMudjEuU3BsaXRFbnRpdHlOb2RlUmVxdWVzdBohLmtnc3ZjLnYxLlNwbGl0RW50aXR5Tm9kZVJlc3BvbnNlEkQKCVVuZG9TcGxpdBIaLmtnc3ZjLnYxLlVuZG9TcGxpdFJlcXVlc3QaGy5rZ3N2Yy52MS5VbmRvU3BsaXRSZXNwb25zZRJZChBCdWlsZENvbW11bml0aWVzEiEua2dzdmMudjEuQnVpbGRDb21tdW5pdGllc1JlcXVlc3QaIi5rZ3N2Yy52MS5CdWlsZENvbW11bml0aWVzUmVzcG9uc2USXAoRR2V0Q29tbXVuaXR5QnVpbGQSIi5rZ3N2Yy52MS5HZXRDb21tdW5pdHlCdWlsZFJlcXVlc3QaIy5rZ3N2Yy52MS5HZXRDb21tdW5pdHlCdWlsZFJlc3BvbnNlElYKD0xpc3RDb21tdW5pdGllcxIgLmtnc3ZjLnYxLkxpc3RDb21tdW5pdGllc1JlcXVlc3QaIS5rZ3N2Yy52MS5MaXN0Q29tbXVuaXRpZXNSZXNwb25zZUIxQgpBZG1pblByb3RvUAFaIWtnc3ZjL2NsaWVudHMvZ28va2dzdmMvdjE7a2dzdmN2MWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_kgsvc_v1_envelope, file_kgsvc_v1_types]);
 
 /**
  * Request of Healthcheck.
@@ -1441,6 +1441,302 @@ export const UndoMergeOutputSchema: GenMessage<UndoMergeOutput> = /*@__PURE__*/
   messageDesc(file_kgsvc_v1_admin, 39);
 
 /**
+ * Request of SplitEntityNode.
+ *
+ * @generated from message kgsvc.v1.SplitEntityNodeRequest
+ */
+export type SplitEntityNodeRequest = Message<"kgsvc.v1.SplitEntityNodeRequest"> & {
+  /**
+   * Names the call in logs and in the response; generated when absent; at most 128 characters.
+   *
+   * @generated from field: optional string request_id = 1;
+   */
+  requestId?: string | undefined;
+
+  /**
+   * Within 24 h, the same key with the same input gets the first outcome again; with other input, CONFLICT. At most
+   * 256 characters.
+   *
+   * @generated from field: optional string idempotency_key = 2;
+   */
+  idempotencyKey?: string | undefined;
+
+  /**
+   * What to do; required.
+   *
+   * @generated from field: kgsvc.v1.SplitEntityNodeInput input = 3;
+   */
+  input?: SplitEntityNodeInput | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.SplitEntityNodeRequest.
+ * Use `create(SplitEntityNodeRequestSchema)` to create a new message.
+ */
+export const SplitEntityNodeRequestSchema: GenMessage<SplitEntityNodeRequest> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 40);
+
+/**
+ * Response of SplitEntityNode.
+ *
+ * @generated from message kgsvc.v1.SplitEntityNodeResponse
+ */
+export type SplitEntityNodeResponse = Message<"kgsvc.v1.SplitEntityNodeResponse"> & {
+  /**
+   * The caller's request_id, or the generated one.
+   *
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+
+  /**
+   * The outcome.
+   *
+   * @generated from field: kgsvc.v1.Status status = 2;
+   */
+  status: Status;
+
+  /**
+   * Set unless the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.SplitEntityNodeOutput output = 3;
+   */
+  output?: SplitEntityNodeOutput | undefined;
+
+  /**
+   * Set when the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.Error error = 4;
+   */
+  error?: Error | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.SplitEntityNodeResponse.
+ * Use `create(SplitEntityNodeResponseSchema)` to create a new message.
+ */
+export const SplitEntityNodeResponseSchema: GenMessage<SplitEntityNodeResponse> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 41);
+
+/**
+ * Input of SplitEntityNode: either episodes or facts; not all that the entity has.
+ *
+ * @generated from message kgsvc.v1.SplitEntityNodeInput
+ */
+export type SplitEntityNodeInput = Message<"kgsvc.v1.SplitEntityNodeInput"> & {
+  /**
+   * The tenant; required; at most 128 characters.
+   *
+   * @generated from field: string group_id = 1;
+   */
+  groupId: string;
+
+  /**
+   * The entity that is taken apart; required. It keeps its uuid, its name and all that does not go.
+   *
+   * @generated from field: string uuid = 2;
+   */
+  uuid: string;
+
+  /**
+   * Episodes that tell of the entity: what they state of it goes. A fact that other episodes state too is there for
+   * both entities afterwards, each with its own episodes. At most 10,000.
+   *
+   * @generated from field: repeated string episode_uuids = 3;
+   */
+  episodeUuids: string[];
+
+  /**
+   * Facts of the entity that go, with all their episodes; at most 10,000.
+   *
+   * @generated from field: repeated string fact_uuids = 4;
+   */
+  factUuids: string[];
+
+  /**
+   * What the new entity is called; absent: as the entity. At most 512 characters.
+   *
+   * @generated from field: optional string name = 5;
+   */
+  name?: string | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.SplitEntityNodeInput.
+ * Use `create(SplitEntityNodeInputSchema)` to create a new message.
+ */
+export const SplitEntityNodeInputSchema: GenMessage<SplitEntityNodeInput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 42);
+
+/**
+ * Output of SplitEntityNode.
+ *
+ * @generated from message kgsvc.v1.SplitEntityNodeOutput
+ */
+export type SplitEntityNodeOutput = Message<"kgsvc.v1.SplitEntityNodeOutput"> & {
+  /**
+   * The new entity.
+   *
+   * @generated from field: kgsvc.v1.EntityNode node = 1;
+   */
+  node?: EntityNode | undefined;
+
+  /**
+   * The id to give to UndoSplit.
+   *
+   * @generated from field: string split_id = 2;
+   */
+  splitId: string;
+
+  /**
+   * The facts that the new entity has: those that went, and new ones for its part of those that both have.
+   *
+   * @generated from field: repeated string fact_uuids = 3;
+   */
+  factUuids: string[];
+};
+
+/**
+ * Describes the message kgsvc.v1.SplitEntityNodeOutput.
+ * Use `create(SplitEntityNodeOutputSchema)` to create a new message.
+ */
+export const SplitEntityNodeOutputSchema: GenMessage<SplitEntityNodeOutput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 43);
+
+/**
+ * Request of UndoSplit.
+ *
+ * @generated from message kgsvc.v1.UndoSplitRequest
+ */
+export type UndoSplitRequest = Message<"kgsvc.v1.UndoSplitRequest"> & {
+  /**
+   * Names the call in logs and in the response; generated when absent; at most 128 characters.
+   *
+   * @generated from field: optional string request_id = 1;
+   */
+  requestId?: string | undefined;
+
+  /**
+   * Has no effect on this operation.
+   *
+   * @generated from field: optional string idempotency_key = 2;
+   */
+  idempotencyKey?: string | undefined;
+
+  /**
+   * What to do; required.
+   *
+   * @generated from field: kgsvc.v1.UndoSplitInput input = 3;
+   */
+  input?: UndoSplitInput | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.UndoSplitRequest.
+ * Use `create(UndoSplitRequestSchema)` to create a new message.
+ */
+export const UndoSplitRequestSchema: GenMessage<UndoSplitRequest> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 44);
+
+/**
+ * Response of UndoSplit.
+ *
+ * @generated from message kgsvc.v1.UndoSplitResponse
+ */
+export type UndoSplitResponse = Message<"kgsvc.v1.UndoSplitResponse"> & {
+  /**
+   * The caller's request_id, or the generated one.
+   *
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+
+  /**
+   * The outcome.
+   *
+   * @generated from field: kgsvc.v1.Status status = 2;
+   */
+  status: Status;
+
+  /**
+   * Set unless the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.UndoSplitOutput output = 3;
+   */
+  output?: UndoSplitOutput | undefined;
+
+  /**
+   * Set when the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.Error error = 4;
+   */
+  error?: Error | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.UndoSplitResponse.
+ * Use `create(UndoSplitResponseSchema)` to create a new message.
+ */
+export const UndoSplitResponseSchema: GenMessage<UndoSplitResponse> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 45);
+
+/**
+ * Input of UndoSplit.
+ *
+ * @generated from message kgsvc.v1.UndoSplitInput
+ */
+export type UndoSplitInput = Message<"kgsvc.v1.UndoSplitInput"> & {
+  /**
+   * The tenant; required; at most 128 characters.
+   *
+   * @generated from field: string group_id = 1;
+   */
+  groupId: string;
+
+  /**
+   * The split to undo; required.
+   *
+   * @generated from field: string split_id = 2;
+   */
+  splitId: string;
+};
+
+/**
+ * Describes the message kgsvc.v1.UndoSplitInput.
+ * Use `create(UndoSplitInputSchema)` to create a new message.
+ */
+export const UndoSplitInputSchema: GenMessage<UndoSplitInput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 46);
+
+/**
+ * Output of UndoSplit.
+ *
+ * @generated from message kgsvc.v1.UndoSplitOutput
+ */
+export type UndoSplitOutput = Message<"kgsvc.v1.UndoSplitOutput"> & {
+  /**
+   * The entity that is whole again.
+   *
+   * @generated from field: kgsvc.v1.EntityNode node = 1;
+   */
+  node?: EntityNode | undefined;
+
+  /**
+   * How many facts the other one had.
+   *
+   * @generated from field: int32 facts_moved = 2;
+   */
+  factsMoved: number;
+};
+
+/**
+ * Describes the message kgsvc.v1.UndoSplitOutput.
+ * Use `create(UndoSplitOutputSchema)` to create a new message.
+ */
+export const UndoSplitOutputSchema: GenMessage<UndoSplitOutput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 47);
+
+/**
  * Request of BuildCommunities.
  *
  * @generated from message kgsvc.v1.BuildCommunitiesRequest
@@ -1474,7 +1770,7 @@ export type BuildCommunitiesRequest = Message<"kgsvc.v1.BuildCommunitiesRequest"
  * Use `create(BuildCommunitiesRequestSchema)` to create a new message.
  */
 export const BuildCommunitiesRequestSchema: GenMessage<BuildCommunitiesRequest> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 40);
+  messageDesc(file_kgsvc_v1_admin, 48);
 
 /**
  * Response of BuildCommunities.
@@ -1516,7 +1812,7 @@ export type BuildCommunitiesResponse = Message<"kgsvc.v1.BuildCommunitiesRespons
  * Use `create(BuildCommunitiesResponseSchema)` to create a new message.
  */
 export const BuildCommunitiesResponseSchema: GenMessage<BuildCommunitiesResponse> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 41);
+  messageDesc(file_kgsvc_v1_admin, 49);
 
 /**
  * Input of BuildCommunities.
@@ -1537,7 +1833,7 @@ export type BuildCommunitiesInput = Message<"kgsvc.v1.BuildCommunitiesInput"> & 
  * Use `create(BuildCommunitiesInputSchema)` to create a new message.
  */
 export const BuildCommunitiesInputSchema: GenMessage<BuildCommunitiesInput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 42);
+  messageDesc(file_kgsvc_v1_admin, 50);
 
 /**
  * Output of BuildCommunities.
@@ -1558,7 +1854,7 @@ export type BuildCommunitiesOutput = Message<"kgsvc.v1.BuildCommunitiesOutput"> 
  * Use `create(BuildCommunitiesOutputSchema)` to create a new message.
  */
 export const BuildCommunitiesOutputSchema: GenMessage<BuildCommunitiesOutput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 43);
+  messageDesc(file_kgsvc_v1_admin, 51);
 
 /**
  * A build of the communities of one group.
@@ -1621,7 +1917,7 @@ export type CommunityBuild = Message<"kgsvc.v1.CommunityBuild"> & {
  * Use `create(CommunityBuildSchema)` to create a new message.
  */
 export const CommunityBuildSchema: GenMessage<CommunityBuild> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 44);
+  messageDesc(file_kgsvc_v1_admin, 52);
 
 /**
  * Request of GetCommunityBuild.
@@ -1656,7 +1952,7 @@ export type GetCommunityBuildRequest = Message<"kgsvc.v1.GetCommunityBuildReques
  * Use `create(GetCommunityBuildRequestSchema)` to create a new message.
  */
 export const GetCommunityBuildRequestSchema: GenMessage<GetCommunityBuildRequest> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 45);
+  messageDesc(file_kgsvc_v1_admin, 53);
 
 /**
  * Response of GetCommunityBuild.
@@ -1698,7 +1994,7 @@ export type GetCommunityBuildResponse = Message<"kgsvc.v1.GetCommunityBuildRespo
  * Use `create(GetCommunityBuildResponseSchema)` to create a new message.
  */
 export const GetCommunityBuildResponseSchema: GenMessage<GetCommunityBuildResponse> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 46);
+  messageDesc(file_kgsvc_v1_admin, 54);
 
 /**
  * Input of GetCommunityBuild.
@@ -1726,7 +2022,7 @@ export type GetCommunityBuildInput = Message<"kgsvc.v1.GetCommunityBuildInput"> 
  * Use `create(GetCommunityBuildInputSchema)` to create a new message.
  */
 export const GetCommunityBuildInputSchema: GenMessage<GetCommunityBuildInput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 47);
+  messageDesc(file_kgsvc_v1_admin, 55);
 
 /**
  * Output of GetCommunityBuild.
@@ -1747,7 +2043,7 @@ export type GetCommunityBuildOutput = Message<"kgsvc.v1.GetCommunityBuildOutput"
  * Use `create(GetCommunityBuildOutputSchema)` to create a new message.
  */
 export const GetCommunityBuildOutputSchema: GenMessage<GetCommunityBuildOutput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 48);
+  messageDesc(file_kgsvc_v1_admin, 56);
 
 /**
  * Request of ListCommunities.
@@ -1782,7 +2078,7 @@ export type ListCommunitiesRequest = Message<"kgsvc.v1.ListCommunitiesRequest"> 
  * Use `create(ListCommunitiesRequestSchema)` to create a new message.
  */
 export const ListCommunitiesRequestSchema: GenMessage<ListCommunitiesRequest> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 49);
+  messageDesc(file_kgsvc_v1_admin, 57);
 
 /**
  * Response of ListCommunities.
@@ -1824,7 +2120,7 @@ export type ListCommunitiesResponse = Message<"kgsvc.v1.ListCommunitiesResponse"
  * Use `create(ListCommunitiesResponseSchema)` to create a new message.
  */
 export const ListCommunitiesResponseSchema: GenMessage<ListCommunitiesResponse> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 50);
+  messageDesc(file_kgsvc_v1_admin, 58);
 
 /**
  * Input of ListCommunities.
@@ -1859,7 +2155,7 @@ export type ListCommunitiesInput = Message<"kgsvc.v1.ListCommunitiesInput"> & {
  * Use `create(ListCommunitiesInputSchema)` to create a new message.
  */
 export const ListCommunitiesInputSchema: GenMessage<ListCommunitiesInput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 51);
+  messageDesc(file_kgsvc_v1_admin, 59);
 
 /**
  * Output of ListCommunities.
@@ -1887,7 +2183,7 @@ export type ListCommunitiesOutput = Message<"kgsvc.v1.ListCommunitiesOutput"> & 
  * Use `create(ListCommunitiesOutputSchema)` to create a new message.
  */
 export const ListCommunitiesOutputSchema: GenMessage<ListCommunitiesOutput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 52);
+  messageDesc(file_kgsvc_v1_admin, 60);
 
 /**
  * State of a build of communities.
@@ -2044,6 +2340,27 @@ export const AdminService: GenService<{
     methodKind: "unary";
     input: typeof UndoMergeRequestSchema;
     output: typeof UndoMergeResponseSchema;
+  },
+  /**
+   * Takes a new entity out of an entity, with what some episodes say of it or with some of its facts. Status OK,
+   * NOT_FOUND, or CONFLICT if the name belongs to another entity.
+   *
+   * @generated from rpc kgsvc.v1.AdminService.SplitEntityNode
+   */
+  splitEntityNode: {
+    methodKind: "unary";
+    input: typeof SplitEntityNodeRequestSchema;
+    output: typeof SplitEntityNodeResponseSchema;
+  },
+  /**
+   * Undoes a split; what arrived meanwhile is kept. Status OK, NOT_FOUND, or CONFLICT if one of the two is gone.
+   *
+   * @generated from rpc kgsvc.v1.AdminService.UndoSplit
+   */
+  undoSplit: {
+    methodKind: "unary";
+    input: typeof UndoSplitRequestSchema;
+    output: typeof UndoSplitResponseSchema;
   },
   /**
    * Starts to build the communities of groups, in the background. Status ACCEPTED.

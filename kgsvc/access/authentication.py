@@ -1,0 +1,174 @@
+"""Who calls: from what a caller presents to the principal that it proves to be."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import math
+import os
+from collections import OrderedDict
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from kgsvc.access.file import AccessFileError, Credential, parts_of_token, read_access_file
+from kgsvc.access.scopes import Principal
+from kgsvc.access.settings import AccessSettings
+from kgsvc.access.throttle import Throttle
+from kgsvc.domain.errors import Overloaded, Unauthenticated
+from kgsvc.runtime import Clock
+
+log = logging.getLogger(__name__)
+_KNOWN_GOOD = 10_000  # credentials that go on working while others fail from the same address
+_LONGEST_S = 3_600.0  # between two looks whether a credential has expired
+
+
+@dataclass(frozen=True, slots=True)
+class Presented:
+    """What a caller shows: the text of its authorization header, the names in its verified certificate, and
+    the address it calls from."""
+
+    authorization: str | None
+    certificate: Sequence[str]
+    address: str
+
+
+class TokenVerifier(Protocol):
+    """Somebody else's tokens, such as JWTs."""
+
+    async def verify(self, token: str) -> Principal:
+        """Who it speaks of. Raises Unauthenticated."""
+
+    async def refresh(self) -> None:
+        """Look whether the issuer's keys are still the same; called once a second or so. Does not raise."""
+
+
+class Authenticator:
+    """Knows every credential that is valid now. Made on the event loop; `run` keeps it current."""
+
+    def __init__(self, settings: AccessSettings, clock: Clock, foreign: TokenVerifier | None = None) -> None:
+        self._path = settings.file
+        self._every_s = settings.reload_s
+        self._clock = clock
+        self._foreign = foreign
+        self._by_id: dict[str, Credential] = {}
+        self._by_certificate: dict[str, Credential] = {}
+        self._seen: object = None
+        self._changed = asyncio.Event()
+        self._throttle = Throttle()
+        self._good: OrderedDict[bytes, None] = OrderedDict()
+
+    async def open(self) -> None:
+        """Read the access file for the first time. Raises AccessFileError."""
+        if self._path is not None:
+            self._seen = await asyncio.to_thread(_signature, self._path)
+            self._take(await asyncio.to_thread(read_access_file, self._path))
+        if self._foreign is not None:
+            await self._foreign.refresh()
+
+    async def run(self) -> None:
+        """Take over every change of the access file and of the issuer's keys."""
+        while True:
+            await asyncio.sleep(self._every_s)
+            if self._path is not None:
+                await self._reload(self._path)
+            if self._foreign is not None:
+                await self._foreign.refresh()
+
+    async def authenticate(self, presented: Presented) -> Principal:
+        """Who it is. Raises Unauthenticated; Overloaded after too many wrong credentials from the address."""
+        if presented.authorization is None:
+            return self._of_certificate(presented.certificate)
+        now, mark = self._clock.monotonic(), hashlib.sha256(presented.authorization.encode()).digest()
+        wait_s = self._throttle.wait_s(presented.address, now)
+        if wait_s and mark not in self._good:
+            raise Overloaded("too many wrong credentials came from this address", math.ceil(wait_s * 1_000))
+        try:
+            principal = await self._of_header(presented.authorization)
+        except Unauthenticated:
+            self._throttle.failed(presented.address, now)
+            raise
+        self._good[mark] = None
+        self._good.move_to_end(mark)
+        if len(self._good) > _KNOWN_GOOD:
+            self._good.popitem(last=False)
+        return principal
+
+    async def ended(self, principal: Principal) -> None:
+        """Return when its credential has expired, was revoked or grants something else."""
+        while not self._lapsed(principal):
+            left = _LONGEST_S
+            if principal.expires_ms is not None:
+                left = min(left, (principal.expires_ms - self._clock.now_ms()) / 1_000)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._changed.wait()
+
+    def _lapsed(self, principal: Principal) -> bool:
+        if principal.expires_ms is not None and principal.expires_ms <= self._clock.now_ms():
+            return True
+        if principal.credential is None:
+            return False
+        known = self._by_id.get(principal.credential)
+        return known is None or known.principal != principal
+
+    async def _of_header(self, authorization: str) -> Principal:
+        scheme, _, token = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            raise Unauthenticated("the authorization must be: Bearer TOKEN")
+        parts = parts_of_token(token)
+        if parts is None and self._foreign is not None:
+            return await self._foreign.verify(token)
+        number, secret = parts or ("", "")
+        known = self._by_id.get(number)
+        if known is None or not known.is_token(secret):
+            raise Unauthenticated("the token is not valid")
+        return self._current(known)
+
+    def _of_certificate(self, names: Sequence[str]) -> Principal:
+        known = next((self._by_certificate[name] for name in names if name in self._by_certificate), None)
+        if known is None:
+            raise Unauthenticated(
+                "a credential is required: the metadata authorization: Bearer TOKEN, or a known certificate"
+            )
+        return self._current(known)
+
+    def _current(self, credential: Credential) -> Principal:
+        if self._lapsed(credential.principal):
+            raise Unauthenticated("the credential has expired")
+        return credential.principal
+
+    async def _reload(self, path: Path) -> None:
+        """A file that cannot be read changes nothing; without a file nobody is let in."""
+        seen = await asyncio.to_thread(_signature, path)
+        if seen == self._seen:
+            return
+        self._seen = seen
+        if seen is None:
+            log.error("the access file is gone: nobody is let in")
+            self._take(())
+            return
+        try:
+            self._take(await asyncio.to_thread(read_access_file, path))
+        except AccessFileError as error:
+            log.error("the change is not taken over: %s", error)
+        else:
+            log.info("the access file was read again", extra={"credentials": len(self._by_id)})
+
+    def _take(self, credentials: Sequence[Credential]) -> None:
+        self._by_id = {each.id: each for each in credentials}
+        self._by_certificate = {each.certificate: each for each in credentials if each.certificate}
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+
+def _signature(path: Path) -> object:
+    """What is another after each change of the file; None: it is not there."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino

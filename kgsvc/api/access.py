@@ -1,0 +1,224 @@
+"""Around every call: who calls is proven before the request is parsed, and what it may do is looked up.
+
+The groups that a request names are checked where it is opened (`envelope`), those of things named by a bare
+uuid where they are found (`commands.core.the_one`). A stream ends when its credential does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+from urllib.parse import unquote
+
+import grpc
+import grpc.aio
+from grpc_health.v1 import health_pb2
+from grpc_reflection.v1alpha import reflection
+
+from kgsvc.access.audit import Audit
+from kgsvc.access.authentication import Authenticator, Presented
+from kgsvc.access.scopes import ANYBODY, EVERY_GROUP, Caller, Principal, Right, current_caller
+from kgsvc.access.settings import AccessSettings
+from kgsvc.api.calls import Call, Context, current_call
+from kgsvc.api.errors import failure_of, to_status
+from kgsvc.domain.errors import AccessDenied, Overloaded, Unauthenticated
+
+AUTHORIZATION = "authorization"
+UNPROVEN = "(unproven)"  # in the audit: whoever presented a wrong credential
+# What each operation needs in the groups that it works on.
+RIGHTS: Mapping[str, Right] = {
+    **dict.fromkeys(("Healthcheck", "GetReceipt", "WatchReceipt", "ListItems"), Right.READ),
+    **dict.fromkeys(("SearchFacts", "SearchGraph", "GetMemory", "GetEpisodes"), Right.READ),
+    **dict.fromkeys(("GetEntityEdge", "GetEntityNode", "GetFactHistory"), Right.READ),
+    **dict.fromkeys(("GetOntology", "GetCommunityBuild", "ListCommunities"), Right.READ),
+    **dict.fromkeys(("AddMessages", "AddEpisodes", "StreamEpisodes", "AddEntityNode"), Right.WRITE),
+    **dict.fromkeys(("RetryItems", "UpdateFact", "MergeEntityNodes", "UndoMerge"), Right.WRITE),
+    **dict.fromkeys(("DeleteEntityEdge", "DeleteEpisode", "BuildCommunities"), Right.WRITE),
+    **dict.fromkeys(("DeleteGroup", "PutOntology", "ClearAll"), Right.ADMIN),
+}
+_AUDITED_CODES = frozenset({"UNAUTHENTICATED", "PERMISSION_DENIED"})
+_OF_ALL_GROUPS = frozenset({"ClearAll"})  # they name no group and work on every one
+_HEALTH = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
+_IPV6_NETWORK = 64  # bits that a customer of a provider has to himself
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a server knows its callers (None: everybody may do everything) and where it notes what they do."""
+
+    settings: AccessSettings = field(default_factory=AccessSettings)
+    authenticator: Authenticator | None = None
+    audit: Audit | None = None
+
+    def note(self, call: Call) -> None:
+        """Audit a call that has ended, if it was to write or was denied to somebody."""
+        who = ANYBODY.name if self.authenticator is None else call.who
+        audited = call.error_code in _AUDITED_CODES or RIGHTS[call.operation] > Right.READ
+        if self.audit is None or who is None or not audited:
+            return
+        self.audit.note(
+            {
+                "who": who,
+                "credential": call.credential,
+                "peer": call.peer,
+                "operation": call.operation,
+                "groups": call.group_ids,
+                "uuids": call.uuids or None,
+                "items": call.items,
+                "outcome": call.outcome,
+                "error_code": call.error_code,
+                "request_id": call.request_id,
+            }
+        )
+
+
+class AccessInterceptor(grpc.aio.ServerInterceptor):
+    """Stands inside of CallInterceptor, which makes statuses of what it raises around our own operations;
+    around others (health, reflection) it answers itself."""
+
+    def __init__(self, package: str, settings: AccessSettings, authenticator: Authenticator) -> None:
+        self._prefix = f"/{package}."
+        self._authenticator = authenticator
+        gates = {_HEALTH: settings.health, reflection.SERVICE_NAME: settings.reflection}
+        self._wrapped: dict[str, Any] = {}
+        self._open = tuple(f"/{service}/" for service, gate in gates.items() if gate == "open")
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHandler[Any, Any] | None]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> grpc.RpcMethodHandler[Any, Any] | None:
+        """The handler of the method, behind the check of its caller."""
+        method = handler_call_details.method
+        handler: Any = await continuation(handler_call_details)
+        if handler is None or method.startswith(self._open):
+            unguarded: grpc.RpcMethodHandler[Any, Any] | None = handler
+            return unguarded
+        if method not in self._wrapped:
+            own = method.startswith(self._prefix)
+            enter = _own_entry(method.rpartition("/")[2]) if own else _foreign_entry
+            self._wrapped[method] = self._guarded(handler, enter)
+        wrapped: grpc.RpcMethodHandler[Any, Any] = self._wrapped[method]
+        return wrapped
+
+    def _guarded(self, handler: Any, enter: Callable[[Principal], None]) -> Any:
+        parts = {
+            "request_deserializer": handler.request_deserializer,
+            "response_serializer": handler.response_serializer,
+        }
+        if handler.response_streaming:
+            behaviour = handler.stream_stream or handler.unary_stream
+            make = grpc.unary_stream_rpc_method_handler
+            if handler.request_streaming:
+                make = grpc.stream_stream_rpc_method_handler
+            return make(self._streaming(behaviour, enter), **parts)
+        return grpc.unary_unary_rpc_method_handler(self._unary(handler.unary_unary, enter), **parts)
+
+    def _unary(self, behaviour: Any, enter: Callable[[Principal], None]) -> Any:
+        async def answer(request: Any, context: Context) -> Any:
+            await self._admit(context, enter)
+            return await behaviour(request, context)
+
+        return answer
+
+    def _streaming(self, behaviour: Any, enter: Callable[[Principal], None]) -> Any:
+        async def answer(request: Any, context: Context) -> AsyncIterator[Any]:
+            principal = await self._admit(context, enter)
+            ended = asyncio.ensure_future(self._authenticator.ended(principal))
+            try:
+                async with aclosing(behaviour(request, context)) as responses:
+                    async for response in _until(ended, responses):
+                        yield response
+            except Unauthenticated as error:
+                await _refuse(context, error)
+            finally:
+                ended.cancel()
+
+        return answer
+
+    async def _admit(self, context: Context, enter: Callable[[Principal], None]) -> Principal:
+        """The caller, proven and let in."""
+        presented = _presented(context)
+        if presented.authorization is not None and (call := current_call.get(None)) is not None:
+            call.who = UNPROVEN
+        try:
+            principal = await self._authenticator.authenticate(presented)
+            enter(principal)
+        except (AccessDenied, Overloaded) as error:
+            await _refuse(context, error)
+        return principal
+
+
+def _own_entry(operation: str) -> Callable[[Principal], None]:
+    """Lets callers of one of our operations in. Raises PermissionDenied."""
+    needs = RIGHTS[operation]
+
+    def enter(principal: Principal) -> None:
+        call, caller = current_call.get(), Caller(principal, needs)
+        call.who, call.credential = principal.name, principal.credential
+        caller.require_somewhere()
+        if operation in _OF_ALL_GROUPS:
+            caller.require([EVERY_GROUP])
+        current_caller.set(caller)
+
+    return enter
+
+
+def _foreign_entry(_principal: Principal) -> None:
+    """Health and reflection tell everybody the same."""
+
+
+async def _until(ended: asyncio.Future[None], responses: Any) -> AsyncIterator[Any]:
+    """The responses, until `ended`. Raises Unauthenticated then."""
+    while True:
+        following = asyncio.ensure_future(anext(responses, None))
+        try:
+            await asyncio.wait({following, ended}, return_when=asyncio.FIRST_COMPLETED)
+            if ended.done():
+                raise Unauthenticated("the credential is not valid any more")
+        except (asyncio.CancelledError, Unauthenticated):
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+            raise
+        response = following.result()
+        if response is None:
+            return
+        yield response
+
+
+async def _refuse(context: Context, error: AccessDenied | Overloaded) -> NoReturn:
+    """Raise it where CallInterceptor answers it; end the call with its status elsewhere."""
+    if current_call.get(None) is not None:
+        raise error
+    await context.abort(*to_status(failure_of(error), ""))
+
+
+def _presented(context: Context) -> Presented:
+    given = [value for key, value in context.invocation_metadata() or () if key == AUTHORIZATION]
+    if len(given) > 1:
+        given = [""]  # which one would be meant
+    proven = context.auth_context()
+    names = proven.get("x509_subject_alternative_name") or proven.get("x509_common_name") or ()
+    certificate = [bytes(name).decode("utf-8", "replace") for name in names]
+    return Presented(_text(given[0]) if given else None, certificate, address_of(context.peer()))
+
+
+def _text(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode("utf-8", "replace")
+
+
+def address_of(peer: str) -> str:
+    """Who is meant by a peer as gRPC names it: an address without its port, of IPv6 the network."""
+    _, _, place = unquote(peer).partition(":")
+    host = place.rpartition(":")[0].strip("[]")
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host or place
+    if address.version == 4:
+        return host
+    return str(ipaddress.ip_network((address, _IPV6_NETWORK), strict=False))

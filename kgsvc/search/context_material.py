@@ -1,0 +1,153 @@
+"""What a context is made of: what a search found, and what belongs to it (kgsvc.search.context)."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from kgsvc.domain.model.communities import Community
+from kgsvc.domain.model.delta import GroupHead
+from kgsvc.domain.model.graph import Entity, Episode, Fact
+from kgsvc.domain.text import tokens
+from kgsvc.runtime import RESULT_BYTES, offload
+from kgsvc.search.cold_groups import Indexes
+from kgsvc.search.context import Material
+from kgsvc.search.episode_index import FoundEpisode, unpack_episode, unpacked_bytes
+from kgsvc.search.filters import Filters, Span
+from kgsvc.search.fusion import Key
+from kgsvc.search.graph_results import GraphQuery, Item, ScopeAnswer
+from kgsvc.search.group_texts import GroupTexts
+from kgsvc.search.node_index import FoundEntity, unpack_entity
+from kgsvc.search.plans import Scope, default_plan
+from kgsvc.search.query import FUNCTION_WORDS, Term
+from kgsvc.search.text_index import TextIndex
+
+_MOST = 200  # entities, and as many episodes, that are looked up
+_TURN_CHARS = 40  # about the shortest that episodes are
+_FEWEST = 20  # episodes that are looked for
+_PAST = re.compile(
+    r"(?i)\b(?:was|were|did|had|been|used to|before|previous(?:ly)?|former(?:ly)?|earlier|originally|ago"
+    r"|at first|back then|no longer|last (?:week|month|year))\b|以前|前は|かつて|でした|ました|当時|いた"
+)
+T = TypeVar("T")
+Packed = dict[Key, bytes]  # display fields
+
+
+def past_of(question: str, filters: Filters, now_ms: int) -> Filters | None:
+    """The filters that find superseded facts too, where the question is worded about the past.
+
+    None where it is not, or where the filters say what times are wanted.
+    """
+    if filters.on_fact_axis or filters.expired is not None or not _PAST.search(question):
+        return None
+    return replace(filters, invalid=Span(until_ms=filters.at_ms(now_ms)))
+
+
+def wider(query: GraphQuery, chars: int, now_ms: int) -> list[GraphQuery]:
+    """What is searched beside what the caller asked for, if anything: the episodes that bear on the question,
+    and superseded facts.
+
+    Episodes know nothing of relations and of when facts ended: where such filters are set, those that tell
+    what was found must do.
+    """
+    filters, more = query.filters, []
+    if not (filters.relations or filters.invalid or filters.expired) and query.min_score is None:
+        results = min(_MOST, _FEWEST + chars // _TURN_CHARS)
+        plan = default_plan(Scope.EPISODES)
+        more.append(replace(query, plans=(plan,), max_results=results, max_bytes=sys.maxsize))
+    past = past_of(query.text, filters, now_ms)
+    if past is not None and any(plan.scope is Scope.FACTS for plan in query.plans):
+        more.append(replace(query, plans=(default_plan(Scope.FACTS),), filters=past))
+    return more
+
+
+async def material(
+    indexes: Indexes,
+    heads: Sequence[GroupHead],
+    found: Sequence[ScopeAnswer],
+    more: Sequence[ScopeAnswer],
+    terms: Sequence[Term],
+    known_at_ms: int | None = None,
+) -> Material:
+    """What `found` holds, and what belongs to its facts, the best first; behind that, what `more` holds of
+    episodes, and of facts that have a word of the question: those of the past are of anything.
+
+    Of an earlier time (`known_at_ms`) only what was known then: no entities but those found, whose summaries
+    tell of now, and no later episodes. Raises StoreUnavailable.
+    """
+    items = [hit.item for answer in (*found, *more) for hit in answer.hits]
+    wanted = {term.text for term in terms} - FUNCTION_WORDS
+    known = [hit.item for answer in found for hit in answer.hits if isinstance(hit.item, Fact)]
+    related = (each for each in _of(items, Fact) if wanted.intersection(tokens(each.fact)))
+    facts = list({(each.uuid, each.group_id): each for each in (*known, *related)}.values())
+    entities = {_key(each.entity): each.entity for each in _of(items, FoundEntity)}
+    episodes = {_key(each.episode): each.episode for each in _of(items, FoundEpisode)}
+    ends = [] if known_at_ms is not None else _ends(facts, entities)
+    nodes, bodies = await _looked_up(indexes, heads, ends, _sources(facts, episodes))
+    size = sum(map(unpacked_bytes, bodies))
+    told = await offload(size / RESULT_BYTES, lambda: [unpack_episode(each).episode for each in bodies])
+    return Material(
+        facts,
+        list(entities.values()),
+        _of(items, Community),
+        [*episodes.values(), *(each for each in told if _known(each, known_at_ms))],
+        [unpack_entity(each).entity for each in nodes],
+        terms,
+        known_at_ms,
+    )
+
+
+def _of(items: Iterable[Item], kind: type[T]) -> list[T]:
+    return [item for item in items if isinstance(item, kind)]
+
+
+def _key(each: Entity | Episode) -> Key:
+    return each.uuid, each.group_id
+
+
+def _ends(facts: Iterable[Fact], found: Mapping[Key, Entity]) -> list[Key]:
+    ends = ((uuid, fact.group_id) for fact in facts for uuid in (fact.source_uuid, fact.target_uuid))
+    return [key for key in dict.fromkeys(ends) if key not in found][:_MOST]
+
+
+def _sources(facts: Iterable[Fact], found: Mapping[Key, Episode]) -> list[Key]:
+    told_in = ((uuid, fact.group_id) for fact in facts for uuid in fact.episodes)
+    return [key for key in dict.fromkeys(told_in) if key not in found][:_MOST]
+
+
+def _known(episode: Episode, known_at_ms: int | None) -> bool:
+    return known_at_ms is None or episode.created_ms <= known_at_ms
+
+
+async def _looked_up(
+    indexes: Indexes, heads: Sequence[GroupHead], ends: Sequence[Key], sources: Sequence[Key]
+) -> tuple[list[bytes], list[bytes]]:
+    """Entities and episodes out of the indexes, packed, in their order; what is gone is absent."""
+    nodes: Packed = {}
+    bodies: Packed = {}
+    groups = {group_id for _, group_id in (*ends, *sources)}
+    for head in heads:
+        if head.group_id not in groups:
+            continue
+        read = _reader(head.group_id, ends, sources)
+        more_nodes, more_bodies = await indexes.use_texts(head, read)
+        nodes |= more_nodes
+        bodies |= more_bodies
+    return [nodes[key] for key in ends if key in nodes], [bodies[key] for key in sources if key in bodies]
+
+
+def _reader(
+    group_id: str, ends: Sequence[Key], sources: Sequence[Key]
+) -> Callable[[GroupTexts], tuple[Packed, Packed]]:
+    def read(texts: GroupTexts) -> tuple[Packed, Packed]:
+        return _packed(texts.nodes, group_id, ends), _packed(texts.episodes, group_id, sources)
+
+    return read
+
+
+def _packed(index: TextIndex, group_id: str, keys: Sequence[Key]) -> Packed:
+    rows = ((key, index.row(key[0])) for key in keys if key[1] == group_id)
+    return {key: index.packed([row])[0] for key, row in rows if row is not None}

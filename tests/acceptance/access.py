@@ -1,0 +1,141 @@
+"""Servers that want to know who calls, and callers with credentials of every kind."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from kgsvc import app, backends
+from kgsvc.access import throttle
+from kgsvc.access.file import changing, new_certificate, new_token
+from kgsvc.access.scopes import scopes_of
+from kgsvc.api.calls import current_call
+from kgsvc.config import load
+from tests.support.certificates import Authority
+from tests.support.client import Client
+from tests.support.service import DEFAULTS
+
+GROUP = "acme/team"
+HOUR_MS = 3_600_000
+# By kind: what it grants, and for how long.
+GRANTS: Mapping[str, tuple[dict[str, str], int]] = {
+    "admin": ({"*": "admin"}, HOUR_MS),
+    "tenant": ({"acme/": "admin"}, HOUR_MS),
+    "foreign": ({"acme2/": "admin", "acme": "admin", "acme/team2": "admin"}, HOUR_MS),
+    "read-only": ({"acme/": "read", "acme2/": "admin"}, HOUR_MS),
+    "only-reads": ({"acme/": "read"}, HOUR_MS),
+    "expired": ({"*": "admin"}, -HOUR_MS),
+}
+
+
+class Watched:
+    """A store that remembers which of its methods calls have touched; background work is not counted."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+        self.touched: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._store, name)
+        if callable(found) and current_call.get(None) is not None:
+            self.touched.append(name)
+        return found
+
+
+@dataclass
+class Guarded:
+    """A running server, and the credentials that it knows by kind."""
+
+    address: str
+    authority: Authority
+    access_file: Path
+    store: Watched
+    mutual: bool
+    tokens: dict[str, str] = field(default_factory=dict)
+    ids: dict[str, str] = field(default_factory=dict)
+    pairs: dict[str, tuple[Path, Path]] = field(default_factory=dict)
+
+    def client(self, kind: str | None) -> Client:
+        """A caller with a credential: a certificate where the server wants one, else a token."""
+        trusted = self.authority.path.read_bytes()
+        if self.mutual:
+            cert, key = self.pairs[kind or "unknown"]
+            return Client(
+                self.address, grpc.ssl_channel_credentials(trusted, key.read_bytes(), cert.read_bytes())
+            )
+        made = grpc.ssl_channel_credentials(trusted)
+        if kind is not None:
+            token = self.tokens.get(kind, kind)
+            made = grpc.composite_channel_credentials(made, grpc.access_token_call_credentials(token))
+        return Client(self.address, made)
+
+    async def revoke(self, kind: str) -> None:
+        """As `kgsvc token revoke`."""
+
+        def change() -> None:
+            with changing(self.access_file) as credentials:
+                credentials[:] = [each for each in credentials if each.id != self.ids[kind]]
+
+        await asyncio.to_thread(change)
+
+    async def add(self, kind: str, scopes: dict[str, str], lasts_ms: int) -> None:
+        """As `kgsvc token create`, of both kinds."""
+        now_ms = time.time_ns() // 1_000_000
+        granted, until = scopes_of(scopes), now_ms + lasts_ms
+        if self.mutual:
+            made = new_certificate(kind, granted, now_ms, until, f"{kind}.test")
+            self.pairs[kind] = self.authority.certificate(kind, f"{kind}.test")
+        else:
+            made, self.tokens[kind] = new_token(kind, granted, now_ms, until)
+
+        def change() -> None:
+            with changing(self.access_file) as credentials:
+                credentials.append(made)
+
+        await asyncio.to_thread(change)
+        self.ids[kind] = made.id
+
+
+@asynccontextmanager
+async def guarded(folder: Path, mutual: bool, **settings: str) -> AsyncIterator[Guarded]:
+    """A server on the running loop, over an embedded store, with TLS, or mutual TLS."""
+    authority = Authority(folder)
+    cert, key = authority.certificate("server", "127.0.0.1")
+    wanted = {
+        **DEFAULTS,
+        "store.data_dir": str(folder / "data"),
+        "server.tls_cert": str(cert),
+        "server.tls_key": str(key),
+        "access.file": str(folder / "access.json"),
+        "access.reload_s": "0.02",
+        "access.audit": str(folder / "audit.jsonl"),
+    }
+    if mutual:
+        wanted["server.tls_client_ca"] = str(authority.path)
+    wanted |= {name.replace("__", "."): value for name, value in settings.items()}
+    made = Guarded("", authority, folder / "access.json", Watched(None), mutual)
+    made.pairs["unknown"] = authority.certificate("unknown", "unknown.test")
+    for kind, (scopes, lasts_ms) in GRANTS.items():
+        await made.add(kind, scopes, lasts_ms)
+    open_store: Callable[[Any], Any] = backends.open_store
+
+    async def watched(loaded: Any) -> Watched:
+        made.store = Watched(await open_store(loaded))
+        return made.store
+
+    environ = {f"KGSVC_{name.replace('.', '_').upper()}": value for name, value in wanted.items()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(app, "open_store", watched)
+        patch.setattr(throttle, "_AT_ONCE", 10_000)  # tests present many wrong credentials
+        async with app.running(load(environ=environ).settings) as service:
+            assert service.address is not None
+            made.address = service.address
+            yield made

@@ -1,0 +1,275 @@
+"""Who may: every RPC, by its descriptor, with credentials of every kind, on TLS and on mutual TLS."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any, cast
+
+import grpc
+import pytest
+import pytest_asyncio
+from grpc_health.v1 import health_pb2
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+from kgsvc.v1 import envelope_pb2
+from tests.acceptance.access import GROUP, HOUR_MS, Guarded, guarded
+from tests.support.client import CALL_S, Client, episode, stream_request
+from tests.support.contract import METHODS, path, request_of, response_class
+from tests.support.requests import inputs
+
+MALFORMED = b"\xff\xff\xff"
+NO_GROUP = {"Healthcheck", "GetReceipt", "WatchReceipt"}
+ENDS_S = 10.0
+IDLE = {"server__role": "api", "access__health": "authenticated", "access__reflection": "open"}
+JAN = 1_704_067_200_000
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session", params=[False, True], ids=["tls", "mutual"])
+async def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Guarded]:
+    async with guarded(tmp_path_factory.mktemp("access"), request.param) as made:
+        yield made
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def idle(server: Guarded, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Guarded]:
+    """A server that accepts items and works on none."""
+    async with guarded(tmp_path_factory.mktemp("idle"), server.mutual, **IDLE) as made:
+        yield made
+
+
+def reads(name: str) -> bool:
+    """Whether an operation only reads, by its name."""
+    return name.startswith(("Get", "List", "Search", "Watch", "Healthcheck"))
+
+
+async def code_of(client: Client, name: str, body: bytes) -> tuple[str, str | None]:
+    """How a call of a method with these bytes ends: the gRPC code, and the error code in the first answer."""
+    method = METHODS[name]
+    kinds: Any = {
+        (False, False): client.channel.unary_unary,
+        (False, True): client.channel.unary_stream,
+        (True, True): client.channel.stream_stream,
+    }
+    make = kinds[method.client_streaming, method.server_streaming]
+    call = make(path(name), lambda raw: raw, response_class(name).FromString)
+    sent = iter([body]) if method.client_streaming else body
+    try:
+        if not method.server_streaming:
+            answer = await call(sent, timeout=CALL_S)
+        else:
+            running = call(sent, timeout=CALL_S)
+            answer = await running.read()
+            running.cancel()
+    except grpc.aio.AioRpcError as error:
+        return error.code().name, None
+    return "OK", answer.error.error_code or None
+
+
+def body_of(name: str, group: str = GROUP) -> bytes:
+    """A right request of a method for a group."""
+    if name == "StreamEpisodes":
+        return stream_request(group, episode("Ann met Bea.", JAN)).SerializeToString()
+    raw: bytes = request_of(name, **inputs(group)[name]).SerializeToString()
+    return raw
+
+
+@pytest.mark.parametrize("kind", [None, "kgsvc_0123_wrong", "Basic", "expired"])
+@pytest.mark.parametrize("name", METHODS)
+async def test_without_a_valid_credential_nothing_is_read(
+    name: str, kind: str | None, server: Guarded
+) -> None:
+    if server.mutual and kind not in {None, "expired"}:
+        kind = None
+    async with server.client(kind) as client:
+        server.store.touched.clear()
+        assert await code_of(client, name, MALFORMED) == ("UNAUTHENTICATED", None)
+        assert await code_of(client, name, body_of(name)) == ("UNAUTHENTICATED", None)
+        assert server.store.touched == []
+
+
+@pytest.mark.parametrize("name", sorted(METHODS.keys() - NO_GROUP))
+async def test_a_foreign_group_is_denied_before_the_store_is_touched(name: str, server: Guarded) -> None:
+    async with server.client("foreign") as client:
+        server.store.touched.clear()
+        assert await code_of(client, name, body_of(name)) == ("PERMISSION_DENIED", None)
+        assert server.store.touched == []
+
+
+@pytest.mark.parametrize("name", METHODS)
+async def test_a_credential_that_may_only_read_does_not_write(name: str, server: Guarded) -> None:
+    async with server.client("read-only") as client:
+        server.store.touched.clear()
+        grpc_code, error_code = await code_of(client, name, body_of(name))
+        assert (grpc_code == "PERMISSION_DENIED") is not reads(name)
+        assert error_code in {None, "NOT_FOUND"}
+        assert reads(name) or server.store.touched == []
+    async with server.client("only-reads") as client:
+        wanted = "INVALID_ARGUMENT" if reads(name) else "PERMISSION_DENIED"
+        assert await code_of(client, name, MALFORMED) == (wanted, None), "denied before it is parsed"
+
+
+@pytest.mark.parametrize("name", sorted(METHODS.keys() - {"ClearAll", "DeleteGroup"}))
+async def test_a_tenant_may_do_everything_in_its_groups(name: str, server: Guarded) -> None:
+    async with server.client("tenant") as client:
+        grpc_code, error_code = await code_of(client, name, body_of(name, f"acme/{name}"))
+        assert (grpc_code, error_code) in {("OK", None), ("OK", "NOT_FOUND")}
+
+
+async def test_only_the_administrator_of_every_group_clears_all(server: Guarded) -> None:
+    async with server.client("tenant") as client:
+        assert (await code_of(client, "ClearAll", body_of("ClearAll")))[0] == "PERMISSION_DENIED"
+        assert (await code_of(client, "DeleteGroup", body_of("DeleteGroup"))) == ("OK", None)
+    async with server.client("admin") as client:
+        assert (await code_of(client, "ClearAll", body_of("ClearAll"))) == ("OK", None)
+
+
+async def test_what_is_in_a_foreign_group_is_not_there(server: Guarded) -> None:
+    async with server.client("tenant") as owner, server.client("foreign") as other:
+        accepted = await owner.add_episodes(GROUP, [episode("Alice works at Acme.", JAN, uuid="told")])
+        await owner.wait_receipt(accepted.receipt_id)
+        (fact, *_) = await owner.search(GROUP, "Alice Acme")
+        entity = {"uuid": fact.source_node_uuid}
+        for name, given in {
+            "GetEntityEdge": {"uuid": fact.uuid},
+            "GetFactHistory": {"uuid": fact.uuid},
+            "UpdateFact": {"uuid": fact.uuid, "fact": "Alice owns Acme"},
+            "GetEntityNode": entity,
+            "GetReceipt": {"receipt_id": accepted.receipt_id},
+            "WatchReceipt": {"receipt_id": accepted.receipt_id},
+        }.items():
+            body = request_of(name, **given).SerializeToString()
+            assert await code_of(other, name, body) == ("OK", "NOT_FOUND"), name
+            assert await code_of(owner, name, body) == ("OK", None), name
+        for name, uuid in {"DeleteEntityEdge": fact.uuid, "DeleteEpisode": "told"}.items():
+            theirs, absent = [await other.ask(name, uuid=each) for each in (uuid, "never-there")]
+            assert theirs == absent
+        assert (await owner.get_entity(GROUP, **entity)).node.name == "Alice"
+        assert [each.uuid for each in await owner.get_episodes(GROUP) if each.uuid == "told"] == ["told"]
+
+
+async def test_what_may_be_read_and_not_written_is_denied_by_its_bare_uuid(server: Guarded) -> None:
+    async with server.client("tenant") as owner, server.client("read-only") as reader:
+        await owner.ask("AddEntityNode", uuid="mine", group_id=GROUP, name="Mine")
+        await owner.add_episodes(GROUP, [episode("Nothing.", JAN, uuid="kept")])
+        body = request_of("DeleteEpisode", uuid="kept").SerializeToString()
+        assert (await code_of(reader, "DeleteEpisode", body))[0] == "PERMISSION_DENIED"
+        assert (await reader.get_entity(GROUP, "mine")).node.name == "Mine"
+
+
+async def test_one_uuid_in_groups_of_several_tenants_is_no_conflict(server: Guarded) -> None:
+    async with server.client("admin") as admin, server.client("tenant") as owner:
+        for group in (*(f"a{n}" for n in range(5)), GROUP):
+            await admin.ask("AddEntityNode", uuid="shared", group_id=group, name="Ann")
+        assert (await owner.ask("GetEntityNode", uuid="shared")).node.group_id == GROUP
+
+
+async def ended(call: Any) -> str:
+    """The gRPC code with which a stream ends."""
+    async with asyncio.timeout(ENDS_S):
+        while True:
+            try:
+                answer = await call.read()
+            except grpc.aio.AioRpcError as error:
+                return str(error.code().name)
+            if answer is grpc.aio.EOF:
+                return str((await call.code()).name)
+
+
+@pytest.mark.parametrize("how", ["revoked", "expired"])
+@pytest.mark.parametrize("name", ["StreamEpisodes", "WatchReceipt"])
+async def test_a_stream_ends_with_its_credential(name: str, how: str, idle: Guarded) -> None:
+    brief = f"{name} {how}".replace(" ", "-").lower()
+    await idle.add(brief, {"acme/": "write"}, HOUR_MS if how == "revoked" else 1_500)
+    async with idle.client("admin") as admin, idle.client(brief) as client:
+        accepted = await admin.add_episodes(GROUP, [episode("Ann met Bea.", JAN)])
+        await taken_over(client)
+        if name == "StreamEpisodes":
+            call: Any = client.ingestion.StreamEpisodes(timeout=CALL_S)
+            await call.write(stream_request(GROUP, episode(f"Ann met {brief}.", JAN)))
+            assert (await call.read()).status == envelope_pb2.STATUS_ACCEPTED
+        else:
+            request = request_of(name, receipt_id=accepted.receipt_id)
+            call = client.ingestion.WatchReceipt(request, timeout=CALL_S)
+            assert not (await call.read()).output.done
+        if how == "revoked":
+            await idle.revoke(brief)
+        assert await ended(call) == "UNAUTHENTICATED"
+
+
+async def taken_over(client: Client) -> None:
+    """Wait until the server knows the credential of a client."""
+    async with asyncio.timeout(ENDS_S):
+        while (await code_of(client, "Healthcheck", body_of("Healthcheck")))[0] != "OK":  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+async def test_a_stream_of_items_ends_at_one_of_a_foreign_group(server: Guarded) -> None:
+    async with server.client("tenant") as client:
+        call = client.ingestion.StreamEpisodes(timeout=CALL_S)
+        await call.write(stream_request(GROUP, episode("Ann met Dan.", JAN)))
+        first: Any = await call.read()
+        assert first.status == envelope_pb2.STATUS_ACCEPTED
+        await call.write(stream_request("acme2/team", episode("Ann met Eve.", JAN)))
+        assert await ended(call) == "PERMISSION_DENIED"
+
+
+async def test_health_is_open_and_reflection_is_not(server: Guarded) -> None:
+    wanted = reflection_pb2.ServerReflectionRequest(list_services="")
+    async with server.client(None) as nobody, server.client("only-reads") as somebody:
+        stub: Any = nobody.health
+        health = await stub.Check(health_pb2.HealthCheckRequest(), timeout=CALL_S)
+        assert health.status == health_pb2.HealthCheckResponse.SERVING
+        assert await ended(reflected(nobody, wanted)) == "UNAUTHENTICATED"
+        answer = await reflected(somebody, wanted).read()
+        assert any(each.name.startswith("kgsvc.v1.") for each in answer.list_services_response.service)
+
+
+async def test_health_and_reflection_have_settings_of_their_own(idle: Guarded) -> None:
+    wanted = reflection_pb2.ServerReflectionRequest(list_services="")
+    async with idle.client(None) as nobody, idle.client("only-reads") as somebody:
+        anonymous, known = cast(Any, nobody.health), cast(Any, somebody.health)
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await anonymous.Check(health_pb2.HealthCheckRequest(), timeout=CALL_S)
+        assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
+        assert (
+            await ended(anonymous.Watch(health_pb2.HealthCheckRequest(), timeout=CALL_S)) == "UNAUTHENTICATED"
+        )
+        assert (await known.Check(health_pb2.HealthCheckRequest(), timeout=CALL_S)).status
+        assert (await reflected(nobody, wanted).read()).list_services_response.service
+
+
+def reflected(client: Client, request: Any) -> Any:
+    """A call of reflection."""
+    stub: Any = reflection_pb2_grpc.ServerReflectionStub(cast(Any, client.channel))
+    return stub.ServerReflectionInfo(iter([request]), timeout=CALL_S)
+
+
+async def test_nobody_connects_without_a_certificate_where_one_is_wanted(server: Guarded) -> None:
+    trusted = grpc.ssl_channel_credentials(server.authority.path.read_bytes())
+    async with Client(server.address, trusted) as client:
+        found = await code_of(client, "Healthcheck", b"")
+        assert found[0] == ("UNAVAILABLE" if server.mutual else "UNAUTHENTICATED")
+
+
+async def test_the_audit_says_who_did_what_where_and_nothing_else(server: Guarded) -> None:
+    canary = "Zanzibar-canary"
+    async with server.client("tenant") as owner, server.client("foreign") as other:
+        await owner.add_episodes(GROUP, [episode(f"{canary} is a secret.", JAN)])
+        await code_of(other, "GetEpisodes", body_of("GetEpisodes"))
+    audit = server.access_file.with_name("audit.jsonl")
+    async with asyncio.timeout(ENDS_S):
+        while '"GetEpisodes"' not in audit.read_text().splitlines()[-1]:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    *_, wrote, denied = map(json.loads, audit.read_text().splitlines())
+    names = ("who", "credential", "operation", "groups", "outcome", "error_code")
+    assert [wrote.get(name) for name in names] == [
+        "tenant", server.ids["tenant"], "AddEpisodes", [GROUP], "success", None,
+    ]  # fmt: skip
+    assert [denied.get(name) for name in names] == [
+        "foreign", server.ids["foreign"], "GetEpisodes", [GROUP], "refused", "PERMISSION_DENIED",
+    ]  # fmt: skip
+    whole = audit.read_text()
+    assert canary not in whole
+    assert not any(token in whole for token in server.tokens.values())
