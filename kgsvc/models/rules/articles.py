@@ -97,9 +97,10 @@ class _Sentence:
         child = _CHILD.match(self.text, self.defined) if self.defined else None
         if role or child:
             self.who.type = "Person"
+        kin = child["role"] if child else ""
         for name in self._people(child) if child else ():
-            draft = Drafted(screaming(f"HAS_{child['role']}"), FactKind.STATE, name, self.who)
-            yield draft, f"{name.name}'s {child['role']} {self.verb} {self.who.name}."
+            draft = Drafted(screaming(f"HAS_{kin}"), FactKind.STATE, name, self.who)
+            yield draft, f"{name.name}'s {kin} {self.verb} {self.who.name}."
         person = bool(role or child) or (self.who.type == "Person" and not self._work())
         yield from self._life(person)
         if not person:

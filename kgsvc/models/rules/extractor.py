@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from kgsvc.domain.errors import StepError
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import Extraction, ExtractionRequest
 from kgsvc.domain.model.graph import Source
 from kgsvc.models.protocol import Extracted
+from kgsvc.models.rules.corrections import Told
 from kgsvc.models.rules.prose import read_text
 from kgsvc.models.rules.records import read_json
 from kgsvc.models.rules.scene import Scene
-from kgsvc.models.rules.speakers import cast_of, enter, turns_of
+from kgsvc.models.rules.speakers import cast_of, enter, speaker_of, turns_of
 from kgsvc.models.rules.text import cleaned
 
 
@@ -52,5 +54,17 @@ def extract_one(request: ExtractionRequest, limits: Limits) -> Extraction:
     if episode.source is Source.JSON and read_json(scene, episode, cast):
         return scene.extraction()
     for turn in turns_of(episode):
-        read_text(scene, enter(scene, cast, turn, episode), cast)
+        said = partial(_told_before, replace(request, episode=episode), limits, turn.speaker)
+        read_text(scene, enter(scene, cast, turn, episode), cast, said)
     return scene.extraction()
+
+
+def _told_before(request: ExtractionRequest, limits: Limits, speaker: str | None) -> list[Told]:
+    """What the speaker's last message before an episode claims; it is read again, on a scene of its own."""
+    episode = next((each for each in reversed(request.previous) if speaker_of(each) == speaker), None)
+    if episode is None or speaker is None:
+        return []
+    scene = Scene(limits, episode.reference_ms, len(episode.body))
+    cast = cast_of(replace(request, episode=replace(episode, body=cleaned(episode.body))))
+    turn = turns_of(episode)[-1]
+    return read_text(scene, enter(scene, cast, turn, episode), cast)

@@ -7,7 +7,7 @@ are kept in passages: a sentence that names something, and what follows until an
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from kgsvc.domain.model.extraction import ExtractedEdge
@@ -15,6 +15,7 @@ from kgsvc.domain.model.graph import FactKind
 from kgsvc.models.rules.aliases import read_aliases
 from kgsvc.models.rules.articles import told_of
 from kgsvc.models.rules.claims import Claims, Drafted, Found
+from kgsvc.models.rules.corrections import Told, corrected, is_correction
 from kgsvc.models.rules.lexicon import INTERJECTIONS, STOP, THIRD_PERSON, VAGUE
 from kgsvc.models.rules.marking import Line, is_mark, mark
 from kgsvc.models.rules.relations import screaming
@@ -50,19 +51,26 @@ class _Passage:
     length: int = 0
 
 
-def read_text(scene: Scene, text: str, cast: Cast) -> None:
-    """Add what `text` says to the scene; its speaker, listener and subject are the scene's."""
+def read_text(
+    scene: Scene, text: str, cast: Cast, before: Callable[[], Sequence[Told]] = tuple
+) -> list[Told]:
+    """Add what `text` says to the scene; its speaker, listener and subject are the scene's. Returns what its
+    clauses claim. `before` gives what those of the speaker's last message did, which this one may correct."""
     end = len(text) if len(text) <= READ else (text.rfind(" ", READ // 2, READ) + 1 or READ)
     paragraphs = [sentences_of(paragraph) for paragraph in text[:end].split("\n\n")]
     ordinary = {word for said in paragraphs for each in said for word in each.split() if word.islower()}
-    reader = _Reader(scene, cast, ordinary, len(text))
+    reader = _Reader(scene, cast, ordinary, len(text), before)
     reader.read(paragraphs)
     reader.keep(" ".join(text[end:].split()))
+    return reader.told
 
 
 class _Reader:
-    def __init__(self, scene: Scene, cast: Cast, ordinary: set[str], chars: int) -> None:
-        self.scene, self.cast, self.ordinary = scene, cast, ordinary
+    def __init__(
+        self, scene: Scene, cast: Cast, ordinary: set[str], chars: int, before: Callable[[], Sequence[Told]]
+    ) -> None:
+        self.scene, self.cast, self.ordinary, self.said_before = scene, cast, ordinary, before
+        self.told: list[Told] = []
         self.least = chars // _PASSAGES  # characters of a passage before another one begins
         self.passage = _Passage()
         self.slight: list[str] = []
@@ -122,7 +130,7 @@ class _Reader:
                 self._clause(line, each)
         else:
             if self.before and not THIRD_PERSON.isdisjoint(line.text.split(" ")[:4]):
-                self._keep(self.before, [], 0, False, None)  # whom "she" means stays beside it
+                self._meant()
             self.before = ""
             origin = self.scene.origin()
             names = [draft for draft in line.names if draft is not None and draft is not origin]
@@ -135,8 +143,23 @@ class _Reader:
             self._keep(sentence, names, substance, asked, _when(line, self.scene.reference_ms))
         for each in beside:
             self._aside(each)
+        if not asked and not clauses and self.scene.speaker is not None and is_correction(line):
+            for drafted, words in corrected(line, self.scene, self.told or self.said_before()):
+                self._add(drafted, words)
+                self.scene.replies_to = ""  # the claim tells what is corrected
         for drafted, words in () if asked else told_of(line, self.scene):
             self._add(drafted, words)
+
+    def _meant(self) -> None:
+        """Put whom "she" means beside the words: the sentence before, or in talk the ends of what it claims,
+        since the claim itself may end."""
+        if self.scene.speaker is None:
+            self._keep(self.before, [], 0, False, None)
+        elif self.told and not self.passage.sentences and not self.scene.replies_to:
+            draft = self.told[-1][0]
+            ends = {draft.source.name: None, draft.target.name: None}
+            ends.pop(self.scene.speaker.name, None)
+            self.scene.replies_to = f"of {' and '.join(ends)}" if ends else ""
 
     def _content(self, text: str) -> list[str]:
         words = (word.strip(".,;:!?()\"'").lower() for word in text.split())
@@ -148,6 +171,7 @@ class _Reader:
         text = finished(words) if words else f"{self._prefix()}{_trimmed(line.words(each.first, each.after))}"
         for drafted in each.drafted:
             self._add(drafted, text)
+            self.told.append((drafted, text))
 
     def _aside(self, each: Found) -> None:
         """ "my wife Anna": a short fact beside what the sentence says."""
