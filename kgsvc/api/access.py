@@ -36,7 +36,10 @@ RIGHTS: Mapping[str, Right] = {
     **dict.fromkeys(("GetEntityEdge", "GetEntityNode", "GetFactHistory"), Right.READ),
     **dict.fromkeys(("GetOntology", "GetCommunityBuild", "ListCommunities"), Right.READ),
     **dict.fromkeys(("AddMessages", "AddEpisodes", "StreamEpisodes", "AddEntityNode"), Right.WRITE),
-    **dict.fromkeys(("RetryItems", "UpdateFact", "MergeEntityNodes", "UndoMerge"), Right.WRITE),
+    **dict.fromkeys(
+        ("RetryItems", "UpdateFact", "MergeEntityNodes", "UndoMerge", "SplitEntityNode", "UndoSplit"),
+        Right.WRITE,
+    ),
     **dict.fromkeys(("DeleteEntityEdge", "DeleteEpisode", "BuildCommunities"), Right.WRITE),
     **dict.fromkeys(("DeleteGroup", "PutOntology", "ClearAll"), Right.ADMIN),
 }
