@@ -42,6 +42,7 @@ _ALSO = re.compile(
     r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)days"
     r"|besides|additionally|in addition|on top|second job|both|as well as)\b"
 )
+_LIKING = word_set("like love need want play prefer")
 _STARTS = word_set("I we he she it they you i've there that my our and so")
 _AGAIN = re.compile(r"\b(?:anymore|any more|any longer)\b")
 _GROUPS = word_set(
@@ -175,14 +176,7 @@ class Claims:
         groups = match.groupdict()
         text = groups.get("s")
         if text is None:  # "and joined Globex"; "Sold the car": the speaker
-            liking = "np" in groups and groups.get("verb") in (
-                "like",
-                "love",
-                "need",
-                "want",
-                "play",
-                "prefer",
-            )
+            liking = "np" in groups and groups.get("verb") in _LIKING
             if found and first and found[-1].subject[0] >= 0 and not liking:
                 return found[-1].who, (first, first)
             verb = FORMS.get((groups.get("verb") or "").split(" ")[0])
@@ -315,13 +309,10 @@ class Claims:
         article, preposition = (groups.get("article") or "").strip(), groups.get("prep")
         if claim.relation == "KIN" and role.endswith("s") and role != "boss":
             return None  # "my friends Ann, Ben"
-        if claim.relation == "KIN":
-            kind = FactKind.FUNCTIONAL if role in _SINGLE else FactKind.STATE
+        if claim.relation in ("KIN", "HAS"):
+            single = role in _SINGLE or (claim.relation == "HAS" and role not in KIN)
             target.specify("Person" if role in KIN else "")
-            return Claim(screaming(f"HAS_{role}"), kind, "s", "o"), source, target
-        if claim.relation == "HAS":
-            kind = FactKind.FUNCTIONAL if role in _SINGLE or role not in KIN else FactKind.STATE
-            target.specify("Person" if role in KIN else "")
+            kind = FactKind.FUNCTIONAL if single else FactKind.STATE
             return Claim(screaming(f"HAS_{role}"), kind, "s", "o"), source, target
         if preposition in ("at", "with", "for", "in") and article in ("", "a", "an"):
             if target.type not in ("Organization", "Entity") or source.type not in ("Person", "Entity"):
