@@ -66,7 +66,7 @@ class Tenant:
 
     def _remember(self, answer: Any) -> None:
         text = str(answer.output)
-        for kind in ("receipt_id", "source_node_uuid", "uuid", "merge_id", "build_id"):
+        for kind in ("receipt_id", "source_node_uuid", "uuid", "merge_id", "split_id", "build_id"):
             self._known.setdefault(kind, []).extend(re.findall(rf'\b{kind}: "([^"]+)"', text)[:3])
 
     def _given(self, name: str) -> dict[str, Any]:
@@ -100,6 +100,8 @@ class Tenant:
             "UpdateFact": {**named, "fact": f"{spoken} left {self.name}-firm"},
             "MergeEntityNodes": {"group_id": group, "keep_uuid": named["uuid"], "merge_uuid": word},
             "UndoMerge": {"group_id": group, "merge_id": rng.choice(self._known.get("merge_id") or ["m"])},
+            "SplitEntityNode": {"group_id": group, "uuid": named["uuid"], "episode_uuids": [f"{spoken}-e"]},
+            "UndoSplit": {"group_id": group, "split_id": rng.choice(self._known.get("split_id") or ["s"])},
             "DeleteEntityEdge": named,
             "DeleteEpisode": named,
             "DeleteGroup": {"group_id": group},
