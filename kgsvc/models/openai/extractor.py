@@ -25,6 +25,7 @@ from kgsvc.domain.text import normalise
 from kgsvc.models.openai.chat import AnswerForm, Chat, ChatTask, ChatUser, TooLong, together
 from kgsvc.models.openai.validation import NAME, Checked, edge_identity, extraction, validate
 from kgsvc.models.prompts import extraction as prompts
+from kgsvc.models.prompts.extraction import Asked
 from kgsvc.models.protocol import Extracted, Operation, Trouble
 
 _BREAKS = (
@@ -163,9 +164,41 @@ class OpenAIExtractor(ChatUser):
         return await self._reflected(part, found, usage)
 
     async def _ask(self, part: _Part) -> tuple[Checked, Usage]:
+        if self._chat.settings.two_calls:
+            return await self._ask_twice(part)
         group_id, asked = part.request.episode.group_id, self._messages(part)
         read = partial(self._validated, part)
         return await self._counted(ChatTask(Operation.EXTRACT, group_id, asked, _form(part), read))
+
+    async def _ask_twice(self, part: _Part) -> tuple[Checked, Usage]:
+        """The entities, then the facts between them."""
+        found, cost = await self._ask_half(part, Asked.NODES)
+        nodes = merged([found.extraction], self._limits).nodes  # so that refs are numbered n1, n2 …
+        if not nodes:
+            return found, cost
+        try:
+            facts, more = await self._ask_half(part, Asked.EDGES, nodes)
+        except StepError as error:
+            error.usage += cost
+            raise
+        extraction = Extraction(nodes, facts.extraction.edges)
+        return Checked(extraction, (*found.warnings, *facts.warnings)), cost + more
+
+    async def _ask_half(
+        self, part: _Part, asked: Asked, nodes: Sequence[ExtractedNode] = ()
+    ) -> tuple[Checked, Usage]:
+        known = _shown(nodes)
+
+        def read(answer: object) -> Checked:
+            other = {"edges": []} if asked is Asked.NODES else {"nodes": known}
+            return self._validated(part, {**answer, **other} if isinstance(answer, dict) else answer)
+
+        request, chars = part.request, self._chat.settings.context_chars
+        messages = prompts.messages(request, chars, part.earlier, asked, known)
+        half = AnswerForm(f"{NAME}_{asked}", extraction(request.ontology, asked))
+        return await self._counted(
+            ChatTask(Operation.EXTRACT, request.episode.group_id, messages, half, read)
+        )
 
     async def _counted(self, task: ChatTask[Checked]) -> tuple[Checked, Usage]:
         """The answer, after what was put right or left out in it is counted."""
@@ -193,7 +226,7 @@ class OpenAIExtractor(ChatUser):
         return Extracted(found, usage, shown(warnings))
 
     async def _look_again(self, part: _Part, found: Extraction) -> tuple[Checked, Usage]:
-        known = [{"ref": node.ref, "name": node.name, "type": node.type} for node in found.nodes]
+        known = _shown(found.nodes)
 
         def read(answer: object) -> Checked:
             if isinstance(answer, dict) and isinstance(answer.get("nodes"), list):
@@ -219,6 +252,10 @@ def shown(warnings: Iterable[ItemWarning]) -> tuple[ItemWarning, ...]:
 
 def _below(path: str, warnings: Iterable[ItemWarning]) -> tuple[ItemWarning, ...]:
     return tuple(replace(warning, path=path + warning.path) for warning in warnings)
+
+
+def _shown(nodes: Iterable[ExtractedNode]) -> list[dict[str, str]]:
+    return [{"ref": node.ref, "name": node.name, "type": node.type} for node in nodes]
 
 
 def _form(part: _Part) -> AnswerForm:

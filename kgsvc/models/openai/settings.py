@@ -40,6 +40,7 @@ class ChatModel:
     max_output_tokens: int = 8_192  # doubled for the repair of a truncated answer
     repair_attempts: Annotated[int, Fixed] = 1
     reflexion_rounds: Annotated[int, Range(0, 3)] = 0  # looks for what an extraction missed, each a call
+    two_calls: bool = False  # ask for entities, then for the facts between them: for small models
     context_chars: Annotated[int, Fixed] = 12_000  # of previous episodes in the prompt
     body_chars: int = 60_000  # of an episode in one prompt; a longer one is read in parts
     temperature: Annotated[float | None, FROM_ZERO] = None  # sent only where set: reasoning models refuse it

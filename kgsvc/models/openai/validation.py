@@ -22,6 +22,7 @@ from kgsvc.models.openai import normalisations, values
 from kgsvc.models.openai.linking import NodeBook
 from kgsvc.models.openai.normalisations import Dropped, Notes
 from kgsvc.models.openai.values import Bad
+from kgsvc.models.prompts.extraction import Asked
 from kgsvc.models.protocol import Trouble
 
 NAME = "episode_extraction"
@@ -52,8 +53,9 @@ _ATTRIBUTES = arrays(structure(key=STRING, value={"type": ["string", "number", "
 
 
 @lru_cache(maxsize=64)
-def extraction(ontology: Ontology) -> dict[str, Any]:
-    """The schema for extractions by the types of `ontology`. Facts have attributes where a fact type has."""
+def extraction(ontology: Ontology, asked: Asked = Asked.ALL) -> dict[str, Any]:
+    """The schema for extractions by the types of `ontology`, or for the half that is asked for. Facts have
+    attributes where a fact type has."""
     types = [each.name for each in ontology.by_priority]
     node = structure(
         ref=STRING, name=STRING, type=_enum([*types, ANY]), summary=STRING, attributes=_ATTRIBUTES
@@ -72,7 +74,8 @@ def extraction(ontology: Ontology) -> dict[str, Any]:
         weight={"type": "number"},
         **({"attributes": _ATTRIBUTES} if described else {}),
     )
-    return structure(nodes=arrays(node), edges=arrays(edge))
+    parts = {Asked.NODES: {"nodes": arrays(node)}, Asked.EDGES: {"edges": arrays(edge)}}
+    return structure(**(parts.get(asked) or parts[Asked.NODES] | parts[Asked.EDGES]))
 
 
 ANSWER_CHARS = 2 * 1024 * 1024  # parsing more would hold up the event loop
