@@ -134,7 +134,8 @@ _EDGE_RULES = """
 - A change is the new fact, and ends for the old one if the body names its other target ("from Graz to
   Linz"); a changed value is the new value, and the old one with its "invalid_at" if the body states it too. A
   correction is the right fact, and denies for the wrong one if the body names it; that two things are not the
-  same is no fact. Renamed: RENAMED_TO from the node of the old name to that of the new.
+  same is no fact. Renamed: RENAMED_TO from the node of the old name to that of the new; a thing that has a
+  further name besides (a nickname): RENAMED_TO from that name to the usual one.
 - "keywords": up to five for the theme. "weight": 0 to 10, how strong the tie is; 1 when nothing says so.
 - Each fact once; leave none out. No facts: questions, requests, jokes, idle wishes, guesses, offers,
   conditions ("if"), rumours, small talk.

@@ -19,7 +19,7 @@ VERSION = "resolution/5"  # raise it with every change of these texts
 MARK = "resolution_data"
 
 _SUMMARY_CHARS = 500
-_BODY_CHARS = 800  # of one episode; the questions carry what matters
+_BODY_CHARS = 300  # of one episode; the questions carry what matters
 
 _RULES = f"""\
 You compare what was just read with what a knowledge graph knows already, and answer as JSON.
