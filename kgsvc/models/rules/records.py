@@ -272,12 +272,13 @@ class _Walk:
         kind = FactKind.STATE if (place.listed and not swapped) or name in _LISTED else FactKind.FUNCTIONAL
         if place.over and target is not None and how is _ASSERTS:
             how = Polarity.ENDS
-        told = {_ASSERTS: words, Polarity.ENDS: f"no longer {words}", Polarity.DENIES: f"not {words}"}[how]
+        words = f"no longer {words}" if how is Polarity.ENDS else words
         target = target or owner
         ends = (target, owner) if swapped else (owner, target)
         end = ends[1].name if swapped else said
         since = "" if place.since == self.scene.reference_ms else f" from {fields.day_text(place.since)}"
-        self._edge(name, f"{ends[0].name} {told} {end}{since}.", ends, place, kind, how)
+        denied = "Not so: " if how is Polarity.DENIES else ""
+        self._edge(name, f"{denied}{ends[0].name} {words} {end}{since}.", ends, place, kind, how)
 
     def _relation(self, owner: NodeDraft, place: _Place, target: NodeDraft | None) -> tuple[str, str, bool]:
         """The relation that a key means, its words, and whether it goes from the value to the owner."""

@@ -115,3 +115,11 @@ def test_of_a_long_list_nothing_is_dropped() -> None:
     found = read_json([{"name": f"thing {number}", "size": number} for number in range(3_000)])
     assert len([node for node in found.extraction.nodes if node.name.startswith("thing ")]) == 3_000
     assert len(found.extraction.edges) == 3_000
+
+
+def test_a_corrected_field_is_denied_in_english() -> None:
+    found = read(
+        text_episode('{"id": "INS-4", "machine": {"wrong": "GN-31", "right": "GN-32"}}', Source.JSON)
+    )
+    told = [fact.fact for fact in found.facts if fact.name == "HAS_MACHINE"]
+    assert told == ["Not so: INS-4 has machine GN-31.", "INS-4 has machine GN-32."]
