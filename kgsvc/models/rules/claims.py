@@ -42,6 +42,7 @@ _ALSO = re.compile(
     r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)days"
     r"|besides|additionally|in addition|on top|second job|both|as well as)\b"
 )
+_GOVERNED = (";", ".", "!", ":", "(", "—", "–", "so", "but")  # what stands behind is no longer "I think that"
 _LIKING = word_set("like love need want play prefer")
 _STARTS = word_set("I we he she it they you i've there that my our and so")
 _AGAIN = re.compile(r"\b(?:anymore|any more|any longer)\b")
@@ -131,7 +132,7 @@ class Claims:
             lead = self.marks[first - 3] if first > 2 else ""  # "Tom and I lead"
             among = self.marks[first - 2].startswith("N") and (not lead or lead in _BEFORE or lead == "the")
             bound = bound and not among
-        if not bound or not _UNSURE.isdisjoint(self.marks[self._segment(first) : first]):
+        if not bound or not _UNSURE.isdisjoint(self.marks[self._behind(_GOVERNED, first) : first]):
             return False
         behind = self.marks[after] if after < len(self.marks) else ""
         if rule.claims[0].relation == "KIN":
@@ -141,10 +142,9 @@ class Claims:
             return False
         return behind != "or" and "or" not in self.marks[after : after + 1]
 
-    def _segment(self, first: int) -> int:
-        """Where the part of the sentence that governs a mark begins."""
-        at = first
-        while at > 0 and self.marks[at - 1] not in (";", ".", "!", ":", "(", "—", "–", "so", "but"):
+    def _behind(self, marks: tuple[str, ...], at: int) -> int:
+        """Where the part of the sentence begins that the last of `marks` before a place opens."""
+        while at > 0 and self.marks[at - 1] not in marks:
             at -= 1
         return at
 
@@ -208,9 +208,7 @@ class Claims:
 
     def _clause(self, first: int, after: int) -> tuple[list[Time], str]:
         """The times that belong to a clause, from the mark before it to the next clause; and its words."""
-        start = first
-        while start > 0 and self.marks[start - 1] not in (";", ".", "and", "but"):
-            start -= 1
+        start = self._behind((";", ".", "and", "but"), first)
         end = after
         while end < len(self.marks) and not self._opens(end):
             end += 1
@@ -298,8 +296,8 @@ class Claims:
                 return None
         for draft, kind_of in zip((source, target), claim.types, strict=True):
             draft.specify(kind_of)
-        if groups.get("more") or (_ALSO.search(words) and claim.kind is FactKind.FUNCTIONAL):
-            claim = replace(claim, kind=FactKind.STATE if claim.kind is FactKind.FUNCTIONAL else claim.kind)
+        if claim.kind is FactKind.FUNCTIONAL and (groups.get("more") or _ALSO.search(words)):
+            claim = replace(claim, kind=FactKind.STATE)
         return claim, source, target
 
     def _role(

@@ -24,7 +24,7 @@ from kgsvc.models.rules.lexicon import (
     VAGUE,
 )
 from kgsvc.models.rules.text import Word, word_set
-from kgsvc.models.rules.verbs import verb
+from kgsvc.models.rules.verbs import FORMS
 
 _LONGEST = 8  # words of a name
 _INSIDE_MARKS = frozenset([",", "'s", "’s", ")", "&", "/", "(", "-", ";"])
@@ -190,7 +190,7 @@ class _Finder:
             return True
         before = self.words[at - 1].text
         if before == ":":
-            return self._is_ordinary(self.words[at].low) or verb(self.words[at].low) is not None
+            return self._is_ordinary(self.words[at].low) or FORMS.get(self.words[at].low) is not None
         return not before[-1].isalnum() and before not in _INSIDE_MARKS
 
     def _starts_inside(self, at: int) -> bool:
@@ -203,7 +203,7 @@ class _Finder:
         low = word.low
         if low in STOP or low in CALENDAR:
             return False
-        may_act = verb(low) is not None
+        may_act = FORMS.get(low) is not None
         if low in GIVEN_NAMES:
             return self._capital(at + 1) or not may_act or self._acts(at + 1)
         if _inner_capital(word.text) and not word.text.isupper():
@@ -228,7 +228,7 @@ class _Finder:
         while at + 1 < len(self.words) and (self.words[at].low in ADVERBS or self.words[at].low == "no"):
             at += 1
         low = self.words[at].low
-        form = verb(low)
+        form = FORMS.get(low)
         if low in ("'s", ",", "(", "and") or low in BE or low in HAVE or low in MODALS:
             return low != "and" or self._capital(at + 1)
         return form is not None and (form.third or form.past)
@@ -283,7 +283,7 @@ class _Finder:
         if not text.isdigit() or len(text) > 3:
             return False
         following = self._low(at + 1)
-        form = verb(following)
+        form = FORMS.get(following)
         return (
             not following.isalnum()
             or following in PREPOSITIONS | BE | CONJUNCTIONS

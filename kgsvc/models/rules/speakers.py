@@ -29,7 +29,7 @@ from kgsvc.models.rules.lexicon import (
 from kgsvc.models.rules.names import find_names
 from kgsvc.models.rules.scene import Scene
 from kgsvc.models.rules.text import MOST, READ, cleaned, sentences_of, word_set, words_of
-from kgsvc.models.rules.verbs import verb
+from kgsvc.models.rules.verbs import FORMS
 
 _ROLE_TYPES = ("user", "assistant", "system")
 _TYPED_PREFIX = re.compile(r"[ \t]*+([^\n:]{0,300}?)[ \t]?\((user|assistant|system)\):[ \t]?")
@@ -231,7 +231,7 @@ def _unique(claims: Iterable[tuple[str, str]], never: Set[str]) -> dict[str, str
 
 
 def _is_name(short: str) -> bool:
-    return short not in COMMON and short not in STOP and verb(short) is None
+    return short not in COMMON and short not in STOP and FORMS.get(short) is None
 
 
 def _entitle(scene: Scene, cast: Cast, content: str, episode: Episode) -> str:

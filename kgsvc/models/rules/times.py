@@ -274,14 +274,9 @@ class _Expression:
         if past is None:
             return self._fixed(role)
         ahead = ahead or past
-        return self._fixed(
-            role,
-            ms_of(past.first),
-            None if past.after is None else ms_of(past.after),
-            words_for(past.first, past.unit) if relative else "",
-        )._replace(
-            ahead_ms=ms_of(ahead.first), ahead_finish_ms=None if ahead.after is None else ms_of(ahead.after)
-        )
+        label = words_for(past.first, past.unit) if relative else ""
+        time = self._fixed(role, ms_of(past.first), past.after and ms_of(past.after), label)
+        return time._replace(ahead_ms=ms_of(ahead.first), ahead_finish_ms=ahead.after and ms_of(ahead.after))
 
     def _month_named(self) -> int:
         return next(MONTHS[word] for word in _WORD.findall(self.words) if word in MONTHS)
@@ -316,7 +311,7 @@ class _Expression:
         if first is None or (end and end[0] < year):
             return None
         after = make_day(end[0] + 1) if end else None
-        return self._fixed("range", ms_of(first), None if after is None else ms_of(after))
+        return self._fixed("range", ms_of(first), after and ms_of(after))
 
     def _date(self) -> Time | None:
         """Day and month in either order, with or without a year."""
@@ -330,13 +325,10 @@ class _Expression:
     def _my(self) -> Time | None:
         return self._time(_span(make_day(self.numbers[0], self._month_named()), "month"))
 
-    def _ago(self) -> Time | None:
-        return self._moved(-1)
-
     def _hence(self) -> Time | None:
-        return self._moved(1)
+        return self._ago(1)
 
-    def _moved(self, sign: int) -> Time:
+    def _ago(self, sign: int = -1) -> Time:
         unit = self._unit()
         count = _count(self.words.split(unit)[0].removeprefix("in "))
         begin = shift_ms(self.reference_ms, unit, sign * count)

@@ -162,9 +162,4 @@ def _table() -> dict[str, VerbForm]:
     return table
 
 
-FORMS = _table()
-
-
-def verb(word: str) -> VerbForm | None:
-    """The verb that the lower-case `word` may be a form of."""
-    return FORMS.get(word)
+FORMS = _table()  # what each lower-case word may be a form of
