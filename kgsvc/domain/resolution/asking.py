@@ -10,7 +10,7 @@ from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Ontology
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.keys import name_key, slot_of
 from kgsvc.domain.names.bridging import types_differ
-from kgsvc.domain.names.entities import BatchItem
+from kgsvc.domain.names.entities import BatchItem, renames_of
 from kgsvc.domain.names.namesakes import plain
 from kgsvc.domain.names.similarity import adds_figures, figures_conflict, numerals_differ
 from kgsvc.domain.resolution import comparing, questions
@@ -70,10 +70,14 @@ class Inquiry:
     _peers: dict[str, list[str]] = field(default_factory=dict)
     _place_of: dict[str, Place] = field(default_factory=dict)
     _repetitions: dict[Place, BatchFact] = field(default_factory=dict)  # of words stated earlier in the batch
+    _renamed: dict[str, set[str]] = field(default_factory=dict)  # by name key, those at the other side
 
     def request(self, items: Sequence[BatchItem]) -> ResolutionRequest | None:
         """None: there is nothing to ask."""
         ordered = questions.in_order(items)
+        for rename in renames_of(items):
+            for key, other in (rename.keys, rename.keys[::-1]):
+                self._renamed.setdefault(key, set()).add(other)
         nodes, entities = self._nodes(items)
         known: list[KnownFact] = []
         asked = list(self._facts(ordered, known))
@@ -212,7 +216,11 @@ class Inquiry:
         return specific([extracted, *(entity.labels if entity else ())])
 
     def _meanings(self, name: str) -> frozenset[str]:
+        """What a name may mean; the other name of a rename in the batch means the same."""
         key = name_key(name)
+        return self._own_meanings(key).union(*map(self._own_meanings, self._renamed.get(key, ())))
+
+    def _own_meanings(self, key: str) -> frozenset[str]:
         entity = self.view.by_key.get(key)
         if entity is not None:
             return frozenset({entity.uuid})
