@@ -15,6 +15,8 @@ from google.protobuf.message import Message
 from kgsvc.cli.options import Failure
 from kgsvc.config import Client, is_loopback
 from kgsvc.v1 import envelope_pb2, ingestion_pb2_grpc, retrieval_pb2_grpc
+from kgsvc.v1.ingestion_pb2 import ListItemsInput, ListItemsRequest
+from kgsvc.v1.retrieval_pb2 import GetEpisodesInput, GetEpisodesRequest
 
 if TYPE_CHECKING:
     from kgsvc.v1.ingestion_pb2_grpc import IngestionServiceAsyncStub
@@ -57,6 +59,16 @@ class Service:
             )
         return Failure(f"{self.address} answered {code.name}: {details}")
 
+    async def expect_group(self, group_id: str) -> None:
+        """Called where a group gave nothing: one that never got an episode is likely a mistyped name. Raises
+        Failure."""
+        items = ListItemsInput(group_id=group_id, page_size=1)
+        listed = await self.call(self.ingestion.ListItems, ListItemsRequest(input=items))
+        last = GetEpisodesInput(group_id=group_id, last_n=1)
+        kept = await self.call(self.retrieval.GetEpisodes, GetEpisodesRequest(input=last))
+        if not listed.output.items and not kept.output.episodes:
+            raise Failure(f"the group {group_id!r} has no episodes: is its name right?")
+
 
 Method: TypeAlias = "Callable[[Service], grpc.aio.UnaryUnaryMultiCallable[Any, R]]"
 
@@ -80,6 +92,12 @@ async def ask(client: Client, method: Method[R], request: Message) -> R:
     """The answer to one call on a channel of its own. Raises Failure."""
     async with connect(client) as service:
         return await service.call(method(service), request)
+
+
+async def expect_group(client: Client, group_id: str) -> None:
+    """`Service.expect_group` on a channel of its own."""
+    async with connect(client) as service:
+        await service.expect_group(group_id)
 
 
 def _channel(client: Client, options: list[tuple[str, Any]]) -> grpc.aio.Channel:

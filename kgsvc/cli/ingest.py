@@ -70,6 +70,7 @@ class Task:
     group_id: str
     item_bytes: int
     wait_s: float | None  # None: do not wait
+    stamped: bool = False  # a time was given for all of it
 
 
 def _time(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
@@ -118,11 +119,18 @@ def command(
 
     A JSON line is a message (role_type, content, timestamp; optional: role, uuid, name, source_description)
     or an episode (source, body, reference_time; optional: uuid, name, source_description). In plain text,
-    every paragraph is an episode. Sending a file again changes nothing: items that are stored already are
-    counted separately.
+    every paragraph is an episode. Sending a file again changes nothing, with another --time neither: items
+    that are stored already are counted separately and keep their time.
     """
     records = _records(buffered(source), kind, time)
-    task = Task(source, records, group, settings.limits.payload_bytes, wait_timeout if wait else None)
+    task = Task(
+        source,
+        records,
+        group,
+        settings.limits.payload_bytes,
+        wait_timeout if wait else None,
+        time is not None,
+    )
     options.run(_ingest(settings.client, task, as_json))
 
 
@@ -133,7 +141,7 @@ def _records(source: BufferedReader, kind: str, time: datetime | None) -> Iterat
     if kind == "auto" and beginning.startswith(b"["):
         raise Failure("this looks like a JSON array: put one object on each line (jq -c '.[]' does it)")
     origin = "standard input" if source.name in {"<stdin>", "-", 0} else Path(source.name).name
-    return read_text(source, origin, time or _file_time(source), stamped=time is not None)
+    return read_text(source, origin, time or _file_time(source))
 
 
 def _file_time(source: IO[bytes]) -> datetime:
@@ -154,9 +162,10 @@ async def _ingest(client: Client, task: Task, as_json: bool) -> None:
     with Bars() as bars:
         async with connect(client) as service:
             outcome = await _send(service, task, bars)
-    _report(outcome, task.wait_s is not None, as_json)
+    _report(outcome, task, as_json)
     if outcome.refused:
-        raise Failure(f"{len(outcome.refused)} lines were refused; all others are stored")
+        rest = "all others are stored" if outcome.acknowledged else "nothing is stored"
+        raise Failure(f"{len(outcome.refused)} lines were refused; {rest}")
     if outcome.parked:
         raise ItemsParked(f"{len(outcome.parked)} items are parked (`kgsvc retry` starts them again)")
 
@@ -172,25 +181,30 @@ async def _send(service: Service, task: Task, bars: Bars) -> Outcome:
     return outcome
 
 
-def _report(outcome: Outcome, waited: bool, as_json: bool) -> None:
+def _report(outcome: Outcome, task: Task, as_json: bool) -> None:
     if as_json:
         print_json(_as_dict(outcome))
         return
     click.echo(f"{outcome.accepted} items stored, {outcome.duplicates} were there already.")
+    if task.stamped and outcome.other_time:
+        click.echo(f"{outcome.other_time} of them keep the time they were stored with, not that of --time.")
     for line, problem in outcome.refused[:SHOWN]:
         click.echo(f"line {line}: {printable(problem)}", err=True)
     if len(outcome.refused) > SHOWN:
         click.echo(f"... and {len(outcome.refused) - SHOWN} more lines", err=True)
     for uuid, reason in list(outcome.parked.items())[:SHOWN]:
         click.echo(f"parked {uuid}: {printable(reason)}", err=True)
-    if waited and not outcome.parked:
-        click.echo("All of them are in the graph.")
+    if task.wait_s is not None and outcome.acknowledged > len(outcome.parked):
+        whole = not outcome.parked and not outcome.refused
+        in_graph = outcome.acknowledged - len(outcome.parked)
+        click.echo("All of them are in the graph." if whole else f"{in_graph} items are in the graph.")
 
 
 def _as_dict(outcome: Outcome) -> dict[str, Any]:
     return {
         "accepted": outcome.accepted,
         "duplicates": outcome.duplicates,
+        "other_time": outcome.other_time,
         "refused": [{"line": line, "problem": problem} for line, problem in outcome.refused],
         "parked": [{"uuid": uuid, "reason": reason} for uuid, reason in outcome.parked.items()],
         "receipts": list(outcome.open),
