@@ -59,16 +59,6 @@ class Service:
             )
         return Failure(f"{self.address} answered {code.name}: {details}")
 
-    async def expect_group(self, group_id: str) -> None:
-        """Called where a group gave nothing: one that never got an episode is likely a mistyped name. Raises
-        Failure."""
-        items = ListItemsInput(group_id=group_id, page_size=1)
-        listed = await self.call(self.ingestion.ListItems, ListItemsRequest(input=items))
-        last = GetEpisodesInput(group_id=group_id, last_n=1)
-        kept = await self.call(self.retrieval.GetEpisodes, GetEpisodesRequest(input=last))
-        if not listed.output.items and not kept.output.episodes:
-            raise Failure(f"the group {group_id!r} has no episodes: is its name right?")
-
 
 Method: TypeAlias = "Callable[[Service], grpc.aio.UnaryUnaryMultiCallable[Any, R]]"
 
@@ -95,9 +85,15 @@ async def ask(client: Client, method: Method[R], request: Message) -> R:
 
 
 async def expect_group(client: Client, group_id: str) -> None:
-    """`Service.expect_group` on a channel of its own."""
+    """Called where a group gave nothing: one that never got an episode is likely a mistyped name. Raises
+    Failure."""
     async with connect(client) as service:
-        await service.expect_group(group_id)
+        items = ListItemsInput(group_id=group_id, page_size=1)
+        listed = await service.call(service.ingestion.ListItems, ListItemsRequest(input=items))
+        last = GetEpisodesInput(group_id=group_id, last_n=1)
+        kept = await service.call(service.retrieval.GetEpisodes, GetEpisodesRequest(input=last))
+    if not listed.output.items and not kept.output.episodes:
+        raise Failure(f"the group {group_id!r} has no episodes: is its name right?")
 
 
 def _channel(client: Client, options: list[tuple[str, Any]]) -> grpc.aio.Channel:

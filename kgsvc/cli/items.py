@@ -48,8 +48,6 @@ async def _list(client: Client, group: str, states: Sequence[ItemState.ValueType
                 _print(item, as_json)
             count += len(answer.output.items)
             token = answer.output.next_page_token
-        if not count:
-            await service.expect_group(group)
     if not as_json:
         click.echo(f"{count} items", err=True)
 

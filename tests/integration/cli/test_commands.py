@@ -102,7 +102,7 @@ async def test_nothing_is_in_the_graph_after_everything_was_refused(talk: Talker
 async def test_a_mistyped_group_is_said_and_ends_with_1(talk: Talker) -> None:
     await talk("ingest", "-", *GROUP, "--wait", stdin="Alice works at Acme.")
     sentence = "Error: the group 'typo' has no episodes: is its name right?\n"
-    for words in (["search", "Alice"], ["search", "Alice", "--scope", "nodes"], ["items"]):
+    for words in (["search", "Alice"], ["search", "Alice", "--scope", "nodes"]):
         done = await talk(*words, "--group", "typo")
         assert (done.code, done.err.splitlines(keepends=True)[-1]) == (1, sentence)
     asked = await talk("memory", "--group", "typo", stdin="user: Who is Alice?\n")
