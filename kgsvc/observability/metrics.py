@@ -24,7 +24,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from kgsvc.domain.model.graph import Usage
-from kgsvc.domain.model.items import FailedItem, Step
+from kgsvc.domain.model.items import FailedItem, QueuedItem, Step
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -163,8 +163,9 @@ class Metrics:
     def used(self, operation: str, group_id: str, usage: Usage) -> None:
         """Count model work; `operation` is one of models.protocol.Operation.
 
-        Groups are labelled by `group_label`. The first `groups_max` groups have a label of their own, all others share OTHER_GROUPS, so that the
-        number of series is bounded. Work of no group, such as the embedding of a query, has the label "".
+        The first `groups_max` groups have a label of their own (`group_label`), all others share
+        OTHER_GROUPS, so that the number of series is bounded. Work of no group, such as the embedding of a
+        query, has the label "".
         """
         group = self._group_label(group_id)
         self.model_calls.labels(operation, group).inc(usage.calls)
@@ -243,6 +244,7 @@ class Outcomes:
         log.warning(
             "attempt failed",
             extra={
+                "request_id": failure.item.request_id or None,
                 "group_id": failure.item.episode.group_id,
                 "item": failure.item.episode.uuid,
                 "step": failure.step.value,
@@ -251,7 +253,15 @@ class Outcomes:
             },
         )
 
-    def parked(self, group_id: str, uuid: str, reason: str) -> None:
+    def parked(self, item: QueuedItem, reason: str) -> None:
         """See jobs.groups.Observer."""
         self._metrics.parked_items.inc()
-        log.error("item parked", extra={"group_id": group_id, "item": uuid, "reason": reason})
+        log.error(
+            "item parked",
+            extra={
+                "request_id": item.request_id or None,
+                "group_id": item.episode.group_id,
+                "item": item.episode.uuid,
+                "reason": reason,
+            },
+        )

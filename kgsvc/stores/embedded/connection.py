@@ -24,8 +24,8 @@ _SENTENCES: tuple[tuple[type[apsw.Error], str], ...] = (
     (apsw.InterruptError, "a read of the embedded store was interrupted"),
     (
         apsw.SQLError,
-        "the schema of the embedded store is missing or of another version: `kgsvc serve` of this version brings"
-        " it up to date at its start",
+        "the schema of the embedded store is missing or of another version:"
+        " `kgsvc serve` of this version brings it up to date at its start",
     ),
 )
 

@@ -1,6 +1,7 @@
 """Metrics by the names of spec 004 §14, as a scraper sees them."""
 
 import asyncio
+import json
 import math
 import urllib.request
 
@@ -8,8 +9,12 @@ import pytest
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from kgsvc.domain.errors import StepError
 from kgsvc.domain.model.graph import Usage
-from kgsvc.observability.metrics import Metrics, MetricsEndpoint, counted, group_label
+from kgsvc.domain.model.items import FailedItem, ItemState, QueuedItem, Step
+from kgsvc.observability.logs import JsonFormatter
+from kgsvc.observability.metrics import Metrics, MetricsEndpoint, Outcomes, counted, group_label
+from kgsvc.stores.conformance.samples import episode
 
 SPECIFIED = [
     "ingestion_accepted_total",
@@ -83,6 +88,16 @@ def test_groups_beyond_the_bound_share_a_label() -> None:
         "group=other,operation=embed": 2,
         "group=,operation=embed": 1,
     }
+
+
+def test_lines_of_items_name_the_call_that_brought_them(caplog: pytest.LogCaptureFixture) -> None:
+    item = QueuedItem(episode("g", "e"), ItemState.ACCEPTED, 0, {}, request_id="req-7")
+    outcomes = Outcomes(Metrics())
+    outcomes.failed(FailedItem(item, Step.EXTRACT, StepError("no answer")), attempt=1)
+    outcomes.parked(item, "no answer")
+    lines = [json.loads(JsonFormatter().format(record)) for record in caplog.records]
+    assert [line["message"] for line in lines] == ["attempt failed", "item parked"]
+    assert {(line["request_id"], line["group_id"], line["item"]) for line in lines} == {("req-7", "g", "e")}
 
 
 def test_metrics_tell_no_group_by_name_and_none_takes_the_label_of_the_others() -> None:
