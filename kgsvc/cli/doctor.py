@@ -84,7 +84,8 @@ def _must_exist(settings: Settings) -> None:
 
     if not (settings.store.data_dir / FILE_NAME).exists():
         raise Failure(
-            f"there is no store in {settings.store.data_dir.absolute()} (store.data_dir): `kgsvc serve` makes one"
+            f"there is no store in {settings.store.data_dir.absolute()} (store.data_dir):"
+            " `kgsvc serve` makes one"
         )
 
 

@@ -39,7 +39,8 @@ class ProcessMetrics(Collector):
 
 
 def metrics_page(address: str, timeout_s: float = _READ_S) -> str:
-    """What the endpoint at HOST:PORT shows. Asks directly, never through a proxy that the environment names; "" if there is no answer."""
+    """What the endpoint at HOST:PORT shows; "" if there is no answer. Asks directly, never through a proxy
+    that the environment names."""
     connection = http.client.HTTPConnection(address, timeout=timeout_s)
     try:
         connection.request("GET", "/metrics")
