@@ -99,6 +99,11 @@ def _nested(depth: int) -> bytes:
     return f'<w:document xmlns:w="{_SCHEMA}"><w:body>{inner}</w:body></w:document>'.encode()
 
 
+def _many_paragraphs(count: int) -> bytes:
+    body = "<w:p/>" * count
+    return f'<w:document xmlns:w="{_SCHEMA}"><w:body>{body}</w:body></w:document>'.encode()
+
+
 def _flate_bomb(mebibytes: int) -> bytes:
     """A page whose content unpacks to far more than there is memory for."""
     packer = zlib.compressobj(9)
@@ -171,7 +176,11 @@ KINDS: tuple[tuple[str, Make, str], ...] = (
 GREEDY: tuple[tuple[str, Make, str], ...] = (
     ("bomb.pdf", lambda rng: _flate_bomb(600), r"takes (?:more than|longer)|is damaged|holds more than"),
     ("deep.html", lambda rng: b"<div>" * 1_000_000 + b"x", r"takes (?:more than|longer)|is damaged"),
-    ("long.html", lambda rng: b"<table>" * 300_000 + b"x", r"takes (?:more than|longer)|is damaged"),
+    (
+        "hungry.docx",
+        lambda rng: with_part(a_docx(), _DOCUMENT, _many_paragraphs(17_000_000)),
+        r"takes (?:more than|longer)",
+    ),
 )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import docx
 from docx.document import Document
 from docx.oxml.ns import nsmap, qn
+from lxml.etree import ErrorTypes, XMLSyntaxError
 
 from kgsvc.documents.reading.markdown import Container, Markdown, item, quote
 from kgsvc.documents.reading.text import MIB, DocumentText, ReadingLimits, Refused
@@ -29,7 +30,12 @@ _TEXTS = {qn("w:tab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHy
 def read_docx(data: bytes, limits: ReadingLimits) -> DocumentText:
     """The text of a document's body, and its title. Raises Refused; other errors mean that it is damaged."""
     _check_archive(data, limits)
-    document = docx.Document(io.BytesIO(data))
+    try:
+        document = docx.Document(io.BytesIO(data))
+    except XMLSyntaxError as error:
+        if error.code == ErrorTypes.ERR_NO_MEMORY:
+            raise MemoryError from error
+        raise
     for part in (document.part, document.part._styles_part):
         if part.element.getroottree().docinfo.internalDTD is not None:
             raise Refused("declares entities of its own, which no DOCX may")

@@ -101,9 +101,12 @@ class Reader:
             return self._too_slow()
         last = complaint[-2000:].decode(errors="replace").rstrip().rpartition("\n")[2]
         error = found[1] if (found := re.match(r"(?:\w+\.)*(\w+)", last)) else "no reason given"
+        too_much = f"takes more than {self._limits.memory_bytes / MIB:,.0f} MiB of memory to read"
         if error == "MemoryError":
-            return f"takes more than {self._limits.memory_bytes / MIB:,.0f} MiB of memory to read"
-        return f"is damaged, or no {kind} ({signal.Signals(-code).name if code < 0 else error})"
+            return too_much
+        if code < 0:  # PDFium ends so, for one, when it gets no more memory
+            return f"is damaged, or {too_much} ({signal.Signals(-code).name})"
+        return f"is damaged, or no {kind} ({error})"
 
 
 def _content(path: Path, most: int) -> bytes:
