@@ -14,7 +14,8 @@ from docx.oxml.ns import nsmap, qn
 from lxml.etree import ErrorTypes, XMLSyntaxError
 
 from kgsvc.documents.reading.markdown import Container, Markdown, item, quote
-from kgsvc.documents.reading.text import MIB, DocumentText, ReadingLimits, Refused
+from kgsvc.documents.reading.text import DocumentText, ReadingLimits, Refused
+from kgsvc.domain.limits import MIB
 
 _MOST_PARTS = 10_000
 _MOST_COLUMNS = 64

@@ -20,7 +20,7 @@ def confine(limits: ReadingLimits) -> None:
         return
     import resource
 
-    resource.setrlimit(resource.RLIMIT_CPU, (limits.seconds, limits.seconds + 1))
+    resource.setrlimit(resource.RLIMIT_CPU, (limits.deadline_s, limits.deadline_s + 1))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform != "darwin":  # which refuses this limit

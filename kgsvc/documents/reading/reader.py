@@ -14,7 +14,8 @@ from pathlib import Path
 
 from kgsvc.documents.reading.formats import Format, charset_of, format_of
 from kgsvc.documents.reading.plain import read_markdown, read_text
-from kgsvc.documents.reading.text import MIB, DocumentText, ReadingLimits, Refused, Unreadable
+from kgsvc.documents.reading.text import DocumentText, ReadingLimits, Refused, Unreadable
+from kgsvc.domain.limits import MIB
 from kgsvc.runtime import REQUEST_BYTES, offload
 
 _LIBRARIES = {Format.HTML: "selectolax", Format.PDF: "pypdfium2", Format.DOCX: "docx"}
@@ -80,7 +81,7 @@ class Reader:
             env={name: os.environ[name] for name in _KEPT if name in os.environ},
         )
         try:
-            async with asyncio.timeout(self._limits.seconds):
+            async with asyncio.timeout(self._limits.deadline_s):
                 answer, complaint = await process.communicate(data)
         except TimeoutError:
             raise Refused(self._too_slow()) from None
@@ -93,7 +94,7 @@ class Reader:
         return answer
 
     def _too_slow(self) -> str:
-        return f"takes longer than {self._limits.seconds} s to read"
+        return f"takes longer than {self._limits.deadline_s} s to read"
 
     def _ended(self, code: int, complaint: bytes, kind: Format) -> str:
         """Why a process failed: the last line of a traceback names the error, and then may quote the file."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from kgsvc.domain.errors import KgError
-
-MIB = 1024 * 1024
+from kgsvc.domain.limits import MIB, Range
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class ReadingLimits:
     file_bytes: int = 64 * MIB
     text_chars: int = 64 * MIB  # of the text that comes out
     pages: int = 5_000
-    seconds: int = 60  # of computing, and by the clock
-    memory_bytes: int = 512 * MIB  # of the process that reads
+    deadline_s: int = 60  # of computing, and by the clock
+    memory_bytes: Annotated[int, Range(128 * MIB)] = 512 * MIB  # of the process that reads
     at_once: int = 2  # files that are read at the same time
 
 

@@ -18,7 +18,7 @@ from tests.support import hostile
 from tests.support.hostile import Hostile
 
 MIB = 1024 * 1024
-LIMITS = ReadingLimits(file_bytes=8 * MIB, seconds=10, memory_bytes=256 * MIB, text_chars=4 * MIB)
+LIMITS = ReadingLimits(file_bytes=8 * MIB, deadline_s=10, memory_bytes=256 * MIB, text_chars=4 * MIB)
 GOOD = (("good.pdf", hostile.a_pdf), ("good.docx", hostile.a_docx), ("good.md", lambda: b"# Good\n\nWords."))
 
 
@@ -75,7 +75,7 @@ async def test_flipped_bytes_are_read_or_refused() -> None:
 
 async def test_a_file_that_takes_too_long_is_given_up_in_time() -> None:
     name, make, _ = hostile.GREEDY[1]
-    limits = ReadingLimits(seconds=1)
+    limits = ReadingLimits(deadline_s=1)
     begin = time.monotonic()
     answer = await outcome(Reader(limits), name, make(random.Random(1)))
     assert str(answer) == f"{name}: takes longer than 1 s to read"
