@@ -105,3 +105,48 @@ async def test_without_fact_types_an_employer_told_in_other_words_is_ended_too(
         await client.ingest(group, [episode(told, at)])
     facts = {f.name: f.invalid_ms for f in (await dumped(spec, group)).facts}
     assert facts == {"WORKS_AT": FEB, "EMPLOYED_BY": None}
+
+
+def compared(model: ScriptedOpenAI, before: int, text: str) -> set[str]:
+    """The texts that a fact was compared with, in the calls since `before`."""
+    found: set[str] = set()
+    for asked in (call.resolution for call in model.chats[before:]):
+        known = {each["idx"]: each["fact"] for each in (asked or {}).get("known_facts", [])}
+        questions = [each for each in (asked or {}).get("new_facts", []) if each["fact"] == text]
+        found |= {known[idx] for question in questions for idx in question["compare_with"]}
+    return found
+
+
+async def test_what_begins_with_a_job_is_asked_about_when_the_job_begins_later(
+    client: Client, model: ScriptedOpenAI, group: str
+) -> None:
+    before = len(model.chats)
+    joins = fact("WORKS_AT", "Ann", "Acme", "Ann joins Acme", valid_at="2024-03-01", kind="functional")
+    role = fact("HAS_ROLE", "Ann", "Ann", "Ann is a designer", valid_at="2024-03-01", kind="functional")
+    car = fact("OWNS", "Ann", "Rover", "Ann owns a Rover")
+    await client.ingest(group, [telling(JAN, joins, role, car)])
+    later = fact("WORKS_AT", "Ann", "Acme", "Ann starts later", valid_at="2024-04-01", kind="functional")
+    await client.ingest(group, [telling(FEB, later)])
+    assert compared(model, before, "Ann starts later") == {"Ann joins Acme", "Ann is a designer"}
+
+
+async def test_facts_of_a_name_that_changes_in_the_same_call_are_asked_about(
+    client: Client, model: ScriptedOpenAI, group: str
+) -> None:
+    before = len(model.chats)
+    first = fact("WORKS_ON", "Dan", "Sparrow", "Dan will be the engineer")
+    rename = fact("RENAMED_TO", "Sparrow", "Lantern", "Sparrow is called Lantern", kind="event")
+    now = fact("HAS_ENGINEER", "Lantern", "Eve", "The engineer is Eve", kind="functional")
+    await client.ingest(group, [telling(JAN, first), telling(FEB, rename), telling(MAR, now)])
+    assert compared(model, before, "The engineer is Eve") == {"Dan will be the engineer"}
+
+
+async def test_what_was_told_from_the_other_end_is_asked_about(
+    client: Client, model: ScriptedOpenAI, group: str
+) -> None:
+    before = len(model.chats)
+    first = fact("WORKS_ON", "Dan", "Sparrow", "Dan is the engineer")
+    await client.ingest(group, [telling(JAN, first)])
+    now = fact("HAS_ENGINEER", "Sparrow", "Eve", "The engineer is Eve", kind="functional")
+    await client.ingest(group, [telling(MAR, now)])
+    assert compared(model, before, "The engineer is Eve") == {"Dan is the engineer"}

@@ -10,7 +10,7 @@ from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Ontology
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.keys import name_key, slot_of
 from kgsvc.domain.names.bridging import types_differ
-from kgsvc.domain.names.entities import BatchItem
+from kgsvc.domain.names.entities import BatchItem, renames_of
 from kgsvc.domain.names.namesakes import plain
 from kgsvc.domain.names.similarity import adds_figures, figures_conflict, numerals_differ
 from kgsvc.domain.resolution import comparing, questions
@@ -70,11 +70,15 @@ class Inquiry:
     _peers: dict[str, list[str]] = field(default_factory=dict)
     _place_of: dict[str, Place] = field(default_factory=dict)
     _repetitions: dict[Place, BatchFact] = field(default_factory=dict)  # of words stated earlier in the batch
+    _renamed: dict[str, set[str]] = field(default_factory=dict)  # by name key, those at the other side
 
     def request(self, items: Sequence[BatchItem]) -> ResolutionRequest | None:
         """None: there is nothing to ask."""
         ordered = questions.in_order(items)
-        nodes, entities = self._nodes(items)
+        for rename in renames_of(items):
+            for key, other in (rename.keys, rename.keys[::-1]):
+                self._renamed.setdefault(key, set()).add(other)
+        nodes, entities = self._nodes(ordered)
         known: list[KnownFact] = []
         asked = list(self._facts(ordered, known))
         if not nodes and not asked:
@@ -93,6 +97,7 @@ class Inquiry:
         )
 
     def _nodes(self, items: Sequence[BatchItem]) -> tuple[tuple[NodeQuestion, ...], tuple[KnownEntity, ...]]:
+        """Questions about names, and the entities that they may mean; `items` are in order."""
         near = self._near = {new.key: questions.ranked(new.name, self.candidates) for new in self.names}
         peers = self._peers = questions.peers(self.names, self.candidates.near_names)
         questions.add_identities(self.names, self.candidates, near, peers)
@@ -100,6 +105,7 @@ class Inquiry:
         wanted = {key for key in near if near[key] or peers[key]}.union(*(peers[k] for k in peers))
         self._asked = [new for new in self.names if new.key in wanted]
         ids = {new.key: n for n, new in enumerate(self._asked)}
+        places = {item.episode.uuid: n for n, item in enumerate(items)}
         entities = {e.uuid: e for new in self._asked for e in near[new.key]}
         self._entities = sorted(entities)
         idx = {uuid: n for n, uuid in enumerate(self._entities)}
@@ -111,6 +117,7 @@ class Inquiry:
                 new.context,
                 tuple(idx[e.uuid] for e in near[new.key]),
                 tuple(sorted(ids[key] for key in peers[new.key])),
+                places[new.item.episode.uuid],
             )
             for new in self._asked
         )
@@ -152,8 +159,6 @@ class Inquiry:
                         len(self._places) - 1,
                         edge.fact,
                         edge.name,
-                        plain(source.name),
-                        plain(target.name),
                         item.episode.reference_ms,
                         edge.valid_ms,
                         edge.invalid_ms,
@@ -212,7 +217,11 @@ class Inquiry:
         return specific([extracted, *(entity.labels if entity else ())])
 
     def _meanings(self, name: str) -> frozenset[str]:
+        """What a name may mean; the other name of a rename in the batch means the same."""
         key = name_key(name)
+        return self._own_meanings(key).union(*map(self._own_meanings, self._renamed.get(key, ())))
+
+    def _own_meanings(self, key: str) -> frozenset[str]:
         entity = self.view.by_key.get(key)
         if entity is not None:
             return frozenset({entity.uuid})

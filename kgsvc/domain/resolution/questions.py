@@ -112,7 +112,7 @@ def query(
     pairs = {pair for one, other in ends if one and other for pair in ((one, other), (other, one))}
     near_ends = [found[:_SOURCES] for found in near.values()]
     sources = {end for each in ends for end in each if end}.union(*near_ends)
-    targets = {other for _, other in ends if other}
+    targets = {end for each in ends for end in each if end}  # the same may be told from the other end
     return CandidateQuery(tokens, sources, pairs, told_per_token=_SOURCES, uuids=uuids, targets=targets)
 
 
