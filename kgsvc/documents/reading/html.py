@@ -1,4 +1,4 @@
-"""HTML: what a reader of the page sees, as Markdown. Scripts, styles and hidden elements are left out."""
+"""HTML: what a reader of the page sees, as Markdown. Scripts, navigation and hidden elements are left out."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kgsvc.documents.reading.text import DocumentText, ReadingLimits, Refused
 
 _UNSEEN = frozenset(
     """head script style template noscript iframe object embed svg math canvas audio video map select datalist
-    button input textarea -comment""".split()  # noqa: SIM905
+    button input textarea nav -comment""".split()  # noqa: SIM905
 )
 _INVISIBLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 _BLOCKS = frozenset(
     """address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption
-    figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main nav ol p pre search section
+    figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main ol p pre search section
     summary ul""".split()  # noqa: SIM905
 )
 _CELLS = frozenset({"br", "td", "th"})

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import median
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -20,7 +19,7 @@ _PASSWORD, _SECURITY = 4, 5  # what PDFium calls these failures
 _END = 4096  # bytes within which a whole file ends
 _LARGER = 1.15  # a heading's letters beside those of the text
 _HEADING_CHARS = 150
-_GAP = 1.3  # the way to the next line, beside that within paragraphs, that begins a new one
+_GAP = 1.2  # times the usual way from a line to the next: a new paragraph
 _HYPHEN = "\x02"  # PDFium's sign for a word that was broken at the end of a line
 
 
@@ -102,15 +101,15 @@ def _written(pages: Sequence[Sequence[Line]]) -> Iterator[str]:
     body = sizes.most_common(1)[0][0]
     larger = sorted((size for size in sizes if size > body * _LARGER), reverse=True)
     levels = {size: min(level, 6) for level, size in enumerate(larger, 1)}
+    leading = _usual_leading(pages)
     for page in pages:
-        yield "\n\n".join(_paragraphs(page, levels))
+        yield "\n\n".join(_paragraphs(page, levels, leading))
 
 
-def _paragraphs(page: Sequence[Line], levels: dict[float, int]) -> Iterator[str]:
-    usual = _usual_gap(page)
+def _paragraphs(page: Sequence[Line], levels: dict[float, int], leading: float) -> Iterator[str]:
     open_lines: list[Line] = []
     for line in page:
-        if open_lines and _begins(line, open_lines[-1], usual):
+        if open_lines and _begins(line, open_lines[-1], leading):
             yield _paragraph(open_lines, levels)
             open_lines = []
         open_lines.append(line)
@@ -118,15 +117,24 @@ def _paragraphs(page: Sequence[Line], levels: dict[float, int]) -> Iterator[str]
         yield _paragraph(open_lines, levels)
 
 
-def _usual_gap(page: Sequence[Line]) -> float:
-    gaps = [before.bottom - line.bottom for before, line in pairwise(page)]
-    return median([gap for gap in gaps if gap > 0] or [0.0])
+def _usual_leading(pages: Sequence[Sequence[Line]]) -> float:
+    """The way from a line to the next, most often, beside the size of the letters."""
+    ways = Counter[float]()
+    for before, line in (pair for page in pages for pair in pairwise(page)):
+        if line.size and line.size == before.size and line.bottom < before.bottom:
+            ways[round((before.bottom - line.bottom) / line.size, 1)] += 1
+    return ways.most_common(1)[0][0] if ways else 0.0
 
 
-def _begins(line: Line, before: Line, usual: float) -> bool:
+def _begins(line: Line, before: Line, leading: float) -> bool:
     """Whether a line begins a paragraph: other letters, a wider gap, or a place above (another column)."""
     gap = before.bottom - line.bottom
-    return line.size != before.size or gap > usual * _GAP or gap < -line.size or bool(_ITEM.match(line.text))
+    return (
+        line.size != before.size
+        or gap > leading * line.size * _GAP
+        or gap < -line.size
+        or bool(_ITEM.match(line.text))
+    )
 
 
 _ITEM = re.compile(r"(?:[-*]|\d{1,3}[.)])\s|[•‣▪◦●–]\s*")

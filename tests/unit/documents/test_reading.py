@@ -65,7 +65,7 @@ PAGE = b"""<!doctype html><html><head><title> A
     # note
     return "```"
 </code></pre><div hidden>never</div><div style="color:red; display: none">never</div>
-<template>never</template><noscript>never</noscript><!-- never --><input value="never">
+<template>never</template><nav><a href=x>never</a></nav><noscript>never</noscript><!-- never --><input value="never">
 <p># no heading</p><dl><dt>Term<dd>Meaning</dl><img alt="a red bike"></body></html>"""
 
 PAGE_TEXT = """# Trips by bike
