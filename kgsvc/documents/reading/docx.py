@@ -10,6 +10,8 @@ from typing import Any
 
 import docx
 from docx.document import Document
+from docx.opc.constants import RELATIONSHIP_TYPE
+from docx.oxml import parse_xml
 from docx.oxml.ns import nsmap, qn
 from lxml.etree import ErrorTypes, XMLSyntaxError
 
@@ -25,6 +27,7 @@ _PARAGRAPH, _TABLE, _ROW, _CELL, _RUN = (qn(f"w:{name}") for name in ("p", "tbl"
 _PASSED_OVER = frozenset(
     map(qn, ("w:del", "w:moveFrom", "w:pPr", "w:tblPr", "w:trPr", "w:tcPr", "w:sectPr"))
 ) | {"{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"}
+_NOTE = qn("w:footnoteReference")
 _TEXTS = {qn("w:tab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-"}
 
 
@@ -37,11 +40,12 @@ def read_docx(data: bytes, limits: ReadingLimits) -> DocumentText:
         if error.code == ErrorTypes.ERR_NO_MEMORY:
             raise MemoryError from error
         raise
-    for part in (document.part, document.part._styles_part):
-        if part.element.getroottree().docinfo.internalDTD is not None:
-            raise Refused("declares entities of its own, which no DOCX may")
+    if document.element.getroottree().docinfo.internalDTD is not None:
+        raise Refused("declares entities of its own, which no DOCX may")
     body = _Body(document, limits.text_chars)
     body.read(document.element.body)
+    for number, note in _footnotes(document):
+        body.out.paragraph(f"[^{number}]: {note}")
     text = body.out.text()
     if not text:
         raise Refused("holds no text")
@@ -156,6 +160,16 @@ def _bullets(document: Document) -> set[tuple[str, int]]:
     }
 
 
+def _footnotes(document: Document) -> Iterator[tuple[str, str]]:
+    """Numbers and texts; what Word keeps there for itself, lines between text and notes, has a type."""
+    for rel in document.part.rels.values():
+        if rel.reltype == RELATIONSHIP_TYPE.FOOTNOTES and not rel.is_external:
+            for note in parse_xml(rel.target_part.blob).iterchildren(qn("w:footnote")):
+                if note.get(qn("w:type")) is None:
+                    text = " ".join(map(_text, note.iter(_PARAGRAPH)))
+                    yield note.get(qn("w:id")), " ".join(text.split())
+
+
 def _blocks(element: Any) -> Iterator[Any]:
     """Paragraphs and tables in order, also inside of content controls and insertions."""
     for child in element:
@@ -185,6 +199,8 @@ def _pieces(element: Any) -> Iterator[str]:
     for child in element:
         if child.tag == qn("w:t"):
             yield child.text or ""
+        elif child.tag == _NOTE:
+            yield f"[^{child.get(qn('w:id'))}]"
         elif child.tag in _TEXTS:
             yield _TEXTS[child.tag]
         elif child.tag not in _PASSED_OVER and not (child.tag == _RUN and _is_hidden(child)):

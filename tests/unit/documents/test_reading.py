@@ -6,6 +6,9 @@ from pathlib import Path
 
 import docx
 import pytest
+from docx.opc.constants import CONTENT_TYPE, RELATIONSHIP_TYPE
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
@@ -65,7 +68,8 @@ PAGE = b"""<!doctype html><html><head><title> A
     # note
     return "```"
 </code></pre><div hidden>never</div><div style="color:red; display: none">never</div>
-<template>never</template><nav><a href=x>never</a></nav><noscript>never</noscript><!-- never --><input value="never">
+<template>never</template>
+<nav><a href=x>never</a></nav><noscript>never</noscript><!-- never --><input value="never">
 <p># no heading</p><dl><dt>Term<dd>Meaning</dl><img alt="a red bike"></body></html>"""
 
 PAGE_TEXT = """# Trips by bike
@@ -193,6 +197,15 @@ def a_report() -> bytes:
     document.add_paragraph("# no heading")
     boxed = "<w:sdtContent><w:p><w:r><w:t>In a box.</w:t></w:r></w:p></w:sdtContent>"
     document.element.body.insert(-1, parse_xml(f"<w:sdt {nsdecls('w')}>{boxed}</w:sdt>"))
+    notes = (
+        f"<w:footnotes {nsdecls('w')}><w:footnote w:type='separator' w:id='0'/>"
+        "<w:footnote w:id='1'><w:p><w:r><w:t>In May.</w:t></w:r></w:p></w:footnote></w:footnotes>"
+    )
+    part = Part(
+        PackURI("/word/footnotes.xml"), CONTENT_TYPE.WML_FOOTNOTES, notes.encode(), document.part.package
+    )
+    document.part.relate_to(part, RELATIONSHIP_TYPE.FOOTNOTES)
+    seen._p.append(parse_xml(f"<w:r {nsdecls('w')}><w:footnoteReference w:id='1'/></w:r>"))
     written = BytesIO()
     document.save(written)
     return written.getvalue()
@@ -202,7 +215,7 @@ REPORT_TEXT = """# Trips
 
 ## By bike
 
-Ann rode home.
+Ann rode home.[^1]
 
 - one
 - inner
@@ -217,7 +230,9 @@ Ann rode home.
 
 \\# no heading
 
-In a box."""
+In a box.
+
+[^1]: In May."""
 
 
 async def test_docx_keeps_its_order_and_leaves_out_what_word_hides() -> None:
