@@ -31,7 +31,7 @@ class ReadingLimits:
     """How much reading one file may take; a file that needs more is refused, and nothing else suffers."""
 
     file_bytes: int = 64 * MIB
-    text_chars: int = 64 * MIB  # of the text that comes out
+    text_chars: int = 16 * MIB  # of the text that comes out of an HTML, PDF or DOCX file
     pages: int = 5_000
     deadline_s: int = 60  # of computing, and by the clock
     memory_bytes: Annotated[int, Range(128 * MIB)] = 512 * MIB  # of the process that reads

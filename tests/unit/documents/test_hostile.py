@@ -9,6 +9,7 @@ import sys
 import time
 from asyncio.subprocess import Process
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -82,18 +83,56 @@ async def test_a_file_that_takes_too_long_is_given_up_in_time() -> None:
     assert time.monotonic() - begin < 5
 
 
-async def test_a_cancelled_reading_ends_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    started = asyncio.get_running_loop().create_future()
-    really_start = asyncio.create_subprocess_exec
+@pytest.mark.parametrize("number", [0, 2])
+async def test_a_file_that_takes_too_much_memory_gets_none(number: int) -> None:
+    name, make, _ = hostile.GREEDY[number]
+    answer = await outcome(Reader(LIMITS), name, make(random.Random(1)))
+    assert "takes more than 256 MiB of memory to read" in str(answer)
 
-    async def start(*words: Any, **options: Any) -> Process:
-        process = await really_start(*words, **options)
-        started.set_result(process)
-        return process
+
+@dataclass
+class Started:
+    """Every process that was started."""
+
+    processes: list[Process] = field(default_factory=list)
+    environments: list[dict[str, str]] = field(default_factory=list)
+    most_at_once: int = 0
+    first: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> Started:
+    seen, really_start = Started(), asyncio.create_subprocess_exec
+
+    async def start(*words: Any, env: dict[str, str], **options: Any) -> Process:
+        seen.processes.append(await really_start(*words, env=env, **options))
+        seen.environments.append(env)
+        running = sum(process.returncode is None for process in seen.processes)
+        seen.most_at_once = max(seen.most_at_once, running)
+        seen.first.set()
+        return seen.processes[-1]
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
+    return seen
+
+
+async def test_no_credential_goes_into_the_process(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGSVC_TOKEN", "geheim")
+    monkeypatch.setenv("OPENAI_API_KEY", "geheim")
+    assert (await Reader().read(hostile.a_pdf(1), "a.pdf")).pages == (0,)
+    assert "geheim" not in started.environments[0].values()
+
+
+async def test_no_more_files_than_wanted_are_read_at_once(started: Started) -> None:
+    reader = Reader(ReadingLimits(at_once=2))
+    await asyncio.gather(*(reader.read(b"<p>x", f"{n}.html") for n in range(5)))
+    assert (len(started.processes), started.most_at_once) == (5, 2)
+
+
+async def test_a_cancelled_reading_ends_its_process(started: Started) -> None:
     reading = asyncio.create_task(Reader().read(b"<div>" * 1_000_000 + b"x", "deep.html"))
-    process = await started
+    await started.first.wait()
+    process = started.processes[0]
     reading.cancel()
     with pytest.raises(asyncio.CancelledError):
         await reading
