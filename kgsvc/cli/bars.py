@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from kgsvc.cli.show import printable
 
 
 class Bars:
@@ -18,7 +22,7 @@ class Bars:
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.percentage:>3.0f} %"),
-            TextColumn("{task.fields[left]}"),
+            TextColumn("{task.fields[file]}"),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             console=console,
@@ -27,15 +31,16 @@ class Bars:
 
     def phase(self, description: str, total: float | None) -> TaskID:
         """A further bar."""
-        return self._progress.add_task(description, total=total, left="")
+        return self._progress.add_task(description, total=total, file="")
 
     def advance(self, phase: TaskID, by: float) -> None:
         """Some more is done."""
         self._progress.advance(phase, by)
 
-    def say(self, phase: TaskID, left: str) -> None:
-        """What is worked on, and what is left, in a few words."""
-        self._progress.update(phase, left=left)
+    def say(self, phase: TaskID, number: int, count: int, path: Path) -> None:
+        """Which file is worked on, and of how many, where there are several."""
+        if count > 1:
+            self._progress.update(phase, file=escape(f"{number} of {count}: {printable(path.name)}"))
 
     def __enter__(self) -> Bars:
         self._progress.start()

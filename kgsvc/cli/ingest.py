@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from io import BufferedReader, BytesIO
 from pathlib import Path
@@ -95,7 +95,10 @@ def command(
     separately.
     """
     wanted = Wanted(group, kind, time, wait_timeout if wait else None, settings.limits.payload_bytes)
-    options.run(_ingest(settings, find(sources), wanted, as_json))
+    found = find(sources)
+    if kind != "auto":  # whatever the names say
+        found = replace(found, items=(*found.items, *found.documents), documents=())
+    options.run(_ingest(settings, found, wanted, as_json))
 
 
 async def _ingest(settings: Settings, found: Found, wanted: Wanted, as_json: bool) -> None:
@@ -104,8 +107,7 @@ async def _ingest(settings: Settings, found: Found, wanted: Wanted, as_json: boo
     total = Total()
     with Bars() as bars:
         async with connect(settings.client) as service:
-            for path in (*found.others, *found.items):
-                total.add(path, await _send(service, path, wanted, bars))
+            await _send_items(service, (*found.others, *found.items), wanted, total, bars)
             await _send_documents(service, Reader(settings.reading), found.documents, wanted, total, bars)
             if wanted.wait_s is not None:
                 done = bars.phase("in the graph", sum(map(len, total.items.open.values())) or 1)
@@ -136,13 +138,22 @@ class Total:
         self.refused += [(path, *line) for line in outcome.refused]
 
 
-async def _send(service: Service, path: Path, wanted: Wanted, bars: Bars) -> Outcome:
-    with click.open_file(str(path), "rb") as opened:
-        source = buffered(opened)
-        about = _regular(source)
-        stored = bars.phase("stored" if path == STDIN else path.name, about.st_size if about else None)
-        upload = Upload(service, wanted.group_id, wanted.item_bytes, lambda size: bars.advance(stored, size))
-        return await upload.run(_records(source, path, wanted))
+async def _send_items(
+    service: Service, paths: Sequence[Path], wanted: Wanted, total: Total, bars: Bars
+) -> None:
+    """One file after the other, on one bar of bytes."""
+    if not paths:
+        return
+    sizes = [path.stat().st_size if path.is_file() else None for path in paths]
+    stored = bars.phase("stored", None if None in sizes else sum(filter(None, sizes)))
+    for number, path in enumerate(paths, 1):
+        bars.say(stored, number, len(paths), path)
+        with click.open_file(str(path), "rb") as opened:
+            source = buffered(opened)
+            upload = Upload(
+                service, wanted.group_id, wanted.item_bytes, lambda size: bars.advance(stored, size)
+            )
+            total.add(path, await upload.run(_records(source, path, wanted)))
 
 
 async def _send_documents(
@@ -153,7 +164,7 @@ async def _send_documents(
         return
     done = bars.phase("documents", len(paths))
     for number, path in enumerate(paths, 1):
-        bars.say(done, f"{number} of {len(paths)}: {printable(path.name)}")
+        bars.say(done, number, len(paths), path)
         try:
             read = await reader.read_file(path, str(path))
         except Unreadable as error:

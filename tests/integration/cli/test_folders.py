@@ -63,6 +63,12 @@ async def test_a_file_that_cannot_be_read_is_named_and_all_others_go_in(talk: Ta
     assert {fact["target_name"] for fact in found.json["facts"]} == set(EMPLOYERS)
 
 
+async def test_a_format_that_is_named_goes_before_the_names_of_files(talk: Talker, folder: Path) -> None:
+    (folder / "a.md").write_text("Anna Berg works at Acme.\n\nBruno Lind works at Borealis.\n")
+    done = await talk("ingest", folder / "a.md", *GROUP, "--format", "text", "--json")
+    assert (done.json["accepted"], done.json["refused"]) == (2, [])
+
+
 async def test_a_folder_without_anything_to_read_says_so(talk: Talker, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "picture.png").write_bytes(b"\x89PNG")
