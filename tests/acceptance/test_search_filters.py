@@ -121,7 +121,7 @@ async def test_a_fact_is_shown_as_it_was_believed_then(client: Client, group: st
     assert (shown.uuid, shown.fact) == (engineer.uuid, engineer.fact)
     assert not shown.HasField("invalid_at")
     assert not shown.HasField("expired_at")
-    assert not (shown.expired_reason or shown.expired_by_fact or shown.expired_by_episode)
+    assert (shown.expired_reason, shown.expired_by_fact, shown.expired_by_episode) == ("", "", "")
     now = await client.get_edge(group, engineer.uuid)
     assert now.HasField("invalid_at")
 
