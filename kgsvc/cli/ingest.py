@@ -212,10 +212,8 @@ def _report(total: Total, found: Found, waited: bool, as_json: bool) -> None:
     click.echo(f"{items.accepted} items stored, {items.duplicates} were there already.")
     if found.passed_over:
         click.echo(f"Files of other formats that were passed over: {found.passed_over}.")
-    for error in total.unreadable[:SHOWN]:
+    for error in total.unreadable:
         click.echo(printable(str(error)), err=True)
-    if len(total.unreadable) > SHOWN:
-        click.echo(f"... and {len(total.unreadable) - SHOWN} more files", err=True)
     for path, line, problem in total.refused[:SHOWN]:
         file = f"{path}, " if found.count > 1 else ""
         click.echo(f"{printable(file)}line {line}: {printable(problem)}", err=True)

@@ -1,13 +1,16 @@
 """`kgsvc ingest` of folders and of files of every format, against a running server."""
 
 import json
+import re
 from io import BytesIO
 from pathlib import Path
 
 import docx
 import pytest
 
-from tests.integration.cli.conftest import Talker
+from tests.integration.cli import conftest
+from tests.integration.cli.conftest import Talker, kgsvc
+from tests.support import hostile
 from tests.support.pdfs import Row, pdf_of
 
 GROUP = ("--group", "files")
@@ -74,3 +77,27 @@ async def test_a_folder_without_anything_to_read_says_so(talk: Talker, tmp_path:
     (tmp_path / "in" / "picture.png").write_bytes(b"\x89PNG")
     done = await talk("ingest", tmp_path / "in", *GROUP)
     assert done.sentence == "Error: there is nothing to read; files of other formats: 1\n"
+
+
+@pytest.mark.slow
+async def test_hostile_files_are_named_and_all_others_go_in(
+    talk: Talker, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conftest, "DEADLINE_S", 280.0)
+    files = list(hostile.many(seed=5, count=80))
+    for file in files:
+        (folder / file.name).write_bytes(file.data)
+    settings = {"client.server": talk.service.address} | {
+        f"reading.{name}": str(value)
+        for name, value in (("file_bytes", 8 << 20), ("memory_bytes", 256 << 20), ("deadline_s", 10))
+    }
+    done = await kgsvc("ingest", folder, *GROUP, "--wait", "--json", settings=settings)
+    assert done.code == 1
+    told = json.loads(done.out)
+    reasons = {each["file"]: each["reason"] for each in told["unreadable"]}
+    taken = [file for file in files if not file.reason.startswith("is none of")]
+    assert reasons.keys() == {str(folder / file.name) for file in taken}
+    for file in taken:
+        assert re.match(file.reason, reasons[str(folder / file.name)]), file.name
+    found = await talk("search", "works at", *GROUP, "--json")
+    assert {fact["target_name"] for fact in found.json["facts"]} == set(EMPLOYERS)
