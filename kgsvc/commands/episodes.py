@@ -14,7 +14,8 @@ from kgsvc.commands.core import Core, page_token, parts_of, the_one, until_appli
 from kgsvc.commands.merges import undo_merge
 from kgsvc.domain.errors import Conflict, EmbedderUnavailable, LimitExceeded, NotFound, Violation
 from kgsvc.domain.facts.amendments import without_episode
-from kgsvc.domain.model.delta import GraphDelta, GroupHead, NameView, SlotView
+from kgsvc.domain.model.delta import Erased, GraphDelta, GroupHead, NameView, SlotView
+from kgsvc.domain.model.erasures import Erasure, ErasureKind
 from kgsvc.domain.model.graph import Entity, Episode, source_url_of
 from kgsvc.domain.model.keys import digest
 from kgsvc.domain.names.forgetting import Forgotten, Saying, doubtful, forgotten, removable, without_words
@@ -136,6 +137,7 @@ class Cascaded:
     facts_removed: int
     facts_restored: int
     entities_removed: int
+    erasure_id: str
 
 
 @until_applied
@@ -152,17 +154,28 @@ async def delete_episode(core: Core, uuid: str, group_id: str | None) -> bool:
     return True
 
 
-@until_applied
 async def cascade_episode(core: Core, uuid: str, group_id: str | None) -> Cascaded | None:
     """Delete an episode with everything that only it supports, and restore the facts that it alone ended;
     None when it did not exist. Merges of entities that it caused are undone where that is still possible.
-    Raises as `delete_episode`, and EmbedderUnavailable."""
+    Raises as `delete_episode`."""
     episode = the_one(await core.store.episode(uuid, group_id), "an episode")
     if episode is None:
         return None
-    done = await _cascade(core, episode.group_id, uuid)
+    now_ms = core.clock.now_ms()
+    erasure = Erasure(core.new_id(), episode.group_id, ErasureKind.EPISODE, now_ms, uuid)
+    await core.store.begin_erasures([erasure])
+    done = await erase_episode(core, erasure)
     core.activity.poke()
     return done
+
+
+@until_applied
+async def erase_episode(core: Core, erasure: Erasure) -> Cascaded | None:
+    """Carry out an erasure that is written down; None if the episode is gone. May be repeated."""
+    if not await core.store.episode(erasure.uuid, erasure.group_id):
+        await core.store.removed(erasure.erasure_id, erasure.group_id, {})
+        return None
+    return await _cascade(core, erasure)
 
 
 async def _undo_merges(core: Core, group_id: str, uuid: str) -> GroupHead:
@@ -188,8 +201,8 @@ async def _undo_merges(core: Core, group_id: str, uuid: str) -> GroupHead:
                 )
 
 
-async def _cascade(core: Core, group_id: str, uuid: str) -> Cascaded:
-    store = core.store
+async def _cascade(core: Core, erasure: Erasure) -> Cascaded:
+    store, group_id, uuid = core.store, erasure.group_id, erasure.uuid
     head = await _undo_merges(core, group_id, uuid)
     system_ms = core.system_ms(head)
     traces = await store.traces(group_id, uuid)
@@ -229,11 +242,21 @@ async def _cascade(core: Core, group_id: str, uuid: str) -> Cascaded:
         remove_episodes=(uuid,),
         vectors=vectors,
         space=space,
+        erased=Erased(
+            erasure.erasure_id,
+            {
+                "episodes": 1,
+                "facts": len(gone),
+                "facts_reworded": len(without.reworded),
+                "entities": len(loose),
+                "entities_reworded": sum(each.entity not in kept for each in left),
+            },
+        ),
     )
     removed = [fact for fact in view.facts if fact.uuid in gone]
     delta = await summarised(store, delta, {entity.uuid: entity for entity in kept}, removed)
     await core.apply(delta, head)
-    return Cascaded(len(gone), without.restored, len(loose))
+    return Cascaded(len(gone), without.restored, len(loose), erasure.erasure_id)
 
 
 async def _forgotten(

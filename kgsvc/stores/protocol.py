@@ -31,6 +31,7 @@ from kgsvc.domain.model.items import (
 from kgsvc.domain.names.forgetting import Saying
 from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates
 from kgsvc.stores.community_protocol import CommunityStore
+from kgsvc.stores.erasure_protocol import ErasureStore
 from kgsvc.stores.search_protocol import FactSearchStore
 
 T = TypeVar("T")
@@ -329,11 +330,12 @@ class AdminStore(Protocol):
     async def info(self) -> StoreInfo:
         """Reach the engine once and name it."""
 
-    async def delete_group(self, group_id: str, now_ms: int) -> None:
+    async def delete_group(self, group_id: str, now_ms: int, erasure_id: str = "") -> None:
         """Bump the epoch, then remove episodes, edges, nodes, vectors, names, tombstones, receipts' content,
-        idempotency keys; unfinished items end PARKED (group_deleted) without content. The group's reads are
-        empty from the first commit on, also if the process dies between the batches; `migrate` or the next
-        delete finishes an interrupted one. An unknown group is fine."""
+        idempotency keys; unfinished items end without content. The group's reads are empty from the first
+        commit on, also if the process dies between the batches; `migrate`, `free_erased` or the next delete
+        finishes an interrupted one. That commit also notes for the erasure how many rows of each kind
+        (erasures.GROUP_COUNTS) there were. An unknown group is fine."""
 
     async def group_ids(self) -> list[str]:
         """Every group with content or an ontology, sorted."""
@@ -358,6 +360,7 @@ class Store(
     CommunityStore,
     FactSearchStore,
     AdminStore,
+    ErasureStore,
     Protocol,
 ):
     """All of it."""

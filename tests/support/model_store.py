@@ -20,6 +20,7 @@ from kgsvc.stores.search_protocol import (
 )
 from tests.support.cold_search import candidates_among
 from tests.support.model_candidates import ModelCandidates
+from tests.support.model_erasures import ModelErasures
 from tests.support.model_history import ModelHistory
 from tests.support.model_rows import GROUP_DELETED, Answer, Group
 from tests.support.model_texts import text_changes, touch_texts
@@ -101,7 +102,7 @@ else:
     Lacking = object
 
 
-class ModelStore(ModelGraph, Lacking):  # type: ignore[misc]
+class ModelStore(ModelErasures, ModelGraph, Lacking):  # type: ignore[misc]
     """All of the protocol but communities, which no random operation touches."""
 
     async def heads(self, group_ids: Collection[str]) -> dict[str, GroupHead]:
@@ -134,8 +135,9 @@ class ModelStore(ModelGraph, Lacking):  # type: ignore[misc]
     async def info(self) -> StoreInfo:
         return StoreInfo("model", "1", 1)
 
-    async def delete_group(self, group_id: str, now_ms: int) -> None:
+    async def delete_group(self, group_id: str, now_ms: int, erasure_id: str = "") -> None:
         old = self._groups.get(group_id)
+        await self.removed(erasure_id, group_id, {"episodes": len(old.items)} if old else {})
         if old is None:
             return
         self._groups[group_id] = Group(

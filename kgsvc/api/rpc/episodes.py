@@ -113,6 +113,7 @@ class EpisodeRpcs:
                 if done is not None:
                     output.facts_removed, output.facts_restored = done.facts_removed, done.facts_restored
                     output.entities_removed = done.entities_removed
+                    output.erasure_id = done.erasure_id
             output.message = mapping.deleted("episode", existed)
             return Reply(output)
 
