@@ -22,6 +22,7 @@ from kgsvc.domain.names.forgetting import Forgotten, Saying, doubtful, forgotten
 from kgsvc.domain.names.identity import lost_identities
 from kgsvc.domain.names.merging import called
 from kgsvc.domain.names.namesakes import heirs, shared_keys
+from kgsvc.domain.names.redacting import Leaving, marks, redacted
 from kgsvc.pipeline.summaries import summarised
 from kgsvc.stores.protocol import EpisodeCut, ReadStore
 
@@ -224,6 +225,9 @@ async def _cascade(core: Core, erasure: Erasure) -> Cascaded:
         if each.entity.name != entity.name
     }
     vectors, space = await _new_vectors(core, group_id, {**renamed, **without.reworded})
+    records = await store.merges_holding(group_id, marks(uuid))
+    leaving = Leaving(uuid, gone, without.reworded)
+    merges = tuple(left_of for each in records if (left_of := redacted(each, leaving)) is not None)
     delta = GraphDelta(
         group_id=group_id,
         system_ms=system_ms,
@@ -242,6 +246,8 @@ async def _cascade(core: Core, erasure: Erasure) -> Cascaded:
         remove_episodes=(uuid,),
         vectors=vectors,
         space=space,
+        merges=merges,
+        remove_merges=tuple(record.merge_id for record in records),
         erased=Erased(
             erasure.erasure_id,
             {
@@ -249,6 +255,8 @@ async def _cascade(core: Core, erasure: Erasure) -> Cascaded:
                 "facts": len(gone),
                 "facts_reworded": len(without.reworded),
                 "entities": len(loose),
+                "merge_records": len(records) - len(merges),
+                "merge_records_reworded": len(merges),
                 "entities_reworded": sum(each.entity not in kept for each in left),
             },
         ),

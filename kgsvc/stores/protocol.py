@@ -306,6 +306,12 @@ class HistoryStore(Protocol):
     async def merges_by(self, group_id: str, episode_uuid: str) -> list[MergeRecord]:
         """The merges that an episode caused and that were not taken back, the latest first."""
 
+    async def merges_holding(self, group_id: str, text: str) -> list[MergeRecord]:
+        """The merges whose data hold this text, the latest first. Reads every merge of the group."""
+
+    async def facts_holding(self, group_id: str, text: str) -> list[Fact]:
+        """The facts whose words hold this text, by uuid. Reads every fact of the group."""
+
     async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
         """By its list of facts, those among them that were removed too, and the closures that name it."""
 

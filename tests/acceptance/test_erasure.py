@@ -85,3 +85,32 @@ async def test_nothing_of_a_deleted_group_is_left(
     assert min(removed[kind] for kind in ("entities", "facts", "vectors", "staged_outputs")) > 0
     if spec.data_dir is not None:
         assert set(stray_vectors(spec.data_dir).values()) == {0}
+
+
+async def test_nothing_that_only_one_episode_told_is_left_of_it(
+    client: Client, group: str, spec: StoreSpec, secrets: Secrets
+) -> None:
+    alone, told_twice, alias = secrets["alone"], secrets["wording"], secrets["twin"]
+    works = fact("WORKS_AT", "Ann", "Acme", f"Ann works at Acme since {told_twice}")
+    again = fact("WORKS_AT", "Ann", "Acme", "Ann works at Acme")
+    lives = fact("LIVES_IN", "Ann", alone, f"Ann lives in {alone}")
+    knows = fact("KNOWS", "Anna", alias, f"Anna knows {alias} of {secrets['merged']}")
+    likes = fact("LIKES", "Anna", "jazz", f"Anna likes jazz and {secrets['liked']}")
+    both = fact("LIKES", "Anna", "jazz", "Anna likes jazz")
+    await client.ingest(group, [telling(JAN, works, lives, knows, likes, uuid="evil-1")])
+    await client.ingest(group, [telling(FEB, again, both, uuid="good")])
+    (first, *_) = [each for each in await client.search(group, "works Acme") if each.name == "WORKS_AT"]
+    await client.update_fact(group, first.uuid, "Ann works for Acme")
+    await built(client, group)
+    kept, gone = [await client.entity_of(group, name) for name in ("Ann", "Anna")]
+    merged = await client.ask("MergeEntityNodes", group_id=group, keep_uuid=kept, merge_uuid=gone)
+    assert set(words(secrets)) <= await found(spec, words(secrets))
+    done = await client.ask("DeleteEpisode", uuid="evil-1", group_id=group, cascade=True)
+    receipt = await erased(client, done.erasure_id)
+    assert await found(spec, words(secrets)) == set()
+    assert receipt.kind == "episode"
+    assert dict(receipt.removed)["episodes"] == 1
+    left = {each.fact for each in await client.search(group, "Ann jazz Acme", max_facts=100)}
+    assert left == {"Ann works for Acme", "Anna likes jazz"}
+    await client.ask("UndoMerge", group_id=group, merge_id=merged.merge_id)
+    assert await client.entity_of(group, "Anna") == gone
