@@ -7,16 +7,17 @@ succeeds.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kgsvc.commands.core import Core, page_token, parts_of, the_one, until_applied, wrong_token
 from kgsvc.commands.merges import undo_merge
 from kgsvc.domain.errors import Conflict, EmbedderUnavailable, LimitExceeded, NotFound, Violation
 from kgsvc.domain.facts.amendments import without_episode
+from kgsvc.domain.facts.quoting import quotation_end, unquoted, without_quotations
 from kgsvc.domain.model.delta import Erased, GraphDelta, GroupHead, NameView, SlotView
 from kgsvc.domain.model.erasures import Erasure, ErasureKind
-from kgsvc.domain.model.graph import Entity, Episode, source_url_of
+from kgsvc.domain.model.graph import Entity, Episode, Fact, source_url_of
 from kgsvc.domain.model.keys import digest
 from kgsvc.domain.names.forgetting import Forgotten, Saying, doubtful, forgotten, removable, without_words
 from kgsvc.domain.names.identity import lost_identities
@@ -173,10 +174,11 @@ async def cascade_episode(core: Core, uuid: str, group_id: str | None) -> Cascad
 @until_applied
 async def erase_episode(core: Core, erasure: Erasure) -> Cascaded | None:
     """Carry out an erasure that is written down; None if the episode is gone. May be repeated."""
-    if not await core.store.episode(erasure.uuid, erasure.group_id):
+    episodes = await core.store.episode(erasure.uuid, erasure.group_id)
+    if not episodes:
         await core.store.removed(erasure.erasure_id, erasure.group_id, {})
         return None
-    return await _cascade(core, erasure)
+    return await _cascade(core, erasure, episodes[0].body)
 
 
 async def _undo_merges(core: Core, group_id: str, uuid: str) -> GroupHead:
@@ -202,7 +204,7 @@ async def _undo_merges(core: Core, group_id: str, uuid: str) -> GroupHead:
                 )
 
 
-async def _cascade(core: Core, erasure: Erasure) -> Cascaded:
+async def _cascade(core: Core, erasure: Erasure, body: str) -> Cascaded:
     store, group_id, uuid = core.store, erasure.group_id, erasure.uuid
     head = await _undo_merges(core, group_id, uuid)
     system_ms = core.system_ms(head)
@@ -224,15 +226,20 @@ async def _cascade(core: Core, erasure: Erasure) -> Cascaded:
         for each, entity in zip(left, kept, strict=True)
         if each.entity.name != entity.name
     }
-    vectors, space = await _new_vectors(core, group_id, {**renamed, **without.reworded})
+    facts = {fact.uuid: fact for fact in without.facts}
+    reworded = dict(without.reworded)
+    for fact in await _quoting(store, group_id, body, gone):
+        facts[fact.uuid] = unquoted(facts.get(fact.uuid, fact), body, system_ms)
+        reworded[fact.uuid] = facts[fact.uuid].fact
+    vectors, space = await _new_vectors(core, group_id, {**renamed, **reworded})
     records = await store.merges_holding(group_id, marks(uuid))
-    leaving = Leaving(uuid, gone, without.reworded)
+    leaving = Leaving(uuid, gone, reworded)
     merges = tuple(left_of for each in records if (left_of := redacted(each, leaving)) is not None)
     delta = GraphDelta(
         group_id=group_id,
         system_ms=system_ms,
         entities=tuple(each.entity for each in left if each.entity not in kept),
-        facts=tuple(called(fact, renamed) for fact in without.facts),
+        facts=tuple(called(fact, renamed) for fact in facts.values()),
         names=heirs(namesakes, loose),
         remove_names=tuple(key for each in left for key in each.names),
         remove_name_tokens=tuple(
@@ -253,7 +260,7 @@ async def _cascade(core: Core, erasure: Erasure) -> Cascaded:
             {
                 "episodes": 1,
                 "facts": len(gone),
-                "facts_reworded": len(without.reworded),
+                "facts_reworded": len(reworded),
                 "entities": len(loose),
                 "merge_records": len(records) - len(merges),
                 "merge_records_reworded": len(merges),
@@ -265,6 +272,13 @@ async def _cascade(core: Core, erasure: Erasure) -> Cascaded:
     delta = await summarised(store, delta, {entity.uuid: entity for entity in kept}, removed)
     await core.apply(delta, head)
     return Cascaded(len(gone), without.restored, len(loose), erasure.erasure_id)
+
+
+async def _quoting(store: ReadStore, group_id: str, body: str, gone: Collection[str]) -> list[Fact]:
+    """The facts of other episodes that quote this one."""
+    end = quotation_end(body)
+    held = await store.facts_holding(group_id, end) if end else []
+    return [f for f in held if f.uuid not in gone and without_quotations(f.fact, body) != f.fact]
 
 
 async def _forgotten(

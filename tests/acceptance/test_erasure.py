@@ -2,14 +2,17 @@
 
 import uuid
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
 from tests.acceptance.saying import FEB, JAN, MAR, fact, telling
+from tests.acceptance.shared import OFFLINE
 from tests.support.canaries import erased, found, stray_vectors
-from tests.support.client import Client
+from tests.support.client import Client, message
 from tests.support.communities import built
 from tests.support.scripted_openai import ScriptedOpenAI, status
+from tests.support.service import Service
 from tests.support.store_spec import StoreSpec
 
 ONTOLOGY = """
@@ -114,3 +117,27 @@ async def test_nothing_that_only_one_episode_told_is_left_of_it(
     assert left == {"Ann works for Acme", "Anna likes jazz"}
     await client.ask("UndoMerge", group_id=group, merge_id=merged.merge_id)
     assert await client.entity_of(group, "Anna") == gone
+
+
+async def test_an_erased_question_is_quoted_by_no_answer(
+    own_store_spec: StoreSpec, tmp_path: Path, group: str, secrets: Secrets
+) -> None:
+    hall = secrets["question"]
+    question = message(f"How big is the pool hall at {hall}?", JAN, uuid="q", role="Ann")
+    answer = message("1,860 square metres.", JAN + 1_000, uuid="r", role="Bob")
+    settings = own_store_spec.settings | OFFLINE
+    async with Service(settings, tmp_path) as service, Client(service.address) as client:
+        accepted = await client.add_messages(group, [question, answer])
+        await client.wait_receipt(accepted.receipt_id)
+        assert any(hall in each.fact for each in await client.search(group, "square metres", max_facts=100))
+        done = await client.ask("DeleteEpisode", uuid="q", group_id=group, cascade=True)
+        await erased(client, done.erasure_id)
+        assert await found(own_store_spec, words(secrets)) == set()
+        left = await client.search(group, "square metres", max_facts=100)
+        assert [each.fact for each in left] == ["Bob: 1,860 square metres."]
+        service.kill9()
+        await service.start()
+        async with Client(service.address) as again:
+            receipt = (await again.ask("GetErasure", erasure_id=done.erasure_id)).erasure
+        assert receipt.HasField("completed_at")
+        assert dict(receipt.removed)["facts_reworded"] == 1
