@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from kgsvc.access.scopes import current_caller
+from kgsvc.commands.cascades import erase_episode
 from kgsvc.commands.core import Core
-from kgsvc.commands.episodes import erase_episode
 from kgsvc.domain.errors import NotFound, ServiceError, Violation
 from kgsvc.domain.model.erasures import Erasure, ErasureKind
 from kgsvc.domain.text import forget_texts

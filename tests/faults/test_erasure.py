@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import uuid
 from pathlib import Path
+from typing import Any
 
 import grpc.aio
 import pytest
@@ -39,7 +40,7 @@ async def test_what_was_begun_is_carried_on(
     if operation == "ClearAll" and store_spec.neo4j is not None:
         pytest.skip("other tests use the database")
     word = secret()
-    inputs = {
+    inputs: dict[str, dict[str, Any]] = {
         "DeleteGroup": {"group_id": group},
         "ClearAll": {},
         "DeleteEpisode": {"group_id": group, "uuid": "e0", "cascade": True},

@@ -148,9 +148,10 @@ def _stripped(fact: Fact, episode_uuid: str, system_ms: int) -> Fact | None:
 
 def _unremembered(fact: Fact, left: Mapping[str, Fact | None]) -> Fact:
     """The fact without the text that it replaced, or with what is left of that."""
-    if fact.original_fact is None or fact.previous_uuid not in left:
+    previous = fact.previous_uuid
+    if fact.original_fact is None or previous is None or previous not in left:
         return fact
-    before = left[fact.previous_uuid]
+    before = left[previous]
     return replace(fact, original_fact=None if before is None else before.fact)
 
 
