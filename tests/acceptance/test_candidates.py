@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kgsvc.v1 import admin_pb2 as adm
-from tests.acceptance.saying import APR, FEB, JAN, MAR, fact, reads_bodies, telling
+from tests.acceptance.saying import FEB, JAN, MAR, fact, reads_bodies, telling
 from tests.support.client import CALL_S, Client, episode, granted
 from tests.support.graphs import assert_sound
 from tests.support.scripted_openai import (

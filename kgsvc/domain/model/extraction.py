@@ -189,36 +189,34 @@ DEFAULT = Ontology(
     (
         EntityType(
             "Preference",
-            "What somebody wants, likes, prefers or chooses, or dislikes, avoids or rejects, in few words. "
-            "Never a named thing with an identity of its own.",
+            "What somebody wants, likes, prefers, chooses, dislikes, avoids or rejects, in few words; never "
+            "what has a name of its own.",
             Priority.HIGHEST,
         ),
         EntityType(
             "Requirement",
-            'What is needed or must hold: "we need", "is required", "must have"; functions, performance, '
-            "security, constraints; specific and measurable.",
+            'What is needed or must hold ("we need", "is required", "must have"), specific and measurable: '
+            "performance, security, constraints.",
             Priority.HIGH,
             (
-                Attribute("project_name", ValueKind.STR, "the project that it belongs to", required=True),
+                Attribute("project_name", ValueKind.STR, "its project", required=True),
                 Attribute("description", ValueKind.STR, "what is required", required=True),
             ),
         ),
-        EntityType(
-            "Procedure", 'How something is done, in steps or as a rule: "first X, then Y", "always X when Y".'
-        ),
-        EntityType("Person", "A human being, by name or as the one who speaks."),
-        EntityType("Organization", "A company, institution, agency, team or other body."),
-        EntityType("Document", "A book, article, report, video or other recorded content."),
-        EntityType("Event", "Something that happens at a time: a meeting, a trip, an incident."),
+        EntityType("Procedure", 'How something is done: "first X, then Y", "always X when Y".'),
+        EntityType("Person", "A human being."),
+        EntityType("Organization", "A company, institution, team or other body."),
+        EntityType("Document", "Recorded content: a book, article, report or video."),
+        EntityType("Event", "What happens at a time: a meeting, a trip, an incident."),
         EntityType("Project", "An undertaking with a name and an aim."),
-        EntityType("Product", "Something made to be sold or used: a device, an application, a service."),
-        EntityType("Work", "A work of art or entertainment: a film, song, novel, show or game."),
+        EntityType("Product", "A device, an application, a service."),
+        EntityType("Work", "A work of art: a film, song, novel or game."),
         EntityType("Location", "A physical or virtual place.", Priority.LOW),
-        EntityType("Topic", "A theme of the conversation, an interest or a field.", Priority.LOWEST),
-        EntityType("Object", "A physical item or tool that fits nothing else.", Priority.LOWEST),
+        EntityType("Topic", "A theme of conversation or an interest.", Priority.LOWEST),
+        EntityType("Object", "A physical item or tool.", Priority.LOWEST),
         EntityType(
             "Value",
-            "A quantity or code that a record names, with what it counts; never a number alone.",
+            "A quantity or code that a record names; never a number alone.",
             Priority.LOWEST,
         ),
     )

@@ -78,7 +78,7 @@ class Inquiry:
         for rename in renames_of(items):
             for key, other in (rename.keys, rename.keys[::-1]):
                 self._renamed.setdefault(key, set()).add(other)
-        nodes, entities = self._nodes(items)
+        nodes, entities = self._nodes(ordered)
         known: list[KnownFact] = []
         asked = list(self._facts(ordered, known))
         if not nodes and not asked:
@@ -97,6 +97,7 @@ class Inquiry:
         )
 
     def _nodes(self, items: Sequence[BatchItem]) -> tuple[tuple[NodeQuestion, ...], tuple[KnownEntity, ...]]:
+        """Questions about names, and the entities that they may mean; `items` are in order."""
         near = self._near = {new.key: questions.ranked(new.name, self.candidates) for new in self.names}
         peers = self._peers = questions.peers(self.names, self.candidates.near_names)
         questions.add_identities(self.names, self.candidates, near, peers)
@@ -104,6 +105,7 @@ class Inquiry:
         wanted = {key for key in near if near[key] or peers[key]}.union(*(peers[k] for k in peers))
         self._asked = [new for new in self.names if new.key in wanted]
         ids = {new.key: n for n, new in enumerate(self._asked)}
+        places = {item.episode.uuid: n for n, item in enumerate(items)}
         entities = {e.uuid: e for new in self._asked for e in near[new.key]}
         self._entities = sorted(entities)
         idx = {uuid: n for n, uuid in enumerate(self._entities)}
@@ -115,6 +117,7 @@ class Inquiry:
                 new.context,
                 tuple(idx[e.uuid] for e in near[new.key]),
                 tuple(sorted(ids[key] for key in peers[new.key])),
+                places[new.item.episode.uuid],
             )
             for new in self._asked
         )
@@ -156,8 +159,6 @@ class Inquiry:
                         len(self._places) - 1,
                         edge.fact,
                         edge.name,
-                        plain(source.name),
-                        plain(target.name),
                         item.episode.reference_ms,
                         edge.valid_ms,
                         edge.invalid_ms,

@@ -104,7 +104,7 @@ def compared(new: ComparedFact, before: Sequence[ComparedFact]) -> list[Compared
 def _companions(
     new: ComparedFact, found: Sequence[ComparedFact], before: Sequence[ComparedFact]
 ) -> list[ComparedFact]:
-    """What was announced of the same source for the same day as a fact of its slot or relation: where a new job
+    """What was announced of the same source for the same day as a fact of the same relation: where a new job
     starts later, so do its role and its salary."""
     days = {old.valid_ms for old in found if old.announced and old.relation == new.relation}
     others = (old for old in before if old.announced and old.valid_ms in days and old.sources & new.sources)

@@ -231,6 +231,7 @@ class NodeQuestion:
     context: str = ""  # what its episode says about it
     candidates: tuple[int, ...] = ()
     peers: tuple[int, ...] = ()
+    told_in: int | None = None  # the place of its episode in ResolutionRequest.context
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,8 +263,6 @@ class FactQuestion:
     id: int
     fact: str
     relation: str
-    source_name: str
-    target_name: str
     reference_ms: int
     valid_ms: int | None = None
     invalid_ms: int | None = None
@@ -295,6 +294,7 @@ class ResolutionRequest:
             and all(entities.issuperset(node.candidates) for node in self.nodes)
             and all(ids.issuperset(node.peers) for node in self.nodes)
             and all(peer < node.id for node in self.nodes for peer in node.peers)
+            and all(node.told_in in (None, *range(len(self.context))) for node in self.nodes)
             and all(known.issuperset(fact.compare_with) for fact in self.facts)
             and all(types.issuperset(fact.fact_types) for fact in self.facts)
         )

@@ -207,7 +207,7 @@ def _offered(number: object, field: str, offered: Sequence[int]) -> int | None:
     return number
 
 
-QUESTIONS = 60  # at most so many nodes, and so many facts, in one call
+QUESTIONS = 120  # at most so many nodes, and so many facts, in one call
 _CHARS = 40_000  # at most so many of all nodes of one call, and of all its facts
 _FORM = AnswerForm("resolutions", schema(typed=False))
 _TYPED_FORM = AnswerForm("resolutions", schema(typed=True))
@@ -223,7 +223,7 @@ class OpenAIResolver(ChatUser):
         self._limits = limits
 
     async def resolve(self, request: ResolutionRequest) -> Resolved:
-        """See Resolver. More than 60 questions of a kind, or very long ones, take several calls at once."""
+        """See Resolver. More than 120 questions of a kind, or very long ones, take several calls at once."""
         calls = [self._ask(request, nodes, facts) for nodes, facts in _parts(request)]
         answers = await together(calls, lambda answer: answer[1])
         nodes = {id: found for answer, _ in answers for id, found in answer.nodes.items()}

@@ -106,8 +106,8 @@ def test_kgsvc_gets_names_and_facts_told_apart(reader: PerfectReader, planted: C
         NodeQuestion(2, "Robert J. Smith", peers=(0, 1)),
     )
     facts = (
-        FactQuestion(0, again, "R", "a", "b", 1, compare_with=(0, 1)),
-        FactQuestion(1, new, "WORKS_AT", "a", "b", 1, compare_with=(0, 1)),
+        FactQuestion(0, again, "R", 1, compare_with=(0, 1)),
+        FactQuestion(1, new, "WORKS_AT", 1, compare_with=(0, 1)),
     )
     entities = (KnownEntity(0, "National Survey Office"), KnownEntity(1, "Tara Robert"))
     known = (KnownFact(0, same, "R"), KnownFact(1, old, "WORKS_AT"))

@@ -27,7 +27,7 @@ NOW = 1_715_938_200_000
 REQUEST = ResolutionRequest(
     "g",
     nodes=(
-        NodeQuestion(4, "Bob", "Person", "Bob moved to Oslo.", candidates=(0, 2)),
+        NodeQuestion(4, "Bob", "Person", "Bob moved to Oslo.", candidates=(0, 2), told_in=0),
         NodeQuestion(7, "Bobby", "Person", peers=(4,)),
     ),
     entities=(
@@ -35,7 +35,7 @@ REQUEST = ResolutionRequest(
         KnownEntity(1, "Nobody asked", "Person"),
         KnownEntity(2, "Bob Dylan", "Person"),
     ),
-    facts=(FactQuestion(0, "Bob lives in Oslo.", "LIVES_IN", "Bob", "Oslo", NOW, compare_with=(5, 6)),),
+    facts=(FactQuestion(0, "Bob lives in Oslo.", "LIVES_IN", NOW, compare_with=(5, 6)),),
     known_facts=(
         KnownFact(5, "Robert Smith has his home in Oslo.", "HOME_IN", NOW - 1_000),
         KnownFact(6, "Robert Smith lives in Paris.", "LIVES_IN", invalid_ms=NOW),
@@ -80,7 +80,7 @@ TYPED = replace(
     REQUEST,
     facts=(
         replace(REQUEST.facts[0], fact_types=("LIVES_IN", "BORN_IN")),
-        FactQuestion(1, "Bob hums.", "HUMS", "Bob", "Oslo", NOW, compare_with=(6,)),
+        FactQuestion(1, "Bob hums.", "HUMS", NOW, compare_with=(6,)),
     ),
     fact_types=(
         KnownType("LIVES_IN", "Somebody's home."),
@@ -255,9 +255,9 @@ async def test_many_questions_take_several_bounded_calls(rig: Rig) -> None:
     assert sorted(result.resolutions.nodes) == list(range(130))
     assert sorted(result.resolutions.facts) == [0]
     asked = [call.resolution for call in rig.model.chats]
-    assert sorted(len(data["new_entities"]) for data in asked if data) == [10, 60, 60]
-    assert all(len(data["known_entities"]) <= 60 for data in asked if data)
-    assert sum("other_new_entities" in data for data in asked if data) == 2
+    assert sorted(len(data["new_entities"]) for data in asked if data) == [10, 120]
+    assert all(len(data["known_entities"]) <= 120 for data in asked if data)
+    assert sum("other_new_entities" in data for data in asked if data) == 1
     assert result.usage == rig.meter.total
 
 
@@ -268,8 +268,8 @@ async def test_many_questions_take_several_bounded_calls(rig: Rig) -> None:
         {"nodes": (NodeQuestion(0, "A", peers=(1,)), NodeQuestion(1, "B"))},
         {"nodes": (NodeQuestion(0, "A"), NodeQuestion(0, "B"))},
         {"entities": (KnownEntity(0, "A"), KnownEntity(0, "B"))},
-        {"facts": (FactQuestion(0, "f", "R", "a", "b", NOW, compare_with=(0,)),)},
-        {"facts": (FactQuestion(0, "f", "R", "a", "b", NOW, fact_types=("LIVES_IN",)),)},
+        {"facts": (FactQuestion(0, "f", "R", NOW, compare_with=(0,)),)},
+        {"facts": (FactQuestion(0, "f", "R", NOW, fact_types=("LIVES_IN",)),)},
     ],
 )
 def test_questions_whose_numbers_do_not_fit_are_no_request(parts: dict[str, Any]) -> None:
