@@ -132,7 +132,7 @@ class QueueStore(Protocol):
     async def claim(self, seen: GroupWork, owner_id: str, now_ms: int) -> Lease | None:
         """Take the lease if the group's record still is as `seen` (token, owner, renewals): new token =
         token + 1, owner set, served_ms = now_ms; None when somebody was faster. When `seen` had an owner,
-        its started items become suspect. Items of an older epoch end PARKED with reason group_deleted."""
+        its started items become suspect. Items of an older epoch end, shown as DELETED (group_deleted)."""
 
     async def renew(self, leases: Sequence[Lease]) -> list[str]:
         """Move the renewal counters of the leases that are still held; returns the group_ids still held."""

@@ -27,7 +27,7 @@ def secret() -> str:
 async def begun(spec: StoreSpec) -> str:
     """The id of an erasure, as soon as it is written down and while it is under way."""
     async with opened(spec) as store, asyncio.timeout(ERASED_S):
-        while not (waiting := await store.open_erasures(1)):
+        while not (waiting := await store.open_erasures(1)):  # noqa: ASYNC110  another process writes it
             await asyncio.sleep(0.001)
         return waiting[0].erasure_id
 

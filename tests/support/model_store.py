@@ -152,9 +152,8 @@ class ModelStore(ModelErasures, ModelGraph, Lacking):  # type: ignore[misc]
         )
         for item in old.items.values():
             gone = replace(item.episode, name=None, body="")
-            item.state, item.reason = (
-                (ItemState.PARKED, GROUP_DELETED) if item.unfinished else (ItemState.DELETED, None)
-            )
+            item.reason = GROUP_DELETED if item.unfinished else None
+            item.state = ItemState.DELETED
             item.episode, item.step, item.updated_ms, item.usage = gone, None, now_ms, FREE
             item.warnings = ()
         self._activity += 1
