@@ -34,6 +34,7 @@ from kgsvc.api.tls import Certificates, TlsFiles
 from kgsvc.backends import ModelSet, make_models, open_store
 from kgsvc.commands.core import Core
 from kgsvc.commands.erasures import Erasures
+from kgsvc.commands.ledger import Ledger
 from kgsvc.communities.builder import CommunityBuilder
 from kgsvc.communities.describing import Describer
 from kgsvc.communities.detection import Follower, Louvain
@@ -98,6 +99,7 @@ def _core(settings: Settings, store: Store, models: ModelSet, metrics: Metrics, 
         metrics=metrics,
         activity=ActivityWatch(store, settings.queue.poll_s, rng),
         embedder=CachingEmbedder(models.embedder) if models.embedder else None,
+        ledger=Ledger(settings.store.erasure_ledger) if settings.store.erasure_ledger else None,
     )
 
 

@@ -46,7 +46,7 @@ async def cascade_episode(core: Core, uuid: str, group_id: str | None) -> Cascad
         return None
     now_ms = core.clock.now_ms()
     erasure = Erasure(core.new_id(), episode.group_id, ErasureKind.EPISODE, now_ms, uuid)
-    await core.store.begin_erasures([erasure])
+    await core.begin_erasures([erasure])
     done = await erase_episode(core, erasure)
     core.activity.poke()
     return done

@@ -69,12 +69,27 @@ class Erasures:
 
     async def run(self) -> None:
         """Until cancelled."""
+        repeated = False
         while True:
             try:
+                if not repeated:
+                    await self.repeat()
+                    repeated = True
                 await self.step()
             except ServiceError as error:
                 log.warning("erasures cannot go on: %s", type(error).__name__)
             await asyncio.sleep(_LOOK_S)
+
+    async def repeat(self) -> None:
+        """Write down again what the ledger has and the store, restored from a backup, has not. Raises
+        StoreUnavailable."""
+        ledger, store = self._core.ledger, self._core.store
+        parts = [] if ledger is None else await asyncio.to_thread(ledger.read)
+        for part in parts:
+            known = {each.group_id for each in await store.erasure(part.erasure_id)}
+            if part.group_id not in known:
+                log.warning("an erasure of the ledger is repeated", extra={"group_id": part.group_id})
+                await store.begin_erasures([part])
 
     async def step(self) -> None:
         """Look once. Raises StoreUnavailable."""

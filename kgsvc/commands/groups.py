@@ -22,7 +22,7 @@ async def clear_all(core: Core) -> tuple[int, str]:
 async def _delete(core: Core, group_ids: list[str]) -> str:
     erasure_id, now_ms = core.new_id(), core.clock.now_ms()
     parts = [Erasure(erasure_id, group_id, ErasureKind.GROUP, now_ms) for group_id in group_ids]
-    await core.store.begin_erasures(parts)
+    await core.begin_erasures(parts)
     for group_id in group_ids:
         await core.store.delete_group(group_id, core.clock.now_ms(), erasure_id)
     core.activity.poke()

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import shutil
 import uuid
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import grpc.aio
 import pytest
 
-from tests.support.canaries import ERASED_S, found
+from tests.support.canaries import ERASED_S, erased, found
 from tests.support.client import Client, episode
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec, opened
@@ -67,3 +68,41 @@ async def test_what_was_begun_is_carried_on(
                 await asyncio.sleep(0.1)
             assert await found(store_spec, [word]) == set()
             assert receipt.removed["episodes"] == (1 if operation == "DeleteEpisode" else len(items))
+
+
+@pytest.mark.timeout(300)
+async def test_a_restored_backup_brings_nothing_back(
+    embedded_spec: StoreSpec, group: str, tmp_path: Path
+) -> None:
+    whole, cut = secret(), secret()
+    ledger = tmp_path / "erasures.jsonl"
+    settings = embedded_spec.settings | SETTINGS | {"store.erasure_ledger": str(ledger)}
+    data, backup = embedded_spec.data_dir, tmp_path / "backup"
+    assert data is not None
+    other = f"{group}-2"
+    kept = "Ann works at Acme."
+    async with Service(settings, tmp_path) as service:
+        async with Client(service.address) as client:
+            await client.ingest(group, [episode(f"{whole} works at Acme.", JAN, uuid="a")])
+            told = [episode(f"{cut} works at Acme.", JAN, uuid="a"), episode(kept, JAN, uuid="b")]
+            await client.ingest(other, told)
+        await service.terminate()
+        shutil.copytree(data, backup)
+        await service.start()
+        async with Client(service.address) as client:
+            ids = [
+                (await client.delete_group(group)).erasure_id,
+                (await client.ask("DeleteEpisode", uuid="a", group_id=other, cascade=True)).erasure_id,
+            ]
+        await service.terminate()
+        assert not {whole, cut} & await found(embedded_spec, [whole, cut])
+        assert not any(word in ledger.read_text() for word in (whole, cut))
+        shutil.rmtree(data)
+        shutil.copytree(backup, data)
+        assert {whole, cut} <= await found(embedded_spec, [whole, cut])
+        await service.start()
+        async with Client(service.address) as client:
+            for erasure_id in ids:
+                await erased(client, erasure_id)
+            assert await found(embedded_spec, [whole, cut]) == set()
+            assert [each.body for each in await client.get_episodes(other)] == [kept]

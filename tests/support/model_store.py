@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard, NameView, SlotView, StaleItems
+from kgsvc.domain.model.erasures import GROUP_COUNTS
 from kgsvc.domain.model.graph import FREE, Entity, Episode, Fact
 from kgsvc.domain.model.items import ItemState
 from kgsvc.domain.names.identity import search_terms
@@ -105,6 +106,12 @@ else:
 class ModelStore(ModelErasures, ModelGraph, Lacking):  # type: ignore[misc]
     """All of the protocol but communities, which no random operation touches."""
 
+    async def apply(self, delta: GraphDelta, guard: Guard) -> GroupHead:
+        head = await super().apply(delta, guard)
+        if delta.erased is not None:
+            await self.removed(delta.erased.erasure_id, delta.group_id, delta.erased.removed)
+        return head
+
     async def heads(self, group_ids: Collection[str]) -> dict[str, GroupHead]:
         return {name: self._groups[name].head for name in group_ids if name in self._groups}
 
@@ -137,7 +144,9 @@ class ModelStore(ModelErasures, ModelGraph, Lacking):  # type: ignore[misc]
 
     async def delete_group(self, group_id: str, now_ms: int, erasure_id: str = "") -> None:
         old = self._groups.get(group_id)
-        await self.removed(erasure_id, group_id, {"episodes": len(old.items)} if old else {})
+        items = len(old.items) if old else 0
+        counts = {**dict.fromkeys(GROUP_COUNTS, 0), "episodes": items, "items": items}
+        await self.removed(erasure_id, group_id, counts)
         if old is None:
             return
         self._groups[group_id] = Group(
