@@ -104,8 +104,8 @@ def fact_scores(own: Floats, order: Rows, follows: Rows, episodes: Floats) -> Fl
     `own` is how each fits by itself, `order` names them best first, `follows` the best of its episodes by its
     place in `episodes`, which are their scores (or NOBODY); none is below 0. A fact follows the best of its
     episodes. Of those that follow the same one, the second gets half of its score, the third a third: ten
-    facts tell of many episodes, not of one. What a fact counts by itself is squared: the few that fit best are
-    lifted above others of their episodes, and no further.
+    facts tell of many episodes, not of one. What a fact counts by itself is squared, so that only
+    the few that fit best are lifted above others of their episodes.
     """
     best_own = own.max(initial=0.0) or 1.0
     best_episode = episodes.max(initial=0.0) or 1.0
