@@ -93,7 +93,7 @@ class Writer:
             self._give_up()
             self._opened.set_exception(_opening_failed(error))
             return
-        self.file = identity(self._directory)
+        self.file = identity(self.directory)
         db.set_wal_hook(self._note_wal)
         self._opened.set_result(None)
         try:
@@ -144,12 +144,12 @@ class Writer:
 
     def _commit(self, db: apsw.Connection, jobs: list[_Job]) -> None:
         try:
-            same_file(self._directory, self.file)
+            same_file(self.directory, self.file)
             db.execute("BEGIN IMMEDIATE")
             for job in jobs:
                 _run_alone(db, job)
             db.execute("COMMIT")
-            same_file(self._directory, self.file)  # else what was written went nowhere
+            same_file(self.directory, self.file)  # else what was written went nowhere
         except (apsw.Error, _RolledBack, StoreUnavailable) as error:
             with contextlib.suppress(apsw.Error):  # the engine may have rolled back by itself
                 db.execute("ROLLBACK")
