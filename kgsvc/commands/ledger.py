@@ -1,5 +1,5 @@
-"""Erasures in a file of their own, so that an older backup does not bring back what they took: the file is kept
-outside of backups, and read when the service starts."""
+"""Erasures in a file of their own, so that an older backup does not bring back what they took: the file is
+kept outside of backups, and read when the service starts."""
 
 from __future__ import annotations
 
