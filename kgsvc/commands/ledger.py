@@ -1,5 +1,5 @@
-"""Erasures in a file of their own, so that an older backup does not bring back what they took: it is kept
-outside of backups, and read when the service starts."""
+"""Erasures in a file of their own, so that an older backup does not bring back what they took: the file is
+kept outside of backups, and read when the service starts."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ class Ledger:
     def append(self, parts: Sequence[Erasure]) -> None:
         """Write them down for good. Raises StoreUnavailable: then nothing may be erased."""
         rows = [{name: value for name, value in asdict(part).items() if name in _FIELDS} for part in parts]
-        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        # Behind a line that a crash cut short a new one begins.
+        text = "\n".join(["", *(json.dumps(row, ensure_ascii=False) for row in rows), ""]).encode()
         try:
             number = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             try:
-                os.write(number, text.encode())
+                if os.write(number, text) < len(text):
+                    raise OSError("the disk is full")
                 os.fsync(number)
             finally:
                 os.close(number)
@@ -36,7 +38,7 @@ class Ledger:
             raise StoreUnavailable("the ledger of erasures cannot be written") from error
 
     def read(self) -> list[Erasure]:
-        """Every line. A last one that a crash cut short was never answered, and is passed over. Raises
+        """Every line. One that a crash cut short was never answered, and is passed over. Raises
         StoreUnavailable."""
         try:
             lines = self._path.read_text().splitlines() if self._path.exists() else []
