@@ -1,8 +1,8 @@
-"""What must be so, and how something is done: "Project Heron must support CSV", "To reset it, hold both keys".
+"""What must be so, and how something is done: "Heron must support CSV", "To open the lid, press both keys".
 
-A requirement or a procedure is an entity named by its own words (spec 000: Requirement, Procedure). Talk is full of
-"must" that requires nothing ("I must go", "it must be nice"): a person's duties, guesses and clauses with pronouns
-are left as words.
+A requirement or a procedure is an entity named by its own words (spec 000: Requirement, Procedure). Talk is
+full of "must" that requires nothing ("I must go", "it must be nice"): a person's duties, guesses and clauses
+with pronouns are left as words.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ _FIRST_THEN = re.compile(
     rf"first ,? ?(?:you )?{_DEED.replace('<deed>', '<first>')} ,? ?(?:and )?then .{{3,200}}"
 )
 _TO_DO = re.compile(
-    rf"to {_DEED} (?::$|, (?:first |just |simply )?(?:you (?:can |must |need to |have to )?)?(?P<do>[a-z]+) .+)"
+    rf"to {_DEED} "
+    r"(?::$|, (?:first |just |simply )?(?:you (?:can |must |need to |have to )?)?(?P<do>[a-z]+) .+)"
 )
 _ALWAYS = re.compile(r"always (?P<verb>[a-z]+) .{3,150} (?:when|before|after|whenever) .{3,150}")
 _LONGEST = 120  # characters of the name of a requirement or a procedure
@@ -56,15 +57,13 @@ def _requirement(line: Line, scene: Scene) -> Found | None:
     named = line.names[int(subject.split("N")[1])] if "N" in subject else None
     if named is not None and named.type in ("Person", "Location"):
         return None
-    whole = (
-        named is None and subject != "we" and match.re is _REQUIRED
-    )  # "the exporter" has no name of its own
+    whole = named is None and subject != "we" and match.re is _REQUIRED
     first = 0 if whole else line.at(match.start("deed"))
     return _found(line, scene, "REQUIRES", "Requirement", (first, line.at(match.end("deed"))), named)
 
 
 def _is_deed(must: str, verb: str, deed: str) -> bool:
-    """Whether something is to be done or had: "be" needs what is done to it, "have" must not tell the past."""
+    """Whether something is to be done or had: "must be nice" and "must have seen it" are guesses."""
     behind = deed.split(" ")[1] if " " in deed else ""
     if must.startswith("need"):
         return True

@@ -37,7 +37,7 @@ _TALK = 6  # marks; what is longer and has any content is no small talk
 _WEIGHTS = {SAID: 0.8, MENTIONED: 0.8, BESIDE: 0.8, ASKED: 0.4}
 _SLIGHT = STOP | VAGUE | INTERJECTIONS
 _ELLIPSIS = re.compile(  # "we aren't, …", "that's not true"
-    r"(?:no ,? ?)?(?:I|we|he|she|it|they|that|this) (?:am|'m|are|'re|is|'s|was|were|do|does|did|has|have|will) "
+    r"(?:no ,? ?)?(?:I|we|he|she|it|they|that|this) (?:am|'m|are|'re|is|'s|was|were|do|does|did|has|have) "
     r"(?:not|n't)(?: true| so| right)? [,.;:!]"
 )
 _TRAILING = " ,;:-–—&"
