@@ -219,64 +219,6 @@ slovenian soviet spanish swedish swiss syrian taiwanese tamil telugu thai tibeta
 urdu uruguayan venezuelan vietnamese welsh western yugoslav catholic protestant orthodox buddhist
 """)
 
-# Words that start sentences, titles of sections, notes and letters, and are no names there.
-COMMON = word_set("""
-able account accident action activity actor address adventure advice afternoon age air album amount animal
-animals anime answer anybody anyone anything apartment app apple area art article artist fantasy sci-fi
-romance thriller aside attachment author baby bag ball band bank bar baseball basketball bath bathroom beach
-bear beautiful bed bedroom beer best better bicycle big bike bird birthday black blog blood blue board boat
-body book books boss bottle box boxing boyfriend bread breakfast brother brothers brown budget bug building
-bus business busy butter cake camera camp campaign camping candle candy car card care career cat cats cause
-cell center century certain chair chance chapter charity cheap cheese chess chicken child children chocolate
-choice church city class clay clothes club coach coffee cold colleague colleagues college color colors comfort
-comment common community company computer concert conference contact content context contract cooking cost
-costume couple course court cousin cover crazy cream creative crew culture customer customers cute dad dance
-dancing dark data date daughter day days dead deadline deal death decision deep degree department design desk
-detail details development diet different difficult dinner director discount dish distance doctor document dog
-dogs door dream dreams dress drink driver drug due dust early earth east easy economy education effort egg
-email end energy engine engineer enough entry environment error evening event everybody everyone everything
-example exam excited exercise experience eye eyes face fact factory fair faith fall family famous fan far farm
-fast father favorite favourite fear fellow female festival field fight figure film final fine fire fish
-fitness flat floor flower flowers food foot football force forest form forward free fresh friend friends
-friendship front fruit full fun funny future game games gaming garden general gift gifts girl girlfriend glad
-glass global goal goals gold golf good government grandfather grandma grandmother grandpa grass green grey
-ground group growing guest guide guitar gym hair half hall hand hands happy hard hat head health healthy heart
-heat heavy height high hiking hill historian history hobbies hobby holiday home horse hospital hot hotel hour
-hours house human hundred hungry husband ice idea ideas image important impressive info inspiration
-interesting internet island issue item job jogging joy juice keen key kid kids kind kitchen knowledge lady
-lake land language large late laundry law lawyer leader learning left legal lesson letter level library life
-light line link list literature local location lots love lovely low luck lucky lunch machine magazine mail
-main male management manager map market marriage math matter maybe meal media medicine meeting member members
-memories memory men mental message metal middle milk mind minute minutes mirror mission model mom moment money
-month months moon morning mother motivation mountain mountains mouth movie movies mum music name narrator
-natural nature near necessary neck nephew network new news niece night nobody none north note notes nothing
-novel number nurse nutrition object ocean office officer oil old online option orange order original others
-outside overall owner page pain paint painting paintings pair paper parent parents park part participants
-party past path patience pen people person pet pets phone photo photography photos piano pic pics picture
-pictures piece pizza place plan plane plans plant plants player players plenty poem poetry point police policy
-politics pool poor popular position positive possible power president pretty previous price pride prize
-problem problems process product professional professor program progress project projects proud public puppy
-purpose quality question questions quick quiet race radio rain reading ready real reason recent recipe record
-red relationship religion research response rest restaurant result rice rich ring river road rock role room
-rose roses round routine rules running sad safe sale salt sample sand scene school science scientist sea
-season seat second secret section self series serious service session sessions shame share ship shirt shock
-shoes shop shopping short show sick side sight similar simple singer single sir sister sisters size skills
-skin sky sleep slow small smart snow soap soccer society software soldier solid somebody someone something son
-song songs soul sound sounds soup source south space special speech sport sports spring staff stage star state
-station status stay steps stock stories storm story strange stranger street stress strong student students
-studio study stuff style subject success such sugar summary summer sun sunset sunsets support surgery surprise
-sweet swimming system table talent talk tall taste tax tea teacher teaching team teamwork tech technology
-teeth tennis test text thank therapy things thought thoughts ticket time times title toast tomorrow ton tons
-tool tools top topic total tough tour town toy trade traffic train training travel traveling treatment tree
-trees trick trip trips trouble truck true trust truth tv type uncle understanding university unlike update
-upset use user usual vacation value vegetables version video view violence visit voice volunteering wait walk
-wall war warm warning water way weather wedding week weekend weekends weeks weight weird west wheel white
-whole whoever wide wife wild win wind window wine winner winning winter wise woman women wonder wonderful wood
-word words work workout workshop world worse worst worth writer writing wrong yard year years yellow yoga
-young youth dms faq fyi ps pm am ai ac diy bbq pc dvd cd usb ceo cto cfo vp hr it id url http https ui ux api
-asap rsvp pro con quote idk btw imo nvm tbh aka etc todo fixme two three four five six seven eight nine ten
-""") | word_set("mr mrs ms dr prof sir madam lord lady")
-
 HONORIFICS = word_set("""
 mr mrs ms miss dr prof professor sir dame lord lady cpl capt sgt gen rev hon president king queen
 """)
@@ -302,6 +244,51 @@ roommate roommates neighbor neighbour teacher coach therapist doctor assistant d
 kitten kittens pet pets team company fam mentee student students client clients twin nanny landlord in-laws
 """)
 
+
+# Words that start sentences, titles of sections, notes and letters, and are no names there.
+COMMON = word_set("""
+able account accident action activity address adventure advice age air amount animal animals anime answer
+anybody apartment app apple area art article fantasy sci-fi romance thriller aside attachment baby bag ball
+bar baseball basketball bath bathroom bear beautiful bed bedroom beer best better bicycle bike bird birthday
+black blog blood blue board boat body books bottle box boxing bread breakfast brown budget bug bus business
+busy butter cake camera camp campaign camping candle candy car card care career cause cell century certain
+chair chapter charity cheap cheese chess chicken chocolate choice class clay clothes coffee cold color colors
+comfort comment common community computer contact content context contract cooking cost costume course cover
+crazy cream creative crew culture customer customers cute dance dancing dark data date dead deadline death
+decision deep degree design desk detail details development diet different difficult dinner discount dish
+distance document door dream dreams dress drink driver drug due dust early earth east easy economy education
+effort egg email energy engine enough entry environment error event everybody example exam excited exercise
+experience eye eyes face factory faith fall famous fan far farm fast favorite favourite fear fellow female
+field fight figure final fine fire fish fitness flat floor flower flowers food foot football force form
+forward free fresh friendship front fruit full funny future gaming gift gifts glass global goal goals gold
+golf government grass green grey ground growing guest guide guitar hair hall hand hands hard hat head health
+healthy heart heat heavy height high hiking history hobbies hobby holiday home horse hot hotel house human
+hundred hungry ice ideas image important impressive info inspiration interesting internet issue item job
+jogging joy juice keen key kitchen knowledge land language large late laundry law learning legal lesson letter
+level life light line link list literature local location love lovely low luck lucky lunch machine mail main
+male management map market marriage math matter maybe meal medicine meeting members memories memory men mental
+message metal middle milk mind mirror mission money moon motivation mouth movies music name narrator natural
+nature near necessary neck news none north note notes nutrition object office oil online option orange order
+original others outside overall owner page pain paint painting paintings pair paper participants past path
+patience pen phone photography piano piece pizza plan plane plans plant plants players plenty poem poetry
+policy politics pool poor popular position positive possible power previous price pride problems process
+product professional program progress project projects proud public purpose quality questions quick quiet race
+radio rain reading ready real reason recent recipe record red relationship religion research response result
+rice rich ring rock role room rose roses round routine rules running sad safe sale salt sample sand scene
+science season seat second secret section serious service session sessions shame share ship shirt shock shoes
+shopping short sick sight similar simple single size skills skin sky sleep slow small smart snow soap soccer
+solid songs soul soup source south space special speech sport sports spring staff stage star status stay steps
+stock stories storm story strange stranger stress strong study style subject success sugar summary summer sun
+sunset sunsets support surgery surprise sweet swimming system table talent talk tall taste tax tea teaching
+teamwork tech teeth tennis test text therapy thought thoughts ticket title toast tool tools topic total tough
+tour toy trade traffic train training travel traveling treatment tree trees trick trip trips trouble truck
+trust truth tv understanding unlike update upset use user usual vacation value vegetables version video view
+violence visit voice volunteering walk wall warm warning water weather wedding weekends weight weird west
+wheel white whoever wide wild win wind window wine winner winning winter wise women wonder wood word words
+work workout workshop world worse worst worth writing wrong yard yellow yoga young youth dms faq fyi ps pm am
+ai ac diy bbq pc dvd cd usb ceo cto cfo vp hr it id url http https ui ux api asap rsvp pro con quote idk btw
+imo nvm tbh aka etc todo fixme two three four five six seven eight nine ten
+""").union(VAGUE, KIN, HONORIFICS, _MAKERS, WORK_WORDS, EVENT_WORDS, PLACE_WORDS, ORGANISATION_WORDS)
 
 STOP = PRONOUNS.union(
     *(DETERMINERS, BE, HAVE, DO, MODALS, NEGATIONS, PREPOSITIONS, CONJUNCTIONS, RELATIVES),

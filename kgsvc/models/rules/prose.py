@@ -16,6 +16,7 @@ from kgsvc.models.rules.aliases import read_aliases
 from kgsvc.models.rules.articles import told_of
 from kgsvc.models.rules.claims import Claims, Drafted, Found
 from kgsvc.models.rules.corrections import Told, corrected, is_correction
+from kgsvc.models.rules.intents import intent_of
 from kgsvc.models.rules.lexicon import INTERJECTIONS, STOP, THIRD_PERSON, VAGUE
 from kgsvc.models.rules.marking import Line, is_mark, mark
 from kgsvc.models.rules.relations import screaming
@@ -35,6 +36,10 @@ _REPLY = 300  # characters of an answer that says nothing without its question
 _TALK = 6  # marks; what is longer and has any content is no small talk
 _WEIGHTS = {SAID: 0.8, MENTIONED: 0.8, BESIDE: 0.8, ASKED: 0.4}
 _SLIGHT = STOP | VAGUE | INTERJECTIONS
+_ELLIPSIS = re.compile(  # "we aren't, …", "that's not true"
+    r"(?:no ,? ?)?(?:I|we|he|she|it|they|that|this) (?:am|'m|are|'re|is|'s|was|were|do|does|did|has|have) "
+    r"(?:not|n't)(?: true| so| right)? [,.;:!]"
+)
 _TRAILING = " ,;:-–—&"
 
 
@@ -123,7 +128,11 @@ class _Reader:
         found = [] if asked else Claims(line, self.scene).found()
         clauses = [each for each in found if each.subject[0] >= 0]
         beside = [each for each in found if each.subject[0] < 0]
+        intent = None if asked or clauses else intent_of(line, self.scene)
+        clauses = [intent] if intent is not None else clauses
         if clauses:
+            if self.passage.sentences and _ELLIPSIS.match(line.text):
+                self._keep(sentence, [], 0, asked, None)  # what it denies stands in the sentence before
             self._flush()
             self.before = sentence
             for each in clauses:

@@ -306,7 +306,7 @@ class _Walk:
         self, name: str, fact: str, ends: _Ends, place: _Place, kind: FactKind, how: Polarity = _ASSERTS
     ) -> None:
         until = place.until if how is _ASSERTS else None
-        since: int | None = place.since
+        since = None if how is Polarity.DENIES else place.since
         if place.event:  # named after one of its values: something that happened, not a thing
             kind, since, until = FactKind.EVENT, None, None
         refs = (ends[0].ref, ends[1].ref)

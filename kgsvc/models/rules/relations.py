@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from kgsvc.domain.model.graph import FactKind
 from kgsvc.models.rules.lexicon import KIN, ROLES
+from kgsvc.models.rules.text import mapping
 from kgsvc.models.rules.verbs import FORMS
 
 _ROWS = """
@@ -72,20 +73,14 @@ _STOPS = r"(?= [.,;!)…]| but| and (?!N)| in\b| on\b| at\b| since| T\d| anymore
 _ANY = _THING.replace(
     "(?:the )?", "(?:a |an )?"
 )  # "I love the vibe" tells no taste: it is about something here
+# What somebody or something has a value of, and the relation that says so.
 ATTRIBUTES = {
-    **{
-        word: f"HAS_{word.upper()}"
-        for word in ["budget", "rent", "price", "salary", "fee", "cost", "rate", "launch", "opening"]
-    },
-    **dict.fromkeys(("deadline", "due date"), "HAS_DEADLINE"),
-    **{"release date": "HAS_RELEASE_DATE", "launch date": "HAS_LAUNCH", "opening day": "HAS_OPENING"},
-    **{
-        "due": "HAS_DEADLINE",
-        "start date": "HAS_START",
-        "wedding": "HAS_WEDDING",
-        "monthly rent": "HAS_RENT",
-        "floor": "HAS_FLOOR",
-    },
+    words.replace("_", " "): f"HAS_{name}"
+    for words, name in mapping("""
+budget:BUDGET rent:RENT monthly_rent:RENT price:PRICE salary:SALARY fee:FEE cost:COST rate:RATE floor:FLOOR
+deadline:DEADLINE due_date:DEADLINE due:DEADLINE release_date:RELEASE_DATE launch:LAUNCH launch_date:LAUNCH
+opening:OPENING opening_day:OPENING start_date:START wedding:WEDDING
+""").items()
 }
 _ATTRIBUTE = rf"(?P<attribute>{'|'.join(sorted(ATTRIBUTES, key=len, reverse=True))})"
 _VALUE = r"(?:on |in |for |at |about |around )?(?P<value>[TA]\d+)"
@@ -292,7 +287,6 @@ def _compiled() -> dict[str, tuple[Rule, ...]]:
 
 
 _RULES = _compiled()
-RELATIONS = frozenset(claim.relation for rules in _RULES.values() for rule in rules for claim in rule.claims)
 
 
 def rules_for(text: str) -> list[Rule]:

@@ -56,7 +56,7 @@ lounge meditate mow narrow nurture overcome paddle pair patent persist pet pitch
 pursue quilt rap readjust rehearse reconnect refresh reinforce rejoin remodel reorganize reunite revise
 revisit sack sample scout sculpt secure sew shape shelter showcase spot stabilize structure submit sue
 supervise surpass teach tend terminate thrive tidy toss transition tune unwind venture vacation video wed
-weave whip win yearn
+weave whip win yearn restart reboot configure encrypt archive uninstall rinse
 """)
 
 _IRREGULAR = word_list("""

@@ -225,3 +225,17 @@ def test_a_correction_keeps_what_it_corrects() -> None:
     assert after("The visit is on 9 October.", "Lunch was great today.", "Bob") == [
         "Bob: Lunch was great today."
     ]
+
+
+def test_a_denial_is_kept_with_the_words_that_it_denies() -> None:
+    found = reply("Ines is telling everyone that we're moving to Oslo. We aren't, we live in Bergen.")
+    told = [fact.fact for fact in found.facts if "Oslo" in fact.fact]
+    assert told
+    assert all("We aren't" in fact for fact in told)
+
+
+def test_requirements_and_procedures_are_entities_of_their_type() -> None:
+    assert (
+        say("The exporter must write CSV files.").types["The exporter must write CSV files"] == "Requirement"
+    )
+    assert say("To replace the filter, open the front panel.").types["replace the filter"] == "Procedure"

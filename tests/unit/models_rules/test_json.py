@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kgsvc.domain.model.graph import FactKind, Source
+from kgsvc.domain.model.graph import FactKind, Polarity, Source
 from tests.unit.models_rules.support import Found, read, text_episode
 
 
@@ -123,3 +123,11 @@ def test_a_corrected_field_is_denied_in_english() -> None:
     )
     told = [fact.fact for fact in found.facts if fact.name == "HAS_MACHINE"]
     assert told == ["Not so: INS-4 has machine GN-31.", "INS-4 has machine GN-32."]
+
+
+def test_a_correction_takes_back_what_begins_later() -> None:
+    wrong = {"event": "correction", "contract": "C-204", "town": {"wrong": "Basel", "right": "Bern"}}
+    found = read_json(wrong)
+    assert found.fact("HAS_TOWN", "Basel").polarity is Polarity.DENIES
+    assert found.fact("HAS_TOWN", "Basel").valid_ms is None
+    assert found.fact("HAS_TOWN", "Bern").polarity is Polarity.ASSERTS
