@@ -82,6 +82,7 @@ class StoreSettings:
     neo4j_user: str = "neo4j"
     neo4j_password: str = field(default="", repr=False)
     neo4j_database: str = "neo4j"
+    erasure_ledger: Path | None = None  # a file outside of backups, from which erasures are repeated
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,6 +185,16 @@ class IndexCache:
             if entry is not None and not entry.lock.locked():
                 self._drop((kind, group_id))
 
+    async def erase(self, group_id: str) -> None:
+        """Drop a group of which something was erased, as soon as it is not in use."""
+        for kind in _Kind:
+            entry = self._entries.get((kind, group_id))
+            if entry is None:
+                continue
+            async with entry.lock:
+                if self._entries.get((kind, group_id)) is entry:
+                    self._drop((kind, group_id))
+
     async def close(self) -> None:
         """Wait for work that was left behind, then let go of everything. Loads that nobody waits for end."""
         loaders = list(self._loaders.values())

@@ -108,6 +108,11 @@ class SearchFacts:
         except StoreUnavailable as error:
             _log.warning("groups were not loaded at the start: %s", error)
 
+    async def erase(self, group_ids: Collection[str]) -> None:
+        """Drop the indexes of groups of which something was erased."""
+        for group_id in group_ids:
+            await self.indexes.erase(group_id)
+
     async def close(self) -> None:
         """Wait for work left behind and drop the indexes."""
         await self._heads.close()
