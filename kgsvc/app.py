@@ -49,8 +49,7 @@ from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.preparing import Ontologies, Preparer
 from kgsvc.pipeline.summaries import Rewriter
 from kgsvc.runtime import Clock, SystemClock
-from kgsvc.search.search import SearchFacts
-from kgsvc.search.search_graph import SearchGraph
+from kgsvc.search.engine import Engine
 from kgsvc.stores.protocol import Store
 
 log = logging.getLogger(__name__)
@@ -165,9 +164,8 @@ async def _start_worker(
 async def _start_server(
     settings: Settings, core: Core, models: ModelSet, ontology: Ontology, stack: AsyncExitStack
 ) -> str:
-    search = SearchFacts(core.store, models.embedder, settings.retrieval, core.clock)
+    search = Engine(core.store, models.embedder, settings.retrieval, core.clock, models.cross_encoder)
     stack.push_async_callback(search.close)
-    graph = SearchGraph(core.store, search, settings.retrieval, core.clock, models.cross_encoder)
     info = ServiceInfo(_version(), models.extractor.name, models.embedder.space if models.embedder else "")
     bounds = ServerSettings(
         max_calls=settings.server.max_concurrent_rpcs,
@@ -176,7 +174,7 @@ async def _start_server(
         shared_port=settings.server.processes > 1,
     )
     access = await _access(settings, core.clock, stack)
-    server = KgServer(core, Served(search, graph, info, bounds, ontology, access))
+    server = KgServer(core, Served(search, info, bounds, ontology, access))
     address = _listen(settings, server, await _credentials(settings, stack))
     await server.start()
     stack.push_async_callback(server.stop)
@@ -185,7 +183,7 @@ async def _start_server(
     return address
 
 
-async def _warm(core: Core, search: SearchFacts) -> None:
+async def _warm(core: Core, search: Engine) -> None:
     try:
         group_ids = await core.store.group_ids()
     except ServiceError as error:

@@ -21,10 +21,7 @@ Told = tuple[str, ...]
 
 @dataclass(slots=True)
 class Candidates:
-    """Facts, each at a place of its own: those that methods found, then those that follow episodes.
-
-    Between two looks at an index rows may move: what is kept is called by uuid.
-    """
+    """Facts, each at a place of its own: those that methods found, then those that follow episodes."""
 
     lists: dict[Method, list[Ranked]]
     uuids: list[str] = field(default_factory=list)

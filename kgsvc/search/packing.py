@@ -7,8 +7,7 @@ collector never walks them.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields
 from operator import attrgetter
 from typing import Any
 
@@ -19,18 +18,14 @@ _LEFT_OUT: dict[str, Any] = {"slot": "", "fact_key": "", "evidence": (), "closur
 _NAMES = tuple(f.name for f in fields(Fact) if f.name not in {*_LEFT_OUT, "kind", "polarity"})
 _values = attrgetter(*_NAMES)
 
-Shown = bytes | Callable[[], Fact]  # display fields, packed, or what reads them from a store's answer
-
 
 def pack(fact: Fact) -> bytes:
     """The display fields of `fact`: all but slot, fact_key, evidence and closures."""
     return pickle.dumps((_values(fact), fact.kind.value, fact.polarity.value), protocol=5)
 
 
-def unpack(packed: Shown) -> Fact:
+def unpack(packed: bytes) -> Fact:
     """The fact that was packed, with slot and fact_key empty, no evidence and no closures."""
-    if not isinstance(packed, bytes):
-        return replace(packed(), **_LEFT_OUT)
     values, kind, polarity = pickle.loads(packed)
     return Fact(
         **dict(zip(_NAMES, values, strict=True)),

@@ -7,14 +7,9 @@ On the development sets: recall@10 of LoCoMo 58.8 → 63.8, of 2Wiki 81.4 → 80
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass
 
 from kgsvc.domain.text import is_cjk, query_terms, tokens
-from kgsvc.search.fusion import Key, RankList
-from kgsvc.search.packing import Shown
 
 WEIGHT = 0.25
 
@@ -40,28 +35,6 @@ class Term:
     text: str
     weight: float = 1.0
     by_prefix: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A search, ready to be run on any group."""
-
-    terms: tuple[Term, ...]
-    vector: NDArray[np.float32] | None  # unit length, of the index's space; None: keywords only
-    now_ms: int
-    candidates: int  # length of each rank list
-    center_node_uuid: str | None = None
-    min_cosine: float = 0.0  # what makes a candidate must be nearer than this
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """One group's answer: a sorted rank list for each modality, hops from the center where there are any."""
-
-    keyword: RankList = field(default_factory=list)
-    semantic: RankList = field(default_factory=list)
-    distances: dict[Key, int] = field(default_factory=dict)
-    packed: dict[Key, Shown] = field(default_factory=dict)  # display fields of all that is in the lists
 
 
 def parse(text: str) -> tuple[Term, ...]:

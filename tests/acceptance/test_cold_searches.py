@@ -167,12 +167,20 @@ async def test_what_is_told_is_found_by_the_next_search(client: Client, tight: S
             ]
 
 
-async def test_filters_and_centers_load_the_group(tight: Service, filled: str) -> None:
+async def test_filters_and_centers_are_answered_from_the_store_too(tight: Service, filled: str) -> None:
     async with Client(tight.address) as poor:
         (near,) = await poor.search(filled, "Ann", max_facts=1)
-        before = (await _steps(tight))["changes"]
-        assert await poor.search(filled, "car", center=near.source_node_uuid)
-        assert (await _steps(tight))["changes"] > before
+        center = near.source_node_uuid
+        lifted = await poor.search(filled, "car", center=center, max_facts=5)
+        assert center in {lifted[0].source_node_uuid, lifted[0].target_node_uuid}
+        early = ret.SearchFilters()
+        early.valid_as_of.FromMilliseconds(JAN + 700)
+        ended = await graph(poor, filled, "Ann red car number 0", filters=early, max_results=ALL)
+        assert any(hit.fact.HasField("invalid_at") for hit in ended.facts), "what ended since is found"
+        for recipe in ret.SearchRecipe.values()[1:]:
+            found = await graph(poor, filled, "car", recipe=recipe, center_node_uuid=center)
+            assert all(run.from_store for run in found.ran), ret.SearchRecipe.Name(recipe)
+        assert (await _steps(tight))["changes"] == 0
 
 
 def _nearly_same(loaded: list[str], cold: list[str], share: float) -> None:

@@ -16,7 +16,7 @@ from kgsvc.domain.model.communities import BuildRequest, Described, Draft
 from kgsvc.domain.model.graph import Entity, Episode, Fact, RoleType, Source, Usage, keyword_text
 from kgsvc.domain.text import tokens
 from kgsvc.models.protocol import Rated, Vectors
-from kgsvc.search.filters import Filters, Span
+from kgsvc.search.filters import NONE, Filters, Span
 from kgsvc.search.plans import RECIPES, Recipe
 from kgsvc.stores.conformance.expectations import present
 from kgsvc.stores.conformance.samples import MANY, NOW, Scratch, fact
@@ -79,7 +79,7 @@ class Case:
     """What is asked beside a query."""
 
     name: str
-    filters: Filters = Filters()
+    filters: Filters = NONE
     center: str | None = None
     origins: tuple[str, ...] = ()
 

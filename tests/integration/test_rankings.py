@@ -1,4 +1,4 @@
-"""Every ranking stays as it was, on every store: rankings.json has what each search returned when it was written.
+"""Every ranking stays as it was, on every store: rankings.json has what each search returned before.
 
 `KGSVC_WRITE_PINS=1` writes it anew: for a ranking that is meant to change.
 """
@@ -14,10 +14,9 @@ import pytest
 import pytest_asyncio
 
 from kgsvc.domain.model.graph import Fact
+from kgsvc.search.engine import Engine
 from kgsvc.search.graph_results import GraphQuery, Item, ScopeAnswer
 from kgsvc.search.plans import RECIPES
-from kgsvc.search.search import SearchFacts
-from kgsvc.search.search_graph import SearchGraph
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.conformance.samples import NOW
 from kgsvc.stores.protocol import Store
@@ -46,29 +45,27 @@ class Stopped:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def engines(any_store: Store) -> AsyncIterator[tuple[SearchFacts, SearchGraph, tuple[str, str]]]:
+async def engines(any_store: Store) -> AsyncIterator[tuple[Engine, tuple[str, str]]]:
     """Searches of a store, and two groups that are filled."""
     groups = await fill(any_store, f"pinned-{uuid.uuid4()}")
     settings = SearchSettings()
-    facts = SearchFacts(any_store, WordVectors(), settings, Stopped())
-    yield facts, SearchGraph(any_store, facts, settings, Stopped(), ByLength()), groups
-    await facts.close()
+    made = Engine(any_store, WordVectors(), settings, Stopped(), ByLength())
+    yield made, groups
+    await made.close()
 
 
-async def test_rankings_are_as_they_were(
-    engines: tuple[SearchFacts, SearchGraph, tuple[str, str]], any_store: Store
-) -> None:
-    facts, graph, groups = engines
+async def test_rankings_are_as_they_were(engines: tuple[Engine, tuple[str, str]], any_store: Store) -> None:
+    engine, groups = engines
     found: dict[str, str] = {}
     for center in CENTERS:
         for number, query in enumerate(QUERIES):
             for some in (groups[:1], groups):
-                hits = await facts.search(some, query, RESULTS, center)
+                hits = await engine.facts(some, query, RESULTS, center)
                 place = f"SearchFacts {len(some)} {center} {number}"
                 found[place] = _told(((hit.fact.uuid, hit.score) for hit in hits), 12)
     for recipe, query, case in asked():
         wanted = GraphQuery(groups, query, RECIPES[recipe], RESULTS, case.filters, case.center, case.origins)
-        answers = await graph.search(wanted)
+        answers = await engine.search(wanted)
         found[f"{recipe} {case.name} {QUERIES.index(query)}"] = " | ".join(map(_answer, answers))
     if os.environ.get("KGSVC_WRITE_PINS"):
         PINS.write_text(json.dumps(found, indent=0) + "\n")
