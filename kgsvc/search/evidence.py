@@ -93,7 +93,8 @@ def rounded(values: Floats, digits: int) -> Floats:
     return quick
 
 
-EPISODE = 3.0  # what the best episode counts beside 1 for the fact that fits best by itself
+EPISODE = 3.0  # what the best episode counts
+OWN = 1.5  # what the fact counts that fits best by itself
 NOBODY = -1
 
 
@@ -103,13 +104,14 @@ def fact_scores(own: Floats, order: Rows, follows: Rows, episodes: Floats) -> Fl
     `own` is how each fits by itself, `order` names them best first, `follows` the best of its episodes by its
     place in `episodes`, which are their scores (or NOBODY); none is below 0. A fact follows the best of its
     episodes. Of those that follow the same one, the second gets half of its score, the third a third: ten
-    facts tell of many episodes, not of one.
+    facts tell of many episodes, not of one. What a fact counts by itself is squared, so that only
+    the few that fit best are lifted above others of their episodes.
     """
     best_own = own.max(initial=0.0) or 1.0
     best_episode = episodes.max(initial=0.0) or 1.0
     scored = np.append(episodes, 0.0)[follows]  # NOBODY is the last
     lent = EPISODE * scored / best_episode / _turn(order, follows)
-    scores: Floats = lent + own / best_own
+    scores: Floats = lent + OWN * (own / best_own) ** 2
     return scores
 
 

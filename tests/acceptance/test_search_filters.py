@@ -110,6 +110,22 @@ async def test_what_was_believed_then(client: Client, group: str) -> None:
     assert await found(client, group, known_as_of=changed) == [director.fact]
 
 
+async def test_a_fact_is_shown_as_it_was_believed_then(client: Client, group: str) -> None:
+    await client.ingest(group, [telling(JAN, ENGINEER)])
+    (engineer,) = await client.search(group, "Alice")
+    await client.ingest(group, [telling(MAR, DIRECTOR)])
+    (director,) = await client.search(group, "Alice")
+    then = ret.SearchFilters(known_as_of=shifted(director.created_at, -1))
+    answer = await graph(client, group, QUERY, scopes=facts_by(BM25), filters=then)
+    (shown,) = [each.fact for each in answer.facts]
+    assert (shown.uuid, shown.fact) == (engineer.uuid, engineer.fact)
+    assert not shown.HasField("invalid_at")
+    assert not shown.HasField("expired_at")
+    assert (shown.expired_reason, shown.expired_by_fact, shown.expired_by_episode) == ("", "", "")
+    now = await client.get_edge(group, engineer.uuid)
+    assert now.HasField("invalid_at")
+
+
 async def test_what_was_believed_then_of_another_time(client: Client, group: str) -> None:
     await client.ingest(group, [telling(JAN, ENGINEER)])
     await client.ingest(group, [telling(MAR, DIRECTOR)])

@@ -14,6 +14,7 @@ from kgsvc.api.calls import current_call
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
 from kgsvc.commands.core import Core
+from kgsvc.domain.facts.beliefs import as_known_at
 from kgsvc.domain.model.communities import Community
 from kgsvc.search import plans
 from kgsvc.search.context import TOKEN_CHARS
@@ -80,7 +81,7 @@ class SearchRpcs:
         async def run() -> Reply:
             with timed(self._core):
                 results = await self._search.search(replace(query, ends_s=current_call.get().ends_s))
-            output = _output(results, scores)
+            output = _output(results, scores, query.filters.known_at_ms)
             if tokens is not None:
                 chars = min(tokens * TOKEN_CHARS, self._room(output))
                 output.context = await self._search.context(query, results, chars)
@@ -281,12 +282,14 @@ def _context_tokens(sent: retrieval_pb2.SearchGraphInput, check: RequestCheck) -
     return tokens if sent.include_context else None
 
 
-def _output(results: Sequence[ScopeAnswer], with_scores: bool) -> retrieval_pb2.SearchGraphOutput:
-    """The results, scope by scope."""
+def _output(
+    results: Sequence[ScopeAnswer], with_scores: bool, known_at_ms: int | None
+) -> retrieval_pb2.SearchGraphOutput:
+    """The results, scope by scope; facts as they were known then."""
     output = retrieval_pb2.SearchGraphOutput(ran=map(_run, results))
     for answer in results:
         for hit in answer.hits:
-            _add(output, hit, with_scores)
+            _add(output, hit, with_scores, known_at_ms)
     if len(results) == 1:
         output.search_type = _SCOPE_NUMBERS[results[0].scope]
     output.count = sum(len(answer.hits) for answer in results)
@@ -304,7 +307,9 @@ def _run(answer: ScopeAnswer) -> retrieval_pb2.ScopeRun:
     )
 
 
-def _add(output: retrieval_pb2.SearchGraphOutput, hit: GraphHit, with_scores: bool) -> None:
+def _add(
+    output: retrieval_pb2.SearchGraphOutput, hit: GraphHit, with_scores: bool, known_at_ms: int | None
+) -> None:
     by = _found_by(hit, with_scores)
     if isinstance(hit.item, FoundEntity):
         output.nodes.add(node=_node(hit.item), score=hit.score, found_by=by)
@@ -313,7 +318,8 @@ def _add(output: retrieval_pb2.SearchGraphOutput, hit: GraphHit, with_scores: bo
     elif isinstance(hit.item, Community):
         output.communities.add(community=mapping.community(hit.item), score=hit.score, found_by=by)
     else:
-        output.facts.add(fact=mapping.fact_result(hit.item), score=hit.score, found_by=by)
+        fact = as_known_at(hit.item, known_at_ms)
+        output.facts.add(fact=mapping.fact_result(fact), score=hit.score, found_by=by)
 
 
 def _node(hit: FoundEntity) -> types_pb2.EntityNode:

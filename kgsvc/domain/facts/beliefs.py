@@ -58,6 +58,8 @@ def as_known_at(fact: Fact, known_ms: int | None) -> Fact:
     held = next((each for each in past_of(fact) if known_ms < each.until_ms), None)
     if held is None:
         return fact
+    if held.expired_ms is None:
+        fact = replace(fact, expired_by_fact=None, expired_by_episode=None)
     return replace(
         fact,
         valid_ms=held.valid_ms,

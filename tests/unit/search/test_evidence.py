@@ -219,12 +219,12 @@ def test_facts_follow_their_best_episode_and_share_it() -> None:
     own, order = floats(0.0, 1.0, 0.5, 0.0), np.array([1, 2, 0, 3])
     follows, episodes = np.array([0, 0, 0, NOBODY]), floats(2.0, 1.0)
     scores = fact_scores(own, order, follows, episodes)
-    assert scores.tolist() == [3.0 / 3, 1.0 + 3.0, 0.5 + 3.0 / 2, 0.0]
+    assert scores.tolist() == [3.0 / 3, 1.5 + 3.0, 1.5 * 0.5**2 + 3.0 / 2, 0.0]
 
 
 def test_facts_alone_or_nothing_at_all() -> None:
     nobody = np.array([NOBODY, NOBODY])
-    assert fact_scores(floats(0.0, 2.0), np.array([1, 0]), nobody, floats()).tolist() == [0.0, 1.0]
+    assert fact_scores(floats(0.0, 2.0), np.array([1, 0]), nobody, floats()).tolist() == [0.0, 1.5]
     nothing = np.empty(0, np.intp)
     assert fact_scores(floats(), nothing, nothing, floats(1.0)).tolist() == []
 
