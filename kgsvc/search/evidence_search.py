@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from kgsvc.search.evidence_candidates import Candidates
 from kgsvc.search.evidence_times import named_times
 from kgsvc.search.evidence_turns import Floats, Rows
 from kgsvc.search.evidence_weighing import Fitting, best_told, weighed
-from kgsvc.search.fact_scope import NOWHERE, Walk, walk
+from kgsvc.search.fact_scope import NOWHERE, Walk, measured, walk
 from kgsvc.search.fusion import Key
 from kgsvc.search.group import Group
 from kgsvc.search.plans import Method, Reranker, Scope, ScopePlan
@@ -35,15 +34,9 @@ class _Look:
     """One group's part."""
 
     group: Group
-    of_facts: Asked
     facts: Candidates
     bodies: Found
     episodes: dict[str, float]  # best first
-
-    @property
-    def keys(self) -> list[Key]:
-        """The facts by their places."""
-        return list(zip(self.facts.uuids, repeat(self.group.group_id)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +58,7 @@ def find_evidence(groups: Sequence[Group], asked: Asked) -> Found:
     if asked.plan.scope is Scope.EPISODES:
         return united([_shown(look, asked) for look in looks], asked.candidates)
     for look in looks:
-        best = list(look.episodes)[:_FOLLOWED]
-        if best:
-            look.facts.follow(look.group.facts, look.of_facts, best)
+        look.facts.follow(list(look.episodes)[:_FOLLOWED])
     return _facts(looks, scaled, asked)
 
 
@@ -76,7 +67,7 @@ def _look(group: Group, asked: Asked) -> _Look:
     if asked.plan.scope is Scope.FACTS and types:
         of_facts = replace(of_facts, typed=group.texts.nodes.of_types(types))
     found = Candidates.found(group.facts, of_facts)
-    return _Look(group, of_facts, found, find_texts(group.texts, _of_bodies(asked), NOWHERE), {})
+    return _Look(group, found, find_texts(group.texts, _of_bodies(asked), NOWHERE), {})
 
 
 def _shown(look: _Look, asked: Asked) -> Found:
@@ -144,7 +135,8 @@ def _fitting(look: _Look, scaled: _Scaled) -> Fitting:
 
 def _facts(looks: Sequence[_Look], scaled: Sequence[_Scaled], asked: Asked) -> Found:
     """The facts of all groups that can be among the results, with their scores."""
-    keys = [key for look in looks for key in look.keys]
+    every = [(look.group.facts, look.facts.rows) for look in looks]
+    keys = [key for index, rows in every for key in index.keys(rows)]
     found = _listed(looks, asked)
     if not keys:
         return found
@@ -152,10 +144,10 @@ def _facts(looks: Sequence[_Look], scaled: Sequence[_Scaled], asked: Asked) -> F
         [look.facts.own(each.fact_words, each.meaning) for look, each in zip(looks, scaled, strict=True)]
     )
     episodes = np.array([score for look in looks for score in look.episodes.values()], np.float64)
-    ties = np.concatenate([tie for look in looks for tie in look.facts.ties])
+    ties = np.concatenate([index.ties(rows) for index, rows in every])
     scores = rounded(fact_scores(own, _order(own, ties, keys), _followed(looks), episodes), DIGITS)
     chosen = _highest(scores, len(scores) if asked.center is not None else asked.top).tolist()
-    packed = list(chain.from_iterable(look.facts.packed for look in looks))
+    packed = [data for index, rows in every for data in index.packed(rows)]
     found.packed.update((keys[place], packed[place]) for place in chosen)
     found.evidence.update((keys[place], float(scores[place])) for place in chosen)
     return found
@@ -165,13 +157,10 @@ def _listed(looks: Sequence[_Look], asked: Asked) -> Found:
     """What the methods found in all groups, and how far facts are from the center."""
     parts = []
     for look in looks:
-        group_id, keys = look.group.group_id, look.keys
-        lists = {
-            method: [(low, (uuid, group_id)) for low, uuid, _ in ranked]
-            for method, ranked in look.facts.lists.items()
-        }
-        near = {keys[place]: hops for place, hops in look.facts.distances.items()}
-        parts.append(Found(lists, distances=near))
+        index, facts = look.group.facts, look.facts
+        lists = {method: index.rank_list(ranked) for method, ranked in facts.lists.items()}
+        near = {facts.rows[place]: hops for place, hops in measured(index, facts.asked, facts.rows)}
+        parts.append(Found(lists, distances=dict(zip(index.keys(near), near.values(), strict=True))))
     return united(parts, asked.candidates)
 
 
