@@ -15,7 +15,6 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Protocol
 
-from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Episode, Fact
 from kgsvc.domain.names.similarity import name_tokens
@@ -24,8 +23,9 @@ from kgsvc.runtime import offload
 from kgsvc.search.fact_scope import fact_lists
 from kgsvc.search.filters import NONE, Filters
 from kgsvc.search.group import WHOLE, Group, Part
+from kgsvc.search.group_index import unpack
+from kgsvc.search.heads import in_time
 from kgsvc.search.index_cache import IndexCache
-from kgsvc.search.packing import unpack
 from kgsvc.search.plans import Method, Scope, ScopePlan
 from kgsvc.search.pool import Asked
 from kgsvc.search.query import Term
@@ -119,19 +119,13 @@ class Cold:
             return None
         self._indexes.load_behind(found.head, found.facts, parts)
         group = await offload(2, self._made, group_id, found)
-        try:
-            async with asyncio.timeout(self._settings.store_timeout_s):
-                await self._completed(group, found, asked, Part.TEXTS in parts)
-        except TimeoutError as error:
-            raise StoreUnavailable("the store did not answer in time") from error
+        completing = self._completed(group, found, asked, Part.TEXTS in parts)
+        await in_time(completing, self._settings.store_timeout_s)
         return group
 
     async def _candidates(self, group_id: str, asked: FactsAsked) -> FactCandidates | None:
-        try:
-            async with asyncio.timeout(self._settings.store_timeout_s):
-                return await self._store.search_candidates(group_id, asked)
-        except TimeoutError as error:
-            raise StoreUnavailable("the store did not answer in time") from error
+        reading = self._store.search_candidates(group_id, asked)
+        return await in_time(reading, self._settings.store_timeout_s)
 
     def _asked(self, asked: Asked) -> FactsAsked:
         return FactsAsked(

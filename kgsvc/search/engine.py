@@ -32,15 +32,14 @@ from kgsvc.search.finding import find, needed
 from kgsvc.search.fusion import Key
 from kgsvc.search.graph_results import FoundBy, GraphHit, GraphQuery, Hit, Item, ScopeAnswer
 from kgsvc.search.group import Group, Part
+from kgsvc.search.group_index import unpack
 from kgsvc.search.heads import GroupHeads
 from kgsvc.search.index_cache import IndexCache
 from kgsvc.search.node_index import unpack_entity
-from kgsvc.search.packing import unpack
 from kgsvc.search.plans import Method, Reason, Reranker, Scope, ScopePlan, default_plan
 from kgsvc.search.pool import Asked, Found
-from kgsvc.search.query import Term, parse
-from kgsvc.search.query_vectors import QueryVectors
-from kgsvc.search.rerankers import in_force, ranked
+from kgsvc.search.query import QueryVectors, Term, parse
+from kgsvc.search.rank import in_force, ranked
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.protocol import GraphStore
 from kgsvc.stores.search_protocol import SearchStore

@@ -6,27 +6,90 @@ and so 1 on its scale, is best of all groups.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.search.evidence import DIGITS, by_best, by_spread, fact_scores, rounded
-from kgsvc.search.evidence_candidates import Candidates
+from kgsvc.search.evidence import (
+    DIGITS,
+    FACT_WORDS,
+    MEANING,
+    NOBODY,
+    by_best,
+    by_spread,
+    fact_scores,
+    rounded,
+)
 from kgsvc.search.evidence_times import named_times
 from kgsvc.search.evidence_turns import Floats, Rows
 from kgsvc.search.evidence_weighing import Fitting, best_told, weighed
-from kgsvc.search.fact_scope import NOWHERE, Walk, measured, walk
+from kgsvc.search.fact_scope import NOWHERE, Walk, fact_lists, measured, seen_facts, walk
 from kgsvc.search.fusion import Key
 from kgsvc.search.group import Group
+from kgsvc.search.group_index import GroupIndex
 from kgsvc.search.plans import Method, Reranker, Scope, ScopePlan
 from kgsvc.search.pool import Asked, Found, united
 from kgsvc.search.text_scopes import find_texts, measure_episodes
+from kgsvc.search.topk import Ranked
 
 _FOLLOWED = 20  # best episodes whose facts are looked at even where no method found them
 _FACTS = ScopePlan(Scope.FACTS, (Method.BM25, Method.COSINE), Reranker.EVIDENCE)
 _EPISODES = ScopePlan(Scope.EPISODES, (Method.BM25,), Reranker.EVIDENCE)
+Told = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Candidates:
+    """Facts by their rows, each at a place of its own: those that methods found, then those that follow
+    episodes."""
+
+    index: GroupIndex
+    asked: Asked
+    lists: dict[Method, list[Ranked]]
+    rows: list[int]
+
+    @classmethod
+    def found(cls, index: GroupIndex, asked: Asked) -> Candidates:
+        """What the methods find."""
+        lists = fact_lists(index, asked)
+        rows = dict.fromkeys(row for ranked in lists.values() for _, _, row in ranked)
+        return cls(index, asked, lists, list(rows))
+
+    def follow(self, episodes: Sequence[str]) -> None:
+        """Put the facts that episodes tell, and that fulfil the filters, beside those that were found."""
+        told = dict.fromkeys(row for episode in episodes for row in self.index.telling.tells(episode))
+        if told:
+            seen, known = seen_facts(self.index, self.asked), set(self.rows)
+            self.rows += [row for row in told if seen[row] and row not in known]
+
+    def scores(self, method: Method) -> list[float]:
+        """What a method gave, best first."""
+        return [-low for low, _, _ in self.lists.get(method, ())]
+
+    def told(self, method: Method) -> list[Told]:
+        """The episodes of what a method found, best first."""
+        return self.index.telling.told_in([row for _, _, row in self.lists.get(method, ())])
+
+    def own(self, words: Floats, meaning: Floats) -> Floats:
+        """How each fits by itself; given are the scaled scores of what was found, best first."""
+        place = {row: place for place, row in enumerate(self.rows)}
+        own = np.zeros(len(self.rows))
+        for method, weight, scores in ((Method.BM25, FACT_WORDS, words), (Method.COSINE, MEANING, meaning)):
+            own[[place[row] for _, _, row in self.lists.get(method, ())]] += weight * scores
+        return own
+
+    def follows(self, ranks: Mapping[str, int]) -> list[int]:
+        """The best episode of each by its rank, or NOBODY."""
+        return [
+            ranks.get(told[0], NOBODY) if len(told) == 1 else _first(told, ranks)
+            for told in self.index.telling.told_in(self.rows)
+        ]
+
+
+def _first(told: Told, ranks: Mapping[str, int]) -> int:
+    return min((ranks[episode] for episode in told if episode in ranks), default=NOBODY)
 
 
 @dataclass(slots=True)

@@ -87,14 +87,14 @@ class Group:
 
     def apply(self, changes: Changes | TextChanges) -> None:
         """Advance a part; if that fails the part is empty, never half of what it should be."""
+        facts, texts = self.facts, self.texts
         if isinstance(changes, Changes):
-            facts, self.facts = self.facts, GroupIndex(self.group_id, self._space, self._dimension)
+            self.empty(Part.FACTS)
             facts.apply(changes)
-            self.facts = facts
         else:
-            texts, self.texts = self.texts, GroupTexts(self.group_id, self._space, self._dimension)
+            self.empty(Part.TEXTS)
             texts.apply(changes)
-            self.texts = texts
+        self.facts, self.texts = facts, texts
 
     def empty(self, part: Part) -> None:
         """Throw away a part."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from itertools import repeat
+from operator import attrgetter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.domain.model.graph import Fact
+from kgsvc.domain.model.graph import Fact, FactKind, Polarity
 from kgsvc.search.fact_columns import FactColumns
-from kgsvc.search.packing import pack, unpack
 from kgsvc.search.postings import keyword_text
 from kgsvc.search.text_index import Mask, TextIndex
 from kgsvc.stores.search_protocol import Changes, IndexedFact
@@ -156,3 +159,25 @@ class GroupIndex(TextIndex):
         sources, targets = self.columns.ends(self.rows)
         nearer: list[int] = np.minimum(reached[sources[rows]], reached[targets[rows]]).tolist()
         return nearer
+
+
+# Hashes, evidence and closures serve writing, not showing; the enums travel as plain strings.
+_LEFT_OUT: dict[str, Any] = {"slot": "", "fact_key": "", "evidence": (), "closures": ()}
+_NAMES = tuple(f.name for f in fields(Fact) if f.name not in {*_LEFT_OUT, "kind", "polarity"})
+_values = attrgetter(*_NAMES)
+
+
+def pack(fact: Fact) -> bytes:
+    """The display fields of `fact`: all but slot, fact_key, evidence and closures."""
+    return pickle.dumps((_values(fact), fact.kind.value, fact.polarity.value), protocol=5)
+
+
+def unpack(packed: bytes) -> Fact:
+    """The fact that was packed, with slot and fact_key empty, no evidence and no closures."""
+    values, kind, polarity = pickle.loads(packed)
+    return Fact(
+        **dict(zip(_NAMES, values, strict=True)),
+        **_LEFT_OUT,
+        kind=FactKind(kind),
+        polarity=Polarity(polarity),
+    )

@@ -15,6 +15,7 @@ from kgsvc.domain.model.delta import GroupHead
 from kgsvc.runtime import INDEX_CHANGES, INDEX_CHARS, INDEX_ROWS, offload
 from kgsvc.search.group import Group, GroupTexts, Part
 from kgsvc.search.group_index import GroupIndex
+from kgsvc.search.heads import in_time
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.search_protocol import Changes, SearchStore, TextChanges
 
@@ -264,13 +265,11 @@ class IndexCache:
         limit, group_id = self._settings.load_page, held.group_id
         if not entry.awaited:
             limit = min(limit, _BEHIND_PAGE)
-        try:
-            async with asyncio.timeout(self._settings.store_timeout_s):
-                if isinstance(held, GroupIndex):
-                    return await self._store.changes(group_id, held.rev, limit)
-                return await self._store.text_changes(group_id, held.rev, limit, after_uuid=held.uuid)
-        except TimeoutError as error:
-            raise StoreUnavailable("the store did not answer in time") from error
+        timeout_s = self._settings.store_timeout_s
+        if isinstance(held, GroupIndex):
+            return await in_time(self._store.changes(group_id, held.rev, limit), timeout_s)
+        texts = self._store.text_changes(group_id, held.rev, limit, after_uuid=held.uuid)
+        return await in_time(texts, timeout_s)
 
     def _account(self, entry: _Entry) -> None:
         group_id, nbytes = entry.group.group_id, _ENTRY_BYTES + entry.group.nbytes

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.text import idf
-from kgsvc.search.columns import Column, room_for
+from kgsvc.search.fact_columns import Column, room_for
 from kgsvc.search.fusion import Key, RankList
 from kgsvc.search.lexical import Corpus, strongest
 from kgsvc.search.postings import Postings, keyword_counts

@@ -238,7 +238,11 @@ def _searches(near: str) -> list[dict[str, Any]]:
         {"filters": then},
         {"filters": typed, "include_context": True},
     ]
-    return [{"recipe": recipe, **each} for recipe in ret.SearchRecipe.values()[1:] for each in beside]
+    every = [{"recipe": recipe, **each} for recipe in ANYWHERE for each in beside]
+    near_to = [value for value in ret.SearchRecipe.values()[1:] if value not in ANYWHERE]
+    return every + [
+        {"recipe": recipe, "center_node_uuid": near, **each} for recipe in near_to for each in beside
+    ]
 
 
 async def _ask_all(

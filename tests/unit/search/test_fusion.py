@@ -1,6 +1,6 @@
 import pytest
 
-from kgsvc.search import fusion, rerankers
+from kgsvc.search import fusion, rank
 from kgsvc.search.fusion import Key, RankList
 from kgsvc.search.plans import Method, Reranker
 from kgsvc.search.pool import Found, united
@@ -33,7 +33,7 @@ def rank_list(names: str) -> RankList:
 
 
 def order(lists: Found) -> list[tuple[Key, float]]:
-    return rerankers.ranked(lists, asked("tea"), Reranker.RRF, 0.3)
+    return rank.ranked(lists, asked("tea"), Reranker.RRF, 0.3)
 
 
 def test_mirrored_ranks_tie_and_go_by_uuid() -> None:

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsvc.search.fact_scope import find_facts
-from kgsvc.search.group_index import GroupIndex
-from kgsvc.search.packing import unpack
+from kgsvc.search.group_index import GroupIndex, unpack
 from kgsvc.search.plans import Method
 from kgsvc.search.pool import Found
 from kgsvc.stores.search_protocol import IndexedFact

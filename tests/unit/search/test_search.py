@@ -81,7 +81,7 @@ async def test_an_embedder_that_fails_leaves_keywords(feed: Feed, way: str) -> N
 
 
 async def test_a_query_is_embedded_once(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgsvc.search.query_vectors._CACHED_BYTES", 40)  # two entries
+    monkeypatch.setattr("kgsvc.search.query._CACHED_BYTES", 40)  # two entries
     embedder = Embedder()
     search = searching(feed, embedder)
     for query in ("x", "y", "x", "z", "x", "y"):
