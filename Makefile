@@ -34,7 +34,7 @@ $(VENV)/.runtime: requirements.txt requirements-build.txt pyproject.toml
 	@touch $@
 
 # What comes without a wheel is built with the pinned setuptools.
-$(VENV)/.dev: $(VENV)/.runtime requirements-local.txt requirements-dev.txt
+$(VENV)/.dev: $(VENV)/.runtime requirements-local.txt requirements-documents.txt requirements-dev.txt
 	@echo "installing what tests and checks need into $(VENV) ..."
 	@$(PIP) install --no-build-isolation --require-hashes -r requirements-dev.txt
 	@touch $@

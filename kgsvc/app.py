@@ -33,6 +33,8 @@ from kgsvc.api.server import KgServer, Served, ServerSettings
 from kgsvc.api.tls import Certificates, TlsFiles
 from kgsvc.backends import ModelSet, make_models, open_store
 from kgsvc.commands.core import Core
+from kgsvc.commands.erasures import Erasures
+from kgsvc.commands.ledger import Ledger
 from kgsvc.communities.builder import CommunityBuilder
 from kgsvc.communities.describing import Describer
 from kgsvc.communities.detection import Follower, Louvain
@@ -75,11 +77,13 @@ async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterat
         core = _core(settings, counted(store, metrics), models, metrics, clock or SystemClock())
         _background(stack, core.activity.run(), "activity")
         _background(stack, _sample(core), "sampling")
+        erasures = Erasures(core)
+        _background(stack, erasures.run(), "erasures")
         if settings.server.role != "api":
             await _start_worker(settings, core, models, ontology, stack)
         address = None
         if settings.server.role != "worker":
-            address = await _start_server(settings, core, models, ontology, stack)
+            address = await _start_server(settings, core, models, ontology, erasures, stack)
         name = models.embedder.space if models.embedder else None
         yield Running(address, metrics_address, await core.store.info(), models.extractor.name, name)
 
@@ -94,6 +98,7 @@ def _core(settings: Settings, store: Store, models: ModelSet, metrics: Metrics, 
         metrics=metrics,
         activity=ActivityWatch(store, settings.queue.poll_s, rng),
         embedder=CachingEmbedder(models.embedder) if models.embedder else None,
+        ledger=Ledger(settings.store.erasure_ledger) if settings.store.erasure_ledger else None,
     )
 
 
@@ -162,10 +167,16 @@ async def _start_worker(
 
 
 async def _start_server(
-    settings: Settings, core: Core, models: ModelSet, ontology: Ontology, stack: AsyncExitStack
+    settings: Settings,
+    core: Core,
+    models: ModelSet,
+    ontology: Ontology,
+    erasures: Erasures,
+    stack: AsyncExitStack,
 ) -> str:
     search = Engine(core.store, models.embedder, settings.retrieval, core.clock, models.cross_encoder)
     stack.push_async_callback(search.close)
+    erasures.drops(search.erase)
     info = ServiceInfo(_version(), models.extractor.name, models.embedder.space if models.embedder else "")
     bounds = ServerSettings(
         max_calls=settings.server.max_concurrent_rpcs,

@@ -12,7 +12,9 @@ import sys
 from pathlib import Path
 
 OLDEST = (3, 11)
-RUNTIME, LOCAL, DEV, BUILD = (f"requirements{name}.txt" for name in ("", "-local", "-dev", "-build"))
+RUNTIME, LOCAL, DOCUMENTS, DEV, BUILD = (
+    f"requirements{name}.txt" for name in ("", "-local", "-documents", "-dev", "-build")
+)
 OPTIONS = (
     "--quiet",
     "--generate-hashes",
@@ -32,12 +34,12 @@ def compile_pins(target: str, *options: str) -> None:
     subprocess.run([*command, "-o", target, "pyproject.toml"], check=True, env=environment)
 
 
-def keep_additions(target: str, base: str) -> None:
-    """Drop from `target` the pins that `base` and what it includes hold, and include `base` instead."""
-    known = pinned(base)
+def keep_additions(target: str, *bases: str) -> None:
+    """Drop from `target` the pins that `bases` and what they include hold, and include `bases` instead."""
+    known = set[str]().union(*map(pinned, bases))
     head, *blocks = re.split(r"^(?=[A-Za-z0-9])", Path(target).read_text(), flags=re.MULTILINE)
     additions = [block for block in blocks if block.partition("==")[0] not in known]
-    Path(target).write_text("".join([head, f"-r {base}\n", *additions]))
+    Path(target).write_text("".join([head, *(f"-r {base}\n" for base in bases), *additions]))
 
 
 def pinned(path: str) -> set[str]:
@@ -53,10 +55,12 @@ def main(options: list[str]) -> None:
         sys.exit(f"pin with Python {'.'.join(map(str, OLDEST))}, the oldest supported")
     compile_pins(RUNTIME, *options)
     compile_pins(LOCAL, *options, "--extra", "local", "-c", RUNTIME)
-    compile_pins(DEV, *options, "--extra", "dev", "-c", LOCAL)
+    compile_pins(DOCUMENTS, *options, "--extra", "documents", "-c", RUNTIME)
+    compile_pins(DEV, *options, "--extra", "dev", "-c", LOCAL, "-c", DOCUMENTS)
     compile_pins(BUILD, *options, "--all-build-deps", "--only-build-deps")
     keep_additions(LOCAL, RUNTIME)
-    keep_additions(DEV, LOCAL)
+    keep_additions(DOCUMENTS, RUNTIME)
+    keep_additions(DEV, LOCAL, DOCUMENTS)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ RIGHTS: Mapping[str, Right] = {
     **dict.fromkeys(("Healthcheck", "GetReceipt", "WatchReceipt", "ListItems"), Right.READ),
     **dict.fromkeys(("SearchFacts", "SearchGraph", "GetMemory", "GetEpisodes"), Right.READ),
     **dict.fromkeys(("GetEntityEdge", "GetEntityNode", "GetFactHistory"), Right.READ),
-    **dict.fromkeys(("GetOntology", "GetCommunityBuild", "ListCommunities"), Right.READ),
+    **dict.fromkeys(("GetOntology", "GetCommunityBuild", "ListCommunities", "GetErasure"), Right.READ),
     **dict.fromkeys(("AddMessages", "AddEpisodes", "StreamEpisodes", "AddEntityNode"), Right.WRITE),
     **dict.fromkeys(
         ("RetryItems", "UpdateFact", "MergeEntityNodes", "UndoMerge", "SplitEntityNode", "UndoSplit"),

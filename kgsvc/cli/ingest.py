@@ -1,75 +1,41 @@
-"""A progress bar on standard error, where that is a terminal."""
+"""`kgsvc ingest`."""
 
 from __future__ import annotations
 
 import os
 import stat
-import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from kgsvc.cli import options
+from kgsvc.cli.bars import Bars
 from kgsvc.cli.client import Service, connect
+from kgsvc.cli.files import STDIN, Found, find
 from kgsvc.cli.options import Failure, ItemsParked
-from kgsvc.cli.reading import BadLine, Record, buffered, read_json_lines, read_text, time_of
+from kgsvc.cli.reading import BadLine, Record, buffered, read_json, read_json_lines, read_text, time_of
 from kgsvc.cli.show import print_json, printable
 from kgsvc.cli.upload import Outcome, Upload, follow
-from kgsvc.config import Client, Settings
-
-
-class Bars:
-    """One bar for each phase of a command. A total of None: not known."""
-
-    def __init__(self) -> None:
-        console = Console(stderr=True)
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.percentage:>3.0f} %"),
-            TimeElapsedColumn(),
-            console=console,
-            disable=not sys.stderr.isatty(),
-        )
-
-    def phase(self, description: str, total: float | None) -> TaskID:
-        """A further bar."""
-        return self._progress.add_task(description, total=total)
-
-    def advance(self, phase: TaskID, by: float) -> None:
-        """Some more is done."""
-        self._progress.advance(phase, by)
-
-    def __enter__(self) -> Bars:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
-
+from kgsvc.config import Settings
+from kgsvc.documents.reading import Reader, Unreadable
 
 SHOWN = 20  # lines or items named in a report
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """What is to be sent where."""
+class Wanted:
+    """What the command was told beside its sources."""
 
-    source: IO[bytes]
-    records: Iterator[Record | BadLine]
     group_id: str
-    item_bytes: int
+    kind: str
+    time: datetime | None
     wait_s: float | None  # None: do not wait
+    item_bytes: int
 
 
 def _time(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
@@ -80,19 +46,25 @@ def _time(ctx: click.Context, param: click.Parameter, value: str | None) -> date
 
 
 @click.command("ingest")
-@click.argument("source", type=click.File("rb"), metavar="FILE|-")
+@click.argument(
+    "sources",
+    type=click.Path(exists=True, readable=True, allow_dash=True, path_type=Path),
+    metavar="FILE|FOLDER|-",
+    nargs=-1,
+    required=True,
+)
 @options.group
 @click.option(
     "--format",
     "kind",
     type=click.Choice(["auto", "jsonl", "text"]),
     default="auto",
-    help="JSON lines or plain text; auto decides by the first character.",
+    help="JSON lines, or text of which every paragraph is an episode; auto decides by name and content.",
 )
 @click.option(
     "--time",
     callback=_time,
-    help="Reference time of plain text; default: when the file was last changed, else now.",
+    help="Reference time of text; default: when the file was last changed, else now.",
 )
 @click.option("--wait", is_flag=True, help="Wait until everything is in the graph or parked.")
 @click.option(
@@ -105,7 +77,7 @@ def _time(ctx: click.Context, param: click.Parameter, value: str | None) -> date
 @options.as_json
 @options.client
 def command(
-    source: IO[bytes],
+    sources: tuple[Path, ...],
     group: str,
     kind: str,
     time: datetime | None,
@@ -114,26 +86,108 @@ def command(
     as_json: bool,
     settings: Settings,
 ) -> None:
-    """Send the items of FILE, or of standard input for -, and wait until each is stored durably.
+    """Send the items of each FILE, of all files in each FOLDER, or of standard input for -.
 
-    A JSON line is a message (role_type, content, timestamp; optional: role, uuid, name, source_description)
-    or an episode (source, body, reference_time; optional: uuid, name, source_description). In plain text,
-    every paragraph is an episode. Sending a file again changes nothing: items that are stored already are
-    counted separately.
+    Text, Markdown, HTML, PDF and DOCX (.txt, .md, .html, .pdf, .docx) are documents. An item of .json and
+    .jsonl is a message (role_type, content, timestamp; optional: role, uuid, name,
+    source_description) or an episode (source, body, reference_time; optional: uuid, name,
+    source_description). Sending something again changes nothing: what is stored already is counted
+    separately.
     """
-    records = _records(buffered(source), kind, time)
-    task = Task(source, records, group, settings.limits.payload_bytes, wait_timeout if wait else None)
-    options.run(_ingest(settings.client, task, as_json))
+    wanted = Wanted(group, kind, time, wait_timeout if wait else None, settings.limits.payload_bytes)
+    found = find(sources)
+    if kind != "auto":  # whatever the names say
+        found = replace(found, items=(*found.items, *found.documents), documents=())
+    options.run(_ingest(settings, found, wanted, as_json))
 
 
-def _records(source: BufferedReader, kind: str, time: datetime | None) -> Iterator[Record | BadLine]:
+async def _ingest(settings: Settings, found: Found, wanted: Wanted, as_json: bool) -> None:
+    if not found.count:
+        raise Failure(f"there is nothing to read; files of other formats: {found.passed_over}")
+    total = Total()
+    with Bars() as bars:
+        async with connect(settings.client) as service:
+            await _send_items(service, (*found.others, *found.items), wanted, total, bars)
+            await _send_documents(service, Reader(settings.reading), found.documents, wanted, total, bars)
+            if wanted.wait_s is not None:
+                done = bars.phase("in the graph", sum(map(len, total.items.open.values())) or 1)
+                await follow(service, total.items, wanted.wait_s, lambda count: bars.advance(done, count))
+    _report(total, found, wanted.wait_s is not None, as_json)
+    if total.unreadable:
+        raise Failure(f"{len(total.unreadable)} files could not be read; all others are stored")
+    if total.refused:
+        raise Failure(f"{len(total.refused)} lines were refused; all others are stored")
+    if total.items.parked:
+        raise ItemsParked(f"{len(total.items.parked)} items are parked (`kgsvc retry` starts them again)")
+
+
+@dataclass(slots=True)
+class Total:
+    """What became of everything."""
+
+    items: Outcome = field(default_factory=Outcome)  # without what was refused
+    refused: list[tuple[Path, int, str]] = field(default_factory=list)  # file, line and problem
+    unreadable: list[Unreadable] = field(default_factory=list)
+
+    def add(self, path: Path, outcome: Outcome) -> None:
+        """Count in what became of one file."""
+        self.items.accepted += outcome.accepted
+        self.items.duplicates += outcome.duplicates
+        self.items.parked |= outcome.parked
+        self.items.open |= outcome.open
+        self.refused += [(path, *line) for line in outcome.refused]
+
+
+async def _send_items(
+    service: Service, paths: Sequence[Path], wanted: Wanted, total: Total, bars: Bars
+) -> None:
+    """One file after the other, on one bar of bytes."""
+    if not paths:
+        return
+    sizes = [path.stat().st_size if path.is_file() else None for path in paths]
+    stored = bars.phase("stored", None if None in sizes else sum(filter(None, sizes)))
+    for number, path in enumerate(paths, 1):
+        bars.say(stored, number, len(paths), path)
+        with click.open_file(str(path), "rb") as opened:
+            source = buffered(opened)
+            upload = Upload(
+                service, wanted.group_id, wanted.item_bytes, lambda size: bars.advance(stored, size)
+            )
+            total.add(path, await upload.run(_records(source, path, wanted)))
+
+
+async def _send_documents(
+    service: Service, reader: Reader, paths: Sequence[Path], wanted: Wanted, total: Total, bars: Bars
+) -> None:
+    """One after the other; one that cannot be read is passed over."""
+    if not paths:
+        return
+    done = bars.phase("documents", len(paths))
+    for number, path in enumerate(paths, 1):
+        bars.say(done, number, len(paths), path)
+        try:
+            read = await reader.read_file(path, str(path))
+        except Unreadable as error:
+            total.unreadable.append(error)
+        else:
+            time = wanted.time or datetime.fromtimestamp(path.stat().st_mtime, UTC)
+            source = BytesIO(read.text.encode())
+            upload = Upload(service, wanted.group_id, wanted.item_bytes, lambda _: None)
+            records = read_text(source, path.name, time, stamped=wanted.time is not None)
+            total.add(path, await upload.run(records))
+        bars.advance(done, 1)
+
+
+def _records(source: BufferedReader, path: Path, wanted: Wanted) -> Iterator[Record | BadLine]:
+    if wanted.kind == "auto" and path.suffix.lower() == ".json":
+        return read_json(source)
     beginning = source.peek(64).lstrip(b"\xef\xbb\xbf").lstrip()
-    if kind == "jsonl" or (kind == "auto" and beginning.startswith(b"{")):
+    if wanted.kind == "jsonl" or (wanted.kind == "auto" and beginning.startswith(b"{")):
         return read_json_lines(source)
-    if kind == "auto" and beginning.startswith(b"["):
+    if wanted.kind == "auto" and beginning.startswith(b"["):
         raise Failure("this looks like a JSON array: put one object on each line (jq -c '.[]' does it)")
-    origin = "standard input" if source.name in {"<stdin>", "-", 0} else Path(source.name).name
-    return read_text(source, origin, time or _file_time(source), stamped=time is not None)
+    origin = "standard input" if path == STDIN else path.name
+    return read_text(source, origin, wanted.time or _file_time(source), stamped=wanted.time is not None)
 
 
 def _file_time(source: IO[bytes]) -> datetime:
@@ -150,48 +204,35 @@ def _regular(source: IO[bytes]) -> os.stat_result | None:
     return about if stat.S_ISREG(about.st_mode) else None
 
 
-async def _ingest(client: Client, task: Task, as_json: bool) -> None:
-    with Bars() as bars:
-        async with connect(client) as service:
-            outcome = await _send(service, task, bars)
-    _report(outcome, task.wait_s is not None, as_json)
-    if outcome.refused:
-        raise Failure(f"{len(outcome.refused)} lines were refused; all others are stored")
-    if outcome.parked:
-        raise ItemsParked(f"{len(outcome.parked)} items are parked (`kgsvc retry` starts them again)")
-
-
-async def _send(service: Service, task: Task, bars: Bars) -> Outcome:
-    about = _regular(task.source)
-    stored = bars.phase("stored", about.st_size if about else None)
-    upload = Upload(service, task.group_id, task.item_bytes, lambda size: bars.advance(stored, size))
-    outcome = await upload.run(task.records)
-    if task.wait_s is not None:
-        done = bars.phase("in the graph", sum(map(len, outcome.open.values())) or 1)
-        await follow(service, outcome, task.wait_s, lambda count: bars.advance(done, count))
-    return outcome
-
-
-def _report(outcome: Outcome, waited: bool, as_json: bool) -> None:
+def _report(total: Total, found: Found, waited: bool, as_json: bool) -> None:
     if as_json:
-        print_json(_as_dict(outcome))
+        print_json(_as_dict(total))
         return
-    click.echo(f"{outcome.accepted} items stored, {outcome.duplicates} were there already.")
-    for line, problem in outcome.refused[:SHOWN]:
-        click.echo(f"line {line}: {printable(problem)}", err=True)
-    if len(outcome.refused) > SHOWN:
-        click.echo(f"... and {len(outcome.refused) - SHOWN} more lines", err=True)
-    for uuid, reason in list(outcome.parked.items())[:SHOWN]:
+    items = total.items
+    click.echo(f"{items.accepted} items stored, {items.duplicates} were there already.")
+    if found.passed_over:
+        click.echo(f"Files of other formats that were passed over: {found.passed_over}.")
+    for error in total.unreadable:
+        click.echo(printable(str(error)), err=True)
+    for path, line, problem in total.refused[:SHOWN]:
+        file = f"{path}, " if found.count > 1 else ""
+        click.echo(f"{printable(file)}line {line}: {printable(problem)}", err=True)
+    if len(total.refused) > SHOWN:
+        click.echo(f"... and {len(total.refused) - SHOWN} more lines", err=True)
+    for uuid, reason in list(items.parked.items())[:SHOWN]:
         click.echo(f"parked {uuid}: {printable(reason)}", err=True)
-    if waited and not outcome.parked:
+    if waited and not items.parked:
         click.echo("All of them are in the graph.")
 
 
-def _as_dict(outcome: Outcome) -> dict[str, Any]:
+def _as_dict(total: Total) -> dict[str, Any]:
     return {
-        "accepted": outcome.accepted,
-        "duplicates": outcome.duplicates,
-        "refused": [{"line": line, "problem": problem} for line, problem in outcome.refused],
-        "parked": [{"uuid": uuid, "reason": reason} for uuid, reason in outcome.parked.items()],
-        "receipts": list(outcome.open),
+        "accepted": total.items.accepted,
+        "duplicates": total.items.duplicates,
+        "refused": [
+            {"file": str(path), "line": line, "problem": problem} for path, line, problem in total.refused
+        ],
+        "unreadable": [{"file": error.name, "reason": error.reason} for error in total.unreadable],
+        "parked": [{"uuid": uuid, "reason": reason} for uuid, reason in total.items.parked.items()],
+        "receipts": list(total.items.open),
     }

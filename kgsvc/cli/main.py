@@ -13,7 +13,7 @@ from kgsvc.cli.options import Failure
 COMMANDS = {
     "serve": "Run the service.",
     "demo": "Show the service at work: start one, send it a conversation, ask questions.",
-    "ingest": "Send messages, episodes or text from a file.",
+    "ingest": "Send messages, episodes and documents from files and folders.",
     "search": "Find facts.",
     "memory": "Find the facts that matter to a conversation.",
     "items": "List items and their states.",

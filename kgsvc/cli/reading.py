@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from itertools import chain
 from typing import IO, Any
 
@@ -18,6 +18,7 @@ from kgsvc.v1.ingestion_pb2 import StreamEpisodesRequest
 from kgsvc.v1.types_pb2 import EpisodeItem, Message, RoleType, Source
 
 LINE_BYTES = 16 * 1024 * 1024
+FILE_BYTES = 64 * 1024 * 1024  # of a file that is one JSON value, which is read whole
 _NAMESPACE = uuid.UUID("6b677376-6300-4000-8000-746578740000")
 
 
@@ -56,6 +57,32 @@ def read_json_lines(source: IO[bytes]) -> Iterator[Record | BadLine]:
                 yield Record(number, len(raw), request)
             except ValueError as error:
                 yield BadLine(number, len(raw), _problem(error))
+
+
+def read_json(source: IO[bytes]) -> Iterator[Record | BadLine]:
+    """The items of a file that is one JSON array or object, numbered from 1. JSON lines are read as such."""
+    raw = source.read(FILE_BYTES + 1)
+    if len(raw) > FILE_BYTES:
+        yield BadLine(1, len(raw), f"is longer than {FILE_BYTES} bytes: put one object on each line instead")
+        return
+    try:
+        value = json.loads(raw.decode("utf-8-sig"))
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data":
+            yield from read_json_lines(BytesIO(raw))
+        else:
+            yield BadLine(1, len(raw), _problem(error))
+        return
+    except ValueError as error:
+        yield BadLine(1, len(raw), _problem(error))
+        return
+    values = value if isinstance(value, list) else [value]
+    for number, each in enumerate(values, 1):
+        size = len(raw) * number // len(values) - len(raw) * (number - 1) // len(values)
+        try:
+            yield Record(number, size, item_of(each))
+        except ValueError as error:
+            yield BadLine(number, size, _problem(error))
 
 
 def read_text(source: IO[bytes], origin: str, time: datetime, stamped: bool) -> Iterator[Record | BadLine]:

@@ -13,6 +13,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from kgsvc.access.scopes import current_caller
+from kgsvc.commands.ledger import Ledger
 from kgsvc.domain.errors import (
     Conflict,
     EmbedderUnavailable,
@@ -26,6 +27,7 @@ from kgsvc.domain.errors import (
 )
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard
+from kgsvc.domain.model.erasures import Erasure
 from kgsvc.jobs.dispatcher import ActivityWatch
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.observability.metrics import Metrics
@@ -52,11 +54,18 @@ class Core:
     activity: ActivityWatch
     embedder: CachingEmbedder | None = None  # of what is written; None: search goes by keywords alone
     pressure: IntakePressure = field(default_factory=IntakePressure)
+    ledger: Ledger | None = None  # of erasures
     new_id: Callable[[], str] = field(default_factory=RandomIds)  # of requests, receipts and builds
 
     def system_ms(self, head: GroupHead) -> int:
         """The system time of the group's next change: later than every change before it."""
         return max(self.clock.now_ms(), head.last_ms + 1)
+
+    async def begin_erasures(self, parts: Sequence[Erasure]) -> None:
+        """Write erasures down before anything is removed. Raises StoreUnavailable."""
+        if self.ledger is not None:
+            await asyncio.to_thread(self.ledger.append, parts)
+        await self.store.begin_erasures(parts)
 
     @property
     def space(self) -> str:

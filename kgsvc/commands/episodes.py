@@ -6,30 +6,19 @@ succeeds.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kgsvc.commands.core import Core, page_token, parts_of, the_one, until_applied, wrong_token
-from kgsvc.commands.merges import undo_merge
-from kgsvc.domain.errors import Conflict, EmbedderUnavailable, LimitExceeded, NotFound, Violation
-from kgsvc.domain.facts.amendments import without_episode
-from kgsvc.domain.model.delta import GraphDelta, GroupHead, NameView, SlotView
-from kgsvc.domain.model.graph import Entity, Episode, source_url_of
+from kgsvc.domain.errors import LimitExceeded, Violation
+from kgsvc.domain.model.delta import GraphDelta
+from kgsvc.domain.model.graph import Episode, source_url_of
 from kgsvc.domain.model.keys import digest
-from kgsvc.domain.names.forgetting import Forgotten, Saying, doubtful, forgotten, removable, without_words
-from kgsvc.domain.names.identity import lost_identities
-from kgsvc.domain.names.merging import called
-from kgsvc.domain.names.namesakes import heirs, shared_keys
-from kgsvc.pipeline.summaries import summarised
 from kgsvc.stores.protocol import EpisodeCut, ReadStore
-
-log = logging.getLogger(__name__)
 
 _OVERHEAD_BYTES = 128  # of an episode's message without its texts, rounded up
 _TAG_BYTES = 3  # of an entry of a list
 _ANY_MS = 2**53  # beyond every time that can be accepted
-_NAMES = 100_000  # of one entity
 Key = tuple[int, str]
 
 
@@ -129,15 +118,6 @@ def _decoded(token: str, group_id: str, last_n: int) -> tuple[Key, Key]:
     raise wrong_token()
 
 
-@dataclass(frozen=True, slots=True)
-class Cascaded:
-    """What was removed together with an episode, and what was restored."""
-
-    facts_removed: int
-    facts_restored: int
-    entities_removed: int
-
-
 @until_applied
 async def delete_episode(core: Core, uuid: str, group_id: str | None) -> bool:
     """Delete an episode with its mentions and cancel work on it; whether it existed. Facts and entities that
@@ -150,111 +130,3 @@ async def delete_episode(core: Core, uuid: str, group_id: str | None) -> bool:
     await core.apply(delta, head)
     core.activity.poke()
     return True
-
-
-@until_applied
-async def cascade_episode(core: Core, uuid: str, group_id: str | None) -> Cascaded | None:
-    """Delete an episode with everything that only it supports, and restore the facts that it alone ended;
-    None when it did not exist. Merges of entities that it caused are undone where that is still possible.
-    Raises as `delete_episode`, and EmbedderUnavailable."""
-    episode = the_one(await core.store.episode(uuid, group_id), "an episode")
-    if episode is None:
-        return None
-    done = await _cascade(core, episode.group_id, uuid)
-    core.activity.poke()
-    return done
-
-
-async def _undo_merges(core: Core, group_id: str, uuid: str) -> GroupHead:
-    """Undo every merge that the episode caused, where possible; the group's record at which none is left.
-
-    The record is read before the merges: the guard catches one that is made later.
-    """
-    tried: set[str] = set()
-    while True:
-        head = (await core.store.names(group_id, ())).head
-        merges = await core.store.merges_by(group_id, uuid)
-        untried = [record.merge_id for record in merges if record.merge_id not in tried]
-        if not untried:
-            return head
-        for merge_id in untried:
-            tried.add(merge_id)
-            try:
-                await undo_merge(core, group_id, merge_id)
-            except (Conflict, NotFound) as error:
-                log.info(
-                    "a merge could not be undone",
-                    extra={"group_id": group_id, "item": uuid, "reason": str(error)},
-                )
-
-
-async def _cascade(core: Core, group_id: str, uuid: str) -> Cascaded:
-    store = core.store
-    head = await _undo_merges(core, group_id, uuid)
-    system_ms = core.system_ms(head)
-    traces = await store.traces(group_id, uuid)
-    view = await store.slots(group_id, traces.slots) if traces.slots else SlotView()
-    sayings = await store.sayings(group_id, uuid)
-    without = without_episode(view, uuid, system_ms)
-    gone = {stone.uuid for stone in without.removed}
-    loose = await store.unheld(group_id, [e.uuid for e in removable(traces.entities)], uuid, gone)
-    kept = [entity for entity in traces.entities if entity.uuid not in loose]
-    lost = [entity for entity in traces.entities if entity.uuid in loose]
-    namesakes = await store.names(group_id, shared_keys(lost)) if lost else NameView(head, {})
-    left = [
-        await _forgotten(store, without_words(entity, uuid, system_ms), uuid, sayings, system_ms)
-        for entity in kept
-    ]
-    renamed = {
-        each.entity.uuid: each.entity.name
-        for each, entity in zip(left, kept, strict=True)
-        if each.entity.name != entity.name
-    }
-    vectors, space = await _new_vectors(core, group_id, {**renamed, **without.reworded})
-    delta = GraphDelta(
-        group_id=group_id,
-        system_ms=system_ms,
-        entities=tuple(each.entity for each in left if each.entity not in kept),
-        facts=tuple(called(fact, renamed) for fact in without.facts),
-        names=heirs(namesakes, loose),
-        remove_names=tuple(key for each in left for key in each.names),
-        remove_name_tokens=tuple(
-            (token, each.entity.uuid)
-            for each, entity in zip(left, kept, strict=True)
-            for token in {*each.tokens, *lost_identities(entity, each.entity)}
-        ),
-        unsaid=tuple(sorted({*vectors, *(each.entity.uuid for each in left if each.names)})),
-        remove_facts=without.removed,
-        remove_entities=tuple(sorted(loose)),
-        remove_episodes=(uuid,),
-        vectors=vectors,
-        space=space,
-    )
-    removed = [fact for fact in view.facts if fact.uuid in gone]
-    delta = await summarised(store, delta, {entity.uuid: entity for entity in kept}, removed)
-    await core.apply(delta, head)
-    return Cascaded(len(gone), without.restored, len(loose))
-
-
-async def _forgotten(
-    store: ReadStore, entity: Entity, uuid: str, sayings: Mapping[str, Saying], system_ms: int
-) -> Forgotten:
-    """The entity without the names and types that only the deleted episode gave it."""
-    saying = sayings.get(entity.uuid)
-    if saying is None:
-        return Forgotten(entity)
-    owned: list[str] = []
-    if doubtful(entity, saying):
-        owned = await store.entity_names(entity.group_id, entity.uuid, _NAMES)
-    return forgotten(entity, saying, owned, uuid, system_ms)
-
-
-async def _new_vectors(core: Core, group_id: str, texts: Mapping[str, str]) -> tuple[dict[str, bytes], str]:
-    """Vectors of texts that changed, and their space. An old vector would still encode deleted words: where
-    no new one can be made it is removed, and keywords alone find the text."""
-    removed = dict.fromkeys(texts, b"")
-    try:
-        vectors = await core.vectors(group_id, texts)
-    except EmbedderUnavailable:
-        return removed, ""
-    return removed | vectors, core.space

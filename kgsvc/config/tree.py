@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from kgsvc.access.settings import STDOUT, AccessSettings
 from kgsvc.communities.builder import CommunitySettings
+from kgsvc.documents.reading import ReadingLimits
 from kgsvc.domain.errors import KgError
 from kgsvc.domain.limits import FROM_ZERO, Limits, Range
 from kgsvc.jobs.dispatcher import QueueSettings
@@ -81,6 +82,7 @@ class StoreSettings:
     neo4j_user: str = "neo4j"
     neo4j_password: str = field(default="", repr=False)
     neo4j_database: str = "neo4j"
+    erasure_ledger: Path | None = None  # a file outside of backups, from which erasures are repeated
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,7 @@ class Settings:
     retrieval: SearchSettings = field(default_factory=SearchSettings)
     communities: CommunitySettings = field(default_factory=CommunitySettings)
     limits: Limits = field(default_factory=Limits)
+    reading: ReadingLimits = field(default_factory=ReadingLimits)
     logging: Logging = field(default_factory=Logging)
     client: Client = field(default_factory=Client)
     access: AccessSettings = field(default_factory=AccessSettings)

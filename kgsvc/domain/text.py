@@ -6,12 +6,36 @@ import math
 import re
 import unicodedata
 from base64 import b32encode
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from threading import Lock
+from typing import ParamSpec, TypeVar, cast
 
 from snowballstemmer import stemmer
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_forgetters: list[Callable[[], None]] = []
+
+
+def remembered(size: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """`lru_cache` for functions of stored texts: `forget_texts` empties it."""
+
+    def wrap(function: Callable[P, T]) -> Callable[P, T]:
+        cached = lru_cache(maxsize=size)(function)
+        _forgetters.append(cached.cache_clear)
+        return cast("Callable[P, T]", cached)
+
+    return wrap
+
+
+def forget_texts() -> None:
+    """Empty the caches of functions of texts in this process: something was erased."""
+    for forget in _forgetters:
+        forget()
+
 
 NORMALISER_VERSION = 1  # stored with the graph; a change means rebuilding keys
 TOKENISER_VERSION = 1
@@ -46,7 +70,7 @@ def is_cjk(text: str) -> bool:
     return _IS_CJK.match(text) is not None
 
 
-@lru_cache(maxsize=65_536)
+@remembered(65_536)
 def _stemmed(run: str) -> str:
     word = run.replace("’", "'").removesuffix("'s").replace("'", "")
     with _stemming:
@@ -118,7 +142,7 @@ class GroupKeys:
         return KeyedText((*map(self.of_term, terms), *prefixes), len(terms))
 
 
-@lru_cache(maxsize=32_768)
+@remembered(32_768)
 def _key(salt: bytes, term: str, kind: str) -> str:
     """40 bits of a keyed hash: two words of a group hardly ever share a key, and then only count as one."""
     digest = blake2b(term.encode("utf-8", "surrogatepass"), key=salt, digest_size=5).digest()

@@ -6,14 +6,13 @@ import hashlib
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.model.extraction import Extraction
 from kgsvc.domain.model.graph import FREE, Usage
-from kgsvc.domain.text import tokens
+from kgsvc.domain.text import remembered, tokens
 from kgsvc.models.protocol import Embedder, Vectors
 from kgsvc.runtime import EMBEDDED_CHARS, offload
 
@@ -53,6 +52,11 @@ class CachingEmbedder:
             fresh = {text: row.astype("<f4").tobytes() for text, row in zip(missing, rows, strict=True)}
         self._remember(known | fresh)
         return known | fresh, cost
+
+    def forget(self) -> None:
+        """Keep no text any more."""
+        self._cache.clear()
+        self._bytes = 0
 
     def _remember(self, used: dict[str, bytes]) -> None:
         for text, vector in used.items():
@@ -134,7 +138,7 @@ class HashingEmbedder:
             row[:] = sums / length
 
 
-@lru_cache(maxsize=_CACHED_WORDS)
+@remembered(_CACHED_WORDS)
 def _buckets(word: str, dimension: int) -> _Buckets:
     """The dimensions that a word touches, and by how much."""
     weights: dict[int, float] = {}

@@ -28,7 +28,6 @@ from kgsvc.search.heads import in_time
 from kgsvc.search.index_cache import IndexCache
 from kgsvc.search.plans import Method, Scope, ScopePlan
 from kgsvc.search.pool import Asked
-from kgsvc.search.query import Term
 from kgsvc.search.settings import SearchSettings
 from kgsvc.search.text_index import Whole
 from kgsvc.stores.community_protocol import CommunityStore
@@ -136,7 +135,7 @@ class Cold:
             asked.now_ms,
             asked.candidates if asked.filters == NONE else _WIDER * asked.candidates,
             asked.min_cosine,
-            _weights(asked.terms),
+            {term.text: term.weight for term in asked.terms if term.weight != 1.0},
             all_vectors=asked.vector is not None,
         )
 
@@ -222,10 +221,6 @@ class Cold:
     async def _names(self, group_id: str, ends: Sequence[str], text: str) -> NameCandidates:
         query = CandidateQuery(tokens=name_tokens(text[:_TEXT_CHARS]), uuids=ends, names_per_entity=_NAMES)
         return await self._store.candidates(group_id, query)
-
-
-def _weights(terms: Iterable[Term]) -> dict[str, float]:
-    return {term.text: term.weight for term in terms if term.weight != 1.0}
 
 
 def _of_the_past(filters: Filters) -> bool:

@@ -146,11 +146,11 @@ class Engine:
         for group_id in dict.fromkeys(group_ids):
             if left:
                 left -= (await self._store.names(group_id, (), sorted(left))).by_uuid.keys()
-        if center in left:
-            raise _unknown(str(center), "center_node_uuid")
-        for at, uuid in enumerate(origins):
+        fields = (f"bfs_origin_node_uuids[{at}]" for at in range(len(origins)))
+        for uuid, field in ((center, "center_node_uuid"), *zip(origins, fields, strict=True)):
             if uuid in left:
-                raise _unknown(uuid, f"bfs_origin_node_uuids[{at}]")
+                problem = Violation(field, "is no entity of these groups")
+                raise NotFound(f"no entity {uuid} in these groups", [problem])
 
     async def warm(self, group_ids: Collection[str]) -> None:
         """Load the busiest of these groups behind the searches, one after the other: those that were changed
@@ -170,6 +170,11 @@ class Engine:
             if group_id not in heads:
                 self.indexes.forget(group_id)
         return [heads[group_id] for group_id in wanted if group_id in heads]
+
+    async def erase(self, group_ids: Collection[str]) -> None:
+        """Drop the indexes of groups of which something was erased."""
+        for group_id in group_ids:
+            await self.indexes.erase(group_id)
 
     async def close(self) -> None:
         """Wait for work left behind and drop the indexes."""
@@ -200,9 +205,9 @@ class Engine:
         """Run `work` on all groups of a search."""
         if not prepared.heads:
             return await offload(2 if prepared.cold else 0, work, prepared.cold)
-        every = prepared.cold
+        heads, cold = prepared.heads, prepared.cold
         return await self.indexes.use(
-            prepared.heads, lambda groups: work([*every, *groups]), prepared.heavy, prepared.parts
+            heads, lambda groups: work([*cold, *groups]), prepared.heavy, prepared.parts
         )
 
     async def _answers(self, query: GraphQuery, prepared: _Prepared) -> list[ScopeAnswer]:
@@ -287,11 +292,6 @@ def _enough(score: float, query: GraphQuery, reason: Reason | None) -> bool:
 def _size(scope: Scope, found: Found, keys: Sequence[Key]) -> int:
     """About the bytes of episodes; what else is shown is small."""
     return sum(unpacked_bytes(found.packed[key]) for key in keys) if scope is Scope.EPISODES else 0
-
-
-def _unknown(uuid: str, field: str) -> NotFound:
-    problem = Violation(field, "is no entity of these groups")
-    return NotFound(f"no entity {uuid} in these groups", [problem])
 
 
 def _hits(found: Found, order: Sequence[tuple[Key, float]], shown: Shown) -> tuple[GraphHit, ...]:

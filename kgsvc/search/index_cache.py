@@ -80,7 +80,7 @@ class IndexCache:
 
     @property
     def nbytes(self) -> int:
-        """About the memory that all indexes hold."""
+        """About the memory that all hold."""
         return self._nbytes
 
     @property
@@ -158,7 +158,7 @@ class IndexCache:
         """Page by page, so that what is there already can be searched between two of them."""
         for part in parts:
             more = True
-            while more:
+            while more and self._entries.get(head.group_id) is entry:  # else it was dropped meanwhile
                 if self._serving and not entry.awaited:
                     await self._rest(_LONGEST_REST_S)
                 asked, began = self._asked, asyncio.get_running_loop().time()
@@ -182,6 +182,14 @@ class IndexCache:
         entry = self._entries.get(group_id)
         if entry is not None and not entry.lock.locked():
             self._drop(group_id)
+
+    async def erase(self, group_id: str) -> None:
+        """Drop a group of which something was erased, as soon as it is not in use."""
+        entry = self._entries.get(group_id)
+        if entry is not None:
+            async with entry.lock:
+                if self._entries.get(group_id) is entry:
+                    self._drop(group_id)
 
     async def close(self) -> None:
         """Wait for work that was left behind, then let go of everything. Loads that nobody waits for end."""

@@ -129,9 +129,9 @@ def _replay(batch: AcceptBatch, known: Known) -> Accepted | None:
 
 
 def of_deleted_group(group_id: str, uuid: str, receipt_id: str, at_ms: int, *, parked: bool) -> ItemStatus:
-    """An item in the receipt of a deleted group. `parked`: it was unfinished; others are gone."""
-    state, reason = (ItemState.PARKED, GROUP_DELETED) if parked else (ItemState.DELETED, None)
-    return ItemStatus(group_id, uuid, state, receipt_id, at_ms, reason=reason)
+    """An item in the receipt of a deleted group. `parked`: it was unfinished, and its reason says so."""
+    reason = GROUP_DELETED if parked else None
+    return ItemStatus(group_id, uuid, ItemState.DELETED, receipt_id, at_ms, reason=reason)
 
 
 def check_input(known_hash: str, input_hash: str) -> None:

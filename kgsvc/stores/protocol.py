@@ -31,6 +31,7 @@ from kgsvc.domain.model.items import (
 from kgsvc.domain.names.forgetting import Saying
 from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates
 from kgsvc.stores.community_protocol import CommunityStore
+from kgsvc.stores.erasure_protocol import ErasureStore
 from kgsvc.stores.search_protocol import FactSearchStore
 
 T = TypeVar("T")
@@ -131,7 +132,7 @@ class QueueStore(Protocol):
     async def claim(self, seen: GroupWork, owner_id: str, now_ms: int) -> Lease | None:
         """Take the lease if the group's record still is as `seen` (token, owner, renewals): new token =
         token + 1, owner set, served_ms = now_ms; None when somebody was faster. When `seen` had an owner,
-        its started items become suspect. Items of an older epoch end PARKED with reason group_deleted."""
+        its started items become suspect. Items of an older epoch end, shown as DELETED (group_deleted)."""
 
     async def renew(self, leases: Sequence[Lease]) -> list[str]:
         """Move the renewal counters of the leases that are still held; returns the group_ids still held."""
@@ -305,6 +306,12 @@ class HistoryStore(Protocol):
     async def merges_by(self, group_id: str, episode_uuid: str) -> list[MergeRecord]:
         """The merges that an episode caused and that were not taken back, the latest first."""
 
+    async def merges_holding(self, group_id: str, text: str) -> list[MergeRecord]:
+        """The merges whose data hold this text, the latest first. Reads every merge of the group."""
+
+    async def facts_holding(self, group_id: str, text: str) -> list[Fact]:
+        """The facts whose words hold this text, by uuid. Reads every fact of the group."""
+
     async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
         """By its list of facts, those among them that were removed too, and the closures that name it."""
 
@@ -329,11 +336,12 @@ class AdminStore(Protocol):
     async def info(self) -> StoreInfo:
         """Reach the engine once and name it."""
 
-    async def delete_group(self, group_id: str, now_ms: int) -> None:
+    async def delete_group(self, group_id: str, now_ms: int, erasure_id: str = "") -> None:
         """Bump the epoch, then remove episodes, edges, nodes, vectors, names, tombstones, receipts' content,
-        idempotency keys; unfinished items end PARKED (group_deleted) without content. The group's reads are
-        empty from the first commit on, also if the process dies between the batches; `migrate` or the next
-        delete finishes an interrupted one. An unknown group is fine."""
+        idempotency keys; unfinished items end without content. The group's reads are empty from the first
+        commit on, also if the process dies between the batches; `migrate`, `free_erased` or the next delete
+        finishes an interrupted one. That commit also notes for the erasure how many rows of each kind
+        (erasures.GROUP_COUNTS) there were. An unknown group is fine."""
 
     async def group_ids(self) -> list[str]:
         """Every group with content or an ontology, sorted."""
@@ -358,6 +366,7 @@ class Store(
     CommunityStore,
     FactSearchStore,
     AdminStore,
+    ErasureStore,
     Protocol,
 ):
     """All of it."""

@@ -449,6 +449,7 @@ class DeleteEpisodeOutput(_message.Message):
     FACTS_REMOVED_FIELD_NUMBER: _builtins.int
     FACTS_RESTORED_FIELD_NUMBER: _builtins.int
     ENTITIES_REMOVED_FIELD_NUMBER: _builtins.int
+    ERASURE_ID_FIELD_NUMBER: _builtins.int
     message: _builtins.str
     """One sentence for people."""
     success: _builtins.bool
@@ -459,6 +460,8 @@ class DeleteEpisodeOutput(_message.Message):
     """With `cascade`: how many facts are current again."""
     entities_removed: _builtins.int
     """With `cascade`: how many entities were removed."""
+    erasure_id: _builtins.str
+    """With `cascade`: the receipt of the erasure, for GetErasure; empty if there was no such episode."""
     def __init__(
         self,
         *,
@@ -467,10 +470,11 @@ class DeleteEpisodeOutput(_message.Message):
         facts_removed: _builtins.int = ...,
         facts_restored: _builtins.int = ...,
         entities_removed: _builtins.int = ...,
+        erasure_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["entities_removed", b"entities_removed", "facts_removed", b"facts_removed", "facts_restored", b"facts_restored", "message", b"message", "success", b"success"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entities_removed", b"entities_removed", "erasure_id", b"erasure_id", "facts_removed", b"facts_removed", "facts_restored", b"facts_restored", "message", b"message", "success", b"success"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -583,19 +587,23 @@ class DeleteGroupOutput(_message.Message):
 
     MESSAGE_FIELD_NUMBER: _builtins.int
     SUCCESS_FIELD_NUMBER: _builtins.int
+    ERASURE_ID_FIELD_NUMBER: _builtins.int
     message: _builtins.str
     """One sentence for people."""
     success: _builtins.bool
     """True."""
+    erasure_id: _builtins.str
+    """The receipt of the erasure, for GetErasure."""
     def __init__(
         self,
         *,
         message: _builtins.str = ...,
         success: _builtins.bool = ...,
+        erasure_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["message", b"message", "success", b"success"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["erasure_id", b"erasure_id", "message", b"message", "success", b"success"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -703,23 +711,224 @@ class ClearAllOutput(_message.Message):
 
     MESSAGE_FIELD_NUMBER: _builtins.int
     SUCCESS_FIELD_NUMBER: _builtins.int
+    ERASURE_ID_FIELD_NUMBER: _builtins.int
     message: _builtins.str
     """One sentence for people."""
     success: _builtins.bool
     """True."""
+    erasure_id: _builtins.str
+    """The receipt of the erasure, for GetErasure; empty if there was nothing to delete."""
     def __init__(
         self,
         *,
         message: _builtins.str = ...,
         success: _builtins.bool = ...,
+        erasure_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["message", b"message", "success", b"success"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["erasure_id", b"erasure_id", "message", b"message", "success", b"success"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ClearAllOutput: _TypeAlias = ClearAllOutput  # noqa: Y015
+
+@_typing.final
+class GetErasureRequest(_message.Message):
+    """Request of GetErasure."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    INPUT_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """Names the call in logs and in the response; generated when absent; at most 128 characters."""
+    idempotency_key: _builtins.str
+    """Has no effect on this operation."""
+    @_builtins.property
+    def input(self) -> Global___GetErasureInput:
+        """What to read; required."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str | None = ...,
+        idempotency_key: _builtins.str | None = ...,
+        input: Global___GetErasureInput | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key", "_request_id", b"_request_id", "idempotency_key", b"idempotency_key", "input", b"input", "request_id", b"request_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key", "_request_id", b"_request_id", "idempotency_key", b"idempotency_key", "input", b"input", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__idempotency_key: _TypeAlias = _typing.Literal["idempotency_key"]  # noqa: Y015
+    _WhichOneofArgType__idempotency_key: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key"]  # noqa: Y015
+    _WhichOneofReturnType__request_id: _TypeAlias = _typing.Literal["request_id"]  # noqa: Y015
+    _WhichOneofArgType__request_id: _TypeAlias = _typing.Literal["_request_id", b"_request_id"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__idempotency_key) -> _WhichOneofReturnType__idempotency_key | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__request_id) -> _WhichOneofReturnType__request_id | None: ...
+
+Global___GetErasureRequest: _TypeAlias = GetErasureRequest  # noqa: Y015
+
+@_typing.final
+class GetErasureResponse(_message.Message):
+    """Response of GetErasure."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
+    OUTPUT_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """The caller's request_id, or the generated one."""
+    status: _envelope_pb2.Status.ValueType
+    """The outcome."""
+    @_builtins.property
+    def output(self) -> Global___GetErasureOutput:
+        """Set unless the status is ERROR."""
+
+    @_builtins.property
+    def error(self) -> _envelope_pb2.Error:
+        """Set when the status is ERROR."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        status: _envelope_pb2.Status.ValueType = ...,
+        output: Global___GetErasureOutput | None = ...,
+        error: _envelope_pb2.Error | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "output", b"output"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "output", b"output", "request_id", b"request_id", "status", b"status"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetErasureResponse: _TypeAlias = GetErasureResponse  # noqa: Y015
+
+@_typing.final
+class GetErasureInput(_message.Message):
+    """Input of GetErasure."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ERASURE_ID_FIELD_NUMBER: _builtins.int
+    erasure_id: _builtins.str
+    """As the call that erased answered it; required."""
+    def __init__(
+        self,
+        *,
+        erasure_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["erasure_id", b"erasure_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetErasureInput: _TypeAlias = GetErasureInput  # noqa: Y015
+
+@_typing.final
+class GetErasureOutput(_message.Message):
+    """Output of GetErasure."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ERASURE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def erasure(self) -> Global___Erasure:
+        """What became of the erasure."""
+
+    def __init__(
+        self,
+        *,
+        erasure: Global___Erasure | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["erasure", b"erasure"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["erasure", b"erasure"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetErasureOutput: _TypeAlias = GetErasureOutput  # noqa: Y015
+
+@_typing.final
+class Erasure(_message.Message):
+    """The receipt of an erasure. It says what kinds of things were erased and how many, and nothing of them."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class RemovedEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    ERASURE_ID_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    GROUPS_FIELD_NUMBER: _builtins.int
+    REMOVED_FIELD_NUMBER: _builtins.int
+    ASKED_AT_FIELD_NUMBER: _builtins.int
+    COMPLETED_AT_FIELD_NUMBER: _builtins.int
+    erasure_id: _builtins.str
+    """Its id."""
+    kind: _builtins.str
+    """What was asked for: "group" or "episode"."""
+    groups: _builtins.int
+    """How many groups it concerns."""
+    @_builtins.property
+    def removed(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """How many rows of each kind were removed, such as episodes, entities, facts, vectors. Until all of them are gone
+        some may be missing.
+        """
+
+    @_builtins.property
+    def asked_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was asked for."""
+
+    @_builtins.property
+    def completed_at(self) -> _timestamp_pb2.Timestamp:
+        """Since when nothing of it is left: rows, caches of the processes, and the files of the embedded store. Absent: not
+        yet. The files of Neo4j, backups and logs of other systems are not known here.
+        """
+
+    def __init__(
+        self,
+        *,
+        erasure_id: _builtins.str = ...,
+        kind: _builtins.str = ...,
+        groups: _builtins.int = ...,
+        removed: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        asked_at: _timestamp_pb2.Timestamp | None = ...,
+        completed_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_completed_at", b"_completed_at", "asked_at", b"asked_at", "completed_at", b"completed_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_completed_at", b"_completed_at", "asked_at", b"asked_at", "completed_at", b"completed_at", "erasure_id", b"erasure_id", "groups", b"groups", "kind", b"kind", "removed", b"removed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__completed_at: _TypeAlias = _typing.Literal["completed_at"]  # noqa: Y015
+    _WhichOneofArgType__completed_at: _TypeAlias = _typing.Literal["_completed_at", b"_completed_at"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__completed_at) -> _WhichOneofReturnType__completed_at | None: ...
+
+Global___Erasure: _TypeAlias = Erasure  # noqa: Y015
 
 @_typing.final
 class UpdateFactRequest(_message.Message):

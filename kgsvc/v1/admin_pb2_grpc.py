@@ -60,6 +60,11 @@ class AdminServiceStub:
                 request_serializer=kgsvc_dot_v1_dot_admin__pb2.ClearAllRequest.SerializeToString,
                 response_deserializer=kgsvc_dot_v1_dot_admin__pb2.ClearAllResponse.FromString,
                 _registered_method=True)
+        self.GetErasure = channel.unary_unary(
+                '/kgsvc.v1.AdminService/GetErasure',
+                request_serializer=kgsvc_dot_v1_dot_admin__pb2.GetErasureRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_admin__pb2.GetErasureResponse.FromString,
+                _registered_method=True)
         self.UpdateFact = channel.unary_unary(
                 '/kgsvc.v1.AdminService/UpdateFact',
                 request_serializer=kgsvc_dot_v1_dot_admin__pb2.UpdateFactRequest.SerializeToString,
@@ -147,6 +152,13 @@ class AdminServiceServicer:
 
     def ClearAll(self, request, context):
         """Deletes every group. Status OK.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetErasure(self, request, context):
+        """Reads the receipt of an erasure: DeleteGroup, ClearAll, or DeleteEpisode with `cascade`. Status OK or NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -251,6 +263,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.ClearAll,
                     request_deserializer=kgsvc_dot_v1_dot_admin__pb2.ClearAllRequest.FromString,
                     response_serializer=kgsvc_dot_v1_dot_admin__pb2.ClearAllResponse.SerializeToString,
+            ),
+            'GetErasure': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetErasure,
+                    request_deserializer=kgsvc_dot_v1_dot_admin__pb2.GetErasureRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_admin__pb2.GetErasureResponse.SerializeToString,
             ),
             'UpdateFact': grpc.unary_unary_rpc_method_handler(
                     servicer.UpdateFact,
@@ -439,6 +456,33 @@ class AdminService:
             '/kgsvc.v1.AdminService/ClearAll',
             kgsvc_dot_v1_dot_admin__pb2.ClearAllRequest.SerializeToString,
             kgsvc_dot_v1_dot_admin__pb2.ClearAllResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetErasure(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.AdminService/GetErasure',
+            kgsvc_dot_v1_dot_admin__pb2.GetErasureRequest.SerializeToString,
+            kgsvc_dot_v1_dot_admin__pb2.GetErasureResponse.FromString,
             options,
             channel_credentials,
             insecure,

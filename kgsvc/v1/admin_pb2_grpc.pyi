@@ -45,6 +45,8 @@ class AdminServiceStub:
     """Deletes everything of a group. Status OK."""
     ClearAll: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ClearAllRequest, _admin_pb2.ClearAllResponse]
     """Deletes every group. Status OK."""
+    GetErasure: _grpc.UnaryUnaryMultiCallable[_admin_pb2.GetErasureRequest, _admin_pb2.GetErasureResponse]
+    """Reads the receipt of an erasure: DeleteGroup, ClearAll, or DeleteEpisode with `cascade`. Status OK or NOT_FOUND."""
     UpdateFact: _grpc.UnaryUnaryMultiCallable[_admin_pb2.UpdateFactRequest, _admin_pb2.UpdateFactResponse]
     """Replaces a fact and keeps its history: the old fact expires, the new one takes over its episodes. Status OK or
     NOT_FOUND.
@@ -87,6 +89,8 @@ class AdminServiceAsyncStub(AdminServiceStub):
     """Deletes everything of a group. Status OK."""
     ClearAll: _aio.UnaryUnaryMultiCallable[_admin_pb2.ClearAllRequest, _admin_pb2.ClearAllResponse]  # type: ignore[assignment]
     """Deletes every group. Status OK."""
+    GetErasure: _aio.UnaryUnaryMultiCallable[_admin_pb2.GetErasureRequest, _admin_pb2.GetErasureResponse]  # type: ignore[assignment]
+    """Reads the receipt of an erasure: DeleteGroup, ClearAll, or DeleteEpisode with `cascade`. Status OK or NOT_FOUND."""
     UpdateFact: _aio.UnaryUnaryMultiCallable[_admin_pb2.UpdateFactRequest, _admin_pb2.UpdateFactResponse]  # type: ignore[assignment]
     """Replaces a fact and keeps its history: the old fact expires, the new one takes over its episodes. Status OK or
     NOT_FOUND.
@@ -156,6 +160,14 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.ClearAllResponse, _abc.Awaitable[_admin_pb2.ClearAllResponse]]:
         """Deletes every group. Status OK."""
+
+    @_abc_1.abstractmethod
+    def GetErasure(
+        self,
+        request: _admin_pb2.GetErasureRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.GetErasureResponse, _abc.Awaitable[_admin_pb2.GetErasureResponse]]:
+        """Reads the receipt of an erasure: DeleteGroup, ClearAll, or DeleteEpisode with `cascade`. Status OK or NOT_FOUND."""
 
     @_abc_1.abstractmethod
     def UpdateFact(

@@ -96,6 +96,7 @@ OPERATIONS = {
         Operation("DeleteEntityEdge", _below("", "uuid")),
         Operation("DeleteEpisode", _below("", "uuid")),
         Operation("DeleteGroup", _below("", "group_id")),
+        Operation("GetErasure", _below("", "erasure_id")),
         Operation("PutOntology", _below("", "group_id", "yaml")),
         Operation("GetOntology", _below("", "group_id")),
         Operation("ClearAll"),

@@ -127,7 +127,9 @@ async def deleted(ask: Caller, group: str, likes: typ.FactResult) -> None:
     assert (await ask("DeleteEpisode", uuid="hi", group_id=group)).success
     left = await ask("GetEpisodes", group_id=group, last_n=9)
     assert [each.uuid for each in left.episodes] == ["works", "likes"]
-    assert (await ask("DeleteGroup", group_id=group)).success
+    gone = await ask("DeleteGroup", group_id=group)
+    assert gone.success
+    assert (await ask("GetErasure", erasure_id=gone.erasure_id)).erasure.kind == "group"
     assert not (await ask("GetEpisodes", group_id=group, last_n=9)).episodes
 
 

@@ -32,6 +32,7 @@ NOTHING_THERE = (
     "UndoMerge",
     "SplitEntityNode",
     "UndoSplit",
+    "GetErasure",
     "GetCommunityBuild",
 )
 DESTRUCTIVE = "ClearAll"  # has test_clear_all.py to itself

@@ -66,7 +66,15 @@ class Tenant:
 
     def _remember(self, answer: Any) -> None:
         text = str(answer.output)
-        for kind in ("receipt_id", "source_node_uuid", "uuid", "merge_id", "split_id", "build_id"):
+        for kind in (
+            "receipt_id",
+            "source_node_uuid",
+            "uuid",
+            "merge_id",
+            "split_id",
+            "build_id",
+            "erasure_id",
+        ):
             self._known.setdefault(kind, []).extend(re.findall(rf'\b{kind}: "([^"]+)"', text)[:3])
 
     def _given(self, name: str) -> dict[str, Any]:
@@ -106,6 +114,7 @@ class Tenant:
             "DeleteEpisode": named,
             "DeleteGroup": {"group_id": group},
             "ClearAll": {},
+            "GetErasure": {"erasure_id": rng.choice(self._known.get("erasure_id") or ["x"])},
             "PutOntology": {"group_id": group, "yaml": "entity_types: [{name: Task, description: work}]"},
             "GetOntology": {"group_id": group},
             "BuildCommunities": {"group_ids": [group]},

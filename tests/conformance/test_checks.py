@@ -56,9 +56,9 @@ class Silent(ModelStore):
 class Half(ModelStore):
     """Deletes a group only once it has entities."""
 
-    async def delete_group(self, group_id: str, now_ms: int) -> None:
+    async def delete_group(self, group_id: str, now_ms: int, erasure_id: str = "") -> None:
         if self.peek(group_id).entities:
-            await super().delete_group(group_id, now_ms)
+            await super().delete_group(group_id, now_ms, erasure_id)
 
 
 class Eager(ModelStore):

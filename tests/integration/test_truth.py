@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from kgsvc.commands.episodes import cascade_episode
+from kgsvc.commands.cascades import cascade_episode
 from kgsvc.commands.facts import update_fact
 from kgsvc.domain.facts.amendments import FactInput
 from kgsvc.domain.model.graph import FactKind, Polarity

@@ -88,6 +88,14 @@ class ModelHistory(ModelQueue):
         found = [m for m in self.peek(group_id).merges.values() if m.by_episode == episode_uuid != ""]
         return sorted(sorted(found, key=lambda m: m.merge_id), key=lambda m: m.created_ms, reverse=True)
 
+    async def merges_holding(self, group_id: str, text: str) -> list[MergeRecord]:
+        found = [m for m in self.peek(group_id).merges.values() if text in m.data]
+        return sorted(sorted(found, key=lambda m: m.merge_id), key=lambda m: m.created_ms, reverse=True)
+
+    async def facts_holding(self, group_id: str, text: str) -> list[Fact]:
+        found = [fact for fact in self.peek(group_id).facts.values() if text in fact.fact]
+        return sorted(found, key=lambda fact: fact.uuid)
+
     async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
         group = self.peek(group_id)
         told = set(group.episode_edges.get(episode_uuid, ()))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard, NameView, SlotView, StaleItems
+from kgsvc.domain.model.erasures import GROUP_COUNTS
 from kgsvc.domain.model.graph import FREE, Entity, Episode, Fact
 from kgsvc.domain.model.items import ItemState
 from kgsvc.domain.names.identity import search_terms
@@ -20,6 +21,7 @@ from kgsvc.stores.search_protocol import (
 )
 from tests.support.cold_search import candidates_among
 from tests.support.model_candidates import ModelCandidates
+from tests.support.model_erasures import ModelErasures
 from tests.support.model_history import ModelHistory
 from tests.support.model_rows import GROUP_DELETED, Answer, Group
 from tests.support.model_texts import text_changes, touch_texts
@@ -101,8 +103,14 @@ else:
     Lacking = object
 
 
-class ModelStore(ModelGraph, Lacking):  # type: ignore[misc]
+class ModelStore(ModelErasures, ModelGraph, Lacking):  # type: ignore[misc]
     """All of the protocol but communities, which no random operation touches."""
+
+    async def apply(self, delta: GraphDelta, guard: Guard) -> GroupHead:
+        head = await super().apply(delta, guard)
+        if delta.erased is not None:
+            await self.removed(delta.erased.erasure_id, delta.group_id, delta.erased.removed)
+        return head
 
     async def heads(self, group_ids: Collection[str]) -> dict[str, GroupHead]:
         return {name: self._groups[name].head for name in group_ids if name in self._groups}
@@ -134,8 +142,11 @@ class ModelStore(ModelGraph, Lacking):  # type: ignore[misc]
     async def info(self) -> StoreInfo:
         return StoreInfo("model", "1", 1)
 
-    async def delete_group(self, group_id: str, now_ms: int) -> None:
+    async def delete_group(self, group_id: str, now_ms: int, erasure_id: str = "") -> None:
         old = self._groups.get(group_id)
+        items = len(old.items) if old else 0
+        counts = {**dict.fromkeys(GROUP_COUNTS, 0), "episodes": items, "items": items}
+        await self.removed(erasure_id, group_id, counts)
         if old is None:
             return
         self._groups[group_id] = Group(
@@ -150,9 +161,8 @@ class ModelStore(ModelGraph, Lacking):  # type: ignore[misc]
         )
         for item in old.items.values():
             gone = replace(item.episode, name=None, body="")
-            item.state, item.reason = (
-                (ItemState.PARKED, GROUP_DELETED) if item.unfinished else (ItemState.DELETED, None)
-            )
+            item.reason = GROUP_DELETED if item.unfinished else None
+            item.state = ItemState.DELETED
             item.episode, item.step, item.updated_ms, item.usage = gone, None, now_ms, FREE
             item.warnings = ()
         self._activity += 1

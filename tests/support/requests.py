@@ -71,6 +71,7 @@ def inputs(group: str) -> dict[str, dict[str, Any]]:
         "DeleteEpisode": named,
         "DeleteGroup": here,
         "ClearAll": {},
+        "GetErasure": {"erasure_id": "never-there"},
         "Healthcheck": {},
         "PutOntology": {**here, "yaml": "entity_types: [{name: Task, description: work}]"},
         "GetOntology": here,

@@ -21,6 +21,7 @@ from kgsvc.api.envelope import BidiStream, Operation, Reply, Rpcs, Unary
 from kgsvc.api.errors import CallFailure, ShuttingDown, failure_of, summary, to_proto
 from kgsvc.api.mapping import STATE_NUMBERS
 from kgsvc.commands import episodes
+from kgsvc.commands.cascades import cascade_episode
 from kgsvc.commands.core import Core
 from kgsvc.commands.items import Acknowledged, ItemAcceptor, ItemInput, message_body
 from kgsvc.domain.errors import Conflict, InvalidArgument, OperationError, Violation
@@ -108,11 +109,12 @@ class EpisodeRpcs:
             if not cascade:
                 existed = await episodes.delete_episode(self._core, uuid, group_id)
             else:
-                done = await episodes.cascade_episode(self._core, uuid, group_id)
+                done = await cascade_episode(self._core, uuid, group_id)
                 existed = done is not None
                 if done is not None:
                     output.facts_removed, output.facts_restored = done.facts_removed, done.facts_restored
                     output.entities_removed = done.entities_removed
+                    output.erasure_id = done.erasure_id
             output.message = mapping.deleted("episode", existed)
             return Reply(output)
 

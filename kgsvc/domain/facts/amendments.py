@@ -106,6 +106,7 @@ def without_episode(view: SlotView, episode_uuid: str, system_ms: int) -> Withou
     closure elsewhere, is folded anew.
     """
     left = {fact.uuid: _stripped(fact, episode_uuid, system_ms) for fact in view.facts}
+    left = {uuid: fact and _unremembered(fact, left) for uuid, fact in left.items()}
     slots: defaultdict[str, list[Fact]] = defaultdict(list)
     touched: set[str] = set()
     for fact in view.facts:
@@ -143,6 +144,15 @@ def _stripped(fact: Fact, episode_uuid: str, system_ms: int) -> Fact | None:
     evidence = tuple(e for e in fact.evidence if e.episode_uuid != episode_uuid)
     rest = replace(fact, evidence=evidence, episodes=episodes, updated_ms=system_ms)
     return rest if fact.asserted else _in_words_that_are_left(rest)
+
+
+def _unremembered(fact: Fact, left: Mapping[str, Fact | None]) -> Fact:
+    """The fact without the text that it replaced, or with what is left of that."""
+    previous = fact.previous_uuid
+    if fact.original_fact is None or previous is None or previous not in left:
+        return fact
+    before = left[previous]
+    return replace(fact, original_fact=None if before is None else before.fact)
 
 
 def _in_words_that_are_left(fact: Fact) -> Fact:

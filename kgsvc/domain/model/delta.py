@@ -81,6 +81,14 @@ class MergeRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Erased:
+    """What a change removes for an erasure: noted with it, in its transaction."""
+
+    erasure_id: str
+    removed: Mapping[str, int]  # rows by kind
+
+
+@dataclass(frozen=True, slots=True)
 class GraphDelta:
     """One atomic change of a group's graph. Rows are whole: the store writes them as they are.
 
@@ -117,6 +125,7 @@ class GraphDelta:
     spent: Mapping[str, Usage] = field(
         default_factory=dict
     )  # item -> model work to count for it, in any state
+    erased: Erased | None = None  # the erasure that this change carries out
     claim: Claim | None = None  # known with the same input: nothing is written; with another: Conflict
 
     @property

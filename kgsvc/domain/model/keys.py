@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping
-from functools import lru_cache
 from typing import Any
 
 from kgsvc.domain.model.graph import Episode, FactKind
-from kgsvc.domain.text import normalise, normalise_body
+from kgsvc.domain.text import normalise, normalise_body, remembered
 
 _NAMESPACE = bytes.fromhex("6b6773766300400080006b6773766300")
 
@@ -38,7 +37,7 @@ def minted(kind: str, group_id: str, key: str, salt: int) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
-@lru_cache(maxsize=16_384)
+@remembered(16_384)
 def name_key(name: str) -> str:
     """What the unique (group, name_key) → entity table is keyed by."""
     return normalise(name)

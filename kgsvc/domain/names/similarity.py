@@ -10,9 +10,8 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from functools import lru_cache
 
-from kgsvc.domain.text import is_cjk, normalise, tokens
+from kgsvc.domain.text import is_cjk, normalise, remembered, tokens
 
 # The full form first.
 _NICKNAMES = (
@@ -79,7 +78,7 @@ _NUMBER_WORDS = frozenset(_NUMBERS.split())
 _ARTICLES = frozenset({"the", "a", "an"})
 
 
-@lru_cache(maxsize=16_384)
+@remembered(16_384)
 def folded(name: str) -> str:
     """Words of letters and digits without accents and leading articles, one space apart."""
     # Classes from 200 are accents; below are marks that make another letter, as the voiced kana's.
@@ -106,7 +105,7 @@ def asked_tokens(name: str) -> frozenset[str]:
     return name_tokens(name).union(*(tokens(other) for other in wider))
 
 
-@lru_cache(maxsize=16_384)
+@remembered(16_384)
 def marks(name: str) -> tuple[tuple[str, int], ...]:
     """What sets otherwise equal names apart: numerals (also in words and Roman) and lone letters."""
     flat = folded(name)
@@ -161,7 +160,7 @@ def similar(one: str, other: str) -> bool:
     return squeezed or len(shingles & others) >= THRESHOLD * len(shingles | others)
 
 
-@lru_cache(maxsize=16_384)
+@remembered(16_384)
 def _telling(flat: str) -> bool:
     letters = flat.replace(" ", "")
     if len(letters) < MIN_LENGTH:
@@ -170,7 +169,7 @@ def _telling(flat: str) -> bool:
     return -sum(n / len(letters) * math.log2(n / len(letters)) for n in counts) >= MIN_ENTROPY
 
 
-@lru_cache(maxsize=16_384)
+@remembered(16_384)
 def _shingles(flat: str) -> frozenset[str]:
     padded = f" {flat} "
     return frozenset(padded[i : i + 3] for i in range(len(padded) - 2))

@@ -52,7 +52,7 @@ async def a_deleted_group_reads_as_empty(g: Scratch) -> None:
 
 
 async def unfinished_items_end_parked(g: Scratch) -> None:
-    """The receipt shows unfinished items PARKED (group_deleted); all of it is terminal; nothing is due."""
+    """The receipt shows unfinished items DELETED (group_deleted); all of it is terminal; nothing is due."""
     result = await g.accepted(*g.episodes(4))
     lease = await g.leased()
     await g.started(lease)
@@ -65,7 +65,7 @@ async def unfinished_items_end_parked(g: Scratch) -> None:
     expect(receipt.done, f"receipt: {[i.state for i in receipt.items]} after delete_group")
     for item in (receipt.items[1], receipt.items[3]):
         found = (item.state, item.reason)
-        equal(found, (ItemState.PARKED, "group_deleted"), f"receipt: unfinished item {item.uuid}")
+        equal(found, (ItemState.DELETED, "group_deleted"), f"receipt: unfinished item {item.uuid}")
     equal(await g.work(NOW + 10**10), None, "ready_groups: a deleted group")
     equal(await g.store.retry_items(g.id, None, LATER), [], "retry_items: items of a deleted group")
 

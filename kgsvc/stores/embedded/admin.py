@@ -7,9 +7,17 @@ from typing import LiteralString
 import apsw
 
 from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.domain.model.erasures import GROUP_COUNTS
 from kgsvc.domain.names.identity import name_terms
 from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
 from kgsvc.stores.admission import GROUP_DELETED
+from kgsvc.stores.embedded.erasures import (
+    EmbeddedErasures,
+    free_pages,
+    note_completed,
+    note_removed,
+    removed_parts,
+)
 from kgsvc.stores.embedded.former_ends import fold_former_ends
 from kgsvc.stores.embedded.indexes import write_name_tokens
 from kgsvc.stores.embedded.rows import (
@@ -23,7 +31,7 @@ from kgsvc.stores.embedded.rows import (
     upsert,
 )
 from kgsvc.stores.embedded.schema import ENDS_SINCE, ID_BITS, MIGRATIONS, NAME_TOKENS_SINCE, SCHEMA_VERSION
-from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
+from kgsvc.stores.embedded.writer import reading, writing
 from kgsvc.stores.protocol import StoreInfo
 
 _BATCH = 300
@@ -70,9 +78,25 @@ _BY_GID = (
 )
 
 
-def bury(db: apsw.Connection, group_id: str, now_ms: int) -> None:
+_COUNTS = """
+    SELECT (SELECT count(*) FROM episodes WHERE id BETWEEN ?1 AND ?2),
+        (SELECT count(*) FROM items WHERE id BETWEEN ?1 AND ?2),
+        (SELECT count(*) FROM entities WHERE id BETWEEN ?1 AND ?2),
+        (SELECT count(*) FROM facts WHERE id BETWEEN ?1 AND ?2),
+        (SELECT count(*) FROM communities WHERE id BETWEEN ?1 AND ?2),
+        (SELECT count(*) FROM fact_vectors WHERE id BETWEEN ?1 AND ?2)
+            + (SELECT count(*) FROM entity_vectors WHERE id BETWEEN ?1 AND ?2)
+            + (SELECT count(*) FROM community_vectors WHERE id BETWEEN ?1 AND ?2),
+        (SELECT count(*) FROM stages WHERE id BETWEEN ?1 AND ?2),
+        (SELECT count(*) FROM merges WHERE gid = ?3), (SELECT count(*) FROM answers WHERE gid = ?3)
+    """
+
+
+def bury(db: apsw.Connection, group_id: str, now_ms: int, erasure_id: str = "") -> None:
     """The group goes on under a new gid; what hangs on the old one is out of sight from this commit on."""
     group = group_of(db, group_id)
+    counts = one_row(db, _COUNTS, (*id_span(group.gid), group.gid)) if group.gid and erasure_id else ()
+    note_removed(db, erasure_id, group_id, dict(zip(GROUP_COUNTS, counts, strict=False)))
     if not group.gid:
         return
     gid = new_gid(db)
@@ -119,7 +143,7 @@ def _end_items(db: apsw.Connection, gid: int, deleted_ms: int, upto: int) -> boo
     span = (rows[0][0], rows[-1][0])
     sql = """
         UPDATE items SET state = 'parked', next_ms = NULL, reason = ?3, updated_ms = ?4, started = 0,
-            suspect = 0, content_hash = ''
+            suspect = 0, content_hash = '', step = NULL, previous = '[]', warnings = '[]'
         WHERE id BETWEEN ?1 AND ?2 AND next_ms IS NOT NULL
         """
     db.execute(sql, (*span, GROUP_DELETED, deleted_ms))
@@ -189,8 +213,8 @@ def _ontology(db: apsw.Connection, group_id: str) -> str | None:
     return None if row is None else str(row[0])
 
 
-class EmbeddedAdmin(EmbeddedBase):
-    """AdminStore."""
+class EmbeddedAdmin(EmbeddedErasures):
+    """AdminStore, ErasureStore."""
 
     info = reading(_info)
     group_ids = reading(_group_ids)
@@ -203,10 +227,20 @@ class EmbeddedAdmin(EmbeddedBase):
         await self._purge()
         return version
 
-    async def delete_group(self, group_id: str, now_ms: int) -> None:
+    async def delete_group(self, group_id: str, now_ms: int, erasure_id: str = "") -> None:
         """See AdminStore."""
-        await self._write(lambda db: bury(db, group_id, now_ms))
+        await self._write(lambda db: bury(db, group_id, now_ms, erasure_id))
         await self._purge()
+
+    async def free_erased(self, now_ms: int) -> int:
+        """See ErasureStore."""
+        parts = await self._read(removed_parts)
+        if not parts:
+            return 0
+        await self._purge()
+        await free_pages(self._writer.directory)
+        await self._write(lambda db: note_completed(db, parts, now_ms))
+        return len(parts)
 
     async def close(self) -> None:
         """See AdminStore."""

@@ -118,6 +118,7 @@ def open_writer(directory: Path, busy: BusyHandler) -> apsw.Connection:
         db.execute("PRAGMA page_size = 8192")  # effective only before the file has content
         _enter_wal(db, busy)
         db.execute("PRAGMA synchronous = FULL; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY")
+        db.execute("PRAGMA secure_delete = ON")
         db.execute(VIEWS)
     except BaseException:
         db.close()

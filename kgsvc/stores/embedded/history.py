@@ -158,6 +158,16 @@ def _merges_by(db: apsw.Connection, group_id: str, episode_uuid: str) -> list[Me
     return [MergeRecord(*row) for row in all_rows(db, _MERGE + sql, (group_id, episode_uuid))]
 
 
+def _merges_holding(db: apsw.Connection, group_id: str, text: str) -> list[MergeRecord]:
+    sql = "WHERE g.group_id = ? AND instr(m.data, ?) > 0 ORDER BY m.created_ms DESC, m.merge_id"
+    return [MergeRecord(*row) for row in all_rows(db, _MERGE + sql, (group_id, text))]
+
+
+def _facts_holding(db: apsw.Connection, group_id: str, text: str) -> list[Fact]:
+    held = (group_of(db, group_id).gid, text)
+    return read_facts(db, "WHERE gid = ? AND instr(fact, ?) > 0 ORDER BY uuid", held)
+
+
 def _traces(db: apsw.Connection, group_id: str, episode_uuid: str) -> EpisodeTraces:
     asked = (group_of(db, group_id).gid, episode_uuid)
     sql = """
@@ -325,5 +335,7 @@ class EmbeddedHistory(EmbeddedBase):
     merge = reading(_merge)
     merged = reading(_merged)
     merges_by = reading(_merges_by)
+    merges_holding = reading(_merges_holding)
+    facts_holding = reading(_facts_holding)
     traces = reading(_traces)
     unheld = reading(_unheld)

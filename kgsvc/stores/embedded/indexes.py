@@ -10,7 +10,6 @@ entity changes them alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from hashlib import blake2b
 
 import apsw
@@ -24,7 +23,7 @@ from kgsvc.domain.resolution.decisions import (
     VectorPage,
     VectorsAfter,
 )
-from kgsvc.domain.text import firsts, tokens
+from kgsvc.domain.text import firsts, remembered, tokens
 from kgsvc.stores.embedded.rows import (
     Group,
     Ids,
@@ -53,7 +52,7 @@ def prefix_word(char: str) -> bytes:
     return _word(char, 1)
 
 
-@lru_cache(maxsize=32_768)
+@remembered(32_768)
 def _word(text: str, kind: int) -> bytes:
     number = int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
     return (number & ~1 | kind).to_bytes(8, "little")
@@ -94,7 +93,7 @@ def _row(row_id: int, fact: Fact) -> Row:
     return (row_id, fact.start_ms, until_ms, words(own_text(fact)), *names)
 
 
-_name_words = lru_cache(maxsize=4_096)(words)  # names come again and again
+_name_words = remembered(4_096)(words)  # names come again and again
 
 
 def write_name_tokens(db: apsw.Connection, gid: int, terms: Iterable[tuple[str, str]]) -> None:

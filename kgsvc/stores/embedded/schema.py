@@ -288,9 +288,20 @@ ALTER TABLE items ADD COLUMN warnings TEXT NOT NULL DEFAULT '[]';
 # The rows are folded by former_ends.py.
 _ENDS = "-- ends are part of the relations that ended"
 
+# What was erased; `removed` holds counts as a JSON object once the rows are gone.
+_ERASURES = """
+CREATE TABLE erasures (
+    erasure_id TEXT NOT NULL, group_id TEXT NOT NULL, kind TEXT NOT NULL, asked_ms INTEGER NOT NULL,
+    uuid TEXT NOT NULL, removed TEXT, completed_ms INTEGER, PRIMARY KEY (erasure_id, group_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX erasures_open ON erasures (asked_ms) WHERE completed_ms IS NULL;
+CREATE INDEX erasures_asked ON erasures (asked_ms);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES, _NAME_TOKENS, _SPENT, _CLOSURES,
     _MERGES, _NAME_VECTORS, _TOLD, _TEXTS, _COMMUNITY_TEXTS, _FACT_WORDS, _WARNINGS, _OF_TARGET, _ENDS,
+    _ERASURES,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older stores have none yet

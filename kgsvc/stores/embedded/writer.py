@@ -39,7 +39,7 @@ class Writer:
     """The only writer of this process. A job's caller hears of it only after the commit."""
 
     def __init__(self, directory: Path, patience_s: float) -> None:
-        self._directory = directory
+        self.directory = directory
         self._busy = BusyHandler(patience_s)
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -78,7 +78,7 @@ class Writer:
 
     def _run(self) -> None:
         try:
-            db = open_writer(self._directory, self._busy)
+            db = open_writer(self.directory, self._busy)
         except (apsw.Error, OSError) as error:
             self._give_up()
             self._opened.set_exception(_opening_failed(error))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import LiteralString
 
 from neo4j import Query
 from neo4j.exceptions import ClientError
 
 from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.domain.model.erasures import GROUP_COUNTS
 from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
-from kgsvc.stores.neo4j.base import Tx
+from kgsvc.stores.neo4j.base import Row, Tx
 from kgsvc.stores.neo4j.candidates import CandidateReads
+from kgsvc.stores.neo4j.erasures import NOTE_REMOVED, Erasures
 from kgsvc.stores.neo4j.former_ends import FormerEnds
 from kgsvc.stores.neo4j.schema import (
     BOOTSTRAP,
@@ -48,6 +51,29 @@ _CLOSE_GROUP: LiteralString = """
     WITH g
     <COUNT_ACTIVITY>
     RETURN g.epoch
+    """
+_COUNTS: LiteralString = """
+    <LOCKED_GROUP>
+    WITH g
+    RETURN
+        COUNT { MATCH (x:Episodic) WHERE x.group_id = g.group_id AND x.epoch = g.epoch
+            AND x.source IS NOT NULL AND x.reference_ms IS NOT NULL AND x.uuid IS NOT NULL },
+        COUNT { MATCH (x:KgItem) WHERE x.group_id = g.group_id AND x.epoch = g.epoch AND x.uuid IS NOT NULL },
+        COUNT { MATCH (x:Entity) WHERE x.group_id = g.group_id AND x.epoch = g.epoch },
+        COUNT { MATCH ()-[x:RELATES_TO]->() WHERE x.group_id = g.group_id AND x.epoch = g.epoch
+            AND x.rev IS NOT NULL },
+        COUNT { MATCH (x:Community) WHERE x.group_id = g.group_id AND x.epoch = g.epoch
+            AND x.build IS NOT NULL AND x.uuid IS NOT NULL },
+        COUNT { MATCH (x:Entity) WHERE x.group_id = g.group_id AND x.epoch = g.epoch
+            AND x.vector IS NOT NULL }
+        + COUNT { MATCH ()-[x:RELATES_TO]->() WHERE x.group_id = g.group_id AND x.epoch = g.epoch
+            AND x.rev IS NOT NULL AND x.vector IS NOT NULL },
+        COUNT { MATCH (x:KgItem) WHERE x.group_id = g.group_id AND x.epoch = g.epoch
+            AND x.uuid IS NOT NULL AND x.stage IS NOT NULL },
+        COUNT { MATCH (x:KgMerge) WHERE x.group_id = g.group_id AND x.epoch = g.epoch
+            AND x.merge_id IS NOT NULL },
+        COUNT { MATCH (x:KgIdempotency) WHERE x.group_id = g.group_id AND x.epoch = g.epoch
+            AND x.operation IS NOT NULL AND x.key IS NOT NULL }
     """
 _INTERRUPTED: LiteralString = "MATCH (g:KgGroup) WHERE g.purging = true RETURN g.group_id, g.epoch, g.last_ms"
 _PURGED: LiteralString = """
@@ -112,6 +138,7 @@ _PURGE: tuple[LiteralString, ...] = (
 )
 _NOT_UNDERSTOOD = {"Neo.ClientError.Statement.SyntaxError", "Neo.ClientError.Statement.ArgumentError"}
 _BATCH = 1_000
+_PARTS = 1_000  # of erasures that are completed at once
 _MIGRATION_S = 3_600.0  # a constraint on a big graph that was there before takes its time
 
 _GROUPS: LiteralString = """
@@ -134,14 +161,13 @@ _PUT_ONTOLOGY: LiteralString = """
 _ONTOLOGY: LiteralString = "MATCH (g:KgGroup {group_id: $p.group_id}) RETURN g.ontology"
 
 
-class Admin(CandidateReads, FormerEnds):
-    """AdminStore."""
+class Admin(CandidateReads, FormerEnds, Erasures):
+    """AdminStore, ErasureStore."""
 
     async def migrate(self) -> int:
         await self._run(BOOTSTRAP)
         await self._transact(self._upgrade, _MIGRATION_S)
-        for group_id, epoch, last_ms in await self._run(_INTERRUPTED):
-            await self._purge(group_id, epoch, last_ms)
+        await self._purge_interrupted()
         return SCHEMA_VERSION
 
     async def _upgrade(self, tx: Tx) -> None:
@@ -189,10 +215,29 @@ class Admin(CandidateReads, FormerEnds):
         schema = await self._run(_SCHEMA_VERSION)
         return StoreInfo("neo4j", version, schema[0][0] if schema else 0)
 
-    async def delete_group(self, group_id: str, now_ms: int) -> None:
-        rows = await self._run(_CLOSE_GROUP, group_id=group_id, now_ms=now_ms, shard=self._shard())
-        for (epoch,) in rows:
+    async def delete_group(self, group_id: str, now_ms: int, erasure_id: str = "") -> None:
+        async def close(tx: Tx) -> list[Row]:
+            found = await tx.run(_COUNTS, group_id=group_id) if erasure_id else []
+            rows = await tx.run(_CLOSE_GROUP, group_id=group_id, now_ms=now_ms, shard=self._shard())
+            if erasure_id:
+                counts = dict(zip(GROUP_COUNTS, found[0], strict=True)) if found else {}
+                noted = {"erasure_id": erasure_id, "removed": json.dumps(counts)}
+                await tx.run(NOTE_REMOVED, group_id=group_id, **noted)
+            return rows
+
+        for (epoch,) in await self._transact(close):
             await self._purge(group_id, epoch, now_ms)
+
+    async def free_erased(self, now_ms: int) -> int:
+        parts = [part for part in await self.open_erasures(_PARTS) if part.removed is not None]
+        if parts:
+            await self._purge_interrupted()
+            await self.note_completed(parts, now_ms)
+        return len(parts)
+
+    async def _purge_interrupted(self) -> None:
+        for group_id, epoch, last_ms in await self._run(_INTERRUPTED):
+            await self._purge(group_id, epoch, last_ms)
 
     async def _purge(self, group_id: str, epoch: int, now_ms: int) -> None:
         for statement in _PURGE:

@@ -70,7 +70,8 @@ _CLAUSES: dict[LiteralString, LiteralString] = {
     # An unfinished item of an older epoch ends without content.
     "<PARK_STALE>": """
     SET i.state = 'parked', i.reason = 'group_deleted', i.updated_ms = $p.now_ms, i.name = null,
-        i.stage = null, i.started = null, i.suspect = null, i.step = null, i.attempts = 0
+        i.stage = null, i.started = null, i.suspect = null, i.step = null, i.attempts = 0,
+        i.content_hash = '', i.previous = null, i.warnings = null
     REMOVE i:KgPending""",
     "<COUNT_ACTIVITY>": "MATCH (a:KgActivity {shard: $p.shard}) SET a.lock = 0 SET a.count = a.count + 1",
     "<EPISODE>": EPISODE,

@@ -159,6 +159,24 @@ _MERGES_BY: LiteralString = (
     + _MERGE_ROW
 )
 
+_MERGES_HOLDING: LiteralString = (
+    """
+    <GROUP>
+    MATCH (m:KgMerge) USING INDEX SEEK m:KgMerge(group_id, epoch, merge_id)
+    WHERE m.group_id = $p.group_id AND m.epoch = epoch AND m.merge_id IS NOT NULL
+        AND m.data CONTAINS $p.text
+    WITH m ORDER BY m.created_ms DESC, m.merge_id
+    RETURN """
+    + _MERGE_ROW
+)
+
+_FACTS_HOLDING: LiteralString = """
+    <GROUP>
+    MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
+    WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev IS NOT NULL AND r.fact CONTAINS $p.text
+    RETURN <FACT>
+    """
+
 _UNHELD: LiteralString = """
     <GROUP>
     UNWIND $p.uuids AS uuid
@@ -256,6 +274,14 @@ class History(Base):
     async def merges_by(self, group_id: str, episode_uuid: str) -> list[MergeRecord]:
         rows = await self._run(_MERGES_BY, group_id=group_id, uuid=episode_uuid)
         return [MergeRecord(*row) for row in rows]
+
+    async def merges_holding(self, group_id: str, text: str) -> list[MergeRecord]:
+        rows = await self._run(_MERGES_HOLDING, group_id=group_id, text=text)
+        return [MergeRecord(*row) for row in rows]
+
+    async def facts_holding(self, group_id: str, text: str) -> list[Fact]:
+        rows = await self._run(_FACTS_HOLDING, group_id=group_id, text=text)
+        return sorted(map(fact_of, whole(rows)), key=lambda fact: fact.uuid)
 
     async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
         stated = await self._run(_STATED, group_id=group_id, uuid=episode_uuid)

@@ -14,6 +14,7 @@ KgName         the owner of a name; KgNameToken: an entity by a token of its nam
 KgTerm         how many facts of a group hold a word, by a key
 KgTombstone    what is left of a removed fact; KgGone: of a removed entity or episode
 KgClosure      an episode that closed a fact of another slot; KgMerge: an entity that went into another
+KgErasure      what was erased in a group, as counts
 KgActivity     a counter in pieces, so that writers do not queue up for it
 KgSchema       the version of all this, and the lock of whoever migrates
 
@@ -174,6 +175,14 @@ _OF_TARGET: tuple[LiteralString, ...] = (
 # Ends are part of the relations that ended: rows are folded by former_ends.py, DDL there is none.
 _ENDS: tuple[LiteralString, ...] = ()
 
+# What was erased; `open` until it is completed.
+_ERASURES: tuple[LiteralString, ...] = (
+    "CREATE CONSTRAINT kgsvc_erasure IF NOT EXISTS FOR (x:KgErasure)"
+    " REQUIRE (x.erasure_id, x.group_id) IS UNIQUE",
+    "CREATE INDEX kgsvc_erasure_open IF NOT EXISTS FOR (x:KgErasure) ON (x.open)",
+    "CREATE INDEX kgsvc_erasure_asked IF NOT EXISTS FOR (x:KgErasure) ON (x.asked_ms)",
+)
+
 MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _FIRST,
     _NAMES,
@@ -189,6 +198,7 @@ MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _FACT_TERMS,
     _OF_TARGET,
     _ENDS,
+    _ERASURES,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older databases have none yet

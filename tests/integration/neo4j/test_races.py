@@ -128,7 +128,7 @@ async def test_items_accepted_into_a_deleted_epoch_end_parked(
     result = await accepted(late, episode(group, "e1"))
     receipt = await store.receipt(result.receipt_id)
     assert receipt is not None
-    assert [(i.state, i.reason) for i in receipt.items] == [(ItemState.PARKED, "group_deleted")]
+    assert [(i.state, i.reason) for i in receipt.items] == [(ItemState.DELETED, "group_deleted")]
     assert (await store.list_items(group, (), 9, None)).rows == ()
     assert await store.episode("e1", group) == []
     assert await store.recent_episodes(group, 9) == []

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kgsvc.cli import reading
-from kgsvc.cli.reading import BadLine, Record, read_json_lines, read_text
+from kgsvc.cli.reading import BadLine, Record, read_json, read_json_lines, read_text
 from kgsvc.v1.types_pb2 import RoleType, Source
 
 TIME = datetime(2025, 1, 31, tzinfo=UTC)
@@ -140,3 +140,27 @@ def test_another_file_or_a_time_given_makes_other_uuids() -> None:
         uuids(text, stamped=True, time=later),
     ]
     assert len({uuid for each in made for uuid in each}) == 4
+
+
+def test_a_json_file_is_an_array_one_object_or_lines() -> None:
+    array = json.dumps([MESSAGE, EPISODE, 7], indent=2).encode()
+    read = list(read_json(io.BytesIO(array)))
+    assert [each.line for each in read] == [1, 2, 3]
+    assert sum(each.bytes for each in read) == len(array)
+    assert problems(read) == {3: "is not a JSON object"}
+    (one,) = records(read_json(io.BytesIO(json.dumps(MESSAGE, indent=2).encode())))
+    assert one.request.message.content == "Hello."
+    assert [each.line for each in records(read_json(lines(MESSAGE, EPISODE)))] == [1, 2]
+    assert list(read_json(io.BytesIO(b"[]"))) == []
+
+
+@pytest.mark.parametrize(
+    ("raw", "problem"), [(b"[1,", "is not JSON: Expecting value at character 4"), (b"\xff", "is not UTF-8")]
+)
+def test_a_json_file_that_cannot_be_read_says_why(raw: bytes, problem: str) -> None:
+    assert problems(read_json(io.BytesIO(raw))) == {1: problem}
+
+
+def test_a_json_file_too_long_to_be_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "FILE_BYTES", 10)
+    assert "put one object on each line" in problems(read_json(io.BytesIO(b"[" + b"1" * 20)))[1]

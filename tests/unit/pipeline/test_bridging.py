@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from kgsvc.commands.cascades import cascade_episode
 from kgsvc.commands.core import Core
-from kgsvc.commands.episodes import cascade_episode
 from kgsvc.commands.merges import merge_entity_nodes, undo_merge
 from kgsvc.domain.errors import LeaseLost, RevisionChanged, StoreRefused, StoreUnavailable
 from kgsvc.domain.limits import Limits

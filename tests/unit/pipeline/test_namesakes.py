@@ -8,8 +8,8 @@ from itertools import permutations
 
 import pytest
 
+from kgsvc.commands.cascades import cascade_episode
 from kgsvc.commands.entities import get_entity_node
-from kgsvc.commands.episodes import cascade_episode
 from kgsvc.domain.model.extraction import Extraction
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.resolution.decisions import FactResolution, NodeResolution, ResolutionRequest, Resolutions

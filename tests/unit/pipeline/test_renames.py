@@ -8,7 +8,7 @@ from itertools import permutations
 
 import pytest
 
-from kgsvc.commands.episodes import cascade_episode
+from kgsvc.commands.cascades import cascade_episode
 from kgsvc.commands.merges import undo_merge
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Polarity

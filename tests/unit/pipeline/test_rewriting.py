@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from kgsvc.commands.cascades import cascade_episode
 from kgsvc.commands.entities import EntityInput, add_entity_node
-from kgsvc.commands.episodes import cascade_episode
 from kgsvc.commands.facts import delete_fact
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, RevisionChanged
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard

@@ -15,7 +15,8 @@ EXTRAS = PROJECT["project"]["optional-dependencies"]
 WANTED = {
     "requirements.txt": RUNTIME,
     "requirements-local.txt": RUNTIME + EXTRAS["local"],
-    "requirements-dev.txt": RUNTIME + EXTRAS["local"] + EXTRAS["dev"],
+    "requirements-documents.txt": RUNTIME + EXTRAS["documents"],
+    "requirements-dev.txt": RUNTIME + EXTRAS["local"] + EXTRAS["documents"] + EXTRAS["dev"],
     "requirements-build.txt": PROJECT["build-system"]["requires"],
 }
 
@@ -57,6 +58,8 @@ def test_every_pin_stands_once() -> None:
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize("users", ["requirements.txt", "requirements-local.txt"])
+@pytest.mark.parametrize(
+    "users", ["requirements.txt", "requirements-local.txt", "requirements-documents.txt"]
+)
 def test_development_runs_on_the_versions_that_users_get(users: str) -> None:
     assert pinned(users).items() <= pinned("requirements-dev.txt").items()

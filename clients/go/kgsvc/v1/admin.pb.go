@@ -813,8 +813,10 @@ type DeleteEpisodeOutput struct {
 	FactsRestored int32 `protobuf:"varint,4,opt,name=facts_restored,json=factsRestored,proto3" json:"facts_restored,omitempty"`
 	// With `cascade`: how many entities were removed.
 	EntitiesRemoved int32 `protobuf:"varint,5,opt,name=entities_removed,json=entitiesRemoved,proto3" json:"entities_removed,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// With `cascade`: the receipt of the erasure, for GetErasure; empty if there was no such episode.
+	ErasureId     string `protobuf:"bytes,6,opt,name=erasure_id,json=erasureId,proto3" json:"erasure_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DeleteEpisodeOutput) Reset() {
@@ -880,6 +882,13 @@ func (x *DeleteEpisodeOutput) GetEntitiesRemoved() int32 {
 		return x.EntitiesRemoved
 	}
 	return 0
+}
+
+func (x *DeleteEpisodeOutput) GetErasureId() string {
+	if x != nil {
+		return x.ErasureId
+	}
+	return ""
 }
 
 // Request of DeleteGroup.
@@ -1071,7 +1080,9 @@ type DeleteGroupOutput struct {
 	// One sentence for people.
 	Message string `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	// True.
-	Success       bool `protobuf:"varint,2,opt,name=success,proto3" json:"success,omitempty"`
+	Success bool `protobuf:"varint,2,opt,name=success,proto3" json:"success,omitempty"`
+	// The receipt of the erasure, for GetErasure.
+	ErasureId     string `protobuf:"bytes,3,opt,name=erasure_id,json=erasureId,proto3" json:"erasure_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1118,6 +1129,13 @@ func (x *DeleteGroupOutput) GetSuccess() bool {
 		return x.Success
 	}
 	return false
+}
+
+func (x *DeleteGroupOutput) GetErasureId() string {
+	if x != nil {
+		return x.ErasureId
+	}
+	return ""
 }
 
 // Request of ClearAll.
@@ -1300,7 +1318,9 @@ type ClearAllOutput struct {
 	// One sentence for people.
 	Message string `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	// True.
-	Success       bool `protobuf:"varint,2,opt,name=success,proto3" json:"success,omitempty"`
+	Success bool `protobuf:"varint,2,opt,name=success,proto3" json:"success,omitempty"`
+	// The receipt of the erasure, for GetErasure; empty if there was nothing to delete.
+	ErasureId     string `protobuf:"bytes,3,opt,name=erasure_id,json=erasureId,proto3" json:"erasure_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1349,6 +1369,335 @@ func (x *ClearAllOutput) GetSuccess() bool {
 	return false
 }
 
+func (x *ClearAllOutput) GetErasureId() string {
+	if x != nil {
+		return x.ErasureId
+	}
+	return ""
+}
+
+// Request of GetErasure.
+type GetErasureRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the call in logs and in the response; generated when absent; at most 128 characters.
+	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	// Has no effect on this operation.
+	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
+	// What to read; required.
+	Input         *GetErasureInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetErasureRequest) Reset() {
+	*x = GetErasureRequest{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetErasureRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetErasureRequest) ProtoMessage() {}
+
+func (x *GetErasureRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetErasureRequest.ProtoReflect.Descriptor instead.
+func (*GetErasureRequest) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *GetErasureRequest) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+func (x *GetErasureRequest) GetIdempotencyKey() string {
+	if x != nil && x.IdempotencyKey != nil {
+		return *x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *GetErasureRequest) GetInput() *GetErasureInput {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// Response of GetErasure.
+type GetErasureResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's request_id, or the generated one.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The outcome.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=kgsvc.v1.Status" json:"status,omitempty"`
+	// Set unless the status is ERROR.
+	Output *GetErasureOutput `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Set when the status is ERROR.
+	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetErasureResponse) Reset() {
+	*x = GetErasureResponse{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetErasureResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetErasureResponse) ProtoMessage() {}
+
+func (x *GetErasureResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetErasureResponse.ProtoReflect.Descriptor instead.
+func (*GetErasureResponse) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *GetErasureResponse) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *GetErasureResponse) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *GetErasureResponse) GetOutput() *GetErasureOutput {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *GetErasureResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Input of GetErasure.
+type GetErasureInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As the call that erased answered it; required.
+	ErasureId     string `protobuf:"bytes,1,opt,name=erasure_id,json=erasureId,proto3" json:"erasure_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetErasureInput) Reset() {
+	*x = GetErasureInput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetErasureInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetErasureInput) ProtoMessage() {}
+
+func (x *GetErasureInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetErasureInput.ProtoReflect.Descriptor instead.
+func (*GetErasureInput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *GetErasureInput) GetErasureId() string {
+	if x != nil {
+		return x.ErasureId
+	}
+	return ""
+}
+
+// Output of GetErasure.
+type GetErasureOutput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What became of the erasure.
+	Erasure       *Erasure `protobuf:"bytes,1,opt,name=erasure,proto3" json:"erasure,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetErasureOutput) Reset() {
+	*x = GetErasureOutput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetErasureOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetErasureOutput) ProtoMessage() {}
+
+func (x *GetErasureOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetErasureOutput.ProtoReflect.Descriptor instead.
+func (*GetErasureOutput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *GetErasureOutput) GetErasure() *Erasure {
+	if x != nil {
+		return x.Erasure
+	}
+	return nil
+}
+
+// The receipt of an erasure. It says what kinds of things were erased and how many, and nothing of them.
+type Erasure struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id.
+	ErasureId string `protobuf:"bytes,1,opt,name=erasure_id,json=erasureId,proto3" json:"erasure_id,omitempty"`
+	// What was asked for: "group" or "episode".
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// How many groups it concerns.
+	Groups int32 `protobuf:"varint,3,opt,name=groups,proto3" json:"groups,omitempty"`
+	// How many rows of each kind were removed, such as episodes, entities, facts, vectors. Until all of them are gone
+	// some may be missing.
+	Removed map[string]int64 `protobuf:"bytes,4,rep,name=removed,proto3" json:"removed,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// When it was asked for.
+	AskedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=asked_at,json=askedAt,proto3" json:"asked_at,omitempty"`
+	// Since when nothing of it is left: rows, caches of the processes, and the files of the embedded store. Absent: not
+	// yet. The files of Neo4j, backups and logs of other systems are not known here.
+	CompletedAt   *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=completed_at,json=completedAt,proto3,oneof" json:"completed_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Erasure) Reset() {
+	*x = Erasure{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Erasure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Erasure) ProtoMessage() {}
+
+func (x *Erasure) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Erasure.ProtoReflect.Descriptor instead.
+func (*Erasure) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *Erasure) GetErasureId() string {
+	if x != nil {
+		return x.ErasureId
+	}
+	return ""
+}
+
+func (x *Erasure) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Erasure) GetGroups() int32 {
+	if x != nil {
+		return x.Groups
+	}
+	return 0
+}
+
+func (x *Erasure) GetRemoved() map[string]int64 {
+	if x != nil {
+		return x.Removed
+	}
+	return nil
+}
+
+func (x *Erasure) GetAskedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AskedAt
+	}
+	return nil
+}
+
+func (x *Erasure) GetCompletedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CompletedAt
+	}
+	return nil
+}
+
 // Request of UpdateFact.
 type UpdateFactRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1365,7 +1714,7 @@ type UpdateFactRequest struct {
 
 func (x *UpdateFactRequest) Reset() {
 	*x = UpdateFactRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[20]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1377,7 +1726,7 @@ func (x *UpdateFactRequest) String() string {
 func (*UpdateFactRequest) ProtoMessage() {}
 
 func (x *UpdateFactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[20]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1390,7 +1739,7 @@ func (x *UpdateFactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateFactRequest.ProtoReflect.Descriptor instead.
 func (*UpdateFactRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{20}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *UpdateFactRequest) GetRequestId() string {
@@ -1431,7 +1780,7 @@ type UpdateFactResponse struct {
 
 func (x *UpdateFactResponse) Reset() {
 	*x = UpdateFactResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[21]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1443,7 +1792,7 @@ func (x *UpdateFactResponse) String() string {
 func (*UpdateFactResponse) ProtoMessage() {}
 
 func (x *UpdateFactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[21]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1456,7 +1805,7 @@ func (x *UpdateFactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateFactResponse.ProtoReflect.Descriptor instead.
 func (*UpdateFactResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{21}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *UpdateFactResponse) GetRequestId() string {
@@ -1510,7 +1859,7 @@ type UpdateFactInput struct {
 
 func (x *UpdateFactInput) Reset() {
 	*x = UpdateFactInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[22]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1522,7 +1871,7 @@ func (x *UpdateFactInput) String() string {
 func (*UpdateFactInput) ProtoMessage() {}
 
 func (x *UpdateFactInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[22]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1535,7 +1884,7 @@ func (x *UpdateFactInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateFactInput.ProtoReflect.Descriptor instead.
 func (*UpdateFactInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{22}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *UpdateFactInput) GetUuid() string {
@@ -1606,7 +1955,7 @@ type UpdateFactOutput struct {
 
 func (x *UpdateFactOutput) Reset() {
 	*x = UpdateFactOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[23]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1618,7 +1967,7 @@ func (x *UpdateFactOutput) String() string {
 func (*UpdateFactOutput) ProtoMessage() {}
 
 func (x *UpdateFactOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[23]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1631,7 +1980,7 @@ func (x *UpdateFactOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateFactOutput.ProtoReflect.Descriptor instead.
 func (*UpdateFactOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{23}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *UpdateFactOutput) GetStatus() string {
@@ -1684,7 +2033,7 @@ type PutOntologyRequest struct {
 
 func (x *PutOntologyRequest) Reset() {
 	*x = PutOntologyRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[24]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1696,7 +2045,7 @@ func (x *PutOntologyRequest) String() string {
 func (*PutOntologyRequest) ProtoMessage() {}
 
 func (x *PutOntologyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[24]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1709,7 +2058,7 @@ func (x *PutOntologyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutOntologyRequest.ProtoReflect.Descriptor instead.
 func (*PutOntologyRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{24}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *PutOntologyRequest) GetRequestId() string {
@@ -1750,7 +2099,7 @@ type PutOntologyResponse struct {
 
 func (x *PutOntologyResponse) Reset() {
 	*x = PutOntologyResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[25]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1762,7 +2111,7 @@ func (x *PutOntologyResponse) String() string {
 func (*PutOntologyResponse) ProtoMessage() {}
 
 func (x *PutOntologyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[25]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1775,7 +2124,7 @@ func (x *PutOntologyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutOntologyResponse.ProtoReflect.Descriptor instead.
 func (*PutOntologyResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{25}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *PutOntologyResponse) GetRequestId() string {
@@ -1820,7 +2169,7 @@ type PutOntologyInput struct {
 
 func (x *PutOntologyInput) Reset() {
 	*x = PutOntologyInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[26]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1832,7 +2181,7 @@ func (x *PutOntologyInput) String() string {
 func (*PutOntologyInput) ProtoMessage() {}
 
 func (x *PutOntologyInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[26]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1845,7 +2194,7 @@ func (x *PutOntologyInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutOntologyInput.ProtoReflect.Descriptor instead.
 func (*PutOntologyInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{26}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *PutOntologyInput) GetGroupId() string {
@@ -1875,7 +2224,7 @@ type PutOntologyOutput struct {
 
 func (x *PutOntologyOutput) Reset() {
 	*x = PutOntologyOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[27]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1887,7 +2236,7 @@ func (x *PutOntologyOutput) String() string {
 func (*PutOntologyOutput) ProtoMessage() {}
 
 func (x *PutOntologyOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[27]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1900,7 +2249,7 @@ func (x *PutOntologyOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutOntologyOutput.ProtoReflect.Descriptor instead.
 func (*PutOntologyOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{27}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *PutOntologyOutput) GetEntityTypes() []string {
@@ -1932,7 +2281,7 @@ type GetOntologyRequest struct {
 
 func (x *GetOntologyRequest) Reset() {
 	*x = GetOntologyRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[28]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1944,7 +2293,7 @@ func (x *GetOntologyRequest) String() string {
 func (*GetOntologyRequest) ProtoMessage() {}
 
 func (x *GetOntologyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[28]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1957,7 +2306,7 @@ func (x *GetOntologyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetOntologyRequest.ProtoReflect.Descriptor instead.
 func (*GetOntologyRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{28}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *GetOntologyRequest) GetRequestId() string {
@@ -1998,7 +2347,7 @@ type GetOntologyResponse struct {
 
 func (x *GetOntologyResponse) Reset() {
 	*x = GetOntologyResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[29]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2010,7 +2359,7 @@ func (x *GetOntologyResponse) String() string {
 func (*GetOntologyResponse) ProtoMessage() {}
 
 func (x *GetOntologyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[29]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2023,7 +2372,7 @@ func (x *GetOntologyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetOntologyResponse.ProtoReflect.Descriptor instead.
 func (*GetOntologyResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{29}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *GetOntologyResponse) GetRequestId() string {
@@ -2065,7 +2414,7 @@ type GetOntologyInput struct {
 
 func (x *GetOntologyInput) Reset() {
 	*x = GetOntologyInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[30]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2077,7 +2426,7 @@ func (x *GetOntologyInput) String() string {
 func (*GetOntologyInput) ProtoMessage() {}
 
 func (x *GetOntologyInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[30]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2090,7 +2439,7 @@ func (x *GetOntologyInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetOntologyInput.ProtoReflect.Descriptor instead.
 func (*GetOntologyInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{30}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *GetOntologyInput) GetGroupId() string {
@@ -2113,7 +2462,7 @@ type GetOntologyOutput struct {
 
 func (x *GetOntologyOutput) Reset() {
 	*x = GetOntologyOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[31]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2125,7 +2474,7 @@ func (x *GetOntologyOutput) String() string {
 func (*GetOntologyOutput) ProtoMessage() {}
 
 func (x *GetOntologyOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[31]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2138,7 +2487,7 @@ func (x *GetOntologyOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetOntologyOutput.ProtoReflect.Descriptor instead.
 func (*GetOntologyOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{31}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *GetOntologyOutput) GetYaml() string {
@@ -2171,7 +2520,7 @@ type MergeEntityNodesRequest struct {
 
 func (x *MergeEntityNodesRequest) Reset() {
 	*x = MergeEntityNodesRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[32]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2183,7 +2532,7 @@ func (x *MergeEntityNodesRequest) String() string {
 func (*MergeEntityNodesRequest) ProtoMessage() {}
 
 func (x *MergeEntityNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[32]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2196,7 +2545,7 @@ func (x *MergeEntityNodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeEntityNodesRequest.ProtoReflect.Descriptor instead.
 func (*MergeEntityNodesRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{32}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *MergeEntityNodesRequest) GetRequestId() string {
@@ -2237,7 +2586,7 @@ type MergeEntityNodesResponse struct {
 
 func (x *MergeEntityNodesResponse) Reset() {
 	*x = MergeEntityNodesResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[33]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2249,7 +2598,7 @@ func (x *MergeEntityNodesResponse) String() string {
 func (*MergeEntityNodesResponse) ProtoMessage() {}
 
 func (x *MergeEntityNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[33]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2262,7 +2611,7 @@ func (x *MergeEntityNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeEntityNodesResponse.ProtoReflect.Descriptor instead.
 func (*MergeEntityNodesResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{33}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *MergeEntityNodesResponse) GetRequestId() string {
@@ -2308,7 +2657,7 @@ type MergeEntityNodesInput struct {
 
 func (x *MergeEntityNodesInput) Reset() {
 	*x = MergeEntityNodesInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[34]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2320,7 +2669,7 @@ func (x *MergeEntityNodesInput) String() string {
 func (*MergeEntityNodesInput) ProtoMessage() {}
 
 func (x *MergeEntityNodesInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[34]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2333,7 +2682,7 @@ func (x *MergeEntityNodesInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeEntityNodesInput.ProtoReflect.Descriptor instead.
 func (*MergeEntityNodesInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{34}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *MergeEntityNodesInput) GetGroupId() string {
@@ -2372,7 +2721,7 @@ type MergeEntityNodesOutput struct {
 
 func (x *MergeEntityNodesOutput) Reset() {
 	*x = MergeEntityNodesOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[35]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2384,7 +2733,7 @@ func (x *MergeEntityNodesOutput) String() string {
 func (*MergeEntityNodesOutput) ProtoMessage() {}
 
 func (x *MergeEntityNodesOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[35]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2397,7 +2746,7 @@ func (x *MergeEntityNodesOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeEntityNodesOutput.ProtoReflect.Descriptor instead.
 func (*MergeEntityNodesOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{35}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *MergeEntityNodesOutput) GetNode() *EntityNode {
@@ -2436,7 +2785,7 @@ type UndoMergeRequest struct {
 
 func (x *UndoMergeRequest) Reset() {
 	*x = UndoMergeRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[36]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2448,7 +2797,7 @@ func (x *UndoMergeRequest) String() string {
 func (*UndoMergeRequest) ProtoMessage() {}
 
 func (x *UndoMergeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[36]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2461,7 +2810,7 @@ func (x *UndoMergeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoMergeRequest.ProtoReflect.Descriptor instead.
 func (*UndoMergeRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{36}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *UndoMergeRequest) GetRequestId() string {
@@ -2502,7 +2851,7 @@ type UndoMergeResponse struct {
 
 func (x *UndoMergeResponse) Reset() {
 	*x = UndoMergeResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[37]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2514,7 +2863,7 @@ func (x *UndoMergeResponse) String() string {
 func (*UndoMergeResponse) ProtoMessage() {}
 
 func (x *UndoMergeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[37]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2527,7 +2876,7 @@ func (x *UndoMergeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoMergeResponse.ProtoReflect.Descriptor instead.
 func (*UndoMergeResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{37}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *UndoMergeResponse) GetRequestId() string {
@@ -2571,7 +2920,7 @@ type UndoMergeInput struct {
 
 func (x *UndoMergeInput) Reset() {
 	*x = UndoMergeInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[38]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2583,7 +2932,7 @@ func (x *UndoMergeInput) String() string {
 func (*UndoMergeInput) ProtoMessage() {}
 
 func (x *UndoMergeInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[38]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2596,7 +2945,7 @@ func (x *UndoMergeInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoMergeInput.ProtoReflect.Descriptor instead.
 func (*UndoMergeInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{38}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *UndoMergeInput) GetGroupId() string {
@@ -2626,7 +2975,7 @@ type UndoMergeOutput struct {
 
 func (x *UndoMergeOutput) Reset() {
 	*x = UndoMergeOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[39]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2638,7 +2987,7 @@ func (x *UndoMergeOutput) String() string {
 func (*UndoMergeOutput) ProtoMessage() {}
 
 func (x *UndoMergeOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[39]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2651,7 +3000,7 @@ func (x *UndoMergeOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoMergeOutput.ProtoReflect.Descriptor instead.
 func (*UndoMergeOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{39}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *UndoMergeOutput) GetNode() *EntityNode {
@@ -2684,7 +3033,7 @@ type SplitEntityNodeRequest struct {
 
 func (x *SplitEntityNodeRequest) Reset() {
 	*x = SplitEntityNodeRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[40]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2696,7 +3045,7 @@ func (x *SplitEntityNodeRequest) String() string {
 func (*SplitEntityNodeRequest) ProtoMessage() {}
 
 func (x *SplitEntityNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[40]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2709,7 +3058,7 @@ func (x *SplitEntityNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SplitEntityNodeRequest.ProtoReflect.Descriptor instead.
 func (*SplitEntityNodeRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{40}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SplitEntityNodeRequest) GetRequestId() string {
@@ -2750,7 +3099,7 @@ type SplitEntityNodeResponse struct {
 
 func (x *SplitEntityNodeResponse) Reset() {
 	*x = SplitEntityNodeResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[41]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2762,7 +3111,7 @@ func (x *SplitEntityNodeResponse) String() string {
 func (*SplitEntityNodeResponse) ProtoMessage() {}
 
 func (x *SplitEntityNodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[41]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2775,7 +3124,7 @@ func (x *SplitEntityNodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SplitEntityNodeResponse.ProtoReflect.Descriptor instead.
 func (*SplitEntityNodeResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{41}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SplitEntityNodeResponse) GetRequestId() string {
@@ -2826,7 +3175,7 @@ type SplitEntityNodeInput struct {
 
 func (x *SplitEntityNodeInput) Reset() {
 	*x = SplitEntityNodeInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[42]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2838,7 +3187,7 @@ func (x *SplitEntityNodeInput) String() string {
 func (*SplitEntityNodeInput) ProtoMessage() {}
 
 func (x *SplitEntityNodeInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[42]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2851,7 +3200,7 @@ func (x *SplitEntityNodeInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SplitEntityNodeInput.ProtoReflect.Descriptor instead.
 func (*SplitEntityNodeInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{42}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *SplitEntityNodeInput) GetGroupId() string {
@@ -2904,7 +3253,7 @@ type SplitEntityNodeOutput struct {
 
 func (x *SplitEntityNodeOutput) Reset() {
 	*x = SplitEntityNodeOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[43]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2916,7 +3265,7 @@ func (x *SplitEntityNodeOutput) String() string {
 func (*SplitEntityNodeOutput) ProtoMessage() {}
 
 func (x *SplitEntityNodeOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[43]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2929,7 +3278,7 @@ func (x *SplitEntityNodeOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SplitEntityNodeOutput.ProtoReflect.Descriptor instead.
 func (*SplitEntityNodeOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{43}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SplitEntityNodeOutput) GetNode() *EntityNode {
@@ -2968,7 +3317,7 @@ type UndoSplitRequest struct {
 
 func (x *UndoSplitRequest) Reset() {
 	*x = UndoSplitRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[44]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2980,7 +3329,7 @@ func (x *UndoSplitRequest) String() string {
 func (*UndoSplitRequest) ProtoMessage() {}
 
 func (x *UndoSplitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[44]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2993,7 +3342,7 @@ func (x *UndoSplitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoSplitRequest.ProtoReflect.Descriptor instead.
 func (*UndoSplitRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{44}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *UndoSplitRequest) GetRequestId() string {
@@ -3034,7 +3383,7 @@ type UndoSplitResponse struct {
 
 func (x *UndoSplitResponse) Reset() {
 	*x = UndoSplitResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[45]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3046,7 +3395,7 @@ func (x *UndoSplitResponse) String() string {
 func (*UndoSplitResponse) ProtoMessage() {}
 
 func (x *UndoSplitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[45]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3059,7 +3408,7 @@ func (x *UndoSplitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoSplitResponse.ProtoReflect.Descriptor instead.
 func (*UndoSplitResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{45}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *UndoSplitResponse) GetRequestId() string {
@@ -3103,7 +3452,7 @@ type UndoSplitInput struct {
 
 func (x *UndoSplitInput) Reset() {
 	*x = UndoSplitInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[46]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3115,7 +3464,7 @@ func (x *UndoSplitInput) String() string {
 func (*UndoSplitInput) ProtoMessage() {}
 
 func (x *UndoSplitInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[46]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3128,7 +3477,7 @@ func (x *UndoSplitInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoSplitInput.ProtoReflect.Descriptor instead.
 func (*UndoSplitInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{46}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *UndoSplitInput) GetGroupId() string {
@@ -3158,7 +3507,7 @@ type UndoSplitOutput struct {
 
 func (x *UndoSplitOutput) Reset() {
 	*x = UndoSplitOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[47]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3170,7 +3519,7 @@ func (x *UndoSplitOutput) String() string {
 func (*UndoSplitOutput) ProtoMessage() {}
 
 func (x *UndoSplitOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[47]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3183,7 +3532,7 @@ func (x *UndoSplitOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoSplitOutput.ProtoReflect.Descriptor instead.
 func (*UndoSplitOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{47}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *UndoSplitOutput) GetNode() *EntityNode {
@@ -3216,7 +3565,7 @@ type BuildCommunitiesRequest struct {
 
 func (x *BuildCommunitiesRequest) Reset() {
 	*x = BuildCommunitiesRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[48]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3228,7 +3577,7 @@ func (x *BuildCommunitiesRequest) String() string {
 func (*BuildCommunitiesRequest) ProtoMessage() {}
 
 func (x *BuildCommunitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[48]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3241,7 +3590,7 @@ func (x *BuildCommunitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildCommunitiesRequest.ProtoReflect.Descriptor instead.
 func (*BuildCommunitiesRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{48}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *BuildCommunitiesRequest) GetRequestId() string {
@@ -3282,7 +3631,7 @@ type BuildCommunitiesResponse struct {
 
 func (x *BuildCommunitiesResponse) Reset() {
 	*x = BuildCommunitiesResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[49]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3294,7 +3643,7 @@ func (x *BuildCommunitiesResponse) String() string {
 func (*BuildCommunitiesResponse) ProtoMessage() {}
 
 func (x *BuildCommunitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[49]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3307,7 +3656,7 @@ func (x *BuildCommunitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildCommunitiesResponse.ProtoReflect.Descriptor instead.
 func (*BuildCommunitiesResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{49}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *BuildCommunitiesResponse) GetRequestId() string {
@@ -3349,7 +3698,7 @@ type BuildCommunitiesInput struct {
 
 func (x *BuildCommunitiesInput) Reset() {
 	*x = BuildCommunitiesInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[50]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3361,7 +3710,7 @@ func (x *BuildCommunitiesInput) String() string {
 func (*BuildCommunitiesInput) ProtoMessage() {}
 
 func (x *BuildCommunitiesInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[50]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3374,7 +3723,7 @@ func (x *BuildCommunitiesInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildCommunitiesInput.ProtoReflect.Descriptor instead.
 func (*BuildCommunitiesInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{50}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *BuildCommunitiesInput) GetGroupIds() []string {
@@ -3395,7 +3744,7 @@ type BuildCommunitiesOutput struct {
 
 func (x *BuildCommunitiesOutput) Reset() {
 	*x = BuildCommunitiesOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[51]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3407,7 +3756,7 @@ func (x *BuildCommunitiesOutput) String() string {
 func (*BuildCommunitiesOutput) ProtoMessage() {}
 
 func (x *BuildCommunitiesOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[51]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3420,7 +3769,7 @@ func (x *BuildCommunitiesOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildCommunitiesOutput.ProtoReflect.Descriptor instead.
 func (*BuildCommunitiesOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{51}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *BuildCommunitiesOutput) GetBuilds() []*CommunityBuild {
@@ -3453,7 +3802,7 @@ type CommunityBuild struct {
 
 func (x *CommunityBuild) Reset() {
 	*x = CommunityBuild{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[52]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3465,7 +3814,7 @@ func (x *CommunityBuild) String() string {
 func (*CommunityBuild) ProtoMessage() {}
 
 func (x *CommunityBuild) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[52]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3478,7 +3827,7 @@ func (x *CommunityBuild) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommunityBuild.ProtoReflect.Descriptor instead.
 func (*CommunityBuild) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{52}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *CommunityBuild) GetBuildId() string {
@@ -3545,7 +3894,7 @@ type GetCommunityBuildRequest struct {
 
 func (x *GetCommunityBuildRequest) Reset() {
 	*x = GetCommunityBuildRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[53]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3557,7 +3906,7 @@ func (x *GetCommunityBuildRequest) String() string {
 func (*GetCommunityBuildRequest) ProtoMessage() {}
 
 func (x *GetCommunityBuildRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[53]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3570,7 +3919,7 @@ func (x *GetCommunityBuildRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCommunityBuildRequest.ProtoReflect.Descriptor instead.
 func (*GetCommunityBuildRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{53}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *GetCommunityBuildRequest) GetRequestId() string {
@@ -3611,7 +3960,7 @@ type GetCommunityBuildResponse struct {
 
 func (x *GetCommunityBuildResponse) Reset() {
 	*x = GetCommunityBuildResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[54]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3623,7 +3972,7 @@ func (x *GetCommunityBuildResponse) String() string {
 func (*GetCommunityBuildResponse) ProtoMessage() {}
 
 func (x *GetCommunityBuildResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[54]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3636,7 +3985,7 @@ func (x *GetCommunityBuildResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCommunityBuildResponse.ProtoReflect.Descriptor instead.
 func (*GetCommunityBuildResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{54}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *GetCommunityBuildResponse) GetRequestId() string {
@@ -3680,7 +4029,7 @@ type GetCommunityBuildInput struct {
 
 func (x *GetCommunityBuildInput) Reset() {
 	*x = GetCommunityBuildInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[55]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3692,7 +4041,7 @@ func (x *GetCommunityBuildInput) String() string {
 func (*GetCommunityBuildInput) ProtoMessage() {}
 
 func (x *GetCommunityBuildInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[55]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3705,7 +4054,7 @@ func (x *GetCommunityBuildInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCommunityBuildInput.ProtoReflect.Descriptor instead.
 func (*GetCommunityBuildInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{55}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *GetCommunityBuildInput) GetBuildId() string {
@@ -3733,7 +4082,7 @@ type GetCommunityBuildOutput struct {
 
 func (x *GetCommunityBuildOutput) Reset() {
 	*x = GetCommunityBuildOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[56]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3745,7 +4094,7 @@ func (x *GetCommunityBuildOutput) String() string {
 func (*GetCommunityBuildOutput) ProtoMessage() {}
 
 func (x *GetCommunityBuildOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[56]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3758,7 +4107,7 @@ func (x *GetCommunityBuildOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCommunityBuildOutput.ProtoReflect.Descriptor instead.
 func (*GetCommunityBuildOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{56}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *GetCommunityBuildOutput) GetBuild() *CommunityBuild {
@@ -3783,7 +4132,7 @@ type ListCommunitiesRequest struct {
 
 func (x *ListCommunitiesRequest) Reset() {
 	*x = ListCommunitiesRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[57]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3795,7 +4144,7 @@ func (x *ListCommunitiesRequest) String() string {
 func (*ListCommunitiesRequest) ProtoMessage() {}
 
 func (x *ListCommunitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[57]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3808,7 +4157,7 @@ func (x *ListCommunitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCommunitiesRequest.ProtoReflect.Descriptor instead.
 func (*ListCommunitiesRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{57}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ListCommunitiesRequest) GetRequestId() string {
@@ -3849,7 +4198,7 @@ type ListCommunitiesResponse struct {
 
 func (x *ListCommunitiesResponse) Reset() {
 	*x = ListCommunitiesResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[58]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3861,7 +4210,7 @@ func (x *ListCommunitiesResponse) String() string {
 func (*ListCommunitiesResponse) ProtoMessage() {}
 
 func (x *ListCommunitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[58]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3874,7 +4223,7 @@ func (x *ListCommunitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCommunitiesResponse.ProtoReflect.Descriptor instead.
 func (*ListCommunitiesResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{58}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ListCommunitiesResponse) GetRequestId() string {
@@ -3920,7 +4269,7 @@ type ListCommunitiesInput struct {
 
 func (x *ListCommunitiesInput) Reset() {
 	*x = ListCommunitiesInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[59]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3932,7 +4281,7 @@ func (x *ListCommunitiesInput) String() string {
 func (*ListCommunitiesInput) ProtoMessage() {}
 
 func (x *ListCommunitiesInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[59]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3945,7 +4294,7 @@ func (x *ListCommunitiesInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCommunitiesInput.ProtoReflect.Descriptor instead.
 func (*ListCommunitiesInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{59}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ListCommunitiesInput) GetGroupId() string {
@@ -3982,7 +4331,7 @@ type ListCommunitiesOutput struct {
 
 func (x *ListCommunitiesOutput) Reset() {
 	*x = ListCommunitiesOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[60]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3994,7 +4343,7 @@ func (x *ListCommunitiesOutput) String() string {
 func (*ListCommunitiesOutput) ProtoMessage() {}
 
 func (x *ListCommunitiesOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[60]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4007,7 +4356,7 @@ func (x *ListCommunitiesOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCommunitiesOutput.ProtoReflect.Descriptor instead.
 func (*ListCommunitiesOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{60}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *ListCommunitiesOutput) GetCommunities() []*Community {
@@ -4089,13 +4438,15 @@ const file_kgsvc_v1_admin_proto_rawDesc = "" +
 	"\acascade\x18\x03 \x01(\bH\x01R\acascade\x88\x01\x01B\v\n" +
 	"\t_group_idB\n" +
 	"\n" +
-	"\b_cascade\"\xc0\x01\n" +
+	"\b_cascade\"\xdf\x01\n" +
 	"\x13DeleteEpisodeOutput\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x18\n" +
 	"\asuccess\x18\x02 \x01(\bR\asuccess\x12#\n" +
 	"\rfacts_removed\x18\x03 \x01(\x05R\ffactsRemoved\x12%\n" +
 	"\x0efacts_restored\x18\x04 \x01(\x05R\rfactsRestored\x12)\n" +
-	"\x10entities_removed\x18\x05 \x01(\x05R\x0fentitiesRemoved\"\xbb\x01\n" +
+	"\x10entities_removed\x18\x05 \x01(\x05R\x0fentitiesRemoved\x12\x1d\n" +
+	"\n" +
+	"erasure_id\x18\x06 \x01(\tR\terasureId\"\xbb\x01\n" +
 	"\x12DeleteGroupRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
@@ -4110,10 +4461,12 @@ const file_kgsvc_v1_admin_proto_rawDesc = "" +
 	"\x06output\x18\x03 \x01(\v2\x1b.kgsvc.v1.DeleteGroupOutputR\x06output\x12%\n" +
 	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"-\n" +
 	"\x10DeleteGroupInput\x12\x19\n" +
-	"\bgroup_id\x18\x01 \x01(\tR\agroupId\"G\n" +
+	"\bgroup_id\x18\x01 \x01(\tR\agroupId\"f\n" +
 	"\x11DeleteGroupOutput\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x18\n" +
-	"\asuccess\x18\x02 \x01(\bR\asuccess\"\xb5\x01\n" +
+	"\asuccess\x18\x02 \x01(\bR\asuccess\x12\x1d\n" +
+	"\n" +
+	"erasure_id\x18\x03 \x01(\tR\terasureId\"\xb5\x01\n" +
 	"\x0fClearAllRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
@@ -4127,10 +4480,42 @@ const file_kgsvc_v1_admin_proto_rawDesc = "" +
 	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x120\n" +
 	"\x06output\x18\x03 \x01(\v2\x18.kgsvc.v1.ClearAllOutputR\x06output\x12%\n" +
 	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\x0f\n" +
-	"\rClearAllInput\"D\n" +
+	"\rClearAllInput\"c\n" +
 	"\x0eClearAllOutput\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x18\n" +
-	"\asuccess\x18\x02 \x01(\bR\asuccess\"\xb9\x01\n" +
+	"\asuccess\x18\x02 \x01(\bR\asuccess\x12\x1d\n" +
+	"\n" +
+	"erasure_id\x18\x03 \x01(\tR\terasureId\"\xb9\x01\n" +
+	"\x11GetErasureRequest\x12\"\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12/\n" +
+	"\x05input\x18\x03 \x01(\v2\x19.kgsvc.v1.GetErasureInputR\x05inputB\r\n" +
+	"\v_request_idB\x12\n" +
+	"\x10_idempotency_key\"\xb8\x01\n" +
+	"\x12GetErasureResponse\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x122\n" +
+	"\x06output\x18\x03 \x01(\v2\x1a.kgsvc.v1.GetErasureOutputR\x06output\x12%\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"0\n" +
+	"\x0fGetErasureInput\x12\x1d\n" +
+	"\n" +
+	"erasure_id\x18\x01 \x01(\tR\terasureId\"?\n" +
+	"\x10GetErasureOutput\x12+\n" +
+	"\aerasure\x18\x01 \x01(\v2\x11.kgsvc.v1.ErasureR\aerasure\"\xd6\x02\n" +
+	"\aErasure\x12\x1d\n" +
+	"\n" +
+	"erasure_id\x18\x01 \x01(\tR\terasureId\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x16\n" +
+	"\x06groups\x18\x03 \x01(\x05R\x06groups\x128\n" +
+	"\aremoved\x18\x04 \x03(\v2\x1e.kgsvc.v1.Erasure.RemovedEntryR\aremoved\x125\n" +
+	"\basked_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\aaskedAt\x12B\n" +
+	"\fcompleted_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\vcompletedAt\x88\x01\x01\x1a:\n" +
+	"\fRemovedEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01B\x0f\n" +
+	"\r_completed_at\"\xb9\x01\n" +
 	"\x11UpdateFactRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
@@ -4368,13 +4753,16 @@ const file_kgsvc_v1_admin_proto_rawDesc = "" +
 	"\x13BUILD_STATE_PENDING\x10\x01\x12\x17\n" +
 	"\x13BUILD_STATE_RUNNING\x10\x02\x12\x19\n" +
 	"\x15BUILD_STATE_COMPLETED\x10\x03\x12\x16\n" +
-	"\x12BUILD_STATE_FAILED\x10\x042\xc7\t\n" +
+	"\x12BUILD_STATE_FAILED\x10\x042\x90\n" +
+	"\n" +
 	"\fAdminService\x12J\n" +
 	"\vHealthcheck\x12\x1c.kgsvc.v1.HealthcheckRequest\x1a\x1d.kgsvc.v1.HealthcheckResponse\x12Y\n" +
 	"\x10DeleteEntityEdge\x12!.kgsvc.v1.DeleteEntityEdgeRequest\x1a\".kgsvc.v1.DeleteEntityEdgeResponse\x12P\n" +
 	"\rDeleteEpisode\x12\x1e.kgsvc.v1.DeleteEpisodeRequest\x1a\x1f.kgsvc.v1.DeleteEpisodeResponse\x12J\n" +
 	"\vDeleteGroup\x12\x1c.kgsvc.v1.DeleteGroupRequest\x1a\x1d.kgsvc.v1.DeleteGroupResponse\x12A\n" +
 	"\bClearAll\x12\x19.kgsvc.v1.ClearAllRequest\x1a\x1a.kgsvc.v1.ClearAllResponse\x12G\n" +
+	"\n" +
+	"GetErasure\x12\x1b.kgsvc.v1.GetErasureRequest\x1a\x1c.kgsvc.v1.GetErasureResponse\x12G\n" +
 	"\n" +
 	"UpdateFact\x12\x1b.kgsvc.v1.UpdateFactRequest\x1a\x1c.kgsvc.v1.UpdateFactResponse\x12J\n" +
 	"\vPutOntology\x12\x1c.kgsvc.v1.PutOntologyRequest\x1a\x1d.kgsvc.v1.PutOntologyResponse\x12J\n" +
@@ -4401,7 +4789,7 @@ func file_kgsvc_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_kgsvc_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_kgsvc_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 61)
+var file_kgsvc_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 67)
 var file_kgsvc_v1_admin_proto_goTypes = []any{
 	(BuildState)(0),                   // 0: kgsvc.v1.BuildState
 	(*HealthcheckRequest)(nil),        // 1: kgsvc.v1.HealthcheckRequest
@@ -4424,162 +4812,178 @@ var file_kgsvc_v1_admin_proto_goTypes = []any{
 	(*ClearAllResponse)(nil),          // 18: kgsvc.v1.ClearAllResponse
 	(*ClearAllInput)(nil),             // 19: kgsvc.v1.ClearAllInput
 	(*ClearAllOutput)(nil),            // 20: kgsvc.v1.ClearAllOutput
-	(*UpdateFactRequest)(nil),         // 21: kgsvc.v1.UpdateFactRequest
-	(*UpdateFactResponse)(nil),        // 22: kgsvc.v1.UpdateFactResponse
-	(*UpdateFactInput)(nil),           // 23: kgsvc.v1.UpdateFactInput
-	(*UpdateFactOutput)(nil),          // 24: kgsvc.v1.UpdateFactOutput
-	(*PutOntologyRequest)(nil),        // 25: kgsvc.v1.PutOntologyRequest
-	(*PutOntologyResponse)(nil),       // 26: kgsvc.v1.PutOntologyResponse
-	(*PutOntologyInput)(nil),          // 27: kgsvc.v1.PutOntologyInput
-	(*PutOntologyOutput)(nil),         // 28: kgsvc.v1.PutOntologyOutput
-	(*GetOntologyRequest)(nil),        // 29: kgsvc.v1.GetOntologyRequest
-	(*GetOntologyResponse)(nil),       // 30: kgsvc.v1.GetOntologyResponse
-	(*GetOntologyInput)(nil),          // 31: kgsvc.v1.GetOntologyInput
-	(*GetOntologyOutput)(nil),         // 32: kgsvc.v1.GetOntologyOutput
-	(*MergeEntityNodesRequest)(nil),   // 33: kgsvc.v1.MergeEntityNodesRequest
-	(*MergeEntityNodesResponse)(nil),  // 34: kgsvc.v1.MergeEntityNodesResponse
-	(*MergeEntityNodesInput)(nil),     // 35: kgsvc.v1.MergeEntityNodesInput
-	(*MergeEntityNodesOutput)(nil),    // 36: kgsvc.v1.MergeEntityNodesOutput
-	(*UndoMergeRequest)(nil),          // 37: kgsvc.v1.UndoMergeRequest
-	(*UndoMergeResponse)(nil),         // 38: kgsvc.v1.UndoMergeResponse
-	(*UndoMergeInput)(nil),            // 39: kgsvc.v1.UndoMergeInput
-	(*UndoMergeOutput)(nil),           // 40: kgsvc.v1.UndoMergeOutput
-	(*SplitEntityNodeRequest)(nil),    // 41: kgsvc.v1.SplitEntityNodeRequest
-	(*SplitEntityNodeResponse)(nil),   // 42: kgsvc.v1.SplitEntityNodeResponse
-	(*SplitEntityNodeInput)(nil),      // 43: kgsvc.v1.SplitEntityNodeInput
-	(*SplitEntityNodeOutput)(nil),     // 44: kgsvc.v1.SplitEntityNodeOutput
-	(*UndoSplitRequest)(nil),          // 45: kgsvc.v1.UndoSplitRequest
-	(*UndoSplitResponse)(nil),         // 46: kgsvc.v1.UndoSplitResponse
-	(*UndoSplitInput)(nil),            // 47: kgsvc.v1.UndoSplitInput
-	(*UndoSplitOutput)(nil),           // 48: kgsvc.v1.UndoSplitOutput
-	(*BuildCommunitiesRequest)(nil),   // 49: kgsvc.v1.BuildCommunitiesRequest
-	(*BuildCommunitiesResponse)(nil),  // 50: kgsvc.v1.BuildCommunitiesResponse
-	(*BuildCommunitiesInput)(nil),     // 51: kgsvc.v1.BuildCommunitiesInput
-	(*BuildCommunitiesOutput)(nil),    // 52: kgsvc.v1.BuildCommunitiesOutput
-	(*CommunityBuild)(nil),            // 53: kgsvc.v1.CommunityBuild
-	(*GetCommunityBuildRequest)(nil),  // 54: kgsvc.v1.GetCommunityBuildRequest
-	(*GetCommunityBuildResponse)(nil), // 55: kgsvc.v1.GetCommunityBuildResponse
-	(*GetCommunityBuildInput)(nil),    // 56: kgsvc.v1.GetCommunityBuildInput
-	(*GetCommunityBuildOutput)(nil),   // 57: kgsvc.v1.GetCommunityBuildOutput
-	(*ListCommunitiesRequest)(nil),    // 58: kgsvc.v1.ListCommunitiesRequest
-	(*ListCommunitiesResponse)(nil),   // 59: kgsvc.v1.ListCommunitiesResponse
-	(*ListCommunitiesInput)(nil),      // 60: kgsvc.v1.ListCommunitiesInput
-	(*ListCommunitiesOutput)(nil),     // 61: kgsvc.v1.ListCommunitiesOutput
-	(Status)(0),                       // 62: kgsvc.v1.Status
-	(*Error)(nil),                     // 63: kgsvc.v1.Error
-	(*structpb.Struct)(nil),           // 64: google.protobuf.Struct
-	(*FactResult)(nil),                // 65: kgsvc.v1.FactResult
-	(*EntityNode)(nil),                // 66: kgsvc.v1.EntityNode
-	(*timestamppb.Timestamp)(nil),     // 67: google.protobuf.Timestamp
-	(*Community)(nil),                 // 68: kgsvc.v1.Community
+	(*GetErasureRequest)(nil),         // 21: kgsvc.v1.GetErasureRequest
+	(*GetErasureResponse)(nil),        // 22: kgsvc.v1.GetErasureResponse
+	(*GetErasureInput)(nil),           // 23: kgsvc.v1.GetErasureInput
+	(*GetErasureOutput)(nil),          // 24: kgsvc.v1.GetErasureOutput
+	(*Erasure)(nil),                   // 25: kgsvc.v1.Erasure
+	(*UpdateFactRequest)(nil),         // 26: kgsvc.v1.UpdateFactRequest
+	(*UpdateFactResponse)(nil),        // 27: kgsvc.v1.UpdateFactResponse
+	(*UpdateFactInput)(nil),           // 28: kgsvc.v1.UpdateFactInput
+	(*UpdateFactOutput)(nil),          // 29: kgsvc.v1.UpdateFactOutput
+	(*PutOntologyRequest)(nil),        // 30: kgsvc.v1.PutOntologyRequest
+	(*PutOntologyResponse)(nil),       // 31: kgsvc.v1.PutOntologyResponse
+	(*PutOntologyInput)(nil),          // 32: kgsvc.v1.PutOntologyInput
+	(*PutOntologyOutput)(nil),         // 33: kgsvc.v1.PutOntologyOutput
+	(*GetOntologyRequest)(nil),        // 34: kgsvc.v1.GetOntologyRequest
+	(*GetOntologyResponse)(nil),       // 35: kgsvc.v1.GetOntologyResponse
+	(*GetOntologyInput)(nil),          // 36: kgsvc.v1.GetOntologyInput
+	(*GetOntologyOutput)(nil),         // 37: kgsvc.v1.GetOntologyOutput
+	(*MergeEntityNodesRequest)(nil),   // 38: kgsvc.v1.MergeEntityNodesRequest
+	(*MergeEntityNodesResponse)(nil),  // 39: kgsvc.v1.MergeEntityNodesResponse
+	(*MergeEntityNodesInput)(nil),     // 40: kgsvc.v1.MergeEntityNodesInput
+	(*MergeEntityNodesOutput)(nil),    // 41: kgsvc.v1.MergeEntityNodesOutput
+	(*UndoMergeRequest)(nil),          // 42: kgsvc.v1.UndoMergeRequest
+	(*UndoMergeResponse)(nil),         // 43: kgsvc.v1.UndoMergeResponse
+	(*UndoMergeInput)(nil),            // 44: kgsvc.v1.UndoMergeInput
+	(*UndoMergeOutput)(nil),           // 45: kgsvc.v1.UndoMergeOutput
+	(*SplitEntityNodeRequest)(nil),    // 46: kgsvc.v1.SplitEntityNodeRequest
+	(*SplitEntityNodeResponse)(nil),   // 47: kgsvc.v1.SplitEntityNodeResponse
+	(*SplitEntityNodeInput)(nil),      // 48: kgsvc.v1.SplitEntityNodeInput
+	(*SplitEntityNodeOutput)(nil),     // 49: kgsvc.v1.SplitEntityNodeOutput
+	(*UndoSplitRequest)(nil),          // 50: kgsvc.v1.UndoSplitRequest
+	(*UndoSplitResponse)(nil),         // 51: kgsvc.v1.UndoSplitResponse
+	(*UndoSplitInput)(nil),            // 52: kgsvc.v1.UndoSplitInput
+	(*UndoSplitOutput)(nil),           // 53: kgsvc.v1.UndoSplitOutput
+	(*BuildCommunitiesRequest)(nil),   // 54: kgsvc.v1.BuildCommunitiesRequest
+	(*BuildCommunitiesResponse)(nil),  // 55: kgsvc.v1.BuildCommunitiesResponse
+	(*BuildCommunitiesInput)(nil),     // 56: kgsvc.v1.BuildCommunitiesInput
+	(*BuildCommunitiesOutput)(nil),    // 57: kgsvc.v1.BuildCommunitiesOutput
+	(*CommunityBuild)(nil),            // 58: kgsvc.v1.CommunityBuild
+	(*GetCommunityBuildRequest)(nil),  // 59: kgsvc.v1.GetCommunityBuildRequest
+	(*GetCommunityBuildResponse)(nil), // 60: kgsvc.v1.GetCommunityBuildResponse
+	(*GetCommunityBuildInput)(nil),    // 61: kgsvc.v1.GetCommunityBuildInput
+	(*GetCommunityBuildOutput)(nil),   // 62: kgsvc.v1.GetCommunityBuildOutput
+	(*ListCommunitiesRequest)(nil),    // 63: kgsvc.v1.ListCommunitiesRequest
+	(*ListCommunitiesResponse)(nil),   // 64: kgsvc.v1.ListCommunitiesResponse
+	(*ListCommunitiesInput)(nil),      // 65: kgsvc.v1.ListCommunitiesInput
+	(*ListCommunitiesOutput)(nil),     // 66: kgsvc.v1.ListCommunitiesOutput
+	nil,                               // 67: kgsvc.v1.Erasure.RemovedEntry
+	(Status)(0),                       // 68: kgsvc.v1.Status
+	(*Error)(nil),                     // 69: kgsvc.v1.Error
+	(*timestamppb.Timestamp)(nil),     // 70: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),           // 71: google.protobuf.Struct
+	(*FactResult)(nil),                // 72: kgsvc.v1.FactResult
+	(*EntityNode)(nil),                // 73: kgsvc.v1.EntityNode
+	(*Community)(nil),                 // 74: kgsvc.v1.Community
 }
 var file_kgsvc_v1_admin_proto_depIdxs = []int32{
 	3,  // 0: kgsvc.v1.HealthcheckRequest.input:type_name -> kgsvc.v1.HealthcheckInput
-	62, // 1: kgsvc.v1.HealthcheckResponse.status:type_name -> kgsvc.v1.Status
+	68, // 1: kgsvc.v1.HealthcheckResponse.status:type_name -> kgsvc.v1.Status
 	4,  // 2: kgsvc.v1.HealthcheckResponse.output:type_name -> kgsvc.v1.HealthcheckOutput
-	63, // 3: kgsvc.v1.HealthcheckResponse.error:type_name -> kgsvc.v1.Error
+	69, // 3: kgsvc.v1.HealthcheckResponse.error:type_name -> kgsvc.v1.Error
 	7,  // 4: kgsvc.v1.DeleteEntityEdgeRequest.input:type_name -> kgsvc.v1.DeleteEntityEdgeInput
-	62, // 5: kgsvc.v1.DeleteEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
+	68, // 5: kgsvc.v1.DeleteEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
 	8,  // 6: kgsvc.v1.DeleteEntityEdgeResponse.output:type_name -> kgsvc.v1.DeleteEntityEdgeOutput
-	63, // 7: kgsvc.v1.DeleteEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
+	69, // 7: kgsvc.v1.DeleteEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
 	11, // 8: kgsvc.v1.DeleteEpisodeRequest.input:type_name -> kgsvc.v1.DeleteEpisodeInput
-	62, // 9: kgsvc.v1.DeleteEpisodeResponse.status:type_name -> kgsvc.v1.Status
+	68, // 9: kgsvc.v1.DeleteEpisodeResponse.status:type_name -> kgsvc.v1.Status
 	12, // 10: kgsvc.v1.DeleteEpisodeResponse.output:type_name -> kgsvc.v1.DeleteEpisodeOutput
-	63, // 11: kgsvc.v1.DeleteEpisodeResponse.error:type_name -> kgsvc.v1.Error
+	69, // 11: kgsvc.v1.DeleteEpisodeResponse.error:type_name -> kgsvc.v1.Error
 	15, // 12: kgsvc.v1.DeleteGroupRequest.input:type_name -> kgsvc.v1.DeleteGroupInput
-	62, // 13: kgsvc.v1.DeleteGroupResponse.status:type_name -> kgsvc.v1.Status
+	68, // 13: kgsvc.v1.DeleteGroupResponse.status:type_name -> kgsvc.v1.Status
 	16, // 14: kgsvc.v1.DeleteGroupResponse.output:type_name -> kgsvc.v1.DeleteGroupOutput
-	63, // 15: kgsvc.v1.DeleteGroupResponse.error:type_name -> kgsvc.v1.Error
+	69, // 15: kgsvc.v1.DeleteGroupResponse.error:type_name -> kgsvc.v1.Error
 	19, // 16: kgsvc.v1.ClearAllRequest.input:type_name -> kgsvc.v1.ClearAllInput
-	62, // 17: kgsvc.v1.ClearAllResponse.status:type_name -> kgsvc.v1.Status
+	68, // 17: kgsvc.v1.ClearAllResponse.status:type_name -> kgsvc.v1.Status
 	20, // 18: kgsvc.v1.ClearAllResponse.output:type_name -> kgsvc.v1.ClearAllOutput
-	63, // 19: kgsvc.v1.ClearAllResponse.error:type_name -> kgsvc.v1.Error
-	23, // 20: kgsvc.v1.UpdateFactRequest.input:type_name -> kgsvc.v1.UpdateFactInput
-	62, // 21: kgsvc.v1.UpdateFactResponse.status:type_name -> kgsvc.v1.Status
-	24, // 22: kgsvc.v1.UpdateFactResponse.output:type_name -> kgsvc.v1.UpdateFactOutput
-	63, // 23: kgsvc.v1.UpdateFactResponse.error:type_name -> kgsvc.v1.Error
-	64, // 24: kgsvc.v1.UpdateFactInput.attributes:type_name -> google.protobuf.Struct
-	65, // 25: kgsvc.v1.UpdateFactOutput.new_edge:type_name -> kgsvc.v1.FactResult
-	27, // 26: kgsvc.v1.PutOntologyRequest.input:type_name -> kgsvc.v1.PutOntologyInput
-	62, // 27: kgsvc.v1.PutOntologyResponse.status:type_name -> kgsvc.v1.Status
-	28, // 28: kgsvc.v1.PutOntologyResponse.output:type_name -> kgsvc.v1.PutOntologyOutput
-	63, // 29: kgsvc.v1.PutOntologyResponse.error:type_name -> kgsvc.v1.Error
-	31, // 30: kgsvc.v1.GetOntologyRequest.input:type_name -> kgsvc.v1.GetOntologyInput
-	62, // 31: kgsvc.v1.GetOntologyResponse.status:type_name -> kgsvc.v1.Status
-	32, // 32: kgsvc.v1.GetOntologyResponse.output:type_name -> kgsvc.v1.GetOntologyOutput
-	63, // 33: kgsvc.v1.GetOntologyResponse.error:type_name -> kgsvc.v1.Error
-	35, // 34: kgsvc.v1.MergeEntityNodesRequest.input:type_name -> kgsvc.v1.MergeEntityNodesInput
-	62, // 35: kgsvc.v1.MergeEntityNodesResponse.status:type_name -> kgsvc.v1.Status
-	36, // 36: kgsvc.v1.MergeEntityNodesResponse.output:type_name -> kgsvc.v1.MergeEntityNodesOutput
-	63, // 37: kgsvc.v1.MergeEntityNodesResponse.error:type_name -> kgsvc.v1.Error
-	66, // 38: kgsvc.v1.MergeEntityNodesOutput.node:type_name -> kgsvc.v1.EntityNode
-	39, // 39: kgsvc.v1.UndoMergeRequest.input:type_name -> kgsvc.v1.UndoMergeInput
-	62, // 40: kgsvc.v1.UndoMergeResponse.status:type_name -> kgsvc.v1.Status
-	40, // 41: kgsvc.v1.UndoMergeResponse.output:type_name -> kgsvc.v1.UndoMergeOutput
-	63, // 42: kgsvc.v1.UndoMergeResponse.error:type_name -> kgsvc.v1.Error
-	66, // 43: kgsvc.v1.UndoMergeOutput.node:type_name -> kgsvc.v1.EntityNode
-	43, // 44: kgsvc.v1.SplitEntityNodeRequest.input:type_name -> kgsvc.v1.SplitEntityNodeInput
-	62, // 45: kgsvc.v1.SplitEntityNodeResponse.status:type_name -> kgsvc.v1.Status
-	44, // 46: kgsvc.v1.SplitEntityNodeResponse.output:type_name -> kgsvc.v1.SplitEntityNodeOutput
-	63, // 47: kgsvc.v1.SplitEntityNodeResponse.error:type_name -> kgsvc.v1.Error
-	66, // 48: kgsvc.v1.SplitEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
-	47, // 49: kgsvc.v1.UndoSplitRequest.input:type_name -> kgsvc.v1.UndoSplitInput
-	62, // 50: kgsvc.v1.UndoSplitResponse.status:type_name -> kgsvc.v1.Status
-	48, // 51: kgsvc.v1.UndoSplitResponse.output:type_name -> kgsvc.v1.UndoSplitOutput
-	63, // 52: kgsvc.v1.UndoSplitResponse.error:type_name -> kgsvc.v1.Error
-	66, // 53: kgsvc.v1.UndoSplitOutput.node:type_name -> kgsvc.v1.EntityNode
-	51, // 54: kgsvc.v1.BuildCommunitiesRequest.input:type_name -> kgsvc.v1.BuildCommunitiesInput
-	62, // 55: kgsvc.v1.BuildCommunitiesResponse.status:type_name -> kgsvc.v1.Status
-	52, // 56: kgsvc.v1.BuildCommunitiesResponse.output:type_name -> kgsvc.v1.BuildCommunitiesOutput
-	63, // 57: kgsvc.v1.BuildCommunitiesResponse.error:type_name -> kgsvc.v1.Error
-	53, // 58: kgsvc.v1.BuildCommunitiesOutput.builds:type_name -> kgsvc.v1.CommunityBuild
-	0,  // 59: kgsvc.v1.CommunityBuild.state:type_name -> kgsvc.v1.BuildState
-	67, // 60: kgsvc.v1.CommunityBuild.updated_at:type_name -> google.protobuf.Timestamp
-	56, // 61: kgsvc.v1.GetCommunityBuildRequest.input:type_name -> kgsvc.v1.GetCommunityBuildInput
-	62, // 62: kgsvc.v1.GetCommunityBuildResponse.status:type_name -> kgsvc.v1.Status
-	57, // 63: kgsvc.v1.GetCommunityBuildResponse.output:type_name -> kgsvc.v1.GetCommunityBuildOutput
-	63, // 64: kgsvc.v1.GetCommunityBuildResponse.error:type_name -> kgsvc.v1.Error
-	53, // 65: kgsvc.v1.GetCommunityBuildOutput.build:type_name -> kgsvc.v1.CommunityBuild
-	60, // 66: kgsvc.v1.ListCommunitiesRequest.input:type_name -> kgsvc.v1.ListCommunitiesInput
-	62, // 67: kgsvc.v1.ListCommunitiesResponse.status:type_name -> kgsvc.v1.Status
-	61, // 68: kgsvc.v1.ListCommunitiesResponse.output:type_name -> kgsvc.v1.ListCommunitiesOutput
-	63, // 69: kgsvc.v1.ListCommunitiesResponse.error:type_name -> kgsvc.v1.Error
-	68, // 70: kgsvc.v1.ListCommunitiesOutput.communities:type_name -> kgsvc.v1.Community
-	1,  // 71: kgsvc.v1.AdminService.Healthcheck:input_type -> kgsvc.v1.HealthcheckRequest
-	5,  // 72: kgsvc.v1.AdminService.DeleteEntityEdge:input_type -> kgsvc.v1.DeleteEntityEdgeRequest
-	9,  // 73: kgsvc.v1.AdminService.DeleteEpisode:input_type -> kgsvc.v1.DeleteEpisodeRequest
-	13, // 74: kgsvc.v1.AdminService.DeleteGroup:input_type -> kgsvc.v1.DeleteGroupRequest
-	17, // 75: kgsvc.v1.AdminService.ClearAll:input_type -> kgsvc.v1.ClearAllRequest
-	21, // 76: kgsvc.v1.AdminService.UpdateFact:input_type -> kgsvc.v1.UpdateFactRequest
-	25, // 77: kgsvc.v1.AdminService.PutOntology:input_type -> kgsvc.v1.PutOntologyRequest
-	29, // 78: kgsvc.v1.AdminService.GetOntology:input_type -> kgsvc.v1.GetOntologyRequest
-	33, // 79: kgsvc.v1.AdminService.MergeEntityNodes:input_type -> kgsvc.v1.MergeEntityNodesRequest
-	37, // 80: kgsvc.v1.AdminService.UndoMerge:input_type -> kgsvc.v1.UndoMergeRequest
-	41, // 81: kgsvc.v1.AdminService.SplitEntityNode:input_type -> kgsvc.v1.SplitEntityNodeRequest
-	45, // 82: kgsvc.v1.AdminService.UndoSplit:input_type -> kgsvc.v1.UndoSplitRequest
-	49, // 83: kgsvc.v1.AdminService.BuildCommunities:input_type -> kgsvc.v1.BuildCommunitiesRequest
-	54, // 84: kgsvc.v1.AdminService.GetCommunityBuild:input_type -> kgsvc.v1.GetCommunityBuildRequest
-	58, // 85: kgsvc.v1.AdminService.ListCommunities:input_type -> kgsvc.v1.ListCommunitiesRequest
-	2,  // 86: kgsvc.v1.AdminService.Healthcheck:output_type -> kgsvc.v1.HealthcheckResponse
-	6,  // 87: kgsvc.v1.AdminService.DeleteEntityEdge:output_type -> kgsvc.v1.DeleteEntityEdgeResponse
-	10, // 88: kgsvc.v1.AdminService.DeleteEpisode:output_type -> kgsvc.v1.DeleteEpisodeResponse
-	14, // 89: kgsvc.v1.AdminService.DeleteGroup:output_type -> kgsvc.v1.DeleteGroupResponse
-	18, // 90: kgsvc.v1.AdminService.ClearAll:output_type -> kgsvc.v1.ClearAllResponse
-	22, // 91: kgsvc.v1.AdminService.UpdateFact:output_type -> kgsvc.v1.UpdateFactResponse
-	26, // 92: kgsvc.v1.AdminService.PutOntology:output_type -> kgsvc.v1.PutOntologyResponse
-	30, // 93: kgsvc.v1.AdminService.GetOntology:output_type -> kgsvc.v1.GetOntologyResponse
-	34, // 94: kgsvc.v1.AdminService.MergeEntityNodes:output_type -> kgsvc.v1.MergeEntityNodesResponse
-	38, // 95: kgsvc.v1.AdminService.UndoMerge:output_type -> kgsvc.v1.UndoMergeResponse
-	42, // 96: kgsvc.v1.AdminService.SplitEntityNode:output_type -> kgsvc.v1.SplitEntityNodeResponse
-	46, // 97: kgsvc.v1.AdminService.UndoSplit:output_type -> kgsvc.v1.UndoSplitResponse
-	50, // 98: kgsvc.v1.AdminService.BuildCommunities:output_type -> kgsvc.v1.BuildCommunitiesResponse
-	55, // 99: kgsvc.v1.AdminService.GetCommunityBuild:output_type -> kgsvc.v1.GetCommunityBuildResponse
-	59, // 100: kgsvc.v1.AdminService.ListCommunities:output_type -> kgsvc.v1.ListCommunitiesResponse
-	86, // [86:101] is the sub-list for method output_type
-	71, // [71:86] is the sub-list for method input_type
-	71, // [71:71] is the sub-list for extension type_name
-	71, // [71:71] is the sub-list for extension extendee
-	0,  // [0:71] is the sub-list for field type_name
+	69, // 19: kgsvc.v1.ClearAllResponse.error:type_name -> kgsvc.v1.Error
+	23, // 20: kgsvc.v1.GetErasureRequest.input:type_name -> kgsvc.v1.GetErasureInput
+	68, // 21: kgsvc.v1.GetErasureResponse.status:type_name -> kgsvc.v1.Status
+	24, // 22: kgsvc.v1.GetErasureResponse.output:type_name -> kgsvc.v1.GetErasureOutput
+	69, // 23: kgsvc.v1.GetErasureResponse.error:type_name -> kgsvc.v1.Error
+	25, // 24: kgsvc.v1.GetErasureOutput.erasure:type_name -> kgsvc.v1.Erasure
+	67, // 25: kgsvc.v1.Erasure.removed:type_name -> kgsvc.v1.Erasure.RemovedEntry
+	70, // 26: kgsvc.v1.Erasure.asked_at:type_name -> google.protobuf.Timestamp
+	70, // 27: kgsvc.v1.Erasure.completed_at:type_name -> google.protobuf.Timestamp
+	28, // 28: kgsvc.v1.UpdateFactRequest.input:type_name -> kgsvc.v1.UpdateFactInput
+	68, // 29: kgsvc.v1.UpdateFactResponse.status:type_name -> kgsvc.v1.Status
+	29, // 30: kgsvc.v1.UpdateFactResponse.output:type_name -> kgsvc.v1.UpdateFactOutput
+	69, // 31: kgsvc.v1.UpdateFactResponse.error:type_name -> kgsvc.v1.Error
+	71, // 32: kgsvc.v1.UpdateFactInput.attributes:type_name -> google.protobuf.Struct
+	72, // 33: kgsvc.v1.UpdateFactOutput.new_edge:type_name -> kgsvc.v1.FactResult
+	32, // 34: kgsvc.v1.PutOntologyRequest.input:type_name -> kgsvc.v1.PutOntologyInput
+	68, // 35: kgsvc.v1.PutOntologyResponse.status:type_name -> kgsvc.v1.Status
+	33, // 36: kgsvc.v1.PutOntologyResponse.output:type_name -> kgsvc.v1.PutOntologyOutput
+	69, // 37: kgsvc.v1.PutOntologyResponse.error:type_name -> kgsvc.v1.Error
+	36, // 38: kgsvc.v1.GetOntologyRequest.input:type_name -> kgsvc.v1.GetOntologyInput
+	68, // 39: kgsvc.v1.GetOntologyResponse.status:type_name -> kgsvc.v1.Status
+	37, // 40: kgsvc.v1.GetOntologyResponse.output:type_name -> kgsvc.v1.GetOntologyOutput
+	69, // 41: kgsvc.v1.GetOntologyResponse.error:type_name -> kgsvc.v1.Error
+	40, // 42: kgsvc.v1.MergeEntityNodesRequest.input:type_name -> kgsvc.v1.MergeEntityNodesInput
+	68, // 43: kgsvc.v1.MergeEntityNodesResponse.status:type_name -> kgsvc.v1.Status
+	41, // 44: kgsvc.v1.MergeEntityNodesResponse.output:type_name -> kgsvc.v1.MergeEntityNodesOutput
+	69, // 45: kgsvc.v1.MergeEntityNodesResponse.error:type_name -> kgsvc.v1.Error
+	73, // 46: kgsvc.v1.MergeEntityNodesOutput.node:type_name -> kgsvc.v1.EntityNode
+	44, // 47: kgsvc.v1.UndoMergeRequest.input:type_name -> kgsvc.v1.UndoMergeInput
+	68, // 48: kgsvc.v1.UndoMergeResponse.status:type_name -> kgsvc.v1.Status
+	45, // 49: kgsvc.v1.UndoMergeResponse.output:type_name -> kgsvc.v1.UndoMergeOutput
+	69, // 50: kgsvc.v1.UndoMergeResponse.error:type_name -> kgsvc.v1.Error
+	73, // 51: kgsvc.v1.UndoMergeOutput.node:type_name -> kgsvc.v1.EntityNode
+	48, // 52: kgsvc.v1.SplitEntityNodeRequest.input:type_name -> kgsvc.v1.SplitEntityNodeInput
+	68, // 53: kgsvc.v1.SplitEntityNodeResponse.status:type_name -> kgsvc.v1.Status
+	49, // 54: kgsvc.v1.SplitEntityNodeResponse.output:type_name -> kgsvc.v1.SplitEntityNodeOutput
+	69, // 55: kgsvc.v1.SplitEntityNodeResponse.error:type_name -> kgsvc.v1.Error
+	73, // 56: kgsvc.v1.SplitEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
+	52, // 57: kgsvc.v1.UndoSplitRequest.input:type_name -> kgsvc.v1.UndoSplitInput
+	68, // 58: kgsvc.v1.UndoSplitResponse.status:type_name -> kgsvc.v1.Status
+	53, // 59: kgsvc.v1.UndoSplitResponse.output:type_name -> kgsvc.v1.UndoSplitOutput
+	69, // 60: kgsvc.v1.UndoSplitResponse.error:type_name -> kgsvc.v1.Error
+	73, // 61: kgsvc.v1.UndoSplitOutput.node:type_name -> kgsvc.v1.EntityNode
+	56, // 62: kgsvc.v1.BuildCommunitiesRequest.input:type_name -> kgsvc.v1.BuildCommunitiesInput
+	68, // 63: kgsvc.v1.BuildCommunitiesResponse.status:type_name -> kgsvc.v1.Status
+	57, // 64: kgsvc.v1.BuildCommunitiesResponse.output:type_name -> kgsvc.v1.BuildCommunitiesOutput
+	69, // 65: kgsvc.v1.BuildCommunitiesResponse.error:type_name -> kgsvc.v1.Error
+	58, // 66: kgsvc.v1.BuildCommunitiesOutput.builds:type_name -> kgsvc.v1.CommunityBuild
+	0,  // 67: kgsvc.v1.CommunityBuild.state:type_name -> kgsvc.v1.BuildState
+	70, // 68: kgsvc.v1.CommunityBuild.updated_at:type_name -> google.protobuf.Timestamp
+	61, // 69: kgsvc.v1.GetCommunityBuildRequest.input:type_name -> kgsvc.v1.GetCommunityBuildInput
+	68, // 70: kgsvc.v1.GetCommunityBuildResponse.status:type_name -> kgsvc.v1.Status
+	62, // 71: kgsvc.v1.GetCommunityBuildResponse.output:type_name -> kgsvc.v1.GetCommunityBuildOutput
+	69, // 72: kgsvc.v1.GetCommunityBuildResponse.error:type_name -> kgsvc.v1.Error
+	58, // 73: kgsvc.v1.GetCommunityBuildOutput.build:type_name -> kgsvc.v1.CommunityBuild
+	65, // 74: kgsvc.v1.ListCommunitiesRequest.input:type_name -> kgsvc.v1.ListCommunitiesInput
+	68, // 75: kgsvc.v1.ListCommunitiesResponse.status:type_name -> kgsvc.v1.Status
+	66, // 76: kgsvc.v1.ListCommunitiesResponse.output:type_name -> kgsvc.v1.ListCommunitiesOutput
+	69, // 77: kgsvc.v1.ListCommunitiesResponse.error:type_name -> kgsvc.v1.Error
+	74, // 78: kgsvc.v1.ListCommunitiesOutput.communities:type_name -> kgsvc.v1.Community
+	1,  // 79: kgsvc.v1.AdminService.Healthcheck:input_type -> kgsvc.v1.HealthcheckRequest
+	5,  // 80: kgsvc.v1.AdminService.DeleteEntityEdge:input_type -> kgsvc.v1.DeleteEntityEdgeRequest
+	9,  // 81: kgsvc.v1.AdminService.DeleteEpisode:input_type -> kgsvc.v1.DeleteEpisodeRequest
+	13, // 82: kgsvc.v1.AdminService.DeleteGroup:input_type -> kgsvc.v1.DeleteGroupRequest
+	17, // 83: kgsvc.v1.AdminService.ClearAll:input_type -> kgsvc.v1.ClearAllRequest
+	21, // 84: kgsvc.v1.AdminService.GetErasure:input_type -> kgsvc.v1.GetErasureRequest
+	26, // 85: kgsvc.v1.AdminService.UpdateFact:input_type -> kgsvc.v1.UpdateFactRequest
+	30, // 86: kgsvc.v1.AdminService.PutOntology:input_type -> kgsvc.v1.PutOntologyRequest
+	34, // 87: kgsvc.v1.AdminService.GetOntology:input_type -> kgsvc.v1.GetOntologyRequest
+	38, // 88: kgsvc.v1.AdminService.MergeEntityNodes:input_type -> kgsvc.v1.MergeEntityNodesRequest
+	42, // 89: kgsvc.v1.AdminService.UndoMerge:input_type -> kgsvc.v1.UndoMergeRequest
+	46, // 90: kgsvc.v1.AdminService.SplitEntityNode:input_type -> kgsvc.v1.SplitEntityNodeRequest
+	50, // 91: kgsvc.v1.AdminService.UndoSplit:input_type -> kgsvc.v1.UndoSplitRequest
+	54, // 92: kgsvc.v1.AdminService.BuildCommunities:input_type -> kgsvc.v1.BuildCommunitiesRequest
+	59, // 93: kgsvc.v1.AdminService.GetCommunityBuild:input_type -> kgsvc.v1.GetCommunityBuildRequest
+	63, // 94: kgsvc.v1.AdminService.ListCommunities:input_type -> kgsvc.v1.ListCommunitiesRequest
+	2,  // 95: kgsvc.v1.AdminService.Healthcheck:output_type -> kgsvc.v1.HealthcheckResponse
+	6,  // 96: kgsvc.v1.AdminService.DeleteEntityEdge:output_type -> kgsvc.v1.DeleteEntityEdgeResponse
+	10, // 97: kgsvc.v1.AdminService.DeleteEpisode:output_type -> kgsvc.v1.DeleteEpisodeResponse
+	14, // 98: kgsvc.v1.AdminService.DeleteGroup:output_type -> kgsvc.v1.DeleteGroupResponse
+	18, // 99: kgsvc.v1.AdminService.ClearAll:output_type -> kgsvc.v1.ClearAllResponse
+	22, // 100: kgsvc.v1.AdminService.GetErasure:output_type -> kgsvc.v1.GetErasureResponse
+	27, // 101: kgsvc.v1.AdminService.UpdateFact:output_type -> kgsvc.v1.UpdateFactResponse
+	31, // 102: kgsvc.v1.AdminService.PutOntology:output_type -> kgsvc.v1.PutOntologyResponse
+	35, // 103: kgsvc.v1.AdminService.GetOntology:output_type -> kgsvc.v1.GetOntologyResponse
+	39, // 104: kgsvc.v1.AdminService.MergeEntityNodes:output_type -> kgsvc.v1.MergeEntityNodesResponse
+	43, // 105: kgsvc.v1.AdminService.UndoMerge:output_type -> kgsvc.v1.UndoMergeResponse
+	47, // 106: kgsvc.v1.AdminService.SplitEntityNode:output_type -> kgsvc.v1.SplitEntityNodeResponse
+	51, // 107: kgsvc.v1.AdminService.UndoSplit:output_type -> kgsvc.v1.UndoSplitResponse
+	55, // 108: kgsvc.v1.AdminService.BuildCommunities:output_type -> kgsvc.v1.BuildCommunitiesResponse
+	60, // 109: kgsvc.v1.AdminService.GetCommunityBuild:output_type -> kgsvc.v1.GetCommunityBuildResponse
+	64, // 110: kgsvc.v1.AdminService.ListCommunities:output_type -> kgsvc.v1.ListCommunitiesResponse
+	95, // [95:111] is the sub-list for method output_type
+	79, // [79:95] is the sub-list for method input_type
+	79, // [79:79] is the sub-list for extension type_name
+	79, // [79:79] is the sub-list for extension extendee
+	0,  // [0:79] is the sub-list for field type_name
 }
 
 func init() { file_kgsvc_v1_admin_proto_init() }
@@ -4597,26 +5001,28 @@ func file_kgsvc_v1_admin_proto_init() {
 	file_kgsvc_v1_admin_proto_msgTypes[12].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[16].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[20].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[22].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[24].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[28].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[32].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[36].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[40].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[42].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[44].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[48].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[52].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[25].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[27].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[29].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[33].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[37].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[41].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[45].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[47].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[49].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[53].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[57].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[59].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[58].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[62].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[64].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kgsvc_v1_admin_proto_rawDesc), len(file_kgsvc_v1_admin_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   61,
+			NumMessages:   67,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

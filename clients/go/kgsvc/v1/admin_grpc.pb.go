@@ -26,6 +26,7 @@ const (
 	AdminService_DeleteEpisode_FullMethodName     = "/kgsvc.v1.AdminService/DeleteEpisode"
 	AdminService_DeleteGroup_FullMethodName       = "/kgsvc.v1.AdminService/DeleteGroup"
 	AdminService_ClearAll_FullMethodName          = "/kgsvc.v1.AdminService/ClearAll"
+	AdminService_GetErasure_FullMethodName        = "/kgsvc.v1.AdminService/GetErasure"
 	AdminService_UpdateFact_FullMethodName        = "/kgsvc.v1.AdminService/UpdateFact"
 	AdminService_PutOntology_FullMethodName       = "/kgsvc.v1.AdminService/PutOntology"
 	AdminService_GetOntology_FullMethodName       = "/kgsvc.v1.AdminService/GetOntology"
@@ -55,6 +56,8 @@ type AdminServiceClient interface {
 	DeleteGroup(ctx context.Context, in *DeleteGroupRequest, opts ...grpc.CallOption) (*DeleteGroupResponse, error)
 	// Deletes every group. Status OK.
 	ClearAll(ctx context.Context, in *ClearAllRequest, opts ...grpc.CallOption) (*ClearAllResponse, error)
+	// Reads the receipt of an erasure: DeleteGroup, ClearAll, or DeleteEpisode with `cascade`. Status OK or NOT_FOUND.
+	GetErasure(ctx context.Context, in *GetErasureRequest, opts ...grpc.CallOption) (*GetErasureResponse, error)
 	// Replaces a fact and keeps its history: the old fact expires, the new one takes over its episodes. Status OK or
 	// NOT_FOUND.
 	UpdateFact(ctx context.Context, in *UpdateFactRequest, opts ...grpc.CallOption) (*UpdateFactResponse, error)
@@ -131,6 +134,16 @@ func (c *adminServiceClient) ClearAll(ctx context.Context, in *ClearAllRequest, 
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ClearAllResponse)
 	err := c.cc.Invoke(ctx, AdminService_ClearAll_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) GetErasure(ctx context.Context, in *GetErasureRequest, opts ...grpc.CallOption) (*GetErasureResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetErasureResponse)
+	err := c.cc.Invoke(ctx, AdminService_GetErasure_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -254,6 +267,8 @@ type AdminServiceServer interface {
 	DeleteGroup(context.Context, *DeleteGroupRequest) (*DeleteGroupResponse, error)
 	// Deletes every group. Status OK.
 	ClearAll(context.Context, *ClearAllRequest) (*ClearAllResponse, error)
+	// Reads the receipt of an erasure: DeleteGroup, ClearAll, or DeleteEpisode with `cascade`. Status OK or NOT_FOUND.
+	GetErasure(context.Context, *GetErasureRequest) (*GetErasureResponse, error)
 	// Replaces a fact and keeps its history: the old fact expires, the new one takes over its episodes. Status OK or
 	// NOT_FOUND.
 	UpdateFact(context.Context, *UpdateFactRequest) (*UpdateFactResponse, error)
@@ -300,6 +315,9 @@ func (UnimplementedAdminServiceServer) DeleteGroup(context.Context, *DeleteGroup
 }
 func (UnimplementedAdminServiceServer) ClearAll(context.Context, *ClearAllRequest) (*ClearAllResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ClearAll not implemented")
+}
+func (UnimplementedAdminServiceServer) GetErasure(context.Context, *GetErasureRequest) (*GetErasureResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetErasure not implemented")
 }
 func (UnimplementedAdminServiceServer) UpdateFact(context.Context, *UpdateFactRequest) (*UpdateFactResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method UpdateFact not implemented")
@@ -438,6 +456,24 @@ func _AdminService_ClearAll_Handler(srv interface{}, ctx context.Context, dec fu
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AdminServiceServer).ClearAll(ctx, req.(*ClearAllRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_GetErasure_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetErasureRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).GetErasure(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_GetErasure_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).GetErasure(ctx, req.(*GetErasureRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -648,6 +684,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ClearAll",
 			Handler:    _AdminService_ClearAll_Handler,
+		},
+		{
+			MethodName: "GetErasure",
+			Handler:    _AdminService_GetErasure_Handler,
 		},
 		{
 			MethodName: "UpdateFact",

@@ -18,7 +18,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file kgsvc/v1/admin.proto.
  */
 export const file_kgsvc_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("ChRrZ3N2Yy92MS9hZG1pbi5wcm90bxIIa2dzdmMudjEimQEKEkhlYWx0aGNoZWNrUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKQoFaW5wdXQYAyABKAsyGi5rZ3N2Yy52MS5IZWFsdGhjaGVja0lucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkimAEKE0hlYWx0aGNoZWNrUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKwoGb3V0cHV0GAMgASgLMhsua2dzdmMudjEuSGVhbHRoY2hlY2tPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciISChBIZWFsdGhjaGVja0lucHV0IoMBChFIZWFsdGhjaGVja091dHB1dBIOCgZzdGF0dXMYASABKAkSGQoRY29udHJhY3RfcmV2aXNpb24YAiABKAUSDwoHdmVyc2lvbhgDIAEoCRINCgVzdG9yZRgEIAEoCRIRCglleHRyYWN0b3IYBSABKAkSEAoIZW1iZWRkZXIYBiABKAkiowEKF0RlbGV0ZUVudGl0eUVkZ2VSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIuCgVpbnB1dBgDIAEoCzIfLmtnc3ZjLnYxLkRlbGV0ZUVudGl0eUVkZ2VJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IqIBChhEZWxldGVFbnRpdHlFZGdlUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSMAoGb3V0cHV0GAMgASgLMiAua2dzdmMudjEuRGVsZXRlRW50aXR5RWRnZU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIkkKFURlbGV0ZUVudGl0eUVkZ2VJbnB1dBIMCgR1dWlkGAEgASgJEhUKCGdyb3VwX2lkGAIgASgJSACIAQFCCwoJX2dyb3VwX2lkIjoKFkRlbGV0ZUVudGl0eUVkZ2VPdXRwdXQSDwoHbWVzc2FnZRgBIAEoCRIPCgdzdWNjZXNzGAIgASgIIp0BChREZWxldGVFcGlzb2RlUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKwoFaW5wdXQYAyABKAsyHC5rZ3N2Yy52MS5EZWxldGVFcGlzb2RlSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKcAQoVRGVsZXRlRXBpc29kZVJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEi0KBm91dHB1dBgDIAEoCzIdLmtnc3ZjLnYxLkRlbGV0ZUVwaXNvZGVPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciJoChJEZWxldGVFcGlzb2RlSW5wdXQSDAoEdXVpZBgBIAEoCRIVCghncm91cF9pZBgCIAEoCUgAiAEBEhQKB2Nhc2NhZGUYAyABKAhIAYgBAUILCglfZ3JvdXBfaWRCCgoIX2Nhc2NhZGUigAEKE0RlbGV0ZUVwaXNvZGVPdXRwdXQSDwoHbWVzc2FnZRgBIAEoCRIPCgdzdWNjZXNzGAIgASgIEhUKDWZhY3RzX3JlbW92ZWQYAyABKAUSFgoOZmFjdHNfcmVzdG9yZWQYBCABKAUSGAoQZW50aXRpZXNfcmVtb3ZlZBgFIAEoBSKZAQoSRGVsZXRlR3JvdXBSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIpCgVpbnB1dBgDIAEoCzIaLmtnc3ZjLnYxLkRlbGV0ZUdyb3VwSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKYAQoTRGVsZXRlR3JvdXBSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIrCgZvdXRwdXQYAyABKAsyGy5rZ3N2Yy52MS5EZWxldGVHcm91cE91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIiQKEERlbGV0ZUdyb3VwSW5wdXQSEAoIZ3JvdXBfaWQYASABKAkiNQoRRGVsZXRlR3JvdXBPdXRwdXQSDwoHbWVzc2FnZRgBIAEoCRIPCgdzdWNjZXNzGAIgASgIIpMBCg9DbGVhckFsbFJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEiYKBWlucHV0GAMgASgLMhcua2dzdmMudjEuQ2xlYXJBbGxJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpIBChBDbGVhckFsbFJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEigKBm91dHB1dBgDIAEoCzIYLmtnc3ZjLnYxLkNsZWFyQWxsT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiDwoNQ2xlYXJBbGxJbnB1dCIyCg5DbGVhckFsbE91dHB1dBIPCgdtZXNzYWdlGAEgASgJEg8KB3N1Y2Nlc3MYAiABKAgilwEKEVVwZGF0ZUZhY3RSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIoCgVpbnB1dBgDIAEoCzIZLmtnc3ZjLnYxLlVwZGF0ZUZhY3RJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpYBChJVcGRhdGVGYWN0UmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKgoGb3V0cHV0GAMgASgLMhoua2dzdmMudjEuVXBkYXRlRmFjdE91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIoYCCg9VcGRhdGVGYWN0SW5wdXQSDAoEdXVpZBgBIAEoCRIVCghncm91cF9pZBgCIAEoCUgAiAEBEgwKBGZhY3QYAyABKAkSHQoQc291cmNlX25vZGVfdXVpZBgEIAEoCUgBiAEBEh0KEHRhcmdldF9ub2RlX3V1aWQYBSABKAlIAogBARIrCgphdHRyaWJ1dGVzGAYgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBITCgZyZWFzb24YByABKAlIA4gBAUILCglfZ3JvdXBfaWRCEwoRX3NvdXJjZV9ub2RlX3V1aWRCEwoRX3RhcmdldF9ub2RlX3V1aWRCCQoHX3JlYXNvbiJ/ChBVcGRhdGVGYWN0T3V0cHV0Eg4KBnN0YXR1cxgBIAEoCRIQCghvbGRfdXVpZBgCIAEoCRIQCghuZXdfdXVpZBgDIAEoCRIPCgdtZXNzYWdlGAQgASgJEiYKCG5ld19lZGdlGAUgASgLMhQua2dzdmMudjEuRmFjdFJlc3VsdCKZAQoSUHV0T250b2xvZ3lSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIpCgVpbnB1dBgDIAEoCzIaLmtnc3ZjLnYxLlB1dE9udG9sb2d5SW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKYAQoTUHV0T250b2xvZ3lSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIrCgZvdXRwdXQYAyABKAsyGy5rZ3N2Yy52MS5QdXRPbnRvbG9neU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIjIKEFB1dE9udG9sb2d5SW5wdXQSEAoIZ3JvdXBfaWQYASABKAkSDAoEeWFtbBgCIAEoCSI9ChFQdXRPbnRvbG9neU91dHB1dBIUCgxlbnRpdHlfdHlwZXMYASADKAkSEgoKZmFjdF90eXBlcxgCIAMoCSKZAQoSR2V0T250b2xvZ3lSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIpCgVpbnB1dBgDIAEoCzIaLmtnc3ZjLnYxLkdldE9udG9sb2d5SW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKYAQoTR2V0T250b2xvZ3lSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIrCgZvdXRwdXQYAyABKAsyGy5rZ3N2Yy52MS5HZXRPbnRvbG9neU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIiQKEEdldE9udG9sb2d5SW5wdXQSEAoIZ3JvdXBfaWQYASABKAkiLgoRR2V0T250b2xvZ3lPdXRwdXQSDAoEeWFtbBgBIAEoCRILCgNvd24YAiABKAgiowEKF01lcmdlRW50aXR5Tm9kZXNSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIuCgVpbnB1dBgDIAEoCzIfLmtnc3ZjLnYxLk1lcmdlRW50aXR5Tm9kZXNJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IqIBChhNZXJnZUVudGl0eU5vZGVzUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSMAoGb3V0cHV0GAMgASgLMiAua2dzdmMudjEuTWVyZ2VFbnRpdHlOb2Rlc091dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIlAKFU1lcmdlRW50aXR5Tm9kZXNJbnB1dBIQCghncm91cF9pZBgBIAEoCRIRCglrZWVwX3V1aWQYAiABKAkSEgoKbWVyZ2VfdXVpZBgDIAEoCSJjChZNZXJnZUVudGl0eU5vZGVzT3V0cHV0EiIKBG5vZGUYASABKAsyFC5rZ3N2Yy52MS5FbnRpdHlOb2RlEhAKCG1lcmdlX2lkGAIgASgJEhMKC2ZhY3RzX21vdmVkGAMgASgFIpUBChBVbmRvTWVyZ2VSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARInCgVpbnB1dBgDIAEoCzIYLmtnc3ZjLnYxLlVuZG9NZXJnZUlucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkilAEKEVVuZG9NZXJnZVJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEikKBm91dHB1dBgDIAEoCzIZLmtnc3ZjLnYxLlVuZG9NZXJnZU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIjQKDlVuZG9NZXJnZUlucHV0EhAKCGdyb3VwX2lkGAEgASgJEhAKCG1lcmdlX2lkGAIgASgJIkoKD1VuZG9NZXJnZU91dHB1dBIiCgRub2RlGAEgASgLMhQua2dzdmMudjEuRW50aXR5Tm9kZRITCgtmYWN0c19tb3ZlZBgCIAEoBSKhAQoWU3BsaXRFbnRpdHlOb2RlUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESLQoFaW5wdXQYAyABKAsyHi5rZ3N2Yy52MS5TcGxpdEVudGl0eU5vZGVJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IqABChdTcGxpdEVudGl0eU5vZGVSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIvCgZvdXRwdXQYAyABKAsyHy5rZ3N2Yy52MS5TcGxpdEVudGl0eU5vZGVPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciJ9ChRTcGxpdEVudGl0eU5vZGVJbnB1dBIQCghncm91cF9pZBgBIAEoCRIMCgR1dWlkGAIgASgJEhUKDWVwaXNvZGVfdXVpZHMYAyADKAkSEgoKZmFjdF91dWlkcxgEIAMoCRIRCgRuYW1lGAUgASgJSACIAQFCBwoFX25hbWUiYQoVU3BsaXRFbnRpdHlOb2RlT3V0cHV0EiIKBG5vZGUYASABKAsyFC5rZ3N2Yy52MS5FbnRpdHlOb2RlEhAKCHNwbGl0X2lkGAIgASgJEhIKCmZhY3RfdXVpZHMYAyADKAkilQEKEFVuZG9TcGxpdFJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEicKBWlucHV0GAMgASgLMhgua2dzdmMudjEuVW5kb1NwbGl0SW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKUAQoRVW5kb1NwbGl0UmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKQoGb3V0cHV0GAMgASgLMhkua2dzdmMudjEuVW5kb1NwbGl0T3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiNAoOVW5kb1NwbGl0SW5wdXQSEAoIZ3JvdXBfaWQYASABKAkSEAoIc3BsaXRfaWQYAiABKAkiSgoPVW5kb1NwbGl0T3V0cHV0EiIKBG5vZGUYASABKAsyFC5rZ3N2Yy52MS5FbnRpdHlOb2RlEhMKC2ZhY3RzX21vdmVkGAIgASgFIqMBChdCdWlsZENvbW11bml0aWVzUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESLgoFaW5wdXQYAyABKAsyHy5rZ3N2Yy52MS5CdWlsZENvbW11bml0aWVzSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKiAQoYQnVpbGRDb21tdW5pdGllc1Jlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEjAKBm91dHB1dBgDIAEoCzIgLmtnc3ZjLnYxLkJ1aWxkQ29tbXVuaXRpZXNPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciIqChVCdWlsZENvbW11bml0aWVzSW5wdXQSEQoJZ3JvdXBfaWRzGAEgAygJIkIKFkJ1aWxkQ29tbXVuaXRpZXNPdXRwdXQSKAoGYnVpbGRzGAEgAygLMhgua2dzdmMudjEuQ29tbXVuaXR5QnVpbGQi0gEKDkNvbW11bml0eUJ1aWxkEhAKCGJ1aWxkX2lkGAEgASgJEhAKCGdyb3VwX2lkGAIgASgJEiMKBXN0YXRlGAMgASgOMhQua2dzdmMudjEuQnVpbGRTdGF0ZRITCgtjb21tdW5pdGllcxgEIAEoBRISCgpzdW1tYXJpc2VkGAUgASgFEhMKBnJlYXNvbhgGIAEoCUgAiAEBEi4KCnVwZGF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgkKB19yZWFzb24ipQEKGEdldENvbW11bml0eUJ1aWxkUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESLwoFaW5wdXQYAyABKAsyIC5rZ3N2Yy52MS5HZXRDb21tdW5pdHlCdWlsZElucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkipAEKGUdldENvbW11bml0eUJ1aWxkUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSMQoGb3V0cHV0GAMgASgLMiEua2dzdmMudjEuR2V0Q29tbXVuaXR5QnVpbGRPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciI8ChZHZXRDb21tdW5pdHlCdWlsZElucHV0EhAKCGJ1aWxkX2lkGAEgASgJEhAKCGdyb3VwX2lkGAIgASgJIkIKF0dldENvbW11bml0eUJ1aWxkT3V0cHV0EicKBWJ1aWxkGAEgASgLMhgua2dzdmMudjEuQ29tbXVuaXR5QnVpbGQioQEKFkxpc3RDb21tdW5pdGllc1JlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEi0KBWlucHV0GAMgASgLMh4ua2dzdmMudjEuTGlzdENvbW11bml0aWVzSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKgAQoXTGlzdENvbW11bml0aWVzUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSLwoGb3V0cHV0GAMgASgLMh8ua2dzdmMudjEuTGlzdENvbW11bml0aWVzT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IidgoUTGlzdENvbW11bml0aWVzSW5wdXQSEAoIZ3JvdXBfaWQYASABKAkSFgoJcGFnZV9zaXplGAIgASgFSACIAQESFwoKcGFnZV90b2tlbhgDIAEoCUgBiAEBQgwKCl9wYWdlX3NpemVCDQoLX3BhZ2VfdG9rZW4iWgoVTGlzdENvbW11bml0aWVzT3V0cHV0EigKC2NvbW11bml0aWVzGAEgAygLMhMua2dzdmMudjEuQ29tbXVuaXR5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSqOAQoKQnVpbGRTdGF0ZRIbChdCVUlMRF9TVEFURV9VTlNQRUNJRklFRBAAEhcKE0JVSUxEX1NUQVRFX1BFTkRJTkcQARIXChNCVUlMRF9TVEFURV9SVU5OSU5HEAISGQoVQlVJTERfU1RBVEVfQ09NUExFVEVEEAMSFgoSQlVJTERfU1RBVEVfRkFJTEVEEAQyxwkKDEFkbWluU2VydmljZRJKCgtIZWFsdGhjaGVjaxIcLmtnc3ZjLnYxLkhlYWx0aGNoZWNrUmVxdWVzdBodLmtnc3ZjLnYxLkhlYWx0aGNoZWNrUmVzcG9uc2USWQoQRGVsZXRlRW50aXR5RWRnZRIhLmtnc3ZjLnYxLkRlbGV0ZUVudGl0eUVkZ2VSZXF1ZXN0GiIua2dzdmMudjEuRGVsZXRlRW50aXR5RWRnZVJlc3BvbnNlElAKDURlbGV0ZUVwaXNvZGUSHi5rZ3N2Yy52MS5EZWxldGVFcGlzb2RlUmVxdWVzdBofLmtnc3ZjLnYxLkRlbGV0ZUVwaXNvZGVSZXNwb25zZRJKCgtEZWxldGVHcm91cBIcLmtnc3ZjLnYxLkRlbGV0ZUdyb3VwUmVxdWVzdBodLmtnc3ZjLnYxLkRlbGV0ZUdyb3VwUmVzcG9uc2USQQoIQ2xlYXJBbGwSGS5rZ3N2Yy52MS5DbGVhckFsbFJlcXVlc3QaGi5rZ3N2Yy52MS5DbGVhckFsbFJlc3BvbnNlEkcKClVwZGF0ZUZhY3QSGy5rZ3N2Yy52MS5VcGRhdGVGYWN0UmVxdWVzdBocLmtnc3ZjLnYxLlVwZGF0ZUZhY3RSZXNwb25zZRJKCgtQdXRPbnRvbG9neRIcLmtnc3ZjLnYxLlB1dE9udG9sb2d5UmVxdWVzdBodLmtnc3ZjLnYxLlB1dE9udG9sb2d5UmVzcG9uc2USSgoLR2V0T250b2xvZ3kSHC5rZ3N2Yy52MS5HZXRPbnRvbG9neVJlcXVlc3QaHS5rZ3N2Yy52MS5HZXRPbnRvbG9neVJlc3BvbnNlElkKEE1lcmdlRW50aXR5Tm9kZXMSIS5rZ3N2Yy52MS5NZXJnZUVudGl0eU5vZGVzUmVxdWVzdBoiLmtnc3ZjLnYxLk1lcmdlRW50aXR5Tm9kZXNSZXNwb25zZRJECglVbmRvTWVyZ2USGi5rZ3N2Yy52MS5VbmRvTWVyZ2VSZXF1ZXN0Ghsua2dzdmMudjEuVW5kb01lcmdlUmVzcG9uc2USVgoPU3BsaXRFbnRpdHlOb2RlEiAua2dzdmMudjEuU3BsaXRFbnRpdHlOb2RlUmVxdWVzdBohLmtnc3ZjLnYxLlNwbGl0RW50aXR5Tm9kZVJlc3BvbnNlEkQKCVVuZG9TcGxpdBIaLmtnc3ZjLnYxLlVuZG9TcGxpdFJlcXVlc3QaGy5rZ3N2Yy52MS5VbmRvU3BsaXRSZXNwb25zZRJZChBCdWlsZENvbW11bml0aWVzEiEua2dzdmMudjEuQnVpbGRDb21tdW5pdGllc1JlcXVlc3QaIi5rZ3N2Yy52MS5CdWlsZENvbW11bml0aWVzUmVzcG9uc2USXAoRR2V0Q29tbXVuaXR5QnVpbGQSIi5rZ3N2Yy52MS5HZXRDb21tdW5pdHlCdWlsZFJlcXVlc3QaIy5rZ3N2Yy52MS5HZXRDb21tdW5pdHlCdWlsZFJlc3BvbnNlElYKD0xpc3RDb21tdW5pdGllcxIgLmtnc3ZjLnYxLkxpc3RDb21tdW5pdGllc1JlcXVlc3QaIS5rZ3N2Yy52MS5MaXN0Q29tbXVuaXRpZXNSZXNwb25zZUIxQgpBZG1pblByb3RvUAFaIWtnc3ZjL2NsaWVudHMvZ28va2dzdmMvdjE7a2dzdmN2MWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_kgsvc_v1_envelope, file_kgsvc_v1_types]);
+  fileDesc("ChRrZ3N2Yy92MS9hZG1pbi5wcm90bxIIa2dzdmMudjEimQEKEkhlYWx0aGNoZWNrUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKQoFaW5wdXQYAyABKAsyGi5rZ3N2Yy52MS5IZWFsdGhjaGVja0lucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkimAEKE0hlYWx0aGNoZWNrUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKwoGb3V0cHV0GAMgASgLMhsua2dzdmMudjEuSGVhbHRoY2hlY2tPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciISChBIZWFsdGhjaGVja0lucHV0IoMBChFIZWFsdGhjaGVja091dHB1dBIOCgZzdGF0dXMYASABKAkSGQoRY29udHJhY3RfcmV2aXNpb24YAiABKAUSDwoHdmVyc2lvbhgDIAEoCRINCgVzdG9yZRgEIAEoCRIRCglleHRyYWN0b3IYBSABKAkSEAoIZW1iZWRkZXIYBiABKAkiowEKF0RlbGV0ZUVudGl0eUVkZ2VSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIuCgVpbnB1dBgDIAEoCzIfLmtnc3ZjLnYxLkRlbGV0ZUVudGl0eUVkZ2VJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IqIBChhEZWxldGVFbnRpdHlFZGdlUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSMAoGb3V0cHV0GAMgASgLMiAua2dzdmMudjEuRGVsZXRlRW50aXR5RWRnZU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIkkKFURlbGV0ZUVudGl0eUVkZ2VJbnB1dBIMCgR1dWlkGAEgASgJEhUKCGdyb3VwX2lkGAIgASgJSACIAQFCCwoJX2dyb3VwX2lkIjoKFkRlbGV0ZUVudGl0eUVkZ2VPdXRwdXQSDwoHbWVzc2FnZRgBIAEoCRIPCgdzdWNjZXNzGAIgASgIIp0BChREZWxldGVFcGlzb2RlUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKwoFaW5wdXQYAyABKAsyHC5rZ3N2Yy52MS5EZWxldGVFcGlzb2RlSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKcAQoVRGVsZXRlRXBpc29kZVJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEi0KBm91dHB1dBgDIAEoCzIdLmtnc3ZjLnYxLkRlbGV0ZUVwaXNvZGVPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciJoChJEZWxldGVFcGlzb2RlSW5wdXQSDAoEdXVpZBgBIAEoCRIVCghncm91cF9pZBgCIAEoCUgAiAEBEhQKB2Nhc2NhZGUYAyABKAhIAYgBAUILCglfZ3JvdXBfaWRCCgoIX2Nhc2NhZGUilAEKE0RlbGV0ZUVwaXNvZGVPdXRwdXQSDwoHbWVzc2FnZRgBIAEoCRIPCgdzdWNjZXNzGAIgASgIEhUKDWZhY3RzX3JlbW92ZWQYAyABKAUSFgoOZmFjdHNfcmVzdG9yZWQYBCABKAUSGAoQZW50aXRpZXNfcmVtb3ZlZBgFIAEoBRISCgplcmFzdXJlX2lkGAYgASgJIpkBChJEZWxldGVHcm91cFJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEikKBWlucHV0GAMgASgLMhoua2dzdmMudjEuRGVsZXRlR3JvdXBJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpgBChNEZWxldGVHcm91cFJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEisKBm91dHB1dBgDIAEoCzIbLmtnc3ZjLnYxLkRlbGV0ZUdyb3VwT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiJAoQRGVsZXRlR3JvdXBJbnB1dBIQCghncm91cF9pZBgBIAEoCSJJChFEZWxldGVHcm91cE91dHB1dBIPCgdtZXNzYWdlGAEgASgJEg8KB3N1Y2Nlc3MYAiABKAgSEgoKZXJhc3VyZV9pZBgDIAEoCSKTAQoPQ2xlYXJBbGxSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARImCgVpbnB1dBgDIAEoCzIXLmtnc3ZjLnYxLkNsZWFyQWxsSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKSAQoQQ2xlYXJBbGxSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIoCgZvdXRwdXQYAyABKAsyGC5rZ3N2Yy52MS5DbGVhckFsbE91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIg8KDUNsZWFyQWxsSW5wdXQiRgoOQ2xlYXJBbGxPdXRwdXQSDwoHbWVzc2FnZRgBIAEoCRIPCgdzdWNjZXNzGAIgASgIEhIKCmVyYXN1cmVfaWQYAyABKAkilwEKEUdldEVyYXN1cmVSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIoCgVpbnB1dBgDIAEoCzIZLmtnc3ZjLnYxLkdldEVyYXN1cmVJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpYBChJHZXRFcmFzdXJlUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKgoGb3V0cHV0GAMgASgLMhoua2dzdmMudjEuR2V0RXJhc3VyZU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIiUKD0dldEVyYXN1cmVJbnB1dBISCgplcmFzdXJlX2lkGAEgASgJIjYKEEdldEVyYXN1cmVPdXRwdXQSIgoHZXJhc3VyZRgBIAEoCzIRLmtnc3ZjLnYxLkVyYXN1cmUikgIKB0VyYXN1cmUSEgoKZXJhc3VyZV9pZBgBIAEoCRIMCgRraW5kGAIgASgJEg4KBmdyb3VwcxgDIAEoBRIvCgdyZW1vdmVkGAQgAygLMh4ua2dzdmMudjEuRXJhc3VyZS5SZW1vdmVkRW50cnkSLAoIYXNrZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjUKDGNvbXBsZXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARouCgxSZW1vdmVkRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4AUIPCg1fY29tcGxldGVkX2F0IpcBChFVcGRhdGVGYWN0UmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKAoFaW5wdXQYAyABKAsyGS5rZ3N2Yy52MS5VcGRhdGVGYWN0SW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKWAQoSVXBkYXRlRmFjdFJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEioKBm91dHB1dBgDIAEoCzIaLmtnc3ZjLnYxLlVwZGF0ZUZhY3RPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciKGAgoPVXBkYXRlRmFjdElucHV0EgwKBHV1aWQYASABKAkSFQoIZ3JvdXBfaWQYAiABKAlIAIgBARIMCgRmYWN0GAMgASgJEh0KEHNvdXJjZV9ub2RlX3V1aWQYBCABKAlIAYgBARIdChB0YXJnZXRfbm9kZV91dWlkGAUgASgJSAKIAQESKwoKYXR0cmlidXRlcxgGIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEwoGcmVhc29uGAcgASgJSAOIAQFCCwoJX2dyb3VwX2lkQhMKEV9zb3VyY2Vfbm9kZV91dWlkQhMKEV90YXJnZXRfbm9kZV91dWlkQgkKB19yZWFzb24ifwoQVXBkYXRlRmFjdE91dHB1dBIOCgZzdGF0dXMYASABKAkSEAoIb2xkX3V1aWQYAiABKAkSEAoIbmV3X3V1aWQYAyABKAkSDwoHbWVzc2FnZRgEIAEoCRImCghuZXdfZWRnZRgFIAEoCzIULmtnc3ZjLnYxLkZhY3RSZXN1bHQimQEKElB1dE9udG9sb2d5UmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKQoFaW5wdXQYAyABKAsyGi5rZ3N2Yy52MS5QdXRPbnRvbG9neUlucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkimAEKE1B1dE9udG9sb2d5UmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKwoGb3V0cHV0GAMgASgLMhsua2dzdmMudjEuUHV0T250b2xvZ3lPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciIyChBQdXRPbnRvbG9neUlucHV0EhAKCGdyb3VwX2lkGAEgASgJEgwKBHlhbWwYAiABKAkiPQoRUHV0T250b2xvZ3lPdXRwdXQSFAoMZW50aXR5X3R5cGVzGAEgAygJEhIKCmZhY3RfdHlwZXMYAiADKAkimQEKEkdldE9udG9sb2d5UmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKQoFaW5wdXQYAyABKAsyGi5rZ3N2Yy52MS5HZXRPbnRvbG9neUlucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkimAEKE0dldE9udG9sb2d5UmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKwoGb3V0cHV0GAMgASgLMhsua2dzdmMudjEuR2V0T250b2xvZ3lPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciIkChBHZXRPbnRvbG9neUlucHV0EhAKCGdyb3VwX2lkGAEgASgJIi4KEUdldE9udG9sb2d5T3V0cHV0EgwKBHlhbWwYASABKAkSCwoDb3duGAIgASgIIqMBChdNZXJnZUVudGl0eU5vZGVzUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESLgoFaW5wdXQYAyABKAsyHy5rZ3N2Yy52MS5NZXJnZUVudGl0eU5vZGVzSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKiAQoYTWVyZ2VFbnRpdHlOb2Rlc1Jlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEjAKBm91dHB1dBgDIAEoCzIgLmtnc3ZjLnYxLk1lcmdlRW50aXR5Tm9kZXNPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciJQChVNZXJnZUVudGl0eU5vZGVzSW5wdXQSEAoIZ3JvdXBfaWQYASABKAkSEQoJa2VlcF91dWlkGAIgASgJEhIKCm1lcmdlX3V1aWQYAyABKAkiYwoWTWVyZ2VFbnRpdHlOb2Rlc091dHB1dBIiCgRub2RlGAEgASgLMhQua2dzdmMudjEuRW50aXR5Tm9kZRIQCghtZXJnZV9pZBgCIAEoCRITCgtmYWN0c19tb3ZlZBgDIAEoBSKVAQoQVW5kb01lcmdlUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESJwoFaW5wdXQYAyABKAsyGC5rZ3N2Yy52MS5VbmRvTWVyZ2VJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpQBChFVbmRvTWVyZ2VSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIpCgZvdXRwdXQYAyABKAsyGS5rZ3N2Yy52MS5VbmRvTWVyZ2VPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciI0Cg5VbmRvTWVyZ2VJbnB1dBIQCghncm91cF9pZBgBIAEoCRIQCghtZXJnZV9pZBgCIAEoCSJKCg9VbmRvTWVyZ2VPdXRwdXQSIgoEbm9kZRgBIAEoCzIULmtnc3ZjLnYxLkVudGl0eU5vZGUSEwoLZmFjdHNfbW92ZWQYAiABKAUioQEKFlNwbGl0RW50aXR5Tm9kZVJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEi0KBWlucHV0GAMgASgLMh4ua2dzdmMudjEuU3BsaXRFbnRpdHlOb2RlSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKgAQoXU3BsaXRFbnRpdHlOb2RlUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSLwoGb3V0cHV0GAMgASgLMh8ua2dzdmMudjEuU3BsaXRFbnRpdHlOb2RlT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IifQoUU3BsaXRFbnRpdHlOb2RlSW5wdXQSEAoIZ3JvdXBfaWQYASABKAkSDAoEdXVpZBgCIAEoCRIVCg1lcGlzb2RlX3V1aWRzGAMgAygJEhIKCmZhY3RfdXVpZHMYBCADKAkSEQoEbmFtZRgFIAEoCUgAiAEBQgcKBV9uYW1lImEKFVNwbGl0RW50aXR5Tm9kZU91dHB1dBIiCgRub2RlGAEgASgLMhQua2dzdmMudjEuRW50aXR5Tm9kZRIQCghzcGxpdF9pZBgCIAEoCRISCgpmYWN0X3V1aWRzGAMgAygJIpUBChBVbmRvU3BsaXRSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARInCgVpbnB1dBgDIAEoCzIYLmtnc3ZjLnYxLlVuZG9TcGxpdElucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkilAEKEVVuZG9TcGxpdFJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEikKBm91dHB1dBgDIAEoCzIZLmtnc3ZjLnYxLlVuZG9TcGxpdE91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIjQKDlVuZG9TcGxpdElucHV0EhAKCGdyb3VwX2lkGAEgASgJEhAKCHNwbGl0X2lkGAIgASgJIkoKD1VuZG9TcGxpdE91dHB1dBIiCgRub2RlGAEgASgLMhQua2dzdmMudjEuRW50aXR5Tm9kZRITCgtmYWN0c19tb3ZlZBgCIAEoBSKjAQoXQnVpbGRDb21tdW5pdGllc1JlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEi4KBWlucHV0GAMgASgLMh8ua2dzdmMudjEuQnVpbGRDb21tdW5pdGllc0lucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkiogEKGEJ1aWxkQ29tbXVuaXRpZXNSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIwCgZvdXRwdXQYAyABKAsyIC5rZ3N2Yy52MS5CdWlsZENvbW11bml0aWVzT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiKgoVQnVpbGRDb21tdW5pdGllc0lucHV0EhEKCWdyb3VwX2lkcxgBIAMoCSJCChZCdWlsZENvbW11bml0aWVzT3V0cHV0EigKBmJ1aWxkcxgBIAMoCzIYLmtnc3ZjLnYxLkNvbW11bml0eUJ1aWxkItIBCg5Db21tdW5pdHlCdWlsZBIQCghidWlsZF9pZBgBIAEoCRIQCghncm91cF9pZBgCIAEoCRIjCgVzdGF0ZRgDIAEoDjIULmtnc3ZjLnYxLkJ1aWxkU3RhdGUSEwoLY29tbXVuaXRpZXMYBCABKAUSEgoKc3VtbWFyaXNlZBgFIAEoBRITCgZyZWFzb24YBiABKAlIAIgBARIuCgp1cGRhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIJCgdfcmVhc29uIqUBChhHZXRDb21tdW5pdHlCdWlsZFJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEi8KBWlucHV0GAMgASgLMiAua2dzdmMudjEuR2V0Q29tbXVuaXR5QnVpbGRJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IqQBChlHZXRDb21tdW5pdHlCdWlsZFJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEjEKBm91dHB1dBgDIAEoCzIhLmtnc3ZjLnYxLkdldENvbW11bml0eUJ1aWxkT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiPAoWR2V0Q29tbXVuaXR5QnVpbGRJbnB1dBIQCghidWlsZF9pZBgBIAEoCRIQCghncm91cF9pZBgCIAEoCSJCChdHZXRDb21tdW5pdHlCdWlsZE91dHB1dBInCgVidWlsZBgBIAEoCzIYLmtnc3ZjLnYxLkNvbW11bml0eUJ1aWxkIqEBChZMaXN0Q29tbXVuaXRpZXNSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARItCgVpbnB1dBgDIAEoCzIeLmtnc3ZjLnYxLkxpc3RDb21tdW5pdGllc0lucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkioAEKF0xpc3RDb21tdW5pdGllc1Jlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEi8KBm91dHB1dBgDIAEoCzIfLmtnc3ZjLnYxLkxpc3RDb21tdW5pdGllc091dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yInYKFExpc3RDb21tdW5pdGllc0lucHV0EhAKCGdyb3VwX2lkGAEgASgJEhYKCXBhZ2Vfc2l6ZRgCIAEoBUgAiAEBEhcKCnBhZ2VfdG9rZW4YAyABKAlIAYgBAUIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuIloKFUxpc3RDb21tdW5pdGllc091dHB1dBIoCgtjb21tdW5pdGllcxgBIAMoCzITLmtnc3ZjLnYxLkNvbW11bml0eRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkqjgEKCkJ1aWxkU3RhdGUSGwoXQlVJTERfU1RBVEVfVU5TUEVDSUZJRUQQABIXChNCVUlMRF9TVEFURV9QRU5ESU5HEAESFwoTQlVJTERfU1RBVEVfUlVOTklORxACEhkKFUJVSUxEX1NUQVRFX0NPTVBMRVRFRBADEhYKEkJVSUxEX1NUQVRFX0ZBSUxFRBAEMpAKCgxBZG1pblNlcnZpY2USSgoLSGVhbHRoY2hlY2sSHC5rZ3N2Yy52MS5IZWFsdGhjaGVja1JlcXVlc3QaHS5rZ3N2Yy52MS5IZWFsdGhjaGVja1Jlc3BvbnNlElkKEERlbGV0ZUVudGl0eUVkZ2USIS5rZ3N2Yy52MS5EZWxldGVFbnRpdHlFZGdlUmVxdWVzdBoiLmtnc3ZjLnYxLkRlbGV0ZUVudGl0eUVkZ2VSZXNwb25zZRJQCg1EZWxldGVFcGlzb2RlEh4ua2dzdmMudjEuRGVsZXRlRXBpc29kZVJlcXVlc3QaHy5rZ3N2Yy52MS5EZWxldGVFcGlzb2RlUmVzcG9uc2USSgoLRGVsZXRlR3JvdXASHC5rZ3N2Yy52MS5EZWxldGVHcm91cFJlcXVlc3QaHS5rZ3N2Yy52MS5EZWxldGVHcm91cFJlc3BvbnNlEkEKCENsZWFyQWxsEhkua2dzdmMudjEuQ2xlYXJBbGxSZXF1ZXN0Ghoua2dzdmMudjEuQ2xlYXJBbGxSZXNwb25zZRJHCgpHZXRFcmFzdXJlEhsua2dzdmMudjEuR2V0RXJhc3VyZVJlcXVlc3QaHC5rZ3N2Yy52MS5HZXRFcmFzdXJlUmVzcG9uc2USRwoKVXBkYXRlRmFjdBIbLmtnc3ZjLnYxLlVwZGF0ZUZhY3RSZXF1ZXN0Ghwua2dzdmMudjEuVXBkYXRlRmFjdFJlc3BvbnNlEkoKC1B1dE9udG9sb2d5Ehwua2dzdmMudjEuUHV0T250b2xvZ3lSZXF1ZXN0Gh0ua2dzdmMudjEuUHV0T250b2xvZ3lSZXNwb25zZRJKCgtHZXRPbnRvbG9neRIcLmtnc3ZjLnYxLkdldE9udG9sb2d5UmVxdWVzdBodLmtnc3ZjLnYxLkdldE9udG9sb2d5UmVzcG9uc2USWQoQTWVyZ2VFbnRpdHlOb2RlcxIhLmtnc3ZjLnYxLk1lcmdlRW50aXR5Tm9kZXNSZXF1ZXN0GiIua2dzdmMudjEuTWVyZ2VFbnRpdHlOb2Rlc1Jlc3BvbnNlEkQKCVVuZG9NZXJnZRIaLmtnc3ZjLnYxLlVuZG9NZXJnZVJlcXVlc3QaGy5rZ3N2Yy52MS5VbmRvTWVyZ2VSZXNwb25zZRJWCg9TcGxpdEVudGl0eU5vZGUSIC5rZ3N2Yy52MS5TcGxpdEVudGl0eU5vZGVSZXF1ZXN0GiEua2dzdmMudjEuU3BsaXRFbnRpdHlOb2RlUmVzcG9uc2USRAoJVW5kb1NwbGl0Ehoua2dzdmMudjEuVW5kb1NwbGl0UmVxdWVzdBobLmtnc3ZjLnYxLlVuZG9TcGxpdFJlc3BvbnNlElkKEEJ1aWxkQ29tbXVuaXRpZXMSIS5rZ3N2Yy52MS5CdWlsZENvbW11bml0aWVzUmVxdWVzdBoiLmtnc3ZjLnYxLkJ1aWxkQ29tbXVuaXRpZXNSZXNwb25zZRJcChFHZXRDb21tdW5pdHlCdWlsZBIiLmtnc3ZjLnYxLkdldENvbW11bml0eUJ1aWxkUmVxdWVzdBojLmtnc3ZjLnYxLkdldENvbW11bml0eUJ1aWxkUmVzcG9uc2USVgoPTGlzdENvbW11bml0aWVzEiAua2dzdmMudjEuTGlzdENvbW11bml0aWVzUmVxdWVzdBohLmtnc3ZjLnYxLkxpc3RDb21tdW5pdGllc1Jlc3BvbnNlQjFCCkFkbWluUHJvdG9QAVoha2dzdmMvY2xpZW50cy9nby9rZ3N2Yy92MTtrZ3N2Y3YxYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_kgsvc_v1_envelope, file_kgsvc_v1_types]);
 
 /**
  * Request of Healthcheck.
@@ -454,6 +454,13 @@ export type DeleteEpisodeOutput = Message<"kgsvc.v1.DeleteEpisodeOutput"> & {
    * @generated from field: int32 entities_removed = 5;
    */
   entitiesRemoved: number;
+
+  /**
+   * With `cascade`: the receipt of the erasure, for GetErasure; empty if there was no such episode.
+   *
+   * @generated from field: string erasure_id = 6;
+   */
+  erasureId: string;
 };
 
 /**
@@ -580,6 +587,13 @@ export type DeleteGroupOutput = Message<"kgsvc.v1.DeleteGroupOutput"> & {
    * @generated from field: bool success = 2;
    */
   success: boolean;
+
+  /**
+   * The receipt of the erasure, for GetErasure.
+   *
+   * @generated from field: string erasure_id = 3;
+   */
+  erasureId: string;
 };
 
 /**
@@ -700,6 +714,13 @@ export type ClearAllOutput = Message<"kgsvc.v1.ClearAllOutput"> & {
    * @generated from field: bool success = 2;
    */
   success: boolean;
+
+  /**
+   * The receipt of the erasure, for GetErasure; empty if there was nothing to delete.
+   *
+   * @generated from field: string erasure_id = 3;
+   */
+  erasureId: string;
 };
 
 /**
@@ -708,6 +729,183 @@ export type ClearAllOutput = Message<"kgsvc.v1.ClearAllOutput"> & {
  */
 export const ClearAllOutputSchema: GenMessage<ClearAllOutput> = /*@__PURE__*/
   messageDesc(file_kgsvc_v1_admin, 19);
+
+/**
+ * Request of GetErasure.
+ *
+ * @generated from message kgsvc.v1.GetErasureRequest
+ */
+export type GetErasureRequest = Message<"kgsvc.v1.GetErasureRequest"> & {
+  /**
+   * Names the call in logs and in the response; generated when absent; at most 128 characters.
+   *
+   * @generated from field: optional string request_id = 1;
+   */
+  requestId?: string | undefined;
+
+  /**
+   * Has no effect on this operation.
+   *
+   * @generated from field: optional string idempotency_key = 2;
+   */
+  idempotencyKey?: string | undefined;
+
+  /**
+   * What to read; required.
+   *
+   * @generated from field: kgsvc.v1.GetErasureInput input = 3;
+   */
+  input?: GetErasureInput | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.GetErasureRequest.
+ * Use `create(GetErasureRequestSchema)` to create a new message.
+ */
+export const GetErasureRequestSchema: GenMessage<GetErasureRequest> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 20);
+
+/**
+ * Response of GetErasure.
+ *
+ * @generated from message kgsvc.v1.GetErasureResponse
+ */
+export type GetErasureResponse = Message<"kgsvc.v1.GetErasureResponse"> & {
+  /**
+   * The caller's request_id, or the generated one.
+   *
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+
+  /**
+   * The outcome.
+   *
+   * @generated from field: kgsvc.v1.Status status = 2;
+   */
+  status: Status;
+
+  /**
+   * Set unless the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.GetErasureOutput output = 3;
+   */
+  output?: GetErasureOutput | undefined;
+
+  /**
+   * Set when the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.Error error = 4;
+   */
+  error?: Error | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.GetErasureResponse.
+ * Use `create(GetErasureResponseSchema)` to create a new message.
+ */
+export const GetErasureResponseSchema: GenMessage<GetErasureResponse> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 21);
+
+/**
+ * Input of GetErasure.
+ *
+ * @generated from message kgsvc.v1.GetErasureInput
+ */
+export type GetErasureInput = Message<"kgsvc.v1.GetErasureInput"> & {
+  /**
+   * As the call that erased answered it; required.
+   *
+   * @generated from field: string erasure_id = 1;
+   */
+  erasureId: string;
+};
+
+/**
+ * Describes the message kgsvc.v1.GetErasureInput.
+ * Use `create(GetErasureInputSchema)` to create a new message.
+ */
+export const GetErasureInputSchema: GenMessage<GetErasureInput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 22);
+
+/**
+ * Output of GetErasure.
+ *
+ * @generated from message kgsvc.v1.GetErasureOutput
+ */
+export type GetErasureOutput = Message<"kgsvc.v1.GetErasureOutput"> & {
+  /**
+   * What became of the erasure.
+   *
+   * @generated from field: kgsvc.v1.Erasure erasure = 1;
+   */
+  erasure?: Erasure | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.GetErasureOutput.
+ * Use `create(GetErasureOutputSchema)` to create a new message.
+ */
+export const GetErasureOutputSchema: GenMessage<GetErasureOutput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 23);
+
+/**
+ * The receipt of an erasure. It says what kinds of things were erased and how many, and nothing of them.
+ *
+ * @generated from message kgsvc.v1.Erasure
+ */
+export type Erasure = Message<"kgsvc.v1.Erasure"> & {
+  /**
+   * Its id.
+   *
+   * @generated from field: string erasure_id = 1;
+   */
+  erasureId: string;
+
+  /**
+   * What was asked for: "group" or "episode".
+   *
+   * @generated from field: string kind = 2;
+   */
+  kind: string;
+
+  /**
+   * How many groups it concerns.
+   *
+   * @generated from field: int32 groups = 3;
+   */
+  groups: number;
+
+  /**
+   * How many rows of each kind were removed, such as episodes, entities, facts, vectors. Until all of them are gone
+   * some may be missing.
+   *
+   * @generated from field: map<string, int64> removed = 4;
+   */
+  removed: { [key: string]: bigint };
+
+  /**
+   * When it was asked for.
+   *
+   * @generated from field: google.protobuf.Timestamp asked_at = 5;
+   */
+  askedAt?: Timestamp | undefined;
+
+  /**
+   * Since when nothing of it is left: rows, caches of the processes, and the files of the embedded store. Absent: not
+   * yet. The files of Neo4j, backups and logs of other systems are not known here.
+   *
+   * @generated from field: optional google.protobuf.Timestamp completed_at = 6;
+   */
+  completedAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.Erasure.
+ * Use `create(ErasureSchema)` to create a new message.
+ */
+export const ErasureSchema: GenMessage<Erasure> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_admin, 24);
 
 /**
  * Request of UpdateFact.
@@ -743,7 +941,7 @@ export type UpdateFactRequest = Message<"kgsvc.v1.UpdateFactRequest"> & {
  * Use `create(UpdateFactRequestSchema)` to create a new message.
  */
 export const UpdateFactRequestSchema: GenMessage<UpdateFactRequest> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 20);
+  messageDesc(file_kgsvc_v1_admin, 25);
 
 /**
  * Response of UpdateFact.
@@ -785,7 +983,7 @@ export type UpdateFactResponse = Message<"kgsvc.v1.UpdateFactResponse"> & {
  * Use `create(UpdateFactResponseSchema)` to create a new message.
  */
 export const UpdateFactResponseSchema: GenMessage<UpdateFactResponse> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 21);
+  messageDesc(file_kgsvc_v1_admin, 26);
 
 /**
  * Input of UpdateFact.
@@ -848,7 +1046,7 @@ export type UpdateFactInput = Message<"kgsvc.v1.UpdateFactInput"> & {
  * Use `create(UpdateFactInputSchema)` to create a new message.
  */
 export const UpdateFactInputSchema: GenMessage<UpdateFactInput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 22);
+  messageDesc(file_kgsvc_v1_admin, 27);
 
 /**
  * Output of UpdateFact.
@@ -897,7 +1095,7 @@ export type UpdateFactOutput = Message<"kgsvc.v1.UpdateFactOutput"> & {
  * Use `create(UpdateFactOutputSchema)` to create a new message.
  */
 export const UpdateFactOutputSchema: GenMessage<UpdateFactOutput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 23);
+  messageDesc(file_kgsvc_v1_admin, 28);
 
 /**
  * Request of PutOntology.
@@ -932,7 +1130,7 @@ export type PutOntologyRequest = Message<"kgsvc.v1.PutOntologyRequest"> & {
  * Use `create(PutOntologyRequestSchema)` to create a new message.
  */
 export const PutOntologyRequestSchema: GenMessage<PutOntologyRequest> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 24);
+  messageDesc(file_kgsvc_v1_admin, 29);
 
 /**
  * Response of PutOntology.
@@ -974,7 +1172,7 @@ export type PutOntologyResponse = Message<"kgsvc.v1.PutOntologyResponse"> & {
  * Use `create(PutOntologyResponseSchema)` to create a new message.
  */
 export const PutOntologyResponseSchema: GenMessage<PutOntologyResponse> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 25);
+  messageDesc(file_kgsvc_v1_admin, 30);
 
 /**
  * Input of PutOntology.
@@ -1003,7 +1201,7 @@ export type PutOntologyInput = Message<"kgsvc.v1.PutOntologyInput"> & {
  * Use `create(PutOntologyInputSchema)` to create a new message.
  */
 export const PutOntologyInputSchema: GenMessage<PutOntologyInput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 26);
+  messageDesc(file_kgsvc_v1_admin, 31);
 
 /**
  * Output of PutOntology.
@@ -1031,7 +1229,7 @@ export type PutOntologyOutput = Message<"kgsvc.v1.PutOntologyOutput"> & {
  * Use `create(PutOntologyOutputSchema)` to create a new message.
  */
 export const PutOntologyOutputSchema: GenMessage<PutOntologyOutput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 27);
+  messageDesc(file_kgsvc_v1_admin, 32);
 
 /**
  * Request of GetOntology.
@@ -1066,7 +1264,7 @@ export type GetOntologyRequest = Message<"kgsvc.v1.GetOntologyRequest"> & {
  * Use `create(GetOntologyRequestSchema)` to create a new message.
  */
 export const GetOntologyRequestSchema: GenMessage<GetOntologyRequest> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 28);
+  messageDesc(file_kgsvc_v1_admin, 33);
 
 /**
  * Response of GetOntology.
@@ -1108,7 +1306,7 @@ export type GetOntologyResponse = Message<"kgsvc.v1.GetOntologyResponse"> & {
  * Use `create(GetOntologyResponseSchema)` to create a new message.
  */
 export const GetOntologyResponseSchema: GenMessage<GetOntologyResponse> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 29);
+  messageDesc(file_kgsvc_v1_admin, 34);
 
 /**
  * Input of GetOntology.
@@ -1129,7 +1327,7 @@ export type GetOntologyInput = Message<"kgsvc.v1.GetOntologyInput"> & {
  * Use `create(GetOntologyInputSchema)` to create a new message.
  */
 export const GetOntologyInputSchema: GenMessage<GetOntologyInput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 30);
+  messageDesc(file_kgsvc_v1_admin, 35);
 
 /**
  * Output of GetOntology.
@@ -1157,7 +1355,7 @@ export type GetOntologyOutput = Message<"kgsvc.v1.GetOntologyOutput"> & {
  * Use `create(GetOntologyOutputSchema)` to create a new message.
  */
 export const GetOntologyOutputSchema: GenMessage<GetOntologyOutput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 31);
+  messageDesc(file_kgsvc_v1_admin, 36);
 
 /**
  * Request of MergeEntityNodes.
@@ -1193,7 +1391,7 @@ export type MergeEntityNodesRequest = Message<"kgsvc.v1.MergeEntityNodesRequest"
  * Use `create(MergeEntityNodesRequestSchema)` to create a new message.
  */
 export const MergeEntityNodesRequestSchema: GenMessage<MergeEntityNodesRequest> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 32);
+  messageDesc(file_kgsvc_v1_admin, 37);
 
 /**
  * Response of MergeEntityNodes.
@@ -1235,7 +1433,7 @@ export type MergeEntityNodesResponse = Message<"kgsvc.v1.MergeEntityNodesRespons
  * Use `create(MergeEntityNodesResponseSchema)` to create a new message.
  */
 export const MergeEntityNodesResponseSchema: GenMessage<MergeEntityNodesResponse> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 33);
+  messageDesc(file_kgsvc_v1_admin, 38);
 
 /**
  * Input of MergeEntityNodes.
@@ -1270,7 +1468,7 @@ export type MergeEntityNodesInput = Message<"kgsvc.v1.MergeEntityNodesInput"> & 
  * Use `create(MergeEntityNodesInputSchema)` to create a new message.
  */
 export const MergeEntityNodesInputSchema: GenMessage<MergeEntityNodesInput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 34);
+  messageDesc(file_kgsvc_v1_admin, 39);
 
 /**
  * Output of MergeEntityNodes.
@@ -1305,7 +1503,7 @@ export type MergeEntityNodesOutput = Message<"kgsvc.v1.MergeEntityNodesOutput"> 
  * Use `create(MergeEntityNodesOutputSchema)` to create a new message.
  */
 export const MergeEntityNodesOutputSchema: GenMessage<MergeEntityNodesOutput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 35);
+  messageDesc(file_kgsvc_v1_admin, 40);
 
 /**
  * Request of UndoMerge.
@@ -1340,7 +1538,7 @@ export type UndoMergeRequest = Message<"kgsvc.v1.UndoMergeRequest"> & {
  * Use `create(UndoMergeRequestSchema)` to create a new message.
  */
 export const UndoMergeRequestSchema: GenMessage<UndoMergeRequest> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 36);
+  messageDesc(file_kgsvc_v1_admin, 41);
 
 /**
  * Response of UndoMerge.
@@ -1382,7 +1580,7 @@ export type UndoMergeResponse = Message<"kgsvc.v1.UndoMergeResponse"> & {
  * Use `create(UndoMergeResponseSchema)` to create a new message.
  */
 export const UndoMergeResponseSchema: GenMessage<UndoMergeResponse> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 37);
+  messageDesc(file_kgsvc_v1_admin, 42);
 
 /**
  * Input of UndoMerge.
@@ -1410,7 +1608,7 @@ export type UndoMergeInput = Message<"kgsvc.v1.UndoMergeInput"> & {
  * Use `create(UndoMergeInputSchema)` to create a new message.
  */
 export const UndoMergeInputSchema: GenMessage<UndoMergeInput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 38);
+  messageDesc(file_kgsvc_v1_admin, 43);
 
 /**
  * Output of UndoMerge.
@@ -1438,7 +1636,7 @@ export type UndoMergeOutput = Message<"kgsvc.v1.UndoMergeOutput"> & {
  * Use `create(UndoMergeOutputSchema)` to create a new message.
  */
 export const UndoMergeOutputSchema: GenMessage<UndoMergeOutput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 39);
+  messageDesc(file_kgsvc_v1_admin, 44);
 
 /**
  * Request of SplitEntityNode.
@@ -1474,7 +1672,7 @@ export type SplitEntityNodeRequest = Message<"kgsvc.v1.SplitEntityNodeRequest"> 
  * Use `create(SplitEntityNodeRequestSchema)` to create a new message.
  */
 export const SplitEntityNodeRequestSchema: GenMessage<SplitEntityNodeRequest> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 40);
+  messageDesc(file_kgsvc_v1_admin, 45);
 
 /**
  * Response of SplitEntityNode.
@@ -1516,7 +1714,7 @@ export type SplitEntityNodeResponse = Message<"kgsvc.v1.SplitEntityNodeResponse"
  * Use `create(SplitEntityNodeResponseSchema)` to create a new message.
  */
 export const SplitEntityNodeResponseSchema: GenMessage<SplitEntityNodeResponse> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 41);
+  messageDesc(file_kgsvc_v1_admin, 46);
 
 /**
  * Input of SplitEntityNode: either episodes or facts; not all that the entity has.
@@ -1566,7 +1764,7 @@ export type SplitEntityNodeInput = Message<"kgsvc.v1.SplitEntityNodeInput"> & {
  * Use `create(SplitEntityNodeInputSchema)` to create a new message.
  */
 export const SplitEntityNodeInputSchema: GenMessage<SplitEntityNodeInput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 42);
+  messageDesc(file_kgsvc_v1_admin, 47);
 
 /**
  * Output of SplitEntityNode.
@@ -1601,7 +1799,7 @@ export type SplitEntityNodeOutput = Message<"kgsvc.v1.SplitEntityNodeOutput"> & 
  * Use `create(SplitEntityNodeOutputSchema)` to create a new message.
  */
 export const SplitEntityNodeOutputSchema: GenMessage<SplitEntityNodeOutput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 43);
+  messageDesc(file_kgsvc_v1_admin, 48);
 
 /**
  * Request of UndoSplit.
@@ -1636,7 +1834,7 @@ export type UndoSplitRequest = Message<"kgsvc.v1.UndoSplitRequest"> & {
  * Use `create(UndoSplitRequestSchema)` to create a new message.
  */
 export const UndoSplitRequestSchema: GenMessage<UndoSplitRequest> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 44);
+  messageDesc(file_kgsvc_v1_admin, 49);
 
 /**
  * Response of UndoSplit.
@@ -1678,7 +1876,7 @@ export type UndoSplitResponse = Message<"kgsvc.v1.UndoSplitResponse"> & {
  * Use `create(UndoSplitResponseSchema)` to create a new message.
  */
 export const UndoSplitResponseSchema: GenMessage<UndoSplitResponse> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 45);
+  messageDesc(file_kgsvc_v1_admin, 50);
 
 /**
  * Input of UndoSplit.
@@ -1706,7 +1904,7 @@ export type UndoSplitInput = Message<"kgsvc.v1.UndoSplitInput"> & {
  * Use `create(UndoSplitInputSchema)` to create a new message.
  */
 export const UndoSplitInputSchema: GenMessage<UndoSplitInput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 46);
+  messageDesc(file_kgsvc_v1_admin, 51);
 
 /**
  * Output of UndoSplit.
@@ -1734,7 +1932,7 @@ export type UndoSplitOutput = Message<"kgsvc.v1.UndoSplitOutput"> & {
  * Use `create(UndoSplitOutputSchema)` to create a new message.
  */
 export const UndoSplitOutputSchema: GenMessage<UndoSplitOutput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 47);
+  messageDesc(file_kgsvc_v1_admin, 52);
 
 /**
  * Request of BuildCommunities.
@@ -1770,7 +1968,7 @@ export type BuildCommunitiesRequest = Message<"kgsvc.v1.BuildCommunitiesRequest"
  * Use `create(BuildCommunitiesRequestSchema)` to create a new message.
  */
 export const BuildCommunitiesRequestSchema: GenMessage<BuildCommunitiesRequest> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 48);
+  messageDesc(file_kgsvc_v1_admin, 53);
 
 /**
  * Response of BuildCommunities.
@@ -1812,7 +2010,7 @@ export type BuildCommunitiesResponse = Message<"kgsvc.v1.BuildCommunitiesRespons
  * Use `create(BuildCommunitiesResponseSchema)` to create a new message.
  */
 export const BuildCommunitiesResponseSchema: GenMessage<BuildCommunitiesResponse> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 49);
+  messageDesc(file_kgsvc_v1_admin, 54);
 
 /**
  * Input of BuildCommunities.
@@ -1833,7 +2031,7 @@ export type BuildCommunitiesInput = Message<"kgsvc.v1.BuildCommunitiesInput"> & 
  * Use `create(BuildCommunitiesInputSchema)` to create a new message.
  */
 export const BuildCommunitiesInputSchema: GenMessage<BuildCommunitiesInput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 50);
+  messageDesc(file_kgsvc_v1_admin, 55);
 
 /**
  * Output of BuildCommunities.
@@ -1854,7 +2052,7 @@ export type BuildCommunitiesOutput = Message<"kgsvc.v1.BuildCommunitiesOutput"> 
  * Use `create(BuildCommunitiesOutputSchema)` to create a new message.
  */
 export const BuildCommunitiesOutputSchema: GenMessage<BuildCommunitiesOutput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 51);
+  messageDesc(file_kgsvc_v1_admin, 56);
 
 /**
  * A build of the communities of one group.
@@ -1917,7 +2115,7 @@ export type CommunityBuild = Message<"kgsvc.v1.CommunityBuild"> & {
  * Use `create(CommunityBuildSchema)` to create a new message.
  */
 export const CommunityBuildSchema: GenMessage<CommunityBuild> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 52);
+  messageDesc(file_kgsvc_v1_admin, 57);
 
 /**
  * Request of GetCommunityBuild.
@@ -1952,7 +2150,7 @@ export type GetCommunityBuildRequest = Message<"kgsvc.v1.GetCommunityBuildReques
  * Use `create(GetCommunityBuildRequestSchema)` to create a new message.
  */
 export const GetCommunityBuildRequestSchema: GenMessage<GetCommunityBuildRequest> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 53);
+  messageDesc(file_kgsvc_v1_admin, 58);
 
 /**
  * Response of GetCommunityBuild.
@@ -1994,7 +2192,7 @@ export type GetCommunityBuildResponse = Message<"kgsvc.v1.GetCommunityBuildRespo
  * Use `create(GetCommunityBuildResponseSchema)` to create a new message.
  */
 export const GetCommunityBuildResponseSchema: GenMessage<GetCommunityBuildResponse> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 54);
+  messageDesc(file_kgsvc_v1_admin, 59);
 
 /**
  * Input of GetCommunityBuild.
@@ -2022,7 +2220,7 @@ export type GetCommunityBuildInput = Message<"kgsvc.v1.GetCommunityBuildInput"> 
  * Use `create(GetCommunityBuildInputSchema)` to create a new message.
  */
 export const GetCommunityBuildInputSchema: GenMessage<GetCommunityBuildInput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 55);
+  messageDesc(file_kgsvc_v1_admin, 60);
 
 /**
  * Output of GetCommunityBuild.
@@ -2043,7 +2241,7 @@ export type GetCommunityBuildOutput = Message<"kgsvc.v1.GetCommunityBuildOutput"
  * Use `create(GetCommunityBuildOutputSchema)` to create a new message.
  */
 export const GetCommunityBuildOutputSchema: GenMessage<GetCommunityBuildOutput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 56);
+  messageDesc(file_kgsvc_v1_admin, 61);
 
 /**
  * Request of ListCommunities.
@@ -2078,7 +2276,7 @@ export type ListCommunitiesRequest = Message<"kgsvc.v1.ListCommunitiesRequest"> 
  * Use `create(ListCommunitiesRequestSchema)` to create a new message.
  */
 export const ListCommunitiesRequestSchema: GenMessage<ListCommunitiesRequest> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 57);
+  messageDesc(file_kgsvc_v1_admin, 62);
 
 /**
  * Response of ListCommunities.
@@ -2120,7 +2318,7 @@ export type ListCommunitiesResponse = Message<"kgsvc.v1.ListCommunitiesResponse"
  * Use `create(ListCommunitiesResponseSchema)` to create a new message.
  */
 export const ListCommunitiesResponseSchema: GenMessage<ListCommunitiesResponse> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 58);
+  messageDesc(file_kgsvc_v1_admin, 63);
 
 /**
  * Input of ListCommunities.
@@ -2155,7 +2353,7 @@ export type ListCommunitiesInput = Message<"kgsvc.v1.ListCommunitiesInput"> & {
  * Use `create(ListCommunitiesInputSchema)` to create a new message.
  */
 export const ListCommunitiesInputSchema: GenMessage<ListCommunitiesInput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 59);
+  messageDesc(file_kgsvc_v1_admin, 64);
 
 /**
  * Output of ListCommunities.
@@ -2183,7 +2381,7 @@ export type ListCommunitiesOutput = Message<"kgsvc.v1.ListCommunitiesOutput"> & 
  * Use `create(ListCommunitiesOutputSchema)` to create a new message.
  */
 export const ListCommunitiesOutputSchema: GenMessage<ListCommunitiesOutput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_admin, 60);
+  messageDesc(file_kgsvc_v1_admin, 65);
 
 /**
  * State of a build of communities.
@@ -2289,6 +2487,16 @@ export const AdminService: GenService<{
     methodKind: "unary";
     input: typeof ClearAllRequestSchema;
     output: typeof ClearAllResponseSchema;
+  },
+  /**
+   * Reads the receipt of an erasure: DeleteGroup, ClearAll, or DeleteEpisode with `cascade`. Status OK or NOT_FOUND.
+   *
+   * @generated from rpc kgsvc.v1.AdminService.GetErasure
+   */
+  getErasure: {
+    methodKind: "unary";
+    input: typeof GetErasureRequestSchema;
+    output: typeof GetErasureResponseSchema;
   },
   /**
    * Replaces a fact and keeps its history: the old fact expires, the new one takes over its episodes. Status OK or

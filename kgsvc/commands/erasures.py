@@ -1,0 +1,133 @@
+"""GetErasure, and the work on erasures that goes on behind the calls which asked for them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from kgsvc.access.scopes import current_caller
+from kgsvc.commands.cascades import erase_episode
+from kgsvc.commands.core import Core
+from kgsvc.domain.errors import NotFound, ServiceError, Violation
+from kgsvc.domain.model.erasures import Erasure, ErasureKind
+from kgsvc.domain.text import forget_texts
+
+log = logging.getLogger(__name__)
+
+Dropper = Callable[[Collection[str]], Awaitable[None]]
+_LOOK_S = 1.0
+_ABANDONED_MS = 10_000  # a call that has taken so long died with its process, or this carries on beside it
+_RECENT_MS = 600_000  # clocks of processes may differ by so much
+_AT_ONCE = 100
+_REST = 20  # times as long as it took to free the store's files do these rest: writers wait for it
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureReceipt:
+    """What became of an erasure."""
+
+    erasure_id: str
+    kind: ErasureKind
+    groups: int
+    removed: Mapping[str, int]  # rows by kind
+    asked_ms: int
+    completed_ms: int | None  # None: not yet
+
+
+async def get_erasure(core: Core, erasure_id: str) -> ErasureReceipt:
+    """The receipt of an erasure of groups that the caller may see. Raises NotFound, StoreUnavailable."""
+    parts = await core.store.erasure(erasure_id)
+    caller = current_caller.get()
+    if not parts or not all(caller.sees(part.group_id) for part in parts):
+        raise NotFound("there is no such erasure", [Violation("input.erasure_id", "names no erasure")])
+    caller.require({part.group_id for part in parts})
+    counts: Counter[str] = Counter()
+    for part in parts:
+        counts.update(part.removed or {})
+    ends = [part.completed_ms for part in parts if part.completed_ms is not None]
+    completed_ms = max(ends) if len(ends) == len(parts) else None
+    first = parts[0]
+    return ErasureReceipt(erasure_id, first.kind, len(parts), counts, first.asked_ms, completed_ms)
+
+
+class Erasures:
+    """The erasures of the store as one process sees them: what others removed is dropped here too, what a
+    call left undone is carried on, and the store's files are freed."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._droppers: list[Dropper] = []
+        self._known: set[tuple[str, str]] = set()
+        self._free_at = 0.0
+
+    def drops(self, dropper: Dropper) -> None:
+        """Have it called with the groups of which something was erased, by this or another process."""
+        self._droppers.append(dropper)
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        repeated = False
+        while True:
+            try:
+                if not repeated:
+                    await self.repeat()
+                    repeated = True
+                await self.step()
+            except ServiceError as error:
+                log.warning("erasures cannot go on: %s", type(error).__name__)
+            await asyncio.sleep(_LOOK_S)
+
+    async def repeat(self) -> None:
+        """Write down again what the ledger has and the store, restored from a backup, has not. Raises
+        StoreUnavailable."""
+        ledger, store = self._core.ledger, self._core.store
+        parts = [] if ledger is None else await asyncio.to_thread(ledger.read)
+        for part in parts:
+            known = {each.group_id for each in await store.erasure(part.erasure_id)}
+            if part.group_id not in known:
+                log.warning("an erasure of the ledger is repeated", extra={"group_id": part.group_id})
+                await store.begin_erasures([part])
+
+    async def step(self) -> None:
+        """Look once. Raises StoreUnavailable."""
+        store, now_ms = self._core.store, self._core.clock.now_ms()
+        recent = {
+            (part.erasure_id, part.group_id): part for part in await store.erasures_since(now_ms - _RECENT_MS)
+        }
+        if fresh := recent.keys() - self._known:
+            await self._forget({group_id for _id, group_id in fresh})
+        self._known = set(recent)
+        waiting = await store.open_erasures(_AT_ONCE)
+        for part in waiting:
+            if part.removed is None and part.asked_ms < now_ms - _ABANDONED_MS:
+                await self._carry_on(part)
+        await self._free(any(part.removed is not None for part in waiting))
+
+    async def _forget(self, group_ids: Collection[str]) -> None:
+        forget_texts()
+        if self._core.embedder is not None:
+            self._core.embedder.forget()
+        for drop in self._droppers:
+            await drop(group_ids)
+
+    async def _carry_on(self, part: Erasure) -> None:
+        log.info("an erasure is carried on", extra={"group_id": part.group_id})
+        if part.kind is ErasureKind.EPISODE:
+            await erase_episode(self._core, part)
+        else:
+            now_ms = self._core.clock.now_ms()
+            await self._core.store.delete_group(part.group_id, now_ms, part.erasure_id)
+
+    async def _free(self, needed: bool) -> None:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        if not needed or began < self._free_at:
+            return
+        try:
+            await self._core.store.free_erased(self._core.clock.now_ms())
+        finally:
+            ended = loop.time()
+            self._free_at = ended + _REST * (ended - began)

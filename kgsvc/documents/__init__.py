@@ -1,0 +1,1 @@
+"""Documents: files of several formats as text."""

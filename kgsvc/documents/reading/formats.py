@@ -1,0 +1,81 @@
+"""Which format a file has: by its media type, else by the end of its name; its first bytes must agree."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from kgsvc.documents.reading.text import Refused
+
+
+class Format(StrEnum):
+    """The formats that are read. The value is what people call it."""
+
+    TEXT = "plain text"
+    MARKDOWN = "Markdown"
+    HTML = "HTML"
+    PDF = "PDF"
+    DOCX = "DOCX"
+
+
+SUFFIXES = {
+    ".txt": Format.TEXT,
+    ".text": Format.TEXT,
+    ".md": Format.MARKDOWN,
+    ".markdown": Format.MARKDOWN,
+    ".html": Format.HTML,
+    ".htm": Format.HTML,
+    ".xhtml": Format.HTML,
+    ".pdf": Format.PDF,
+    ".docx": Format.DOCX,
+}
+_MEDIA_TYPES = {
+    "text/plain": Format.TEXT,
+    "text/markdown": Format.MARKDOWN,
+    "text/html": Format.HTML,
+    "application/xhtml+xml": Format.HTML,
+    "application/pdf": Format.PDF,
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": Format.DOCX,
+}
+_SIGNATURES = (  # first bytes of what is often named wrongly
+    (b"%PDF-", Format.PDF),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old or an encrypted Office file"),
+    (b"{\\rtf", "RTF"),
+    (b"\x89PNG", "an image"),
+    (b"\xff\xd8\xff", "an image"),
+    (b"GIF8", "an image"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"\x7fELF", "a program"),
+    (b"SQLite format 3\x00", "a database"),
+)
+
+
+def format_of(name: str, media_type: str, beginning: bytes) -> Format:
+    """The format of a file by its media type; if that is empty or unknown, by its name.
+
+    Raises Refused: none that is read, or `beginning`, the file's first 1024 bytes, contradicts it.
+    """
+    kind = media_type.partition(";")[0].strip().lower()
+    end = re.search(r"\.[^./\\]+$", name)
+    claimed = _MEDIA_TYPES.get(kind) or SUFFIXES.get(end[0].lower() if end else "")
+    if claimed is None:
+        raise Refused(f"is none of the formats that are read ({', '.join(SUFFIXES)})")
+    if claimed is Format.PDF and b"%PDF-" in beginning:
+        return claimed  # some programs write a line of their own before the header
+    held = _held(beginning)
+    if held not in {None, claimed} or (held is None and claimed in {Format.PDF, Format.DOCX}):
+        raise Refused(f"is called {claimed} and holds {held or 'something else'}")
+    return claimed
+
+
+def _held(beginning: bytes) -> str | None:
+    """What the first bytes say; None for what may be any text."""
+    if beginning.startswith(b"PK\x03\x04"):
+        return Format.DOCX  # an archive, at least: reading it shows what is in it
+    return next((what for first, what in _SIGNATURES if beginning.startswith(first)), None)
+
+
+def charset_of(media_type: str) -> str:
+    """The charset that a media type names, as in "text/html; charset=utf-8"; else ""."""
+    found = re.search(r";\s*charset\s*=\s*[\"']?([\w.:-]+)", media_type, re.IGNORECASE)
+    return found[1] if found else ""

@@ -1,0 +1,123 @@
+"""Reads files. What libraries in C read, they read in a process of its own: a hostile file fails alone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import sys
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+
+from kgsvc.documents.reading.formats import Format, charset_of, format_of
+from kgsvc.documents.reading.plain import read_markdown, read_text
+from kgsvc.documents.reading.text import DocumentText, ReadingLimits, Refused, Unreadable
+from kgsvc.domain.limits import MIB
+from kgsvc.runtime import REQUEST_BYTES, offload
+
+_LIBRARIES = {Format.HTML: "selectolax", Format.PDF: "pypdfium2", Format.DOCX: "docx"}
+_PLAIN = {Format.TEXT: read_text, Format.MARKDOWN: read_markdown}
+# What a Python needs of its environment to start; no credential of this process goes with it.
+_KEPT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "SYSTEMROOT")
+
+
+class Reader:
+    """Reads files within limits, on an event loop that it never blocks."""
+
+    def __init__(self, limits: ReadingLimits | None = None) -> None:
+        self._limits = limits or ReadingLimits()
+        self._turns = asyncio.Semaphore(self._limits.at_once)
+
+    async def read_file(self, path: Path, name: str | None = None) -> DocumentText:
+        """The text of the file at `path`, called `name` in errors. Raises Unreadable."""
+        name = name or path.name
+        try:
+            data = await asyncio.to_thread(_content, path, self._limits.file_bytes + 1)
+        except OSError as error:
+            raise Unreadable(name, f"cannot be opened: {error.strerror}") from error
+        return await self.read(data, name)
+
+    async def read(self, data: bytes, name: str, media_type: str = "") -> DocumentText:
+        """The text of a file with this content. `media_type` tells its format, else the end of `name` does.
+
+        Raises Unreadable, with the name and why: an unknown format or one that the content contradicts;
+        damaged, encrypted or without text; beyond a limit; read by a library that is not installed.
+        """
+        try:
+            return await self._read(data, name, media_type)
+        except Refused as error:
+            raise Unreadable(name, str(error)) from error
+
+    async def _read(self, data: bytes, name: str, media_type: str) -> DocumentText:
+        if len(data) > self._limits.file_bytes:
+            raise Refused(f"is larger than {self._limits.file_bytes / MIB:,.0f} MiB")
+        if not data or data.isspace():
+            raise Refused("is empty")
+        kind, charset = format_of(name, media_type, data[:1024]), charset_of(media_type)
+        if kind in _PLAIN:
+            return await offload(len(data) / REQUEST_BYTES, _PLAIN[kind], data, charset)
+        if find_spec(_LIBRARIES[kind]) is None:
+            raise Refused(
+                f"{kind} is read with an extra that is not installed: pip install 'kgsvc[documents]'"
+            )
+        asked = {"format": kind, "charset": charset, "limits": asdict(self._limits)}
+        async with self._turns:
+            answer = await self._run(json.dumps(asked), data, kind)
+        return await offload(len(answer) / REQUEST_BYTES, _decoded, answer)
+
+    async def _run(self, asked: str, data: bytes, kind: Format) -> bytes:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-P",  # nothing in the working directory is imported in the place of a library
+            "-m",
+            "kgsvc.documents.reading.program",
+            asked,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={name: os.environ[name] for name in _KEPT if name in os.environ},
+        )
+        try:
+            async with asyncio.timeout(self._limits.deadline_s):
+                answer, complaint = await process.communicate(data)
+        except TimeoutError:
+            raise Refused(self._too_slow()) from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        if process.returncode:
+            raise Refused(self._ended(process.returncode, complaint, kind))
+        return answer
+
+    def _too_slow(self) -> str:
+        return f"takes longer than {self._limits.deadline_s} s to read"
+
+    def _ended(self, code: int, complaint: bytes, kind: Format) -> str:
+        """Why a process failed: the last line of a traceback names the error, and then may quote the file."""
+        if code == -getattr(signal, "SIGXCPU", 0):
+            return self._too_slow()
+        last = complaint[-2000:].decode(errors="replace").rstrip().rpartition("\n")[2]
+        error = found[1] if (found := re.match(r"(?:\w+\.)*(\w+)", last)) else "no reason given"
+        too_much = f"takes more than {self._limits.memory_bytes / MIB:,.0f} MiB of memory to read"
+        if error == "MemoryError":
+            return too_much
+        if code < 0:  # PDFium ends so, for one, when it gets no more memory
+            return f"is damaged, or {too_much} ({signal.Signals(-code).name})"
+        return f"is damaged, or no {kind} ({error})"
+
+
+def _content(path: Path, most: int) -> bytes:
+    with path.open("rb") as file:
+        return file.read(most)
+
+
+def _decoded(answer: bytes) -> DocumentText:
+    head, _, text = answer.partition(b"\n")
+    about = json.loads(head)
+    if "refused" in about:
+        raise Refused(about["refused"])
+    return DocumentText(text.decode(), tuple(about["pages"]), about["title"])

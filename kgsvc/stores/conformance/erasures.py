@@ -1,0 +1,73 @@
+"""ErasureStore: erasures are written down, carried out and completed, and their receipts stay."""
+
+from __future__ import annotations
+
+from kgsvc.domain.model.delta import Erased, GraphDelta, Guard
+from kgsvc.domain.model.erasures import GROUP_COUNTS, Erasure, ErasureKind
+from kgsvc.stores.conformance.expectations import equal, expect
+from kgsvc.stores.conformance.samples import NOW, Scratch
+
+_ALL = 100_000
+
+
+def _asked(g: Scratch, name: str, kind: ErasureKind = ErasureKind.GROUP, uuid: str = "") -> Erasure:
+    return Erasure(f"{g.id}/{name}", g.id, kind, NOW, uuid)
+
+
+async def _one(g: Scratch, erasure: Erasure) -> Erasure:
+    (part,) = await g.store.erasure(erasure.erasure_id)
+    return part
+
+
+async def an_erasure_is_open_until_it_is_completed(g: Scratch) -> None:
+    """It is found by its id and among the open ones; written down again it stays as it is."""
+    erasure = _asked(g, "open")
+    await g.store.begin_erasures([erasure, _asked(g.sibling(2), "open")])
+    parts = await g.store.erasure(erasure.erasure_id)
+    equal([part.group_id for part in parts], [g.id], "erasure: its parts")
+    waiting = [part for part in await g.store.open_erasures(_ALL) if part.group_id == g.id]
+    expect(erasure.erasure_id in {part.erasure_id for part in waiting}, "open_erasures: what is written down")
+    await g.store.removed(erasure.erasure_id, g.id, {"episodes": 2})
+    await g.store.removed(erasure.erasure_id, g.id, {"episodes": 9})
+    await g.store.begin_erasures([erasure])
+    equal((await _one(g, erasure)).removed, {"episodes": 2}, "removed: the first counts stay")
+    since = {part.erasure_id for part in await g.store.erasures_since(NOW)}
+    expect(erasure.erasure_id in since, "erasures_since: what was removed")
+    expect(await g.store.free_erased(NOW + 5) > 0, "free_erased: how many")
+    done = await _one(g, erasure)
+    equal((done.completed_ms, done.uuid), (NOW + 5, ""), "erasure: completed")
+    await g.store.free_erased(NOW + 9)
+    equal((await _one(g, erasure)).completed_ms, NOW + 5, "free_erased: completed once")
+    equal(await g.store.erasure(f"{g.id}/unknown"), [], "erasure: unknown")
+    await g.store.removed(f"{g.sibling(2).id}/open", g.sibling(2).id, {})
+    await g.store.free_erased(NOW + 9)
+
+
+async def deleting_a_group_counts_what_goes(g: Scratch) -> None:
+    """Its part tells every kind of rows; of a group that is gone already nothing."""
+    await g.accepted(*g.episodes(3))
+    first, again = _asked(g, "group"), _asked(g, "again")
+    await g.store.begin_erasures([first, again])
+    await g.store.delete_group(g.id, NOW + 1, first.erasure_id)
+    removed = (await _one(g, first)).removed or {}
+    equal(sorted(removed), sorted(GROUP_COUNTS), "delete_group: kinds that are counted")
+    equal((removed["episodes"], removed["items"]), (3, 3), "delete_group: episodes and items")
+    await g.store.delete_group(g.id, NOW + 2, again.erasure_id)
+    once_more = (await _one(g, again)).removed
+    expect(once_more is not None and not any(once_more.values()), f"delete_group again: {once_more}")
+    await g.store.free_erased(NOW + 3)
+
+
+async def a_change_notes_what_it_erases(g: Scratch) -> None:
+    """`apply` notes the counts with the change, and forgets the uuid."""
+    await g.accepted(*g.episodes(1))
+    erasure = _asked(g, "change", ErasureKind.EPISODE, "e0")
+    await g.store.begin_erasures([erasure])
+    equal((await _one(g, erasure)).uuid, "e0", "erasure: what is to go")
+    head = await g.head()
+    erased = Erased(erasure.erasure_id, {"episodes": 1})
+    delta = GraphDelta(g.id, NOW + 1, remove_episodes=("e0",), erased=erased)
+    await g.store.apply(delta, Guard(head.rev, head.epoch))
+    part = await _one(g, erasure)
+    equal((part.removed, part.uuid), ({"episodes": 1}, ""), "apply: erased")
+    await g.store.free_erased(NOW + 3)

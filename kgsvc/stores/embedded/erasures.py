@@ -1,0 +1,106 @@
+"""What was asked to be erased, and a file without what removed rows leave in it (ErasureStore).
+
+`secure_delete` overwrites rows as they go, but not the copies that splitting a page of a B-tree left in its
+free space, nor what an older release freed; and the log keeps former pages until it begins anew. So the file
+is written anew (VACUUM) and the log cut off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import apsw
+
+from kgsvc.domain.model.erasures import Erasure, ErasureKind
+from kgsvc.stores.embedded.connection import BusyHandler, open_writer, unavailable
+from kgsvc.stores.embedded.rows import Row, all_rows
+from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
+
+_PARTS = "SELECT erasure_id, group_id, kind, asked_ms, uuid, removed, completed_ms FROM erasures "
+_PATIENCE_S = 20.0  # for readers and writers of other processes
+Part = tuple[str, str]
+
+
+def _erasure(row: Row) -> Erasure:
+    erasure_id, group_id, kind, asked_ms, uuid, removed, completed_ms = row
+    counts = None if removed is None else json.loads(removed)
+    return Erasure(erasure_id, group_id, ErasureKind(kind), asked_ms, uuid, counts, completed_ms)
+
+
+def _begin(db: apsw.Connection, erasures: Sequence[Erasure]) -> None:
+    sql = """
+        INSERT INTO erasures (erasure_id, group_id, kind, asked_ms, uuid) VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT DO NOTHING
+        """
+    db.executemany(sql, [(e.erasure_id, e.group_id, e.kind.value, e.asked_ms, e.uuid) for e in erasures])
+
+
+def _read(db: apsw.Connection, erasure_id: str) -> list[Erasure]:
+    sql = _PARTS + "WHERE erasure_id = ? ORDER BY group_id"
+    return [_erasure(row) for row in all_rows(db, sql, (erasure_id,))]
+
+
+def _open(db: apsw.Connection, limit: int) -> list[Erasure]:
+    sql = _PARTS + "WHERE completed_ms IS NULL ORDER BY asked_ms LIMIT ?"
+    return [_erasure(row) for row in all_rows(db, sql, (limit,))]
+
+
+def _since(db: apsw.Connection, asked_ms: int) -> list[Erasure]:
+    sql = _PARTS + "WHERE asked_ms >= ? AND removed IS NOT NULL"
+    return [_erasure(row) for row in all_rows(db, sql, (asked_ms,))]
+
+
+def note_removed(db: apsw.Connection, erasure_id: str, group_id: str, counts: Mapping[str, int]) -> None:
+    """See ErasureStore.removed."""
+    sql = """
+        UPDATE erasures SET removed = ?, uuid = ''
+        WHERE erasure_id = ? AND group_id = ? AND removed IS NULL
+        """
+    db.execute(sql, (json.dumps(dict(counts)), erasure_id, group_id))
+
+
+def removed_parts(db: apsw.Connection) -> list[Part]:
+    """Whose rows are gone while the file may still hold them."""
+    sql = "SELECT erasure_id, group_id FROM erasures WHERE completed_ms IS NULL AND removed IS NOT NULL"
+    return [(erasure_id, group_id) for erasure_id, group_id in all_rows(db, sql)]
+
+
+def note_completed(db: apsw.Connection, parts: Sequence[Part], now_ms: int) -> None:
+    """Nothing of these is left in the file."""
+    sql = """
+        UPDATE erasures SET completed_ms = ?
+        WHERE erasure_id = ? AND group_id = ? AND completed_ms IS NULL
+        """
+    db.executemany(sql, [(now_ms, *part) for part in parts])
+
+
+async def free_pages(directory: Path) -> None:
+    """Write the file anew with nothing but its rows, and cut off the log. Writes wait meanwhile, reads do
+    not. Raises StoreUnavailable."""
+    await asyncio.to_thread(_free_pages, directory)
+
+
+def _free_pages(directory: Path) -> None:
+    try:
+        db = open_writer(directory, BusyHandler(_PATIENCE_S))
+        try:
+            db.execute("PRAGMA temp_store = FILE")  # the copy may not fit in memory
+            db.execute("VACUUM")
+            db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        finally:
+            db.close()
+    except apsw.Error as error:
+        raise unavailable(error) from error
+
+
+class EmbeddedErasures(EmbeddedBase):
+    """ErasureStore, but for `free_erased`."""
+
+    begin_erasures = writing(_begin)
+    erasure = reading(_read)
+    open_erasures = reading(_open)
+    erasures_since = reading(_since)
+    removed = writing(note_removed)

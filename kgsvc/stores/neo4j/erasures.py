@@ -1,0 +1,72 @@
+"""What was asked to be erased (ErasureStore). What removed rows leave in the files of the server, its log and
+its backups, only the server's operator can reach: docs/security.md says how."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import LiteralString
+
+from kgsvc.domain.model.erasures import Erasure, ErasureKind
+from kgsvc.stores.neo4j.base import Base, Row
+
+_PART: LiteralString = "x.erasure_id, x.group_id, x.kind, x.asked_ms, x.uuid, x.removed, x.completed_ms"
+
+_BEGIN: LiteralString = """
+    UNWIND $p.parts AS row
+    MERGE (x:KgErasure {erasure_id: row[0], group_id: row[1]})
+    ON CREATE SET x.kind = row[2], x.asked_ms = row[3], x.uuid = row[4], x.open = true
+    """
+_READ: LiteralString = (
+    "MATCH (x:KgErasure) WHERE x.erasure_id = $p.erasure_id AND x.group_id IS NOT NULL RETURN "
+    + _PART
+    + " ORDER BY x.group_id"
+)
+_OPEN: LiteralString = (
+    "MATCH (x:KgErasure) WHERE x.open = true RETURN " + _PART + " ORDER BY x.asked_ms LIMIT $p.limit"
+)
+_SINCE: LiteralString = (
+    "MATCH (x:KgErasure) WHERE x.asked_ms >= $p.asked_ms AND x.removed IS NOT NULL RETURN " + _PART
+)
+NOTE_REMOVED: LiteralString = """
+    MATCH (x:KgErasure {erasure_id: $p.erasure_id, group_id: $p.group_id})
+    WHERE x.removed IS NULL
+    SET x.removed = $p.removed, x.uuid = ''
+    """
+_COMPLETE: LiteralString = """
+    UNWIND $p.parts AS part
+    MATCH (x:KgErasure {erasure_id: part[0], group_id: part[1]}) WHERE x.open = true
+    SET x.completed_ms = $p.now_ms, x.open = null
+    """
+
+
+def _erasure(row: Row) -> Erasure:
+    erasure_id, group_id, kind, asked_ms, uuid, removed, completed_ms = row
+    counts = None if removed is None else json.loads(removed)
+    return Erasure(erasure_id, group_id, ErasureKind(kind), asked_ms, uuid, counts, completed_ms)
+
+
+class Erasures(Base):
+    """ErasureStore, but for `free_erased`."""
+
+    async def begin_erasures(self, erasures: Sequence[Erasure]) -> None:
+        parts = [[e.erasure_id, e.group_id, e.kind.value, e.asked_ms, e.uuid] for e in erasures]
+        await self._run(_BEGIN, parts=parts)
+
+    async def erasure(self, erasure_id: str) -> list[Erasure]:
+        return [_erasure(row) for row in await self._run(_READ, erasure_id=erasure_id)]
+
+    async def open_erasures(self, limit: int) -> list[Erasure]:
+        return [_erasure(row) for row in await self._run(_OPEN, limit=limit)]
+
+    async def erasures_since(self, asked_ms: int) -> list[Erasure]:
+        return [_erasure(row) for row in await self._run(_SINCE, asked_ms=asked_ms)]
+
+    async def removed(self, erasure_id: str, group_id: str, counts: Mapping[str, int]) -> None:
+        noted = json.dumps(dict(counts))
+        await self._run(NOTE_REMOVED, erasure_id=erasure_id, group_id=group_id, removed=noted)
+
+    async def note_completed(self, parts: Sequence[Erasure], now_ms: int) -> None:
+        """Nothing of these is left in the database."""
+        ids = [[part.erasure_id, part.group_id] for part in parts]
+        await self._run(_COMPLETE, parts=ids, now_ms=now_ms)

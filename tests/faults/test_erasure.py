@@ -1,0 +1,108 @@
+"""kill -9 in the middle of an erasure ends in erased."""
+
+import asyncio
+import contextlib
+import shutil
+import uuid
+from pathlib import Path
+from typing import Any
+
+import grpc.aio
+import pytest
+
+from tests.support.canaries import ERASED_S, erased, found
+from tests.support.client import Client, episode
+from tests.support.service import Service
+from tests.support.store_spec import StoreSpec, opened
+
+JAN = 1_704_067_200_000
+EPISODES = 40
+SETTINGS = {"queue.lease_s": "1", "queue.poll_s": "0.05"}
+
+
+def secret() -> str:
+    """A name that nobody else bears."""
+    return "Zerlina" + uuid.uuid4().hex[:12].translate(str.maketrans("0123456789", "ghijklmnop"))
+
+
+async def begun(spec: StoreSpec) -> str:
+    """The id of an erasure, as soon as it is written down and while it is under way."""
+    async with opened(spec) as store, asyncio.timeout(ERASED_S):
+        while not (waiting := await store.open_erasures(1)):  # noqa: ASYNC110  another process writes it
+            await asyncio.sleep(0.001)
+        return waiting[0].erasure_id
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("operation", ["DeleteGroup", "ClearAll", "DeleteEpisode"])
+async def test_what_was_begun_is_carried_on(
+    store_spec: StoreSpec, group: str, tmp_path: Path, operation: str
+) -> None:
+    if operation == "ClearAll" and store_spec.neo4j is not None:
+        pytest.skip("other tests use the database")
+    word = secret()
+    inputs: dict[str, dict[str, Any]] = {
+        "DeleteGroup": {"group_id": group},
+        "ClearAll": {},
+        "DeleteEpisode": {"group_id": group, "uuid": "e0", "cascade": True},
+    }
+    told = [f"{word} works at Acme."] + [f"Ann{n} works at Firm{n}." for n in range(EPISODES)]
+    items = [episode(text, JAN + n, uuid=f"e{n}") for n, text in enumerate(told)]
+    async with Service(store_spec.settings | SETTINGS, tmp_path) as service:
+        async with Client(service.address) as client:
+            await client.ingest(group, items)
+            assert word in await found(store_spec, [word])
+            watching = asyncio.create_task(begun(store_spec))
+            await asyncio.sleep(0.1)
+            asking = asyncio.create_task(client.ask(operation, **inputs[operation]))
+            erasure_id = await watching
+            service.kill9()
+            with contextlib.suppress(grpc.aio.AioRpcError):
+                await asking
+        await service.start()
+        async with Client(service.address) as client, asyncio.timeout(ERASED_S):
+            while True:
+                receipt = (await client.ask("GetErasure", erasure_id=erasure_id)).erasure
+                if receipt.HasField("completed_at"):
+                    break
+                await asyncio.sleep(0.1)
+            assert await found(store_spec, [word]) == set()
+            assert receipt.removed["episodes"] == (1 if operation == "DeleteEpisode" else len(items))
+
+
+@pytest.mark.timeout(300)
+async def test_a_restored_backup_brings_nothing_back(
+    embedded_spec: StoreSpec, group: str, tmp_path: Path
+) -> None:
+    whole, cut = secret(), secret()
+    ledger = tmp_path / "erasures.jsonl"
+    settings = embedded_spec.settings | SETTINGS | {"store.erasure_ledger": str(ledger)}
+    data, backup = embedded_spec.data_dir, tmp_path / "backup"
+    assert data is not None
+    other = f"{group}-2"
+    kept = "Ann works at Acme."
+    async with Service(settings, tmp_path) as service:
+        async with Client(service.address) as client:
+            await client.ingest(group, [episode(f"{whole} works at Acme.", JAN, uuid="a")])
+            told = [episode(f"{cut} works at Acme.", JAN, uuid="a"), episode(kept, JAN, uuid="b")]
+            await client.ingest(other, told)
+        await service.terminate()
+        shutil.copytree(data, backup)
+        await service.start()
+        async with Client(service.address) as client:
+            ids = [
+                (await client.delete_group(group)).erasure_id,
+                (await client.ask("DeleteEpisode", uuid="a", group_id=other, cascade=True)).erasure_id,
+            ]
+        await service.terminate()
+        assert not {whole, cut} & await found(embedded_spec, [whole, cut])
+        assert not any(word in ledger.read_text() for word in (whole, cut))
+        shutil.rmtree(data)
+        shutil.copytree(backup, data)
+        assert {whole, cut} <= await found(embedded_spec, [whole, cut])
+        await service.start()
+        async with Client(service.address) as client:
+            for erasure_id in ids:
+                await erased(client, erasure_id)
+            assert await found(embedded_spec, [whole, cut]) == set()
+            assert [each.body for each in await client.get_episodes(other)] == [kept]
