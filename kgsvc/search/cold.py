@@ -77,8 +77,7 @@ class ColdStore(CandidateStore, ColdSearchStore, CommunityStore, Protocol):
 
 
 class Cold:
-    """Reads groups while they are not in memory, and lets them be loaded behind the answer. Raises
-    StoreUnavailable."""
+    """Reads groups, and lets them be loaded behind the answer. Raises StoreUnavailable."""
 
     def __init__(
         self,

@@ -1,7 +1,5 @@
 """The one engine of all searches. SearchFacts and GetMemory are a plan of it (spec 004 §4.3.1, §10);
 SearchGraph has scopes, methods, rerankers and filters of the caller's choice (specs 000, 002 and 003).
-
-Groups are in memory or not (kgsvc.search.index_cache, kgsvc.search.cold); what is done with them is the same.
 """
 
 from __future__ import annotations
@@ -134,8 +132,9 @@ class Engine:
         prepared = await self._prepared(query, (*query.plans, default_plan(Scope.EPISODES)))
         more = await asyncio.gather(*(self._answers(each, prepared) for each in wanted))
         beside = [answer for answers in more for answer in answers]
-        use = partial(self._use, prepared)
-        known = await material(use, found, beside, prepared.terms, query.filters.known_at_ms)
+        known = await material(
+            partial(self._use, prepared), found, beside, prepared.terms, query.filters.known_at_ms
+        )
         return await offload(chars / CONTEXT_CHARS, composed, known, chars)
 
     async def require(
@@ -203,20 +202,20 @@ class Engine:
 
     async def _use(self, prepared: _Prepared, work: Callable[[list[Group]], T]) -> T:
         """Run `work` on all groups of a search."""
-        if not prepared.heads:
-            return await offload(2 if prepared.cold else 0, work, prepared.cold)
         heads, cold = prepared.heads, prepared.cold
-        return await self.indexes.use(
-            heads, lambda groups: work([*cold, *groups]), prepared.heavy, prepared.parts
-        )
+        if not heads:
+            return await offload(2 if cold else 0, work, cold)
+        both = (lambda groups: work([*cold, *groups])) if cold else work
+        return await self.indexes.use(heads, both, prepared.heavy, prepared.parts)
 
     async def _answers(self, query: GraphQuery, prepared: _Prepared) -> list[ScopeAnswer]:
         asked = [self._asked(query, plan, prepared) for plan in query.plans]
         found = await self._use(prepared, lambda groups: [find(groups, each) for each in asked])
         if len(asked) == 1:
             return [await self._answer(query, asked[0], found[0], prepared)]
-        pairs = zip(asked, found, strict=True)
-        return await asyncio.gather(*(self._answer(query, *each, prepared) for each in pairs))
+        return await asyncio.gather(
+            *(self._answer(query, *each, prepared) for each in zip(asked, found, strict=True))
+        )
 
     async def _answer(
         self, query: GraphQuery, asked: Asked, found: Found, prepared: _Prepared

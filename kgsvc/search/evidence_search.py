@@ -42,8 +42,7 @@ Told = tuple[str, ...]
 
 @dataclass(slots=True)
 class Candidates:
-    """Facts by their rows, each at a place of its own: those that methods found, then those that follow
-    episodes."""
+    """Facts by their rows: those that methods found, then those that follow episodes."""
 
     index: GroupIndex
     asked: Asked
