@@ -267,6 +267,7 @@ async def _sample(core: Core) -> None:
         try:
             depth = await core.store.depth()
         except ServiceError as error:
+            core.metrics.store_answers.set(0)
             log.warning("cannot read the queue's depth: %s", type(error).__name__)
         else:
             oldest = depth.oldest_accepted_ms

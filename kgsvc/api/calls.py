@@ -21,6 +21,7 @@ import grpc.aio
 from kgsvc.api.errors import CODE_METADATA, ShuttingDown, failure_of, to_status
 from kgsvc.commands.core import Core
 from kgsvc.domain.errors import AccessDenied, KgError, OperationError, Overloaded
+from kgsvc.observability.logs import groups_found
 from kgsvc.observability.metrics import Metrics
 
 T = TypeVar("T")
@@ -223,6 +224,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         native = _wants_status(context)
         call = Call(operation, self._core.new_id(), native, peer=context.peer(), ends_s=ends)
         current_call.set(call)
+        found = groups_found()
         try:
             yield call
             if call.error_code is not None:
@@ -235,6 +237,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         except Exception as error:  # noqa: BLE001 - each becomes a status; the unforeseen are logged
             await _abort(call, context, error)
         finally:
+            call.group_ids = call.group_ids or tuple(dict.fromkeys(found))
             record(call, (self._core.clock.monotonic() - started) * 1_000, self._core.metrics)
             self._audit(call)
 

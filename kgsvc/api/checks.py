@@ -16,7 +16,7 @@ from kgsvc.api.errors import MalformedRequest, summary
 from kgsvc.domain.errors import InvalidArgument, LimitExceeded, OperationError, Violation
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.items import SCRATCH
-from kgsvc.domain.text import normalise, normalise_body
+from kgsvc.domain.text import has_invisible, normalise, normalise_body
 
 _NAMED = 100  # unknown fields that are named; the rest is as wrong, but one answer must end
 _KEY_CHARS = 64  # of a map key in a path
@@ -147,6 +147,7 @@ _OVER = LimitExceeded.error_code
 _VIOLATIONS = 1_000  # named at most
 _PAGE_SIZE = 100  # when none is asked for
 _TOKEN_CHARS = 4_096
+INVISIBLE = "must not contain invisible characters, such as zero-width spaces"
 
 
 class RequestCheck:
@@ -155,6 +156,7 @@ class RequestCheck:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.idempotency_key: str | None = None  # of the envelope
+        self.request_id = ""  # of the call, or of the message of a stream
         self.groups: list[str] = []  # tenants named in the request
         self.uuids: list[str] = []  # things named in it, for the audit
         self._violations: list[Violation] = []
@@ -196,7 +198,13 @@ class RequestCheck:
         return value
 
     def group_id(self, path: str, value: str) -> str:
-        """A required tenant."""
+        """A required tenant. Of two names that look alike one must not be another tenant."""
+        if has_invisible(value):
+            self.invalid(path, INVISIBLE)
+        return self.any_group_id(path, value)
+
+    def any_group_id(self, path: str, value: str) -> str:
+        """A required tenant of any name, also of one that nothing is added to any more: to remove it."""
         before = len(self._violations)
         if value.isspace():
             self.invalid(path, "must not be blank")
@@ -230,20 +238,28 @@ class RequestCheck:
     def named(self, sent: Any) -> tuple[str, str | None]:
         """The uuid and the optional group_id by which an input names one thing."""
         uuid = self.uuid(sent, "uuid")
-        return uuid, self.group_id("input.group_id", sent.group_id) if sent.HasField("group_id") else None
+        if not sent.HasField("group_id") or not self.filled("input.group_id", sent.group_id):
+            return uuid, None
+        return uuid, self.group_id("input.group_id", sent.group_id)
 
     def optional_identifier(self, message: Message, path: str, field: str, limit: int) -> str | None:
         """An identifier that may be absent; present it must not be empty."""
-        if not message.HasField(field):
+        if not message.HasField(field) or not self.filled(f"{path}{field}", getattr(message, field)):
             return None
         return self.identifier(f"{path}{field}", getattr(message, field), limit)
+
+    def filled(self, path: str, value: str) -> bool:
+        """Whether a field that is there, and might have been left out, holds something."""
+        if not value:
+            self.invalid(path, "must not be empty; leave it out instead")
+        return bool(value)
 
     def name(self, path: str, value: str) -> str:
         """A required name, without the space around it."""
         if not value:
             self.invalid(path, "is required")
         elif not normalise(value):
-            self.invalid(path, "must not be blank")
+            self.invalid(path, "must not be blank")  # or of invisible characters alone
         return self.text(path, value, self.limits.name).strip()
 
     def text(self, path: str, value: str, limit: int) -> str:

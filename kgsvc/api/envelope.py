@@ -187,5 +187,6 @@ def _read_head(request: Any, check: RequestCheck, call: Call) -> None:
     request_id = check.optional_identifier(request, "", "request_id", check.limits.uuid)
     if request_id is not None and check.error() is None:
         call.request_id = request_id
+    check.request_id = call.request_id
     most = check.limits.idempotency_key
     check.idempotency_key = check.optional_identifier(request, "", "idempotency_key", most)

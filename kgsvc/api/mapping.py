@@ -26,9 +26,11 @@ from kgsvc.domain.model.graph import (
     source_url_of,
 )
 from kgsvc.domain.model.items import ItemState, ItemStatus, ItemWarning
+from kgsvc.domain.text import has_invisible
 from kgsvc.v1 import types_pb2
 
 M = TypeVar("M", bound=Enum)
+_EMBEDDING = "embedding"  # the attribute in which Graphiti keeps a vector
 _EXACT = 2**53  # whole numbers below are the same as integers
 _PROTO_BYTES_A_JSON_BYTE = 8  # a Struct larger than this times the limit is over it in JSON too
 
@@ -87,7 +89,7 @@ def fact_result(
         original_fact=fact.original_fact,
         update_reason=fact.update_reason,
         previous_uuid=fact.previous_uuid,
-        attributes=attributes_out(fact.attributes) if fact.attributes else None,
+        attributes=attributes_out(fact.attributes),
         expired_reason=fact.expired_reason,
         expired_by_fact=fact.expired_by_fact,
         expired_by_episode=fact.expired_by_episode,
@@ -134,7 +136,7 @@ def entity_node(value: Entity, aliases: Iterable[str] = ()) -> types_pb2.EntityN
         group_id=value.group_id,
         name=value.name,
         summary=value.summary or None,
-        attributes=attributes_out(value.attributes) if value.attributes else None,
+        attributes=attributes_out(value.attributes),
         created_at=timestamp(value.created_ms),
         labels=value.labels,
         updated_at=timestamp(value.updated_ms or value.created_ms),
@@ -179,10 +181,13 @@ def attributes_in(check: RequestCheck, path: str, struct: struct_pb2.Struct) -> 
     return values
 
 
-def attributes_out(values: Mapping[str, Any]) -> struct_pb2.Struct:
-    """The values as a Struct."""
+def attributes_out(values: Mapping[str, Any]) -> struct_pb2.Struct | None:
+    """The values as a Struct, without `embedding` (spec 000); None for none."""
+    shown = {key: value for key, value in values.items() if key != _EMBEDDING}
+    if not shown:
+        return None
     struct = struct_pb2.Struct()
-    struct.update(values)
+    struct.update(shown)
     return struct
 
 
@@ -192,6 +197,8 @@ def _struct(check: RequestCheck, path: str, struct: struct_pb2.Struct) -> dict[s
         where = f"{path}[{key[:64]!r}]"
         if "\0" in key:
             check.invalid(where, "has NUL in its name")
+        if has_invisible(key):
+            check.invalid(where, "has invisible characters in its name, such as zero-width spaces")
         values[key] = _value(check, where, value)
     return values
 

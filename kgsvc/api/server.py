@@ -145,12 +145,16 @@ def _rpcs(core: Core, served: Served, acceptor: ItemAcceptor, stopping: asyncio.
     return {name: rpc for noun in nouns for name, rpc in noun.rpcs.items()}
 
 
+_RECEIVED = 8
+
+
 def _options(settings: ServerSettings, limits: Limits) -> list[tuple[str, int]]:
-    """Channel arguments. Messages up to twice S are received, so that LIMIT_EXCEEDED can be answered."""
+    """Channel arguments. Messages of up to 8 times S are received, so that LIMIT_EXCEEDED can be answered and
+    a stream goes on; gRPC itself ends the call of a larger one."""
     return [
         # Unless it is meant to, a second server on one port must fail, not share it silently.
         ("grpc.so_reuseport", int(settings.shared_port)),
-        ("grpc.max_receive_message_length", 2 * limits.payload_bytes),
+        ("grpc.max_receive_message_length", _RECEIVED * limits.payload_bytes),
         ("grpc.max_send_message_length", limits.response_bytes + _HEADROOM_BYTES),
         ("grpc.keepalive_time_ms", int(settings.keepalive_s * 1_000)),
         ("grpc.keepalive_timeout_ms", 20_000),

@@ -14,7 +14,7 @@ import click
 from kgsvc.cli import options
 from kgsvc.cli.options import Failure
 from kgsvc.cli.show import print_json, printable
-from kgsvc.config import Loaded, describe
+from kgsvc.config import Loaded, Settings, describe
 from kgsvc.domain.model.items import SCRATCH
 from kgsvc.stores.protocol import Store
 
@@ -35,9 +35,10 @@ class Findings:
         self.on_line(f"{name:<14} {value}")
 
     def checked(self, name: str, problem: str | None) -> None:
-        """A check that passed (no problem) or failed."""
+        """A check that passed (no problem) or failed. Only what failed has a line."""
         self.checks.append({"check": name, "ok": problem is None, "problem": problem})
-        self.on_line(f"  {'ok  ' if problem is None else 'FAIL'} {name}{f': {problem}' if problem else ''}")
+        if problem is not None:
+            self.on_line(f"  FAIL {name}: {problem}")
 
     @property
     def failed(self) -> int:
@@ -53,8 +54,9 @@ class Findings:
 def command(store: str | None, data: Path | None, as_json: bool, config: Path | None) -> None:
     """Check configuration, store and models, and run the conformance tests on the store.
 
-    Opens the store itself, also while a service is running, and upgrades its schema as `serve` does. The
-    tests work in scratch groups, which are deleted again.
+    Opens the store itself, also while a service is running, and upgrades its schema as `serve` does; it makes
+    none where there is none. The tests work in scratch groups, which are deleted again. Names the checks that
+    fail; with --json all.
     """
     loaded = options.loaded(config, store_kind=store, store_data_dir=data)
     findings = Findings(on_line=(lambda _: None) if as_json else click.echo)
@@ -62,6 +64,7 @@ def command(store: str | None, data: Path | None, as_json: bool, config: Path | 
         loaded.settings.verify()
         if not as_json:
             _show_configuration(loaded)
+        _must_exist(loaded.settings)
         options.run(_examine(loaded, findings))
     if as_json:
         configuration = dict(describe(loaded.settings))
@@ -70,6 +73,20 @@ def command(store: str | None, data: Path | None, as_json: bool, config: Path | 
         raise Failure(f"{findings.failed} of {len(findings.checks)} checks failed")
     if not as_json:
         click.echo(f"All {len(findings.checks)} checks passed.")
+
+
+def _must_exist(settings: Settings) -> None:
+    """Opening an embedded store makes its directory: of a mistyped one that would be a store without data,
+    in which all is well. Raises Failure."""
+    if settings.store.kind != "embedded":
+        return
+    from kgsvc.stores.embedded.connection import FILE_NAME  # loads the engine
+
+    if not (settings.store.data_dir / FILE_NAME).exists():
+        raise Failure(
+            f"there is no store in {settings.store.data_dir.absolute()} (store.data_dir):"
+            " `kgsvc serve` makes one"
+        )
 
 
 def _show_configuration(loaded: Loaded) -> None:

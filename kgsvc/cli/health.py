@@ -8,20 +8,47 @@ from pathlib import Path
 import click
 import grpc.aio
 from grpc_health.v1 import health_pb2
+from prometheus_client.parser import text_string_to_metric_families
 
 from kgsvc.cli import options
 from kgsvc.cli.client import connect
 from kgsvc.cli.options import Failure
-from kgsvc.config import Client, Settings
+from kgsvc.config import Client, Settings, split_address
+from kgsvc.observability.metrics import STORE_ANSWERS
+from kgsvc.observability.processes import metrics_page
 
 STATUS = health_pb2.HealthCheckResponse
+_ANY_HOST = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]", "::": "::1"}
 
 
 @click.command("health")
+@click.option(
+    "--role",
+    type=click.Choice(["api", "worker", "all"]),
+    help="What to check (server.role): a worker answers no calls and is asked for its metrics.",
+)
 @options.client
-def command(settings: Settings) -> None:
+def command(role: str | None, settings: Settings) -> None:
     """Say whether a service is ready (grpc.health.v1): exit code 0 if it is, 1 if not."""
-    options.run(_health(_of_this_machine(settings)))
+    if (role or settings.server.role) == "worker":
+        _worker_health(settings)
+    else:
+        options.run(_health(_of_this_machine(settings)))
+
+
+def _worker_health(settings: Settings) -> None:
+    """A worker is ready while its metrics say that the store answers. Raises Failure."""
+    if not settings.server.metrics_listen:
+        raise Failure("a worker is asked for its metrics, and server.metrics_listen is empty")
+    host, port = split_address(settings.server.metrics_listen)
+    page = metrics_page(f"{_ANY_HOST.get(host, host)}:{port}", settings.client.timeout_s)
+    if not page:
+        raise Failure(f"no worker shows its metrics at {settings.server.metrics_listen}")
+    families = text_string_to_metric_families(page)
+    found = [sample.value for each in families if each.name == STORE_ANSWERS for sample in each.samples]
+    if not found or not all(found):
+        raise Failure(f"the worker at {settings.server.metrics_listen} is NOT_SERVING")
+    click.echo(f"the worker at {settings.server.metrics_listen} is SERVING")
 
 
 def _of_this_machine(settings: Settings) -> Client:

@@ -91,8 +91,8 @@ def command(
     Text, Markdown, HTML, PDF and DOCX (.txt, .md, .html, .pdf, .docx) are documents. An item of .json and
     .jsonl is a message (role_type, content, timestamp; optional: role, uuid, name,
     source_description) or an episode (source, body, reference_time; optional: uuid, name,
-    source_description). Sending something again changes nothing: what is stored already is counted
-    separately.
+    source_description). Sending something again changes nothing, with another --time neither: what is
+    stored already is counted separately and keeps its time.
     """
     wanted = Wanted(group, kind, time, wait_timeout if wait else None, settings.limits.payload_bytes)
     found = find(sources)
@@ -112,11 +112,11 @@ async def _ingest(settings: Settings, found: Found, wanted: Wanted, as_json: boo
             if wanted.wait_s is not None:
                 done = bars.phase("in the graph", sum(map(len, total.items.open.values())) or 1)
                 await follow(service, total.items, wanted.wait_s, lambda count: bars.advance(done, count))
-    _report(total, found, wanted.wait_s is not None, as_json)
+    _report(total, found, wanted, as_json)
     if total.unreadable:
-        raise Failure(f"{len(total.unreadable)} files could not be read; all others are stored")
+        raise Failure(f"{len(total.unreadable)} files could not be read; {total.rest}")
     if total.refused:
-        raise Failure(f"{len(total.refused)} lines were refused; all others are stored")
+        raise Failure(f"{len(total.refused)} lines were refused; {total.rest}")
     if total.items.parked:
         raise ItemsParked(f"{len(total.items.parked)} items are parked (`kgsvc retry` starts them again)")
 
@@ -129,10 +129,16 @@ class Total:
     refused: list[tuple[Path, int, str]] = field(default_factory=list)  # file, line and problem
     unreadable: list[Unreadable] = field(default_factory=list)
 
+    @property
+    def rest(self) -> str:
+        """What became of all that was neither refused nor unreadable."""
+        return "all others are stored" if self.items.acknowledged else "nothing is stored"
+
     def add(self, path: Path, outcome: Outcome) -> None:
         """Count in what became of one file."""
         self.items.accepted += outcome.accepted
         self.items.duplicates += outcome.duplicates
+        self.items.other_time += outcome.other_time
         self.items.parked |= outcome.parked
         self.items.open |= outcome.open
         self.refused += [(path, *line) for line in outcome.refused]
@@ -173,7 +179,7 @@ async def _send_documents(
             time = wanted.time or datetime.fromtimestamp(path.stat().st_mtime, UTC)
             source = BytesIO(read.text.encode())
             upload = Upload(service, wanted.group_id, wanted.item_bytes, lambda _: None)
-            records = read_text(source, path.name, time, stamped=wanted.time is not None)
+            records = read_text(source, path.name, time)
             total.add(path, await upload.run(records))
         bars.advance(done, 1)
 
@@ -187,7 +193,7 @@ def _records(source: BufferedReader, path: Path, wanted: Wanted) -> Iterator[Rec
     if wanted.kind == "auto" and beginning.startswith(b"["):
         raise Failure("this looks like a JSON array: put one object on each line (jq -c '.[]' does it)")
     origin = "standard input" if path == STDIN else path.name
-    return read_text(source, origin, wanted.time or _file_time(source), stamped=wanted.time is not None)
+    return read_text(source, origin, wanted.time or _file_time(source))
 
 
 def _file_time(source: IO[bytes]) -> datetime:
@@ -204,12 +210,14 @@ def _regular(source: IO[bytes]) -> os.stat_result | None:
     return about if stat.S_ISREG(about.st_mode) else None
 
 
-def _report(total: Total, found: Found, waited: bool, as_json: bool) -> None:
+def _report(total: Total, found: Found, wanted: Wanted, as_json: bool) -> None:
     if as_json:
         print_json(_as_dict(total))
         return
     items = total.items
     click.echo(f"{items.accepted} items stored, {items.duplicates} were there already.")
+    if wanted.time is not None and items.other_time:
+        click.echo(f"{items.other_time} of them keep the time they were stored with, not that of --time.")
     if found.passed_over:
         click.echo(f"Files of other formats that were passed over: {found.passed_over}.")
     for error in total.unreadable:
@@ -221,14 +229,17 @@ def _report(total: Total, found: Found, waited: bool, as_json: bool) -> None:
         click.echo(f"... and {len(total.refused) - SHOWN} more lines", err=True)
     for uuid, reason in list(items.parked.items())[:SHOWN]:
         click.echo(f"parked {uuid}: {printable(reason)}", err=True)
-    if waited and not items.parked:
-        click.echo("All of them are in the graph.")
+    in_graph = items.acknowledged - len(items.parked)
+    if wanted.wait_s is not None and in_graph > 0:
+        whole = not (items.parked or total.refused or total.unreadable)
+        click.echo("All of them are in the graph." if whole else f"{in_graph} items are in the graph.")
 
 
 def _as_dict(total: Total) -> dict[str, Any]:
     return {
         "accepted": total.items.accepted,
         "duplicates": total.items.duplicates,
+        "other_time": total.items.other_time,
         "refused": [
             {"file": str(path), "line": line, "problem": problem} for path, line, problem in total.refused
         ],

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from kgsvc.cli import options
-from kgsvc.cli.client import ask
+from kgsvc.cli.client import ask, expect_group
 from kgsvc.cli.options import Failure
 from kgsvc.cli.reading import time_of, timestamp
 from kgsvc.cli.show import print_facts
@@ -52,6 +52,8 @@ def command(
     request = GetMemoryRequest(input=wanted)
     answer = options.run(ask(settings.client, lambda service: service.retrieval.GetMemory, request))
     print_facts(answer.output, as_json)
+    if not answer.output.facts:
+        options.run(expect_group(settings.client, group))
 
 
 def messages_of(text: str, now: datetime) -> Iterator[MemoryMessage]:

@@ -48,15 +48,19 @@ def buffered(source: IO[bytes]) -> BufferedReader:
 
 def read_json_lines(source: IO[bytes]) -> Iterator[Record | BadLine]:
     """One item a line; blank lines are passed over."""
+    blank = 0  # bytes of blank lines, which are counted with the item behind them
     for number, raw in _lines(source):
         if raw is None:
             yield _too_long(number)
-        elif raw.strip():
+        elif not raw.strip():
+            blank += len(raw)
+        else:
+            size, blank = blank + len(raw), 0
             try:
                 request = item_of(json.loads(raw.decode("utf-8-sig" if number == 1 else "utf-8")))
-                yield Record(number, len(raw), request)
+                yield Record(number, size, request)
             except ValueError as error:
-                yield BadLine(number, len(raw), _problem(error))
+                yield BadLine(number, size, _problem(error))
 
 
 def read_json(source: IO[bytes]) -> Iterator[Record | BadLine]:
@@ -85,11 +89,11 @@ def read_json(source: IO[bytes]) -> Iterator[Record | BadLine]:
             yield BadLine(number, size, _problem(error))
 
 
-def read_text(source: IO[bytes], origin: str, time: datetime, stamped: bool) -> Iterator[Record | BadLine]:
+def read_text(source: IO[bytes], origin: str, time: datetime) -> Iterator[Record | BadLine]:
     """One episode a paragraph (text between blank lines), all of the same reference time.
 
-    The uuids come from origin, text, which of several equal paragraphs it is and, if `stamped`, the time: the
-    same file again is the same episodes.
+    The uuids come from origin, text and which of several equal paragraphs it is: the same file again is the
+    same episodes, whatever time is given with it.
     """
     seen: Counter[str] = Counter()
     for number, size, raw in _paragraphs(source):
@@ -102,7 +106,7 @@ def read_text(source: IO[bytes], origin: str, time: datetime, stamped: bool) -> 
             yield BadLine(number, size, _problem(error))
             continue
         seen[text] += 1
-        key = json.dumps([origin, text, seen[text], time.isoformat() if stamped else None])
+        key = json.dumps([origin, text, seen[text], None])  # the last was the time once; uuids stay
         episode = EpisodeItem(
             uuid=str(uuid.uuid5(_NAMESPACE, key)),
             source=Source.SOURCE_TEXT,
@@ -223,14 +227,16 @@ def _lines(source: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
 
 def _paragraphs(source: IO[bytes]) -> Iterator[tuple[int, int, bytes | None]]:
     """Number of the first line, size and text of each paragraph; no text for a line too long to be read."""
-    start, lines = 0, list[bytes]()
+    start, size, lines = 0, 0, list[bytes]()  # the size counts the blank lines before it too
     for number, line in chain(_lines(source), [(0, b"")]):
+        size += len(line or b"")
         if line is not None and line.strip():
             start = start or number
             lines.append(line)
             continue
         if start:
-            yield start, sum(map(len, lines)), b"".join(lines).strip()
+            yield start, size, b"".join(lines).strip()
+            size = 0
         if line is None:
             yield number, LINE_BYTES, None
         start, lines = 0, []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kgsvc.cli import options
-from kgsvc.cli.client import ask
+from kgsvc.cli.client import ask, expect_group
 from kgsvc.cli.show import print_facts, print_hits
 from kgsvc.config import Settings
 from kgsvc.v1.retrieval_pb2 import (
@@ -54,6 +54,8 @@ def command(
         request = SearchFactsRequest(input=asked)
         answer = options.run(ask(settings.client, lambda service: service.retrieval.SearchFacts, request))
         print_facts(answer.output, as_json)
+        if not answer.output.facts:
+            options.run(expect_group(settings.client, group))
         return
     wanted = SearchGraphInput(
         group_ids=[group],
@@ -65,3 +67,5 @@ def command(
     graph = SearchGraphRequest(input=wanted)
     found = options.run(ask(settings.client, lambda service: service.retrieval.SearchGraph, graph))
     print_hits(found.output, as_json)
+    if not found.output.count:
+        options.run(expect_group(settings.client, group))

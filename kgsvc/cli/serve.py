@@ -75,6 +75,13 @@ def _callers(settings: Settings) -> str:
     return ", ".join(kind for kind, source in known.items() if source is not None) or "anybody"
 
 
+def _metrics(address: str | None, wanted: str) -> str:
+    if address is None:
+        return "off"
+    taken = address.rpartition(":")[2] != wanted.rpartition(":")[2] != "0"
+    return f"http://{address}/metrics{f' ({wanted} is taken)' if taken else ''}"
+
+
 def announce(service: Running, settings: Settings) -> None:
     """Say what runs where, and what to try."""
     place = settings.store.neo4j_uri if settings.store.kind == "neo4j" else f"{settings.store.data_dir}/"
@@ -85,7 +92,7 @@ def announce(service: Running, settings: Settings) -> None:
         "role": settings.server.role,
         "processes": str(settings.server.processes),
         "callers": _callers(settings),
-        "metrics": f"http://{service.metrics_address}/metrics" if service.metrics_address else "off",
+        "metrics": _metrics(service.metrics_address, settings.server.metrics_listen),
     }
     where = f"listening on {service.address}" if service.address else "working on the queue"
     click.echo(f"kgsvc {installed_version()} {where}")

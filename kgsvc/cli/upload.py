@@ -33,8 +33,14 @@ async def follow(service: Service, outcome: Outcome, within_s: float, on_done: C
     """
     try:
         async with asyncio.timeout(within_s):
-            for receipt, uuids in outcome.open.items():
-                await _follow_one(service, receipt, uuids, outcome, on_done)
+            slots = asyncio.Semaphore(WATCHES)
+            async with asyncio.TaskGroup() as watches:
+                for receipt, uuids in outcome.open.items():
+                    await slots.acquire()
+                    watch = _follow_one(service, receipt, uuids, outcome, on_done)
+                    watches.create_task(watch).add_done_callback(lambda _: slots.release())
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from failures
     except TimeoutError as error:
         left = sum(map(len, outcome.open.values()))
         raise Failure(
@@ -74,6 +80,7 @@ def _note(item: ReceiptItem, uuids: set[str], outcome: Outcome) -> None:
 
 
 WINDOW_ITEMS = 1_024
+WATCHES = 16  # receipts watched at once: one whose items wait must not hide that others are done
 WINDOW_BYTES = 8 * 1024 * 1024
 READ_AHEAD = 256
 PAUSE_S = 1.0
@@ -87,6 +94,7 @@ class Outcome:
     accepted: int = 0
     duplicates: int = 0
     refused: list[tuple[int, str]] = field(default_factory=list)  # (line, problem)
+    other_time: int = 0  # of the duplicates: stored with another reference time
     parked: dict[str, str] = field(default_factory=dict)  # uuid -> reason
     open: dict[str, set[str]] = field(default_factory=dict)  # receipt -> uuids that are not done yet
 
@@ -211,7 +219,9 @@ class Upload:
             self._refuse(record.line, record.bytes, answer.error.message)
             return
         # A minted uuid is made from the text: in conflict means there with another reference time.
-        duplicate = answer.duplicate or answer.status == STATUS_ERROR
+        other = answer.status == STATUS_ERROR
+        self.outcome.other_time += other
+        duplicate = answer.duplicate or other
         if duplicate and record.line not in self._sent_before:
             self.outcome.duplicates += 1
         else:

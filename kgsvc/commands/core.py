@@ -30,6 +30,7 @@ from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard
 from kgsvc.domain.model.erasures import Erasure
 from kgsvc.jobs.dispatcher import ActivityWatch
 from kgsvc.models.embedding import CachingEmbedder
+from kgsvc.observability.logs import found_in
 from kgsvc.observability.metrics import Metrics
 from kgsvc.pipeline.preparing import IntakePressure
 from kgsvc.runtime import Clock, RandomIds
@@ -131,6 +132,7 @@ def the_one(rows: Sequence[G], what: str) -> G | None:
     if len(seen) > 1:
         problem = f"several groups have {what} with this uuid; give its group_id"
         raise Conflict(problem, [Violation("group_id", problem)])
+    found_in(row.group_id for row in seen)
     caller.require(row.group_id for row in seen)
     return seen[0] if seen else None
 

@@ -63,6 +63,7 @@ class ItemInput:
     role_type: RoleType | None = None
     role: str | None = None
     previous: tuple[str, ...] = ()  # uuids of episodes to be its context instead of the latest ones
+    request_id: str = ""  # of the call, or of the message of a stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +185,9 @@ class ItemAcceptor:
         now_ms = self._core.clock.now_ms()
         return AcceptBatch(
             group_id=group_id,
-            items=tuple(NewItem(_episode(group_id, item, now_ms), item.previous) for item in items),
+            items=tuple(
+                NewItem(_episode(group_id, item, now_ms), item.previous, item.request_id) for item in items
+            ),
             receipt_id=self._core.new_id(),
             operation=operation,
             now_ms=now_ms,

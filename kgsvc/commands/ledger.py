@@ -1,4 +1,4 @@
-"""Erasures in a file of their own, so that an older backup does not bring back what they took: the file is kept
+"""Erasures in a file of their own, so that an older backup does not bring back what they took: it is kept
 outside of backups, and read when the service starts."""
 
 from __future__ import annotations

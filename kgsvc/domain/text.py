@@ -45,13 +45,25 @@ _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff々〆"
 _RUNS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)*")
 _ASCII_RUNS = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")  # the same, lower-case
 _IS_CJK = re.compile(rf"[{_CJK}]")
+# Unicode's Default_Ignorable_Code_Point: soft hyphens, zero-width and direction marks, fillers, selectors,
+# tags.
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
 _stem = stemmer("english")
 _stemming = Lock()  # it works on itself, and indexes are made in several threads
 
 
 def normalise(text: str) -> str:
-    """The form in which names and facts are compared: NFKC, casefold, single spaces, stripped."""
-    return " ".join(_folded(text).split())
+    """The form in which names and facts are compared: NFKC, casefold, single spaces, stripped, without
+    characters that nobody sees."""
+    return " ".join((text.lower() if text.isascii() else _folded(_INVISIBLE.sub("", text))).split())
+
+
+def has_invisible(text: str) -> bool:
+    """Whether `text` holds a character that nobody sees, and so may look like another text."""
+    return not text.isascii() and _INVISIBLE.search(text) is not None
 
 
 def _folded(text: str) -> str:

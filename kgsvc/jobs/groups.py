@@ -59,7 +59,7 @@ class Observer(Protocol):
     def failed(self, failure: FailedItem, attempt: int) -> None:
         """An attempt of a step failed; it will be tried again."""
 
-    def parked(self, group_id: str, uuid: str, reason: str) -> None:
+    def parked(self, item: QueuedItem, reason: str) -> None:
         """An item was parked."""
 
 
@@ -212,9 +212,10 @@ class GroupRunner(Generic[P]):
             return items
         await self._jobs.store.save_transitions(self._lease, parked)
         self._exhausted = False
-        for transition in parked:
-            self._jobs.observer.parked(self._lease.group_id, transition.uuid, transition.reason or "")
-        gone = {transition.uuid for transition in parked}
+        gone = {transition.uuid: transition.reason or "" for transition in parked}
+        for item in items:
+            if item.episode.uuid in gone:
+                self._jobs.observer.parked(item, gone[item.episode.uuid])
         return [item for item in items if item.episode.uuid not in gone]
 
     async def _prepare_alone(self, items: list[QueuedItem]) -> PreparedBatch[P]:
@@ -276,7 +277,7 @@ class GroupRunner(Generic[P]):
         for failure, transition in zip(failures, transitions, strict=True):
             self._jobs.observer.failed(failure, transition.attempts)
             if transition.state is ItemState.PARKED:
-                self._jobs.observer.parked(self._lease.group_id, transition.uuid, transition.reason or "")
+                self._jobs.observer.parked(failure.item, transition.reason or "")
 
 
 def group_work(jobs: GroupJobs[P]) -> LeasedWork[Lease]:

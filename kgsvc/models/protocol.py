@@ -73,6 +73,7 @@ class Trouble(StrEnum):
     REPEATED = "repeated"
     UNKNOWN_REF = "unknown_ref"
     UNLISTED_NAME = "unlisted_name"
+    BEYOND_LIMIT = "beyond_limit"
 
 
 class Unmetered:

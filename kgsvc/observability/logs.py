@@ -8,7 +8,8 @@ import logging.handlers
 import queue
 import re
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
@@ -24,6 +25,24 @@ def redact(text: str) -> str:
     if "@" in text:
         text = _URI_CREDENTIALS.sub(r"\g<scheme>***@", text)
     return _BEARER.sub(r"\1 ***", text)
+
+
+_found: ContextVar[list[str] | None] = ContextVar("groups_found", default=None)
+
+
+def groups_found() -> list[str]:
+    """The list that `found_in` fills from now on in this context: for the log line of a call that names a
+    thing and no group (spec 004 §14)."""
+    groups: list[str] = []
+    _found.set(groups)
+    return groups
+
+
+def found_in(group_ids: Iterable[str]) -> None:
+    """What the running call named was found in these groups."""
+    groups = _found.get()
+    if groups is not None:
+        groups.extend(group_ids)
 
 
 _QUEUE_LINES = 10_000

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import functools
+import hashlib
 import inspect
 import logging
 import threading
@@ -22,11 +24,13 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from kgsvc.domain.model.graph import Usage
-from kgsvc.domain.model.items import FailedItem, Step
+from kgsvc.domain.model.items import FailedItem, QueuedItem, Step
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 _WINDOW = 4_096
+_PORTS_TRIED = 32
+_LAST_PORT = 65_535
 
 
 class Quantiles(Collector):
@@ -70,10 +74,18 @@ def _nearest_rank(ordered: Sequence[float], q: float) -> float:
 
 
 class MetricsEndpoint:
-    """Serves /metrics on `host`:`port`; port 0 takes a free one. Raises OSError when it cannot bind."""
+    """Serves /metrics on `host`:`port`, or on the first free one of the ports behind it: another service of
+    this machine may have taken it. Port 0 takes a free one. Raises OSError when it cannot bind."""
 
     def __init__(self, registry: CollectorRegistry, port: int, host: str = "127.0.0.1") -> None:
-        self._server, self._thread = start_http_server(port, addr=host, registry=registry)
+        for tried in range(port, min(port + _PORTS_TRIED, _LAST_PORT + 1)):
+            try:
+                self._server, self._thread = start_http_server(tried, addr=host, registry=registry)
+                break
+            except OSError as error:
+                last = tried + 1 == min(port + _PORTS_TRIED, _LAST_PORT + 1)
+                if error.errno != errno.EADDRINUSE or last:
+                    raise
         self.port = int(self._server.server_port)
 
     def close(self) -> None:
@@ -85,7 +97,15 @@ class MetricsEndpoint:
 
 _LATENCY_BUCKETS_MS = (0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000)
 
-OTHER_GROUPS = "(other)"  # no group_id: parentheses are none of its characters
+OTHER_GROUPS = "other"
+STORE_ANSWERS = "store_answers"
+_LABEL_CHARS = 16
+
+
+def group_label(group_id: str) -> str:
+    """How metrics call a group: whoever may read them learns no names of tenants. "" for no group. As many
+    hexadecimal digits are no OTHER_GROUPS."""
+    return hashlib.sha256(group_id.encode()).hexdigest()[:_LABEL_CHARS] if group_id else ""
 
 
 class Metrics:
@@ -109,6 +129,7 @@ class Metrics:
         self.queue_parked = self._gauge("queue_parked_items", "Items parked now")
         oldest = "Age of the oldest unfinished item; 0 when there is none"
         self.queue_oldest = self._gauge("queue_oldest_age_seconds", oldest)
+        self.store_answers = self._gauge(STORE_ANSWERS, "1 while the store answers, else 0")
         # calls of this service
         latency = "Latency of SearchFacts, GetMemory and SearchGraph"
         self.search_latency = Quantiles("search_latency_ms", latency, (0.5, 0.9, 0.99))
@@ -142,8 +163,9 @@ class Metrics:
     def used(self, operation: str, group_id: str, usage: Usage) -> None:
         """Count model work; `operation` is one of models.protocol.Operation.
 
-        The first `groups_max` groups have a label of their own, all others share OTHER_GROUPS, so that the
-        number of series is bounded. Work of no group, such as the embedding of a query, has the label "".
+        The first `groups_max` groups have a label of their own (`group_label`), all others share
+        OTHER_GROUPS, so that the number of series is bounded. Work of no group, such as the embedding of a
+        query, has the label "".
         """
         group = self._group_label(group_id)
         self.model_calls.labels(operation, group).inc(usage.calls)
@@ -159,13 +181,14 @@ class Metrics:
             if len(self._groups) >= self._groups_max:
                 return OTHER_GROUPS
             self._groups.add(group_id)
-        return group_id
+        return group_label(group_id)
 
     def queue_seen(self, unfinished: int, parked: int, oldest_age_s: float) -> None:
         """Set the queue's gauges to what was just read."""
         self.queue_unfinished.set(unfinished)
         self.queue_parked.set(parked)
         self.queue_oldest.set(oldest_age_s)
+        self.store_answers.set(1)
 
 
 def counted(target: T, metrics: Metrics) -> T:
@@ -221,6 +244,7 @@ class Outcomes:
         log.warning(
             "attempt failed",
             extra={
+                "request_id": failure.item.request_id or None,
                 "group_id": failure.item.episode.group_id,
                 "item": failure.item.episode.uuid,
                 "step": failure.step.value,
@@ -229,7 +253,15 @@ class Outcomes:
             },
         )
 
-    def parked(self, group_id: str, uuid: str, reason: str) -> None:
+    def parked(self, item: QueuedItem, reason: str) -> None:
         """See jobs.groups.Observer."""
         self._metrics.parked_items.inc()
-        log.error("item parked", extra={"group_id": group_id, "item": uuid, "reason": reason})
+        log.error(
+            "item parked",
+            extra={
+                "request_id": item.request_id or None,
+                "group_id": item.episode.group_id,
+                "item": item.episode.uuid,
+                "reason": reason,
+            },
+        )

@@ -28,7 +28,7 @@ class ProcessMetrics(Collector):
         """Every family once. A process that does not answer is absent."""
         families: dict[str, Metric] = {}
         for name, address in sorted(self.addresses.copy().items()):
-            for family in text_string_to_metric_families(_read(address)):
+            for family in text_string_to_metric_families(metrics_page(address)):
                 known = families.setdefault(
                     family.name, Metric(family.name, family.documentation, family.type)
                 )
@@ -38,9 +38,10 @@ class ProcessMetrics(Collector):
         yield from families.values()
 
 
-def _read(address: str) -> str:
-    """Asks directly, never through a proxy that the environment names; "" if there is no answer."""
-    connection = http.client.HTTPConnection(address, timeout=_READ_S)
+def metrics_page(address: str, timeout_s: float = _READ_S) -> str:
+    """What the endpoint at HOST:PORT shows; "" if there is no answer. Asks directly, never through a proxy
+    that the environment names."""
+    connection = http.client.HTTPConnection(address, timeout=timeout_s)
     try:
         connection.request("GET", "/metrics")
         return connection.getresponse().read().decode()

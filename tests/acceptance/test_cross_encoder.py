@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 
 from kgsvc.models.prompts import relevance
+from kgsvc.observability.metrics import group_label
 from kgsvc.v1 import retrieval_pb2 as ret
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.graph_searches import BFS, BM25, COSINE, facts_by, graph, texts
@@ -189,7 +190,7 @@ async def test_every_scope_is_rated_in_one_call(client: Client, group: str, mode
 
 async def test_ratings_are_counted_apart(client: Client, service: Service, group: str) -> None:
     await told(client, group)
-    line = f'model_calls_total{{group="{group}",operation="rerank"}}'
+    line = f'model_calls_total{{group="{group_label(group)}",operation="rerank"}}'
     assert line not in await metrics(service)
     await graph(client, group, QUERY, recipe=RECIPE)
     assert f"{line} 1.0" in await metrics(service)

@@ -25,7 +25,7 @@ from kgsvc.commands.cascades import cascade_episode
 from kgsvc.commands.core import Core
 from kgsvc.commands.items import Acknowledged, ItemAcceptor, ItemInput, message_body
 from kgsvc.domain.errors import Conflict, InvalidArgument, OperationError, Violation
-from kgsvc.domain.model.graph import RoleType, Source, is_source_url, source_url_of, with_source_url
+from kgsvc.domain.model.graph import RoleType, Source, is_source_url, with_source_url
 from kgsvc.domain.model.items import Accepted, ItemState
 from kgsvc.runtime import REQUEST_BYTES, offload
 from kgsvc.v1 import admin_pb2, envelope_pb2, ingestion_pb2, retrieval_pb2, types_pb2
@@ -176,6 +176,7 @@ def message_item(check: RequestCheck, path: str, message: types_pb2.Message) -> 
         reference_ms=check.time(message, path, "timestamp"),
         source_description=_description(check, path, message),
         previous=_previous(check, path, message),
+        request_id=check.request_id,
         role_type=role_type,
         role=role,
     )
@@ -195,11 +196,14 @@ def episode_item(check: RequestCheck, path: str, item: types_pb2.EpisodeItem) ->
         reference_ms=check.time(item, path, "reference_time"),
         source_description=_description(check, path, item),
         previous=_previous(check, path, item),
+        request_id=check.request_id,
     )
 
 
 def _name(check: RequestCheck, path: str, item: types_pb2.Message | types_pb2.EpisodeItem) -> str | None:
-    return check.name(f"{path}name", item.name) if item.HasField("name") else None
+    if not item.HasField("name") or not check.filled(f"{path}name", item.name):
+        return None
+    return check.name(f"{path}name", item.name)
 
 
 def _previous(
@@ -212,18 +216,16 @@ def _previous(
 def _description(
     check: RequestCheck, path: str, item: types_pb2.Message | types_pb2.EpisodeItem
 ) -> str | None:
-    """The description, which holds the address of the original too (spec 000)."""
+    """The description, which holds the address of the original too (spec 000), behind any that it held."""
     limit = check.limits.source_description
     description = check.optional_text(item, path, "source_description", limit) or None
     if not item.HasField("source_url"):
         return description
     where, url = f"{path}source_url", item.source_url
     if not is_source_url(url):
-        check.invalid(where, "must be an http or https address without blanks and commas")
+        check.invalid(where, "must be an http or https address without blanks and without a comma at its end")
         return description
     whole = with_source_url(description, url)
-    if source_url_of(whole) != url:
-        check.invalid(where, "differs from the address that source_description contains")
     if description is None or len(description) <= limit:  # else that violation is named already
         check.text(where, whole or "", limit)
     return whole
@@ -356,6 +358,7 @@ def _streamed(core: Core, sequence: int, raw: bytes) -> StreamedItem:
     request_id = check.optional_identifier(request, "", "request_id", core.limits.uuid)
     if request_id is None or check.error() is not None:
         request_id = core.new_id()
+    check.request_id = request_id
     check.text("client_ref", request.client_ref, _REF_CHARS)
     check.extend(unknown_fields(request, raw))
     group_id = check.writable_group_id("group_id", request.group_id)

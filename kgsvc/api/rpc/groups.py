@@ -23,7 +23,7 @@ class GroupRpcs:
         }
 
     def _delete_group(self, sent: admin_pb2.DeleteGroupInput, check: RequestCheck) -> Operation:
-        group_id = check.group_id("input.group_id", sent.group_id)
+        group_id = check.any_group_id("input.group_id", sent.group_id)
 
         async def run() -> Reply:
             erasure_id = await groups.delete_group(self._core, group_id)

@@ -79,7 +79,7 @@ class Readiness:
                 await self._store.info()
             ready = True
         except (KgError, TimeoutError) as error:
-            log.warning("the store does not answer: %s", type(error).__name__)
+            log.warning("the store does not answer: %s", str(error) or type(error).__name__)
             ready = False
         if ready != self._ready:
             self._ready = ready

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from kgsvc.access.scopes import current_caller
 from kgsvc.api import mapping
-from kgsvc.api.calls import current_call
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Outputs, Reply, Rpcs, ServerStream, Unary
 from kgsvc.api.errors import ShuttingDown
@@ -17,6 +16,7 @@ from kgsvc.commands.core import Core
 from kgsvc.domain.errors import NotFound
 from kgsvc.domain.model.graph import Usage
 from kgsvc.domain.model.items import ItemState, ItemStatus, Receipt
+from kgsvc.observability.logs import found_in
 from kgsvc.v1 import ingestion_pb2, types_pb2
 
 _PAUSE_S = 0.005  # for each other watch: together they read at most 200 receipts a second
@@ -53,7 +53,6 @@ class ReceiptRpcs:
         until = self._core.clock.monotonic() + self._deadline_s
         seen = self._core.activity.version
         receipt = await self._find(receipt_id)
-        current_call.get().group_ids = (receipt.group_id,)
         yield _watched(receipt, receipt.items)
         self._watches += 1
         try:
@@ -89,6 +88,7 @@ class ReceiptRpcs:
         receipt = await self._core.store.receipt(receipt_id)
         if receipt is None or not current_caller.get().sees(receipt.group_id):
             raise NotFound("there is no receipt with this id")
+        found_in([receipt.group_id])
         return receipt
 
 

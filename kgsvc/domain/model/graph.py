@@ -282,7 +282,7 @@ FREE = Usage()
 
 
 _LABEL = "source_url: "
-_ADDRESS = r"https?://[^\s,]+"
+_ADDRESS = r"(?i:https?)://[^\s,]+(?:,+[^\s,]+)*"  # a comma before a blank ends it
 _EMBEDDED = re.compile(rf"source_url:\s*(?P<address>{_ADDRESS})")
 _WHOLE = re.compile(_ADDRESS)
 
@@ -304,7 +304,8 @@ class Citation:
 
 
 def is_source_url(text: str) -> bool:
-    """Whether `text` is an http or https address that can be told from the description around it."""
+    """Whether `text` is an http or https address that can be told from the description around it: without
+    blanks, not ending in a comma."""
     return _WHOLE.fullmatch(text) is not None
 
 

@@ -89,10 +89,12 @@ class NewItem:
     """An item to accept: its episode (uuid already given or minted, content_hash set).
 
     `previous` are episodes to show as its context instead of the latest ones: no part of its content.
+    `request_id` is of the call that brought it, for the logs.
     """
 
     episode: Episode
     previous: tuple[str, ...] = ()
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,7 @@ class QueuedItem:
     previous: tuple[str, ...] = ()  # see NewItem
     ontology: int = 0  # number of the group's ontology when it was started; 0: the group never had one
     sequence: int = field(default=0, compare=False)  # greater than of what the group accepted before it
+    request_id: str = ""  # see NewItem; "" for items of versions that did not keep it
 
 
 _UNMARKING = TERMINAL | {ItemState.ACCEPTED} | {step.failed for step in Step}

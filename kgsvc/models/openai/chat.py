@@ -213,11 +213,14 @@ class Chat:
             except Rejected as bad:
                 rejected = bad
             self._note(task, rejected.kind, answer)
+            if rejected.kind is Trouble.BEYOND_LIMIT:
+                break
             budget *= 2 if answer.truncated else 1
             messages = [*task.messages, *_quoted(answer), prompts.repair(rejected.problems)]
             operation = Operation.REPAIR
         reasons = "; ".join(rejected.problems[:_REASONS])
-        kind = TooLong if rejected.kind is Trouble.TRUNCATED else ModelOutputInvalid
+        too_long = rejected.kind in {Trouble.TRUNCATED, Trouble.BEYOND_LIMIT}
+        kind = TooLong if too_long else ModelOutputInvalid
         raise kind(f"the model's answer was rejected: {reasons}")
 
     def _text(self, answer: Completion) -> str:

@@ -64,9 +64,9 @@ def _breaks(text: str, first: int, last: int) -> list[int]:
     return []
 
 
-def merged(extractions: Iterable[Extraction], limits: Limits) -> Extraction:
-    """One extraction with one node for each name, numbered n1, n2 …, and each statement once. The last nodes
-    and edges beyond `limits` are left out, and so are edges of missing nodes."""
+def merged(extractions: Iterable[Extraction]) -> Extraction:
+    """One extraction with one node for each name, numbered n1, n2 …, and each statement once. Each was within
+    the limits of one answer; of their sum nothing is left out."""
     nodes: dict[str, ExtractedNode] = {}
     edges: dict[object, ExtractedEdge] = {}
     for each in extractions:
@@ -75,17 +75,13 @@ def merged(extractions: Iterable[Extraction], limits: Limits) -> Extraction:
             key = normalise(node.name)
             if key in nodes:
                 nodes[key] = _completed(nodes[key], node)
-            elif len(nodes) < limits.nodes_per_extraction:
-                nodes[key] = replace(node, ref=f"n{len(nodes) + 1}")
             else:
-                continue
+                nodes[key] = replace(node, ref=f"n{len(nodes) + 1}")
             refs[node.ref] = nodes[key].ref
         for edge in each.edges:
-            if edge.source_ref in refs and edge.target_ref in refs:
-                linked = replace(edge, source_ref=refs[edge.source_ref], target_ref=refs[edge.target_ref])
-                edges.setdefault(edge_identity(linked), linked)
-    kept = tuple(edges.values())[: limits.edges_per_extraction]
-    return Extraction(tuple(nodes.values()), kept)
+            linked = replace(edge, source_ref=refs[edge.source_ref], target_ref=refs[edge.target_ref])
+            edges.setdefault(edge_identity(linked), linked)
+    return Extraction(tuple(nodes.values()), tuple(edges.values()))
 
 
 def _completed(first: ExtractedNode, second: ExtractedNode) -> ExtractedNode:
@@ -145,7 +141,7 @@ class OpenAIExtractor(ChatUser):
         read = await together(map(self._read_part, divided), lambda result: result.usage)
         usage = sum((result.usage for result in read), FREE)
         warnings = [_below(f"parts[{at}].", result.warnings) for at, result in enumerate(read)]
-        found = merged((result.extraction for result in read), self._limits)
+        found = merged(result.extraction for result in read)
         return Extracted(found, usage, shown(chain(*warnings)))
 
     async def _read_part(self, part: _Part) -> Extracted:
@@ -173,7 +169,7 @@ class OpenAIExtractor(ChatUser):
     async def _ask_twice(self, part: _Part) -> tuple[Checked, Usage]:
         """The entities, then the facts between them."""
         found, cost = await self._ask_half(part, Asked.NODES)
-        nodes = merged([found.extraction], self._limits).nodes  # so that refs are numbered n1, n2 …
+        nodes = merged([found.extraction]).nodes  # so that refs are numbered n1, n2 …
         if not nodes:
             return found, cost
         try:
@@ -212,7 +208,7 @@ class OpenAIExtractor(ChatUser):
         one; what was found so far is kept."""
         found, warnings = checked.extraction, checked.warnings
         for _ in range(self._chat.settings.reflexion_rounds):
-            found = merged([found], self._limits)  # so that refs are numbered n1, n2 …
+            found = merged([found])  # so that refs are numbered n1, n2 …
             try:
                 more, cost = await self._look_again(part, found)
             except StepError as error:
@@ -220,7 +216,7 @@ class OpenAIExtractor(ChatUser):
                 return Extracted(found, usage + error.usage, shown(warnings))
             usage += cost
             warnings += _below("reflexion.", more.warnings)
-            known, found = found, merged([found, more.extraction], self._limits)
+            known, found = found, merged([found, more.extraction])
             if (len(known.nodes), len(known.edges)) == (len(found.nodes), len(found.edges)):
                 break
         return Extracted(found, usage, shown(warnings))

@@ -154,12 +154,20 @@ def _lists(answer: object, limits: Limits) -> tuple[Placed[object], Placed[objec
         root = values.fields(answer, {"nodes", "edges"})
     except Bad as bad:
         raise Rejected(_sentence("the answer", bad), kind=Trouble.MALFORMED) from None
-    try:
-        nodes = values.listed(root["nodes"], "nodes", limits.nodes_per_extraction)
-        edges = values.listed(root["edges"], "edges", limits.edges_per_extraction)
-    except Bad as bad:
-        raise Rejected(_sentence("the answer", bad)) from None
+    nodes = _listed(root, "nodes", limits.nodes_per_extraction)
+    edges = _listed(root, "edges", limits.edges_per_extraction)
     return _placed("nodes", nodes), _placed("edges", edges)
+
+
+def _listed(root: Mapping[str, Any], field: str, bound: int) -> list[Any]:
+    """A list of the answer. One over its bound is no fault to be repaired, which would cost what the text
+    says: the text is too long for one answer."""
+    raw = root[field]
+    try:
+        return values.listed(raw, field, bound)
+    except Bad as bad:
+        kind = Trouble.BEYOND_LIMIT if isinstance(raw, list) else Trouble.INVALID
+        raise Rejected(_sentence("the answer", bad), kind=kind) from None
 
 
 def _placed(path: str, raws: list[object]) -> Placed[object]:

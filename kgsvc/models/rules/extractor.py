@@ -9,7 +9,7 @@ from functools import partial
 
 from kgsvc.domain.errors import StepError
 from kgsvc.domain.limits import Limits
-from kgsvc.domain.model.extraction import Extraction, ExtractionRequest
+from kgsvc.domain.model.extraction import ExtractionRequest
 from kgsvc.domain.model.graph import Source
 from kgsvc.models.protocol import Extracted
 from kgsvc.models.rules.corrections import Told
@@ -40,23 +40,28 @@ class OfflineExtractor:
         results: list[Extracted | Exception] = []
         for request in requests:
             try:
-                results.append(Extracted(extract_one(request, self._limits)))
+                results.append(extract_one(request, self._limits))
             except StepError as error:
                 results.append(error)
         return results
 
 
-def extract_one(request: ExtractionRequest, limits: Limits) -> Extraction:
-    """What the rules find in one episode."""
+def extract_one(request: ExtractionRequest, limits: Limits) -> Extracted:
+    """What the rules find in one episode, and whether some of it found no room."""
+    scene = _read(request, limits)
+    return Extracted(scene.extraction(), warnings=scene.warnings())
+
+
+def _read(request: ExtractionRequest, limits: Limits) -> Scene:
     episode = replace(request.episode, body=cleaned(request.episode.body))
     scene = Scene(limits, episode.reference_ms, len(episode.body))
     cast = cast_of(replace(request, episode=episode))
     if episode.source is Source.JSON and read_json(scene, episode, cast):
-        return scene.extraction()
+        return scene
     for turn in turns_of(episode):
         said = partial(_told_before, replace(request, episode=episode), limits, turn.speaker)
         read_text(scene, enter(scene, cast, turn, episode), cast, said)
-    return scene.extraction()
+    return scene
 
 
 def _told_before(request: ExtractionRequest, limits: Limits, speaker: str | None) -> list[Told]:

@@ -9,7 +9,9 @@ from typing import Any
 
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
+from kgsvc.domain.model.items import ItemWarning
 from kgsvc.domain.text import normalise
+from kgsvc.models.protocol import Trouble
 from kgsvc.models.rules.lexicon import MEN, WOMEN
 from kgsvc.models.rules.text import word_set
 
@@ -62,6 +64,7 @@ class Scene:
         self.sentence = 0
         self.earlier: Callable[[str], str | None] = lambda kind: None  # names of earlier episodes by type
         self._nodes: dict[str, NodeDraft] = {}
+        self._lost: set[str] = set()  # lists in which something found no room any more
         self._edges: dict[tuple[str, str, str, str], ExtractedEdge] = {}
         self._recent: list[tuple[int, NodeDraft]] = []
         self._named: set[str] = set()
@@ -92,7 +95,10 @@ class Scene:
         if found is not None:
             found.specify(kind)
             return found
-        if not key or len(self._nodes) >= self._most_nodes:
+        if not key:
+            return None
+        if len(self._nodes) >= self._most_nodes:
+            self._lost.add("nodes")
             return None
         if len(name) > self.limits.name or len(key) > self.limits.name:
             return None
@@ -152,12 +158,17 @@ class Scene:
         key = (edge.name, edge.source_ref, edge.target_ref, edge.fact)
         if key in self._edges or not edge.fact:
             return False
-        if len(self._edges) >= self._most_edges or len(normalise(edge.fact)) > self.limits.fact:
+        if max(len(edge.fact), len(normalise(edge.fact))) > self.limits.fact:
             return False
-        if len(edge.fact) > self.limits.fact:
+        if len(self._edges) >= self._most_edges:
+            self._lost.add("edges")
             return False
         self._edges[key] = edge
         return True
+
+    def warnings(self) -> tuple[ItemWarning, ...]:
+        """That some names or facts were left out, because there were too many for the length of the text."""
+        return tuple(ItemWarning(path, Trouble.BEYOND_LIMIT, dropped=True) for path in sorted(self._lost))
 
     def extraction(self) -> Extraction:
         """The facts, the nodes at their ends, and all other named nodes."""

@@ -231,9 +231,11 @@ async def named_episodes_are_the_context_instead(g: Scratch) -> None:
     await g.accepted(g.sibling().episode("other"))
     named = ("m", "other", "x", "e1", "nobody")
     last = g.episode("x", at=3)
-    await g.answer(replace(batch(last), items=(NewItem(last, named),)))
+    await g.answer(replace(batch(last), items=(NewItem(last, named, "req-1"),)))
     lease = await g.leased()
-    queued = {i.episode.uuid: i.previous for i in await g.due(lease)}
+    due = await g.due(lease)
+    queued = {i.episode.uuid: i.previous for i in due}
+    equal({i.request_id for i in due}, {"", "req-1"}, "start_items: request ids")
     equal((queued["x"], queued["m"]), (named, ()), "start_items: previous")
     anchors = [Anchor("x", NOW + 3, named), Anchor("e2", NOW + 2)]
     found = await g.store.previous_episodes(g.id, anchors, 1, 4)

@@ -45,4 +45,4 @@ class EmbeddedStore(
         except StoreUnavailable:
             await writer.close()
             raise
-        return cls(writer, Readers(path, readers, patience_s))
+        return cls(writer, Readers(path, writer.file, readers, patience_s))

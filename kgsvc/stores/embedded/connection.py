@@ -22,7 +22,11 @@ _SENTENCES: tuple[tuple[type[apsw.Error], str], ...] = (
     (apsw.IOError, "the file of the embedded store cannot be read or written"),
     (apsw.NoMemError, "the embedded store ran out of memory"),
     (apsw.InterruptError, "a read of the embedded store was interrupted"),
-    (apsw.SQLError, "the schema of the embedded store is missing or of another version: migrate it"),
+    (
+        apsw.SQLError,
+        "the schema of the embedded store is missing or of another version:"
+        " `kgsvc serve` of this version brings it up to date at its start",
+    ),
 )
 
 
@@ -88,6 +92,28 @@ FROM step s JOIN groups g ON g.gid = s.gid;
 
 
 FILE_NAME = "kgsvc.db"
+Identity = tuple[int, int]
+
+
+def identity(directory: Path) -> Identity | None:
+    """Which file stands at the store's path now: device and inode; None for none."""
+    try:
+        about = (directory / FILE_NAME).stat()
+    except OSError:
+        return None
+    return about.st_dev, about.st_ino
+
+
+def same_file(directory: Path, opened: Identity | None) -> None:
+    """The engine goes on writing to a file that was removed under it, and all of it is lost at the end.
+    Raises StoreUnavailable where the path no longer leads to the file that was opened."""
+    if opened is None or identity(directory) != opened:
+        raise StoreUnavailable(
+            "the file of the embedded store was removed or replaced while it was open: put it back if it was"
+            " moved, and start the service again"
+        )
+
+
 _STEP_S = 0.001  # the stock busy timeout sleeps up to 100 ms a step and stalls for seconds
 
 

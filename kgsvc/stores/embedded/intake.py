@@ -252,6 +252,7 @@ def _item_row(row_id: int, gid: int, rid: int, item: NewItem, now_ms: int) -> Ro
         now_ms,
         len(episode.body.encode()),
         json_list(item.previous),
+        item.request_id,
     )
 
 
@@ -264,8 +265,8 @@ def _insert(db: apsw.Connection, episodes: list[Row], items: list[Row], listed: 
     db.executemany(sql, episodes)
     sql = """
         INSERT INTO items (id, gid, uuid, content_hash, rid, state, reference_ms, accepted_ms, updated_ms,
-                           next_ms, bytes, previous)
-        VALUES (?, ?, ?, ?, ?, 'accepted', ?, ?7, ?7, 0, ?, ?)
+                           next_ms, bytes, previous, request_id)
+        VALUES (?, ?, ?, ?, ?, 'accepted', ?, ?7, ?7, 0, ?, ?, ?)
         """
     db.executemany(sql, items)
     db.executemany(

@@ -192,7 +192,7 @@ def _due(
 def _queued(db: apsw.Connection, ids: list[int]) -> list[QueuedItem]:
     sql = """
         SELECT e.*, i.state, i.accepted_ms, s.data, i.suspect, i.extract_attempts, i.embed_attempts,
-               i.upsert_attempts, i.crash_attempts, i.previous
+               i.upsert_attempts, i.crash_attempts, i.previous, i.request_id
         FROM json_each(?) wanted JOIN live_episodes e ON e.id = wanted.value JOIN items i ON i.id = e.id
         LEFT JOIN stages s ON s.id = i.id
         ORDER BY i.reference_ms, i.uuid
@@ -214,6 +214,7 @@ def _queued_item(row: Row) -> QueuedItem:
         suspect=bool(suspect),
         previous=strings(row[21]),
         sequence=int(row[0]),
+        request_id=row[22],
     )
 
 

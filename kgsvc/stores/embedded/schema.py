@@ -298,10 +298,16 @@ CREATE INDEX erasures_open ON erasures (asked_ms) WHERE completed_ms IS NULL;
 CREATE INDEX erasures_asked ON erasures (asked_ms);
 """
 
+# Of the call that brought an item, for the logs.
+_REQUESTS = """
+ALTER TABLE items ADD COLUMN request_id TEXT NOT NULL DEFAULT '';
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES, _NAME_TOKENS, _SPENT, _CLOSURES,
     _MERGES, _NAME_VECTORS, _TOLD, _TEXTS, _COMMUNITY_TEXTS, _FACT_WORDS, _WARNINGS, _OF_TARGET, _ENDS,
     _ERASURES,
+    _REQUESTS,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older stores have none yet

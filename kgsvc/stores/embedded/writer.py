@@ -16,7 +16,16 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import apsw
 
 from kgsvc.domain.errors import StoreUnavailable
-from kgsvc.stores.embedded.connection import BusyHandler, meaning, open_reader, open_writer, unavailable
+from kgsvc.stores.embedded.connection import (
+    BusyHandler,
+    Identity,
+    identity,
+    meaning,
+    open_reader,
+    open_writer,
+    same_file,
+    unavailable,
+)
 
 T = TypeVar("T")
 _JOBS_PER_COMMIT = 128
@@ -46,6 +55,7 @@ class Writer:
         self._closed = False
         self._wal_pages = 0
         self._checkpointed = 0
+        self.file: Identity | None = None  # the one that is open
         self._opened: Future[None] = Future()
         self._ended: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name="kgsvc-store-writer", daemon=True)
@@ -83,6 +93,7 @@ class Writer:
             self._give_up()
             self._opened.set_exception(_opening_failed(error))
             return
+        self.file = identity(self.directory)
         db.set_wal_hook(self._note_wal)
         self._opened.set_result(None)
         try:
@@ -133,11 +144,13 @@ class Writer:
 
     def _commit(self, db: apsw.Connection, jobs: list[_Job]) -> None:
         try:
+            same_file(self.directory, self.file)
             db.execute("BEGIN IMMEDIATE")
             for job in jobs:
                 _run_alone(db, job)
             db.execute("COMMIT")
-        except (apsw.Error, _RolledBack) as error:
+            same_file(self.directory, self.file)  # else what was written went nowhere
+        except (apsw.Error, _RolledBack, StoreUnavailable) as error:
             with contextlib.suppress(apsw.Error):  # the engine may have rolled back by itself
                 db.execute("ROLLBACK")
             lost = unavailable(error) if isinstance(error, apsw.Error) else StoreUnavailable(str(error))
@@ -220,8 +233,9 @@ def _opening_failed(error: apsw.Error | OSError) -> StoreUnavailable:
 class Readers:
     """Read-only connections; writes of this and other processes are seen from their commit on."""
 
-    def __init__(self, directory: Path, threads: int, patience_s: float) -> None:
+    def __init__(self, directory: Path, file: Identity | None, threads: int, patience_s: float) -> None:
         self._directory = directory
+        self._file = file  # the one that the writer has open
         self._patience_s = patience_s
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="kgsvc-store-reader")
         self._own = threading.local()
@@ -246,6 +260,7 @@ class Readers:
 
     def _snapshot(self, work: Callable[[apsw.Connection], T]) -> T:
         try:
+            same_file(self._directory, self._file)
             db = self._connection()
             db.execute("BEGIN")
             try:

@@ -87,7 +87,8 @@ _WRITE: LiteralString = """
         CREATE (:KgItem:KgPending {
             group_id: row[0], uuid: row[1], epoch: row[2], seq: row[3], receipt_id: row[4],
             accepted_ms: row[5], updated_ms: row[5], reference_ms: row[6], content_hash: row[7],
-            name: row[8], bytes: row[9], previous: row[18], state: 'accepted', next_ms: 0, attempts: 0,
+            name: row[8], bytes: row[9], previous: row[18], request_id: row[19], state: 'accepted',
+            next_ms: 0, attempts: 0,
             extract_attempts: 0, embed_attempts: 0, upsert_attempts: 0, crash_attempts: 0
         })
     }
@@ -310,4 +311,5 @@ def _item_row(batch: AcceptBatch, item: NewItem, epoch: int, seq: int) -> list[A
         calendar(episode.reference_ms),
         calendar(episode.created_ms),
         list(item.previous) or None,
+        item.request_id or None,
     ]

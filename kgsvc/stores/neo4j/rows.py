@@ -85,7 +85,7 @@ STATUS = (
 STATUS_OPTIONAL = frozenset({5, 7, 8})
 QUEUED = (
     "i.state, i.accepted_ms, i.extract_attempts, i.embed_attempts, i.upsert_attempts, i.crash_attempts,"
-    " i.stage, i.suspect, i.previous, i.seq"
+    " i.stage, i.suspect, i.previous, i.seq, i.request_id"
 )
 
 
@@ -240,13 +240,18 @@ def status_of(row: Row) -> ItemStatus:
 
 def queued_of(row: Row, ontology: int) -> QueuedItem:
     """A started item from QUEUED and EPISODE columns."""
-    state, accepted_ms, extract, embed, upsert, crash, stage, suspect, previous, seq = row[:10]
+    state, accepted_ms, extract, embed, upsert, crash, stage, suspect, previous, seq, request_id = row[:11]
     counts = {Step.EXTRACT.value: extract, Step.EMBED.value: embed, Step.UPSERT.value: upsert, CRASH: crash}
     attempts = {name: count for name, count in counts.items() if count}
     known = (ItemState(state), accepted_ms, attempts, stage, bool(suspect))
     context = tuple(previous or ())
     return QueuedItem(
-        episode_of(row[10:]), *known, previous=context, ontology=ontology, sequence=int(seq or 0)
+        episode_of(row[11:]),
+        *known,
+        previous=context,
+        ontology=ontology,
+        sequence=int(seq or 0),
+        request_id=request_id or "",
     )
 
 

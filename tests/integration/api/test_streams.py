@@ -229,3 +229,25 @@ async def test_stopping_acknowledges_what_was_read_then_says_unavailable(serve: 
 
 async def test_an_empty_stream_is_fine(client: Client) -> None:
     assert await _stream(client, []) == []
+
+
+@pytest.mark.parametrize("times", [1, 2, 6])
+async def test_a_message_over_the_limit_is_refused_in_band_and_the_stream_goes_on(
+    stack: Stack, times: int
+) -> None:
+    large = times * LIMITS.payload_bytes + 1_000
+    answers = await _stream(stack.client, [_item(1), _item(2, size=large), _item(3)])
+    assert [answer.status for answer in answers] == [
+        envelope_pb2.STATUS_ACCEPTED,
+        envelope_pb2.STATUS_ERROR,
+        envelope_pb2.STATUS_ACCEPTED,
+    ]
+    assert answers[1].error.error_code == "LIMIT_EXCEEDED"
+    assert (answers[1].client_ref, answers[1].sequence) == ("c2", 1)
+
+
+async def test_a_call_over_the_limit_names_it(stack: Stack) -> None:
+    item = episode("x" * 6 * LIMITS.payload_bytes, 1, uuid="u")
+    given = ing.AddEpisodesInput(group_id="g", items=[item])
+    answer = await stack.client.ingestion.AddEpisodes(ing.AddEpisodesRequest(input=given, request_id="r"))
+    assert (answer.error.error_code, answer.request_id) == ("LIMIT_EXCEEDED", "r")

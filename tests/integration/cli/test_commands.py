@@ -78,6 +78,39 @@ async def test_text_from_standard_input_and_from_a_touched_file_is_stored_once(
         assert (done.code, done.json["accepted"], done.json["duplicates"]) == (0, stored, 2 - stored)
 
 
+async def test_a_note_with_and_without_a_time_is_one(talk: Talker) -> None:
+    note = "Alice works at Acme."
+    await talk("ingest", "-", *GROUP, stdin=note)
+    again = await talk("ingest", "-", *GROUP, "--time", "2024-01-01T00:00:00Z", stdin=note)
+    assert again.code == 0, again.err
+    assert again.out.splitlines() == [
+        "0 items stored, 1 were there already.",
+        "1 of them keep the time they were stored with, not that of --time.",
+    ]
+    assert len((await talk("items", *GROUP, "--json")).out.splitlines()) == 1
+
+
+async def test_nothing_is_in_the_graph_after_everything_was_refused(talk: Talker) -> None:
+    done = await talk("ingest", "-", *GROUP, "--wait", "--format", "jsonl", stdin="no json\n")
+    assert done.code == 1
+    assert done.out.splitlines() == ["0 items stored, 0 were there already."]
+    assert done.err.splitlines()[-1] == "Error: 1 lines were refused; nothing is stored"
+    some = await talk("ingest", "-", *GROUP, "--wait", stdin=line("Alice works at Acme.") + "no json\n")
+    assert some.out.splitlines()[-1] == "1 items are in the graph."
+
+
+async def test_a_mistyped_group_is_said_and_ends_with_1(talk: Talker) -> None:
+    await talk("ingest", "-", *GROUP, "--wait", stdin="Alice works at Acme.")
+    sentence = "Error: the group 'typo' has no episodes: is its name right?\n"
+    for words in (["search", "Alice"], ["search", "Alice", "--scope", "nodes"]):
+        done = await talk(*words, "--group", "typo")
+        assert (done.code, done.err.splitlines(keepends=True)[-1]) == (1, sentence)
+    asked = await talk("memory", "--group", "typo", stdin="user: Who is Alice?\n")
+    assert (asked.code, asked.err) == (1, sentence)
+    none = await talk("search", "zebra", *GROUP, "--scope", "communities")
+    assert (none.code, none.out) == (0, "Nothing found.\n")
+
+
 async def test_bad_lines_are_named_and_the_others_stored(talk: Talker) -> None:
     text = line("Alice works at Acme.") + "no json\n" + line("") + line("Bob.", mood="x") + line("Bob works.")
     done = await talk("ingest", "-", *GROUP, stdin=text)

@@ -1,5 +1,7 @@
 """serve, demo and doctor: the commands that open a store themselves."""
 
+import os
+import shutil
 import signal
 import socket
 from pathlib import Path
@@ -7,6 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from kgsvc.stores.embedded import EmbeddedStore
 from tests.integration.cli.conftest import kgsvc
 from tests.support.local_model import local_model
 from tests.support.service import Service
@@ -38,9 +41,40 @@ async def test_a_port_in_use_is_a_sentence(tmp_path: Path) -> None:
         done = await kgsvc("serve", "--data", tmp_path / "a", "--listen", address, settings=QUIET)
         assert (done.code, done.out) == (1, "")
         assert done.err == f"Error: server.listen: cannot listen on {address}, is the port in use?\n"
-        free = ("--data", tmp_path / "b", "--listen", "127.0.0.1:0")
-        done = await kgsvc("serve", *free, settings={"server.metrics_listen": address})
-        assert "server.metrics_listen" in done.sentence
+
+
+async def test_a_second_service_of_a_machine_takes_the_next_port_for_metrics(tmp_path: Path) -> None:
+    settings = {"store.data_dir": str(tmp_path / "a"), "server.metrics_listen": "127.0.0.1:0"}
+    async with Service(settings, tmp_path, "one") as one:
+        second = {"store.data_dir": str(tmp_path / "b"), "server.metrics_listen": one.metrics_address}
+        async with Service(second, tmp_path, "two") as two:
+            assert two.metrics_address != one.metrics_address
+            assert f"/metrics ({one.metrics_address} is taken)" in (tmp_path / "two.out").read_text()
+            assert "store_answers 1.0" in await two.metrics()
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+async def test_a_worker_can_be_checked(tmp_path: Path, processes: str) -> None:
+    data = tmp_path / "data"
+    settings = {
+        "store.data_dir": str(data),
+        "server.role": "worker",
+        "server.metrics_listen": "127.0.0.1:0",
+        "server.processes": processes,
+    }
+    async with Service(settings, tmp_path) as worker:
+        here = {"server.role": "worker", "server.metrics_listen": worker.metrics_address}
+        done = await kgsvc("health", settings=here)
+        assert (done.code, done.out) == (0, f"the worker at {worker.metrics_address} is SERVING\n")
+        del here["server.role"]
+        assert (await kgsvc("health", "--role", "worker", settings=here)).code == 0
+        shutil.rmtree(data)
+        await worker.printed("cannot read the queue's depth")
+        done = await kgsvc("health", "--role", "worker", settings=here)
+        assert "is NOT_SERVING" in done.sentence
+        assert await worker.terminate() == 0
+    done = await kgsvc("health", "--role", "worker", settings=here)
+    assert "no worker shows its metrics at" in done.sentence
 
 
 async def test_a_data_directory_that_cannot_be_used_is_a_sentence(tmp_path: Path) -> None:
@@ -102,6 +136,7 @@ async def test_doctor_checks_a_store_that_a_server_works_on(tmp_path: Path) -> N
         assert "geheim" not in done.out + done.err
         assert "extractor      offline" in done.out
         assert done.out.splitlines()[-1].endswith("checks passed.")
+        assert len(done.out.splitlines()) < 20
         read = await kgsvc("doctor", "--json", settings=settings | OFFLINE)
         assert read.json["configuration"]["openai.api_key"] == "(set)"
         assert read.json["checks"]
@@ -111,11 +146,40 @@ async def test_doctor_checks_a_store_that_a_server_works_on(tmp_path: Path) -> N
 async def test_doctor_names_the_model_that_embeds_on_this_machine(tmp_path: Path) -> None:
     pytest.importorskip("fastembed", reason="NOT TESTED WITH A LOCAL MODEL: the extra is not here")
     local = {"models.embedder": "local", "models.local_path": str(local_model())}
+    await _made(tmp_path / "data")
     done = await kgsvc("doctor", "--data", tmp_path / "data", settings=local)
     assert done.code == 0, done.out + done.err
     assert "embedder       local-all-MiniLM-L6-v2-384" in done.out
     done = await kgsvc("doctor", "--data", tmp_path / "data", settings=local | {"models.local_model": "a/b"})
     assert "models.local_model: fastembed knows no model a/b" in done.sentence
+
+
+async def test_a_server_whose_data_was_removed_says_so_and_takes_nothing(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    async with Service({"store.data_dir": str(data)}, tmp_path) as service:
+        there = ("--server", service.address)
+        ingest = ("ingest", "-", "--group", "g", "--timeout", "3", *there)
+        assert (await kgsvc(*ingest, stdin="Alice works at Acme.")).code == 0
+        shutil.rmtree(data)
+        done = await kgsvc(*ingest, stdin="Bob works at Acme.")
+        assert (done.code, done.out) == (1, "")
+        assert "UNAVAILABLE" in done.err
+        await service.printed("the store does not answer: the file of the embedded store was removed")
+        health = await kgsvc("health", *there)
+        assert (health.code, "is NOT_SERVING" in health.err) == (1, True)
+
+
+async def _made(directory: Path) -> None:
+    store = await EmbeddedStore.open(directory)
+    await store.migrate()
+    await store.close()
+
+
+async def test_doctor_makes_no_store_where_there_is_none(tmp_path: Path) -> None:
+    for typo in (tmp_path / "typo", tmp_path):
+        done = await kgsvc("doctor", "--data", typo, settings=OFFLINE)
+        assert f"there is no store in {typo} (store.data_dir)" in done.sentence
+        assert not os.listdir(tmp_path)
 
 
 async def test_doctor_says_what_is_wrong(tmp_path: Path) -> None:
@@ -126,6 +190,7 @@ async def test_doctor_says_what_is_wrong(tmp_path: Path) -> None:
         "openai.base_url": "http://127.0.0.1:1/v1",
         "openai.attempts": "1",
     }
+    await _made(tmp_path)
     done = await kgsvc("doctor", "--data", tmp_path, settings=embedder)
     assert done.code == 1
     assert "FAIL the embedder answers" in done.out

@@ -20,7 +20,8 @@ async def test_they_become_part_of_the_relations_that_ended(
     await store.apply(former_graph("g"), Guard(0, 0))
     await store.close()
     db = apsw.Connection(str(tmp_path / "kgsvc.db"))
-    db.execute("DROP TABLE erasures")  # of a later migration
+    db.execute("ALTER TABLE items DROP COLUMN request_id")  # of later migrations
+    db.execute("DROP TABLE erasures")
     db.pragma("user_version", ENDS_SINCE - 1)
     db.close()
 

@@ -1,5 +1,6 @@
 """Opening, locks of others, schemas of others, broken files."""
 
+import shutil
 from pathlib import Path
 
 import apsw
@@ -59,11 +60,27 @@ async def test_names_of_an_older_store_are_found_by_their_tokens(tmp_path: Path)
 
 async def test_an_unmigrated_store_says_so(tmp_path: Path) -> None:
     store = await EmbeddedStore.open(tmp_path)
-    with pytest.raises(StoreUnavailable, match="migrate"):
+    with pytest.raises(StoreUnavailable, match="`kgsvc serve` of this version brings it up to date"):
         await store.heads(["g"])
-    with pytest.raises(StoreUnavailable, match="migrate"):
+    with pytest.raises(StoreUnavailable, match="`kgsvc serve` of this version brings it up to date"):
         await accepted(store, episode("g", "e1"))
     await store.close()
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+async def test_a_store_whose_file_was_removed_takes_nothing_more(
+    tmp_path: Path, store: EmbeddedStore, replaced: bool
+) -> None:
+    await accepted(store, episode("g", "e1"))
+    shutil.rmtree(tmp_path)
+    if replaced:
+        other = await EmbeddedStore.open(tmp_path)
+        await other.migrate()
+        await other.close()
+    with pytest.raises(StoreUnavailable, match="was removed or replaced while it was open"):
+        await accepted(store, episode("g", "e2"))
+    with pytest.raises(StoreUnavailable, match="was removed or replaced while it was open"):
+        await store.info()
 
 
 async def test_a_file_that_is_no_database_is_unavailable(tmp_path: Path) -> None:

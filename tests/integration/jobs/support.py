@@ -154,9 +154,9 @@ class Told:
         """See Observer."""
         self.failures.append((failure.item.episode.uuid, attempt))
 
-    def parked(self, group_id: str, uuid: str, reason: str) -> None:
+    def parked(self, item: QueuedItem, reason: str) -> None:
         """See Observer."""
-        self.parked_items[uuid] = reason
+        self.parked_items[item.episode.uuid] = reason
 
 
 def never() -> bool:

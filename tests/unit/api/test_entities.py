@@ -9,6 +9,8 @@ from prometheus_client import generate_latest
 from kgsvc.domain.errors import RevisionChanged
 from kgsvc.stores.protocol import Store
 from kgsvc.v1 import envelope_pb2
+from kgsvc.v1 import ingestion_pb2 as ing
+from kgsvc.v1 import retrieval_pb2 as ret
 from tests.support.client import Client, granted
 from tests.support.served import Serve, Stack, Wrapped
 
@@ -79,3 +81,12 @@ async def test_names_are_compared_normalised_and_kept_as_given(client: Client, n
     assert (await _ok(client, "e", name)).name == name
     plain = {"ﬁne": "FINE", "Ａnn": "ann"}[name]
     assert _conflict(await _add(client, "f", plain)) == ["input.name"]
+
+
+async def test_an_attribute_named_embedding_is_not_told(client: Client) -> None:
+    given = ing.AddEntityNodeInput(uuid="e", group_id="g", name="Ann")
+    given.attributes.update({"embedding": [0.1, 0.2], "role": "chief"})
+    await client.ingestion.AddEntityNode(ing.AddEntityNodeRequest(input=given))
+    asked = ret.GetEntityNodeInput(uuid="e", group_id="g")
+    answer = await client.retrieval.GetEntityNode(ret.GetEntityNodeRequest(input=asked))
+    assert dict(answer.output.node.attributes) == {"role": "chief"}

@@ -266,3 +266,33 @@ def _details(error: grpc.aio.AioRpcError) -> tuple[error_details_pb2.ErrorInfo, 
         found[name] = getattr(error_details_pb2, name)()
         packed.Unpack(found[name])
     return found["ErrorInfo"], found
+
+
+async def test_calls_that_name_no_group_are_logged_with_the_one_they_found(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    added = await client.ingestion.AddEpisodes(_add("a body"))
+    node = ing.AddEntityNodeInput(uuid="n", group_id="g", name="Ann")
+    await client.ingestion.AddEntityNode(ing.AddEntityNodeRequest(input=node))
+    caplog.set_level(logging.INFO, logger="kgsvc.request")
+    receipt = added.output.receipt_id
+    asked = ing.GetReceiptInput(receipt_id=receipt)
+    await client.ingestion.GetReceipt(ing.GetReceiptRequest(input=asked))
+    watch = client.ingestion.WatchReceipt(
+        ing.WatchReceiptRequest(input=ing.WatchReceiptInput(receipt_id=receipt))
+    )
+    await watch.read()
+    watch.cancel()
+    bare = ret.GetEntityNodeRequest(input=ret.GetEntityNodeInput(uuid="n"))
+    await client.retrieval.GetEntityNode(bare)
+    unknown = ret.GetEntityNodeRequest(input=ret.GetEntityNodeInput(uuid="x"))
+    await client.retrieval.GetEntityNode(unknown)
+    async with asyncio.timeout(10):
+        while len(caplog.records) < 4:  # noqa: ASYNC110  the watch ends by itself
+            await asyncio.sleep(0.01)
+    lines = [json.loads(JsonFormatter().format(record)) for record in caplog.records]
+    found = {(line["operation"], line["status"]): line.get("group_id") for line in lines}
+    assert found.pop(("GetEntityNode", "ERROR")) is None
+    assert {operation: group for (operation, _), group in found.items()} == {
+        "GetEntityNode": "g", "GetReceipt": "g", "WatchReceipt": "g",
+    }  # fmt: skip

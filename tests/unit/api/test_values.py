@@ -102,6 +102,63 @@ async def test_violation_is_named(client: Client, name: str, change: Change, fie
     assert_violation(response, field, code)
 
 
+OPTIONAL: list[tuple[str, Change, str]] = [
+    ("AddMessages", first("messages", put(uuid="")), "messages[0].uuid"),
+    ("AddEpisodes", first("items", put(name="")), "items[0].name"),
+    ("ListItems", put(page_token=""), "page_token"),
+    ("SearchFacts", put(center_node_uuid=""), "center_node_uuid"),
+    ("GetEntityEdge", put(group_id=""), "group_id"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "field"), OPTIONAL)
+async def test_an_optional_field_that_is_empty_is_not_called_required(
+    client: Client, name: str, change: Change, field: str
+) -> None:
+    response = await call(client.channel, name, request(name, change).SerializeToString())
+    (violation,) = response.error.field_violations
+    assert (violation.field, response.error.error_code) == (f"input.{field}", INVALID)
+    assert violation.description == "must not be empty; leave it out instead"
+
+
+SEEN_ALIKE = [
+    "acme\u200b",
+    "\u2060acme",
+    "ac\u00adme",
+    "acme\ufe0f",
+    "ac\u200dme",
+    "acme\u202e",
+    "acme\U000e0041",
+]
+
+
+@pytest.mark.parametrize("name", ["AddMessages", "AddEpisodes", "AddEntityNode", "SearchFacts", "ListItems"])
+@pytest.mark.parametrize("group", SEEN_ALIKE)
+async def test_a_group_that_looks_like_another_is_refused(client: Client, name: str, group: str) -> None:
+    made = request(name)
+    many = name == "SearchFacts"
+    if many:
+        made.input.group_ids[0] = group
+    else:
+        made.input.group_id = group
+    response = await call(client.channel, name, made.SerializeToString())
+    assert_violation(response, "group_ids[0]" if many else "group_id", INVALID)
+    assert "invisible" in response.error.message
+
+
+async def test_a_group_of_any_name_can_be_deleted(client: Client) -> None:
+    made = request("DeleteGroup", put(group_id="acme\u200b"))
+    response = await call(client.channel, "DeleteGroup", made.SerializeToString())
+    assert response.status == envelope_pb2.STATUS_OK
+
+
+async def test_an_attribute_that_looks_like_another_is_refused(client: Client) -> None:
+    made = request("AddEntityNode", lambda i: i.attributes.update({"ro\u200ble": "x"}))
+    response = await call(client.channel, "AddEntityNode", made.SerializeToString())
+    (violation,) = response.error.field_violations
+    assert "invisible characters in its name" in violation.description
+
+
 @pytest.mark.parametrize("name", sorted(set(METHODS) - {"StreamEpisodes", "Healthcheck", "ClearAll"}))
 async def test_input_is_required(client: Client, name: str) -> None:
     bare = type(request(name))(request_id="r")

@@ -65,7 +65,8 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follow_module, "PAUSE_S", 0.0)
 
 
-async def test_every_receipt_is_watched_until_its_items_are_done() -> None:
+async def test_every_receipt_is_watched_until_its_items_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follow_module, "WATCHES", 1)  # so that the turns come in order
     outcome = Outcome(open={"r1": {"a", "b"}, "r2": {"c"}})
     watches = Watches(
         [("a", EMBEDDED), ("other", COMPLETED), ("b", DELETED), ("a", COMPLETED), None], [("c", PARKED)]
@@ -94,3 +95,23 @@ async def test_errors_are_said_as_the_service_says_them() -> None:
         await watch(Watches([gone]), Outcome(open={"r": {"a"}}))
     with pytest.raises(Failure, match="PERMISSION_DENIED"):
         await watch(Watches([grpc.StatusCode.PERMISSION_DENIED]), Outcome(open={"r": {"a"}}))
+
+
+async def test_a_receipt_that_stands_still_does_not_hide_that_others_are_done() -> None:
+    outcome = Outcome(open={"stuck": {"a"}, "r2": {"b"}, "r3": {"c", "d"}})
+    others = {"r2": ["b"], "r3": ["c", "d"]}
+
+    async def watched(request: WatchReceiptRequest, context: Any) -> AsyncIterator[Any]:
+        for uuid in others.get(request.input.receipt_id, ()):
+            item = ReceiptItem(uuid=uuid, state=COMPLETED)
+            yield WatchReceiptResponse(status=STATUS_OK, output=WatchReceiptOutput(items=[item]))
+        await asyncio.Event().wait()
+
+    done: list[int] = []
+    async with (
+        serving("WatchReceipt", watched) as address,
+        connect(Client(server=address)) as service,
+    ):
+        with pytest.raises(Failure, match=r"1 items are not done after 1 s"):
+            await follow(service, outcome, 1.0, done.append)
+    assert sum(done) == 3

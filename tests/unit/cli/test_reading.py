@@ -105,21 +105,21 @@ def test_a_line_too_long_to_be_read_is_named_and_passed_over(monkeypatch: pytest
     assert problems(read) == {2: "is longer than 120 bytes"}
     assert [record.line for record in records(read)] == [1, 3]
     text = io.BytesIO(b"One.\n" + b"x" * 400 + b"\nTwo.")
-    read = list(read_text(text, "a.txt", TIME, stamped=False))
+    read = list(read_text(text, "a.txt", TIME))
     assert [record.request.episode.body for record in records(read)] == ["One.", "Two."]
     assert list(problems(read)) == [2]
 
 
 def test_every_paragraph_of_text_is_an_episode() -> None:
     source = io.BytesIO(b"\n One\ntwo.  \n\n \t\nThree.\n")
-    read = records(read_text(source, "a.txt", TIME, stamped=False))
+    read = records(read_text(source, "a.txt", TIME))
     assert [(r.line, r.request.episode.body) for r in read] == [(2, "One\ntwo."), (6, "Three.")]
     assert {r.request.episode.source_description for r in read} == {"a.txt"}
     assert {r.request.episode.reference_time.seconds for r in read} == {int(TIME.timestamp())}
 
 
-def uuids(text: bytes, origin: str = "a.txt", time: datetime = TIME, stamped: bool = False) -> list[str]:
-    read = records(read_text(io.BytesIO(text), origin, time, stamped))
+def uuids(text: bytes, origin: str = "a.txt", time: datetime = TIME) -> list[str]:
+    read = records(read_text(io.BytesIO(text), origin, time))
     return [record.request.episode.uuid for record in read]
 
 
@@ -130,16 +130,16 @@ def test_the_same_text_has_the_same_uuids_again() -> None:
     assert uuids(text)[:2] == uuids(b"One.\n\nTwo.\n\nThree.")[:2]
 
 
-def test_another_file_or_a_time_given_makes_other_uuids() -> None:
-    text = b"One."
-    later = datetime(2025, 2, 1, tzinfo=UTC)
-    made = [
-        uuids(text),
-        uuids(text, origin="b.txt"),
-        uuids(text, stamped=True),
-        uuids(text, stamped=True, time=later),
-    ]
-    assert len({uuid for each in made for uuid in each}) == 4
+def test_another_file_makes_other_uuids_and_another_time_does_not() -> None:
+    text, later = b"One.", datetime(2025, 2, 1, tzinfo=UTC)
+    assert uuids(text) == uuids(text, time=later)
+    assert uuids(text) != uuids(text, origin="b.txt")
+
+
+@pytest.mark.parametrize("text", [b"One.\n\n\n\nTwo.\n\n\n\nThree.", b"{}\n\n\n\n{}\n\n[]"])
+def test_the_sizes_of_what_is_read_are_the_size_of_the_input(text: bytes) -> None:
+    read = read_text(io.BytesIO(text), "a.txt", TIME) if b"One" in text else read_json_lines(io.BytesIO(text))
+    assert sum(each.bytes for each in read) == len(text)
 
 
 def test_a_json_file_is_an_array_one_object_or_lines() -> None:

@@ -27,10 +27,11 @@ def test_an_address_goes_to_the_end(description: str | None, url: str | None, wh
         ("source_url:https://a", "https://a"),
         ("source_url: \t\n https://a/b?c=d#e", "https://a/b?c=d#e"),
         ("source_url: https://a, source_url: https://b", "https://a"),
-        ("source_url: https://a,b", "https://a"),
+        ("source_url: https://a,b", "https://a,b"),
+        ("source_url: https://a, b", "https://a"),
         ("source_url: ftp://a, source_url: http://b", "http://b"),
         ("xsource_url: https://a b", "https://a"),
-        ("source_url: HTTPS://a", None),
+        ("source_url: HTTPS://a", "HTTPS://a"),
         ("SOURCE_URL: https://a", None),
         ("source_url : https://a", None),
         ("source_url: https://", None),
@@ -43,6 +44,8 @@ def test_an_address_is_found_where_the_label_is(description: str | None, url: st
     assert source_url_of(description) == url
 
 
-@pytest.mark.parametrize("text", ["ftp://a", "a", "", "https://", "https://a b", "https://a,b", " https://a"])
+@pytest.mark.parametrize(
+    "text", ["ftp://a", "a", "", "https://", "https://a b", "https://a,", "https://a, b", " https://a"]
+)
 def test_what_could_not_be_found_again_is_no_address(text: str) -> None:
     assert not is_source_url(text)

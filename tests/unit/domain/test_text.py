@@ -7,7 +7,7 @@ import pytest
 
 from kgsvc.domain.model.graph import Episode, FactKind, Source
 from kgsvc.domain.model.keys import content_hash, mint, name_key, slot_of
-from kgsvc.domain.text import normalise, query_terms, tokens
+from kgsvc.domain.text import has_invisible, normalise, query_terms, tokens
 
 
 @pytest.mark.parametrize(
@@ -83,3 +83,17 @@ def test_threads_do_not_disturb_each_other() -> None:
         alone = {word: tokens(word.upper()) for word in words}
         for at, terms in zip(starts, found, strict=True):
             assert terms == [alone[word] for word in words[at:] + words[:at]]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Ada\u200b Lovelace", "\ufeffAda Lovelace", "A\u00adda Lovelace", "Ada\u2060 Love\u200dlace\u200e"],
+)
+def test_names_that_look_alike_are_one_name(name: str) -> None:
+    assert normalise(name) == "ada lovelace"
+    assert has_invisible(name)
+    assert not has_invisible("Ådä Łövelace 日本 ★")
+
+
+def test_a_name_that_nobody_sees_is_blank() -> None:
+    assert normalise("\u200b\u2060") == ""

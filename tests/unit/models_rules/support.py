@@ -97,7 +97,7 @@ def text_episode(body: str, source: Source = Source.TEXT, name: str | None = Non
 
 def read(episode: Episode, previous: Sequence[Episode] = (), limits: Limits | None = None) -> Found:
     """What the extractor finds in one episode."""
-    return Found(extract_one(ExtractionRequest(episode, previous), limits or Limits()))
+    return Found(extract_one(ExtractionRequest(episode, previous), limits or Limits()).extraction)
 
 
 def say(text: str, speaker: str = "Bob", at: int = NOW) -> Found:

@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgsvc.domain.limits import Limits
-from kgsvc.domain.model.extraction import Extraction
+from kgsvc.domain.model.extraction import Extraction, ExtractionRequest
 from kgsvc.domain.model.graph import Episode, Source
+from kgsvc.models.protocol import Extracted
+from kgsvc.models.rules.extractor import OfflineExtractor
 from tests.unit.models_rules.support import message, read, text_episode
 
 MIB = 1024 * 1024
@@ -96,3 +98,17 @@ def test_any_words_in_any_order_keep_the_promises(words: list[str], source: Sour
 @given(st.text(max_size=300), st.sampled_from(list(Source)))
 def test_any_text_keeps_the_promises(body: str, source: Source) -> None:
     check(read(text_episode(body, source)).extraction, Limits())
+
+
+async def test_what_finds_no_room_is_shown() -> None:
+    body = " ".join(f"Person{letter}{other} lives in Rome." for letter in "ABCDEF" for other in "ABCDEF")
+    request = ExtractionRequest(text_episode(body))
+    (whole,) = await OfflineExtractor().extract([request])
+    (cut,) = await OfflineExtractor(Limits(nodes_per_extraction=9, edges_per_extraction=5)).extract([request])
+    assert isinstance(whole, Extracted)
+    assert isinstance(cut, Extracted)
+    assert whole.warnings == ()
+    assert {(w.path, w.kind, w.dropped) for w in cut.warnings} == {
+        ("nodes", "beyond_limit", True),
+        ("edges", "beyond_limit", True),
+    }

@@ -18,7 +18,7 @@ JSON = '{"type": "Episodic", "name": "Order 17", "customer": {"type": "KgGroup",
 
 
 def extracted(body: str, source: Source = Source.TEXT) -> Extraction:
-    return extract_one(ExtractionRequest(Episode("e", "g", body, source, 0, 0)), Limits())
+    return extract_one(ExtractionRequest(Episode("e", "g", body, source, 0, 0)), Limits()).extraction
 
 
 @pytest.mark.parametrize("body", TEXTS)

@@ -1,6 +1,7 @@
 """Metrics by the names of spec 004 §14, as a scraper sees them."""
 
 import asyncio
+import json
 import math
 import urllib.request
 
@@ -8,8 +9,12 @@ import pytest
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from kgsvc.domain.errors import StepError
 from kgsvc.domain.model.graph import Usage
-from kgsvc.observability.metrics import Metrics, MetricsEndpoint, counted
+from kgsvc.domain.model.items import FailedItem, ItemState, QueuedItem, Step
+from kgsvc.observability.logs import JsonFormatter
+from kgsvc.observability.metrics import Metrics, MetricsEndpoint, Outcomes, counted, group_label
+from kgsvc.stores.conformance.samples import episode
 
 SPECIFIED = [
     "ingestion_accepted_total",
@@ -64,8 +69,8 @@ def test_model_use_and_queue_are_exported() -> None:
     metrics.trouble("extract", "refused")
     metrics.queue_seen(unfinished=7, parked=1, oldest_age_s=2.5)
     found = _scrape(metrics)
-    assert found[("model_calls_total", "group=g,operation=extract")] == 2
-    assert found[("model_tokens_total", "group=g,kind=completion,operation=extract")] == 4
+    assert found[("model_calls_total", f"group={group_label('g')},operation=extract")] == 2
+    assert found[("model_tokens_total", f"group={group_label('g')},kind=completion,operation=extract")] == 4
     assert found[("model_trouble_total", "kind=refused,operation=extract")] == 1
     assert found[("queue_unfinished_items", "")] == 7
     assert found[("queue_oldest_age_seconds", "")] == 2.5
@@ -78,11 +83,40 @@ def test_groups_beyond_the_bound_share_a_label() -> None:
     found = _scrape(metrics)
     calls = {labels: n for (name, labels), n in found.items() if name == "model_calls_total"}
     assert calls == {
-        "group=a,operation=embed": 2,
-        "group=b,operation=embed": 1,
-        "group=(other),operation=embed": 2,
+        f"group={group_label('a')},operation=embed": 2,
+        f"group={group_label('b')},operation=embed": 1,
+        "group=other,operation=embed": 2,
         "group=,operation=embed": 1,
     }
+
+
+def test_lines_of_items_name_the_call_that_brought_them(caplog: pytest.LogCaptureFixture) -> None:
+    item = QueuedItem(episode("g", "e"), ItemState.ACCEPTED, 0, {}, request_id="req-7")
+    outcomes = Outcomes(Metrics())
+    outcomes.failed(FailedItem(item, Step.EXTRACT, StepError("no answer")), attempt=1)
+    outcomes.parked(item, "no answer")
+    lines = [json.loads(JsonFormatter().format(record)) for record in caplog.records]
+    assert [line["message"] for line in lines] == ["attempt failed", "item parked"]
+    assert {(line["request_id"], line["group_id"], line["item"]) for line in lines} == {("req-7", "g", "e")}
+
+
+def test_metrics_tell_no_group_by_name_and_none_takes_the_label_of_the_others() -> None:
+    metrics = Metrics(groups_max=3)
+    for group in ("acme-secret", "(other)", "other", "late-secret"):
+        metrics.used("embed", group, Usage(calls=1))
+    page = generate_latest(metrics.registry).decode()
+    assert "secret" not in page
+    calls = [n for (name, _), n in _samples(page).items() if name == "model_calls_total"]
+    assert calls == [1, 1, 1, 1]
+    assert _samples(page)[("model_calls_total", "group=other,operation=embed")] == 1
+
+
+async def test_a_taken_port_leads_to_the_next_one() -> None:
+    one = MetricsEndpoint(Metrics().registry, port=0)
+    other = MetricsEndpoint(Metrics().registry, port=one.port)
+    assert one.port < other.port < one.port + 32
+    for endpoint in (one, other):
+        await asyncio.to_thread(endpoint.close)
 
 
 async def test_endpoint_answers_a_scrape_and_frees_its_port() -> None:
