@@ -29,12 +29,11 @@ from kgsvc.domain.text import tokens
 from kgsvc.models.protocol import Embedder
 from kgsvc.runtime import SystemClock
 from kgsvc.search.context import TOKEN_CHARS
+from kgsvc.search.engine import Engine, EngineStore
 from kgsvc.search.episode_index import FoundEpisode
 from kgsvc.search.graph_results import GraphQuery
 from kgsvc.search.plans import RECIPES, Method, Recipe, Scope, ScopePlan
 from kgsvc.search.query import FUNCTION_WORDS
-from kgsvc.search.search import SearchFacts
-from kgsvc.search.search_graph import NamingStore, SearchGraph
 from kgsvc.search.settings import SearchSettings
 
 _TURNS = (ScopePlan(Scope.EPISODES, (Method.BM25,)),)
@@ -62,17 +61,16 @@ class Asker:
 
     def __init__(self, shelf: Shelf, embedder: Embedder | None) -> None:
         settings, clock = SearchSettings(), SystemClock()
-        facts = SearchFacts(shelf, embedder, settings, clock)
-        self._graph = SearchGraph(cast(NamingStore, shelf), facts, settings, clock)
+        self._engine = Engine(cast(EngineStore, shelf), embedder, settings, clock)
 
     async def ours(self, group_id: str, question: str, chars: int) -> str:
         """What `include_context` gives."""
         query = GraphQuery((group_id,), question, RECIPES[Recipe.DEFAULT], _RESULTS)
-        return await self._graph.context(query, await self._graph.search(query), chars)
+        return await self._engine.context(query, await self._engine.search(query), chars)
 
     async def turns(self, group_id: str, question: str, chars: int) -> str:
         """The best episodes by BM25."""
-        (answer,) = await self._graph.search(GraphQuery((group_id,), question, _TURNS, 200))
+        (answer,) = await self._engine.search(GraphQuery((group_id,), question, _TURNS, 200))
         episodes = (hit.item.episode for hit in answer.hits if isinstance(hit.item, FoundEpisode))
         return "\n".join(map(_turn, episodes))[:chars]
 

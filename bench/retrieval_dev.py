@@ -32,10 +32,9 @@ from kgsvc.domain.model.graph import Fact
 from kgsvc.models.embedding import HashingEmbedder
 from kgsvc.models.protocol import Embedder
 from kgsvc.runtime import SystemClock
+from kgsvc.search.engine import Engine, EngineStore
 from kgsvc.search.graph_results import GraphQuery, Item
 from kgsvc.search.plans import RECIPES, Recipe, Scope, ScopePlan, default_plan
-from kgsvc.search.search import SearchFacts
-from kgsvc.search.search_graph import NamingStore, SearchGraph
 from kgsvc.search.settings import SearchSettings
 
 SEARCH_FACTS = "search_facts"
@@ -62,15 +61,13 @@ async def shelve(dataset: dict[str, Any], facts_from: str, embedder: Embedder | 
 def finder(recipe: str, shelf: Shelf, embedder: Embedder | None) -> Find:
     """A search by a recipe."""
     settings, clock = SearchSettings(), SystemClock()
-    facts = SearchFacts(shelf, embedder, settings, clock)
-    # Asked only where a center or origins are named.
-    graph = SearchGraph(cast(NamingStore, shelf), facts, settings, clock)
+    engine = Engine(cast(EngineStore, shelf), embedder, settings, clock)
 
     async def search_facts(group_id: str, question: str) -> Iterable[str]:
-        return _sources(hit.fact for hit in await facts.search([group_id], question, RESULTS))
+        return _sources(hit.fact for hit in await engine.facts([group_id], question, RESULTS))
 
     async def search_graph(group_id: str, question: str) -> Iterable[str]:
-        answers = await graph.search(GraphQuery((group_id,), question, PLANS[recipe], RESULTS))
+        answers = await engine.search(GraphQuery((group_id,), question, PLANS[recipe], RESULTS))
         in_turns = zip_longest(*(answer.hits for answer in answers))
         return _sources(hit.item for turn in in_turns for hit in turn if hit is not None)
 

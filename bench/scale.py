@@ -40,6 +40,7 @@ from bench.neighbours import SMALL_FACTS, embedded_neighbours, neo4j_neighbours
 from bench.neo4j_side import Database
 from bench.vocabulary import DIMENSION, SPACE
 from bench.while_ingesting import while_ingesting
+from kgsvc.search.group import WHOLE
 from kgsvc.search.index_cache import IndexCache
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.embedded import EmbeddedStore
@@ -90,8 +91,7 @@ async def _accounted(store: Store) -> int:
     """The bytes that both indexes of the group are counted with."""
     cache = IndexCache(store, SearchSettings(search_timeout_s=600.0), SPACE, DIMENSION)
     head = (await store.heads([GROUP]))[GROUP]
-    await cache.use(head, len)
-    await cache.use_texts(head, lambda texts: None)
+    await cache.use([head], len, parts=WHOLE)
     nbytes = cache.nbytes
     await cache.close()
     return nbytes

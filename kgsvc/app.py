@@ -51,8 +51,7 @@ from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.preparing import Ontologies, Preparer
 from kgsvc.pipeline.summaries import Rewriter
 from kgsvc.runtime import Clock, SystemClock
-from kgsvc.search.search import SearchFacts
-from kgsvc.search.search_graph import SearchGraph
+from kgsvc.search.engine import Engine
 from kgsvc.stores.protocol import Store
 
 log = logging.getLogger(__name__)
@@ -175,10 +174,9 @@ async def _start_server(
     erasures: Erasures,
     stack: AsyncExitStack,
 ) -> str:
-    search = SearchFacts(core.store, models.embedder, settings.retrieval, core.clock)
+    search = Engine(core.store, models.embedder, settings.retrieval, core.clock, models.cross_encoder)
     stack.push_async_callback(search.close)
     erasures.drops(search.erase)
-    graph = SearchGraph(core.store, search, settings.retrieval, core.clock, models.cross_encoder)
     info = ServiceInfo(_version(), models.extractor.name, models.embedder.space if models.embedder else "")
     bounds = ServerSettings(
         max_calls=settings.server.max_concurrent_rpcs,
@@ -187,7 +185,7 @@ async def _start_server(
         shared_port=settings.server.processes > 1,
     )
     access = await _access(settings, core.clock, stack)
-    server = KgServer(core, Served(search, graph, info, bounds, ontology, access))
+    server = KgServer(core, Served(search, info, bounds, ontology, access))
     address = _listen(settings, server, await _credentials(settings, stack))
     await server.start()
     stack.push_async_callback(server.stop)
@@ -196,7 +194,7 @@ async def _start_server(
     return address
 
 
-async def _warm(core: Core, search: SearchFacts) -> None:
+async def _warm(core: Core, search: Engine) -> None:
     try:
         group_ids = await core.store.group_ids()
     except ServiceError as error:

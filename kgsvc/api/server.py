@@ -31,8 +31,7 @@ from kgsvc.commands.core import Core
 from kgsvc.commands.items import ItemAcceptor
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import DEFAULT, Ontology
-from kgsvc.search.search import SearchFacts
-from kgsvc.search.search_graph import SearchGraph
+from kgsvc.search.engine import Engine
 from kgsvc.v1 import admin_pb2, ingestion_pb2, retrieval_pb2
 
 PACKAGE = "kgsvc.v1"
@@ -64,8 +63,7 @@ class ServerSettings:
 class Served:
     """What a server needs besides the core."""
 
-    search: SearchFacts
-    graph: SearchGraph
+    search: Engine
     info: ServiceInfo
     settings: ServerSettings = field(default_factory=ServerSettings)
     ontology: Ontology = DEFAULT  # of groups that have none of their own
@@ -142,7 +140,7 @@ def _rpcs(core: Core, served: Served, acceptor: ItemAcceptor, stopping: asyncio.
         MemoryRpcs(core, served.search),
         OntologyRpcs(core, served.ontology),
         ReceiptRpcs(core, stopping, served.settings.watch_deadline_s),
-        SearchRpcs(core, served.search, served.graph),
+        SearchRpcs(core, served.search),
     )
     return {name: rpc for noun in nouns for name, rpc in noun.rpcs.items()}
 

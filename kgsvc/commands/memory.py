@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from kgsvc.domain.errors import LimitExceeded, Violation
 from kgsvc.domain.model.graph import RoleType
-from kgsvc.search.search import Hit, SearchFacts
+from kgsvc.search.engine import Engine
+from kgsvc.search.graph_results import Hit
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class MemoryMessage:
 
 
 async def get_memory(
-    search: SearchFacts,
+    search: Engine,
     query_chars: int,
     group_id: str,
     messages: Iterable[MemoryMessage],
@@ -36,7 +37,7 @@ async def get_memory(
     if len(query) > query_chars:
         problem = f"make a query of {len(query)} characters, at most {query_chars} are allowed"
         raise LimitExceeded(f"messages {problem}", [Violation("messages", problem)])
-    return await search.search([group_id], query, max_facts, center_node_uuid, now_ms)
+    return await search.facts([group_id], query, max_facts, center_node_uuid, now_ms)
 
 
 def compose(messages: Iterable[MemoryMessage]) -> str:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from kgsvc.domain.model.communities import Community
-from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Entity, Episode, Fact
 from kgsvc.domain.text import tokens
 from kgsvc.runtime import RESULT_BYTES, offload
-from kgsvc.search.cold_groups import Indexes
 from kgsvc.search.context import Material
 from kgsvc.search.episode_index import FoundEpisode, unpack_episode, unpacked_bytes
 from kgsvc.search.filters import Filters, Span
 from kgsvc.search.fusion import Key
 from kgsvc.search.graph_results import GraphQuery, Item, ScopeAnswer
-from kgsvc.search.group_texts import GroupTexts
+from kgsvc.search.group import Group
 from kgsvc.search.node_index import FoundEntity, unpack_entity
 from kgsvc.search.plans import Scope, default_plan
 from kgsvc.search.query import FUNCTION_WORDS, Term
@@ -34,6 +32,8 @@ _PAST = re.compile(
 )
 T = TypeVar("T")
 Packed = dict[Key, bytes]  # display fields
+Read = tuple[list[bytes], list[bytes]]
+Use = Callable[[Callable[[list[Group]], Read]], Awaitable[Read]]  # runs something on the groups of a search
 
 
 def past_of(question: str, filters: Filters, now_ms: int) -> Filters | None:
@@ -65,8 +65,7 @@ def wider(query: GraphQuery, chars: int, now_ms: int) -> list[GraphQuery]:
 
 
 async def material(
-    indexes: Indexes,
-    heads: Sequence[GroupHead],
+    use: Use,
     found: Sequence[ScopeAnswer],
     more: Sequence[ScopeAnswer],
     terms: Sequence[Term],
@@ -86,7 +85,7 @@ async def material(
     entities = {_key(each.entity): each.entity for each in _of(items, FoundEntity)}
     episodes = {_key(each.episode): each.episode for each in _of(items, FoundEpisode)}
     ends = [] if known_at_ms is not None else _ends(facts, entities)
-    nodes, bodies = await _looked_up(indexes, heads, ends, _sources(facts, episodes))
+    nodes, bodies = await use(_reader(ends, _sources(facts, episodes)))
     size = sum(map(unpacked_bytes, bodies))
     told = await offload(size / RESULT_BYTES, lambda: [unpack_episode(each).episode for each in bodies])
     return Material(
@@ -122,28 +121,16 @@ def _known(episode: Episode, known_at_ms: int | None) -> bool:
     return known_at_ms is None or episode.created_ms <= known_at_ms
 
 
-async def _looked_up(
-    indexes: Indexes, heads: Sequence[GroupHead], ends: Sequence[Key], sources: Sequence[Key]
-) -> tuple[list[bytes], list[bytes]]:
-    """Entities and episodes out of the indexes, packed, in their order; what is gone is absent."""
-    nodes: Packed = {}
-    bodies: Packed = {}
-    groups = {group_id for _, group_id in (*ends, *sources)}
-    for head in heads:
-        if head.group_id not in groups:
-            continue
-        read = _reader(head.group_id, ends, sources)
-        more_nodes, more_bodies = await indexes.use_texts(head, read)
-        nodes |= more_nodes
-        bodies |= more_bodies
-    return [nodes[key] for key in ends if key in nodes], [bodies[key] for key in sources if key in bodies]
+def _reader(ends: Sequence[Key], sources: Sequence[Key]) -> Callable[[list[Group]], Read]:
+    """Reads entities and episodes, packed, in their order; what is gone is absent."""
 
-
-def _reader(
-    group_id: str, ends: Sequence[Key], sources: Sequence[Key]
-) -> Callable[[GroupTexts], tuple[Packed, Packed]]:
-    def read(texts: GroupTexts) -> tuple[Packed, Packed]:
-        return _packed(texts.nodes, group_id, ends), _packed(texts.episodes, group_id, sources)
+    def read(groups: list[Group]) -> Read:
+        nodes: Packed = {}
+        bodies: Packed = {}
+        for group in groups:
+            nodes |= _packed(group.texts.nodes, group.group_id, ends)
+            bodies |= _packed(group.texts.episodes, group.group_id, sources)
+        return [nodes[key] for key in ends if key in nodes], [bodies[key] for key in sources if key in bodies]
 
     return read
 

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.model.graph import Episode, RoleType, Source
-from kgsvc.search.columns import Column
 from kgsvc.search.evidence_turns import Turns, turns_of
-from kgsvc.search.fact_columns import within
+from kgsvc.search.fact_columns import Column, within
 from kgsvc.search.filters import Filters
 from kgsvc.search.node_index import DatedIndex
 from kgsvc.search.text_index import Mask, mask_of

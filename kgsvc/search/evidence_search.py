@@ -1,53 +1,104 @@
-"""Episodes and facts by evidence (kgsvc.search.evidence), in the indexes of one or several groups.
+"""Episodes and facts by evidence (kgsvc.search.evidence), in one or several groups.
 
-Four looks, since facts and texts are indexes of their own: what facts fit, what bodies fit, which episodes
-that makes the best, which facts follow them. What is best, and so 1 on its scale, is best of all groups.
+What facts fit, what bodies fit, which episodes that makes the best, which facts follow them. What is best,
+and so 1 on its scale, is best of all groups.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.domain.model.delta import GroupHead
-from kgsvc.runtime import RANKED, offload
-from kgsvc.search.cold_groups import Indexes
-from kgsvc.search.evidence import DIGITS, by_best, by_spread, fact_scores, rounded
-from kgsvc.search.evidence_candidates import Candidates
+from kgsvc.search.evidence import (
+    DIGITS,
+    FACT_WORDS,
+    MEANING,
+    NOBODY,
+    by_best,
+    by_spread,
+    fact_scores,
+    rounded,
+)
 from kgsvc.search.evidence_times import named_times
 from kgsvc.search.evidence_turns import Floats, Rows
 from kgsvc.search.evidence_weighing import Fitting, best_told, weighed
-from kgsvc.search.fact_scope import NOWHERE, Walk, walk
+from kgsvc.search.fact_scope import NOWHERE, Walk, fact_lists, measured, seen_facts, walk
 from kgsvc.search.fusion import Key
-from kgsvc.search.group_texts import GroupTexts
+from kgsvc.search.group import Group
+from kgsvc.search.group_index import GroupIndex
 from kgsvc.search.plans import Method, Reranker, Scope, ScopePlan
 from kgsvc.search.pool import Asked, Found, united
 from kgsvc.search.text_scopes import find_texts, measure_episodes
+from kgsvc.search.topk import Ranked
 
 _FOLLOWED = 20  # best episodes whose facts are looked at even where no method found them
 _FACTS = ScopePlan(Scope.FACTS, (Method.BM25, Method.COSINE), Reranker.EVIDENCE)
 _EPISODES = ScopePlan(Scope.EPISODES, (Method.BM25,), Reranker.EVIDENCE)
+Told = tuple[str, ...]
 
 
 @dataclass(slots=True)
-class _Group:
-    """One group's part, look by look."""
+class Candidates:
+    """Facts by their rows: those that methods found, then those that follow episodes."""
 
-    head: GroupHead
-    of_facts: Asked
+    index: GroupIndex
+    asked: Asked
+    lists: dict[Method, list[Ranked]]
+    rows: list[int]
+
+    @classmethod
+    def found(cls, index: GroupIndex, asked: Asked) -> Candidates:
+        """What the methods find."""
+        lists = fact_lists(index, asked)
+        rows = dict.fromkeys(row for ranked in lists.values() for _, _, row in ranked)
+        return cls(index, asked, lists, list(rows))
+
+    def follow(self, episodes: Sequence[str]) -> None:
+        """Put the facts that episodes tell, and that fulfil the filters, beside those that were found."""
+        told = dict.fromkeys(row for episode in episodes for row in self.index.telling.tells(episode))
+        if told:
+            seen, known = seen_facts(self.index, self.asked), set(self.rows)
+            self.rows += [row for row in told if seen[row] and row not in known]
+
+    def scores(self, method: Method) -> list[float]:
+        """What a method gave, best first."""
+        return [-low for low, _, _ in self.lists.get(method, ())]
+
+    def told(self, method: Method) -> list[Told]:
+        """The episodes of what a method found, best first."""
+        return self.index.telling.told_in([row for _, _, row in self.lists.get(method, ())])
+
+    def own(self, words: Floats, meaning: Floats) -> Floats:
+        """How each fits by itself; given are the scaled scores of what was found, best first."""
+        place = {row: place for place, row in enumerate(self.rows)}
+        own = np.zeros(len(self.rows))
+        for method, weight, scores in ((Method.BM25, FACT_WORDS, words), (Method.COSINE, MEANING, meaning)):
+            own[[place[row] for _, _, row in self.lists.get(method, ())]] += weight * scores
+        return own
+
+    def follows(self, ranks: Mapping[str, int]) -> list[int]:
+        """The best episode of each by its rank, or NOBODY."""
+        return [
+            ranks.get(told[0], NOBODY) if len(told) == 1 else _first(told, ranks)
+            for told in self.index.telling.told_in(self.rows)
+        ]
+
+
+def _first(told: Told, ranks: Mapping[str, int]) -> int:
+    return min((ranks[episode] for episode in told if episode in ranks), default=NOBODY)
+
+
+@dataclass(slots=True)
+class _Look:
+    """One group's part."""
+
+    group: Group
     facts: Candidates
     bodies: Found
     episodes: dict[str, float]  # best first
-
-    @property
-    def keys(self) -> list[Key]:
-        """The facts by their places."""
-        return list(zip(self.facts.uuids, repeat(self.head.group_id)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,66 +110,38 @@ class _Scaled:
     words: Floats
 
 
-class EvidenceSearch:
-    """Finds what bears on a question; `heavy` as IndexCache.use. Raises StoreUnavailable."""
+def find_evidence(groups: Sequence[Group], asked: Asked) -> Found:
+    """The candidates of a plan whose reranker is EVIDENCE, with their scores."""
+    looks = [_look(group, asked) for group in groups]
+    scaled = _scaled(looks, asked)
+    named = named_times(asked.question)
+    for look, each in zip(looks, scaled, strict=True):
+        look.episodes = weighed(look.group.texts, _of_bodies(asked), _fitting(look, each), named)
+    if asked.plan.scope is Scope.EPISODES:
+        return united([_shown(look, asked) for look in looks], asked.candidates)
+    for look in looks:
+        look.facts.follow(list(look.episodes)[:_FOLLOWED])
+    return _facts(looks, scaled, asked)
 
-    def __init__(self, indexes: Indexes) -> None:
-        self._indexes = indexes
 
-    async def found(self, asked: Asked, question: str, heads: Sequence[GroupHead], heavy: bool) -> Found:
-        """The candidates of a plan whose reranker is EVIDENCE, with their scores."""
-        groups = list(await asyncio.gather(*(self._fitting(asked, head, heavy) for head in heads)))
-        cost = sum(len(group.facts.uuids) for group in groups) / RANKED
-        scaled = await offload(cost, _scaled, groups, asked)
-        named = named_times(question)
+def _look(group: Group, asked: Asked) -> _Look:
+    of_facts, types = _of_facts(asked), asked.filters.entity_types
+    if asked.plan.scope is Scope.FACTS and types:
+        of_facts = replace(of_facts, typed=group.texts.nodes.of_types(types))
+    found = Candidates.found(group.facts, of_facts)
+    return _Look(group, found, find_texts(group.texts, _of_bodies(asked), NOWHERE), {})
 
-        async def weigh(group: _Group, scaled: _Scaled) -> None:
-            fitting = _fitting(group, scaled)
-            group.episodes = await self._indexes.use_texts(
-                group.head, lambda texts: weighed(texts, _of_bodies(asked), fitting, named), heavy
-            )
 
-        await asyncio.gather(*map(weigh, groups, scaled))
-        if asked.plan.scope is Scope.EPISODES:
-            return united([await self._shown(group, asked) for group in groups], asked.candidates)
-        await asyncio.gather(*(self._follow(group, heavy) for group in groups))
-        return await offload(cost, _facts, groups, scaled, asked)
-
-    async def _fitting(self, asked: Asked, head: GroupHead, heavy: bool) -> _Group:
-        of_facts, types = _of_facts(asked), asked.filters.entity_types
-        if asked.plan.scope is Scope.FACTS and types:
-            typed = await self._indexes.use_texts(head, lambda texts: texts.nodes.of_types(types))
-            of_facts = replace(of_facts, typed=typed)
-
-        def bodies(texts: GroupTexts) -> Found:
-            return find_texts(texts, _of_bodies(asked), NOWHERE)
-
-        found = await self._indexes.use(head, lambda index: Candidates.found(index, of_facts), heavy)
-        return _Group(head, of_facts, found, await self._indexes.use_texts(head, bodies, heavy), {})
-
-    async def _follow(self, group: _Group, heavy: bool) -> None:
-        """Put the facts of the best episodes beside those that fit by themselves."""
-        best = list(group.episodes)[:_FOLLOWED]
-        if best:
-            await self._indexes.use(
-                group.head, lambda index: group.facts.follow(index, group.of_facts, best), heavy
-            )
-
-    async def _shown(self, group: _Group, asked: Asked) -> Found:
-        """The best episodes with what is shown of them."""
-        walked, center = Walk({}, {}), asked.center
-        if center is not None:
-            walked = await self._indexes.use(group.head, lambda index: walk(index, asked, ()))
-
-        def show(texts: GroupTexts) -> Found:
-            rows = [row for uuid in group.episodes if (row := texts.episodes.row(uuid)) is not None]
-            keys = texts.episodes.keys(rows)
-            found = Found(dict(group.bodies.lists), dict(zip(keys, texts.episodes.packed(rows), strict=True)))
-            found.evidence.update({key: group.episodes[key[0]] for key in keys})
-            measure_episodes(found, texts.episodes, walked)
-            return found
-
-        return await self._indexes.use_texts(group.head, show)
+def _shown(look: _Look, asked: Asked) -> Found:
+    """The best episodes with what is shown of them."""
+    walked = Walk({}, {}) if asked.center is None else walk(look.group.facts, asked, ())
+    index = look.group.texts.episodes
+    rows = [row for uuid in look.episodes if (row := index.row(uuid)) is not None]
+    keys = index.keys(rows)
+    found = Found(dict(look.bodies.lists), dict(zip(keys, index.packed(rows), strict=True)))
+    found.evidence.update({key: look.episodes[key[0]] for key in keys})
+    measure_episodes(found, index, walked)
+    return found
 
 
 def _of_facts(asked: Asked) -> Asked:
@@ -136,14 +159,14 @@ def _beside(asked: Asked, plan: ScopePlan) -> Asked:
     return replace(asked, plan=plan, filters=asked.filters.as_of, center=None, origins=(), typed=None)
 
 
-def _scaled(groups: Sequence[_Group], asked: Asked) -> list[_Scaled]:
+def _scaled(looks: Sequence[_Look], asked: Asked) -> list[_Scaled]:
     """Of each group; the scales are those of all together."""
 
     def spread(cosines: Floats) -> Floats:
         return by_spread(cosines, asked.min_cosine, asked.candidates)
 
-    facts = [group.facts for group in groups]
-    bodies = [[-low for low, _ in group.bodies.lists.get(Method.BM25, ())] for group in groups]
+    facts = [look.facts for look in looks]
+    bodies = [[-low for low, _ in look.bodies.lists.get(Method.BM25, ())] for look in looks]
     return [
         _Scaled(*scores)
         for scores in zip(
@@ -163,55 +186,53 @@ def _on_scale(parts: Iterable[Sequence[float]], scale: Callable[[Floats], Floats
     return np.split(scale(np.concatenate(columns)), np.cumsum([len(column) for column in columns])[:-1])
 
 
-def _fitting(group: _Group, scaled: _Scaled) -> Fitting:
-    bodies = (key[0] for _, key in group.bodies.lists.get(Method.BM25, ()))
+def _fitting(look: _Look, scaled: _Scaled) -> Fitting:
+    bodies = (key[0] for _, key in look.bodies.lists.get(Method.BM25, ()))
     return Fitting(
         dict(zip(bodies, scaled.words.tolist(), strict=True)),
-        best_told(group.facts.told(Method.BM25), scaled.fact_words),
-        best_told(group.facts.told(Method.COSINE), scaled.meaning),
+        best_told(look.facts.told(Method.BM25), scaled.fact_words),
+        best_told(look.facts.told(Method.COSINE), scaled.meaning),
     )
 
 
-def _facts(groups: Sequence[_Group], scaled: Sequence[_Scaled], asked: Asked) -> Found:
+def _facts(looks: Sequence[_Look], scaled: Sequence[_Scaled], asked: Asked) -> Found:
     """The facts of all groups that can be among the results, with their scores."""
-    keys = [key for group in groups for key in group.keys]
-    found = _listed(groups, asked)
+    every = [(look.group.facts, look.facts.rows) for look in looks]
+    keys = [key for index, rows in every for key in index.keys(rows)]
+    found = _listed(looks, asked)
     if not keys:
         return found
     own = np.concatenate(
-        [group.facts.own(each.fact_words, each.meaning) for group, each in zip(groups, scaled, strict=True)]
+        [look.facts.own(each.fact_words, each.meaning) for look, each in zip(looks, scaled, strict=True)]
     )
-    episodes = np.array([score for group in groups for score in group.episodes.values()], np.float64)
-    ties = np.concatenate([tie for group in groups for tie in group.facts.ties])
-    scores = rounded(fact_scores(own, _order(own, ties, keys), _followed(groups), episodes), DIGITS)
+    episodes = np.array([score for look in looks for score in look.episodes.values()], np.float64)
+    ties = np.concatenate([index.ties(rows) for index, rows in every])
+    scores = rounded(fact_scores(own, _order(own, ties, keys), _followed(looks), episodes), DIGITS)
     chosen = _highest(scores, len(scores) if asked.center is not None else asked.top).tolist()
-    packed = list(chain.from_iterable(group.facts.packed for group in groups))
+    packed = [data for index, rows in every for data in index.packed(rows)]
     found.packed.update((keys[place], packed[place]) for place in chosen)
     found.evidence.update((keys[place], float(scores[place])) for place in chosen)
     return found
 
 
-def _listed(groups: Sequence[_Group], asked: Asked) -> Found:
+def _listed(looks: Sequence[_Look], asked: Asked) -> Found:
     """What the methods found in all groups, and how far facts are from the center."""
     parts = []
-    for group in groups:
-        group_id, keys = group.head.group_id, group.keys
-        lists = {
-            method: [(low, (uuid, group_id)) for low, uuid, _ in ranked]
-            for method, ranked in group.facts.lists.items()
-        }
-        near = {keys[place]: hops for place, hops in group.facts.distances.items()}
-        parts.append(Found(lists, distances=near))
+    for look in looks:
+        index, facts = look.group.facts, look.facts
+        lists = {method: index.rank_list(ranked) for method, ranked in facts.lists.items()}
+        near = {facts.rows[place]: hops for place, hops in measured(index, facts.asked, facts.rows)}
+        parts.append(Found(lists, distances=dict(zip(index.keys(near), near.values(), strict=True))))
     return united(parts, asked.candidates)
 
 
-def _followed(groups: Sequence[_Group]) -> Rows:
+def _followed(looks: Sequence[_Look]) -> Rows:
     """The best episode of each fact, by its place among those of all groups."""
     places: list[int] = []
     begin = 0
-    for group in groups:
-        ranks = {uuid: rank for rank, uuid in enumerate(group.episodes, begin)}
-        places += group.facts.follows(ranks)
+    for look in looks:
+        ranks = {uuid: rank for rank, uuid in enumerate(look.episodes, begin)}
+        places += look.facts.follows(ranks)
         begin += len(ranks)
     return np.array(places, np.intp)
 

@@ -12,7 +12,7 @@ from kgsvc.search.episode_index import EpisodeIndex
 from kgsvc.search.evidence import DIGITS, Fit, in_context
 from kgsvc.search.evidence_times import Named, from_times
 from kgsvc.search.evidence_turns import Floats, Rows, distinct
-from kgsvc.search.group_texts import GroupTexts
+from kgsvc.search.group import GroupTexts
 from kgsvc.search.pool import Asked
 from kgsvc.search.text_index import Mask
 from kgsvc.search.text_scopes import searched

@@ -1,18 +1,51 @@
-"""Which facts hold now: kept, since it changes with few facts and few moments."""
+"""Growable numpy columns, one row a fact, and which facts hold now: kept, since it seldom changes."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from kgsvc.domain.facts.beliefs import past_of
 from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.graph import Fact
-from kgsvc.search.columns import Column
 from kgsvc.search.filters import NONE, Filters, Span
+
+_FIRST_ROWS = 8
+
+
+def room_for(rows: int) -> int:
+    """How many rows to make room for at once, so that growing copies each row a few times at most."""
+    return rows + rows // 8 + _FIRST_ROWS
+
+
+class Column:
+    """An array over rows.
+
+    Growing may move the memory: a view taken of `data` must not outlive the next `reserve`.
+    """
+
+    def __init__(self, dtype: DTypeLike, width: int = 0) -> None:
+        self._width = width
+        self.data: NDArray[Any] = np.zeros(self._shape(0), dtype)
+
+    def reserve(self, rows: int) -> None:
+        """Make room for `rows` rows; new ones are zero."""
+        if rows > len(self.data):
+            # In place: the allocator extends large blocks without copying them. No view is alive here.
+            self.data.resize(self._shape(rows), refcheck=False)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, spare rows included."""
+        return int(self.data.nbytes)
+
+    def _shape(self, rows: int) -> tuple[int, ...]:
+        return (rows, self._width) if self._width else (rows,)
+
 
 NEVER = 2**63 - 1  # the end of an open interval
 Mask = NDArray[np.bool_]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from heapq import nsmallest
-from itertools import chain
 
 RRF_K = 60
 
@@ -13,16 +11,6 @@ Key = tuple[str, str]  # uuid, group_id: a uuid is unique within its group, and 
 
 
 RankList = list[tuple[float, Key]]  # minus the score, key: sorts best first
-
-
-def merged(lists: Iterable[RankList], count: int) -> list[Key]:
-    """One rank list from the sorted lists of several groups: by score, ties by key, the first `count`.
-
-    Each group's scores come from its own statistics, so no group's content moves another's scores.
-    """
-    several = [each for each in lists if each]
-    ranked = several[0] if len(several) == 1 else sorted(chain.from_iterable(several))  # runs merge fast
-    return [key for _, key in ranked[:count]]
 
 
 def reciprocal_ranks(rankings: Iterable[Sequence[Key]]) -> dict[Key, float]:
@@ -50,8 +38,3 @@ def near_center(scores: Mapping[Key, float], distances: Mapping[Key, int], weigh
         key: round((1 - weight) * score / top + (nearness[distances[key]] if key in distances else 0.0), 12)
         for key, score in scores.items()
     }
-
-
-def best(scores: Mapping[Key, float], count: int) -> list[tuple[Key, float]]:
-    """The `count` highest, best first, ties by uuid ascending."""
-    return [(key, -low) for low, key in nsmallest(count, [(-score, key) for key, score in scores.items()])]

@@ -1,4 +1,4 @@
-"""What SearchGraph is asked, and what it finds."""
+"""What a search is asked, and what it finds."""
 
 from __future__ import annotations
 
@@ -58,3 +58,14 @@ class ScopeAnswer:
     hits: tuple[GraphHit, ...]
     reason: Reason | None = None  # why it was not the reranker that was asked for
     from_store: bool = False  # whether some groups were not in memory: their stores' indexes found candidates
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A fact that SearchFacts found and its score, comparable within one answer only.
+
+    The fact carries what is shown of it: `slot`, `fact_key`, `evidence` and `closures` are empty.
+    """
+
+    fact: Fact
+    score: float

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import pickle
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from itertools import repeat
+from operator import attrgetter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgsvc.domain.model.graph import Fact, FactKind, Polarity
 from kgsvc.search.fact_columns import FactColumns
-from kgsvc.search.packing import pack, unpack
 from kgsvc.search.postings import keyword_text
-from kgsvc.search.query import Candidates, Query
 from kgsvc.search.text_index import Mask, TextIndex
 from kgsvc.stores.search_protocol import Changes, IndexedFact
 
@@ -112,14 +115,25 @@ class GroupIndex(TextIndex):
             if uuid in self:
                 self._remove(uuid)
         for indexed in changes.facts:
-            self._put(indexed)
+            self.put(indexed)
         self.settle()
         self.epoch = changes.head.epoch
         self.rev = changes.upto_rev if changes.more else changes.head.rev
 
-    def _put(self, indexed: IndexedFact) -> None:
+    def put(self, indexed: IndexedFact) -> None:
+        """Write a fact."""
         fact = indexed.fact
         row = self._set(fact.uuid, keyword_text(fact), pack(fact), indexed.space, indexed.vector)
+        self._describe(row, fact)
+
+    def add(self, indexed: IndexedFact, counts: Mapping[str, int], length: int) -> None:
+        """Write a new fact of whose words a store has counted those that a question has, out of `length`."""
+        fact = indexed.fact
+        row = self._add(fact.uuid, counts, length)
+        self._show(row, pack(fact), indexed.space, indexed.vector)
+        self._describe(row, fact)
+
+    def _describe(self, row: int, fact: Fact) -> None:
         self.columns.put(row, fact)
         self.telling.put(row, fact.episodes)
 
@@ -135,21 +149,6 @@ class GroupIndex(TextIndex):
 
     # -- searching -------------------------------------------------------------------------------------
 
-    def candidates(self, query: Query) -> Candidates:
-        """Rank lists over the facts that are valid at `query.now_ms` and not expired."""
-        visible = self.columns.current(self.rows, query.now_ms)
-        keyword = self.by_keyword(query.terms, visible, query.candidates)
-        semantic = self.by_vector(query.vector, visible, query.candidates, query.min_cosine)
-        found = Candidates(self.rank_list(keyword), self.rank_list(semantic))
-        rows = [row for _, _, row in (*keyword, *semantic)]
-        keys = [key for _, key in (*found.keyword, *found.semantic)]
-        found.packed.update(zip(keys, self.packed(rows), strict=True))
-        center = self.columns.node(query.center_node_uuid)
-        if center is not None:
-            far = self.nearest_end(self.walked([center], visible), rows)
-            found.distances.update((k, d) for k, d in zip(keys, far, strict=True) if d <= MAX_HOPS)
-        return found
-
     def walked(self, origins: Sequence[int], visible: Mask, most: int = MAX_HOPS) -> NDArray[np.int8]:
         """Hops of each entity from the nearest of `origins` over visible facts, `most` + 1 beyond."""
         sources, targets = self.columns.ends(len(visible))
@@ -160,3 +159,25 @@ class GroupIndex(TextIndex):
         sources, targets = self.columns.ends(self.rows)
         nearer: list[int] = np.minimum(reached[sources[rows]], reached[targets[rows]]).tolist()
         return nearer
+
+
+# Hashes, evidence and closures serve writing, not showing; the enums travel as plain strings.
+_LEFT_OUT: dict[str, Any] = {"slot": "", "fact_key": "", "evidence": (), "closures": ()}
+_NAMES = tuple(f.name for f in fields(Fact) if f.name not in {*_LEFT_OUT, "kind", "polarity"})
+_values = attrgetter(*_NAMES)
+
+
+def pack(fact: Fact) -> bytes:
+    """The display fields of `fact`: all but slot, fact_key, evidence and closures."""
+    return pickle.dumps((_values(fact), fact.kind.value, fact.polarity.value), protocol=5)
+
+
+def unpack(packed: bytes) -> Fact:
+    """The fact that was packed, with slot and fact_key empty, no evidence and no closures."""
+    values, kind, polarity = pickle.loads(packed)
+    return Fact(
+        **dict(zip(_NAMES, values, strict=True)),
+        **_LEFT_OUT,
+        kind=FactKind(kind),
+        polarity=Polarity(polarity),
+    )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Awaitable, Collection
+from typing import TypeVar
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
@@ -12,6 +13,16 @@ from kgsvc.stores.search_protocol import SearchStore
 _SHARED_GROUPS = 1_000  # of one read; who asks beyond that reads alone
 
 Heads = dict[str, GroupHead]
+T = TypeVar("T")
+
+
+async def in_time(reading: Awaitable[T], timeout_s: float) -> T:
+    """What a store answers. Raises StoreUnavailable when it takes longer."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await reading
+    except TimeoutError as error:
+        raise StoreUnavailable("the store did not answer in time") from error
 
 
 class GroupHeads:
@@ -31,11 +42,7 @@ class GroupHeads:
         the timeout."""
         if not group_ids:
             return {}
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                return await asyncio.shield(self._joined(group_ids))
-        except TimeoutError as error:
-            raise StoreUnavailable("the store did not answer in time") from error
+        return await in_time(asyncio.shield(self._joined(group_ids)), self._timeout_s)
 
     async def close(self) -> None:
         """Wait for the read under way, as long as one may take."""

@@ -1,4 +1,4 @@
-"""The group indexes of this process: loaded on first use, kept current, bounded in bytes."""
+"""The groups in the memory of this process: loaded on first use, kept current, bounded in bytes."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ import asyncio
 import logging
 import math
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
-from enum import StrEnum
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from typing import Any, TypeVar
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.runtime import INDEX_CHANGES, INDEX_CHARS, INDEX_ROWS, offload
+from kgsvc.search.group import Group, GroupTexts, Part
 from kgsvc.search.group_index import GroupIndex
-from kgsvc.search.group_texts import GroupTexts
+from kgsvc.search.heads import in_time
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.search_protocol import Changes, SearchStore, TextChanges
 
 _log = logging.getLogger("kgsvc.search")
 T = TypeVar("T")
-Index = GroupIndex | GroupTexts
 Page = Changes | TextChanges
 
 _ENTRY_BYTES = 8 * 1024  # of an index without facts: many empty groups are bounded too
@@ -32,40 +31,29 @@ _REST = 4  # times as long as a page took does such a load rest where others sea
 _LONGEST_REST_S = 0.2  # since who comes to wait for it waits for its rest too
 
 
-class _Kind(StrEnum):
-    FACTS = "facts"
-    TEXTS = "texts"  # entities and episodes
-
-
-_KINDS = (_Kind.FACTS, _Kind.TEXTS)
-
-
 class _Entry:
-    """An index's place in the cache. Holding `lock` is the right to change or read `index`."""
+    """A group's place in the cache. Holding `lock` is the right to change or read `group`."""
 
-    def __init__(self, kind: _Kind, index: Index) -> None:
-        self.kind = kind
-        self.index: Any = index
+    def __init__(self, group: Group) -> None:
+        self.group = group
         self.lock = asyncio.Lock()
         self.nbytes = _ENTRY_BYTES
-        self.complete = False  # whether it was loaded to its end
+        self.complete: set[Part] = set()  # what was loaded to its end
         self.awaited = 0  # callers who wait for it
 
-    @property
-    def ready(self) -> bool:
-        """Whether it needs no more than what changed since; an index that failed is empty again."""
-        return self.complete and self.index.rev > 0
+    def ready(self, part: Part) -> bool:
+        """Whether a part needs no more than what changed since; one that failed is empty again."""
+        return part in self.complete and self.group.part(part).rev > 0
 
-    def covers(self, head: GroupHead) -> bool:
-        """Whether the index holds at least what `head` counts."""
-        return (self.index.epoch, self.index.rev) >= (head.epoch, head.rev)
+    def covers(self, head: GroupHead, parts: Collection[Part]) -> bool:
+        """Whether these parts hold at least what `head` counts."""
+        return all(self.group.covers(part, head.epoch, head.rev) for part in parts)
 
 
 class IndexCache:
-    """LRU of group indexes in the embedding space given (dimension 0: no vectors).
+    """LRU of groups in the embedding space given (dimension 0: no vectors).
 
-    A group's facts are one index, its entities and episodes another: they come and go by themselves.
-    Bounded together by `settings.index_bytes`; the group used last stays even if it exceeds the bound alone.
+    Bounded by `settings.index_bytes`; the group used last stays even if it exceeds the bound alone.
     """
 
     def __init__(
@@ -81,7 +69,7 @@ class IndexCache:
         self._settings = settings
         self._space = space
         self._dimension = dimension
-        self._entries: OrderedDict[tuple[_Kind, str], _Entry] = OrderedDict()
+        self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._nbytes = 0
         self._running: set[asyncio.Task[Any]] = set()
         self._loaders: dict[str, asyncio.Task[None]] = {}
@@ -92,7 +80,7 @@ class IndexCache:
 
     @property
     def nbytes(self) -> int:
-        """About the memory that all indexes hold."""
+        """About the memory that all hold."""
         return self._nbytes
 
     @property
@@ -102,60 +90,61 @@ class IndexCache:
 
     @property
     def group_ids(self) -> tuple[str, ...]:
-        """The groups whose facts are in memory, least recently used first."""
-        return tuple(group_id for kind, group_id in self._entries if kind is _Kind.FACTS)
+        """The groups that are in memory, least recently used first."""
+        return tuple(self._entries)
 
-    async def use(self, head: GroupHead, work: Callable[[GroupIndex], T], heavy: bool = False) -> T:
-        """Run `work` on the group's facts, brought up to `head` first; in a thread if big or `heavy`.
+    async def use(
+        self,
+        heads: Sequence[GroupHead],
+        work: Callable[[list[Group]], T],
+        heavy: bool = False,
+        parts: Collection[Part] = (Part.FACTS,),
+    ) -> T:
+        """Run `work` on groups (sorted by id) of which these parts were brought up to their heads first; in a
+        thread if they are big, or `heavy`.
 
         Raises StoreUnavailable, also when it takes longer than settings.search_timeout_s. A caller who goes
-        away leaves loading and ranking to finish behind it: nobody else may touch the index before.
+        away leaves loading and ranking to finish behind it: nobody else may touch the groups before.
         """
-        return await self._use(_Kind.FACTS, head, work, heavy)
-
-    async def use_texts(self, head: GroupHead, work: Callable[[GroupTexts], T], heavy: bool = False) -> T:
-        """The same for the group's entities and episodes."""
-        return await self._use(_Kind.TEXTS, head, work, heavy)
-
-    async def _use(self, kind: _Kind, head: GroupHead, work: Callable[[Any], T], heavy: bool) -> T:
         self._asked += 1
-        entry = self._entry(kind, head.group_id)
-        small = _cost(entry, heavy) <= 1
-        if small and not entry.lock.locked() and entry.covers(head):
-            return work(entry.index)
-        task = asyncio.create_task(self._run(entry, head, work, heavy))
+        entries = [self._entry(head.group_id) for head in heads]
+        pairs = list(zip(entries, heads, strict=True))
+        if _cost(entries, parts, heavy) <= 1 and all(
+            not entry.lock.locked() and entry.covers(head, parts) for entry, head in pairs
+        ):
+            return work([entry.group for entry in entries])
+        task = asyncio.create_task(self._run(pairs, work, heavy, parts))
         self._running.add(task)
         task.add_done_callback(self._finished)
-        entry.awaited += 1
+        for entry in entries:
+            entry.awaited += 1
         try:
             async with asyncio.timeout(self._settings.search_timeout_s):
                 return await asyncio.shield(task)
         except TimeoutError as error:
             raise StoreUnavailable("the group's search index was not ready in time") from error
         finally:
-            entry.awaited -= 1
+            for entry in entries:
+                entry.awaited -= 1
 
-    def holds(self, group_id: str, texts: bool = False) -> bool:
-        """Whether the group's facts, and its texts too, are in memory whole, if perhaps not up to date."""
-        return not self._missing(group_id, texts)
+    def holds(self, group_id: str, parts: Collection[Part] = (Part.FACTS,)) -> bool:
+        """Whether these parts of a group are in memory whole, if perhaps not up to date."""
+        entry = self._entries.get(group_id)
+        return entry is not None and all(map(entry.ready, parts))
 
-    def _missing(self, group_id: str, texts: bool) -> list[_Kind]:
-        entries = {kind: self._entries.get((kind, group_id)) for kind in (_KINDS if texts else _KINDS[:1])}
-        return [kind for kind, entry in entries.items() if entry is None or not entry.ready]
-
-    def load_behind(self, head: GroupHead, facts: int, texts: bool = False) -> None:
-        """Begin to load a group of so many facts, and its texts too, while nobody waits for it, if the bound
-        allows it: in small pages, with rests while others search. The next call tries again if it fails."""
+    def load_behind(self, head: GroupHead, facts: int, parts: Collection[Part] = (Part.FACTS,)) -> None:
+        """Begin to load a group of so many facts while nobody waits for it, if the bound allows it: in small
+        pages, with rests while others search. The next call tries again if it fails."""
         self._asked += 1
         group_id = head.group_id
         if facts * (4 * self._dimension + _FACT_BYTES) > self._settings.index_bytes:
             return
         if group_id in self._loaders or len(self._loaders) >= _LOADERS:
             return
-        kinds = self._missing(group_id, texts)
-        if any(self._entry(kind, group_id).lock.locked() for kind in kinds):  # by a caller who waits for it
+        entry = self._entry(group_id)
+        if entry.lock.locked():  # by a caller who waits for it
             return
-        task = asyncio.create_task(self._load(kinds, head))
+        task = asyncio.create_task(self._load(entry, [part for part in parts if not entry.ready(part)], head))
         self._loaders[group_id] = task
         task.add_done_callback(lambda done: self._loaded(group_id, done))
 
@@ -165,9 +154,19 @@ class IndexCache:
         if loader is not None:
             await asyncio.wait([loader])
 
-    async def _load(self, kinds: Sequence[_Kind], head: GroupHead) -> None:
-        for kind in kinds:
-            await self._run(self._entry(kind, head.group_id), head, _nothing, heavy=False)
+    async def _load(self, entry: _Entry, parts: Sequence[Part], head: GroupHead) -> None:
+        """Page by page, so that what is there already can be searched between two of them."""
+        for part in parts:
+            more = True
+            while more and self._entries.get(head.group_id) is entry:  # else it was dropped meanwhile
+                if self._serving and not entry.awaited:
+                    await self._rest(_LONGEST_REST_S)
+                asked, began = self._asked, asyncio.get_running_loop().time()
+                async with entry.lock:
+                    more = await self._page(entry, part, head)
+                self._account(entry)
+                if more and not entry.awaited and self._asked > asked:
+                    await self._rest(rest_s(asyncio.get_running_loop().time() - began))
 
     @contextmanager
     def serving(self) -> Iterator[None]:
@@ -180,20 +179,17 @@ class IndexCache:
 
     def forget(self, group_id: str) -> None:
         """Drop a group that the store no longer knows, unless it is in use."""
-        for kind in _Kind:
-            entry = self._entries.get((kind, group_id))
-            if entry is not None and not entry.lock.locked():
-                self._drop((kind, group_id))
+        entry = self._entries.get(group_id)
+        if entry is not None and not entry.lock.locked():
+            self._drop(group_id)
 
     async def erase(self, group_id: str) -> None:
         """Drop a group of which something was erased, as soon as it is not in use."""
-        for kind in _Kind:
-            entry = self._entries.get((kind, group_id))
-            if entry is None:
-                continue
+        entry = self._entries.get(group_id)
+        if entry is not None:
             async with entry.lock:
-                if self._entries.get((kind, group_id)) is entry:
-                    self._drop((kind, group_id))
+                if self._entries.get(group_id) is entry:
+                    self._drop(group_id)
 
     async def close(self) -> None:
         """Wait for work that was left behind, then let go of everything. Loads that nobody waits for end."""
@@ -222,83 +218,86 @@ class IndexCache:
             self._unloadable.add(group_id)
             _log.warning("a group's facts could not be loaded in the background: %s", type(error).__name__)
 
-    def _entry(self, kind: _Kind, group_id: str) -> _Entry:
-        place = kind, group_id
-        entry = self._entries.get(place)
+    def _entry(self, group_id: str) -> _Entry:
+        entry = self._entries.get(group_id)
         if entry is None:
-            entry = self._entries[place] = _Entry(kind, self._empty(kind, group_id))
+            entry = self._entries[group_id] = _Entry(Group(group_id, self._space, self._dimension))
             self._nbytes += entry.nbytes
-            self._make_room(place)
-        self._entries.move_to_end(place)
+            self._make_room(group_id)
+        self._entries.move_to_end(group_id)
         return entry
 
-    def _empty(self, kind: _Kind, group_id: str) -> Index:
-        made = GroupIndex if kind is _Kind.FACTS else GroupTexts
-        return made(group_id, self._space, self._dimension)
+    async def _run(
+        self,
+        pairs: Sequence[tuple[_Entry, GroupHead]],
+        work: Callable[[list[Group]], T],
+        heavy: bool,
+        parts: Collection[Part],
+    ) -> T:
+        entries = [entry for entry, _ in pairs]
+        async with AsyncExitStack() as locks:
+            for entry in entries:  # in one order, by id: nobody waits in a circle
+                await locks.enter_async_context(entry.lock)
+            refreshing = (self._refresh(entry, head, parts) for entry, head in pairs)
+            for failed in await asyncio.gather(*refreshing, return_exceptions=True):
+                if failed is not None:
+                    raise failed
+            return await offload(_cost(entries, parts, heavy), work, [entry.group for entry in entries])
 
-    async def _run(self, entry: _Entry, head: GroupHead, work: Callable[[Any], T], heavy: bool) -> T:
-        async with entry.lock:
-            if not entry.covers(head):
-                await self._refresh(entry, head)
-                self._account(entry)
-            return await offload(_cost(entry, heavy), work, entry.index)
+    async def _refresh(self, entry: _Entry, head: GroupHead, parts: Collection[Part]) -> None:
+        """Read changes until the parts cover `head`. A failure leaves what was applied, page by page."""
+        if entry.covers(head, parts):
+            return
+        for part in parts:
+            while await self._page(entry, part, head):
+                pass
+        self._account(entry)
 
-    async def _refresh(self, entry: _Entry, head: GroupHead) -> None:
-        """Read changes until the index covers `head`. A failure leaves what was applied, page by page."""
-        more = True
-        while more and not entry.covers(head):
-            if self._serving and not entry.awaited:
-                await self._rest(_LONGEST_REST_S)
-            asked, began = self._asked, asyncio.get_running_loop().time()
-            changes = await self._changes(entry)
-            if (entry.index.rev or len(entry.index)) and changes.head.epoch != entry.index.epoch:
-                entry.index = self._empty(entry.kind, head.group_id)
-                entry.complete = False
-                continue
-            await self._apply(entry, changes)
-            more = changes.more
-            if more and not entry.awaited and self._asked > asked:
-                await self._rest(rest_s(asyncio.get_running_loop().time() - began))
-        entry.complete = True
+    async def _page(self, entry: _Entry, part: Part, head: GroupHead) -> bool:
+        """Read and apply a page of changes of a part, unless it covers `head`; whether there may be more."""
+        group = entry.group
+        if not group.covers(part, head.epoch, head.rev):
+            held = group.part(part)
+            changes = await self._changes(entry, held)
+            if (held.rev or len(held)) and changes.head.epoch != held.epoch:
+                group.empty(part)
+                entry.complete.discard(part)
+                return True
+            await offload(_cost_of_changes(changes), group.apply, changes)
+            if changes.more and not group.covers(part, head.epoch, head.rev):
+                return True
+        entry.complete.add(part)
+        return False
 
-    async def _apply(self, entry: _Entry, changes: Page) -> None:
-        index, entry.index = entry.index, self._empty(entry.kind, changes.head.group_id)  # never half a page
-        await offload(_cost_of_changes(changes), index.apply, changes)
-        entry.index = index
-
-    async def _changes(self, entry: _Entry) -> Page:
-        index, limit = entry.index, self._settings.load_page
+    async def _changes(self, entry: _Entry, held: GroupIndex | GroupTexts) -> Page:
+        limit, group_id = self._settings.load_page, held.group_id
         if not entry.awaited:
             limit = min(limit, _BEHIND_PAGE)
-        try:
-            async with asyncio.timeout(self._settings.store_timeout_s):
-                if entry.kind is _Kind.FACTS:
-                    return await self._store.changes(index.group_id, index.rev, limit)
-                return await self._store.text_changes(index.group_id, index.rev, limit, after_uuid=index.uuid)
-        except TimeoutError as error:
-            raise StoreUnavailable("the store did not answer in time") from error
+        timeout_s = self._settings.store_timeout_s
+        if isinstance(held, GroupIndex):
+            return await in_time(self._store.changes(group_id, held.rev, limit), timeout_s)
+        texts = self._store.text_changes(group_id, held.rev, limit, after_uuid=held.uuid)
+        return await in_time(texts, timeout_s)
 
     def _account(self, entry: _Entry) -> None:
-        place, nbytes = (entry.kind, entry.index.group_id), _ENTRY_BYTES + entry.index.nbytes
-        if self._entries.get(place) is not entry:
+        group_id, nbytes = entry.group.group_id, _ENTRY_BYTES + entry.group.nbytes
+        if self._entries.get(group_id) is not entry:
             return
         self._nbytes += nbytes - entry.nbytes
         entry.nbytes = nbytes
-        self._make_room(place)
+        self._make_room(group_id)
 
-    def _make_room(self, place: tuple[_Kind, str]) -> None:
-        """Drop other groups, least recently used first, until the bound holds. Facts and texts of one group
-        are used together: dropping the one for the other would load both for every search."""
+    def _make_room(self, group_id: str) -> None:
+        """Drop other groups, least recently used first, until the bound holds."""
         while self._nbytes > self._settings.index_bytes:
-            others = ((p, entry) for p, entry in self._entries.items() if p[1] != place[1])
-            idle = (p for p, entry in others if not entry.lock.locked())
-            oldest = next(idle, None)
+            others = ((each, entry) for each, entry in self._entries.items() if each != group_id)
+            oldest = next((each for each, entry in others if not entry.lock.locked()), None)
             if oldest is None:
                 return
             self._drop(oldest)
 
-    def _drop(self, place: tuple[_Kind, str]) -> None:
-        self._nbytes -= self._entries.pop(place).nbytes
+    def _drop(self, group_id: str) -> None:
+        self._nbytes -= self._entries.pop(group_id).nbytes
 
 
 def rest_s(page_s: float) -> float:
@@ -306,13 +305,11 @@ def rest_s(page_s: float) -> float:
     return min(_REST * page_s, _LONGEST_REST_S)
 
 
-def _nothing(_: Index) -> None:
-    """What is done with an index that nobody waits for."""
-
-
-def _cost(entry: _Entry, heavy: bool) -> float:
-    """Of work on an index, see `offload`."""
-    return math.inf if heavy else len(entry.index) / INDEX_ROWS
+def _cost(entries: Iterable[_Entry], parts: Collection[Part], heavy: bool) -> float:
+    """Of work on parts of groups, see `offload`."""
+    if heavy:
+        return math.inf
+    return sum(len(entry.group.part(part)) for entry in entries for part in parts) / INDEX_ROWS
 
 
 def _cost_of_changes(page: Page) -> float:

@@ -12,8 +12,7 @@ from kgsvc.domain.facts.summary import summary_facts
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.keys import name_key
 from kgsvc.domain.names.namesakes import plain
-from kgsvc.search.columns import Column
-from kgsvc.search.fact_columns import within
+from kgsvc.search.fact_columns import Column, within
 from kgsvc.search.filters import Filters
 from kgsvc.search.text_index import Mask, TextIndex, mask_of
 from kgsvc.stores.search_protocol import IndexedCommunity, IndexedEntity

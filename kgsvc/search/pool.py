@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from kgsvc.search import fusion
 from kgsvc.search.filters import Filters
 from kgsvc.search.fusion import Key, RankList
-from kgsvc.search.packing import Shown
 from kgsvc.search.plans import Method, Reranker, ScopePlan
 from kgsvc.search.query import Term
 from kgsvc.search.text_index import TextIndex
@@ -38,6 +37,7 @@ class Asked:
     top: int  # results wanted: as many of each list are where BFS begins when nobody says where
     center: str | None = None
     origins: tuple[str, ...] = ()
+    question: str = ""  # what `terms` and `vector` were made of
     typed: frozenset[str] | None = None  # entities of the types that are asked for; None: whichever
 
     @property
@@ -56,12 +56,11 @@ class Found:
     """Candidates of one group, or of several: a sorted list for each method, and what rerankers need."""
 
     lists: dict[Method, RankList] = field(default_factory=dict)
-    packed: dict[Key, Shown] = field(default_factory=dict)  # display fields of all that is in the lists
+    packed: dict[Key, bytes] = field(default_factory=dict)  # display fields of all that is in the lists
     distances: dict[Key, int] = field(default_factory=dict)  # hops from the center, where near enough
     mentions: dict[Key, int] = field(default_factory=dict)  # episodes, where they are asked for
     vectors: dict[Key, NDArray[np.float32]] = field(default_factory=dict)  # where they are asked for
     evidence: Scores = field(default_factory=dict)  # where it is asked for; may name what no list holds
-    cold: bool = False  # whether a store's own indexes found some of it
 
     def candidates(self) -> Collection[Key]:
         """Each candidate once."""
@@ -97,7 +96,6 @@ def united(parts: Iterable[Found], count: int) -> Found:
         _joined(part.mentions for part in parts),
         _joined(part.vectors for part in parts),
         _joined(part.evidence for part in parts),
-        any(part.cold for part in parts),
     )
 
 

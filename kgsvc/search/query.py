@@ -7,14 +7,18 @@ On the development sets: recall@10 of LoCoMo 58.8 → 63.8, of 2Wiki 81.4 → 80
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import asyncio
+import logging
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgsvc.domain.errors import StepError
 from kgsvc.domain.text import is_cjk, query_terms, tokens
-from kgsvc.search.fusion import Key, RankList
-from kgsvc.search.packing import Shown
+from kgsvc.models.embedding import CachingEmbedder
+from kgsvc.models.protocol import Embedder
+from kgsvc.search.settings import SearchSettings
 
 WEIGHT = 0.25
 
@@ -42,28 +46,6 @@ class Term:
     by_prefix: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A search, ready to be run on any group."""
-
-    terms: tuple[Term, ...]
-    vector: NDArray[np.float32] | None  # unit length, of the index's space; None: keywords only
-    now_ms: int
-    candidates: int  # length of each rank list
-    center_node_uuid: str | None = None
-    min_cosine: float = 0.0  # what makes a candidate must be nearer than this
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """One group's answer: a sorted rank list for each modality, hops from the center where there are any."""
-
-    keyword: RankList = field(default_factory=list)
-    semantic: RankList = field(default_factory=list)
-    distances: dict[Key, int] = field(default_factory=dict)
-    packed: dict[Key, Shown] = field(default_factory=dict)  # display fields of all that is in the lists
-
-
 def parse(text: str) -> tuple[Term, ...]:
     """The distinct terms of a query, at most 256 (kgsvc.domain.text.query_terms)."""
     terms = query_terms(text)
@@ -83,3 +65,27 @@ def _standing_alone(text: str) -> set[str]:
         for before, term in zip(["", *terms], terms, strict=False)
         if len(term) == 1 and not (len(before) == 2 and before[1] == term and is_cjk(before))
     }
+
+
+_log = logging.getLogger("kgsvc.search")
+_CACHED_BYTES = 8 * 1024 * 1024
+
+
+class QueryVectors:
+    """Embeds queries; what cannot be embedded is None, so that keywords alone answer (spec 004 §10)."""
+
+    def __init__(self, embedder: Embedder | None, settings: SearchSettings) -> None:
+        self._embedder = CachingEmbedder(embedder, _CACHED_BYTES) if embedder else None
+        self._timeout_s = settings.embed_timeout_s
+
+    async def of(self, text: str) -> NDArray[np.float32] | None:
+        """The query's unit vector; None without an embedder, when it fails or takes too long."""
+        if self._embedder is None:
+            return None
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                vectors = await self._embedder.vectors([text])
+        except (StepError, TimeoutError) as error:
+            _log.warning("query not embedded, searching by keyword only: %s", type(error).__name__)
+            return None
+        return np.frombuffer(vectors[text], "<f4")

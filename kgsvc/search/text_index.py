@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.text import idf
-from kgsvc.search.columns import Column, room_for
+from kgsvc.search.fact_columns import Column, room_for
 from kgsvc.search.fusion import Key, RankList
 from kgsvc.search.lexical import Corpus, strongest
 from kgsvc.search.postings import Postings, keyword_counts
@@ -107,18 +107,29 @@ class TextIndex:
         """Write a row, new or known; which."""
         row = self._row_of.get(uuid)
         if row is None:
-            row = self._new_row(uuid)
-            self._enter(row, keyword_counts(text))
+            counts = keyword_counts(text)
+            row = self._add(uuid, counts, counts.total())
         else:
             known = self._text(self._packed[row])
             if known != text:
                 self._leave(row, keyword_counts(known))
-                self._enter(row, keyword_counts(text))
+                counts = keyword_counts(text)
+                self._enter(row, counts, counts.total())
+        self._show(row, packed, space, vector)
+        return row
+
+    def _add(self, uuid: str, counts: Mapping[str, int], length: int) -> int:
+        """A new row with its words; which."""
+        row = self._new_row(uuid)
+        self._enter(row, counts, length)
+        return row
+
+    def _show(self, row: int, packed: bytes, space: str, vector: bytes | None) -> None:
+        """Write what a row shows and its vector."""
         self._packed_bytes += len(packed) - len(self._packed[row])
         self._packed[row] = packed
         if self._vectors is not None:
             self._vectors.put(row, vector if space == self._space else None)
-        return row
 
     def settle(self) -> None:
         """Make what was written ready for searching; otherwise the next search does."""
@@ -157,10 +168,10 @@ class TextIndex:
             self._vectors.reserve(rows)
         self._make_room(rows)
 
-    def _enter(self, row: int, counts: Counter[str]) -> None:
+    def _enter(self, row: int, counts: Mapping[str, int], length: int) -> None:
         self._postings.add(row, counts)
-        self._length.data[row] = counts.total()
-        self._total_length += counts.total()
+        self._length.data[row] = length
+        self._total_length += length
 
     def _leave(self, row: int, counts: Counter[str]) -> None:
         self._postings.remove(row, counts)

@@ -8,7 +8,7 @@ import numpy as np
 
 from kgsvc.search.episode_index import EpisodeIndex
 from kgsvc.search.fact_scope import Walk
-from kgsvc.search.group_texts import GroupTexts
+from kgsvc.search.group import GroupTexts
 from kgsvc.search.plans import Method, Reranker, Scope
 from kgsvc.search.pool import Asked, Found, assembled
 from kgsvc.search.text_index import Mask, TextIndex

@@ -8,7 +8,7 @@ import numkong
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.search.columns import Column
+from kgsvc.search.fact_columns import Column
 from kgsvc.search.topk import edge
 
 Floats = NDArray[np.float32]
@@ -93,7 +93,6 @@ def _lengths(vectors: Floats) -> Floats:
 COSINE_FLOOR = 1e-5
 _NOISE = 2e-6  # generous bound on what a float32 product of unit vectors is off by
 _CODED_ROWS = 4_000  # from here on codes are scanned; below, scanning all vectors is as fast
-# rows measured at once
 
 Rows = NDArray[np.intp]
 
@@ -142,8 +141,8 @@ class VectorColumn:
         """Those of the visible rows that can be among the `count` nearest, with their cosines, all above
         `min_cosine`.
 
-        A product by BLAS depends in its last bits on where a row lies. So it only preselects, with a margin;
-        the cosines that count are sums in double precision, row by row.
+        A product in float32 is off in its last bits. So it only preselects, with a margin; the cosines that
+        count are sums in double precision, row by row.
         """
         floor = max(min_cosine, COSINE_FLOOR)
         if not np.isfinite(query).all() or not query.any():
@@ -164,9 +163,8 @@ class VectorColumn:
     def _rough(self, rows: Rows, query: Floats, every: int) -> Floats:
         """Products in float32; of many rows by going through all."""
         if len(rows) < every // 4:
-            few: Floats = self._column.data[rows] @ query
-            return few
-        return (self._column.data[:every] @ query)[rows]
+            return _products(self._column.data[rows], query)
+        return _products(self._column.data[:every], query)[rows]
 
     def _exact(self, rows: Rows, query: NDArray[np.float64]) -> NDArray[np.float64]:
         exact = np.empty(len(rows))
@@ -185,6 +183,12 @@ class VectorColumn:
         """Memory held."""
         codes = 0 if self._codes is None else self._codes.nbytes
         return self._column.nbytes + codes
+
+
+def _products(vectors: Floats, query: Floats) -> Floats:
+    """Row by row in this thread: the threads of BLAS cost more than so few rows, most on busy cores."""
+    products: Floats = np.einsum("ij,j->i", vectors, query)
+    return products
 
 
 def _near_by_codes(

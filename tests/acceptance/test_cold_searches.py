@@ -1,9 +1,12 @@
 """Searches of facts that are not in memory: the same answers, whether they are loaded behind or never."""
 
 import asyncio
+import itertools
 import re
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -34,6 +37,7 @@ COMMUNITIES = {value for name, value in ret.SearchRecipe.items() if "COMMUNITY" 
 ANYWHERE = [
     value for name, value in ret.SearchRecipe.items() if value and not name.endswith("NODE_DISTANCE")
 ]  # the others want a center
+_AT_ONCE = 8  # queries
 SETTINGS = {"server.metrics_listen": "127.0.0.1:0"}
 
 
@@ -167,12 +171,20 @@ async def test_what_is_told_is_found_by_the_next_search(client: Client, tight: S
             ]
 
 
-async def test_filters_and_centers_load_the_group(tight: Service, filled: str) -> None:
+async def test_filters_and_centers_are_answered_from_the_store_too(tight: Service, filled: str) -> None:
     async with Client(tight.address) as poor:
         (near,) = await poor.search(filled, "Ann", max_facts=1)
-        before = (await _steps(tight))["changes"]
-        assert await poor.search(filled, "car", center=near.source_node_uuid)
-        assert (await _steps(tight))["changes"] > before
+        center = near.source_node_uuid
+        lifted = await poor.search(filled, "car", center=center, max_facts=5)
+        assert center in {lifted[0].source_node_uuid, lifted[0].target_node_uuid}
+        early = ret.SearchFilters()
+        early.valid_as_of.FromMilliseconds(JAN + 700)
+        ended = await graph(poor, filled, "Ann red car number 0", filters=early, max_results=ALL)
+        assert any(hit.fact.HasField("invalid_at") for hit in ended.facts), "what ended since is found"
+        for recipe in ret.SearchRecipe.values()[1:]:
+            found = await graph(poor, filled, "car", recipe=recipe, center_node_uuid=center)
+            assert all(run.from_store for run in found.ran), ret.SearchRecipe.Name(recipe)
+        assert (await _steps(tight))["changes"] == 0
 
 
 def _nearly_same(loaded: list[str], cold: list[str], share: float) -> None:
@@ -196,3 +208,47 @@ async def _loaded(service: Service, client: Client, group: str) -> int:
             await client.search(group, QUERIES[0])
             if (await _steps(service))["search_candidates"] == before:
                 return before
+
+
+@pytest.mark.parametrize("room", [{}, {"retrieval.index_bytes": "1"}], ids=["loading", "never loaded"])
+async def test_no_query_is_refused_while_servers_restart(
+    room: dict[str, str], model: ScriptedOpenAI, spec: StoreSpec, filled: str, tmp_path: Path
+) -> None:
+    """Hundreds of queries of every recipe, plain, with filters, a center and origins, right behind starts."""
+    settings = scripted(model) | spec.settings | room | {"server.role": "api"}
+    from_store: Counter[bool] = Counter()
+    for start in range(3):
+        async with Service(settings, tmp_path, f"start{start}") as server, Client(server.address) as client:
+            near = (await client.search(filled, "Ann", max_facts=1))[0].source_node_uuid
+            asked = itertools.islice(itertools.cycle(_searches(near)), start, 200 + start)
+            await asyncio.gather(*(_ask_all(client, filled, asked, from_store) for _ in range(_AT_ONCE)))
+    assert from_store[True]
+    assert bool(from_store[False]) is not bool(room)
+    assert from_store.total() >= 600
+
+
+def _searches(near: str) -> list[dict[str, Any]]:
+    """Every recipe, with everything that can be asked beside a query."""
+    then, typed = ret.SearchFilters(), ret.SearchFilters(entity_types=["Entity"])
+    then.valid_as_of.FromMilliseconds(JAN + 700)
+    beside: list[dict[str, Any]] = [
+        {},
+        {"center_node_uuid": near},
+        {"bfs_origin_node_uuids": [near]},
+        {"filters": then},
+        {"filters": typed, "include_context": True},
+    ]
+    every = [{"recipe": recipe, **each} for recipe in ANYWHERE for each in beside]
+    near_to = [value for value in ret.SearchRecipe.values()[1:] if value not in ANYWHERE]
+    return every + [
+        {"recipe": recipe, "center_node_uuid": near, **each} for recipe in near_to for each in beside
+    ]
+
+
+async def _ask_all(
+    client: Client, group: str, asked: Iterator[dict[str, Any]], from_store: Counter[bool]
+) -> None:
+    """Ask until there is nothing left; a refusal is an AssertionError."""
+    for wanted in asked:
+        found = await graph(client, group, "Ann wrote about the red car", **{"max_results": 10, **wanted})
+        from_store[any(run.from_store for run in found.ran)] += 1

@@ -19,8 +19,7 @@ from kgsvc.domain.model.items import ItemState, Step, Transition
 from kgsvc.jobs.dispatcher import ActivityWatch
 from kgsvc.observability.metrics import Metrics
 from kgsvc.runtime import SystemClock
-from kgsvc.search.search import SearchFacts
-from kgsvc.search.search_graph import SearchGraph
+from kgsvc.search.engine import Engine
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.embedded import EmbeddedStore
 from kgsvc.stores.protocol import Store
@@ -82,7 +81,7 @@ def serve(tmp_path: Path) -> Serve:
 
 def _build(store: Store, parts: Mapping[str, Any]) -> Stack:
     clock, rng, ids = SystemClock(), random.Random(1), itertools.count()
-    search = SearchFacts(store, None, SearchSettings(), clock)
+    search = Engine(store, None, SearchSettings(), clock)
     core = Core(
         store=store,
         clock=clock,
@@ -94,7 +93,6 @@ def _build(store: Store, parts: Mapping[str, Any]) -> Stack:
     )
     served = Served(
         search=search,
-        graph=SearchGraph(store, search, SearchSettings(), clock),
         info=ServiceInfo("1.2.3", "offline", ""),
         settings=ServerSettings(grace_s=1.0),
     )

@@ -9,14 +9,14 @@ from kgsvc.api.rpc.search import fact_results, read_fact_bounds, timed
 from kgsvc.commands.core import Core
 from kgsvc.commands.memory import MemoryMessage, get_memory
 from kgsvc.domain.model.graph import RoleType
-from kgsvc.search.search import SearchFacts, require_center
+from kgsvc.search.engine import Engine
 from kgsvc.v1 import retrieval_pb2, types_pb2
 
 
 class MemoryRpcs:
     """GetMemory."""
 
-    def __init__(self, core: Core, search: SearchFacts) -> None:
+    def __init__(self, core: Core, search: Engine) -> None:
         self._core = core
         self._search = search
         self.rpcs: Rpcs = {"GetMemory": Unary(self._get_memory)}
@@ -30,7 +30,7 @@ class MemoryRpcs:
 
         async def run() -> Reply:
             with timed(self._core):
-                await require_center(self._core.store, [group_id], center)
+                await self._search.require([group_id], center)
                 hits = await get_memory(self._search, most, group_id, messages, max_facts, center)
             return Reply(retrieval_pb2.GetMemoryOutput(facts=fact_results(hits)))
 

@@ -18,9 +18,10 @@ from kgsvc.domain.facts.beliefs import as_known_at
 from kgsvc.domain.model.communities import Community
 from kgsvc.search import plans
 from kgsvc.search.context import TOKEN_CHARS
+from kgsvc.search.engine import Engine
 from kgsvc.search.episode_index import FoundEpisode
 from kgsvc.search.filters import NONE, Filters, Span
-from kgsvc.search.graph_results import GraphHit, GraphQuery, ScopeAnswer
+from kgsvc.search.graph_results import GraphHit, GraphQuery, Hit, ScopeAnswer
 from kgsvc.search.node_index import FoundEntity
 from kgsvc.search.plans import (
     MAX_DEPTH,
@@ -33,8 +34,6 @@ from kgsvc.search.plans import (
     ScopePlan,
     default_plan,
 )
-from kgsvc.search.search import Hit, SearchFacts, require_center
-from kgsvc.search.search_graph import SearchGraph
 from kgsvc.v1 import retrieval_pb2, types_pb2
 
 _pb = retrieval_pb2
@@ -57,10 +56,9 @@ _CHARACTER_BYTES = 4  # at most
 class SearchRpcs:
     """The RPCs that search."""
 
-    def __init__(self, core: Core, search: SearchFacts, graph: SearchGraph) -> None:
+    def __init__(self, core: Core, search: Engine) -> None:
         self._core = core
         self._search = search
-        self._graph = graph
         self.rpcs: Rpcs = {"SearchFacts": Unary(self._search_facts), "SearchGraph": Unary(self._search_graph)}
 
     def _search_facts(self, sent: retrieval_pb2.SearchFactsInput, check: RequestCheck) -> Operation:
@@ -70,8 +68,8 @@ class SearchRpcs:
 
         async def run() -> Reply:
             with timed(self._core):
-                await require_center(self._core.store, group_ids, center)
-                hits = await self._search.search(tuple(dict.fromkeys(group_ids)), query, max_facts, center)
+                await self._search.require(group_ids, center)
+                hits = await self._search.facts(group_ids, query, max_facts, center)
             return Reply(retrieval_pb2.SearchFactsOutput(facts=fact_results(hits)))
 
         return run
@@ -82,11 +80,11 @@ class SearchRpcs:
 
         async def run() -> Reply:
             with timed(self._core):
-                results = await self._graph.search(replace(query, ends_s=current_call.get().ends_s))
+                results = await self._search.search(replace(query, ends_s=current_call.get().ends_s))
             output = _output(results, scores, query.filters.known_at_ms)
             if tokens is not None:
                 chars = min(tokens * TOKEN_CHARS, self._room(output))
-                output.context = await self._graph.context(query, results, chars)
+                output.context = await self._search.context(query, results, chars)
             return Reply(output)
 
         return run

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from kgsvc.domain.model.graph import Entity, Fact
-from kgsvc.search.cold_facts import by_keyword
+from kgsvc.search.group_index import GroupIndex
 from kgsvc.search.query import parse
+from kgsvc.search.text_index import Whole
 from kgsvc.stores.conformance.samples import NOW, fact, pair, tombstone, write
 from kgsvc.stores.embedded import EmbeddedStore, cold_search
 from kgsvc.stores.embedded.rows import all_rows
@@ -70,8 +71,13 @@ def _near(rng: random.Random) -> bytes:
 
 
 def _words(found: FactCandidates) -> list[tuple[object, ...]]:
-    ranked = by_keyword(found, parse(QUERY))[:COUNT]
-    return [(low, each.uuid, dict(each.counts), each.length, each.vector) for low, each in ranked]
+    index, by_uuid = GroupIndex("g"), {each.uuid: each for each in found.keyword}
+    for each in found.keyword:
+        index.add(IndexedFact(each.show()), each.counts, each.length)
+    index.whole = Whole(found.facts, found.frequencies, found.total_length)
+    ranked = index.by_keyword(parse(QUERY), np.ones(index.rows, np.bool_), COUNT)
+    candidates = ((low, by_uuid[uuid]) for low, uuid, _ in ranked)
+    return [(low, each.uuid, dict(each.counts), each.length, each.vector) for low, each in candidates]
 
 
 def _nearest(found: FactCandidates) -> list[tuple[float, str]]:

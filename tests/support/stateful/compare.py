@@ -6,7 +6,8 @@ from functools import partial
 
 from kgsvc.domain.model.graph import Fact
 from kgsvc.domain.model.items import ItemState, ItemStatus
-from kgsvc.search.search import Hit, SearchFacts
+from kgsvc.search.engine import Engine
+from kgsvc.search.graph_results import Hit
 from kgsvc.stores.protocol import Anchor, EpisodeCut
 from kgsvc.stores.search_protocol import Changes, TextChanges
 from tests.support.stateful.twins import Comparable, Side, receipt
@@ -42,13 +43,13 @@ async def compare_all(world: World) -> None:
         await world.twins.agree(f"receipt {receipt_id}", partial(_receipt, receipt_id))
 
 
-async def compare_ranking(world: World, model: SearchFacts, real: SearchFacts) -> None:
+async def compare_ranking(world: World, model: Engine, real: Engine) -> None:
     """The same facts in the same order, found through indexes that follow `changes`."""
     center = world.rng.choice([None, *sorted(world.group().entities)])
     await _compare_ranking(world, model, real, center)
 
 
-async def compare_cold(world: World, model: SearchFacts, cold: SearchFacts) -> None:
+async def compare_cold(world: World, model: Engine, cold: Engine) -> None:
     """The same, found without an index in memory."""
     await _compare_ranking(world, model, cold, None)
     assert not any(map(cold.indexes.holds, world.groups)), "a group was loaded"
@@ -59,10 +60,10 @@ def _shown(hits: Sequence[Hit]) -> list[Fact]:
     return [replace(hit.fact, beliefs=()) for hit in hits]
 
 
-async def _compare_ranking(world: World, model: SearchFacts, real: SearchFacts, center: str | None) -> None:
+async def _compare_ranking(world: World, model: Engine, real: Engine, center: str | None) -> None:
     for query in world.some(QUERIES, 2):
-        wanted = await model.search(world.groups, query, 8, center, world.now_ms)
-        found = await real.search(world.groups, query, 8, center, world.now_ms)
+        wanted = await model.facts(world.groups, query, 8, center, world.now_ms)
+        found = await real.facts(world.groups, query, 8, center, world.now_ms)
         assert _shown(found) == _shown(wanted), f"ranking of {query!r} around {center}"
         for left, right in zip(found, wanted, strict=True):
             assert abs(left.score - right.score) < 1e-9, f"score of {left.fact.uuid} for {query!r}"

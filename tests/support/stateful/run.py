@@ -4,8 +4,8 @@ import random
 from collections.abc import Awaitable, Callable
 
 from kgsvc.runtime import SystemClock
-from kgsvc.search.cold_facts import ColdFacts
-from kgsvc.search.search import SearchFacts
+from kgsvc.search.cold import Cold
+from kgsvc.search.engine import Engine
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.protocol import Store
 from tests.support.model_store import ModelStore
@@ -75,16 +75,14 @@ async def _steps(world: World, done: list[str]) -> None:
         await search.close()
 
 
-def _search(world: World, store: Store) -> SearchFacts:
+def _search(world: World, store: Store) -> Engine:
     """A service with indexes of its own, which pages through changes a few facts at a time."""
-    return SearchFacts(store, world.embedder, SearchSettings(load_page=5), SystemClock())
+    return Engine(store, world.embedder, SearchSettings(load_page=5), SystemClock())
 
 
-def _cold(world: World, store: Store) -> SearchFacts:
+def _cold(world: World, store: Store) -> Engine:
     """One that holds no indexes, however small."""
     settings, embedder = SearchSettings(index_bytes=-1), world.embedder  # not even of nothing
-    search = SearchFacts(store, embedder, settings, SystemClock())
-    search.cold = ColdFacts(
-        store, search.indexes, settings, embedder.space, embedder.dimension, loaded_at_once=-1
-    )
+    search = Engine(store, embedder, settings, SystemClock())
+    search.cold = Cold(store, search.indexes, settings, loaded_at_once=-1)
     return search

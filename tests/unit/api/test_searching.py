@@ -124,7 +124,7 @@ class Asked:
 @pytest.mark.parametrize("patient", [True, False])
 async def test_a_search_knows_when_its_caller_stops_waiting(patient: bool, serve: Serve) -> None:
     asked = Asked()
-    async with serve(graph=asked) as stack:
+    async with serve(search=asked) as stack:
         before = stack.core.clock.monotonic()
         given = request("SearchGraph")
         await stack.client.retrieval.SearchGraph(given, timeout=None if patient else 20)
@@ -141,7 +141,7 @@ async def test_a_context_has_the_room_that_is_asked_for_and_that_the_response_ha
     tokens: int | None, chars: int, serve: Serve
 ) -> None:
     limits = replace(LIMITS, response_bytes=61_024)
-    async with serve(graph=Asked(), limits=limits) as stack:
+    async with serve(search=Asked(), limits=limits) as stack:
         given = request("SearchGraph", put(include_context=True))
         if tokens is not None:
             given.input.context_tokens = tokens

@@ -3,14 +3,24 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 from hypothesis import HealthCheck, settings
+from numpy.typing import NDArray
 
 from kgsvc.domain.model.communities import CommunityPage
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Episode, Fact, Usage
+from kgsvc.models.protocol import Embedder as AnyEmbedder
 from kgsvc.models.protocol import Vectors
+from kgsvc.runtime import Clock
+from kgsvc.search.engine import Engine, EngineStore
+from kgsvc.search.filters import NONE
+from kgsvc.search.plans import Method, Scope, ScopePlan
+from kgsvc.search.pool import Asked
+from kgsvc.search.query import parse
+from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.protocol import Anchor
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
@@ -141,6 +151,23 @@ class Feed(ModelStore):
     async def search_candidates(self, group_id: str, asked: FactsAsked) -> FactCandidates | None:
         self.cold_reads.append(group_id)
         return await super().search_candidates(group_id, asked) if self.searches else None
+
+
+def asked(
+    text: str,
+    near: NDArray[np.float32] | None = None,
+    now_ms: int = NOW,
+    center: str | None = None,
+    count: int = 200,
+) -> Asked:
+    """What SearchFacts asks of the facts of a group."""
+    plan = ScopePlan(Scope.FACTS, (Method.BM25, Method.COSINE))
+    return Asked(plan, parse(text), near, 0.0, NONE, now_ms, count, count, center)
+
+
+def engine(store: object, embedder: AnyEmbedder | None, settings: SearchSettings, clock: Clock) -> Engine:
+    """The engine over a store of tests."""
+    return Engine(cast(EngineStore, store), embedder, settings, clock)
 
 
 class Stopped:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import random
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -12,21 +12,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsvc.domain.errors import StoreUnavailable
-from kgsvc.domain.model.delta import GroupHead
-from kgsvc.domain.model.graph import Fact
-from kgsvc.search import cold_facts
-from kgsvc.search.cold_facts import LOADED_AT_ONCE, by_keyword
-from kgsvc.search.filters import Filters
-from kgsvc.search.graph_results import GraphQuery
+from kgsvc.domain.model.graph import Entity
+from kgsvc.search.cold import LOADED_AT_ONCE, Cold, ColdStore
+from kgsvc.search.engine import Engine
+from kgsvc.search.filters import Filters, Span
+from kgsvc.search.graph_results import GraphQuery, Hit
+from kgsvc.search.group import Group, Part
 from kgsvc.search.group_index import GroupIndex
+from kgsvc.search.index_cache import IndexCache
 from kgsvc.search.plans import Method, Reranker, Scope, ScopePlan
 from kgsvc.search.query import parse
-from kgsvc.search.search import Hit, SearchFacts
-from kgsvc.search.search_graph import NamingStore, SearchGraph
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.search_protocol import FactCandidates, FactsAsked, IndexedFact
-from tests.support.cold_search import candidates_among
-from tests.unit.search.feed import NOW, SPACE, Embedder, Feed, Stopped, fact, indexed, page, patient, vector
+from tests.unit.search.feed import (
+    NOW,
+    SPACE,
+    Embedder,
+    Feed,
+    Stopped,
+    asked,
+    engine,
+    fact,
+    indexed,
+    page,
+    patient,
+    vector,
+)
 
 ROOMY = SearchSettings()
 TIGHT = SearchSettings(index_bytes=1)
@@ -59,26 +70,26 @@ def filled(*groups: str) -> Feed:
     return feed
 
 
-def searching(feed: Feed, settings: SearchSettings = ROOMY) -> SearchFacts:
-    return SearchFacts(feed, Embedder({QUERY: vector(1, 2, 0, 1)}), settings, Stopped())
+def searching(feed: Feed, settings: SearchSettings = ROOMY) -> Engine:
+    return engine(feed, Embedder({QUERY: vector(1, 2, 0, 1)}), settings, Stopped())
 
 
-async def find(search: SearchFacts, *groups: str, query: str = QUERY) -> list[Hit]:
-    return await search.search(groups or ("g",), query, 50)
+async def find(search: Engine, *groups: str, query: str = QUERY) -> list[Hit]:
+    return await search.facts(groups or ("g",), query, 50)
 
 
 async def loaded(feed: Feed, *groups: str) -> list[Hit]:
     """What a search of indexes in memory finds."""
     search = searching(feed)
     for head in await search.heads(groups or ("g",)):
-        await search.indexes.use(head, len)
+        await search.indexes.use([head], len)
     before = len(feed.cold_reads)
     found = await find(search, *groups)
     assert len(feed.cold_reads) == before
     return found
 
 
-async def held(search: SearchFacts, group: str = "g") -> None:
+async def held(search: Engine, group: str = "g") -> None:
     """Wait until a group is in memory."""
     async with asyncio.timeout(30):
         while not search.indexes.holds(group):  # noqa: ASYNC110  loading gives no other sign
@@ -94,19 +105,21 @@ def test_candidates_score_what_an_index_scores(seed: int, query: str) -> None:
     rows = many(seed, count=12)
     index = GroupIndex("g")
     index.apply(page(*rows))
-    terms = parse(query)
-    asked = FactsAsked(
-        tuple(term.text for term in terms if not term.by_prefix),
-        tuple(term.text for term in terms if term.by_prefix),
-        None,
-        "",
-        NOW,
-        10,
-    )
-    found = candidates_among(GroupHead("g"), rows, asked)
+    feed = Feed()
+    feed.write(*rows)
+    group = asyncio.run(cold_group(feed, query))
     seen = index.columns.current(index.rows, NOW)
-    expected = [(low, uuid) for low, uuid, _ in index.by_keyword(terms, seen, 99)]
-    assert [(low, each.uuid) for low, each in by_keyword(found, terms)] == expected
+    expected = [(low, uuid) for low, uuid, _ in index.by_keyword(parse(query), seen, 99)]
+    seen = group.facts.columns.current(group.facts.rows, NOW)
+    found = [(low, uuid) for low, uuid, _ in group.facts.by_keyword(parse(query), seen, 99)]
+    assert [uuid for _, uuid in found] == [uuid for _, uuid in expected]
+    assert [low for low, _ in found] == pytest.approx([low for low, _ in expected], abs=2e-9)
+
+
+async def cold_group(store: Feed, query: str) -> Group:
+    """What is made of a store's candidates."""
+    cold = Cold(cast(ColdStore, store), IndexCache(store, TIGHT, SPACE, 4), TIGHT, loaded_at_once=-1)
+    return (await cold.groups(["g"], asked(query), [Part.FACTS]))["g"]
 
 
 async def test_the_answer_is_that_of_the_index() -> None:
@@ -120,7 +133,7 @@ async def test_groups_in_memory_and_not_are_ranked_together() -> None:
     feed = filled("g", "h")
     search = searching(feed)
     (head,) = await search.heads(["h"])
-    await search.indexes.use(head, len)
+    await search.indexes.use([head], len)
     assert await find(search, "g", "h", "unknown") == await loaded(feed, "g", "h")
     assert feed.cold_reads[:2] == ["g", "unknown"]
     await search.close()
@@ -128,9 +141,9 @@ async def test_groups_in_memory_and_not_are_ranked_together() -> None:
 
 async def test_words_alone() -> None:
     feed = filled()
-    search, index = (SearchFacts(feed, None, each, Stopped()) for each in (TIGHT, ROOMY))
+    search, index = (engine(feed, None, each, Stopped()) for each in (TIGHT, ROOMY))
     (head,) = await index.heads(["g"])
-    await index.indexes.use(head, len)
+    await index.indexes.use([head], len)
     assert await find(search) == await find(index) != []
     assert await find(search, query="") == []
 
@@ -145,40 +158,42 @@ async def test_every_reranker_of_facts(reranker: Reranker, methods: tuple[Method
         search = searching(feed, settings)
         if settings is ROOMY:
             (head,) = await search.heads(["g"])
-            await search.indexes.use(head, len)
-        graph = SearchGraph(cast(NamingStore, feed), search, settings, Stopped())
-        answers.append(await graph.search(query))
+            await search.indexes.use([head], len)
+        answers.append(await search.search(query))
         assert search.indexes.holds("g") is (settings is ROOMY)
     assert answers[0] == [replace(each, from_store=True) for each in answers[1]]
     assert answers[0][0].hits
 
 
 HYBRID = ScopePlan(Scope.FACTS, (Method.BM25, Method.COSINE))
+NARROWED = {
+    "relations": {"filters": Filters(relations=frozenset({"KNOWS"}))},
+    "as of": {"filters": Filters(true_at_ms=NOW)},
+    "before": {"filters": Filters(true_at_ms=NOW - 1)},
+    "ended": {"filters": Filters(invalid=Span(until_ms=NOW + 1))},
+    "center": {"center": "n1"},
+    "origins": {"origins": ("n1", "n2")},
+}
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        GraphQuery(("g",), QUERY, (HYBRID,), 9, Filters(relations=frozenset({"KNOWS"}))),
-        GraphQuery(("g",), QUERY, (HYBRID,), 9, Filters(true_at_ms=NOW)),
-    ],
-    ids=["relations", "as of"],
-)
-async def test_what_needs_the_index_loads_it(query: GraphQuery) -> None:
+@pytest.mark.parametrize("how", NARROWED.values(), ids=NARROWED)
+async def test_filters_centers_and_origins_need_no_index(how: dict[str, Any]) -> None:
     feed = filled()
-    search = searching(feed)
-    await SearchGraph(cast(NamingStore, feed), search, ROOMY, Stopped()).search(query)
-    assert search.indexes.holds("g")
-    assert feed.cold_reads == []
-
-
-async def test_a_center_needs_the_index() -> None:
-    feed = filled()
-    search = searching(feed)
-    hits = await search.search(["g"], QUERY, 50, "n1")
-    assert search.indexes.holds("g")
-    assert hits != await find(search)
-    assert feed.cold_reads == []
+    feed._group("g").entities.update({f"n{n}": Entity(f"n{n}", "g", f"N{n}", NOW) for n in range(9)})
+    feed._group("g").entities["bob"] = Entity("bob", "g", "Bob", NOW)
+    walking = replace(HYBRID, methods=(Method.BM25, Method.COSINE, Method.BFS))
+    query = GraphQuery(("g",), QUERY, (walking if "origins" in how else HYBRID,), 9, **how)
+    answers = []
+    for settings in (TIGHT, ROOMY):
+        search = searching(feed, settings)
+        if settings is ROOMY:
+            await search.indexes.use(await search.heads(["g"]), len)
+        answers.append((await search.search(query))[0])
+    cold, warm = answers
+    assert (cold.from_store, warm.from_store) == (True, False)
+    assert len(cold.hits) == len(warm.hits) == 9
+    best, cold_best = ({hit.item.uuid for hit in each.hits} for each in (warm, cold))  # type: ignore[union-attr]
+    assert len(best & cold_best) >= 3, "what ended comes without vectors"
 
 
 # -- when ------------------------------------------------------------------------------------------------
@@ -281,21 +296,6 @@ async def test_closing_ends_a_load_that_nobody_waits_for() -> None:
     assert search.indexes.nbytes == 0
 
 
-async def test_a_caller_who_needs_the_index_waits_for_the_load_behind() -> None:
-    feed = filled()
-    search = searching(feed)
-    feed.gate = asyncio.Event()
-    await find(search)
-    await feed.waiting.wait()
-    centered = asyncio.create_task(search.search(["g"], QUERY, 50, "n1"))
-    await asyncio.sleep(0)
-    assert not centered.done()
-    feed.gate.set()
-    assert await centered
-    afters = [after for _, after in feed.reads]
-    assert afters == sorted(set(afters))  # nothing is read twice
-
-
 async def test_a_group_deleted_meanwhile_is_empty() -> None:
     feed = filled()
     search = searching(feed)
@@ -312,23 +312,22 @@ async def test_a_store_that_does_not_answer_meets_a_deadline() -> None:
             await asyncio.Event().wait()
             return None
 
-    search = SearchFacts(Silent(), None, replace(ROOMY, store_timeout_s=0.01), Stopped())
+    search = engine(Silent(), None, replace(ROOMY, store_timeout_s=0.01), Stopped())
     with pytest.raises(StoreUnavailable):
         await find(search)
 
 
 async def test_numbers_that_lag_behind_do_no_harm() -> None:
-    made: Fact = fact("a", "tea")
-    asked = FactsAsked(("tea",), (), None, SPACE, NOW, 10)
-    found = candidates_among(GroupHead("g"), [IndexedFact(made)], asked)
-    ((low, each),) = by_keyword(replace(found, frequencies={}, total_length=0), parse("tea"))
-    assert each.show() == made
+    class Lagging(Feed):
+        async def search_candidates(self, group_id: str, asked: FactsAsked) -> FactCandidates | None:
+            found = await super().search_candidates(group_id, asked)
+            assert found is not None
+            return replace(found, frequencies={}, total_length=0)
+
+    feed = Lagging()
+    feed.write(fact("a", "tea"))
+    index = (await cold_group(feed, "tea")).facts
+    ((low, uuid, _),) = index.by_keyword(parse("tea"), index.columns.current(index.rows, NOW), 9)
+    assert uuid == "a"
     assert np.isfinite(low)
     assert low < 0
-
-
-async def test_much_work_is_done_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    feed = filled()
-    expected = await loaded(feed)
-    monkeypatch.setattr(cold_facts, "SCORES", 0.5)
-    assert await find(searching(feed, TIGHT)) == expected

@@ -5,7 +5,6 @@ import logging
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
-from typing import cast
 
 import pytest
 from hypothesis import given
@@ -14,18 +13,18 @@ from hypothesis import strategies as st
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Entity, Episode, Source
-from kgsvc.search.cold_facts import LOADED_AT_ONCE
+from kgsvc.search.cold import LOADED_AT_ONCE
+from kgsvc.search.engine import Engine
 from kgsvc.search.graph_results import GraphQuery, ScopeAnswer
+from kgsvc.search.group import WHOLE
 from kgsvc.search.group_index import GroupIndex
 from kgsvc.search.index_cache import IndexCache
 from kgsvc.search.plans import RECIPES, Method, Reason, Recipe, Reranker, Scope, default_plan
 from kgsvc.search.postings import keyword_counts, keyword_text
 from kgsvc.search.query import parse
-from kgsvc.search.search import SearchFacts
-from kgsvc.search.search_graph import NamingStore, SearchGraph
 from kgsvc.search.text_index import Whole
 from kgsvc.stores.search_protocol import IndexedEpisode
-from tests.unit.search.feed import NOW, Feed, Stopped, page, patient
+from tests.unit.search.feed import NOW, Feed, page, patient
 from tests.unit.search.test_cold_facts import QUERY, ROOMY, TIGHT, filled, many, searching
 
 ANYWHERE = [recipe for recipe in Recipe if not recipe.endswith("node_distance")]
@@ -44,13 +43,9 @@ def told() -> Feed:
     return feed
 
 
-def graph(search: SearchFacts, feed: Feed) -> SearchGraph:
-    return SearchGraph(cast(NamingStore, feed), search, ROOMY, Stopped())
-
-
-async def loaded(search: SearchFacts) -> None:
+async def loaded(search: Engine) -> None:
     async with asyncio.timeout(30):
-        while not search.indexes.holds("g", texts=True):  # noqa: ASYNC110  loading gives no other sign
+        while not search.indexes.holds("g", parts=WHOLE):  # noqa: ASYNC110  loading gives no other sign
             await asyncio.sleep(0)
 
 
@@ -90,7 +85,7 @@ async def test_every_recipe_answers_before_the_group_is_in_memory(recipe: Recipe
     feed = told()
     search = searching(feed, replace(ROOMY, search_timeout_s=20))
     query = GraphQuery(("g",), QUERY, RECIPES[recipe], 10)
-    cold = await graph(search, feed).search(query)
+    cold = await search.search(query)
     assert all(answer.from_store for answer in cold)
     assert not search.indexes.holds("g")
     for answer in cold:
@@ -104,7 +99,7 @@ async def test_every_recipe_answers_before_the_group_is_in_memory(recipe: Recipe
     assert feed.gate is not None
     feed.gate.set()
     async with asyncio.timeout(30):
-        while any(answer.from_store for answer in await graph(search, feed).search(query)):  # noqa: ASYNC110
+        while any(answer.from_store for answer in await search.search(query)):  # noqa: ASYNC110
             await asyncio.sleep(0)
     await search.close()
 
@@ -113,7 +108,7 @@ async def test_mmr_of_names_goes_by_ranks_and_says_why() -> None:
     feed = told()
     search = searching(feed)
     query = GraphQuery(("g",), QUERY, RECIPES[Recipe.NODE_HYBRID_SEARCH_MMR], 10)
-    (answer,) = await graph(search, feed).search(query)
+    (answer,) = await search.search(query)
     assert (answer.reranker, answer.reason) == (Reranker.RRF, Reason.NO_EMBEDDING)
     await search.close()
 
@@ -122,7 +117,7 @@ async def test_evidence_is_weighed_on_what_the_store_finds() -> None:
     feed = told()
     search = searching(feed)
     query = GraphQuery(("g",), QUERY, (default_plan(Scope.EPISODES), default_plan(Scope.FACTS)), 10)
-    cold = await graph(search, feed).search(query)
+    cold = await search.search(query)
     assert {hit.item.episode.uuid for hit in cold[0].hits} == {"a", "b", "c"}  # type: ignore[union-attr]
     assert cold[0].methods == (Method.BM25,)
     assert cold[1].methods == (Method.BM25, Method.COSINE)
@@ -130,7 +125,7 @@ async def test_evidence_is_weighed_on_what_the_store_finds() -> None:
     feed.gate.set()
     await loaded(search)
     reads = len(feed.cold_reads)
-    warm = await graph(search, feed).search(query)
+    warm = await search.search(query)
     assert len(feed.cold_reads) == reads
     assert not any(answer.from_store for answer in warm)
     assert facts_of(cold[1])[:3] == facts_of(warm[1])[:3]
@@ -141,8 +136,8 @@ async def test_a_context_is_made_of_what_the_store_finds() -> None:
     feed = told()
     search = searching(feed)
     query = GraphQuery(("g",), QUERY + " before?", RECIPES[Recipe.DEFAULT], 10)
-    found = await graph(search, feed).search(query)
-    context = await graph(search, feed).context(query, found, 2_000)
+    found = await search.search(query)
+    context = await search.context(query, found, 2_000)
     assert "- Ann drinks red tea." in context
     assert not search.indexes.holds("g")
     await search.close()
@@ -157,9 +152,9 @@ async def test_a_question_that_names_a_time_is_answered_where_no_episode_is_foun
     for settings in (TIGHT, ROOMY):
         search = searching(feed, settings)
         query = GraphQuery(("g",), question, (default_plan(scope),), 10)
-        (answer,) = await graph(search, feed).search(query)
+        (answer,) = await search.search(query)
         assert bool(answer.hits) is (scope is Scope.FACTS and question.startswith(QUERY))
-        assert await graph(search, feed).context(query, [answer], 500) is not None
+        assert await search.context(query, [answer], 500) is not None
         await search.close()
 
 
@@ -168,7 +163,7 @@ async def test_a_group_too_large_to_hold_is_never_loaded() -> None:
     search = searching(feed, TIGHT)
     query = GraphQuery(("g",), QUERY, RECIPES[Recipe.DEFAULT], 10)
     for _ in range(3):
-        (answer,) = await graph(search, feed).search(query)
+        (answer,) = await search.search(query)
         assert answer.from_store
         assert answer.hits
     await search.close()
@@ -181,7 +176,7 @@ async def test_the_busiest_groups_are_loaded_before_anybody_asks() -> None:
         feed.write(*many(seed, group, count=LOADED_AT_ONCE + 10 * seed + 1))
     search = searching(feed, replace(ROOMY, warm_groups=2))
     await search.warm(["a", "b", "c", "unknown"])
-    assert [search.indexes.holds(group, texts=True) for group in "abc"] == [False, True, True]
+    assert [search.indexes.holds(group, WHOLE) for group in "abc"] == [False, True, True]
     await search.close()
     tight = searching(feed, replace(TIGHT, warm_groups=2))
     await tight.warm(["a", "b", "c"])

@@ -4,7 +4,7 @@ import pytest
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
-from kgsvc.search.group_texts import GroupTexts
+from kgsvc.search.group import Group, GroupTexts, Part
 from kgsvc.search.index_cache import IndexCache
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.conformance.samples import NOW, accepted, entity, episode, head, write
@@ -45,15 +45,16 @@ def cache_of(store: Store) -> IndexCache:
     return IndexCache(store, SearchSettings(load_page=PAGE), "", 0)
 
 
-def held(texts: GroupTexts) -> tuple[int, int]:
+def held(groups: list[Group]) -> tuple[int, int]:
+    texts = groups[0].texts
     return len(texts.nodes), len(texts.episodes)
 
 
 async def test_a_revision_is_loaded_page_by_page(store: Store) -> None:
     cache = cache_of(store)
-    assert await cache.use_texts(await head(store, "g"), held) == (ENTITIES, EPISODES)
+    assert await cache.use([await head(store, "g")], held, parts=[Part.TEXTS]) == (ENTITIES, EPISODES)
     assert store.asked == [(0, ""), (0, "e2"), (0, "n2"), (0, "n5")]
-    assert await cache.use_texts(await head(store, "g"), held) == (ENTITIES, EPISODES)
+    assert await cache.use([await head(store, "g")], held, parts=[Part.TEXTS]) == (ENTITIES, EPISODES)
     assert len(store.asked) == 4, "it was whole"
 
 
@@ -62,9 +63,9 @@ async def test_half_a_revision_is_not_taken_for_the_whole(store: Store) -> None:
     cache = cache_of(store)
     store.fails_at = 3
     with pytest.raises(StoreUnavailable):
-        await cache.use_texts(await head(store, "g"), held)
+        await cache.use([await head(store, "g")], held, parts=[Part.TEXTS])
     await write(store, "g", entities=[entity("g", "n0", "Name 0", summary="later")])
-    assert await cache.use_texts(await head(store, "g"), held) == (ENTITIES, EPISODES)
+    assert await cache.use([await head(store, "g")], held, parts=[Part.TEXTS]) == (ENTITIES, EPISODES)
     assert store.asked[2:] == [(0, "n2"), (0, "n2"), (0, "n5")]
 
 
@@ -72,10 +73,10 @@ async def test_a_group_deleted_in_the_middle_of_a_revision(store: Store) -> None
     cache = cache_of(store)
     store.fails_at = 3
     with pytest.raises(StoreUnavailable):
-        await cache.use_texts(await head(store, "g"), held)
+        await cache.use([await head(store, "g")], held, parts=[Part.TEXTS])
     await store.delete_group("g", NOW)
     await write(store, "g", entities=[entity("g", "new", "New")])
-    assert await cache.use_texts(await head(store, "g"), held) == (1, 0)
+    assert await cache.use([await head(store, "g")], held, parts=[Part.TEXTS]) == (1, 0)
 
 
 async def test_a_cut_index_is_behind_the_revision(store: Store) -> None:

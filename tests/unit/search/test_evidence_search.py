@@ -1,20 +1,18 @@
 """The default recipe over whole groups: what it takes from where, filters, and rows that move."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
 
 import pytest
 
 from bench.retrieval_shelf import Shelf
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.graph import Entity, Episode, Fact, Mention, RoleType, Source
+from kgsvc.search.engine import Engine
 from kgsvc.search.filters import NONE, Filters
 from kgsvc.search.graph_results import GraphHit, GraphQuery
 from kgsvc.search.plans import Scope, default_plan
-from kgsvc.search.search import SearchFacts
-from kgsvc.search.search_graph import NamingStore, SearchGraph
 from kgsvc.search.settings import SearchSettings
-from tests.unit.search.feed import NOW, Stopped, fact
+from tests.unit.search.feed import NOW, Stopped, engine, fact
 
 MINUTE = 60_000
 YEAR = 365 * 86_400_000
@@ -30,7 +28,7 @@ def message(uuid: str, body: str, at_ms: int) -> Episode:
 
 async def graph(
     episodes: Sequence[Episode], facts: Iterable[Fact] = (), names: Mapping[str, Sequence[str]] | None = None
-) -> SearchGraph:
+) -> Engine:
     """Groups of episodes, facts and, by episode, entities that are named."""
     shelf = Shelf()
     for group in {episode.group_id for episode in episodes}:
@@ -45,12 +43,11 @@ async def graph(
             mentions=tuple(Mention(f"{e}{name}", group, e, name, NOW) for e, name in named),
         )
         await shelf.put([each for each in episodes if each.group_id == group], delta, None)
-    search = SearchFacts(shelf, None, SearchSettings(), Stopped())
-    return SearchGraph(cast(NamingStore, shelf), search, SearchSettings(), Stopped())
+    return engine(shelf, None, SearchSettings(), Stopped())
 
 
 async def found(
-    search: SearchGraph,
+    search: Engine,
     question: str,
     scope: Scope = Scope.EPISODES,
     filters: Filters = NONE,

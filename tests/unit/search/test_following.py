@@ -7,10 +7,9 @@ import pytest
 
 from kgsvc.domain.model.delta import FactTombstone, GraphDelta, Guard
 from kgsvc.domain.model.graph import Entity, Fact
-from kgsvc.search.search import SearchFacts
 from kgsvc.search.settings import SearchSettings
 from tests.support.model_store import ModelStore
-from tests.unit.search.feed import NOW, SPACE, Embedder, Stopped, fact, vector
+from tests.unit.search.feed import NOW, SPACE, Embedder, Stopped, engine, fact, vector
 
 GROUPS = ("g", "h")
 NODES = ("ann", "bob", "cleo", "dora")
@@ -75,12 +74,12 @@ async def test_following_is_as_good_as_loading(seed: int) -> None:
     world = World(seed)
     embedder = Embedder({query: world._vector() for query in QUERIES})
     settings = replace(SETTINGS, index_bytes=world.random.choice((1, 10**9)))
-    followed = SearchFacts(world.store, embedder, settings, Stopped())
+    followed = engine(world.store, embedder, settings, Stopped())
     for _ in range(40):
         await world.step()
         query, center = world.random.choice(QUERIES), world.random.choice((None, *NODES))
         groups = world.random.choice((["g"], ["h"], ["g", "h"]))
-        fresh = SearchFacts(world.store, embedder, SETTINGS, Stopped())
+        fresh = engine(world.store, embedder, SETTINGS, Stopped())
         for max_facts in (3, 100):
-            hits = await followed.search(groups, query, max_facts, center)
-            assert hits == await fresh.search(groups, query, max_facts, center)
+            hits = await followed.facts(groups, query, max_facts, center)
+            assert hits == await fresh.facts(groups, query, max_facts, center)

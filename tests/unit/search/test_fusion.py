@@ -1,9 +1,10 @@
-import random
-
 import pytest
 
-from kgsvc.search import fusion
+from kgsvc.search import fusion, rank
 from kgsvc.search.fusion import Key, RankList
+from kgsvc.search.plans import Method, Reranker
+from kgsvc.search.pool import Found, united
+from tests.unit.search.feed import asked
 
 
 def keys(names: str) -> list[Key]:
@@ -23,24 +24,29 @@ def test_reciprocal_ranks_with_k_60() -> None:
     }
 
 
+def found(*lists: RankList) -> Found:
+    return Found(dict(zip(Method, lists, strict=False)))
+
+
+def rank_list(names: str) -> RankList:
+    return [(-1 / rank, key) for rank, key in enumerate(keys(names), 1)]
+
+
+def order(lists: Found) -> list[tuple[Key, float]]:
+    return rank.ranked(lists, asked("tea"), Reranker.RRF, 0.3)
+
+
 def test_mirrored_ranks_tie_and_go_by_uuid() -> None:
-    scores = fusion.reciprocal_ranks([keys("zay"), keys("yaz")])
-    assert [key for key, _ in fusion.best(scores, 3)] == keys("yza")
-    assert scores["z", "g"] == scores["y", "g"]
+    (one, best), (other, second), _ = order(found(rank_list("zay"), rank_list("yaz")))
+    assert [one, other] == keys("yz")
+    assert best == second
 
 
 def test_lists_of_groups_merge_by_score_then_uuid_then_group() -> None:
     one, two = ranked(b=2.0, a=1.0), [(-2.0, ("b", "f")), (-1.0, ("0", "f"))]
-    assert fusion.merged([one, two], 3) == [("b", "f"), ("b", "g"), ("0", "f")]
-    assert fusion.merged([two, one], 3) == fusion.merged([one, two], 3)
-
-
-def test_best_does_not_depend_on_the_order_of_entering() -> None:
-    entries = [((f"u{i}", "g"), float(i % 3)) for i in range(30)]
-    first = fusion.best(dict(entries), 10)
-    random.Random(1).shuffle(entries)
-    assert fusion.best(dict(entries), 10) == first
-    assert [key[0] for key, _ in first] == sorted(f"u{i}" for i in range(30) if i % 3 == 2)
+    merged = united([found(one), found(two)], 3)
+    assert [key for _, key in merged.lists[Method.BM25]] == [("b", "f"), ("b", "g"), ("0", "f")]
+    assert united([found(two), found(one)], 3) == merged
 
 
 def test_distance_rerank_is_the_weighted_sum() -> None:
@@ -56,4 +62,4 @@ def test_where_nothing_scored_nearness_alone_counts() -> None:
 
 def test_nothing_found_is_reranked_to_nothing() -> None:
     assert fusion.near_center({}, {}, 0.3) == {}
-    assert fusion.best({}, 10) == []
+    assert order(Found()) == []

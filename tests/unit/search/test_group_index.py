@@ -6,21 +6,22 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsvc.search.group_index import GroupIndex
-from kgsvc.search.packing import unpack
-from kgsvc.search.query import Candidates, Query, parse
+from kgsvc.search.fact_scope import find_facts
+from kgsvc.search.group_index import GroupIndex, unpack
+from kgsvc.search.plans import Method
+from kgsvc.search.pool import Found
 from kgsvc.stores.search_protocol import IndexedFact
-from tests.unit.search.feed import NOW, SPACE, fact, indexed, page, patient, vector
+from tests.unit.search.feed import NOW, SPACE, asked, fact, indexed, page, patient, vector
 
 NORTH = np.frombuffer(vector(1, 0, 0, 0), "<f4")
 
 
-def ask(index: GroupIndex, text: str = "", now_ms: int = NOW, center: str | None = None) -> Candidates:
-    return index.candidates(Query(parse(text), NORTH, now_ms, 200, center))
+def ask(index: GroupIndex, text: str = "", now_ms: int = NOW, center: str | None = None) -> Found:
+    return find_facts(index, asked(text, NORTH, now_ms, center))
 
 
 def found(index: GroupIndex, text: str, now_ms: int = NOW) -> list[str]:
-    return [uuid for _, (uuid, _) in ask(index, text, now_ms).keyword]
+    return [uuid for _, (uuid, _) in ask(index, text, now_ms).lists[Method.BM25]]
 
 
 def index_of(*facts: IndexedFact) -> GroupIndex:
@@ -50,7 +51,7 @@ def test_an_update_replaces_text_times_and_vector() -> None:
     index = index_of(indexed(fact("f", "old words"), vector(1, 0, 0, 0)), indexed(fact("x", "else")))
     index.apply(page(indexed(fact("f", "new words"), vector(0, 1, 0, 0)), rev=2))
     assert (found(index, "old"), found(index, "new"), len(index)) == ([], ["f"], 2)
-    assert ask(index).semantic == []
+    assert ask(index).lists[Method.COSINE] == []
     index.apply(page(indexed(fact("f", "new words", expired_ms=NOW)), rev=3))
     assert found(index, "new") == []
 
@@ -60,7 +61,7 @@ def test_a_removed_fact_leaves_nothing_and_its_row_is_used_again() -> None:
     before = index.nbytes
     index.apply(page(rev=2, removed=["f", "never-seen"]))
     assert found(index, "whale") == []
-    assert ask(index).semantic == []
+    assert ask(index).lists[Method.COSINE] == []
     assert "f" not in index
     index.apply(page(indexed(fact("h", "whale"), vector(1, 0, 0, 0)), rev=3))
     assert found(index, "whale") == ["h"]
@@ -75,7 +76,7 @@ def test_written_again_after_its_removal_on_the_same_page() -> None:
 
 def test_vectors_of_another_space_take_part_by_keyword_only() -> None:
     index = index_of(indexed(fact("f", "whale"), vector(1, 0, 0, 0), space="other"))
-    assert ask(index, "whale").semantic == []
+    assert ask(index, "whale").lists[Method.COSINE] == []
     assert found(index, "whale") == ["f"]
 
 
@@ -132,8 +133,8 @@ def test_history_leaves_no_trace(rows: list[IndexedFact], query: str, data: st.D
     busy.apply(page(*shuffled[:cut], rev=2, removed=["noise-1"]))
     busy.apply(page(*shuffled[cut:], rev=3, removed=["noise-0", "noise-2"]))
     for small in (200, 3):
-        asked = Query(parse(query), NORTH, NOW, small, "s")
-        assert busy.candidates(asked) == straight.candidates(asked)
+        wanted = asked(query, NORTH, NOW, "s", small)
+        assert find_facts(busy, wanted) == find_facts(straight, wanted)
 
 
 @patient

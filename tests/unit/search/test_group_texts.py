@@ -9,7 +9,7 @@ from kgsvc.domain.model.graph import Entity, Episode, Source
 from kgsvc.search.episode_index import unpack_episode
 from kgsvc.search.fact_scope import Walk
 from kgsvc.search.filters import Filters
-from kgsvc.search.group_texts import GroupTexts
+from kgsvc.search.group import GroupTexts
 from kgsvc.search.node_index import unpack_entity
 from kgsvc.search.plans import Method, Reranker, Scope, ScopePlan
 from kgsvc.search.pool import Asked, Found

@@ -10,6 +10,7 @@ import pytest
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.search.fact_columns import FactColumns
+from kgsvc.search.group import Group, Part
 from kgsvc.search.group_index import GroupIndex
 from kgsvc.search.index_cache import IndexCache, rest_s
 from kgsvc.search.settings import SearchSettings
@@ -26,7 +27,15 @@ def cache_of(feed: Feed, settings: SearchSettings = SETTINGS) -> IndexCache:
 
 async def size(cache: IndexCache, feed: Feed, group: str = "g") -> int:
     head = (await feed.heads([group]))[group]
-    return await cache.use(head, len)
+    return await cache.use([head], _size)
+
+
+def _size(groups: list[Group]) -> int:
+    return len(groups[0].facts)
+
+
+def _texts(groups: list[Group]) -> int:
+    return len(groups[0].texts)
 
 
 def filled(count: int, group: str = "g") -> Feed:
@@ -63,7 +72,7 @@ async def test_an_epoch_that_ends_while_loading() -> None:
     cache = cache_of(feed)
     head = (await feed.heads(["g"]))["g"]
     feed.gate = asyncio.Event()
-    loading = asyncio.create_task(cache.use(head, len))
+    loading = asyncio.create_task(cache.use([head], _size))
     await feed.waiting.wait()
     feed.empty("g")
     feed.write(fact("again"))
@@ -78,7 +87,7 @@ async def test_a_head_older_than_the_index_needs_no_read() -> None:
     feed.empty("g")
     feed.write(fact("again"))
     assert await size(cache, feed) == 1
-    assert await cache.use(old, len) == 1
+    assert await cache.use([old], _size) == 1
     assert len(feed.reads) == 1
 
 
@@ -131,7 +140,7 @@ async def test_a_group_over_the_bound_stays_alone() -> None:
 async def test_groups_without_facts_count_too() -> None:
     cache = cache_of(Feed(), replace(SETTINGS, index_bytes=100_000))
     for number in range(100):
-        assert await cache.use(GroupHead(f"empty{number}"), len) == 0
+        assert await cache.use([GroupHead(f"empty{number}")], _size) == 0
     assert 0 < len(cache.group_ids) < 50
     assert cache.nbytes <= 100_000
 
@@ -197,7 +206,9 @@ async def test_nobody_touches_an_index_that_an_abandoned_thread_still_reads() ->
 
     head = (await feed.heads(["g"]))["g"]
     seen: list[tuple[int, int]] = []
-    caller = asyncio.create_task(cache.use(head, lambda index: seen.append(slow(index)), heavy=True))
+    caller = asyncio.create_task(
+        cache.use([head], lambda groups: seen.append(slow(groups[0].facts)), heavy=True)
+    )
     await asyncio.to_thread(started.wait, 10)
     caller.cancel()
     feed.write(fact("new"))
@@ -233,8 +244,8 @@ async def test_texts_are_loaded_when_they_are_searched_for() -> None:
     await size(cache, feed)
     assert feed.text_reads == [], "facts alone need none"
     head = (await feed.heads(["g"]))["g"]
-    assert await cache.use_texts(head, len) == 1
-    assert await cache.use_texts(head, len) == 1
+    assert await cache.use([head], _texts, parts=[Part.TEXTS]) == 1
+    assert await cache.use([head], _texts, parts=[Part.TEXTS]) == 1
     assert feed.text_reads == [("g", 0)]
     assert feed.reads == [("g", 0), ("g", 10), ("g", 20)], "nor do they need facts"
 
@@ -246,11 +257,11 @@ async def test_facts_and_texts_share_one_bound() -> None:
     roomy = cache_of(feed)
     await size(roomy, feed)
     facts = roomy.nbytes
-    await roomy.use_texts(head, len)
+    await roomy.use([head], _texts, parts=[Part.TEXTS])
     assert roomy.nbytes > facts
     tight = cache_of(feed, replace(SETTINGS, index_bytes=roomy.nbytes - 1))
     await size(tight, feed)
-    await tight.use_texts(head, len)
+    await tight.use([head], _texts, parts=[Part.TEXTS])
     assert tight.group_ids == ("g",), "facts and texts of one group are used together"
     feed.write(fact("o", "text", "other"))
     await size(tight, feed, "other")
@@ -262,7 +273,7 @@ async def test_a_group_that_is_forgotten_leaves_nothing() -> None:
     feed = filled(5)
     cache = cache_of(feed)
     await size(cache, feed)
-    await cache.use_texts((await feed.heads(["g"]))["g"], len)
+    await cache.use(list((await feed.heads(["g"])).values()), _texts, parts=[Part.TEXTS])
     cache.forget("g")
     assert cache.nbytes == 0
 

@@ -13,7 +13,7 @@ from kgsvc.search import lexical
 from kgsvc.search.group_index import GroupIndex
 from kgsvc.search.lexical import Corpus, strongest
 from kgsvc.search.postings import Packed, keyword_text
-from kgsvc.search.query import WEIGHT, Query, parse, weight
+from kgsvc.search.query import WEIGHT, parse, weight
 from tests.unit.search.feed import NOW, fact, indexed, page, patient
 
 WORDS = ["alpha", "beta", "gamma", "delta", "the", "of", "東京", "京都"]
@@ -37,9 +37,9 @@ def reference(documents: dict[str, list[str]], query: str) -> dict[str, float]:
 
 
 def by_keyword(index: GroupIndex, query: str) -> dict[str, float]:
-    found = index.candidates(Query(parse(query), None, NOW, 1000))
-    assert found.keyword == sorted(found.keyword)
-    return {uuid: -low for low, (uuid, _) in found.keyword}
+    found = index.by_keyword(parse(query), index.columns.current(index.rows, NOW), 1000)
+    assert found == sorted(found)
+    return {uuid: -low for low, uuid, _ in found}
 
 
 texts = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)

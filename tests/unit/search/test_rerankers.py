@@ -4,7 +4,7 @@ import pytest
 from kgsvc.search.filters import NONE
 from kgsvc.search.plans import Method, Reranker, Scope, ScopePlan
 from kgsvc.search.pool import Asked, Found
-from kgsvc.search.rerankers import RERANKERS
+from kgsvc.search.rank import RERANKERS
 
 
 @pytest.mark.parametrize("reranker", RERANKERS)

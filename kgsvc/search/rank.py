@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from kgsvc.search.fusion import Key, near_center
 from kgsvc.search.plans import Reason, Reranker, ScopePlan
 from kgsvc.search.pool import Asked, Found, Scores
 
@@ -28,7 +29,7 @@ def in_force(plan: ScopePlan, has_vector: bool) -> tuple[Reranker, Reason | None
 
 def _reciprocal_rank_fusion(found: Found, _asked: Asked) -> Scores:
     """Σ 1 / (60 + rank) over the methods, ranks from 1."""
-    return {key: round(score, 12) for key, score in found.reciprocal_ranks().items()}
+    return found.reciprocal_ranks()
 
 
 def _maximal_marginal_relevance(found: Found, asked: Asked) -> Scores:
@@ -86,7 +87,7 @@ def _weighted_sum(found: Found, asked: Asked) -> Scores:
 
 
 def _evidence(found: Found, _asked: Asked) -> Scores:
-    """What kgsvc.search.evidence_search computed already: it takes all indexes of the groups."""
+    """What kgsvc.search.evidence_search computed already: it takes all of the groups."""
     return found.evidence
 
 
@@ -98,3 +99,24 @@ RERANKERS: Mapping[Reranker, Callable[[Found, Asked], Scores]] = {
     Reranker.WEIGHTED_SUM: _weighted_sum,
     Reranker.EVIDENCE: _evidence,
 }
+# By nearness to the center (design §6).
+_LIFTED = frozenset({Reranker.RRF, Reranker.WEIGHTED_SUM, Reranker.EVIDENCE})
+
+
+def ranked(found: Found, asked: Asked, reranker: Reranker, weight: float) -> list[tuple[Key, float]]:
+    """All candidates, best first; ties by the reciprocal ranks, then by uuid. By MMR as they were taken.
+
+    Scores are rounded to twelve digits, so that what is equal on paper is a tie; `weight` is the share of
+    nearness to the center.
+    """
+    scores = RERANKERS[reranker](found, asked)
+    if reranker is Reranker.MMR:
+        return list(scores.items())
+    if asked.center is not None and reranker in _LIFTED:
+        scores = near_center(scores, found.distances, weight)
+    if reranker is Reranker.RRF:
+        order = sorted([(-round(score, 12), key) for key, score in scores.items()])
+        return [(key, -low) for low, key in order]
+    ranks = found.reciprocal_ranks()
+    tied = [(-score, -round(ranks.get(key, 0.0), 12), key) for key, score in scores.items()]
+    return [(key, -low) for low, _, key in sorted(tied)]

@@ -1,0 +1,303 @@
+"""The one engine of all searches. SearchFacts and GetMemory are a plan of it (spec 004 §4.3.1, §10);
+SearchGraph has scopes, methods, rerankers and filters of the caller's choice (specs 000, 002 and 003).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsvc.domain.errors import LimitExceeded, NotFound, StoreUnavailable, Violation
+from kgsvc.domain.model.communities import Community
+from kgsvc.domain.model.delta import GroupHead
+from kgsvc.domain.model.graph import Fact
+from kgsvc.models.protocol import CrossEncoder, Embedder
+from kgsvc.runtime import CONTEXT_CHARS, QUERY_CHARS, RANKED, RESULT_BYTES, Clock, offload
+from kgsvc.search.cold import Cold, ColdStore
+from kgsvc.search.context import composed
+from kgsvc.search.context_material import material, wider
+from kgsvc.search.cross_encoding import CrossEncoding, Ranking, fitting
+from kgsvc.search.episode_index import unpack_episode, unpacked_bytes
+from kgsvc.search.finding import find, needed
+from kgsvc.search.fusion import Key
+from kgsvc.search.graph_results import FoundBy, GraphHit, GraphQuery, Hit, Item, ScopeAnswer
+from kgsvc.search.group import Group, Part
+from kgsvc.search.group_index import unpack
+from kgsvc.search.heads import GroupHeads
+from kgsvc.search.index_cache import IndexCache
+from kgsvc.search.node_index import unpack_entity
+from kgsvc.search.plans import Method, Reason, Reranker, Scope, ScopePlan, default_plan
+from kgsvc.search.pool import Asked, Found
+from kgsvc.search.query import QueryVectors, Term, parse
+from kgsvc.search.rank import in_force, ranked
+from kgsvc.search.settings import SearchSettings
+from kgsvc.stores.protocol import GraphStore
+from kgsvc.stores.search_protocol import SearchStore
+
+T = TypeVar("T")
+Shown = Callable[[Key], Item | None]
+_log = logging.getLogger("kgsvc.search")
+_UNPACK: dict[Scope, Callable[[Any], Item]] = {
+    Scope.FACTS: unpack,
+    Scope.NODES: unpack_entity,
+    Scope.EPISODES: unpack_episode,
+}
+_NAMED = frozenset({Scope.NODES, Scope.COMMUNITIES})  # found by vectors of their names
+_COMPARING = frozenset({Reranker.MMR, Reranker.EVIDENCE})
+_SEARCH_FACTS = ScopePlan(Scope.FACTS, (Method.BM25, Method.COSINE), Reranker.RRF)
+
+
+class EngineStore(GraphStore, SearchStore, ColdStore, Protocol):
+    """Where names are looked up, indexes are fed from, and what is not in memory is found."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """What is the same for all plans of a search."""
+
+    terms: tuple[Term, ...]
+    vector: NDArray[np.float32] | None
+    now_ms: int
+    parts: tuple[Part, ...]
+    heads: list[GroupHead]  # of groups in memory, or to be loaded now
+    cold: list[Group]
+    heavy: bool
+
+
+class Engine:
+    """Searches one or several groups. Deterministic to the last tie, models aside.
+
+    Several groups are ranked together: each scores with its own statistics, the scores are put into one list
+    for each method, and those lists are ranked.
+    """
+
+    def __init__(
+        self,
+        store: EngineStore,
+        embedder: Embedder | None,
+        settings: SearchSettings,
+        clock: Clock,
+        cross_encoder: CrossEncoder | None = None,
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self._heads = GroupHeads(store, settings.store_timeout_s)
+        self._vectors = QueryVectors(embedder, settings)
+        self._min_cosine = embedder.min_cosine if embedder else 0.0
+        space, dimension = (embedder.space, embedder.dimension) if embedder else ("", 0)
+        self.indexes = IndexCache(store, settings, space, dimension)
+        self.cold = Cold(store, self.indexes, settings)
+        self._cross_encoding = CrossEncoding(cross_encoder, settings)
+
+    async def search(self, query: GraphQuery) -> list[ScopeAnswer]:
+        """An answer for each plan, in order. Sees every change committed before the call.
+
+        Raises NotFound (a center or origin that no group has, naming the field), LimitExceeded (the bodies
+        of episodes are too much for one response), StoreUnavailable.
+        """
+        await self.require(query.group_ids, query.center, query.origins)
+        return await self._answers(query, await self._prepared(query, query.plans))
+
+    async def facts(
+        self,
+        group_ids: Collection[str],
+        text: str,
+        max_facts: int,
+        center: str | None = None,
+        now_ms: int | None = None,
+    ) -> list[Hit]:
+        """SearchFacts: the best `max_facts` facts that are valid at `now_ms` (None: by the clock) and not
+        expired, best first, ties by uuid ascending.
+
+        Groups that do not exist hold nothing; a center without facts is near to none (`require` tells it
+        from an unknown one). Raises StoreUnavailable.
+        """
+        query = GraphQuery(tuple(dict.fromkeys(group_ids)), text, (_SEARCH_FACTS,), max_facts, center=center)
+        (answer,) = await self._answers(query, await self._prepared(query, query.plans, now_ms))
+        return [Hit(hit.item, hit.score) for hit in answer.hits if isinstance(hit.item, Fact)]
+
+    async def context(self, query: GraphQuery, found: Sequence[ScopeAnswer], chars: int) -> str:
+        """A text of at most `chars` characters to answer from (kgsvc.search.context): what `search` found,
+        what belongs to it, and the episodes that bear on the question. Raises StoreUnavailable."""
+        wanted = wider(query, chars, self._clock.now_ms())
+        prepared = await self._prepared(query, (*query.plans, default_plan(Scope.EPISODES)))
+        more = await asyncio.gather(*(self._answers(each, prepared) for each in wanted))
+        beside = [answer for answers in more for answer in answers]
+        known = await material(
+            partial(self._use, prepared), found, beside, prepared.terms, query.filters.known_at_ms
+        )
+        return await offload(chars / CONTEXT_CHARS, composed, known, chars)
+
+    async def require(
+        self, group_ids: Collection[str], center: str | None, origins: Sequence[str] = ()
+    ) -> None:
+        """Raise NotFound, naming the field, unless each of these is an entity of one of the groups."""
+        left = {*origins, *([] if center is None else [center])}
+        for group_id in dict.fromkeys(group_ids):
+            if left:
+                left -= (await self._store.names(group_id, (), sorted(left))).by_uuid.keys()
+        fields = (f"bfs_origin_node_uuids[{at}]" for at in range(len(origins)))
+        for uuid, field in ((center, "center_node_uuid"), *zip(origins, fields, strict=True)):
+            if uuid in left:
+                problem = Violation(field, "is no entity of these groups")
+                raise NotFound(f"no entity {uuid} in these groups", [problem])
+
+    async def warm(self, group_ids: Collection[str]) -> None:
+        """Load the busiest of these groups behind the searches, one after the other: those that were changed
+        most often, as many as settings.warm_groups says."""
+        try:
+            busiest = sorted(await self.heads(group_ids), key=lambda head: (-head.rev, head.group_id))
+            for head in busiest[: self._settings.warm_groups]:
+                await self.cold.warm(head.group_id, self._clock.now_ms())
+        except StoreUnavailable as error:
+            _log.warning("groups were not loaded at the start: %s", error)
+
+    async def heads(self, group_ids: Collection[str]) -> list[GroupHead]:
+        """Those of the groups that there are, sorted. Raises StoreUnavailable."""
+        wanted = sorted(set(group_ids))
+        heads = await self._heads.of(wanted)
+        for group_id in wanted:
+            if group_id not in heads:
+                self.indexes.forget(group_id)
+        return [heads[group_id] for group_id in wanted if group_id in heads]
+
+    async def erase(self, group_ids: Collection[str]) -> None:
+        """Drop the indexes of groups of which something was erased."""
+        for group_id in group_ids:
+            await self.indexes.erase(group_id)
+
+    async def close(self) -> None:
+        """Wait for work left behind and drop the indexes."""
+        await self._heads.close()
+        await self.indexes.close()
+
+    # -- one search ------------------------------------------------------------------------------------
+
+    async def _prepared(
+        self, query: GraphQuery, plans: Sequence[ScopePlan], now_ms: int | None = None
+    ) -> _Prepared:
+        text, filters, centered = query.text, query.filters, query.center is not None
+        parts = dict.fromkeys(part for plan in plans for part in needed(plan, filters, centered))
+        prepared = _Prepared(
+            await offload(len(text) / QUERY_CHARS, parse, text),
+            await self._vectors.of(text) if _compares(plans) else None,
+            self._clock.now_ms() if now_ms is None else now_ms,
+            tuple(parts),
+            [],
+            [],
+            len(text) > QUERY_CHARS,
+        )
+        cold = await self.cold.groups(query.group_ids, self._asked(query, plans[0], prepared), prepared.parts)
+        heads = await self.heads([each for each in query.group_ids if each not in cold])
+        return replace(prepared, heads=heads, cold=list(cold.values()))
+
+    async def _use(self, prepared: _Prepared, work: Callable[[list[Group]], T]) -> T:
+        """Run `work` on all groups of a search."""
+        heads, cold = prepared.heads, prepared.cold
+        if not heads:
+            return await offload(2 if cold else 0, work, cold)
+        both = (lambda groups: work([*cold, *groups])) if cold else work
+        return await self.indexes.use(heads, both, prepared.heavy, prepared.parts)
+
+    async def _answers(self, query: GraphQuery, prepared: _Prepared) -> list[ScopeAnswer]:
+        asked = [self._asked(query, plan, prepared) for plan in query.plans]
+        found = await self._use(prepared, lambda groups: [find(groups, each) for each in asked])
+        if len(asked) == 1:
+            return [await self._answer(query, asked[0], found[0], prepared)]
+        return await asyncio.gather(
+            *(self._answer(query, *each, prepared) for each in zip(asked, found, strict=True))
+        )
+
+    async def _answer(
+        self, query: GraphQuery, asked: Asked, found: Found, prepared: _Prepared
+    ) -> ScopeAnswer:
+        plan = asked.plan
+        reranker, reason = in_force(plan, asked.vector is not None)
+        # MMR compares many vectors with many.
+        cost = math.inf if reranker is Reranker.MMR else len(found.packed) / RANKED
+        order = await offload(cost, ranked, found, asked, reranker, self._settings.distance_weight)
+        if plan.reranker is Reranker.CROSS_ENCODER:
+            order, reason = await self._rated(query, plan.scope, found, order)
+            reranker = reranker if reason else plan.reranker
+        kept = [entry for entry in order if _enough(entry[1], query, reason)][: query.max_results]
+        keys = [key for key, _ in kept]
+        size = _size(plan.scope, found, keys)
+        if size > query.max_bytes:
+            says = f"the episodes have about {size} bytes, at most {query.max_bytes} are sent; ask for fewer"
+            raise LimitExceeded(says, [Violation("max_results", says)])
+        shown = await self._shown(plan.scope, found, keys)
+        hits = await offload(size / RESULT_BYTES, _hits, found, kept, shown)
+        return ScopeAnswer(plan.scope, tuple(found.lists), reranker, hits, reason, bool(prepared.cold))
+
+    def _asked(self, query: GraphQuery, plan: ScopePlan, prepared: _Prepared) -> Asked:
+        unnamed = prepared.cold and plan.scope in _NAMED  # no vectors of names are read then
+        return Asked(
+            plan,
+            prepared.terms,
+            None if unnamed else prepared.vector,
+            self._min_cosine,
+            query.filters,
+            prepared.now_ms,
+            max(self._settings.candidates, query.max_results),
+            query.max_results,
+            query.center,
+            query.origins,
+            query.text,
+        )
+
+    async def _rated(
+        self, query: GraphQuery, scope: Scope, found: Found, order: Ranking
+    ) -> tuple[Ranking, Reason | None]:
+        """The order by the ratings of a model, or as it is and why."""
+        keys = [key for key, _ in order[: self._settings.rerank_candidates]]
+        shown = await self._shown(scope, found, keys)
+        limit = self._settings.rerank_bytes
+        texts = await offload(_size(scope, found, keys) / RESULT_BYTES, fitting, keys, shown, limit)
+        group_id = query.group_ids[0] if len(query.group_ids) == 1 else ""
+        left_s = None if query.ends_s is None else query.ends_s - self._clock.monotonic()
+        return await self._cross_encoding.reranked(query.text, group_id, order, texts, left_s)
+
+    async def _shown(self, scope: Scope, found: Found, keys: Sequence[Key]) -> Shown:
+        """How results become what is shown. Communities are read anew: their members come and go."""
+        if scope is not Scope.COMMUNITIES:
+            return lambda key: _UNPACK[scope](found.packed[key])
+        present: dict[Key, Community] = {}
+        for group_id in dict.fromkeys(group_id for _, group_id in keys):
+            uuids = [uuid for uuid, home in keys if home == group_id]
+            rows = await self._store.communities_of(group_id, uuids)
+            present |= {(row.uuid, group_id): row for row in rows}
+        return present.get
+
+
+def _compares(plans: Sequence[ScopePlan]) -> bool:
+    """Whether any of them needs the query's embedding."""
+    return any(Method.COSINE in plan.methods or plan.reranker in _COMPARING for plan in plans)
+
+
+def _enough(score: float, query: GraphQuery, reason: Reason | None) -> bool:
+    """Whether a score is not below the least that is wanted; that is one of the reranker asked for."""
+    return query.min_score is None or reason is not None or score >= query.min_score
+
+
+def _size(scope: Scope, found: Found, keys: Sequence[Key]) -> int:
+    """About the bytes of episodes; what else is shown is small."""
+    return sum(unpacked_bytes(found.packed[key]) for key in keys) if scope is Scope.EPISODES else 0
+
+
+def _hits(found: Found, order: Sequence[tuple[Key, float]], shown: Shown) -> tuple[GraphHit, ...]:
+    finders: dict[Key, list[FoundBy]] = {key: [] for key, _ in order}
+    for method, entries in found.lists.items():
+        for rank, (low, key) in enumerate(entries, 1):
+            if key in finders:
+                finders[key].append(FoundBy(method, rank, -low))
+    items = ((key, score, shown(key)) for key, score in order)
+    return tuple(GraphHit(item, score, tuple(finders[key])) for key, score, item in items if item is not None)

@@ -1,0 +1,104 @@
+"""One group: its facts, and its entities, episodes and communities, which are fed together."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from kgsvc.search.episode_index import EpisodeIndex
+from kgsvc.search.group_index import GroupIndex
+from kgsvc.search.node_index import CommunityIndex, NodeIndex
+from kgsvc.stores.search_protocol import Changes, TextChanges
+
+
+class GroupTexts:
+    """Current as of (`epoch`, `rev`). Not safe for concurrent use."""
+
+    def __init__(self, group_id: str, space: str = "", dimension: int = 0) -> None:
+        self.group_id = group_id
+        self.epoch = 0
+        self.rev = 0
+        self.uuid = ""  # up to which it holds the revision after `rev` too
+        self.nodes = NodeIndex(group_id, space, dimension)
+        self.episodes = EpisodeIndex(group_id)
+        self.communities = CommunityIndex(group_id, space, dimension)
+
+    def __len__(self) -> int:
+        return len(self.nodes) + len(self.episodes) + len(self.communities)
+
+    @property
+    def nbytes(self) -> int:
+        """About the memory held, in bytes."""
+        return self.nodes.nbytes + self.episodes.nbytes + self.communities.nbytes
+
+    def apply(self, changes: TextChanges) -> None:
+        """Advance to a page of changes; its epoch must be this index's own, or the index empty."""
+        for uuid in changes.removed_entities:
+            self.nodes.remove(uuid)
+        for uuid in changes.removed_episodes:
+            self.episodes.remove(uuid)
+        for entity in changes.entities:
+            self.nodes.put(entity)
+        for episode in changes.episodes:
+            self.episodes.put(episode)
+        if changes.communities is not None:
+            self.communities.replace(changes.communities)
+            self.communities.settle()
+        self.nodes.settle()
+        self.epoch = changes.head.epoch
+        self.rev = changes.upto_rev if changes.more else changes.head.rev
+        self.uuid = changes.upto_uuid
+
+
+class Part(StrEnum):
+    """What of a group is loaded by itself, when it is first asked for."""
+
+    FACTS = "facts"
+    TEXTS = "texts"
+
+
+WHOLE = (Part.FACTS, Part.TEXTS)
+
+
+class Group:
+    """All of a group that searches look at. Not safe for concurrent use: who shares it serialises that."""
+
+    def __init__(self, group_id: str, space: str = "", dimension: int = 0) -> None:
+        self.group_id = group_id
+        self._space, self._dimension = space, dimension
+        self.facts = GroupIndex(group_id, space, dimension)
+        self.texts = GroupTexts(group_id, space, dimension)
+
+    def __len__(self) -> int:
+        return len(self.facts) + len(self.texts)
+
+    @property
+    def nbytes(self) -> int:
+        """About the memory held, in bytes."""
+        return self.facts.nbytes + self.texts.nbytes
+
+    def part(self, part: Part) -> GroupIndex | GroupTexts:
+        """One of its parts."""
+        return self.facts if part is Part.FACTS else self.texts
+
+    def covers(self, part: Part, epoch: int, rev: int) -> bool:
+        """Whether a part holds at least what was there at a revision."""
+        held = self.part(part)
+        return (held.epoch, held.rev) >= (epoch, rev)
+
+    def apply(self, changes: Changes | TextChanges) -> None:
+        """Advance a part; if that fails the part is empty, never half of what it should be."""
+        facts, texts = self.facts, self.texts
+        if isinstance(changes, Changes):
+            self.empty(Part.FACTS)
+            facts.apply(changes)
+        else:
+            self.empty(Part.TEXTS)
+            texts.apply(changes)
+        self.facts, self.texts = facts, texts
+
+    def empty(self, part: Part) -> None:
+        """Throw away a part."""
+        if part is Part.FACTS:
+            self.facts = GroupIndex(self.group_id, self._space, self._dimension)
+        else:
+            self.texts = GroupTexts(self.group_id, self._space, self._dimension)

@@ -1,0 +1,93 @@
+"""Every ranking stays as it was, on every store: rankings.json has what each search returned before.
+
+`KGSVC_WRITE_PINS=1` writes it anew: for a ranking that is meant to change.
+"""
+
+import hashlib
+import json
+import os
+import uuid
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from kgsvc.domain.model.graph import Fact
+from kgsvc.search.engine import Engine
+from kgsvc.search.graph_results import GraphQuery, Item, ScopeAnswer
+from kgsvc.search.plans import RECIPES
+from kgsvc.search.settings import SearchSettings
+from kgsvc.stores.conformance.samples import NOW
+from kgsvc.stores.protocol import Store
+from tests.integration.ranking_corpus import QUERIES, ByLength, WordVectors, asked, fill
+from tests.support.stores import REAL
+
+PINS = Path(__file__).parent / "rankings.json"
+RESULTS = 8
+CENTERS = (None, "0-n3", "1-n9")
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.parametrize("any_store", REAL, indirect=True),
+]
+
+
+class Stopped:
+    """A clock that stands a little after what was written."""
+
+    def now_ms(self) -> int:
+        """See Clock."""
+        return NOW + 40
+
+    def monotonic(self) -> float:
+        """See Clock."""
+        return 0.0
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def engines(any_store: Store) -> AsyncIterator[tuple[Engine, tuple[str, str]]]:
+    """Searches of a store, and two groups that are filled."""
+    groups = await fill(any_store, f"pinned-{uuid.uuid4()}")
+    settings = SearchSettings()
+    made = Engine(any_store, WordVectors(), settings, Stopped(), ByLength())
+    yield made, groups
+    await made.close()
+
+
+async def test_rankings_are_as_they_were(engines: tuple[Engine, tuple[str, str]], any_store: Store) -> None:
+    engine, groups = engines
+    found: dict[str, str] = {}
+    for center in CENTERS:
+        for number, query in enumerate(QUERIES):
+            for some in (groups[:1], groups):
+                hits = await engine.facts(some, query, RESULTS, center)
+                place = f"SearchFacts {len(some)} {center} {number}"
+                found[place] = _told(((hit.fact.uuid, hit.score) for hit in hits), 12)
+    for recipe, query, case in asked():
+        wanted = GraphQuery(groups, query, RECIPES[recipe], RESULTS, case.filters, case.center, case.origins)
+        answers = await engine.search(wanted)
+        found[f"{recipe} {case.name} {QUERIES.index(query)}"] = " | ".join(map(_answer, answers))
+    if os.environ.get("KGSVC_WRITE_PINS"):
+        PINS.write_text(json.dumps(found, indent=0) + "\n")
+    pinned = json.loads(PINS.read_text())
+    assert found.keys() == pinned.keys()
+    differ = {place: (pinned[place], each) for place, each in found.items() if pinned[place] != each}
+    assert not differ, dict(list(differ.items())[:5])
+
+
+def _answer(answer: ScopeAnswer) -> str:
+    return _told(((_uuid(hit.item), hit.score) for hit in answer.hits), 9)
+
+
+def _uuid(item: Item) -> str:
+    for kind in ("entity", "episode"):
+        if hasattr(item, kind):
+            return str(getattr(item, kind).uuid)
+    return item.uuid if isinstance(item, Fact) else str(item.uuid)  # type: ignore[union-attr]
+
+
+def _told(hits: Iterable[tuple[str, float]], digits: int) -> str:
+    """Which, and what stands for their scores: as far as these digits."""
+    ranked = list(hits)
+    scores = " ".join(f"{score:.{digits}f}" for _, score in ranked)
+    return f"{' '.join(uuid for uuid, _ in ranked)} {hashlib.sha256(scores.encode()).hexdigest()[:8]}"
