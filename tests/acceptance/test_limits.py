@@ -237,7 +237,7 @@ async def test_a_call_has_at_most_s_bytes(client: Client, group: str) -> None:
 
 async def test_far_more_than_s_bytes_are_not_even_received(client: Client, group: str) -> None:
     request = ing.AddEpisodesRequest(input=ing.AddEpisodesInput(group_id=group))
-    request.input.items.add(body="x" * (2 * S + 1))
+    request.input.items.add(body="x" * (8 * S + 1))
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await client.ingestion.AddEpisodes(request, timeout=CALL_S)
     assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
