@@ -73,7 +73,12 @@ class ModelIntake:
             known = group.items.get(uuid) or fresh.get(uuid)
             if known is None:
                 fresh[uuid] = Item(
-                    new.episode, batch.receipt_id, batch.now_ms, batch.now_ms, previous=new.previous
+                    new.episode,
+                    batch.receipt_id,
+                    batch.now_ms,
+                    batch.now_ms,
+                    previous=new.previous,
+                    request_id=new.request_id,
                 )
             elif known.episode.content_hash != new.episode.content_hash:
                 taken.append(Violation(f"items[{n}].uuid", "belongs to an item with other content"))

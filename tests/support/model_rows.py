@@ -40,6 +40,7 @@ class Item:
     usage: Usage = FREE
     warnings: tuple[ItemWarning, ...] = ()
     previous: tuple[str, ...] = ()
+    request_id: str = ""
 
     @property
     def unfinished(self) -> bool:
@@ -71,7 +72,14 @@ class Item:
     def queued(self) -> QueuedItem:
         attempts = dict(self.attempts)
         return QueuedItem(
-            self.episode, self.state, self.accepted_ms, attempts, self.stage, self.suspect, self.previous
+            self.episode,
+            self.state,
+            self.accepted_ms,
+            attempts,
+            self.stage,
+            self.suspect,
+            self.previous,
+            request_id=self.request_id,
         )
 
     def begin(self) -> QueuedItem:
