@@ -14,6 +14,14 @@ def _asked(g: Scratch, name: str, kind: ErasureKind = ErasureKind.GROUP, uuid: s
     return Erasure(f"{g.id}/{name}", g.id, kind, NOW, uuid)
 
 
+async def _free(g: Scratch, name: str) -> str:
+    """A name under which nothing was erased yet: receipts stay, and checks may run again."""
+    count = 0
+    while await g.store.erasure(f"{g.id}/{name}{count}"):
+        count += 1
+    return f"{name}{count}"
+
+
 async def _one(g: Scratch, erasure: Erasure) -> Erasure:
     (part,) = await g.store.erasure(erasure.erasure_id)
     return part
@@ -21,8 +29,9 @@ async def _one(g: Scratch, erasure: Erasure) -> Erasure:
 
 async def an_erasure_is_open_until_it_is_completed(g: Scratch) -> None:
     """It is found by its id and among the open ones; written down again it stays as it is."""
-    erasure = _asked(g, "open")
-    await g.store.begin_erasures([erasure, _asked(g.sibling(2), "open")])
+    name = await _free(g, "open")
+    erasure, other = _asked(g, name), _asked(g.sibling(2), name)
+    await g.store.begin_erasures([erasure, other])
     parts = await g.store.erasure(erasure.erasure_id)
     equal([part.group_id for part in parts], [g.id], "erasure: its parts")
     waiting = [part for part in await g.store.open_erasures(_ALL) if part.group_id == g.id]
@@ -39,14 +48,14 @@ async def an_erasure_is_open_until_it_is_completed(g: Scratch) -> None:
     await g.store.free_erased(NOW + 9)
     equal((await _one(g, erasure)).completed_ms, NOW + 5, "free_erased: completed once")
     equal(await g.store.erasure(f"{g.id}/unknown"), [], "erasure: unknown")
-    await g.store.removed(f"{g.sibling(2).id}/open", g.sibling(2).id, {})
+    await g.store.removed(other.erasure_id, other.group_id, {})
     await g.store.free_erased(NOW + 9)
 
 
 async def deleting_a_group_counts_what_goes(g: Scratch) -> None:
     """Its part tells every kind of rows; of a group that is gone already nothing."""
     await g.accepted(*g.episodes(3))
-    first, again = _asked(g, "group"), _asked(g, "again")
+    first, again = _asked(g, await _free(g, "group")), _asked(g, await _free(g, "again"))
     await g.store.begin_erasures([first, again])
     await g.store.delete_group(g.id, NOW + 1, first.erasure_id)
     removed = (await _one(g, first)).removed or {}
@@ -61,7 +70,7 @@ async def deleting_a_group_counts_what_goes(g: Scratch) -> None:
 async def a_change_notes_what_it_erases(g: Scratch) -> None:
     """`apply` notes the counts with the change, and forgets the uuid."""
     await g.accepted(*g.episodes(1))
-    erasure = _asked(g, "change", ErasureKind.EPISODE, "e0")
+    erasure = _asked(g, await _free(g, "change"), ErasureKind.EPISODE, "e0")
     await g.store.begin_erasures([erasure])
     equal((await _one(g, erasure)).uuid, "e0", "erasure: what is to go")
     head = await g.head()
