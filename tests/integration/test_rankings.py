@@ -46,12 +46,14 @@ class Stopped:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def engines(any_store: Store) -> AsyncIterator[tuple[Engine, tuple[str, str]]]:
-    """Searches of a store, and two groups that are filled."""
+    """Searches of a store, and two groups that are filled until the test is over."""
     groups = await fill(any_store, f"pinned-{uuid.uuid4()}")
     settings = SearchSettings()
     made = Engine(any_store, WordVectors(), settings, Stopped(), ByLength())
     yield made, groups
     await made.close()
+    for group_id in groups:  # else a worker of another test takes its items
+        await any_store.delete_group(group_id, NOW)
 
 
 async def test_rankings_are_as_they_were(engines: tuple[Engine, tuple[str, str]], any_store: Store) -> None:
