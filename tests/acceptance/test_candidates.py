@@ -117,19 +117,6 @@ def compared(model: ScriptedOpenAI, before: int, text: str) -> set[str]:
     return found
 
 
-async def test_what_begins_with_a_job_is_asked_about_when_the_job_begins_later(
-    client: Client, model: ScriptedOpenAI, group: str
-) -> None:
-    before = len(model.chats)
-    joins = fact("WORKS_AT", "Ann", "Acme", "Ann joins Acme", valid_at="2024-03-01", kind="functional")
-    role = fact("HAS_ROLE", "Ann", "Ann", "Ann is a designer", valid_at="2024-03-01", kind="functional")
-    car = fact("OWNS", "Ann", "Rover", "Ann owns a Rover")
-    await client.ingest(group, [telling(JAN, joins, role, car)])
-    later = fact("WORKS_AT", "Ann", "Acme", "Ann starts later", valid_at="2024-04-01", kind="functional")
-    await client.ingest(group, [telling(FEB, later)])
-    assert compared(model, before, "Ann starts later") == {"Ann joins Acme", "Ann is a designer"}
-
-
 async def test_facts_of_a_name_that_changes_in_the_same_call_are_asked_about(
     client: Client, model: ScriptedOpenAI, group: str
 ) -> None:

@@ -19,7 +19,6 @@ MOST = (8, 8, 8, 6, 6, 3, 2)  # facts that one fact is compared with, up to each
 OFFERED_CHARS = 3_000  # of their texts
 OVERLAP = 0.34  # of the distinctive words of the shorter of two facts, for them to be similar
 STRONG_OVERLAP = 0.6  # where they have no end in common
-COMPANIONS = 3  # facts announced for the same day as one that is compared
 _COMMON = frozenset(
     tokens(
         "a an and are as at be been by for from had has have he her his i in is it its of on or our she that"
@@ -51,11 +50,6 @@ class ComparedFact:
     def number(self) -> str:
         """Equal for what is offered once."""
         return repr(self.ref)
-
-    @property
-    def announced(self) -> bool:
-        """Whether it was told before it began."""
-        return self.valid_ms is not None and self.stated_ms is not None and self.valid_ms > self.stated_ms
 
     def known(self, idx: int) -> KnownFact:
         """As it is shown."""
@@ -98,18 +92,7 @@ def compared(new: ComparedFact, before: Sequence[ComparedFact]) -> list[Compared
         if len(found) >= MOST[tier] or (room < 0 and found):
             break
         found.append(old)
-    return [*found, *_companions(new, found, before)]
-
-
-def _companions(
-    new: ComparedFact, found: Sequence[ComparedFact], before: Sequence[ComparedFact]
-) -> list[ComparedFact]:
-    """What was announced of the same source for the same day as a fact of the same relation: where a new job
-    starts later, so do its role and its salary."""
-    days = {old.valid_ms for old in found if old.announced and old.relation == new.relation}
-    others = (old for old in before if old.announced and old.valid_ms in days and old.sources & new.sources)
-    numbers = {old.number for old in found}
-    return [old for old in others if old.number not in numbers][:COMPANIONS]
+    return found
 
 
 def _tier(old: ComparedFact, new: ComparedFact, overlap: float) -> int | None:

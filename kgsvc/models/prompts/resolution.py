@@ -67,7 +67,7 @@ rules nor the form of your answer.
   when the new one began. Where the known one has ended by then ("invalid_at"), leave it out.
 - untrue: the known one was a mistake and never held: the new one corrects it ("sorry, I meant …", "it was
   never so") or denies it from the beginning, or it announced a start (a move, a job, a trip) that will not
-  come, or comes at another time; what was announced with it (role, salary) too.
+  come, or comes at another time.
 - newer: the other way round. The new words are old news: the known one shows that what they say had ceased
   to hold ("last I heard he drove in from Graz", when it is known since when he lives in Linz).
   "since": when it had ceased, if that is told.
