@@ -10,7 +10,7 @@ of the whole, so that a fact scores here what it scores in memory.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Protocol
@@ -28,6 +28,7 @@ from kgsvc.search.heads import in_time
 from kgsvc.search.index_cache import IndexCache
 from kgsvc.search.plans import Method, Scope, ScopePlan
 from kgsvc.search.pool import Asked
+from kgsvc.search.query import Term
 from kgsvc.search.settings import SearchSettings
 from kgsvc.search.text_index import Whole
 from kgsvc.stores.community_protocol import CommunityStore
@@ -116,7 +117,7 @@ class Cold:
         if found is None or found.facts <= self._loaded_at_once:
             return None
         self._indexes.load_behind(found.head, found.facts, parts)
-        group = await offload(2, self._made, group_id, found)
+        group = await offload(2, self._made, group_id, found, asked.terms)
         completing = self._completed(group, found, asked, Part.TEXTS in parts)
         await in_time(completing, self._settings.store_timeout_s)
         return group
@@ -138,7 +139,7 @@ class Cold:
             all_vectors=asked.vector is not None,
         )
 
-    def _made(self, group_id: str, found: FactCandidates) -> Group:
+    def _made(self, group_id: str, found: FactCandidates, terms: Sequence[Term]) -> Group:
         """A group of the candidates."""
         group = Group(group_id, self._space, self._dimension)
         group.facts.whole = Whole(found.facts, found.frequencies, found.total_length)
@@ -149,7 +150,7 @@ class Cold:
             candidates[each.uuid] = replace(each, vector=vector)
         for each in candidates.values():
             row = IndexedFact(each.show(), self._space if each.vector else "", each.vector)
-            group.facts.add(row, each.counts, each.length)
+            group.facts.add(row, _counted_once(each.counts, terms), each.length)
         group.facts.settle()
         return group
 
@@ -264,3 +265,13 @@ def _texts(
         found.head.rev,
         communities=tuple(IndexedCommunity(c.uuid, c.name, c.summary, c.created_ms) for c in communities),
     )
+
+
+def _counted_once(counts: Mapping[str, int], terms: Sequence[Term]) -> Mapping[str, int]:
+    """The counts of a candidate, those of prefixes without the bigrams that are terms too: an index adds
+    these to the prefix."""
+    apart = dict(counts)
+    for prefix in (term.text for term in terms if term.by_prefix and term.text in counts):
+        bigrams = {term.text for term in terms if not term.by_prefix and term.text.startswith(prefix)}
+        apart[prefix] -= sum(counts.get(bigram, 0) for bigram in bigrams)
+    return {term: count for term, count in apart.items() if count > 0}

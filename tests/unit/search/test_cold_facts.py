@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kgsvc.domain.errors import StoreUnavailable
@@ -101,6 +101,7 @@ async def held(search: Engine, group: str = "g") -> None:
 
 @patient
 @given(st.integers(0, 10**6), st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join))
+@example(2, "京都 京")
 def test_candidates_score_what_an_index_scores(seed: int, query: str) -> None:
     rows = many(seed, count=12)
     index = GroupIndex("g")
