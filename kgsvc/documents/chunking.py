@@ -31,8 +31,8 @@ class Chunking:
 
     `token_size` is the most tokens of a chunk, `overlap` how many of them the chunk before has too.
     "exact" cuts after every `token_size - overlap` tokens; "near" goes back to the end of a paragraph, a
-    sentence or a word where one lies in the last quarter of the window, and leaves code fences and tables whole
-    if they fit.
+    sentence or a word where one lies in the last quarter of the window, and leaves code fences and tables
+    whole if they fit.
     """
 
     token_size: int = 1_200
@@ -53,9 +53,9 @@ class Chunking:
 class Chunk:
     """A part of a document. Offsets are characters of the document's text, half-open.
 
-    The chunk's own part is what the chunk before does not hold: it ends where the chunk ends, and all own parts
-    put end to end are the document. It is empty only in the last window by exact step, if the one before reaches
-    the end.
+    The chunk's own part is what the chunk before does not hold: it ends where the chunk ends, and all own
+    parts put end to end are the document. It is empty only in the last window by exact step, if the one
+    before reaches the end.
     `tokens` counts the tokens of `content`; in exact windows, the document's tokens that lie in it.
     `headings` are the titles above the own part, outermost first; `page` counts from 1, None without pages.
     """
@@ -85,7 +85,7 @@ def split(text: str, chunking: Chunking, pages: Sequence[int] = ()) -> list[Chun
 
 
 def chunks_of(pieces: Iterable[str], chunking: Chunking, pages: Sequence[int] = ()) -> Iterator[Chunk]:
-    """The chunks of a text that comes in pieces, exactly as `split` gives them; little more than one is held."""
+    """The chunks of a text that comes in pieces, exactly as `split` gives them, holding little at a time."""
     window = Window(pieces)
     cutter = Cutter(window, chunking)
     for cut in cutter.exact() if chunking.boundaries == "exact" else cutter.near():

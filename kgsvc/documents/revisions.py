@@ -1,8 +1,8 @@
 """A changed document in chunks again: where its text did not change, the chunks and their boundaries stay.
 
-The chunks of the old revision are looked for in the new text by what is their own. Only what lies between those
-found is cut anew. Little that was put between two chunks goes into the one behind it, at the end into the one
-before it.
+The chunks of the old revision are looked for in the new text by what is their own. Only what lies between
+those found is cut anew. Little that was put between two chunks goes into the one behind it, at the end into
+the one before it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class OldChunk:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A part of the new text: `chunk` is the old chunk whose own part it is, None where the text is another."""
+    """A part of the new text: `chunk` is the old chunk whose own part it is, None where it is other text."""
 
     start: int
     end: int
@@ -48,9 +48,9 @@ class _Part:
 def resplit(old: Sequence[OldChunk], text: str, chunking: Chunking, pages: Sequence[int] = ()) -> list[Chunk]:
     """The chunks of a document's new text, given those of its old one in their order.
 
-    A chunk whose own text and overlap stand in the new text has the same content there, wherever they stand now.
-    A chunk may be a quarter larger than `chunking.token_size` before it is cut in two. Text equal to the old one
-    gives equal chunks.
+    A chunk whose own text and overlap stand in the new text has the same content there, wherever they stand
+    now. A chunk may be a quarter larger than `chunking.token_size` before it is cut in two. Text equal to
+    the old one gives equal chunks.
     """
     window = Window([text])
     cutter = Cutter(window, chunking)

@@ -1,7 +1,8 @@
 """Tokens of a text, by o200k_base, whose vocabulary comes with its package: nothing is fetched at run time.
 
-A long text is tokenized in segments of at most `SEGMENT` characters, so that only one is held at a time. They
-end where the tokenizer would begin a new token anyway: at what follows a letter or a digit and is none itself.
+A long text is tokenized in segments of at most `SEGMENT` characters, so that only one is held at a time.
+They end where the tokenizer would begin a new token anyway: at what follows a letter or a digit and is none
+itself.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def _lengths() -> npt.NDArray[np.int64]:
 
 
 def load() -> None:
-    """Load the vocabulary: most of a second in which no other thread runs, 50 MB. Else the first use does it."""
+    """Load the vocabulary, else the first use does: 50 MB, most of a second in which no thread runs."""
     _lengths()
 
 
@@ -45,7 +46,8 @@ def count_tokens(text: str) -> int:
 
 def counts(texts: Sequence[str]) -> list[int]:
     """How many tokens each of `texts` has by itself."""
-    return _tokenizer().count_batch(list(texts), 1, False)
+    found: list[int] = _tokenizer().count_batch(list(texts), 1, False)
+    return found
 
 
 def segment_end(text: str, start: int) -> int:
@@ -69,4 +71,5 @@ def token_starts(segment: str) -> Offsets:
     lengths = _lengths()[ids]
     begins_character = np.frombuffer(data, np.uint8) & 0xC0 != 0x80
     character = np.cumsum(begins_character, dtype=np.int64) - 1
-    return character[np.cumsum(lengths) - lengths]
+    starts: Offsets = character[np.cumsum(lengths) - lengths]
+    return starts
