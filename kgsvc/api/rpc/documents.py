@@ -92,7 +92,7 @@ class DocumentRpcs:
             read = await self._reader.read(sent.data, sent.name, sent.media_type)
         except Unreadable as error:
             field = sent.where.removeprefix("input.")
-            raise InvalidArgument(str(error), [Violation(field, error.reason)]) from error
+            raise InvalidArgument.of([Violation(field, str(error))]) from error
         text = read.text.replace("\0", "�")
         return replace(sent.about, text=text, pages=read.pages, title=sent.about.title or read.title)
 
