@@ -104,4 +104,5 @@ def test_only_the_two_streaming_calls_stream() -> None:
     assert {name: kinds for name, kinds in streams.items() if any(kinds)} == {
         "StreamEpisodes": (True, True),
         "WatchReceipt": (False, True),
+        "Ask": (False, True),
     }
