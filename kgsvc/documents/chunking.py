@@ -171,10 +171,9 @@ class Cutter:
             tokens = count_tokens(self._window.text(start, stop))
             if tokens <= self.most:
                 return Cut(start, own, stop, tokens)
-        if not self._exact:
-            return self.near_at(own, stop)
-        cut = self.exact_at(first, own)
-        return Cut(cut.start, own, stop, cut.tokens) if cut.end > stop else cut
+        if self._exact and own < (cut := self.exact_at(first, own)).end <= stop:
+            return cut
+        return self.near_at(own, stop)
 
     def overlap_start(self, own: int) -> int:
         """Where a chunk begins whose own part begins at `own`."""
