@@ -80,27 +80,30 @@ def _parts(old: Sequence[OldChunk], text: str, most: int) -> Iterator[_Part]:
         yield _Part(done, done, old[-1])  # the last window by exact step, which has nothing of its own
 
 
-def _joined(parts: Iterator[_Part], text: str, chunking: Chunking, most: int) -> Iterator[_Part]:
-    """Put little that is new into the chunk behind it, and what is new at the end into the last chunk."""
+def _joined(parts: Iterator[_Part], text: str, chunking: Chunking, most: int) -> list[_Part]:
+    """Put little that is new into the chunk behind or before it, and what is new at the end into the last."""
     little = max(chunking.overlap, chunking.token_size // _LITTLE)
-    held: _Part | None = None
+
+    def both(first: _Part, last: _Part, room: int) -> list[_Part]:
+        """The two as one new part, if that has at most `room` tokens."""
+        fits = _is_within(text[first.start : last.end], room - chunking.overlap)
+        return [_Part(first.start, last.end, None)] if fits else []
+
+    def is_little(part: _Part) -> bool:
+        return part.chunk is None and _is_within(text[part.start : part.end], little)
+
+    joined: list[_Part] = []
     for part in parts:
-        if held and held.chunk is None and _is_within(text[held.start : held.end], little):
-            both = _Part(held.start, part.end, None)
-            if _is_within(text[both.start : both.end], most - chunking.overlap):
-                held = both
+        if joined and is_little(joined[-1]):
+            if behind := both(joined[-1], part, most):
+                joined[-1:] = behind
                 continue
-        if held and part.chunk is None and part.end == len(text):
-            small = _is_within(text[part.start : part.end], little)
-            room = most if small else chunking.token_size
-            if _is_within(text[held.start : part.end], room - chunking.overlap):
-                held = _Part(held.start, part.end, None)
-                continue
-        if held:
-            yield held
-        held = part
-    if held:
-        yield held
+            joined[-2:] = (len(joined) > 1 and both(*joined[-2:], most)) or joined[-2:]
+        joined.append(part)
+    if len(joined) > 1 and joined[-1].chunk is None:
+        room = most if is_little(joined[-1]) else chunking.token_size
+        joined[-2:] = both(*joined[-2:], room) or joined[-2:]
+    return joined
 
 
 def _is_within(text: str, tokens: int) -> bool:
