@@ -82,8 +82,13 @@ def is_cjk(text: str) -> bool:
     return _IS_CJK.match(text) is not None
 
 
-@remembered(65_536)
 def _stemmed(run: str) -> str:
+    # A number, or what ends with one, has no suffix to take off: it would only push words out of the cache.
+    return run.replace("’", "'").replace("'", "") if run[-1].isdigit() else _stemmed_word(run)
+
+
+@remembered(65_536)
+def _stemmed_word(run: str) -> str:
     word = run.replace("’", "'").removesuffix("'s").replace("'", "")
     with _stemming:
         return str(_stem.stemWord(word))

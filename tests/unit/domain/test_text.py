@@ -4,6 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from snowballstemmer import stemmer
 
 from kgsvc.domain.model.graph import Episode, FactKind, Source
 from kgsvc.domain.model.keys import content_hash, mint, name_key, slot_of
@@ -27,6 +30,12 @@ def test_names_meet_in_one_form(raw: str, expected: str) -> None:
 
 def test_tokens_are_stemmed_words() -> None:
     assert tokens("Alice's working — WORKS!") == ["alic", "work", "work"]
+
+
+@given(st.text("aeiouyslngdt'é0123456789", max_size=8), st.sampled_from("0123456789٣"))
+def test_what_ends_with_a_digit_is_its_own_stem(beginning: str, digit: str) -> None:
+    (word,) = tokens(f"x{beginning}{digit}".replace("'", ""))
+    assert word == stemmer("english").stemWord(word)
 
 
 def test_cjk_runs_become_bigrams_and_the_last_character() -> None:
