@@ -11,11 +11,12 @@ import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from kgsvc.documents.outline import Block
 from kgsvc.documents.tokens import count_tokens
 from kgsvc.documents.window import Window
+from kgsvc.domain.limits import FROM_ZERO, Range
 
 __all__ = ["Chunk", "Chunking", "Cut", "Cutter", "chunks_of", "count_tokens", "dressed", "split"]
 
@@ -37,8 +38,8 @@ class Chunking:
     whole if they fit.
     """
 
-    token_size: int = 1_200
-    overlap: int = 100
+    token_size: Annotated[int, Range(16, 100_000)] = 1_200
+    overlap: Annotated[int, FROM_ZERO] = 100
     boundaries: Literal["near", "exact"] = "near"
 
     def __post_init__(self) -> None:
