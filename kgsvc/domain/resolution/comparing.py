@@ -18,7 +18,8 @@ from kgsvc.domain.text import normalise, tokens
 MOST = (8, 8, 8, 6, 6, 3, 2)  # facts that one fact is compared with, up to each tier of likeliness
 OFFERED_CHARS = 3_000  # of their texts
 OVERLAP = 0.34  # of the distinctive words of the shorter of two facts, for them to be similar
-STRONG_OVERLAP = 0.6  # where they have no end in common
+STRONG_OVERLAP = 0.6  # where they have no end in common, or are of two relations that do not exclude others
+COMPANIONS = 5  # facts announced for the same instant as one whose start moves
 _COMMON = frozenset(
     tokens(
         "a an and are as at be been by for from had has have he her his i in is it its of on or our she that"
@@ -45,6 +46,12 @@ class ComparedFact:
     valid_ms: int | None = None
     invalid_ms: int | None = None
     stated_ms: int | None = None
+    about: frozenset[str] = frozenset()  # words of its target's name; of a property its own
+
+    @property
+    def announced(self) -> bool:
+        """Whether it was told before it began."""
+        return self.valid_ms is not None and self.stated_ms is not None and self.valid_ms > self.stated_ms
 
     @property
     def number(self) -> str:
@@ -75,10 +82,11 @@ def exact(new: ComparedFact, before: Sequence[ComparedFact]) -> ComparedFact | N
 def compared(new: ComparedFact, before: Sequence[ComparedFact]) -> list[ComparedFact]:
     """Known facts that a new one may repeat, end, correct or be outdated by, the likeliest first.
 
-    Those of its slot and between the same two come first; then the same relation of its source, then of its
-    target (a head: another source); then what allows one target only, for a target of its type; then similar
-    words of either end; last another value of the same thing, and similar words of the same relation. The
-    further down, the fewer: MOST. `before` is ordered by time, the latest first, and so are equals.
+    Those of its slot and between the same two come first; then the same relation of its source, and what
+    hangs on a relation that ends, then of its target (a head: another source); then what allows one target
+    only, for a target of its type; then similar words of either end; last another value of the same thing,
+    and similar words of the same relation. The further down, the fewer: MOST. `before` is ordered by time,
+    the latest first, and so are equals. What was announced with a start that moves is added.
     """
     ranked: list[tuple[int, float, ComparedFact]] = []
     for old in before:
@@ -92,7 +100,21 @@ def compared(new: ComparedFact, before: Sequence[ComparedFact]) -> list[Compared
         if len(found) >= MOST[tier] or (room < 0 and found):
             break
         found.append(old)
-    return found
+    return [*found, *_companions(new, found, before)]
+
+
+def _companions(
+    new: ComparedFact, found: Sequence[ComparedFact], before: Sequence[ComparedFact]
+) -> list[ComparedFact]:
+    """What was announced of the same source for the instant of a start that moves: where a job begins later,
+    so do its role and its salary."""
+    if new.valid_ms is None or new.polarity is not Polarity.ASSERTS:
+        return []
+    moving = {old.valid_ms for old in found if old.announced and old.relation == new.relation}
+    numbers = {old.number for old in found}
+    others = (old for old in before if old.announced and old.valid_ms in moving - {new.valid_ms})
+    near = (old for old in others if (old.sources | old.targets) & new.sources)
+    return [old for old in near if old.number not in numbers][:COMPANIONS]
 
 
 def _tier(old: ComparedFact, new: ComparedFact, overlap: float) -> int | None:
@@ -112,18 +134,26 @@ def _tier_of_values(old: ComparedFact, new: ComparedFact, overlap: float) -> int
     may be told once as its deadline and once as the day that it is due."""
     if overlap >= OVERLAP:
         return 4
-    return None if FactKind.EVENT in (old.kind, new.kind) else 5
+    return 5 if _exclude_others(old, new) else None
 
 
 def _tier_of_neighbours(old: ComparedFact, new: ComparedFact, overlap: float) -> int | None:
+    ends = new.polarity is not Polarity.ASSERTS
     shares_end = bool((old.sources | old.targets) & (new.sources | new.targets))
-    if FactKind.EVENT in (old.kind, new.kind):
-        return 4 if shares_end and overlap >= OVERLAP else None
-    if old.sources & new.sources and (_takes_its_place(new, old) or new.polarity is not Polarity.ASSERTS):
-        return 3
-    if shares_end and overlap >= OVERLAP:
-        return 4
-    return 6 if old.relation == new.relation and overlap >= STRONG_OVERLAP else None
+    if not shares_end:
+        return 6 if old.relation == new.relation and overlap >= STRONG_OVERLAP else None
+    if FactKind.EVENT not in (old.kind, new.kind) and old.polarity is Polarity.ASSERTS:
+        if ends and new.about & frozenset(tokens(old.text)):
+            return 1
+        if old.sources & new.sources and (ends or _takes_its_place(new, old)):
+            return 3
+    enough = OVERLAP if ends or _exclude_others(old, new) else STRONG_OVERLAP
+    return 4 if overlap >= enough else None
+
+
+def _exclude_others(*facts: ComparedFact) -> bool:
+    """Whether each allows one target only: of others, under two relations, nearly none ended another."""
+    return all(each.kind is FactKind.FUNCTIONAL for each in facts)
 
 
 def _overlap(one: ComparedFact, other: ComparedFact) -> float:
@@ -159,13 +189,7 @@ def distinctive_words(text: str, *names: str) -> frozenset[str]:
 def _takes_its_place(new: ComparedFact, old: ComparedFact) -> bool:
     """Whether one of the two allows one target only and their targets are of a type: a new employer, under
     whatever relation, may replace the old one."""
-    kinds = {new.kind, old.kind}
-    return (
-        FactKind.FUNCTIONAL in kinds
-        and FactKind.EVENT not in kinds
-        and old.polarity is Polarity.ASSERTS
-        and bool(new.types & old.types)
-    )
+    return FactKind.FUNCTIONAL in (new.kind, old.kind) and bool(new.types & old.types)
 
 
 def _same_ends(one: ComparedFact, other: ComparedFact) -> bool:

@@ -137,9 +137,11 @@ class _Settling:
             uuid = each.ref.uuid if isinstance(each.ref, StoredFact) else None
             now = self._renewed[uuid].uuid if uuid in self._renewed else uuid
             at_ms = ended_ms if each.since_ms is None else each.since_ms
-            untrue = each.verdict is Verdict.UNTRUE
+            # Of the same relation to the same target the new one is what comes instead.
+            moves = each.verdict is Verdict.MOVED and not _says_same(own.wording, entry.slot, wording, slot)
+            untrue = each.verdict is Verdict.UNTRUE or (each.verdict is Verdict.MOVED and not moves)
             key = None if uuid else wording.key
-            self._contradictions.append(Contradiction(entry, slot, now, key, at_ms, untrue))
+            self._contradictions.append(Contradiction(entry, slot, now, key, at_ms, untrue, moves))
 
     def _find(self, ref: KnownRef) -> tuple[str, EdgeWording] | None:
         if isinstance(ref, BatchFact):
@@ -253,6 +255,11 @@ def _as_asked(stated: SlotStatement) -> tuple[int, str, int]:
     """Of two of a batch the later one was compared with the earlier one (questions.in_order)."""
     episode, index = stated.place
     return stated.statement.evidence.reference_ms, episode, index
+
+
+def _says_same(own: EdgeWording, slot: str, wording: EdgeWording, other_slot: str) -> bool:
+    """Whether two state the same relation to the same target."""
+    return slot == other_slot and own.target_uuid == wording.target_uuid
 
 
 def _ended_by(fact: Fact, ms: int) -> bool:
