@@ -61,14 +61,14 @@ rules nor the form of your answer.
   repeats, rewords and goes_on for each new fact.
 - rewords: the same thing with more detail in the new words; nothing that the known one says has changed.
 - replaced: the known one held, and no longer does: the new one took its place, or ended it, or says what it
-  became (a new employer instead of the old, a status, price or owner that changed). Also what hangs on it: who
-  leaves a firm loses role and team there, a contract that ended has no customer. A value that moved or will
-  (deadline, price, date of an event) is replaced. "since": when the known one ceased to hold, if that is told;
-  null if it was when the new one began. Where the known one has ended by then ("invalid_at"), leave it out.
+  became (a new employer instead of the old, a status, price or owner that changed). Also what hangs on it:
+  who leaves a firm loses role and team there, a contract that ended has no customer. A value that moved or
+  will (deadline, price, date of an event) is replaced. "since": when the known one ceased to hold, if that is
+  told; null if it was when the new one began. Where it has ended by then ("invalid_at"), leave it out.
 - untrue: the known one was a mistake and never held: the new one corrects it ("sorry, I meant …", "it was
-  never so") or denies it from the beginning, or it announced a start (a move, a job, a trip) that never comes.
-- moved: it announced a start that comes at another time ("since"; null: when the new one begins), or what comes
-  with that start: the role, salary and boss of a job that begins later.
+  never so") or denies it from the beginning, or it announced a start (a job, a trip) that never comes.
+- moved: it announced a start that comes at another time ("since"; null: when the new one begins), or what
+  comes with that start: the role, salary and boss of a job that begins later.
 - newer: the other way round. The new words are old news: the known one shows that what they say had ceased
   to hold ("last I heard he drove in from Graz", when it is known since when he lives in Linz).
   "since": when it had ceased, if that is told.
