@@ -18,7 +18,8 @@ from kgsvc.domain.text import normalise, tokens
 MOST = (8, 8, 8, 6, 6, 3, 2)  # facts that one fact is compared with, up to each tier of likeliness
 OFFERED_CHARS = 3_000  # of their texts
 OVERLAP = 0.34  # of the distinctive words of the shorter of two facts, for them to be similar
-STRONG_OVERLAP = 0.6  # where they have no end in common, or are of two relations that do not exclude others
+STRONG_OVERLAP = 0.6  # where they have no end in common, or are of two relations
+STATUS = "HAS_STATUS"  # by which extraction tells that something is closed, terminated or called off
 COMPANIONS = 5  # facts announced for the same instant as one whose start moves
 _COMMON = frozenset(
     tokens(
@@ -134,26 +135,29 @@ def _tier_of_values(old: ComparedFact, new: ComparedFact, overlap: float) -> int
     may be told once as its deadline and once as the day that it is due."""
     if overlap >= OVERLAP:
         return 4
-    return 5 if _exclude_others(old, new) else None
+    return 5 if new.kind is FactKind.FUNCTIONAL and old.kind is not FactKind.EVENT else None
 
 
 def _tier_of_neighbours(old: ComparedFact, new: ComparedFact, overlap: float) -> int | None:
     ends = new.polarity is not Polarity.ASSERTS
-    shares_end = bool((old.sources | old.targets) & (new.sources | new.targets))
-    if not shares_end:
+    if not (old.sources | old.targets) & (new.sources | new.targets):
         return 6 if old.relation == new.relation and overlap >= STRONG_OVERLAP else None
     if FactKind.EVENT not in (old.kind, new.kind) and old.polarity is Polarity.ASSERTS:
-        if ends and new.about & frozenset(tokens(old.text)):
+        if _hangs_on(old, new):
             return 1
         if old.sources & new.sources and (ends or _takes_its_place(new, old)):
             return 3
-    enough = OVERLAP if ends or _exclude_others(old, new) else STRONG_OVERLAP
-    return 4 if overlap >= enough else None
+        if new.relation == STATUS and not old.sources & old.targets:
+            return 3
+    # Of two relations nearly none was ever found to touch the other, unless that ends or they say much alike.
+    return 4 if overlap >= (OVERLAP if ends else STRONG_OVERLAP) else None
 
 
-def _exclude_others(*facts: ComparedFact) -> bool:
-    """Whether each allows one target only: of others, under two relations, nearly none ended another."""
-    return all(each.kind is FactKind.FUNCTIONAL for each in facts)
+def _hangs_on(old: ComparedFact, new: ComparedFact) -> bool:
+    """Whether `new` tells of the end of a relation whose target is named in `old`: the role at a firm that
+    somebody leaves, the way to a lesson that is given up."""
+    named = new.about & frozenset(tokens(old.text))
+    return bool(new.polarity is Polarity.ENDS and named and (old.sources | old.targets) & new.sources)
 
 
 def _overlap(one: ComparedFact, other: ComparedFact) -> float:

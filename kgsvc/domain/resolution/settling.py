@@ -138,7 +138,7 @@ class _Settling:
             now = self._renewed[uuid].uuid if uuid in self._renewed else uuid
             at_ms = ended_ms if each.since_ms is None else each.since_ms
             # Of the same relation to the same target the new one is what comes instead.
-            moves = each.verdict is Verdict.MOVED and not _says_same(own.wording, entry.slot, wording, slot)
+            moves = each.verdict is Verdict.MOVED and not _same_relation(own.wording, wording)
             untrue = each.verdict is Verdict.UNTRUE or (each.verdict is Verdict.MOVED and not moves)
             key = None if uuid else wording.key
             self._contradictions.append(Contradiction(entry, slot, now, key, at_ms, untrue, moves))
@@ -257,9 +257,9 @@ def _as_asked(stated: SlotStatement) -> tuple[int, str, int]:
     return stated.statement.evidence.reference_ms, episode, index
 
 
-def _says_same(own: EdgeWording, slot: str, wording: EdgeWording, other_slot: str) -> bool:
-    """Whether two state the same relation to the same target."""
-    return slot == other_slot and own.target_uuid == wording.target_uuid
+def _same_relation(one: EdgeWording, other: EdgeWording) -> bool:
+    """Whether two state the same relation between the same two."""
+    return (one.name, one.source_uuid, one.target_uuid) == (other.name, other.source_uuid, other.target_uuid)
 
 
 def _ended_by(fact: Fact, ms: int) -> bool:
