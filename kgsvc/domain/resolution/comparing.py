@@ -55,6 +55,11 @@ class ComparedFact:
         return self.valid_ms is not None and self.stated_ms is not None and self.valid_ms > self.stated_ms
 
     @property
+    def is_property(self) -> bool:
+        """Whether it is about one thing alone, as far as is known."""
+        return bool(self.sources & self.targets)
+
+    @property
     def number(self) -> str:
         """Equal for what is offered once."""
         return repr(self.ref)
@@ -125,8 +130,11 @@ def _tier(old: ComparedFact, new: ComparedFact, overlap: float) -> int | None:
         return _tier_of_values(old, new, overlap)
     if _same_ends(old, new):
         return 0
-    if old.relation == new.relation and (old.sources & new.sources or old.targets & new.targets):
-        return 1 if old.sources & new.sources else 2
+    if old.relation == new.relation and old.sources & new.sources:
+        return 1
+    happened = FactKind.EVENT in (old.kind, new.kind)
+    if old.relation == new.relation and old.targets & new.targets and not happened:
+        return 2
     return _tier_of_neighbours(old, new, overlap)
 
 
@@ -147,7 +155,7 @@ def _tier_of_neighbours(old: ComparedFact, new: ComparedFact, overlap: float) ->
             return 1
         if old.sources & new.sources and (ends or _takes_its_place(new, old)):
             return 3
-        if new.relation == STATUS and not old.sources & old.targets:
+        if new.relation == STATUS and not old.is_property:
             return 3
     # Of two relations nearly none was ever found to touch the other, unless that ends or they say much alike.
     return 4 if overlap >= (OVERLAP if ends else STRONG_OVERLAP) else None
@@ -192,8 +200,9 @@ def distinctive_words(text: str, *names: str) -> frozenset[str]:
 
 def _takes_its_place(new: ComparedFact, old: ComparedFact) -> bool:
     """Whether one of the two allows one target only and their targets are of a type: a new employer, under
-    whatever relation, may replace the old one."""
-    return FactKind.FUNCTIONAL in (new.kind, old.kind) and bool(new.types & old.types)
+    whatever relation, may replace the old one. What is said of one thing alone has no target."""
+    functional = FactKind.FUNCTIONAL in (new.kind, old.kind)
+    return functional and bool(new.types & old.types) and not (new.is_property or old.is_property)
 
 
 def _same_ends(one: ComparedFact, other: ComparedFact) -> bool:
