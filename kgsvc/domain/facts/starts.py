@@ -68,11 +68,11 @@ class Starts:
         return replace(each, evidence=evidence)
 
     def as_told(self, rows: list[Row]) -> list[Row]:
-        """The rows, with their evidence as it was told, and with what moved their starts."""
-        for row in rows if self._told else ():
+        """The rows, with their evidence as it was told, and with what moves the starts of their words: also of
+        what is announced later and was told before."""
+        for row in rows if self._told or self._moves else ():
             key = row.wording.key
-            if any((key, each) in self._told for each in row.evidence):
-                row.closures.extend(self._moves.get(key, ()))
+            row.closures.extend(self._moves.get(key, ()))
             row.evidence = [self._told.get((key, each), each) for each in row.evidence]
         return rows
 
