@@ -68,8 +68,8 @@ class Starts:
         return replace(each, evidence=evidence)
 
     def as_told(self, rows: list[Row]) -> list[Row]:
-        """The rows, with their evidence as it was told, and with what moves the starts of their words: also of
-        what is announced later and was told before."""
+        """The rows, with their evidence as it was told, and with what moves the starts of their words: it
+        also counts for what arrives later and was told before."""
         for row in rows if self._told or self._moves else ():
             key = row.wording.key
             row.closures.extend(self._moves.get(key, ()))

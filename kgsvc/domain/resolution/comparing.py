@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,8 +26,10 @@ _COMMON = frozenset(
     tokens(
         "a an and are as at be been by for from had has have he her his i in is it its of on or our she that"
         " the their they this to was we were which who will with now currently"
+        " january february march april may june july august september october november december"
     )
 )
+_NO_WORD = re.compile("(?:19|20)[0-9]{2}|[^\x00-\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +197,10 @@ def stored(fact: Fact, labels: Mapping[str, Sequence[str]]) -> ComparedFact:
 
 
 def distinctive_words(text: str, *names: str) -> frozenset[str]:
-    """The words of a fact that tell it apart: without its ends' names and plain words."""
-    return frozenset(tokens(text)).difference(_COMMON, *(tokens(name) for name in names))
+    """The words of a fact that tell it apart: without its ends' names, plain words, single CJK letters and
+    dates but for the day: half of all facts are of one year."""
+    words = frozenset(tokens(text)).difference(_COMMON, *(tokens(name) for name in names))
+    return frozenset(word for word in words if not _NO_WORD.fullmatch(word))
 
 
 def _takes_its_place(new: ComparedFact, old: ComparedFact) -> bool:
