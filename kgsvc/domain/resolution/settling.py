@@ -102,6 +102,7 @@ class _Settling:
         self._renewed: dict[str, Fact] = {}  # who took over, by the uuid of whom
         self._expired: list[Fact] = []
         self._settled: list[SlotStatement] = []
+        self._placed: dict[tuple[str, tuple[str, str, str]], SlotStatement] = {}  # by slot and key as stated
         self._contradictions: list[Contradiction] = []
 
     def settled(self, statements: Sequence[SlotStatement]) -> Settled:
@@ -129,6 +130,7 @@ class _Settling:
         elif decision.by_model:
             entry = self._apart(stated, [found for _, found in judged])
         self._settled.append(entry)
+        self._placed.setdefault((stated.slot, stated.statement.wording.key), entry)
         own = entry.statement
         ended_ms = own.evidence.start_ms if own.wording.polarity is Polarity.ENDS else None
         for each, (slot, wording) in judged:
@@ -145,7 +147,9 @@ class _Settling:
 
     def _find(self, ref: KnownRef) -> tuple[str, EdgeWording] | None:
         if isinstance(ref, BatchFact):
-            return _in_batch(ref, self._items, self._resolved)
+            found = _in_batch(ref, self._items, self._resolved)
+            placed = found and self._placed.get((found[0], found[1].key))
+            return (placed.slot, placed.statement.wording) if placed else found
         fact = self._renewed.get(ref.uuid) or self._facts.get(ref.uuid)
         return None if fact is None else (fact.slot, wording_of(fact))
 
