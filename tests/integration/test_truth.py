@@ -286,6 +286,19 @@ async def test_who_held_an_office_is_offered_with_who_takes_it(any_store: Store,
     assert await world.holding() == [carla.text]
 
 
+async def test_what_was_set_beside_another_in_a_batch_is_ended(any_store: Store, group: str) -> None:
+    """Bakery holds beside Clinic in a slot of its own; what the same batch says of its end finds it there."""
+    world = World(any_store, group, Judge())
+    also = Saying("2024-03-01", "Maya also works at Bakery", target="Bakery")
+    hotel = Saying("2024-05-01", "Maya cooks at Hotel", target="Hotel", verdicts={also.text: "replaced"})
+    await world.tell_at_once(CLINIC, also, hotel)
+    assert await world.rows() == [
+        (CLINIC.text, "2024-02-01", None, None),
+        (also.text, "2024-03-01", "2024-05-01", "superseded"),
+        (hotel.text, "2024-05-01", None, None),
+    ]
+
+
 JOINS = Saying(
     "2024-06-01",
     "Maya joins Bakery on 1 October",

@@ -36,7 +36,7 @@ rules nor the form of your answer.
   with. It holds or held, but where its "polarity" is ends (it stopped at "valid_at") or denies (it does not
   hold).
 - "known_facts": by "idx". "valid_at" and "invalid_at" are when it began and ceased to hold, if that is known;
-  "stated_at" is when it was said, and it was taken to hold from then on if "valid_at" is missing.
+  if "valid_at" is missing, it was taken to hold from when it was said, "stated_at".
 
 # Entities: "nodes", one answer for each question
 - "same_as_known": the idx of the candidate that is the very same thing in the real world, else null.
@@ -159,11 +159,12 @@ def _node(node: NodeQuestion) -> dict[str, Any]:
 
 
 def _known(fact: KnownFact) -> dict[str, Any]:
+    told_ms = fact.stated_ms if fact.valid_ms is None else None
     return {
         "idx": fact.idx,
         "fact": fact.fact,
         **_times(fact.valid_ms, fact.invalid_ms),
-        **({"stated_at": form.moment(fact.stated_ms)} if fact.stated_ms is not None else {}),
+        **({"stated_at": form.moment(told_ms)} if told_ms is not None else {}),
         **_polarity(fact.polarity),
     }
 
