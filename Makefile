@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # buf runs the generators that pip put beside it.
 WITH_BUF := PATH="$(BIN):$$PATH"
 # Type stubs that the generator writes for contract files without services.
-EMPTY_STUBS := kgsvc/v1/envelope_pb2_grpc.pyi kgsvc/v1/types_pb2_grpc.pyi
+EMPTY_STUBS := kgsvc/v1/documents_pb2_grpc.pyi kgsvc/v1/envelope_pb2_grpc.pyi kgsvc/v1/types_pb2_grpc.pyi
 CLIENT_STUBS := clients/go/kgsvc clients/typescript/src/gen
 # What the contract must stay compatible with.
 AGAINST ?= .git\#branch=main

@@ -35,10 +35,12 @@ from kgsvc.backends import ModelSet, make_models, open_store
 from kgsvc.commands.core import Core
 from kgsvc.commands.erasures import Erasures
 from kgsvc.commands.ledger import Ledger
+from kgsvc.commands.revisions import Revisions
 from kgsvc.communities.builder import CommunityBuilder
 from kgsvc.communities.describing import Describer
 from kgsvc.communities.detection import Follower, Louvain
 from kgsvc.config import ConfigError, Settings, read_ontology
+from kgsvc.documents.reading import Reader
 from kgsvc.domain.errors import ServiceError
 from kgsvc.domain.model.extraction import Ontology
 from kgsvc.jobs.builds import build_work
@@ -153,6 +155,7 @@ async def _start_worker(
     jobs = GroupJobs(store, steps, Outcomes(core.metrics), RetryPolicy(queue, rng), queue, clock)
     dispatcher = Dispatcher(group_work(jobs), core.activity, queue, clock, owner_id)
     _background(stack, dispatcher.run(), "dispatcher")
+    _background(stack, Revisions(core).run(), "revisions of documents")
     stack.push_async_callback(dispatcher.drain)
     detector, describer = (
         Louvain(settings.communities.detection_s),
@@ -185,7 +188,8 @@ async def _start_server(
         shared_port=settings.server.processes > 1,
     )
     access = await _access(settings, core.clock, stack)
-    server = KgServer(core, Served(search, info, bounds, ontology, access))
+    reader, chunking = Reader(settings.reading), settings.documents
+    server = KgServer(core, Served(search, info, bounds, ontology, access, reader, chunking))
     address = _listen(settings, server, await _credentials(settings, stack))
     await server.start()
     stack.push_async_callback(server.stop)

@@ -36,6 +36,8 @@ RIGHTS: Mapping[str, Right] = {
     **dict.fromkeys(("GetEntityEdge", "GetEntityNode", "GetFactHistory"), Right.READ),
     **dict.fromkeys(("GetOntology", "GetCommunityBuild", "ListCommunities", "GetErasure"), Right.READ),
     **dict.fromkeys(("AddMessages", "AddEpisodes", "StreamEpisodes", "AddEntityNode"), Right.WRITE),
+    **dict.fromkeys(("AddDocuments", "StreamDocuments", "DeleteDocument"), Right.WRITE),
+    **dict.fromkeys(("GetDocument", "ListDocuments"), Right.READ),
     **dict.fromkeys(
         ("RetryItems", "UpdateFact", "MergeEntityNodes", "UndoMerge", "SplitEntityNode", "UndoSplit"),
         Right.WRITE,

@@ -161,6 +161,11 @@ class RequestCheck:
         self.uuids: list[str] = []  # things named in it, for the audit
         self._violations: list[Violation] = []
 
+    @property
+    def violations(self) -> Sequence[Violation]:
+        """What is wrong so far."""
+        return self._violations
+
     def extend(self, violations: list[Violation]) -> None:
         """Add violations."""
         self._violations.extend(violations)

@@ -17,6 +17,7 @@ from kgsvc.api.access import Access, AccessInterceptor
 from kgsvc.api.calls import CallBounds, CallInterceptor
 from kgsvc.api.envelope import Rpcs
 from kgsvc.api.rpc.communities import CommunityRpcs
+from kgsvc.api.rpc.documents import DocumentRpcs
 from kgsvc.api.rpc.entities import EntityRpcs
 from kgsvc.api.rpc.episodes import EpisodeRpcs
 from kgsvc.api.rpc.facts import FactRpcs
@@ -28,7 +29,10 @@ from kgsvc.api.rpc.ontologies import OntologyRpcs
 from kgsvc.api.rpc.receipts import ReceiptRpcs
 from kgsvc.api.rpc.search import SearchRpcs
 from kgsvc.commands.core import Core
+from kgsvc.commands.document_intake import DocumentIntake
 from kgsvc.commands.items import ItemAcceptor
+from kgsvc.documents.chunking import Chunking
+from kgsvc.documents.reading import Reader
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import DEFAULT, Ontology
 from kgsvc.search.engine import Engine
@@ -68,6 +72,8 @@ class Served:
     settings: ServerSettings = field(default_factory=ServerSettings)
     ontology: Ontology = DEFAULT  # of groups that have none of their own
     access: Access = field(default_factory=Access)
+    reader: Reader = field(default_factory=Reader)
+    chunking: Chunking = field(default_factory=Chunking)
 
 
 class KgServer:
@@ -131,6 +137,7 @@ def _rpcs(core: Core, served: Served, acceptor: ItemAcceptor, stopping: asyncio.
     """Every RPC of the contract, by name."""
     nouns = (
         CommunityRpcs(core),
+        DocumentRpcs(core, DocumentIntake(core, acceptor, served.chunking), served.reader, stopping),
         EntityRpcs(core),
         EpisodeRpcs(core, acceptor, stopping),
         FactRpcs(core),

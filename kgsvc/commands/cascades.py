@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from kgsvc.commands.core import Core, the_one, until_applied
+from kgsvc.commands.episodes import refuse_chunk
 from kgsvc.commands.merges import undo_merge
 from kgsvc.domain.errors import Conflict, EmbedderUnavailable, NotFound
 from kgsvc.domain.facts.amendments import without_episode
@@ -44,6 +46,7 @@ async def cascade_episode(core: Core, uuid: str, group_id: str | None) -> Cascad
     episode = the_one(await core.store.episode(uuid, group_id), "an episode")
     if episode is None:
         return None
+    refuse_chunk(episode)
     now_ms = core.clock.now_ms()
     erasure = Erasure(core.new_id(), episode.group_id, ErasureKind.EPISODE, now_ms, uuid)
     await core.begin_erasures([erasure])
@@ -59,7 +62,19 @@ async def erase_episode(core: Core, erasure: Erasure) -> Cascaded | None:
     if not episodes:
         await core.store.removed(erasure.erasure_id, erasure.group_id, {})
         return None
-    return await _cascade(core, erasure, episodes[0].body)
+    done, _counts = await _cascade(core, erasure, episodes[0].body)
+    return done
+
+
+@until_applied
+async def erase_chunk(core: Core, erasure: Erasure, chunk_uuid: str) -> Counter[str]:
+    """Carry out the part of a document's erasure that is one chunk; what it removed. May be repeated. A chunk
+    that was sent anew since then stays."""
+    episodes = await core.store.episode(chunk_uuid, erasure.group_id)
+    if not episodes or episodes[0].created_ms > erasure.asked_ms:
+        return Counter()
+    _done, counts = await _cascade(core, replace(erasure, uuid=chunk_uuid), episodes[0].body, part=True)
+    return Counter(counts)
 
 
 async def _undo_merges(core: Core, group_id: str, uuid: str) -> GroupHead:
@@ -85,7 +100,11 @@ async def _undo_merges(core: Core, group_id: str, uuid: str) -> GroupHead:
                 )
 
 
-async def _cascade(core: Core, erasure: Erasure, body: str) -> Cascaded:
+async def _cascade(
+    core: Core, erasure: Erasure, body: str, part: bool = False
+) -> tuple[Cascaded, dict[str, int]]:
+    """Remove the episode of the erasure; what the caller is told, and what the receipt tells. `part`: the
+    erasure goes on after it."""
     store, group_id, uuid = core.store, erasure.group_id, erasure.uuid
     head = await _undo_merges(core, group_id, uuid)
     system_ms = core.system_ms(head)
@@ -139,8 +158,9 @@ async def _cascade(core: Core, erasure: Erasure, body: str) -> Cascaded:
     counts = _counts(delta, reworded)
     removed = [fact for fact in view.facts if fact.uuid in gone]
     delta = await summarised(store, delta, {entity.uuid: entity for entity in kept}, removed)
-    await core.apply(replace(delta, erased=Erased(erasure.erasure_id, counts)), head)
-    return Cascaded(len(gone), without.restored, len(loose), erasure.erasure_id)
+    erased = None if part else Erased(erasure.erasure_id, counts)
+    await core.apply(replace(delta, erased=erased), head)
+    return Cascaded(len(gone), without.restored, len(loose), erasure.erasure_id), counts
 
 
 def _counts(delta: GraphDelta, reworded: Collection[str]) -> dict[str, int]:

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kgsvc.commands.core import Core, page_token, parts_of, the_one, until_applied, wrong_token
-from kgsvc.domain.errors import LimitExceeded, Violation
+from kgsvc.domain.errors import InvalidArgument, LimitExceeded, Violation
 from kgsvc.domain.model.delta import GraphDelta
-from kgsvc.domain.model.graph import Episode, source_url_of
+from kgsvc.domain.model.graph import Episode, Source, source_url_of
 from kgsvc.domain.model.keys import digest
 from kgsvc.stores.protocol import EpisodeCut, ReadStore
 
@@ -118,13 +118,22 @@ def _decoded(token: str, group_id: str, last_n: int) -> tuple[Key, Key]:
     raise wrong_token()
 
 
+def refuse_chunk(episode: Episode) -> None:
+    """Raises InvalidArgument for a chunk: a document with a hole would not be the text that was sent."""
+    if episode.source is Source.DOCUMENT:
+        problem = "is a chunk of a document; DeleteDocument removes it with the others"
+        raise InvalidArgument.of([Violation("uuid", problem)])
+
+
 @until_applied
 async def delete_episode(core: Core, uuid: str, group_id: str | None) -> bool:
     """Delete an episode with its mentions and cancel work on it; whether it existed. Facts and entities that
-    were read from it stay. Raises Conflict (uuid in several groups), Overloaded, StoreUnavailable."""
+    were read from it stay. Raises Conflict (uuid in several groups), InvalidArgument (a chunk of a document),
+    Overloaded, StoreUnavailable."""
     episode = the_one(await core.store.episode(uuid, group_id), "an episode")
     if episode is None:
         return False
+    refuse_chunk(episode)
     head = (await core.store.names(episode.group_id, ())).head
     delta = GraphDelta(episode.group_id, core.system_ms(head), remove_episodes=(uuid,))
     await core.apply(delta, head)

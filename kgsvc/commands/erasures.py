@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from kgsvc.access.scopes import current_caller
 from kgsvc.commands.cascades import erase_episode
 from kgsvc.commands.core import Core
+from kgsvc.commands.documents import erase_document
 from kgsvc.domain.errors import NotFound, ServiceError, Violation
 from kgsvc.domain.model.erasures import Erasure, ErasureKind
 from kgsvc.domain.text import forget_texts
@@ -117,6 +118,8 @@ class Erasures:
         log.info("an erasure is carried on", extra={"group_id": part.group_id})
         if part.kind is ErasureKind.EPISODE:
             await erase_episode(self._core, part)
+        elif part.kind is ErasureKind.DOCUMENT:
+            await erase_document(self._core, part)
         else:
             now_ms = self._core.clock.now_ms()
             await self._core.store.delete_group(part.group_id, now_ms, part.erasure_id)

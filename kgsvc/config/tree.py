@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from kgsvc.access.settings import STDOUT, AccessSettings
 from kgsvc.communities.builder import CommunitySettings
+from kgsvc.documents.chunking import Chunking
 from kgsvc.documents.reading import ReadingLimits
 from kgsvc.domain.errors import KgError
 from kgsvc.domain.limits import FROM_ZERO, Limits, Range
@@ -131,6 +132,7 @@ class Settings:
     communities: CommunitySettings = field(default_factory=CommunitySettings)
     limits: Limits = field(default_factory=Limits)
     reading: ReadingLimits = field(default_factory=ReadingLimits)
+    documents: Chunking = field(default_factory=Chunking)
     logging: Logging = field(default_factory=Logging)
     client: Client = field(default_factory=Client)
     access: AccessSettings = field(default_factory=AccessSettings)

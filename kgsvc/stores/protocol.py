@@ -31,6 +31,7 @@ from kgsvc.domain.model.items import (
 from kgsvc.domain.names.forgetting import Saying
 from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates
 from kgsvc.stores.community_protocol import CommunityStore
+from kgsvc.stores.document_protocol import DocumentStore
 from kgsvc.stores.erasure_protocol import ErasureStore
 from kgsvc.stores.search_protocol import FactSearchStore
 
@@ -158,7 +159,7 @@ class QueueStore(Protocol):
     async def previous_episodes(
         self, group_id: str, anchors: Sequence[Anchor], limit: int, max_chars: int
     ) -> dict[str, tuple[Episode, ...]]:
-        """For each anchor uuid the latest `limit` accepted episodes of any source that come before it by
+        """For each anchor uuid the latest `limit` accepted episodes but chunks that come before it by
         (reference_ms, uuid), oldest first, bodies cut to `max_chars`. For an anchor that names episodes
         those of the group that there are, of any source and time, but for itself."""
 
@@ -367,6 +368,7 @@ class Store(
     FactSearchStore,
     AdminStore,
     ErasureStore,
+    DocumentStore,
     Protocol,
 ):
     """All of it."""

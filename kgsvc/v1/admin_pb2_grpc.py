@@ -4,6 +4,7 @@ import grpc
 import warnings
 
 from kgsvc.v1 import admin_pb2 as kgsvc_dot_v1_dot_admin__pb2
+from kgsvc.v1 import documents_pb2 as kgsvc_dot_v1_dot_documents__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -49,6 +50,11 @@ class AdminServiceStub:
                 '/kgsvc.v1.AdminService/DeleteEpisode',
                 request_serializer=kgsvc_dot_v1_dot_admin__pb2.DeleteEpisodeRequest.SerializeToString,
                 response_deserializer=kgsvc_dot_v1_dot_admin__pb2.DeleteEpisodeResponse.FromString,
+                _registered_method=True)
+        self.DeleteDocument = channel.unary_unary(
+                '/kgsvc.v1.AdminService/DeleteDocument',
+                request_serializer=kgsvc_dot_v1_dot_documents__pb2.DeleteDocumentRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_documents__pb2.DeleteDocumentResponse.FromString,
                 _registered_method=True)
         self.DeleteGroup = channel.unary_unary(
                 '/kgsvc.v1.AdminService/DeleteGroup',
@@ -138,6 +144,14 @@ class AdminServiceServicer:
     def DeleteEpisode(self, request, context):
         """Deletes one episode and its mentions. Facts and entities that were read from it stay unless `cascade` is set.
         Status OK.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteDocument(self, request, context):
+        """Removes a document with everything that only it supports. What others say too stays. Status OK, also if there
+        is no such document; a long one takes a while, and GetErasure tells when it is gone.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -253,6 +267,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.DeleteEpisode,
                     request_deserializer=kgsvc_dot_v1_dot_admin__pb2.DeleteEpisodeRequest.FromString,
                     response_serializer=kgsvc_dot_v1_dot_admin__pb2.DeleteEpisodeResponse.SerializeToString,
+            ),
+            'DeleteDocument': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteDocument,
+                    request_deserializer=kgsvc_dot_v1_dot_documents__pb2.DeleteDocumentRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_documents__pb2.DeleteDocumentResponse.SerializeToString,
             ),
             'DeleteGroup': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteGroup,
@@ -402,6 +421,33 @@ class AdminService:
             '/kgsvc.v1.AdminService/DeleteEpisode',
             kgsvc_dot_v1_dot_admin__pb2.DeleteEpisodeRequest.SerializeToString,
             kgsvc_dot_v1_dot_admin__pb2.DeleteEpisodeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteDocument(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.AdminService/DeleteDocument',
+            kgsvc_dot_v1_dot_documents__pb2.DeleteDocumentRequest.SerializeToString,
+            kgsvc_dot_v1_dot_documents__pb2.DeleteDocumentResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -6,6 +6,7 @@ Health and maintenance."""
 from collections import abc as _abc
 from grpc import aio as _aio
 from kgsvc.v1 import admin_pb2 as _admin_pb2
+from kgsvc.v1 import documents_pb2 as _documents_pb2
 import abc as _abc_1
 import grpc as _grpc
 import sys
@@ -40,6 +41,10 @@ class AdminServiceStub:
     DeleteEpisode: _grpc.UnaryUnaryMultiCallable[_admin_pb2.DeleteEpisodeRequest, _admin_pb2.DeleteEpisodeResponse]
     """Deletes one episode and its mentions. Facts and entities that were read from it stay unless `cascade` is set.
     Status OK.
+    """
+    DeleteDocument: _grpc.UnaryUnaryMultiCallable[_documents_pb2.DeleteDocumentRequest, _documents_pb2.DeleteDocumentResponse]
+    """Removes a document with everything that only it supports. What others say too stays. Status OK, also if there
+    is no such document; a long one takes a while, and GetErasure tells when it is gone.
     """
     DeleteGroup: _grpc.UnaryUnaryMultiCallable[_admin_pb2.DeleteGroupRequest, _admin_pb2.DeleteGroupResponse]
     """Deletes everything of a group. Status OK."""
@@ -84,6 +89,10 @@ class AdminServiceAsyncStub(AdminServiceStub):
     DeleteEpisode: _aio.UnaryUnaryMultiCallable[_admin_pb2.DeleteEpisodeRequest, _admin_pb2.DeleteEpisodeResponse]  # type: ignore[assignment]
     """Deletes one episode and its mentions. Facts and entities that were read from it stay unless `cascade` is set.
     Status OK.
+    """
+    DeleteDocument: _aio.UnaryUnaryMultiCallable[_documents_pb2.DeleteDocumentRequest, _documents_pb2.DeleteDocumentResponse]  # type: ignore[assignment]
+    """Removes a document with everything that only it supports. What others say too stays. Status OK, also if there
+    is no such document; a long one takes a while, and GetErasure tells when it is gone.
     """
     DeleteGroup: _aio.UnaryUnaryMultiCallable[_admin_pb2.DeleteGroupRequest, _admin_pb2.DeleteGroupResponse]  # type: ignore[assignment]
     """Deletes everything of a group. Status OK."""
@@ -143,6 +152,16 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_admin_pb2.DeleteEpisodeResponse, _abc.Awaitable[_admin_pb2.DeleteEpisodeResponse]]:
         """Deletes one episode and its mentions. Facts and entities that were read from it stay unless `cascade` is set.
         Status OK.
+        """
+
+    @_abc_1.abstractmethod
+    def DeleteDocument(
+        self,
+        request: _documents_pb2.DeleteDocumentRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_documents_pb2.DeleteDocumentResponse, _abc.Awaitable[_documents_pb2.DeleteDocumentResponse]]:
+        """Removes a document with everything that only it supports. What others say too stays. Status OK, also if there
+        is no such document; a long one takes a while, and GetErasure tells when it is gone.
         """
 
     @_abc_1.abstractmethod

@@ -23,11 +23,12 @@ _sym_db = _symbol_database.Default()
 
 
 from google.protobuf import struct_pb2 as google_dot_protobuf_dot_struct__pb2
+from kgsvc.v1 import documents_pb2 as kgsvc_dot_v1_dot_documents__pb2
 from kgsvc.v1 import envelope_pb2 as kgsvc_dot_v1_dot_envelope__pb2
 from kgsvc.v1 import types_pb2 as kgsvc_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18kgsvc/v1/ingestion.proto\x12\x08kgsvc.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x17kgsvc/v1/envelope.proto\x1a\x14kgsvc/v1/types.proto\"\xbb\x01\n\x12\x41\x64\x64MessagesRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12\x30\n\x05input\x18\x03 \x01(\x0b\x32\x1a.kgsvc.v1.AddMessagesInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xba\x01\n\x13\x41\x64\x64MessagesResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x33\n\x06output\x18\x03 \x01(\x0b\x32\x1b.kgsvc.v1.AddMessagesOutputR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"\\\n\x10\x41\x64\x64MessagesInput\x12\x19\n\x08group_id\x18\x01 \x01(\tR\x07groupId\x12-\n\x08messages\x18\x02 \x03(\x0b\x32\x11.kgsvc.v1.MessageR\x08messages\"\x96\x01\n\x11\x41\x64\x64MessagesOutput\x12\x18\n\x07message\x18\x01 \x01(\tR\x07message\x12\x1a\n\x08\x61\x63\x63\x65pted\x18\x02 \x01(\x05R\x08\x61\x63\x63\x65pted\x12\x1d\n\nreceipt_id\x18\x03 \x01(\tR\treceiptId\x12,\n\x05items\x18\x04 \x03(\x0b\x32\x16.kgsvc.v1.AcceptedItemR\x05items\"\xbb\x01\n\x12\x41\x64\x64\x45pisodesRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12\x30\n\x05input\x18\x03 \x01(\x0b\x32\x1a.kgsvc.v1.AddEpisodesInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xba\x01\n\x13\x41\x64\x64\x45pisodesResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x33\n\x06output\x18\x03 \x01(\x0b\x32\x1b.kgsvc.v1.AddEpisodesOutputR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"Z\n\x10\x41\x64\x64\x45pisodesInput\x12\x19\n\x08group_id\x18\x01 \x01(\tR\x07groupId\x12+\n\x05items\x18\x02 \x03(\x0b\x32\x15.kgsvc.v1.EpisodeItemR\x05items\"\x96\x01\n\x11\x41\x64\x64\x45pisodesOutput\x12\x1d\n\nreceipt_id\x18\x01 \x01(\tR\treceiptId\x12\x1a\n\x08\x61\x63\x63\x65pted\x18\x02 \x01(\x05R\x08\x61\x63\x63\x65pted\x12,\n\x05items\x18\x03 \x03(\x0b\x32\x16.kgsvc.v1.AcceptedItemR\x05items\x12\x18\n\x07message\x18\x04 \x01(\tR\x07message\"\xbf\x01\n\x14\x41\x64\x64\x45ntityNodeRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12\x32\n\x05input\x18\x03 \x01(\x0b\x32\x1c.kgsvc.v1.AddEntityNodeInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xb5\x01\n\x15\x41\x64\x64\x45ntityNodeResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12,\n\x06output\x18\x03 \x01(\x0b\x32\x14.kgsvc.v1.EntityNodeR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"\xbb\x01\n\x12\x41\x64\x64\x45ntityNodeInput\x12\x12\n\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x19\n\x08group_id\x18\x02 \x01(\tR\x07groupId\x12\x12\n\x04name\x18\x03 \x01(\tR\x04name\x12\x1d\n\x07summary\x18\x04 \x01(\tH\x00R\x07summary\x88\x01\x01\x12\x37\n\nattributes\x18\x05 \x01(\x0b\x32\x17.google.protobuf.StructR\nattributesB\n\n\x08_summary\"\xee\x01\n\x15StreamEpisodesRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x01R\trequestId\x88\x01\x01\x12\x19\n\x08group_id\x18\x02 \x01(\tR\x07groupId\x12\x1d\n\nclient_ref\x18\x03 \x01(\tR\tclientRef\x12\x31\n\x07\x65pisode\x18\x04 \x01(\x0b\x32\x15.kgsvc.v1.EpisodeItemH\x00R\x07\x65pisode\x12-\n\x07message\x18\x05 \x01(\x0b\x32\x11.kgsvc.v1.MessageH\x00R\x07messageB\x06\n\x04itemB\r\n\x0b_request_id\"\xbf\x02\n\x16StreamEpisodesResponse\x12\x1d\n\nclient_ref\x18\x01 \x01(\tR\tclientRef\x12\x1a\n\x08sequence\x18\x02 \x01(\x03R\x08sequence\x12(\n\x06status\x18\x03 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x12\n\x04uuid\x18\x04 \x01(\tR\x04uuid\x12\x1c\n\tduplicate\x18\x05 \x01(\x08R\tduplicate\x12)\n\x05state\x18\x06 \x01(\x0e\x32\x13.kgsvc.v1.ItemStateR\x05state\x12\x1d\n\nreceipt_id\x18\x07 \x01(\tR\treceiptId\x12%\n\x05\x65rror\x18\x08 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\x12\x1d\n\nrequest_id\x18\t \x01(\tR\trequestId\"\xb9\x01\n\x11GetReceiptRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12/\n\x05input\x18\x03 \x01(\x0b\x32\x19.kgsvc.v1.GetReceiptInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xaf\x01\n\x12GetReceiptResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12)\n\x06output\x18\x03 \x01(\x0b\x32\x11.kgsvc.v1.ReceiptR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"0\n\x0fGetReceiptInput\x12\x1d\n\nreceipt_id\x18\x01 \x01(\tR\treceiptId\"\xbd\x01\n\x13WatchReceiptRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12\x31\n\x05input\x18\x03 \x01(\x0b\x32\x1b.kgsvc.v1.WatchReceiptInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xbc\x01\n\x14WatchReceiptResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x34\n\x06output\x18\x03 \x01(\x0b\x32\x1c.kgsvc.v1.WatchReceiptOutputR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"2\n\x11WatchReceiptInput\x12\x1d\n\nreceipt_id\x18\x01 \x01(\tR\treceiptId\"\x8f\x01\n\x12WatchReceiptOutput\x12\x1d\n\nreceipt_id\x18\x01 \x01(\tR\treceiptId\x12\x19\n\x08group_id\x18\x02 \x01(\tR\x07groupId\x12+\n\x05items\x18\x03 \x03(\x0b\x32\x15.kgsvc.v1.ReceiptItemR\x05items\x12\x12\n\x04\x64one\x18\x04 \x01(\x08R\x04\x64one\"\xb7\x01\n\x10ListItemsRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12.\n\x05input\x18\x03 \x01(\x0b\x32\x18.kgsvc.v1.ListItemsInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xb6\x01\n\x11ListItemsResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x31\n\x06output\x18\x03 \x01(\x0b\x32\x19.kgsvc.v1.ListItemsOutputR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"\xbb\x01\n\x0eListItemsInput\x12\x19\n\x08group_id\x18\x01 \x01(\tR\x07groupId\x12+\n\x06states\x18\x02 \x03(\x0e\x32\x13.kgsvc.v1.ItemStateR\x06states\x12 \n\tpage_size\x18\x03 \x01(\x05H\x00R\x08pageSize\x88\x01\x01\x12\"\n\npage_token\x18\x04 \x01(\tH\x01R\tpageToken\x88\x01\x01\x42\x0c\n\n_page_sizeB\r\n\x0b_page_token\"e\n\x0fListItemsOutput\x12*\n\x05items\x18\x01 \x03(\x0b\x32\x14.kgsvc.v1.ListedItemR\x05items\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xb9\x01\n\x11RetryItemsRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12/\n\x05input\x18\x03 \x01(\x0b\x32\x19.kgsvc.v1.RetryItemsInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xb8\x01\n\x12RetryItemsResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x32\n\x06output\x18\x03 \x01(\x0b\x32\x1a.kgsvc.v1.RetryItemsOutputR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"a\n\x0fRetryItemsInput\x12\x19\n\x08group_id\x18\x01 \x01(\tR\x07groupId\x12\x14\n\x05uuids\x18\x02 \x03(\tR\x05uuids\x12\x1d\n\nall_parked\x18\x03 \x01(\x08R\tallParked\"B\n\x10RetryItemsOutput\x12\x18\n\x07retried\x18\x01 \x01(\x05R\x07retried\x12\x14\n\x05uuids\x18\x02 \x03(\tR\x05uuids2\xfe\x04\n\x10IngestionService\x12J\n\x0b\x41\x64\x64Messages\x12\x1c.kgsvc.v1.AddMessagesRequest\x1a\x1d.kgsvc.v1.AddMessagesResponse\x12J\n\x0b\x41\x64\x64\x45pisodes\x12\x1c.kgsvc.v1.AddEpisodesRequest\x1a\x1d.kgsvc.v1.AddEpisodesResponse\x12P\n\rAddEntityNode\x12\x1e.kgsvc.v1.AddEntityNodeRequest\x1a\x1f.kgsvc.v1.AddEntityNodeResponse\x12W\n\x0eStreamEpisodes\x12\x1f.kgsvc.v1.StreamEpisodesRequest\x1a .kgsvc.v1.StreamEpisodesResponse(\x01\x30\x01\x12G\n\nGetReceipt\x12\x1b.kgsvc.v1.GetReceiptRequest\x1a\x1c.kgsvc.v1.GetReceiptResponse\x12O\n\x0cWatchReceipt\x12\x1d.kgsvc.v1.WatchReceiptRequest\x1a\x1e.kgsvc.v1.WatchReceiptResponse0\x01\x12\x44\n\tListItems\x12\x1a.kgsvc.v1.ListItemsRequest\x1a\x1b.kgsvc.v1.ListItemsResponse\x12G\n\nRetryItems\x12\x1b.kgsvc.v1.RetryItemsRequest\x1a\x1c.kgsvc.v1.RetryItemsResponseB5B\x0eIngestionProtoP\x01Z!kgsvc/clients/go/kgsvc/v1;kgsvcv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18kgsvc/v1/ingestion.proto\x12\x08kgsvc.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x18kgsvc/v1/documents.proto\x1a\x17kgsvc/v1/envelope.proto\x1a\x14kgsvc/v1/types.proto\"\xbb\x01\n\x12\x41\x64\x64MessagesRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12\x30\n\x05input\x18\x03 \x01(\x0b\x32\x1a.kgsvc.v1.AddMessagesInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xba\x01\n\x13\x41\x64\x64MessagesResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x33\n\x06output\x18\x03 \x01(\x0b\x32\x1b.kgsvc.v1.AddMessagesOutputR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"\\\n\x10\x41\x64\x64MessagesInput\x12\x19\n\x08group_id\x18\x01 \x01(\tR\x07groupId\x12-\n\x08messages\x18\x02 \x03(\x0b\x32\x11.kgsvc.v1.MessageR\x08messages\"\x96\x01\n\x11\x41\x64\x64MessagesOutput\x12\x18\n\x07message\x18\x01 \x01(\tR\x07message\x12\x1a\n\x08\x61\x63\x63\x65pted\x18\x02 \x01(\x05R\x08\x61\x63\x63\x65pted\x12\x1d\n\nreceipt_id\x18\x03 \x01(\tR\treceiptId\x12,\n\x05items\x18\x04 \x03(\x0b\x32\x16.kgsvc.v1.AcceptedItemR\x05items\"\xbb\x01\n\x12\x41\x64\x64\x45pisodesRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12\x30\n\x05input\x18\x03 \x01(\x0b\x32\x1a.kgsvc.v1.AddEpisodesInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xba\x01\n\x13\x41\x64\x64\x45pisodesResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x33\n\x06output\x18\x03 \x01(\x0b\x32\x1b.kgsvc.v1.AddEpisodesOutputR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"Z\n\x10\x41\x64\x64\x45pisodesInput\x12\x19\n\x08group_id\x18\x01 \x01(\tR\x07groupId\x12+\n\x05items\x18\x02 \x03(\x0b\x32\x15.kgsvc.v1.EpisodeItemR\x05items\"\x96\x01\n\x11\x41\x64\x64\x45pisodesOutput\x12\x1d\n\nreceipt_id\x18\x01 \x01(\tR\treceiptId\x12\x1a\n\x08\x61\x63\x63\x65pted\x18\x02 \x01(\x05R\x08\x61\x63\x63\x65pted\x12,\n\x05items\x18\x03 \x03(\x0b\x32\x16.kgsvc.v1.AcceptedItemR\x05items\x12\x18\n\x07message\x18\x04 \x01(\tR\x07message\"\xbf\x01\n\x14\x41\x64\x64\x45ntityNodeRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12\x32\n\x05input\x18\x03 \x01(\x0b\x32\x1c.kgsvc.v1.AddEntityNodeInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xb5\x01\n\x15\x41\x64\x64\x45ntityNodeResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12,\n\x06output\x18\x03 \x01(\x0b\x32\x14.kgsvc.v1.EntityNodeR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"\xbb\x01\n\x12\x41\x64\x64\x45ntityNodeInput\x12\x12\n\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x19\n\x08group_id\x18\x02 \x01(\tR\x07groupId\x12\x12\n\x04name\x18\x03 \x01(\tR\x04name\x12\x1d\n\x07summary\x18\x04 \x01(\tH\x00R\x07summary\x88\x01\x01\x12\x37\n\nattributes\x18\x05 \x01(\x0b\x32\x17.google.protobuf.StructR\nattributesB\n\n\x08_summary\"\xee\x01\n\x15StreamEpisodesRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x01R\trequestId\x88\x01\x01\x12\x19\n\x08group_id\x18\x02 \x01(\tR\x07groupId\x12\x1d\n\nclient_ref\x18\x03 \x01(\tR\tclientRef\x12\x31\n\x07\x65pisode\x18\x04 \x01(\x0b\x32\x15.kgsvc.v1.EpisodeItemH\x00R\x07\x65pisode\x12-\n\x07message\x18\x05 \x01(\x0b\x32\x11.kgsvc.v1.MessageH\x00R\x07messageB\x06\n\x04itemB\r\n\x0b_request_id\"\xbf\x02\n\x16StreamEpisodesResponse\x12\x1d\n\nclient_ref\x18\x01 \x01(\tR\tclientRef\x12\x1a\n\x08sequence\x18\x02 \x01(\x03R\x08sequence\x12(\n\x06status\x18\x03 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x12\n\x04uuid\x18\x04 \x01(\tR\x04uuid\x12\x1c\n\tduplicate\x18\x05 \x01(\x08R\tduplicate\x12)\n\x05state\x18\x06 \x01(\x0e\x32\x13.kgsvc.v1.ItemStateR\x05state\x12\x1d\n\nreceipt_id\x18\x07 \x01(\tR\treceiptId\x12%\n\x05\x65rror\x18\x08 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\x12\x1d\n\nrequest_id\x18\t \x01(\tR\trequestId\"\xb9\x01\n\x11GetReceiptRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12/\n\x05input\x18\x03 \x01(\x0b\x32\x19.kgsvc.v1.GetReceiptInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xaf\x01\n\x12GetReceiptResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12)\n\x06output\x18\x03 \x01(\x0b\x32\x11.kgsvc.v1.ReceiptR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"0\n\x0fGetReceiptInput\x12\x1d\n\nreceipt_id\x18\x01 \x01(\tR\treceiptId\"\xbd\x01\n\x13WatchReceiptRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12\x31\n\x05input\x18\x03 \x01(\x0b\x32\x1b.kgsvc.v1.WatchReceiptInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xbc\x01\n\x14WatchReceiptResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x34\n\x06output\x18\x03 \x01(\x0b\x32\x1c.kgsvc.v1.WatchReceiptOutputR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"2\n\x11WatchReceiptInput\x12\x1d\n\nreceipt_id\x18\x01 \x01(\tR\treceiptId\"\x8f\x01\n\x12WatchReceiptOutput\x12\x1d\n\nreceipt_id\x18\x01 \x01(\tR\treceiptId\x12\x19\n\x08group_id\x18\x02 \x01(\tR\x07groupId\x12+\n\x05items\x18\x03 \x03(\x0b\x32\x15.kgsvc.v1.ReceiptItemR\x05items\x12\x12\n\x04\x64one\x18\x04 \x01(\x08R\x04\x64one\"\xb7\x01\n\x10ListItemsRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12.\n\x05input\x18\x03 \x01(\x0b\x32\x18.kgsvc.v1.ListItemsInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xb6\x01\n\x11ListItemsResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x31\n\x06output\x18\x03 \x01(\x0b\x32\x19.kgsvc.v1.ListItemsOutputR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"\xbb\x01\n\x0eListItemsInput\x12\x19\n\x08group_id\x18\x01 \x01(\tR\x07groupId\x12+\n\x06states\x18\x02 \x03(\x0e\x32\x13.kgsvc.v1.ItemStateR\x06states\x12 \n\tpage_size\x18\x03 \x01(\x05H\x00R\x08pageSize\x88\x01\x01\x12\"\n\npage_token\x18\x04 \x01(\tH\x01R\tpageToken\x88\x01\x01\x42\x0c\n\n_page_sizeB\r\n\x0b_page_token\"e\n\x0fListItemsOutput\x12*\n\x05items\x18\x01 \x03(\x0b\x32\x14.kgsvc.v1.ListedItemR\x05items\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xb9\x01\n\x11RetryItemsRequest\x12\"\n\nrequest_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12/\n\x05input\x18\x03 \x01(\x0b\x32\x19.kgsvc.v1.RetryItemsInputR\x05inputB\r\n\x0b_request_idB\x12\n\x10_idempotency_key\"\xb8\x01\n\x12RetryItemsResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x10.kgsvc.v1.StatusR\x06status\x12\x32\n\x06output\x18\x03 \x01(\x0b\x32\x1a.kgsvc.v1.RetryItemsOutputR\x06output\x12%\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x0f.kgsvc.v1.ErrorR\x05\x65rror\"a\n\x0fRetryItemsInput\x12\x19\n\x08group_id\x18\x01 \x01(\tR\x07groupId\x12\x14\n\x05uuids\x18\x02 \x03(\tR\x05uuids\x12\x1d\n\nall_parked\x18\x03 \x01(\x08R\tallParked\"B\n\x10RetryItemsOutput\x12\x18\n\x07retried\x18\x01 \x01(\x05R\x07retried\x12\x14\n\x05uuids\x18\x02 \x03(\tR\x05uuids2\xa9\x06\n\x10IngestionService\x12J\n\x0b\x41\x64\x64Messages\x12\x1c.kgsvc.v1.AddMessagesRequest\x1a\x1d.kgsvc.v1.AddMessagesResponse\x12J\n\x0b\x41\x64\x64\x45pisodes\x12\x1c.kgsvc.v1.AddEpisodesRequest\x1a\x1d.kgsvc.v1.AddEpisodesResponse\x12P\n\rAddEntityNode\x12\x1e.kgsvc.v1.AddEntityNodeRequest\x1a\x1f.kgsvc.v1.AddEntityNodeResponse\x12W\n\x0eStreamEpisodes\x12\x1f.kgsvc.v1.StreamEpisodesRequest\x1a .kgsvc.v1.StreamEpisodesResponse(\x01\x30\x01\x12M\n\x0c\x41\x64\x64\x44ocuments\x12\x1d.kgsvc.v1.AddDocumentsRequest\x1a\x1e.kgsvc.v1.AddDocumentsResponse\x12Z\n\x0fStreamDocuments\x12 .kgsvc.v1.StreamDocumentsRequest\x1a!.kgsvc.v1.StreamDocumentsResponse(\x01\x30\x01\x12G\n\nGetReceipt\x12\x1b.kgsvc.v1.GetReceiptRequest\x1a\x1c.kgsvc.v1.GetReceiptResponse\x12O\n\x0cWatchReceipt\x12\x1d.kgsvc.v1.WatchReceiptRequest\x1a\x1e.kgsvc.v1.WatchReceiptResponse0\x01\x12\x44\n\tListItems\x12\x1a.kgsvc.v1.ListItemsRequest\x1a\x1b.kgsvc.v1.ListItemsResponse\x12G\n\nRetryItems\x12\x1b.kgsvc.v1.RetryItemsRequest\x1a\x1c.kgsvc.v1.RetryItemsResponseB5B\x0eIngestionProtoP\x01Z!kgsvc/clients/go/kgsvc/v1;kgsvcv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,62 +36,62 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'kgsvc.v1.ingestion_pb2', _g
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'B\016IngestionProtoP\001Z!kgsvc/clients/go/kgsvc/v1;kgsvcv1'
-  _globals['_ADDMESSAGESREQUEST']._serialized_start=116
-  _globals['_ADDMESSAGESREQUEST']._serialized_end=303
-  _globals['_ADDMESSAGESRESPONSE']._serialized_start=306
-  _globals['_ADDMESSAGESRESPONSE']._serialized_end=492
-  _globals['_ADDMESSAGESINPUT']._serialized_start=494
-  _globals['_ADDMESSAGESINPUT']._serialized_end=586
-  _globals['_ADDMESSAGESOUTPUT']._serialized_start=589
-  _globals['_ADDMESSAGESOUTPUT']._serialized_end=739
-  _globals['_ADDEPISODESREQUEST']._serialized_start=742
-  _globals['_ADDEPISODESREQUEST']._serialized_end=929
-  _globals['_ADDEPISODESRESPONSE']._serialized_start=932
-  _globals['_ADDEPISODESRESPONSE']._serialized_end=1118
-  _globals['_ADDEPISODESINPUT']._serialized_start=1120
-  _globals['_ADDEPISODESINPUT']._serialized_end=1210
-  _globals['_ADDEPISODESOUTPUT']._serialized_start=1213
-  _globals['_ADDEPISODESOUTPUT']._serialized_end=1363
-  _globals['_ADDENTITYNODEREQUEST']._serialized_start=1366
-  _globals['_ADDENTITYNODEREQUEST']._serialized_end=1557
-  _globals['_ADDENTITYNODERESPONSE']._serialized_start=1560
-  _globals['_ADDENTITYNODERESPONSE']._serialized_end=1741
-  _globals['_ADDENTITYNODEINPUT']._serialized_start=1744
-  _globals['_ADDENTITYNODEINPUT']._serialized_end=1931
-  _globals['_STREAMEPISODESREQUEST']._serialized_start=1934
-  _globals['_STREAMEPISODESREQUEST']._serialized_end=2172
-  _globals['_STREAMEPISODESRESPONSE']._serialized_start=2175
-  _globals['_STREAMEPISODESRESPONSE']._serialized_end=2494
-  _globals['_GETRECEIPTREQUEST']._serialized_start=2497
-  _globals['_GETRECEIPTREQUEST']._serialized_end=2682
-  _globals['_GETRECEIPTRESPONSE']._serialized_start=2685
-  _globals['_GETRECEIPTRESPONSE']._serialized_end=2860
-  _globals['_GETRECEIPTINPUT']._serialized_start=2862
-  _globals['_GETRECEIPTINPUT']._serialized_end=2910
-  _globals['_WATCHRECEIPTREQUEST']._serialized_start=2913
-  _globals['_WATCHRECEIPTREQUEST']._serialized_end=3102
-  _globals['_WATCHRECEIPTRESPONSE']._serialized_start=3105
-  _globals['_WATCHRECEIPTRESPONSE']._serialized_end=3293
-  _globals['_WATCHRECEIPTINPUT']._serialized_start=3295
-  _globals['_WATCHRECEIPTINPUT']._serialized_end=3345
-  _globals['_WATCHRECEIPTOUTPUT']._serialized_start=3348
-  _globals['_WATCHRECEIPTOUTPUT']._serialized_end=3491
-  _globals['_LISTITEMSREQUEST']._serialized_start=3494
-  _globals['_LISTITEMSREQUEST']._serialized_end=3677
-  _globals['_LISTITEMSRESPONSE']._serialized_start=3680
-  _globals['_LISTITEMSRESPONSE']._serialized_end=3862
-  _globals['_LISTITEMSINPUT']._serialized_start=3865
-  _globals['_LISTITEMSINPUT']._serialized_end=4052
-  _globals['_LISTITEMSOUTPUT']._serialized_start=4054
-  _globals['_LISTITEMSOUTPUT']._serialized_end=4155
-  _globals['_RETRYITEMSREQUEST']._serialized_start=4158
-  _globals['_RETRYITEMSREQUEST']._serialized_end=4343
-  _globals['_RETRYITEMSRESPONSE']._serialized_start=4346
-  _globals['_RETRYITEMSRESPONSE']._serialized_end=4530
-  _globals['_RETRYITEMSINPUT']._serialized_start=4532
-  _globals['_RETRYITEMSINPUT']._serialized_end=4629
-  _globals['_RETRYITEMSOUTPUT']._serialized_start=4631
-  _globals['_RETRYITEMSOUTPUT']._serialized_end=4697
-  _globals['_INGESTIONSERVICE']._serialized_start=4700
-  _globals['_INGESTIONSERVICE']._serialized_end=5338
+  _globals['_ADDMESSAGESREQUEST']._serialized_start=142
+  _globals['_ADDMESSAGESREQUEST']._serialized_end=329
+  _globals['_ADDMESSAGESRESPONSE']._serialized_start=332
+  _globals['_ADDMESSAGESRESPONSE']._serialized_end=518
+  _globals['_ADDMESSAGESINPUT']._serialized_start=520
+  _globals['_ADDMESSAGESINPUT']._serialized_end=612
+  _globals['_ADDMESSAGESOUTPUT']._serialized_start=615
+  _globals['_ADDMESSAGESOUTPUT']._serialized_end=765
+  _globals['_ADDEPISODESREQUEST']._serialized_start=768
+  _globals['_ADDEPISODESREQUEST']._serialized_end=955
+  _globals['_ADDEPISODESRESPONSE']._serialized_start=958
+  _globals['_ADDEPISODESRESPONSE']._serialized_end=1144
+  _globals['_ADDEPISODESINPUT']._serialized_start=1146
+  _globals['_ADDEPISODESINPUT']._serialized_end=1236
+  _globals['_ADDEPISODESOUTPUT']._serialized_start=1239
+  _globals['_ADDEPISODESOUTPUT']._serialized_end=1389
+  _globals['_ADDENTITYNODEREQUEST']._serialized_start=1392
+  _globals['_ADDENTITYNODEREQUEST']._serialized_end=1583
+  _globals['_ADDENTITYNODERESPONSE']._serialized_start=1586
+  _globals['_ADDENTITYNODERESPONSE']._serialized_end=1767
+  _globals['_ADDENTITYNODEINPUT']._serialized_start=1770
+  _globals['_ADDENTITYNODEINPUT']._serialized_end=1957
+  _globals['_STREAMEPISODESREQUEST']._serialized_start=1960
+  _globals['_STREAMEPISODESREQUEST']._serialized_end=2198
+  _globals['_STREAMEPISODESRESPONSE']._serialized_start=2201
+  _globals['_STREAMEPISODESRESPONSE']._serialized_end=2520
+  _globals['_GETRECEIPTREQUEST']._serialized_start=2523
+  _globals['_GETRECEIPTREQUEST']._serialized_end=2708
+  _globals['_GETRECEIPTRESPONSE']._serialized_start=2711
+  _globals['_GETRECEIPTRESPONSE']._serialized_end=2886
+  _globals['_GETRECEIPTINPUT']._serialized_start=2888
+  _globals['_GETRECEIPTINPUT']._serialized_end=2936
+  _globals['_WATCHRECEIPTREQUEST']._serialized_start=2939
+  _globals['_WATCHRECEIPTREQUEST']._serialized_end=3128
+  _globals['_WATCHRECEIPTRESPONSE']._serialized_start=3131
+  _globals['_WATCHRECEIPTRESPONSE']._serialized_end=3319
+  _globals['_WATCHRECEIPTINPUT']._serialized_start=3321
+  _globals['_WATCHRECEIPTINPUT']._serialized_end=3371
+  _globals['_WATCHRECEIPTOUTPUT']._serialized_start=3374
+  _globals['_WATCHRECEIPTOUTPUT']._serialized_end=3517
+  _globals['_LISTITEMSREQUEST']._serialized_start=3520
+  _globals['_LISTITEMSREQUEST']._serialized_end=3703
+  _globals['_LISTITEMSRESPONSE']._serialized_start=3706
+  _globals['_LISTITEMSRESPONSE']._serialized_end=3888
+  _globals['_LISTITEMSINPUT']._serialized_start=3891
+  _globals['_LISTITEMSINPUT']._serialized_end=4078
+  _globals['_LISTITEMSOUTPUT']._serialized_start=4080
+  _globals['_LISTITEMSOUTPUT']._serialized_end=4181
+  _globals['_RETRYITEMSREQUEST']._serialized_start=4184
+  _globals['_RETRYITEMSREQUEST']._serialized_end=4369
+  _globals['_RETRYITEMSRESPONSE']._serialized_start=4372
+  _globals['_RETRYITEMSRESPONSE']._serialized_end=4556
+  _globals['_RETRYITEMSINPUT']._serialized_start=4558
+  _globals['_RETRYITEMSINPUT']._serialized_end=4655
+  _globals['_RETRYITEMSOUTPUT']._serialized_start=4657
+  _globals['_RETRYITEMSOUTPUT']._serialized_end=4723
+  _globals['_INGESTIONSERVICE']._serialized_start=4726
+  _globals['_INGESTIONSERVICE']._serialized_end=5535
 # @@protoc_insertion_point(module_scope)

@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from kgsvc.v1 import documents_pb2 as kgsvc_dot_v1_dot_documents__pb2
 from kgsvc.v1 import ingestion_pb2 as kgsvc_dot_v1_dot_ingestion__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
@@ -54,6 +55,16 @@ class IngestionServiceStub:
                 '/kgsvc.v1.IngestionService/StreamEpisodes',
                 request_serializer=kgsvc_dot_v1_dot_ingestion__pb2.StreamEpisodesRequest.SerializeToString,
                 response_deserializer=kgsvc_dot_v1_dot_ingestion__pb2.StreamEpisodesResponse.FromString,
+                _registered_method=True)
+        self.AddDocuments = channel.unary_unary(
+                '/kgsvc.v1.IngestionService/AddDocuments',
+                request_serializer=kgsvc_dot_v1_dot_documents__pb2.AddDocumentsRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_documents__pb2.AddDocumentsResponse.FromString,
+                _registered_method=True)
+        self.StreamDocuments = channel.stream_stream(
+                '/kgsvc.v1.IngestionService/StreamDocuments',
+                request_serializer=kgsvc_dot_v1_dot_documents__pb2.StreamDocumentsRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_documents__pb2.StreamDocumentsResponse.FromString,
                 _registered_method=True)
         self.GetReceipt = channel.unary_unary(
                 '/kgsvc.v1.IngestionService/GetReceipt',
@@ -112,6 +123,22 @@ class IngestionServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def AddDocuments(self, request, context):
+        """Adds documents, or new texts of known ones: they are split into chunks, and only chunks that are new are read.
+        Status ACCEPTED. A call that failed may be sent again: what is stored already costs nothing.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def StreamDocuments(self, request_iterator, context):
+        """As AddDocuments for documents that are larger than a call may be, up to 64 MiB each: sent in parts, one after
+        the other, and answered one by one.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetReceipt(self, request, context):
         """Reads the state of each item of a receipt. Status OK or NOT_FOUND.
         """
@@ -162,6 +189,16 @@ def add_IngestionServiceServicer_to_server(servicer, server):
                     servicer.StreamEpisodes,
                     request_deserializer=kgsvc_dot_v1_dot_ingestion__pb2.StreamEpisodesRequest.FromString,
                     response_serializer=kgsvc_dot_v1_dot_ingestion__pb2.StreamEpisodesResponse.SerializeToString,
+            ),
+            'AddDocuments': grpc.unary_unary_rpc_method_handler(
+                    servicer.AddDocuments,
+                    request_deserializer=kgsvc_dot_v1_dot_documents__pb2.AddDocumentsRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_documents__pb2.AddDocumentsResponse.SerializeToString,
+            ),
+            'StreamDocuments': grpc.stream_stream_rpc_method_handler(
+                    servicer.StreamDocuments,
+                    request_deserializer=kgsvc_dot_v1_dot_documents__pb2.StreamDocumentsRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_documents__pb2.StreamDocumentsResponse.SerializeToString,
             ),
             'GetReceipt': grpc.unary_unary_rpc_method_handler(
                     servicer.GetReceipt,
@@ -293,6 +330,60 @@ class IngestionService:
             '/kgsvc.v1.IngestionService/StreamEpisodes',
             kgsvc_dot_v1_dot_ingestion__pb2.StreamEpisodesRequest.SerializeToString,
             kgsvc_dot_v1_dot_ingestion__pb2.StreamEpisodesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AddDocuments(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.IngestionService/AddDocuments',
+            kgsvc_dot_v1_dot_documents__pb2.AddDocumentsRequest.SerializeToString,
+            kgsvc_dot_v1_dot_documents__pb2.AddDocumentsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StreamDocuments(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/kgsvc.v1.IngestionService/StreamDocuments',
+            kgsvc_dot_v1_dot_documents__pb2.StreamDocumentsRequest.SerializeToString,
+            kgsvc_dot_v1_dot_documents__pb2.StreamDocumentsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -5,6 +5,7 @@ Sending items, and following them until they are in the graph."""
 
 from collections import abc as _abc
 from grpc import aio as _aio
+from kgsvc.v1 import documents_pb2 as _documents_pb2
 from kgsvc.v1 import ingestion_pb2 as _ingestion_pb2
 import abc as _abc_1
 import grpc as _grpc
@@ -46,6 +47,14 @@ class IngestionServiceStub:
     durably. A client that sends faster than items can be stored is slowed down. A fault of the service ends the
     stream with a gRPC status; items that were not acknowledged may then be sent again.
     """
+    AddDocuments: _grpc.UnaryUnaryMultiCallable[_documents_pb2.AddDocumentsRequest, _documents_pb2.AddDocumentsResponse]
+    """Adds documents, or new texts of known ones: they are split into chunks, and only chunks that are new are read.
+    Status ACCEPTED. A call that failed may be sent again: what is stored already costs nothing.
+    """
+    StreamDocuments: _grpc.StreamStreamMultiCallable[_documents_pb2.StreamDocumentsRequest, _documents_pb2.StreamDocumentsResponse]
+    """As AddDocuments for documents that are larger than a call may be, up to 64 MiB each: sent in parts, one after
+    the other, and answered one by one.
+    """
     GetReceipt: _grpc.UnaryUnaryMultiCallable[_ingestion_pb2.GetReceiptRequest, _ingestion_pb2.GetReceiptResponse]
     """Reads the state of each item of a receipt. Status OK or NOT_FOUND."""
     WatchReceipt: _grpc.UnaryStreamMultiCallable[_ingestion_pb2.WatchReceiptRequest, _ingestion_pb2.WatchReceiptResponse]
@@ -72,6 +81,14 @@ class IngestionServiceAsyncStub(IngestionServiceStub):
     """Accepts one item in each message. Acknowledges items in the order received, each only after it is stored
     durably. A client that sends faster than items can be stored is slowed down. A fault of the service ends the
     stream with a gRPC status; items that were not acknowledged may then be sent again.
+    """
+    AddDocuments: _aio.UnaryUnaryMultiCallable[_documents_pb2.AddDocumentsRequest, _documents_pb2.AddDocumentsResponse]  # type: ignore[assignment]
+    """Adds documents, or new texts of known ones: they are split into chunks, and only chunks that are new are read.
+    Status ACCEPTED. A call that failed may be sent again: what is stored already costs nothing.
+    """
+    StreamDocuments: _aio.StreamStreamMultiCallable[_documents_pb2.StreamDocumentsRequest, _documents_pb2.StreamDocumentsResponse]  # type: ignore[assignment]
+    """As AddDocuments for documents that are larger than a call may be, up to 64 MiB each: sent in parts, one after
+    the other, and answered one by one.
     """
     GetReceipt: _aio.UnaryUnaryMultiCallable[_ingestion_pb2.GetReceiptRequest, _ingestion_pb2.GetReceiptResponse]  # type: ignore[assignment]
     """Reads the state of each item of a receipt. Status OK or NOT_FOUND."""
@@ -120,6 +137,26 @@ class IngestionServiceServicer(metaclass=_abc_1.ABCMeta):
         """Accepts one item in each message. Acknowledges items in the order received, each only after it is stored
         durably. A client that sends faster than items can be stored is slowed down. A fault of the service ends the
         stream with a gRPC status; items that were not acknowledged may then be sent again.
+        """
+
+    @_abc_1.abstractmethod
+    def AddDocuments(
+        self,
+        request: _documents_pb2.AddDocumentsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_documents_pb2.AddDocumentsResponse, _abc.Awaitable[_documents_pb2.AddDocumentsResponse]]:
+        """Adds documents, or new texts of known ones: they are split into chunks, and only chunks that are new are read.
+        Status ACCEPTED. A call that failed may be sent again: what is stored already costs nothing.
+        """
+
+    @_abc_1.abstractmethod
+    def StreamDocuments(
+        self,
+        request_iterator: _MaybeAsyncIterator[_documents_pb2.StreamDocumentsRequest],
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_documents_pb2.StreamDocumentsResponse], _abc.AsyncIterator[_documents_pb2.StreamDocumentsResponse]]:
+        """As AddDocuments for documents that are larger than a call may be, up to 64 MiB each: sent in parts, one after
+        the other, and answered one by one.
         """
 
     @_abc_1.abstractmethod

@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from kgsvc.v1 import documents_pb2 as kgsvc_dot_v1_dot_documents__pb2
 from kgsvc.v1 import retrieval_pb2 as kgsvc_dot_v1_dot_retrieval__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
@@ -71,6 +72,16 @@ class RetrievalServiceStub:
                 request_serializer=kgsvc_dot_v1_dot_retrieval__pb2.SearchGraphRequest.SerializeToString,
                 response_deserializer=kgsvc_dot_v1_dot_retrieval__pb2.SearchGraphResponse.FromString,
                 _registered_method=True)
+        self.GetDocument = channel.unary_unary(
+                '/kgsvc.v1.RetrievalService/GetDocument',
+                request_serializer=kgsvc_dot_v1_dot_documents__pb2.GetDocumentRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_documents__pb2.GetDocumentResponse.FromString,
+                _registered_method=True)
+        self.ListDocuments = channel.unary_unary(
+                '/kgsvc.v1.RetrievalService/ListDocuments',
+                request_serializer=kgsvc_dot_v1_dot_documents__pb2.ListDocumentsRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_documents__pb2.ListDocumentsResponse.FromString,
+                _registered_method=True)
 
 
 class RetrievalServiceServicer:
@@ -129,6 +140,20 @@ class RetrievalServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetDocument(self, request, context):
+        """Reads a document and how far it is, with the chunks of its text if asked. Status OK or NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListDocuments(self, request, context):
+        """Lists the documents of a group by id, a page at a time.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_RetrievalServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -166,6 +191,16 @@ def add_RetrievalServiceServicer_to_server(servicer, server):
                     servicer.SearchGraph,
                     request_deserializer=kgsvc_dot_v1_dot_retrieval__pb2.SearchGraphRequest.FromString,
                     response_serializer=kgsvc_dot_v1_dot_retrieval__pb2.SearchGraphResponse.SerializeToString,
+            ),
+            'GetDocument': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetDocument,
+                    request_deserializer=kgsvc_dot_v1_dot_documents__pb2.GetDocumentRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_documents__pb2.GetDocumentResponse.SerializeToString,
+            ),
+            'ListDocuments': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListDocuments,
+                    request_deserializer=kgsvc_dot_v1_dot_documents__pb2.ListDocumentsRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_documents__pb2.ListDocumentsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -359,6 +394,60 @@ class RetrievalService:
             '/kgsvc.v1.RetrievalService/SearchGraph',
             kgsvc_dot_v1_dot_retrieval__pb2.SearchGraphRequest.SerializeToString,
             kgsvc_dot_v1_dot_retrieval__pb2.SearchGraphResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetDocument(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.RetrievalService/GetDocument',
+            kgsvc_dot_v1_dot_documents__pb2.GetDocumentRequest.SerializeToString,
+            kgsvc_dot_v1_dot_documents__pb2.GetDocumentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListDocuments(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.RetrievalService/ListDocuments',
+            kgsvc_dot_v1_dot_documents__pb2.ListDocumentsRequest.SerializeToString,
+            kgsvc_dot_v1_dot_documents__pb2.ListDocumentsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -5,6 +5,7 @@ Reading the graph."""
 
 from collections import abc as _abc
 from grpc import aio as _aio
+from kgsvc.v1 import documents_pb2 as _documents_pb2
 from kgsvc.v1 import retrieval_pb2 as _retrieval_pb2
 import abc as _abc_1
 import grpc as _grpc
@@ -53,6 +54,10 @@ class RetrievalServiceStub:
     """Searches with methods, rerankers and filters of the caller's choice, in the present or in the past. Status OK, or
     NOT_FOUND for an unknown center or origin.
     """
+    GetDocument: _grpc.UnaryUnaryMultiCallable[_documents_pb2.GetDocumentRequest, _documents_pb2.GetDocumentResponse]
+    """Reads a document and how far it is, with the chunks of its text if asked. Status OK or NOT_FOUND."""
+    ListDocuments: _grpc.UnaryUnaryMultiCallable[_documents_pb2.ListDocumentsRequest, _documents_pb2.ListDocumentsResponse]
+    """Lists the documents of a group by id, a page at a time."""
 
 @_typing.type_check_only
 class RetrievalServiceAsyncStub(RetrievalServiceStub):
@@ -79,6 +84,10 @@ class RetrievalServiceAsyncStub(RetrievalServiceStub):
     """Searches with methods, rerankers and filters of the caller's choice, in the present or in the past. Status OK, or
     NOT_FOUND for an unknown center or origin.
     """
+    GetDocument: _aio.UnaryUnaryMultiCallable[_documents_pb2.GetDocumentRequest, _documents_pb2.GetDocumentResponse]  # type: ignore[assignment]
+    """Reads a document and how far it is, with the chunks of its text if asked. Status OK or NOT_FOUND."""
+    ListDocuments: _aio.UnaryUnaryMultiCallable[_documents_pb2.ListDocumentsRequest, _documents_pb2.ListDocumentsResponse]  # type: ignore[assignment]
+    """Lists the documents of a group by id, a page at a time."""
 
 class RetrievalServiceServicer(metaclass=_abc_1.ABCMeta):
     """Answers from the graph, deterministically. Without a filter on time, searches find facts that are valid now and
@@ -144,5 +153,21 @@ class RetrievalServiceServicer(metaclass=_abc_1.ABCMeta):
         """Searches with methods, rerankers and filters of the caller's choice, in the present or in the past. Status OK, or
         NOT_FOUND for an unknown center or origin.
         """
+
+    @_abc_1.abstractmethod
+    def GetDocument(
+        self,
+        request: _documents_pb2.GetDocumentRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_documents_pb2.GetDocumentResponse, _abc.Awaitable[_documents_pb2.GetDocumentResponse]]:
+        """Reads a document and how far it is, with the chunks of its text if asked. Status OK or NOT_FOUND."""
+
+    @_abc_1.abstractmethod
+    def ListDocuments(
+        self,
+        request: _documents_pb2.ListDocumentsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_documents_pb2.ListDocumentsResponse, _abc.Awaitable[_documents_pb2.ListDocumentsResponse]]:
+        """Lists the documents of a group by id, a page at a time."""
 
 def add_RetrievalServiceServicer_to_server(servicer: RetrievalServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

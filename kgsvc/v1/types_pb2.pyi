@@ -35,6 +35,8 @@ class _SourceEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Source.ValueTy
     """One JSON value."""
     SOURCE_MESSAGE: _Source.ValueType  # 3
     """One message of a conversation, as `role(role_type): content`."""
+    SOURCE_DOCUMENT: _Source.ValueType  # 4
+    """A chunk of a document. Not acceptable in a request: AddDocuments makes them."""
 
 class Source(_Source, metaclass=_SourceEnumTypeWrapper):
     """What kind of text the body of an episode is."""
@@ -47,6 +49,8 @@ SOURCE_JSON: Source.ValueType  # 2
 """One JSON value."""
 SOURCE_MESSAGE: Source.ValueType  # 3
 """One message of a conversation, as `role(role_type): content`."""
+SOURCE_DOCUMENT: Source.ValueType  # 4
+"""A chunk of a document. Not acceptable in a request: AddDocuments makes them."""
 Global___Source: _TypeAlias = Source  # noqa: Y015
 
 class _RoleType:

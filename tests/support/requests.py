@@ -23,6 +23,16 @@ _ITEM = {
     "reference_time": _AT,
     "source_description": "a notebook",
 }
+_DOCUMENT = {
+    "document_id": "book",
+    "title": "Handbook",
+    "source_url": "https://docs.example/book",
+    "author": "Ann",
+    "path": "book.md",
+    "reference_time": _AT,
+    "text": "Nothing in particular.",
+    "media_type": "text/markdown",
+}
 _SPAN = {"since": _AT, "until": _LATER}
 _HOW = {
     "scope": ret.SEARCH_SCOPE_FACTS,
@@ -45,6 +55,10 @@ def inputs(group: str) -> dict[str, dict[str, Any]]:
     return {
         "AddMessages": {**here, "messages": [_MESSAGE]},
         "AddEpisodes": {**here, "items": [_ITEM]},
+        "AddDocuments": {**here, "documents": [_DOCUMENT | {"metadata": _ATTRIBUTES}]},
+        "GetDocument": {**here, "document_id": "never", "include_chunks": True, "page_size": 5},
+        "ListDocuments": {**here, "page_size": 5},
+        "DeleteDocument": {**here, "document_id": "never"},
         "AddEntityNode": {
             **here, "uuid": "node-1", "name": "Ann", "summary": "somebody", "attributes": _ATTRIBUTES,
         },

@@ -185,6 +185,8 @@ def message_item(check: RequestCheck, path: str, message: types_pb2.Message) -> 
 def episode_item(check: RequestCheck, path: str, item: types_pb2.EpisodeItem) -> ItemInput:
     """An episode as an item."""
     source = check.enum(f"{path}source", item.source, mapping.SOURCES, Source.TEXT)
+    if source is Source.DOCUMENT:
+        check.invalid(f"{path}source", "is made by AddDocuments, which takes whole documents")
     body = check.body(f"{path}body", item.body)
     if source is Source.JSON and body and not _is_json(body):
         check.invalid(f"{path}body", "is not one JSON value")

@@ -1,17 +1,18 @@
-"""Facts that callers change: UpdateFact (spec 000, soft update) and DeleteEpisode with cascade. Pure.
+"""Facts that callers change: UpdateFact (spec 000, soft update), DeleteEpisode with cascade, and documents
+that have another text. Pure.
 
-Either takes statements out of slots; the rows around them are folded anew.
+Each takes statements out of slots; the rows around them are folded anew.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kgsvc.domain.facts.beliefs import all_remembering
-from kgsvc.domain.facts.slots import UPDATED, refolded, relation_of
+from kgsvc.domain.facts.slots import UPDATED, WITHDRAWN, episodes_of, refolded, relation_of
 from kgsvc.domain.model.delta import FactTombstone, SlotView
 from kgsvc.domain.model.graph import Closure, Entity, Fact, FactKind, Polarity
 from kgsvc.domain.model.keys import event_qualifiers, slot_of
@@ -106,13 +107,50 @@ def without_episode(view: SlotView, episode_uuid: str, system_ms: int) -> Withou
     closure elsewhere, is folded anew.
     """
     left = {fact.uuid: _stripped(fact, episode_uuid, system_ms) for fact in view.facts}
-    left = {uuid: fact and _unremembered(fact, left) for uuid, fact in left.items()}
+    written, restored = _folded_without(view, left, episode_uuid, system_ms)
+    gone = [fact for fact in view.facts if left[fact.uuid] is None]
+    stones = tuple(_stone(fact, system_ms) for fact in gone)
+    return Without(tuple(written.values()), stones, restored, _reworded(view, written))
+
+
+def withdrawn(view: SlotView, chunk_uuid: str, heirs: Collection[str], system_ms: int) -> Without:
+    """The slots of `view`, which holds every trace of the chunk, once its document has a text without it.
+
+    Nothing is removed: what it alone stated expires as withdrawn, and is known of as before. What a chunk of
+    the present text (`heirs`) states too, the document has stated all along: that chunk takes over the
+    statement, with its time. What the chunk had ended is folded anew, as `without_episode` does.
+    """
+    left: dict[str, Fact | None] = {}
+    expired: dict[str, Fact] = {}
+    for fact in view.facts:
+        rest = _stripped(_inherited(fact, chunk_uuid, heirs, system_ms), chunk_uuid, system_ms)
+        left[fact.uuid] = rest
+        if rest is None and fact.expired_ms is None:
+            expired[fact.uuid] = replace(
+                fact,
+                expired_ms=system_ms,
+                expired_reason=WITHDRAWN,
+                invalid_before_ms=fact.invalid_ms,
+                updated_ms=system_ms,
+            )
+    ended = {uuid for uuid, rest in left.items() if rest is None and uuid not in expired}
+    kept = {fact.uuid: fact if fact.uuid in ended else left[fact.uuid] for fact in view.facts}
+    written, restored = _folded_without(view, kept, chunk_uuid, system_ms)
+    written |= all_remembering(view.facts, expired, system_ms)
+    return Without(tuple(written.values()), (), restored, _reworded(view, written))
+
+
+def _folded_without(
+    view: SlotView, left: Mapping[str, Fact | None], episode_uuid: str, system_ms: int
+) -> tuple[dict[str, Fact], int]:
+    """What changes when the rows of the view are those of `left` (None: it is none any more), and how many
+    are current again."""
     slots: defaultdict[str, list[Fact]] = defaultdict(list)
     touched: set[str] = set()
     for fact in view.facts:
         rest = left[fact.uuid]
         if rest is not None:
-            rest = _reopened(rest, left, episode_uuid, system_ms)
+            rest = _reopened(_unremembered(rest, left), left, episode_uuid, system_ms)
             slots[fact.slot].append(rest)
         if rest != fact:
             touched.add(fact.slot)
@@ -122,16 +160,31 @@ def without_episode(view: SlotView, episode_uuid: str, system_ms: int) -> Withou
     remaining = [fact for facts in slots.values() for fact in facts]
     written |= refolded(view.facts[0].group_id, remaining, view, system_ms, touched) if touched else {}
     written = all_remembering(view.facts, written, system_ms)
-    gone = [fact for fact in view.facts if left[fact.uuid] is None]
     before = {fact.uuid: fact for fact in view.facts}
     restored = sum(
         fact.expired_ms is None and before[uuid].expired_ms is not None
         for uuid, fact in written.items()
         if uuid in before
     )
-    reworded = {u: f.fact for u, f in written.items() if u in before and before[u].fact != f.fact}
-    stones = tuple(_stone(fact, system_ms) for fact in gone)
-    return Without(tuple(written.values()), stones, restored, reworded)
+    return written, restored
+
+
+def _reworded(view: SlotView, written: Mapping[str, Fact]) -> dict[str, str]:
+    before = {fact.uuid: fact.fact for fact in view.facts}
+    return {u: f.fact for u, f in written.items() if u in before and before[u] != f.fact}
+
+
+def _inherited(fact: Fact, chunk_uuid: str, heirs: Collection[str], system_ms: int) -> Fact:
+    """The fact with the chunk's statements as those of the first chunk of the present text that states it."""
+    if chunk_uuid not in fact.episodes:
+        return fact
+    heir = next((e.episode_uuid for e in sorted(fact.evidence) if e.episode_uuid in heirs), None)
+    if heir is None:
+        return fact
+    evidence = tuple(
+        sorted(replace(e, episode_uuid=heir) if e.episode_uuid == chunk_uuid else e for e in fact.evidence)
+    )
+    return replace(fact, evidence=evidence, episodes=episodes_of(evidence), updated_ms=system_ms)
 
 
 def _stripped(fact: Fact, episode_uuid: str, system_ms: int) -> Fact | None:

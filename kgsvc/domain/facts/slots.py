@@ -33,6 +33,9 @@ UPDATED = "updated"
 RETRACTED = "retracted"
 
 
+WITHDRAWN = "withdrawn"  # the document that alone stated it has another text now
+
+
 # A reader that looks for WORKS_AT must not find its denial. An end is part of the relation that ended.
 NAME_PREFIX = {Polarity.ASSERTS: "", Polarity.ENDS: "", Polarity.DENIES: "NOT_"}
 

@@ -121,6 +121,9 @@ class GraphDelta:
     transitions: tuple[Transition, ...] = ()
     requires_items: tuple[str, ...] = ()  # must be unfinished, under a token started by its lease: StaleItems
     found: tuple[str, ...] = ()  # episodes that searches return from here on, even if nothing was extracted
+    hide_episodes: tuple[
+        str, ...
+    ] = ()  # searches do not return them from here on; they stay, and their facts
     bumps_rev: bool = True  # False: only transitions
     spent: Mapping[str, Usage] = field(
         default_factory=dict

@@ -12,6 +12,7 @@ class ErasureKind(StrEnum):
 
     GROUP = "group"  # DeleteGroup, and each group of ClearAll
     EPISODE = "episode"  # DeleteEpisode with cascade
+    DOCUMENT = "document"  # DeleteDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Erasure:
     group_id: str
     kind: ErasureKind
     asked_ms: int
-    uuid: str = ""  # of the episode
+    uuid: str = ""  # of the episode, or the document_id
     removed: Mapping[str, int] | None = None  # how many rows of each kind; None: they are still there
     completed_ms: int | None = None  # since when nothing is left in the store's files either
 

@@ -21,6 +21,11 @@ class Source(StrEnum):
     TEXT = "text"
     JSON = "json"
     MESSAGE = "message"
+    DOCUMENT = "document"  # a chunk of a document (spec 001)
+
+
+# What is context of other episodes, and what GetEpisodes lists: a document has hundreds of chunks.
+TOLD = (Source.TEXT, Source.JSON, Source.MESSAGE)
 
 
 class RoleType(StrEnum):
@@ -215,7 +220,7 @@ class Fact:
     evidence: tuple[Evidence, ...] = ()
     expired_by_fact: str | None = None
     expired_by_episode: str | None = None
-    expired_reason: str | None = None  # superseded | retracted | updated | merged
+    expired_reason: str | None = None  # superseded | retracted | updated | merged | withdrawn
     invalid_before_ms: int | None = None  # what invalid_ms was before the expiry
     attributes: Mapping[str, Any] = field(default_factory=dict)
     closures: tuple[Closure, ...] = ()  # sorted

@@ -242,11 +242,16 @@ def messages(
     `context_chars` bounds the bodies of previous episodes: the latest ones that fit as a whole are sent.
     `earlier` is given where the body is only a part of an episode's: the end of what comes before it.
     """
-    rules = f"{_OF_ASKED[asked]}\n{_OF_SOURCE[request.episode.source]}\n{section(request.ontology)}"
+    rules = f"{_OF_ASKED[asked]}\n{_of_source(request.episode)}\n{section(request.ontology)}"
     if earlier is not None:
         rules = f"{rules}\n{_OF_PART}"
     data = _data(request, context_chars, earlier)
     return form.chat(f"{rules}{_ALONE[asked]}", form.fenced(MARK, data | ({"nodes": nodes} if nodes else {})))
+
+
+def _of_source(episode: Episode) -> str:
+    """A chunk of a document is read as any text is."""
+    return _OF_SOURCE[Source.TEXT if episode.source is Source.DOCUMENT else episode.source]
 
 
 def _data(request: ExtractionRequest, context_chars: int, earlier: str | None) -> dict[str, Any]:

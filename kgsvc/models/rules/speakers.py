@@ -288,7 +288,7 @@ def _title_of(content: str, episode: Episode) -> tuple[str, str]:
         if again or (_is_title(short) and ("\n" in match[0] or rest.startswith(short.split()[0]))):
             return title, rest
     name = (episode.name or "").strip()
-    if episode.source is Source.TEXT and _is_title(name) and name in content:
+    if episode.source in (Source.TEXT, Source.DOCUMENT) and _is_title(name) and name in content:
         return name, content
     return "", content
 

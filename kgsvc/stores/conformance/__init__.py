@@ -17,6 +17,7 @@ from kgsvc.stores.conformance import (
     communities,
     context,
     delete,
+    documents,
     erasures,
     guards,
     history,
@@ -39,7 +40,7 @@ SIBLINGS = ("", "-2", "-3")  # group ids that a check may use beside its own
 
 _AREAS = (
     accept, receipts, leases, transitions, context, writes, guards, changes, search_candidates, texts,
-    history, communities, delete, erasures, values,
+    history, communities, delete, erasures, documents, values,
 )  # fmt: skip
 
 

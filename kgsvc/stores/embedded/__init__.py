@@ -9,6 +9,7 @@ from kgsvc.stores.embedded.admin import EmbeddedAdmin
 from kgsvc.stores.embedded.apply import EmbeddedGraph
 from kgsvc.stores.embedded.cold_search import EmbeddedColdSearch
 from kgsvc.stores.embedded.communities import EmbeddedCommunities
+from kgsvc.stores.embedded.documents import EmbeddedDocuments
 from kgsvc.stores.embedded.history import EmbeddedHistory
 from kgsvc.stores.embedded.intake import EmbeddedIntake
 from kgsvc.stores.embedded.queue import EmbeddedQueue
@@ -27,6 +28,7 @@ class EmbeddedStore(
     EmbeddedSearch,
     EmbeddedColdSearch,
     EmbeddedAdmin,
+    EmbeddedDocuments,
 ):
     """Every protocol of stores/protocol.py on one SQLite file; several processes may open it at once.
 

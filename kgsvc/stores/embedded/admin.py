@@ -75,6 +75,8 @@ _BY_GID = (
     _of_group("ontologies", "gid"),
     _of_group("community_builds", "build_id"),
     _of_group("community_current", "gid"),
+    _of_group("documents", "document_id", batch=20),
+    _of_group("document_chunks", "uuid"),
 )
 
 

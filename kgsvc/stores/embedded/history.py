@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 import apsw
 
 from kgsvc.domain.model.delta import MergeRecord
-from kgsvc.domain.model.graph import Citation, Entity, Episode, Fact, Mention, Source
+from kgsvc.domain.model.graph import TOLD, Citation, Entity, Episode, Fact, Mention, Source
 from kgsvc.domain.names.forgetting import Said, Saying, saying_of
 from kgsvc.stores.embedded.rows import (
     Row,
@@ -243,7 +243,7 @@ def recent_episodes(db: apsw.Connection, group_id: str, limit: int, cut: Episode
     """The latest of the group, oldest first, as far as `cut` asks for them."""
     gid = group_of(db, group_id).gid
     latest: list[Row] = []
-    for source in Source:
+    for source in TOLD:
         latest += _latest(db, gid, source, limit, cut.upto or _MAX_KEY)
     keys = sorted(latest)[-limit:]
     if cut.after is not None:

@@ -146,10 +146,13 @@ def touch_texts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta) -> N
             ON CONFLICT (id) DO UPDATE SET rev = excluded.rev
             """
         db.execute(named, (rev, gid, json_list(episodes)))
+    if delta.hide_episodes:
+        hidden = ids_of(db, "episodes", gid, delta.hide_episodes).values()
+        db.executemany("DELETE FROM found_episodes WHERE id = ?", [(row_id,) for row_id in hidden])
     if delta.forgets:  # descriptions of communities may have been dropped
         db.execute("UPDATE community_current SET rev = ? WHERE gid = ?", (rev, gid))
     gone = [(gid, "entity", uuid, rev) for uuid in delta.remove_entities]
-    gone += [(gid, "episode", uuid, rev) for uuid in delta.remove_episodes]
+    gone += [(gid, "episode", uuid, rev) for uuid in (*delta.remove_episodes, *delta.hide_episodes)]
     db.executemany(_TOMBSTONE, gone)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import apsw
 
-from kgsvc.domain.model.graph import Episode, Source, Usage
+from kgsvc.domain.model.graph import TOLD, Episode, Usage
 from kgsvc.domain.model.items import (
     CRASH,
     TERMINAL,
@@ -67,7 +67,7 @@ _BEFORE = """
 def _ids_before(db: apsw.Connection, gid: int, anchor: Anchor, limit: int) -> list[int]:
     rows = [
         row
-        for source in Source
+        for source in TOLD
         for row in all_rows(db, _BEFORE, (gid, str(source), anchor.reference_ms, anchor.uuid, limit))
     ]
     return [row_id for _, _, row_id in sorted(rows)[-limit:]]

@@ -303,11 +303,26 @@ _REQUESTS = """
 ALTER TABLE items ADD COLUMN request_id TEXT NOT NULL DEFAULT '';
 """
 
+# Documents: their records as JSON, and which episodes are chunks of theirs. `open`: chunks of former texts
+# may still speak.
+_DOCUMENTS = """
+CREATE TABLE documents (
+    gid INTEGER NOT NULL, document_id TEXT NOT NULL, latest INTEGER NOT NULL, data TEXT NOT NULL,
+    places TEXT NOT NULL DEFAULT '', open INTEGER NOT NULL, PRIMARY KEY (gid, document_id)
+) STRICT;
+CREATE INDEX documents_open ON documents (gid, document_id) WHERE open = 1;
+CREATE TABLE document_chunks (
+    gid INTEGER NOT NULL, uuid TEXT NOT NULL, document_id TEXT NOT NULL, active INTEGER NOT NULL,
+    PRIMARY KEY (gid, uuid)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX document_chunks_document ON document_chunks (gid, document_id, uuid);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES, _NAME_TOKENS, _SPENT, _CLOSURES,
     _MERGES, _NAME_VECTORS, _TOLD, _TEXTS, _COMMUNITY_TEXTS, _FACT_WORDS, _WARNINGS, _OF_TARGET, _ENDS,
     _ERASURES,
-    _REQUESTS,
+    _REQUESTS, _DOCUMENTS,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older stores have none yet

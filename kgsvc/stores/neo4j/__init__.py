@@ -13,6 +13,7 @@ from kgsvc.stores.neo4j.adoption import Adoption
 from kgsvc.stores.neo4j.apply import Apply
 from kgsvc.stores.neo4j.base import unavailable
 from kgsvc.stores.neo4j.communities import Communities
+from kgsvc.stores.neo4j.documents import Documents
 from kgsvc.stores.neo4j.fact_terms import ColdSearch
 from kgsvc.stores.neo4j.graph import Graph
 from kgsvc.stores.neo4j.history import History
@@ -29,7 +30,18 @@ _SCHEMES = ("bolt://", "bolt+s://", "bolt+ssc://", "neo4j://", "neo4j+s://", "ne
 
 
 class Neo4jStore(
-    Intake, Receipts, Queue, Admin, Graph, History, Communities, Apply, Search, ColdSearch, Adoption
+    Intake,
+    Receipts,
+    Queue,
+    Admin,
+    Graph,
+    History,
+    Communities,
+    Apply,
+    Search,
+    ColdSearch,
+    Adoption,
+    Documents,
 ):
     """Every protocol of stores/protocol.py on a Neo4j server from 5.26 on, Community or Enterprise; methods
     without a docstring do what the protocol says.

@@ -135,6 +135,8 @@ _PURGE: tuple[LiteralString, ...] = (
     _removal("Community", "build", "uuid"),
     _removal("KgDraft", "build", "uuid"),
     _removal("KgReplaced"),
+    _removal("KgDocument", "document_id"),
+    _removal("KgChunk", "uuid"),
 )
 _NOT_UNDERSTOOD = {"Neo.ClientError.Statement.SyntaxError", "Neo.ClientError.Statement.ArgumentError"}
 _BATCH = 1_000

@@ -298,7 +298,8 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "touched_episodes": sorted(delta.touched_episodes),
         "forgets": delta.forgets,
         "gone": [["entity", uuid] for uuid in delta.remove_entities]
-        + [["episode", uuid] for uuid in delta.remove_episodes],
+        + [["episode", uuid] for uuid in (*delta.remove_episodes, *delta.hide_episodes)],
+        "hidden_episodes": list(delta.hide_episodes),
         "removed_episodes": list(delta.remove_episodes),
         "removed_merges": list(delta.remove_merges),
         "merges": [

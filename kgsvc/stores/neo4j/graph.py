@@ -11,13 +11,13 @@ from collections.abc import Collection
 from typing import LiteralString
 
 from kgsvc.domain.model.delta import FactTombstone, GroupHead, NameView, SlotView
-from kgsvc.domain.model.graph import Entity, Episode, Fact, Source
+from kgsvc.domain.model.graph import TOLD, Entity, Episode, Fact
 from kgsvc.domain.model.keys import digest
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, entity_of, episode_of, fact_of, whole
 from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump
 
-_SOURCES = tuple(str(source) for source in Source)
+_SOURCES = tuple(str(source) for source in TOLD)
 
 _NAMES: LiteralString = """
     <LOCKED_GROUP>

@@ -9,7 +9,7 @@ from dataclasses import asdict, astuple
 from typing import Any, LiteralString
 
 from kgsvc.domain.errors import LeaseLost
-from kgsvc.domain.model.graph import Episode, Source
+from kgsvc.domain.model.graph import TOLD, Episode
 from kgsvc.domain.model.items import GroupWork, Lease, QueuedItem, Transition
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, episode_of, queued_of, whole
@@ -325,7 +325,7 @@ class Queue(Base):
         asked = {"group_id": group_id, "max_chars": max_chars}
         rows: list[Row] = []
         if latest:
-            sources = [str(source) for source in Source]
+            sources = [str(source) for source in TOLD]
             rows += await self._run(_PREVIOUS, **asked, anchors=latest, sources=sources, limit=limit)
         if named:
             rows += await self._run(_NAMED, **asked, anchors=named)

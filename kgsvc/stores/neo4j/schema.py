@@ -15,6 +15,7 @@ KgTerm         how many facts of a group hold a word, by a key
 KgTombstone    what is left of a removed fact; KgGone: of a removed entity or episode
 KgClosure      an episode that closed a fact of another slot; KgMerge: an entity that went into another
 KgErasure      what was erased in a group, as counts
+KgDocument     the record of a document as JSON; KgChunk: an episode that is a chunk of one
 KgActivity     a counter in pieces, so that writers do not queue up for it
 KgSchema       the version of all this, and the lock of whoever migrates
 
@@ -183,6 +184,16 @@ _ERASURES: tuple[LiteralString, ...] = (
     "CREATE INDEX kgsvc_erasure_asked IF NOT EXISTS FOR (x:KgErasure) ON (x.asked_ms)",
 )
 
+# `open`: chunks of former revisions may still speak.
+_DOCUMENTS: tuple[LiteralString, ...] = (
+    "CREATE CONSTRAINT kgsvc_document IF NOT EXISTS FOR (d:KgDocument)"
+    " REQUIRE (d.group_id, d.epoch, d.document_id) IS UNIQUE",
+    "CREATE INDEX kgsvc_document_open IF NOT EXISTS FOR (d:KgDocument) ON (d.open)",
+    "CREATE CONSTRAINT kgsvc_chunk IF NOT EXISTS FOR (c:KgChunk)"
+    " REQUIRE (c.group_id, c.epoch, c.uuid) IS UNIQUE",
+    "CREATE INDEX kgsvc_chunk_document IF NOT EXISTS FOR (c:KgChunk) ON (c.group_id, c.epoch, c.document_id)",
+)
+
 MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _FIRST,
     _NAMES,
@@ -199,6 +210,7 @@ MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _OF_TARGET,
     _ENDS,
     _ERASURES,
+    _DOCUMENTS,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older databases have none yet

@@ -39,6 +39,11 @@ TOUCH_TEXTS: LiteralString = """
         <SEEK e:Episodic uuid>
         SET e.rev = $p.rev
     }
+    CALL () {
+        UNWIND $p.hidden_episodes AS uuid
+        <SEEK e:Episodic uuid>
+        SET e.rev = null
+    }
     FOREACH (_ IN CASE WHEN $p.forgets THEN [1] ELSE [] END | SET g.communities_rev = $p.rev)
     WITH g
     CALL () {

@@ -1,0 +1,343 @@
+"""The RPCs on documents: AddDocuments, StreamDocuments, GetDocument, ListDocuments, DeleteDocument.
+
+A streamed document is gathered in a file of its own until it is whole; the parts of the next are read then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import IO
+
+from kgsvc.access.scopes import current_caller
+from kgsvc.api import mapping
+from kgsvc.api.calls import current_call
+from kgsvc.api.checks import RequestCheck, parse, unknown_fields
+from kgsvc.api.envelope import BidiStream, Operation, Reply, Rpcs, Unary
+from kgsvc.api.errors import ShuttingDown, failure_of, to_proto
+from kgsvc.commands import documents
+from kgsvc.commands.core import Core
+from kgsvc.commands.document_intake import Added, Arrival, DocumentInput, DocumentIntake
+from kgsvc.commands.documents import DocumentView, PlacedChunk
+from kgsvc.documents.reading import Reader, Unreadable
+from kgsvc.domain.errors import InvalidArgument, OperationError, Violation
+from kgsvc.domain.limits import MIB
+from kgsvc.domain.model.documents import DocumentState
+from kgsvc.domain.model.graph import is_source_url
+from kgsvc.v1 import documents_pb2, envelope_pb2
+
+_ID_CHARS = 1_024
+_REF_CHARS = 256
+_STREAMED_BYTES = 64 * MIB  # of one document
+_IN_MEMORY_BYTES = MIB  # of a document that is gathered; the rest is in a file
+ARRIVALS = mapping.enum_numbers(documents_pb2.DocumentArrival, "DOCUMENT_ARRIVAL_", Arrival)
+STATES = mapping.enum_numbers(documents_pb2.DocumentState, "DOCUMENT_STATE_", DocumentState)
+Request = documents_pb2.StreamDocumentsRequest
+Response = documents_pb2.StreamDocumentsResponse
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A document as it was sent: its text, or the bytes of a file."""
+
+    about: DocumentInput  # without the text of a file
+    where: str  # the path of its content in the request
+    data: bytes | None = None
+    name: str = ""
+    media_type: str = ""
+
+
+class DocumentRpcs:
+    """The RPCs on documents."""
+
+    def __init__(self, core: Core, intake: DocumentIntake, reader: Reader, stopping: asyncio.Event) -> None:
+        self._core = core
+        self._intake = intake
+        self._reader = reader
+        self._stopping = stopping
+        self._gathered = asyncio.Semaphore(2)  # documents of streams whose text is in memory
+        self.rpcs: Rpcs = {
+            "AddDocuments": Unary(self._add_documents),
+            "StreamDocuments": BidiStream(self._stream_documents),
+            "GetDocument": Unary(self._get_document),
+            "ListDocuments": Unary(self._list_documents),
+            "DeleteDocument": Unary(self._delete_document),
+        }
+
+    def _add_documents(self, sent: documents_pb2.AddDocumentsInput, check: RequestCheck) -> Operation:
+        group_id = check.writable_group_id("input.group_id", sent.group_id)
+        bounded = enumerate(check.bounded("input.documents", sent.documents))
+        items = [document_item(check, f"input.documents[{i}].", item) for i, item in bounded]
+
+        async def run() -> Reply:
+            read = [await self._read(item) for item in items]
+            await self._intake.claim(group_id, read, check.idempotency_key)
+            added = [await self._intake.add(group_id, each) for each in read]
+            new = sum(each.new_chunks for each in added)
+            count = f"{len(added)} {'document' if len(added) == 1 else 'documents'}"
+            output = documents_pb2.AddDocumentsOutput(
+                message=f"{count} accepted, {new} chunks to read", documents=map(_added, added)
+            )
+            return Reply(output, envelope_pb2.STATUS_ACCEPTED)
+
+        return run
+
+    async def _read(self, sent: Sent) -> DocumentInput:
+        """The document with its text. Raises InvalidArgument, naming the file and why it cannot be read."""
+        if sent.data is None:
+            return sent.about
+        try:
+            read = await self._reader.read(sent.data, sent.name, sent.media_type)
+        except Unreadable as error:
+            field = sent.where.removeprefix("input.")
+            raise InvalidArgument.of([Violation(field, str(error))]) from error
+        text = read.text.replace("\0", "�")
+        return replace(sent.about, text=text, pages=read.pages, title=sent.about.title or read.title)
+
+    def _get_document(self, sent: documents_pb2.GetDocumentInput, check: RequestCheck) -> Operation:
+        group_id = check.group_id("input.group_id", sent.group_id)
+        document_id = check.identifier("input.document_id", sent.document_id, _ID_CHARS)
+        size, token = check.page_size(sent), check.page_token(sent)
+        include = sent.include_chunks
+
+        async def run() -> Reply:
+            view = await documents.get_document(self._core, group_id, document_id)
+            output = documents_pb2.GetDocumentOutput(document=_document(view))
+            if include:
+                page = await documents.chunk_page(self._core, view, size, token)
+                output.chunks.extend(chunk(document_id, each) for each in page.chunks)
+                output.next_page_token = page.next_token or ""
+            return Reply(output)
+
+        return run
+
+    def _list_documents(self, sent: documents_pb2.ListDocumentsInput, check: RequestCheck) -> Operation:
+        group_id = check.group_id("input.group_id", sent.group_id)
+        size, token = check.page_size(sent), check.page_token(sent)
+
+        async def run() -> Reply:
+            views, more = await documents.list_documents(self._core, group_id, size, token)
+            rows = map(_document, views)
+            return Reply(documents_pb2.ListDocumentsOutput(documents=rows, next_page_token=more or ""))
+
+        return run
+
+    def _delete_document(self, sent: documents_pb2.DeleteDocumentInput, check: RequestCheck) -> Operation:
+        group_id = check.group_id("input.group_id", sent.group_id)
+        document_id = check.identifier("input.document_id", sent.document_id, _ID_CHARS)
+
+        async def run() -> Reply:
+            erasure_id = await documents.delete_document(self._core, group_id, document_id)
+            existed = erasure_id is not None
+            message = "the document is deleted" if existed else "there was no document with this id"
+            return Reply(
+                documents_pb2.DeleteDocumentOutput(message=message, success=True, erasure_id=erasure_id or "")
+            )
+
+        return run
+
+    async def _stream_documents(
+        self, requests: AsyncIterator[bytes], _context: object
+    ) -> AsyncIterator[Response]:
+        """Answers in the order of the documents; one that is refused does not end the stream.
+
+        Raises MalformedRequest, PermissionDenied, Overloaded, StoreUnavailable, ShuttingDown: what was
+        answered until then is stored, and the rest may be sent again.
+        """
+        call = current_call.get()
+        call.items = call.refused_items = 0
+        sequence = 0
+        gathering: _Gathering | None = None
+        try:
+            async for raw in requests:
+                if self._stopping.is_set():
+                    raise ShuttingDown
+                part = parse(Request, raw)
+                if gathering is None:
+                    gathering = _Gathering(self._core, part)
+                    call.group_ids = tuple(dict.fromkeys((*call.group_ids, gathering.group_id)))
+                await asyncio.to_thread(gathering.add, part, raw)
+                if part.last:
+                    response = await self._finished(gathering, sequence)
+                    gathering.close()
+                    gathering, sequence = None, sequence + 1
+                    call.items += 1
+                    call.refused_items += response.status == envelope_pb2.STATUS_ERROR
+                    yield response
+        finally:
+            if gathering is not None:
+                gathering.close()
+        call.status = "OK"
+
+    async def _finished(self, gathering: _Gathering, sequence: int) -> Response:
+        response = Response(
+            client_ref=gathering.client_ref, sequence=sequence, request_id=gathering.check.request_id
+        )
+        try:
+            async with self._gathered:
+                sent = await asyncio.to_thread(gathering.document)
+                added = await self._intake.add(gathering.group_id, await self._read(sent))
+        except OperationError as error:
+            response.status = envelope_pb2.STATUS_ERROR
+            response.error.CopyFrom(to_proto(failure_of(error)))
+        else:
+            response.status = envelope_pb2.STATUS_ACCEPTED
+            response.document.CopyFrom(_added(added))
+        return response
+
+
+class _Gathering:
+    """The parts of a streamed document that arrived."""
+
+    def __init__(self, core: Core, first: documents_pb2.StreamDocumentsRequest) -> None:
+        self.check = RequestCheck(core.limits)
+        request_id = self.check.optional_identifier(first, "", "request_id", core.limits.uuid)
+        self.check.request_id = request_id or core.new_id()
+        self.check.text("client_ref", first.client_ref, _REF_CHARS)
+        self.client_ref = first.client_ref[:_REF_CHARS]
+        self.group_id = self.check.writable_group_id("group_id", first.group_id)
+        current_caller.get().require(self.check.groups)
+        self._about = documents_pb2.DocumentItem()
+        self._is_text = True
+        if first.HasField("document"):
+            self._about.CopyFrom(first.document)
+            self._is_text = self._about.WhichOneof("content") != "data"
+        else:
+            self.check.invalid("document", "is required in the first part of a document")
+        self._content: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115 - closed by `close`
+        self._size = 0
+        self._parts = 0
+
+    def add(self, part: documents_pb2.StreamDocumentsRequest, raw: bytes) -> None:
+        """Take in a part. What is wrong with it is said with the answer."""
+        self._parts += 1
+        if len(self.check.violations) < _REF_CHARS:
+            self.check.extend(unknown_fields(part, raw))
+        if self._parts > 1 and part.HasField("document"):
+            self.check.invalid("document", "began again before the last part")
+        begun = part.document.text.encode() if self._is_text else part.document.data
+        for piece in (begun, part.more):
+            self._size += len(piece)
+            if self._size <= _STREAMED_BYTES:
+                self._content.write(piece)
+
+    def document(self) -> Sent:
+        """The whole. Raises InvalidArgument, LimitExceeded."""
+        if self._size > _STREAMED_BYTES:
+            self.check.over(
+                "more", f"the document has {self._size} bytes, at most {_STREAMED_BYTES} are allowed"
+            )
+            self.check.finish()
+        self._content.seek(0)
+        data = self._content.read()
+        if self._is_text:
+            try:
+                self._about.text = data.decode()
+            except UnicodeDecodeError:
+                self.check.invalid("more", "is not UTF-8")
+        else:
+            self._about.data = data
+        sent = document_item(self.check, "document.", self._about)
+        self.check.finish()
+        return sent
+
+    def close(self) -> None:
+        """Forget the content."""
+        self._content.close()
+
+
+def document_item(check: RequestCheck, path: str, item: documents_pb2.DocumentItem) -> Sent:
+    """A document as it was sent, checked but for what only reading a file shows."""
+    name = check.optional_identifier(item, path, "path", _ID_CHARS)
+    kind = item.WhichOneof("content")
+    where = f"{path}{kind or 'text'}"
+    if kind is None or not getattr(item, kind):
+        check.invalid(where, "is required")
+    elif kind == "text":
+        check.text(where, item.text, _STREAMED_BYTES)
+        if not item.text.strip():
+            check.invalid(where, "must not be blank")
+    about = DocumentInput(
+        text=item.text,
+        reference_ms=check.time(item, path, "reference_time"),
+        document_id=check.optional_identifier(item, path, "document_id", _ID_CHARS),
+        path=name,
+        source_url=_source_url(check, path, item),
+        title=check.optional_text(item, path, "title", check.limits.name) or None,
+        author=check.optional_text(item, path, "author", check.limits.name) or None,
+        metadata=mapping.attributes_in(check, f"{path}metadata", item.metadata),
+        pages=_pages(check, path, item),
+        request_id=check.request_id,
+    )
+    media_type = check.optional_text(item, path, "media_type", _REF_CHARS) or ""
+    return Sent(about, where, item.data if kind == "data" else None, name or "the document", media_type)
+
+
+def _pages(check: RequestCheck, path: str, item: documents_pb2.DocumentItem) -> tuple[int, ...]:
+    pages = tuple(item.page_starts)
+    in_order = all(before <= behind for before, behind in pairwise((0, *pages, len(item.text))))
+    if pages and (pages[0] or not in_order or item.WhichOneof("content") != "text"):
+        check.invalid(f"{path}page_starts", "must begin at 0 and go on within the text, which must be given")
+    return pages
+
+
+def _source_url(check: RequestCheck, path: str, item: documents_pb2.DocumentItem) -> str | None:
+    url = check.optional_identifier(item, path, "source_url", _ID_CHARS)
+    if url is not None and not is_source_url(url):
+        problem = "must be an http or https address without blanks and without a comma at its end"
+        check.invalid(f"{path}source_url", problem)
+    return url
+
+
+def _added(value: Added) -> documents_pb2.AddedDocument:
+    return documents_pb2.AddedDocument(
+        document_id=value.document.document_id,
+        revision=value.document.current,
+        arrival=ARRIVALS[value.arrival],
+        chunks=value.document.chunks,
+        new_chunks=value.new_chunks,
+        receipt_ids=value.receipt_ids,
+    )
+
+
+def _document(view: DocumentView) -> documents_pb2.Document:
+    value, progress = view.document, view.progress
+    return documents_pb2.Document(
+        document_id=value.document_id,
+        group_id=value.group_id,
+        title=value.title,
+        source_url=value.source_url,
+        author=value.author,
+        metadata=mapping.attributes_out(value.metadata),
+        revision=value.current,
+        reference_time=mapping.timestamp(value.revision.reference_ms),
+        created_at=mapping.timestamp(value.created_ms),
+        updated_at=mapping.timestamp(value.updated_ms),
+        state=STATES[progress.state],
+        reason=progress.reason,
+        chars=value.chars,
+        chunks=value.chunks,
+        chunks_in_graph=progress.in_graph,
+        chunks_parked=progress.parked,
+        settled=value.settled,
+    )
+
+
+def chunk(document_id: str, value: PlacedChunk) -> documents_pb2.DocumentChunk:
+    """A chunk where it stands."""
+    place = value.place
+    return documents_pb2.DocumentChunk(
+        chunk_id=place.chunk_uuid,
+        full_doc_id=document_id,
+        chunk_order_index=value.order,
+        tokens=place.tokens,
+        content=value.content,
+        start=place.start,
+        end=place.end,
+        own_start=place.own_start,
+        page=place.page,
+        headings=place.headings,
+    )

@@ -1,0 +1,160 @@
+"""GetDocument, ListDocuments, DeleteDocument (spec 001)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kgsvc.commands.cascades import erase_chunk
+from kgsvc.commands.core import Core, page_token, parts_of, wrong_token
+from kgsvc.domain.errors import NotFound, Violation
+from kgsvc.domain.model.documents import Document, Place, Progress
+from kgsvc.domain.model.erasures import Erasure, ErasureKind
+from kgsvc.domain.model.items import ItemState, ItemStatus
+from kgsvc.stores.protocol import Anchor
+
+_READ = 256  # chunks that are read at once
+_IN_GRAPH = frozenset({ItemState.UPSERTED, ItemState.COMPLETED})
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentView:
+    """A document, and how far it is."""
+
+    document: Document
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedChunk:
+    """A chunk where it stands in the text."""
+
+    order: int  # from 0
+    place: Place
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPage:
+    """Some chunks in the order of the text, and the token of the next page (None: these were the last)."""
+
+    chunks: tuple[PlacedChunk, ...]
+    next_token: str | None
+
+
+async def get_document(core: Core, group_id: str, document_id: str) -> DocumentView:
+    """A document. Raises NotFound, StoreUnavailable."""
+    document = await core.store.document(group_id, document_id)
+    if document is None:
+        raise NotFound("there is no such document", [Violation("input.document_id", "names no document")])
+    return await _view(core, document)
+
+
+async def list_documents(
+    core: Core, group_id: str, page_size: int, token: str | None
+) -> tuple[list[DocumentView], str | None]:
+    """A page of the group's documents by id, and the token of the next. Raises InvalidArgument (not a token
+    of this listing), StoreUnavailable."""
+    after = _after(token)
+    found = await core.store.documents(group_id, page_size + 1, after)
+    views = [await _view(core, document) for document in found[:page_size]]
+    more = len(found) > page_size
+    return views, page_token("documents", found[page_size - 1].document_id) if more else None
+
+
+async def chunk_page(core: Core, view: DocumentView, page_size: int, token: str | None) -> ChunkPage:
+    """Chunks of the document's present text, at least one a page and no more than an answer holds. Raises
+    InvalidArgument (not a token of this listing, or of another revision), StoreUnavailable."""
+    document = view.document
+    places = await core.store.places(document.group_id, document.document_id)
+    first = _from(token, document)
+    asked = places[first : first + page_size]
+    texts = await chunk_texts(core, document.group_id, [place.chunk_uuid for place in asked])
+    taken: list[PlacedChunk] = []
+    size = 0
+    for order, place in enumerate(asked, first):
+        content = texts.get(place.chunk_uuid, "")
+        size += len(content.encode())
+        if taken and size > core.limits.response_bytes // 2:
+            break
+        taken.append(PlacedChunk(order, place, content))
+    end = first + len(taken)
+    more = end < len(places)
+    return ChunkPage(tuple(taken), page_token("chunks", document.current, end) if more else None)
+
+
+async def delete_document(core: Core, group_id: str, document_id: str) -> str | None:
+    """Remove a document with everything that only it supports; the id of the erasure, None where there was
+    no such document. Raises Overloaded, StoreUnavailable: it is carried on all the same."""
+    if await core.store.document(group_id, document_id) is None:
+        return None
+    now_ms = core.clock.now_ms()
+    erasure = Erasure(core.new_id(), group_id, ErasureKind.DOCUMENT, now_ms, document_id)
+    await core.begin_erasures([erasure])
+    await erase_document(core, erasure)
+    core.activity.poke()
+    return erasure.erasure_id
+
+
+async def erase_document(core: Core, erasure: Erasure) -> None:
+    """Carry out the erasure of a document. May be repeated; what was sent anew since then stays."""
+    store, group_id, document_id = core.store, erasure.group_id, erasure.uuid
+    document = await store.document(group_id, document_id)
+    counts: Counter[str] = Counter()
+    for chunk_uuid in await store.chunks(group_id, document_id, active=False):
+        counts += await erase_chunk(core, erasure, chunk_uuid)
+    if document is not None and document.updated_ms <= erasure.asked_ms:
+        counts["documents"] += await store.remove_document(group_id, document_id, document.latest)
+    await store.removed(erasure.erasure_id, group_id, counts)
+
+
+async def chunk_texts(core: Core, group_id: str, chunk_uuids: Sequence[str]) -> dict[str, str]:
+    """The texts of those of these chunks that are there."""
+    texts: dict[str, str] = {}
+    uuids = tuple(dict.fromkeys(chunk_uuids))
+    for first in range(0, len(uuids), _READ):
+        anchor = Anchor(uuid="", reference_ms=0, named=uuids[first : first + _READ])
+        read = await core.store.previous_episodes(group_id, [anchor], _READ, core.limits.body_bytes)
+        texts.update((episode.uuid, episode.body) for episode in read[""])
+    return texts
+
+
+async def statuses_of(core: Core, group_id: str, places: Sequence[Place]) -> list[ItemStatus]:
+    """The states of the chunks at these places, each once."""
+    uuids = list(dict.fromkeys(place.chunk_uuid for place in places))
+    return await core.store.item_statuses(group_id, uuids)
+
+
+async def _view(core: Core, document: Document) -> DocumentView:
+    places = await core.store.places(document.group_id, document.document_id)
+    statuses = await statuses_of(core, document.group_id, places)
+    parked = [each for each in statuses if each.state is ItemState.PARKED]
+    progress = Progress(
+        total=len({place.chunk_uuid for place in places}),
+        in_graph=sum(each.state in _IN_GRAPH for each in statuses),
+        parked=len(parked),
+        begun=sum(each.state is not ItemState.ACCEPTED for each in statuses),
+        reason=parked[0].reason if parked else None,
+    )
+    return DocumentView(document, progress)
+
+
+def _after(token: str | None) -> str:
+    if token is None:
+        return ""
+    match parts_of(token):
+        case ["documents", str(after)]:
+            return after
+    raise wrong_token()
+
+
+def _from(token: str | None, document: Document) -> int:
+    if token is None:
+        return 0
+    match parts_of(token):
+        case ["chunks", int(number), int(first)] if first > 0:
+            if number == document.current:
+                return first
+            raise wrong_token("is of a former revision of the document; begin again")
+    raise wrong_token()
