@@ -76,7 +76,7 @@ def _parts(old: Sequence[OldChunk], text: str, most: int) -> Iterator[_Part]:
 
 
 def _usable(old: Sequence[OldChunk], most: int) -> Iterator[str]:
-    """What is each chunk's own; nothing of chunks that could be smaller and are too large by today's settings."""
+    """What is each chunk's own; nothing of chunks that are too large by today's settings and can be cut."""
     tokens = [each.tokens for each in old]
     if None in tokens:
         tokens = list(counts([each.content for each in old]))
@@ -85,7 +85,7 @@ def _usable(old: Sequence[OldChunk], most: int) -> Iterator[str]:
 
 
 def _without_own(old: Sequence[OldChunk], number: int, text: str, place: int) -> list[OldChunk]:
-    """The exact windows from `number` on with nothing of their own; the last of all only where the text ends."""
+    """The exact windows from `number` on with nothing of their own; the last only where the text ends."""
     found = []
     while number < len(old) and not old[number].own and text.endswith(old[number].content, 0, place):
         found.append(old[number])
@@ -111,11 +111,11 @@ def _joined(parts: Iterator[_Part], text: str, chunking: Chunking, most: int) ->
             if behind := both(joined[-1], part, most):
                 joined[-1:] = behind
                 continue
-            joined[-2:] = (len(joined) > 1 and both(*joined[-2:], most)) or joined[-2:]
+            joined[-2:] = (len(joined) > 1 and both(joined[-2], joined[-1], most)) or joined[-2:]
         joined.append(part)
     if len(joined) > 1 and joined[-1].chunk is None:
         room = most if is_little(joined[-1]) else chunking.token_size
-        joined[-2:] = both(*joined[-2:], room) or joined[-2:]
+        joined[-2:] = both(joined[-2], joined[-1], room) or joined[-2:]
     return joined
 
 
