@@ -243,7 +243,7 @@ def test_every_line_but_headings_knows_what_it_tells_of() -> None:
         ("## 2024-01-01 Mon", None),
         ("Nothing.", said),
         ("# Facts", None),
-        ("Ann works (since 2024-01-01)", works),
+        ("Ann works (stated 2023-11-14T22:13:19Z)", works),
         ("# Entities", None),
         ("ann: Ann leads.", ann),
         ("# Communities", None),
