@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from kgsvc.domain.text import tokens
 from kgsvc.domain.words import term_word, words
-from kgsvc.search.postings import MAX_COUNT, Postings, counts_of, rows_of
-from kgsvc.search.word_blocks import WordBlocks
+from kgsvc.search.postings import Postings, counts_of, rows_of
+from kgsvc.search.word_blocks import MAX_COUNT, WordBlocks
 from tests.unit.search.feed import patient
 
 TERMS = ("red", "tea", "東", "東京", "京都", "猫", "x1")
