@@ -191,7 +191,8 @@ async def _start_server(
     )
     access = await _access(settings, core.clock, stack)
     reader, chunking = Reader(settings.reading), settings.documents
-    server = KgServer(core, Served(search, info, bounds, ontology, access, reader, chunking))
+    answerer = models.answerer
+    server = KgServer(core, Served(search, info, bounds, ontology, access, reader, chunking, answerer))
     address = _listen(settings, server, await _credentials(settings, stack))
     await server.start()
     stack.push_async_callback(server.stop)

@@ -34,7 +34,7 @@ UNPROVEN = "(unproven)"  # in the audit: whoever presented a wrong credential
 # What each operation needs in the groups that it works on.
 RIGHTS: Mapping[str, Right] = {
     **dict.fromkeys(("Healthcheck", "GetReceipt", "WatchReceipt", "ListItems"), Right.READ),
-    **dict.fromkeys(("SearchFacts", "SearchGraph", "GetMemory", "GetEpisodes"), Right.READ),
+    **dict.fromkeys(("SearchFacts", "SearchGraph", "GetMemory", "Ask", "GetEpisodes"), Right.READ),
     **dict.fromkeys(("GetEntityEdge", "GetEntityNode", "GetFactHistory"), Right.READ),
     **dict.fromkeys(("GetOntology", "GetCommunityBuild", "ListCommunities", "GetErasure"), Right.READ),
     **dict.fromkeys(("AddMessages", "AddEpisodes", "StreamEpisodes", "AddEntityNode"), Right.WRITE),

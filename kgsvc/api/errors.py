@@ -13,6 +13,7 @@ from google.rpc import error_details_pb2, status_pb2
 
 from kgsvc.domain.errors import (
     AccessDenied,
+    AnswererUnavailable,
     EmbedderUnavailable,
     OperationError,
     Overloaded,
@@ -93,6 +94,9 @@ RULES: Mapping[str, Rule] = {
     "EMBEDDER_UNAVAILABLE": Rule(
         Mode.STATUS, _C.UNAVAILABLE, True, "a text could not be embedded; nothing was written"
     ),
+    "MODEL_UNAVAILABLE": Rule(
+        Mode.STATUS, _C.UNAVAILABLE, True, "the language model gave no answer that can be used"
+    ),
     "SHUTTING_DOWN": Rule(Mode.STATUS, _C.UNAVAILABLE, True, "this process is going away; connect again"),
     "DEADLINE_EXCEEDED": Rule(
         Mode.STATUS, _C.DEADLINE_EXCEEDED, True, "no answer in time; a write may have happened"
@@ -156,6 +160,9 @@ def failure_of(error: BaseException) -> CallFailure:
             failure = CallFailure("STORE_UNAVAILABLE", message, retry_after_ms=_RETRY_AFTER_MS)
         case EmbedderUnavailable():
             failure = CallFailure("EMBEDDER_UNAVAILABLE", str(error), retry_after_ms=_RETRY_AFTER_MS)
+        case AnswererUnavailable():
+            pause_ms = _RETRY_AFTER_MS if error.retry_after_ms is None else error.retry_after_ms
+            failure = CallFailure("MODEL_UNAVAILABLE", str(error), retry_after_ms=pause_ms)
         case TimeoutError():
             failure = CallFailure("DEADLINE_EXCEEDED", "the operation did not finish in time")
     return failure

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from io import BufferedReader, BytesIO
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,6 +17,7 @@ import click
 from kgsvc.cli import options
 from kgsvc.cli.bars import Bars
 from kgsvc.cli.client import Service, connect
+from kgsvc.cli.documents import DocumentSender, Refused
 from kgsvc.cli.files import STDIN, Found, find
 from kgsvc.cli.options import Failure, ItemsParked
 from kgsvc.cli.reading import BadLine, Record, buffered, read_json, read_json_lines, read_text, time_of
@@ -23,6 +25,7 @@ from kgsvc.cli.show import print_json, printable
 from kgsvc.cli.upload import Outcome, Upload, follow
 from kgsvc.config import Settings
 from kgsvc.documents.reading import Reader, Unreadable
+from kgsvc.v1.documents_pb2 import DocumentArrival
 
 SHOWN = 20  # lines or items named in a report
 
@@ -128,11 +131,13 @@ class Total:
     items: Outcome = field(default_factory=Outcome)  # without what was refused
     refused: list[tuple[Path, int, str]] = field(default_factory=list)  # file, line and problem
     unreadable: list[Unreadable] = field(default_factory=list)
+    documents: Counter[DocumentArrival.ValueType] = field(default_factory=Counter)  # by what they came to
 
     @property
     def rest(self) -> str:
         """What became of all that was neither refused nor unreadable."""
-        return "all others are stored" if self.items.acknowledged else "nothing is stored"
+        stored = self.items.acknowledged or self.documents
+        return "all others are stored" if stored else "nothing is stored"
 
     def add(self, path: Path, outcome: Outcome) -> None:
         """Count in what became of one file."""
@@ -166,6 +171,7 @@ async def _send_documents(
     service: Service, reader: Reader, paths: Sequence[Path], wanted: Wanted, total: Total, bars: Bars
 ) -> None:
     """One after the other; one that cannot be read is passed over."""
+    sender = DocumentSender(service, wanted.group_id)
     if not paths:
         return
     done = bars.phase("documents", len(paths))
@@ -177,10 +183,15 @@ async def _send_documents(
             total.unreadable.append(error)
         else:
             time = wanted.time or datetime.fromtimestamp(path.stat().st_mtime, UTC)
-            source = BytesIO(read.text.encode())
-            upload = Upload(service, wanted.group_id, wanted.item_bytes, lambda _: None)
-            records = read_text(source, path.name, time)
-            total.add(path, await upload.run(records))
+            try:
+                added = await sender.send(path, read, time)
+            except Refused as error:
+                total.unreadable.append(Unreadable(str(path), str(error)))
+            else:
+                total.documents[added.arrival] += 1
+                total.items.accepted += added.new_chunks
+                if wanted.wait_s is not None:
+                    total.items.open |= await sender.open_items(added)
         bars.advance(done, 1)
 
 
@@ -215,7 +226,11 @@ def _report(total: Total, found: Found, wanted: Wanted, as_json: bool) -> None:
         print_json(_as_dict(total))
         return
     items = total.items
-    click.echo(f"{items.accepted} items stored, {items.duplicates} were there already.")
+    if total.documents:
+        told = (f"{count} {_came_to(arrival)}" for arrival, count in sorted(total.documents.items()))
+        click.echo(f"Documents: {', '.join(told)}.")
+    if items.acknowledged or not total.documents:
+        click.echo(f"{items.accepted} items stored, {items.duplicates} were there already.")
     if wanted.time is not None and items.other_time:
         click.echo(f"{items.other_time} of them keep the time they were stored with, not that of --time.")
     if found.passed_over:
@@ -235,6 +250,10 @@ def _report(total: Total, found: Found, wanted: Wanted, as_json: bool) -> None:
         click.echo("All of them are in the graph." if whole else f"{in_graph} items are in the graph.")
 
 
+def _came_to(arrival: DocumentArrival.ValueType) -> str:
+    return DocumentArrival.Name(arrival).removeprefix("DOCUMENT_ARRIVAL_").lower()
+
+
 def _as_dict(total: Total) -> dict[str, Any]:
     return {
         "accepted": total.items.accepted,
@@ -243,6 +262,7 @@ def _as_dict(total: Total) -> dict[str, Any]:
         "refused": [
             {"file": str(path), "line": line, "problem": problem} for path, line, problem in total.refused
         ],
+        "documents": {_came_to(arrival): count for arrival, count in sorted(total.documents.items())},
         "unreadable": [{"file": error.name, "reason": error.reason} for error in total.unreadable],
         "parked": [{"uuid": uuid, "reason": reason} for uuid, reason in total.items.parked.items()],
         "receipts": list(total.items.open),

@@ -9,6 +9,7 @@ KgError
 ├── ServiceError                  what happens around an operation; always a gRPC status
 │   ├── StoreUnavailable          the store cannot be reached, or did not answer in time
 │   ├── EmbedderUnavailable       what is written cannot be embedded at the moment
+│   ├── AnswererUnavailable       no model answers a question at the moment
 │   ├── Overloaded                a bounded queue is full; try again after `retry_after_ms`
 │   │   └── QuotaExceeded         QUOTA_EXCEEDED: a token or a group has used up what it may
 │   └── AccessDenied              the caller may not
@@ -93,6 +94,14 @@ class StoreUnavailable(ServiceError):
 
 class EmbedderUnavailable(ServiceError):
     """A text that a caller writes cannot be embedded; nothing was written."""
+
+
+class AnswererUnavailable(ServiceError):
+    """The model that answers questions gave no answer that can be used. The text quotes none of it."""
+
+    def __init__(self, message: str, retry_after_ms: int | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_ms = retry_after_ms
 
 
 class Overloaded(ServiceError):

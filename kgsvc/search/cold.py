@@ -142,7 +142,11 @@ class Cold:
     def _made(self, group_id: str, found: FactCandidates, terms: Sequence[Term]) -> Group:
         """A group of the candidates."""
         group = Group(group_id, self._space, self._dimension)
-        group.facts.whole = Whole(found.facts, found.frequencies, found.total_length)
+        beginnings = frozenset(term.text[0] for term in terms)
+        whole = Whole(found.facts, found.frequencies, None, beginnings)
+        for index in (group.texts.nodes, group.texts.episodes, group.texts.communities):
+            index.whole = whole
+        group.facts.whole = replace(whole, total_length=found.total_length)
         candidates: dict[str, FactCandidate] = {}
         for each in (*found.semantic, *found.keyword):
             near = candidates.get(each.uuid)
@@ -176,9 +180,6 @@ class Cold:
         episodes = await self._episodes(group.group_id, best)
         communities = await self._store.communities(group.group_id, _MOST, "", None)
         await offload(2, group.apply, _texts(found, best, episodes, names, communities.rows))
-        whole = Whole(found.facts, found.frequencies)
-        for index in (group.texts.nodes, group.texts.episodes, group.texts.communities):
-            index.whole = whole
 
     async def _around(self, group_id: str, begins: Collection[str]) -> list[Fact]:
         """Facts that lead from some entities, hop by hop."""

@@ -10,7 +10,7 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.domain.text import idf
+from kgsvc.domain.text import idf, tokens_beginning
 from kgsvc.search.fact_columns import Column, room_for
 from kgsvc.search.fusion import Key, RankList
 from kgsvc.search.lexical import Corpus, strongest
@@ -30,6 +30,7 @@ class Whole:
     texts: int
     frequencies: Mapping[str, int]  # texts that hold a term
     total_length: int | None = None  # terms of all texts; None: as long as those that are held
+    beginnings: frozenset[str] | None = None  # of all terms that are asked; None: any may be
 
     def corpus(self, lengths: NDArray[np.uint32], held: int, held_length: int) -> Corpus:
         """What lengths are compared with."""
@@ -107,22 +108,37 @@ class TextIndex:
         """Write a row, new or known; which."""
         row = self._row_of.get(uuid)
         if row is None:
-            counts = keyword_counts(text)
-            row = self._add(uuid, counts, counts.total())
+            row = self._add(uuid, *self._words(text))
         else:
             known = self._text(self._packed[row])
             if known != text:
-                self._leave(row, keyword_counts(known))
-                counts = keyword_counts(text)
-                self._enter(row, counts, counts.total())
+                self._leave(row, *self._words(known))
+                self._enter(row, *self._words(text))
         self._show(row, packed, space, vector)
         return row
+
+    def _words(self, text: str) -> tuple[Counter[str], int]:
+        """How often each term that may be asked occurs in a text, and how many terms it has."""
+        beginnings = None if self.whole is None else self.whole.beginnings
+        if beginnings is None:
+            counts = keyword_counts(text)
+            return counts, counts.total()
+        terms, length = tokens_beginning(text, beginnings)
+        return Counter(terms), length
 
     def _add(self, uuid: str, counts: Mapping[str, int], length: int) -> int:
         """A new row with its words; which."""
         row = self._new_row(uuid)
         self._enter(row, counts, length)
         return row
+
+    def _add_many(self, uuids: Sequence[str], words: Sequence[bytes]) -> list[int]:
+        """New rows with their stored words (kgsvc.domain.words); which."""
+        rows = [self._new_row(uuid) for uuid in uuids]
+        lengths = self._postings.add_words(np.array(rows, np.intp), words)
+        self._length.data[rows] = lengths
+        self._total_length += int(lengths.sum())
+        return rows
 
     def _show(self, row: int, packed: bytes, space: str, vector: bytes | None) -> None:
         """Write what a row shows and its vector."""
@@ -139,7 +155,7 @@ class TextIndex:
     def _remove(self, uuid: str) -> None:
         """Free the row of what is there."""
         row = self._row_of.pop(uuid)
-        self._leave(row, keyword_counts(self._text(self._packed[row])))
+        self._leave(row, *self._words(self._text(self._packed[row])))
         self._clear(row)
         self._packed_bytes -= len(self._packed[row])
         self._packed[row], self._uuids[row] = b"", ""
@@ -173,10 +189,10 @@ class TextIndex:
         self._length.data[row] = length
         self._total_length += length
 
-    def _leave(self, row: int, counts: Counter[str]) -> None:
+    def _leave(self, row: int, counts: Mapping[str, int], length: int) -> None:
         self._postings.remove(row, counts)
         self._length.data[row] = 0
-        self._total_length -= counts.total()
+        self._total_length -= length
 
     # -- searching -------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kgsvc.domain.model.graph import Fact
 from kgsvc.domain.text import K1, B, idf
-from kgsvc.stores.embedded.indexes import prefix_word, term_word
+from kgsvc.domain.words import prefix_word, term_word
 from kgsvc.stores.embedded.rows import (
     Row,
     all_rows,
@@ -30,7 +30,7 @@ from kgsvc.stores.embedded.writer import EmbeddedBase, reading
 from kgsvc.stores.search_protocol import FactCandidate, FactCandidates, FactsAsked
 
 READ_WORDS = """
-    SELECT id, start_ms, until_ms, own, source, target FROM fact_words
+    SELECT id, start_ms, until_ms, CAST(own || source || target AS BLOB) FROM fact_words
     WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?
     """
 _SLICE = 10_000  # facts read at once: about 5 MB
@@ -117,22 +117,30 @@ class Words:
         return part.ids[hit], scores[hit]
 
     def _sliced(self, rows: list[Row]) -> _Slice:
-        ids, starts, untils, own, source, target = zip(*rows, strict=True)
-        texts = [b"".join(parts) for parts in zip(own, source, target, strict=True)]
+        ids, starts, untils, texts = zip(*rows, strict=True)
         sizes = np.fromiter(map(len, texts), np.int64, len(texts)) // 8
+        ends = np.cumsum(sizes)
         words = np.frombuffer(b"".join(texts), "<u8")
-        row_of = np.repeat(np.arange(len(rows)), sizes)
-        prefixes = np.bincount(row_of[(words & np.uint64(1)).astype(np.bool_)], minlength=len(rows))
         now_ms = self._asked.now_ms
         visible = (np.array(starts, np.int64) <= now_ms) & (now_ms < np.array(untils, np.int64))
-        return _Slice(np.array(ids, np.int64), sizes - prefixes, visible, self._hits(words, row_of))
+        lengths = sizes - _prefixes(words, ends, sizes)
+        return _Slice(np.array(ids, np.int64), lengths, visible, self._hits(words, ends))
 
-    def _hits(self, words: NDArray[np.uint64], row_of: NDArray[np.intp]) -> tuple[Ints, Ints, Ints]:
+    def _hits(self, words: NDArray[np.uint64], ends: Ints) -> tuple[Ints, Ints, Ints]:
         at = np.flatnonzero(np.isin(words, self._keys))
         places = self._order[np.searchsorted(self._keys, words[at])]
         many = max(len(self._keys), 1)
-        pairs, counts = np.unique(row_of[at] * many + places, return_counts=True)
+        pairs, counts = np.unique(np.searchsorted(ends, at, "right") * many + places, return_counts=True)
         return pairs // many, pairs % many, counts.astype(np.int64)
+
+
+def _prefixes(words: NDArray[np.uint64], ends: Ints, sizes: Ints) -> Ints | int:
+    """How many words of each text stand for what CJK terms begin with; few texts have any."""
+    odd = words & np.uint64(1)
+    if not odd.any():
+        return 0
+    before = np.concatenate(([0], np.cumsum(odd, dtype=np.int64)))
+    return before[ends] - before[ends - sizes]
 
 
 def _slices(db: apsw.Connection, gid: int) -> Iterator[list[Row]]:

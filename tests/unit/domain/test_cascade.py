@@ -97,6 +97,17 @@ def test_a_closure_stays_where_others_tell_what_closed() -> None:
     assert (rows["old"].invalid_ms, rows["old"].expired_by_episode, done.restored) == (9, "e2", 0)
 
 
+def test_a_start_moves_back_with_what_moved_it() -> None:
+    moves = Closure(50, 2, "job", "bad", moves=True)
+    boss = fact("boss", "Bo will be Ann's boss", (1, "e1"), relation="REPORTS_TO", closures=(moves,))
+    told = replace(boss.evidence[0], start_ms=9, stated_valid_ms=9)
+    boss = replace(boss, evidence=(told,), valid_ms=50, reference_ms=1)
+    before = folded(boss, fact("job", "Ann joins Acme later", (50, "bad")))
+    assert next(each for each in before if each.uuid == "boss").start_ms == 50
+    rows, _ = after(before)
+    assert (rows["boss"].start_ms, rows["boss"].closures) == (9, ())
+
+
 def test_rows_that_a_caller_replaced_go_or_stay_with_their_episodes() -> None:
     gone = fact("a1", "Ann works", (1, "bad"), expired_ms=NOW, expired_reason="updated", expired_by_fact="a2")
     kept = fact("b1", "x", (1, "bad"), (2, "e2"), relation="R", expired_ms=NOW, expired_reason="updated")

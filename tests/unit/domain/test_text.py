@@ -4,10 +4,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from snowballstemmer import stemmer
 
 from kgsvc.domain.model.graph import Episode, FactKind, Source
 from kgsvc.domain.model.keys import content_hash, mint, name_key, slot_of
-from kgsvc.domain.text import has_invisible, normalise, query_terms, tokens
+from kgsvc.domain.text import has_invisible, normalise, query_terms, tokens, tokens_beginning
 
 
 @pytest.mark.parametrize(
@@ -27,6 +30,19 @@ def test_names_meet_in_one_form(raw: str, expected: str) -> None:
 
 def test_tokens_are_stemmed_words() -> None:
     assert tokens("Alice's working — WORKS!") == ["alic", "work", "work"]
+
+
+@given(st.text("aeiouyslngdt'é0123456789", max_size=8), st.sampled_from("0123456789٣éж"))
+def test_what_ends_with_no_latin_letter_is_its_own_stem(beginning: str, ending: str) -> None:
+    (term,) = tokens(f"x{beginning}{ending}".replace("'", ""))
+    assert term == stemmer("english").stemWord(term)
+
+
+@given(st.text("aeskyingd'’東京 é1", max_size=40), st.sets(st.sampled_from("askydé東1")))
+def test_terms_that_begin_so_are_those_of_the_whole(text: str, beginnings: set[str]) -> None:
+    terms = tokens(text)
+    expected = [term for term in terms if term[:1] in beginnings]
+    assert tokens_beginning(text, beginnings) == (expected, len(terms))
 
 
 def test_cjk_runs_become_bigrams_and_the_last_character() -> None:
