@@ -109,7 +109,7 @@ class KgServer:
             CallInterceptor(PACKAGE, core, self._bounds, deadline_s, access.note)
         ]
         if access.authenticator is not None:
-            made.append(AccessInterceptor(PACKAGE, access.settings, access.authenticator))
+            made.append(AccessInterceptor(PACKAGE, access.settings, access.authenticator, access.rates))
         return made
 
     def listen(self, address: str, credentials: grpc.ServerCredentials | None = None) -> int:

@@ -11,6 +11,7 @@ KgError
 │   ├── EmbedderUnavailable       what is written cannot be embedded at the moment
 │   ├── AnswererUnavailable       no model answers a question at the moment
 │   ├── Overloaded                a bounded queue is full; try again after `retry_after_ms`
+│   │   └── QuotaExceeded         QUOTA_EXCEEDED: a token or a group has used up what it may
 │   └── AccessDenied              the caller may not
 │       ├── Unauthenticated       UNAUTHENTICATED: no credential, or one that is not valid (any more)
 │       └── PermissionDenied      PERMISSION_DENIED: the credential does not reach so far
@@ -109,6 +110,14 @@ class Overloaded(ServiceError):
     def __init__(self, message: str, retry_after_ms: int) -> None:
         super().__init__(message)
         self.retry_after_ms = retry_after_ms
+
+
+class QuotaExceeded(Overloaded):
+    """A token or a group has used up what it may. `limit` names the setting that says how much that is."""
+
+    def __init__(self, limit: str, retry_after_ms: int) -> None:
+        super().__init__(f"the quota is used up: {limit}", retry_after_ms)
+        self.limit = limit
 
 
 class AccessDenied(ServiceError):

@@ -1,7 +1,7 @@
 """Texts as numbers that are stored and read again without looking at the text: words.
 
-A word is 64 bits, little-endian: the hash of a term with the lowest bit 0, or of the character that a CJK term
-begins with and the lowest bit 1 (what a lone character of a query matches).
+A word is 64 bits, little-endian: the hash of a term with the lowest bit 0, or of the character that a CJK
+term begins with and the lowest bit 1 (what a lone character of a query matches).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ each some times as large as the next.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,12 @@ Packed = NDArray[np.uint32]  # the row above, the count below, as in a posting l
 Rows = NDArray[np.intp]
 
 COUNT_BITS = 8
+_COUNT = np.uint32(COUNT_BITS)
 MAX_COUNT = 255  # a term's count in one text saturates here; BM25 is flat long before
 _TIMES = 4  # a block is merged with those before it that are not that much larger
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Block:
     """Postings by word, both ascending; those of `keys[i]` begin at `begins[i]`."""
 
@@ -30,7 +31,7 @@ class Block:
     begins: Rows
     packed: Packed
     rows: Rows  # that are in it, ascending
-    gone: set[int] = field(default_factory=set)  # that it says no more
+    gone: NDArray[np.bool_] | None = None  # which it says no more, by row; None: it says all
 
     @classmethod
     def of(cls, words: Words, packed: Packed, rows: Rows) -> Block:
@@ -44,31 +45,32 @@ class Block:
         if place == len(self.keys) or self.keys[place] != word:
             return self.packed[:0]
         found = self.packed[self.begins[place] : self.begins[place + 1]]
-        return found[self._said(found)] if self.gone else found
+        return found if self.gone is None else found[~self.gone[found >> _COUNT]]
 
     def drop(self, row: int) -> bool:
         """Say no more of a row; whether anything was said."""
         place = int(np.searchsorted(self.rows, row))
-        if place == len(self.rows) or self.rows[place] != row or row in self.gone:
+        if place == len(self.rows) or self.rows[place] != row:
             return False
-        self.gone.add(row)
-        return True
+        if self.gone is None:
+            self.gone = np.zeros(int(self.rows[-1]) + 1, np.bool_)
+        said = not self.gone[row]
+        self.gone[row] = True
+        return said
 
     def postings(self) -> tuple[Words, Packed, Rows]:
         """What is said, by word and row."""
         words = np.repeat(self.keys, np.diff(self.begins))
-        if not self.gone:
+        if self.gone is None:
             return words, self.packed, self.rows
-        said = self._said(self.packed)
-        return words[said], self.packed[said], np.setdiff1d(self.rows, list(self.gone))
-
-    def _said(self, packed: Packed) -> NDArray[np.bool_]:
-        return np.isin(packed >> np.uint32(COUNT_BITS), list(self.gone), invert=True)
+        said = ~self.gone[self.packed >> _COUNT]
+        return words[said], self.packed[said], self.rows[~self.gone[self.rows]]
 
     @property
     def nbytes(self) -> int:
         """Memory held."""
-        return self.keys.nbytes + self.begins.nbytes + self.packed.nbytes + self.rows.nbytes
+        gone = 0 if self.gone is None else self.gone.nbytes
+        return self.keys.nbytes + self.begins.nbytes + self.packed.nbytes + self.rows.nbytes + gone
 
 
 class WordBlocks:

@@ -143,10 +143,11 @@ def _tier(old: ComparedFact, new: ComparedFact, overlap: float) -> int | None:
 
 def _tier_of_values(old: ComparedFact, new: ComparedFact, overlap: float) -> int | None:
     """Two facts of one thing, each from the thing to itself. Its price says nothing of its title, but a date
-    may be told once as its deadline and once as the day that it is due."""
+    may be told once as its deadline and once as the day that it is due, and what is called off has none."""
     if overlap >= OVERLAP:
         return 4
-    return 5 if new.kind is FactKind.FUNCTIONAL and old.kind is not FactKind.EVENT else None
+    may_end = new.relation == STATUS or new.polarity is not Polarity.ASSERTS
+    return 5 if may_end and old.kind is not FactKind.EVENT else None
 
 
 def _tier_of_neighbours(old: ComparedFact, new: ComparedFact, overlap: float) -> int | None:

@@ -40,7 +40,6 @@ from kgsvc.stores.embedded.rows import (
     upsert,
 )
 
-
 _WORDS = upsert("fact_words", "id", "start_ms, until_ms, own, source, target")
 _NEVER = 2**63 - 1
 
