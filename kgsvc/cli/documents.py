@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import grpc.aio
 
 from kgsvc.cli import options
 from kgsvc.cli.client import Service, connect, retryable
+from kgsvc.cli.options import Failure
 from kgsvc.cli.show import as_dict, day, print_json, printable
 from kgsvc.config import Client, Settings
 from kgsvc.documents.reading import DocumentText
@@ -23,16 +24,18 @@ from kgsvc.v1.documents_pb2 import (
     Document,
     DocumentItem,
     DocumentState,
+    GetDocumentInput,
+    GetDocumentRequest,
     ListDocumentsInput,
     ListDocumentsRequest,
     StreamDocumentsRequest,
     StreamDocumentsResponse,
 )
 from kgsvc.v1.envelope_pb2 import STATUS_ERROR
-from kgsvc.v1.ingestion_pb2 import GetReceiptInput, GetReceiptRequest
 
 _PART_BYTES = 1024 * 1024
 _PAUSE_S = 1.0
+_LOOK_S = 0.25
 
 
 class Refused(Exception):
@@ -62,14 +65,40 @@ class DocumentSender:
                 raise Refused(answer.error.message)
             return answer.document
 
-    async def open_items(self, added: AddedDocument) -> dict[str, set[str]]:
-        """The chunks to wait for, by the receipts that tell of them. Raises Failure."""
-        found: dict[str, set[str]] = {}
-        for receipt_id in added.receipt_ids:
-            wanted = GetReceiptRequest(input=GetReceiptInput(receipt_id=receipt_id))
-            answer = await self._service.call(self._service.ingestion.GetReceipt, wanted)
-            found[receipt_id] = {item.uuid for item in answer.output.items}
-        return found
+    async def follow(
+        self, documents: Sequence[AddedDocument], within_s: float, on_done: Callable[[int], None]
+    ) -> dict[str, str]:
+        """Wait until these documents are read, and what former texts said is withdrawn; those that cannot be
+        read as a whole, each with the reason. `on_done` gets how many more chunks are in the graph. Raises
+        Failure, also when it takes longer than `within_s`."""
+        failed: dict[str, str] = {}
+        try:
+            async with asyncio.timeout(within_s):
+                for added in documents:
+                    document = await self._read(added.document_id, on_done)
+                    if document.state == DocumentState.DOCUMENT_STATE_FAILED:
+                        failed[added.document_id] = document.reason
+        except TimeoutError as error:
+            raise Failure(
+                f"documents are not read after {within_s:g} s; the service works on (see `kgsvc documents`)"
+            ) from error
+        return failed
+
+    async def _read(self, document_id: str, on_done: Callable[[int], None]) -> Document:
+        wanted = GetDocumentInput(group_id=self._group_id, document_id=document_id)
+        before = 0
+        while True:
+            answer = await self._service.call(
+                self._service.retrieval.GetDocument, GetDocumentRequest(input=wanted)
+            )
+            document = answer.output.document
+            on_done(document.chunks_in_graph - before)
+            before = document.chunks_in_graph
+            if document.state == DocumentState.DOCUMENT_STATE_FAILED:
+                return document
+            if document.settled and document.state == DocumentState.DOCUMENT_STATE_PROCESSED:
+                return document
+            await asyncio.sleep(_LOOK_S)
 
     async def _exchange(self, path: Path, read: DocumentText, time: datetime) -> StreamDocumentsResponse:
         item = DocumentItem(path=path.as_posix(), title=read.title, page_starts=read.pages, text="")

@@ -6,7 +6,7 @@ import math
 import re
 import unicodedata
 from base64 import b32encode
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -82,13 +82,17 @@ def is_cjk(text: str) -> bool:
     return _IS_CJK.match(text) is not None
 
 
-def _stemmed(run: str) -> str:
-    # Numbers and words of other scripts have no English suffix; they would push words out of the cache.
-    return _stemmed_word(run) if "a" <= run[-1] <= "z" else run.replace("’", "'").replace("'", "")
+def _stems(runs: Iterable[str]) -> list[str]:
+    """Numbers and words of other scripts have no English suffix: they would push words out of the cache."""
+    return [_stem_of(run) if "a" <= run[-1] <= "z" else _plain(run) for run in runs]
+
+
+def _plain(run: str) -> str:
+    return run if run.isalnum() else run.replace("’", "'").replace("'", "")
 
 
 @remembered(65_536)
-def _stemmed_word(run: str) -> str:
+def _stem_of(run: str) -> str:
     word = run.replace("’", "'").removesuffix("'s").replace("'", "")
     with _stemming:
         return str(_stem.stemWord(word))
@@ -99,7 +103,7 @@ def tokens(text: str) -> list[str]:
 
     Latin words are stemmed; a CJK run becomes its overlapping bigrams and its last character.
     """
-    return [_stemmed(run) for run in _runs(text)]
+    return _stems(_runs(text))
 
 
 def tokens_beginning(text: str, beginnings: Collection[str]) -> tuple[list[str], int]:
@@ -108,7 +112,7 @@ def tokens_beginning(text: str, beginnings: Collection[str]) -> tuple[list[str],
     Stemming, which takes most of the time, is done for these alone: it leaves the first character of a word.
     """
     runs = _runs(text)
-    return [_stemmed(run) for run in runs if run[0] in beginnings], len(runs)
+    return _stems(run for run in runs if run[0] in beginnings), len(runs)
 
 
 def _runs(text: str) -> list[str]:

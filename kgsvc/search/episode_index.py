@@ -19,6 +19,7 @@ from kgsvc.search.text_index import Mask, mask_of
 from kgsvc.stores.search_protocol import IndexedEpisode
 
 _SIZE_BYTES = 4
+_COMPRESSED = 1_024  # bytes from which on: below, beginning to compress takes longer than all else
 _MENTION_BYTES = 130  # of one entity named in one episode: its place in a set, its share of the rest
 
 
@@ -130,12 +131,13 @@ class EpisodeIndex(DatedIndex):
 
 
 def pack_episode(indexed: IndexedEpisode) -> bytes:
-    """An episode's display fields as bytes, compressed, since bodies may be long, behind their size."""
+    """An episode's display fields as bytes, behind their size; compressed where that saves much."""
     e = indexed.episode
     role = None if e.role_type is None else e.role_type.value
     values = (e.uuid, e.group_id, e.body, e.source.value, e.reference_ms, e.created_ms, e.name)
     shown = pickle.dumps((values, e.source_description, role, e.role, indexed.entities), protocol=5)
-    return len(shown).to_bytes(_SIZE_BYTES) + zlib.compress(shown, 1)
+    size = len(shown).to_bytes(_SIZE_BYTES)
+    return size + (shown if len(shown) < _COMPRESSED else zlib.compress(shown, 1))
 
 
 def unpacked_bytes(packed: bytes) -> int:
@@ -145,7 +147,10 @@ def unpacked_bytes(packed: bytes) -> int:
 
 def unpack_episode(packed: bytes) -> FoundEpisode:
     """What was packed, without its hash."""
-    values, description, role_type, role, entities = pickle.loads(zlib.decompress(packed[_SIZE_BYTES:]))
+    shown = packed[_SIZE_BYTES:]
+    if unpacked_bytes(packed) >= _COMPRESSED:
+        shown = zlib.decompress(shown)
+    values, description, role_type, role, entities = pickle.loads(shown)
     uuid, group_id, body, source, reference_ms, created_ms, name = values
     said_by = None if role_type is None else RoleType(role_type)
     episode = Episode(

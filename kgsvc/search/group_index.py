@@ -89,6 +89,9 @@ class Telling:
         return sorted(self._tells.get(episode, ()))
 
 
+_MANY = 64  # new facts of a page that are written together, from their stored words
+
+
 class GroupIndex(TextIndex):
     """Facts of one group by row, current as of (`epoch`, `rev`).
 
@@ -114,8 +117,14 @@ class GroupIndex(TextIndex):
         for uuid in changes.removed:  # first: a fact written again after its removal is among the facts
             if uuid in self:
                 self._remove(uuid)
+        fresh = [each for each in changes.facts if each.words is not None and each.fact.uuid not in self]
+        many = fresh if len(fresh) >= _MANY else []
+        if many:
+            self._put_new(many)
+        entered = {each.fact.uuid for each in many}
         for indexed in changes.facts:
-            self.put(indexed)
+            if indexed.fact.uuid not in entered:
+                self.put(indexed)
         self.settle()
         self.epoch = changes.head.epoch
         self.rev = changes.upto_rev if changes.more else changes.head.rev
@@ -125,6 +134,13 @@ class GroupIndex(TextIndex):
         fact = indexed.fact
         row = self._set(fact.uuid, keyword_text(fact), pack(fact), indexed.space, indexed.vector)
         self._describe(row, fact)
+
+    def _put_new(self, many: Sequence[IndexedFact]) -> None:
+        """Write new facts that come with their words."""
+        rows = self._add_many([each.fact.uuid for each in many], [each.words or b"" for each in many])
+        for row, each in zip(rows, many, strict=True):
+            self._show(row, pack(each.fact), each.space, each.vector)
+            self._describe(row, each.fact)
 
     def add(self, indexed: IndexedFact, counts: Mapping[str, int], length: int) -> None:
         """Write a new fact of whose words a store has counted those that a question has, out of `length`."""

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from kgsvc.domain import text as bm25
 from kgsvc.domain.text import K1, B
-from kgsvc.search.postings import MAX_COUNT, Packed, counts_of, found_at, rows_of
+from kgsvc.search.postings import counts_of, found_at, rows_of
 from kgsvc.search.topk import edge
+from kgsvc.search.word_blocks import MAX_COUNT, Packed
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]

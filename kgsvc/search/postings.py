@@ -5,13 +5,16 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.model.graph import keyword_text
 from kgsvc.domain.text import is_cjk, tokens
+from kgsvc.domain.words import prefix_word, term_word
+from kgsvc.search.word_blocks import COUNT_BITS as _COUNT_BITS
+from kgsvc.search.word_blocks import MAX_COUNT, Packed, Rows, WordBlocks
 
 __all__ = ["keyword_counts", "keyword_text"]
 
@@ -21,17 +24,14 @@ def keyword_counts(text: str) -> Counter[str]:
     return Counter(tokens(text))
 
 
-MAX_COUNT = 255  # a term's count in one fact saturates here; BM25 is flat long before
-_COUNT_BITS = 8
 _TERM_BYTES = 250  # measured: dict entry, term string, array header
-
-Packed = NDArray[np.uint32]
 
 
 class Postings:
     """Inverted index: for each term the rows in ascending order, each with the term's count beside it.
 
-    Row and count share one 32-bit word, so that a posting costs four bytes. At most 2**24 rows.
+    Row and count share one 32-bit number, so that a posting costs four bytes. At most 2**24 rows. Rows that
+    come many at once, with stored words, are in blocks instead; no row is in both.
     """
 
     def __init__(self) -> None:
@@ -39,6 +39,7 @@ class Postings:
         self._bigrams: dict[str, set[str]] = {}  # CJK terms of two characters, by the first
         self._postings = 0
         self._last = -1  # the highest row that ever was entered
+        self._blocks = WordBlocks()
 
     def add(self, row: int, counts: Mapping[str, int]) -> None:
         """Enter a fact's terms; the row must not hold any."""
@@ -55,6 +56,10 @@ class Postings:
         self._last = max(self._last, row)
         self._postings += len(counts)
 
+    def add_words(self, rows: Rows, texts: Sequence[bytes]) -> NDArray[np.int64]:
+        """Enter the stored words of rows, which must not hold any; how many terms each has."""
+        return self._blocks.add(rows, texts)
+
     def _begin(self, term: str, word: int) -> None:
         self._lists[term] = array("I", (word,))
         if _is_bigram(term):
@@ -62,6 +67,8 @@ class Postings:
 
     def remove(self, row: int, counts: Mapping[str, int]) -> None:
         """Take out a fact's terms, as they were added."""
+        if self._blocks.drop(row):
+            return
         for term in counts:
             postings = self._lists[term]
             del postings[bisect_left(postings, row << _COUNT_BITS)]
@@ -76,14 +83,19 @@ class Postings:
         """
         terms = [term, *sorted(self._bigrams.get(term, ()))] if by_prefix else [term]
         found = [np.frombuffer(self._lists[t], np.uint32) for t in terms if t in self._lists]
+        word = prefix_word(term) if by_prefix else term_word(term)
+        found += self._blocks.find(int.from_bytes(word, "little"))
         if not found:
             return np.empty(0, np.uint32)
-        return found[0] if len(found) == 1 else _summed(np.concatenate(found))
+        if len(found) == 1:
+            return found[0]
+        together = np.concatenate(found)
+        return _summed(together) if by_prefix else np.sort(together)
 
     @property
     def nbytes(self) -> int:
         """About what the lists and their terms hold."""
-        return self._postings * 5 + len(self._lists) * _TERM_BYTES
+        return self._postings * 5 + len(self._lists) * _TERM_BYTES + self._blocks.nbytes
 
     def _forget(self, term: str) -> None:
         del self._lists[term]

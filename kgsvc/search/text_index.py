@@ -132,6 +132,14 @@ class TextIndex:
         self._enter(row, counts, length)
         return row
 
+    def _add_many(self, uuids: Sequence[str], words: Sequence[bytes]) -> list[int]:
+        """New rows with their stored words (kgsvc.domain.words); which."""
+        rows = [self._new_row(uuid) for uuid in uuids]
+        lengths = self._postings.add_words(np.array(rows, np.intp), words)
+        self._length.data[rows] = lengths
+        self._total_length += int(lengths.sum())
+        return rows
+
     def _show(self, row: int, packed: bytes, space: str, vector: bytes | None) -> None:
         """Write what a row shows and its vector."""
         self._packed_bytes += len(packed) - len(self._packed[row])

@@ -10,7 +10,7 @@ from kgsvc.v1 import types_pb2 as typ
 from kgsvc.v1.documents_pb2 import DOCUMENT_STATE_PROCESSED, DocumentItem, StreamDocumentsRequest
 from tests.acceptance.saying import FEB, JAN, MAR, body, fact, telling
 from tests.support.client import DONE_S, Client, granted, message, timestamp
-from tests.support.contract import METHODS
+from tests.support.contract import METHODS, request_of
 from tests.support.neo4j_fixture import named_servers
 from tests.support.store_spec import StoreSpec
 
@@ -35,6 +35,12 @@ class Caller:
         """WatchReceipt to its end."""
         self.called.add("WatchReceipt")
         await self._client.wait_receipt(receipt_id)
+
+    async def last(self, name: str, /, **given: Any) -> Any:
+        """The last output of an RPC that answers with a stream."""
+        self.called.add(name)
+        call = getattr(self._client.retrieval, name)(request_of(name, **given), timeout=DONE_S)
+        return [granted(each).output async for each in call][-1]
 
     async def stream(self, group: str, *items: typ.EpisodeItem) -> list[Any]:
         """StreamEpisodes: the acknowledgements."""
@@ -109,6 +115,8 @@ async def searched(ask: Caller, group: str) -> tuple[typ.FactResult, typ.FactRes
     rrf = ret.SEARCH_RECIPE_EDGE_HYBRID_SEARCH_RRF
     likes = (await ask("SearchGraph", group_ids=[group], query="chess", recipe=rrf)).facts[0].fact
     assert (works.fact, likes.fact) == ("Alice works at Acme", "Al likes chess")
+    found = await ask.last("Ask", group_ids=[group], question="Alice Acme", only_need_context=True)
+    assert "Alice works at Acme" in found.result.context
     return works, likes
 
 

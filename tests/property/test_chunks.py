@@ -43,7 +43,7 @@ def assert_sound(chunks: list[Chunk], text: str, most: float) -> None:
 
 
 @given(TEXTS, chunkings(), st.lists(st.integers(0, 500), max_size=5).map(sorted))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_own_parts_end_to_end_are_the_document(text: str, chunking: Chunking, pages: list[int]) -> None:
     chunks = split(text, chunking, pages)
     assert_sound(chunks, text, chunking.token_size)
@@ -63,7 +63,7 @@ def test_a_stream_has_the_same_chunks_however_it_is_cut(
 
 
 @given(TEXTS, TEXTS, TEXTS, TEXTS, chunkings())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_a_revision_is_the_new_document_and_then_stays(
     head: str, cut: str, put: str, tail: str, chunking: Chunking
 ) -> None:

@@ -68,6 +68,10 @@ def inputs(group: str) -> dict[str, dict[str, Any]]:
         "RetryItems": {**here, "uuids": ["u"]},
         "SearchFacts": {**among, "query": "anything", "max_facts": 5},
         "SearchGraph": {**among, "query": "anything", **_GRAPH},
+        "Ask": {
+            **among, "question": "anything", "filters": _FILTERS, "max_results": 5, "max_tokens": 100,
+            "only_need_context": True, "include_provenance": True,
+        },
         "GetMemory": {**here, "messages": [_SAID], "max_facts": 5},
         "GetEntityEdge": named,
         "GetEntityNode": {**named, "max_facts": 5, "max_episodes": 5, "include_expired": True},

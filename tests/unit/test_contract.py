@@ -105,4 +105,5 @@ def test_only_the_streaming_calls_stream() -> None:
         "StreamEpisodes": (True, True),
         "StreamDocuments": (True, True),
         "WatchReceipt": (False, True),
+        "Ask": (False, True),
     }

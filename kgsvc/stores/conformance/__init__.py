@@ -22,6 +22,7 @@ from kgsvc.stores.conformance import (
     guards,
     history,
     leases,
+    quotas,
     receipts,
     search_candidates,
     texts,
@@ -39,7 +40,7 @@ Body = Callable[[Scratch], Awaitable[None]]
 SIBLINGS = ("", "-2", "-3")  # group ids that a check may use beside its own
 
 _AREAS = (
-    accept, receipts, leases, transitions, context, writes, guards, changes, search_candidates, texts,
+    accept, quotas, receipts, leases, transitions, context, writes, guards, changes, search_candidates, texts,
     history, communities, delete, erasures, documents, values,
 )  # fmt: skip
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kgsvc.domain.model.graph import Fact
 from kgsvc.domain.text import K1, B, idf
-from kgsvc.stores.embedded.indexes import prefix_word, term_word
+from kgsvc.domain.words import prefix_word, term_word
 from kgsvc.stores.embedded.rows import (
     Row,
     all_rows,
@@ -139,8 +139,10 @@ def _prefixes(words: NDArray[np.uint64], ends: Ints, sizes: Ints) -> Ints | int:
     odd = words & np.uint64(1)
     if not odd.any():
         return 0
-    before = np.concatenate(([0], np.cumsum(odd, dtype=np.int64)))
-    return before[ends] - before[ends - sizes]
+    before = np.zeros(len(odd) + 1, np.int64)
+    np.cumsum(odd, out=before[1:])
+    prefixes: Ints = before[ends] - before[ends - sizes]
+    return prefixes
 
 
 def _slices(db: apsw.Connection, gid: int) -> Iterator[list[Row]]:

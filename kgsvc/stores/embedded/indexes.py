@@ -1,16 +1,14 @@
 """What the graph is found by, kept up to date with every delta (called by apply): tokens of names, words of
 facts, vectors, the revisions of texts, and descriptions of communities; and finding candidates by them.
 
-Facts of a group that is not in memory are found by words (cold_search.py). A word is 64 bits, little-endian:
-the hash of a term with the lowest bit 0, or of the character that a CJK term begins with and the lowest bit 1
-(what a lone character of a query matches). The words of the names of both ends stand apart, since renaming an
-entity changes them alone.
+Facts of a group that is not in memory are found by words (kgsvc.domain.words, cold_search.py), and those in
+memory are indexed by them. The words of the names of both ends stand apart, since renaming an entity changes
+them alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from hashlib import blake2b
 
 import apsw
 
@@ -23,7 +21,8 @@ from kgsvc.domain.resolution.decisions import (
     VectorPage,
     VectorsAfter,
 )
-from kgsvc.domain.text import firsts, remembered, tokens
+from kgsvc.domain.text import remembered
+from kgsvc.domain.words import words
 from kgsvc.stores.embedded.rows import (
     Group,
     Ids,
@@ -40,30 +39,6 @@ from kgsvc.stores.embedded.rows import (
     strings,
     upsert,
 )
-
-
-def term_word(term: str) -> bytes:
-    """The word of a term."""
-    return _word(term, 0)
-
-
-def prefix_word(char: str) -> bytes:
-    """The word of all terms that begin with a CJK character, itself included."""
-    return _word(char, 1)
-
-
-@remembered(32_768)
-def _word(text: str, kind: int) -> bytes:
-    number = int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
-    return (number & ~1 | kind).to_bytes(8, "little")
-
-
-def words(text: str) -> bytes:
-    """The words of a text: those of its terms, with repetitions, and of what CJK terms begin with."""
-    terms = tokens(text)
-    found = b"".join(map(term_word, terms))
-    return found if text.isascii() else found + b"".join(map(prefix_word, firsts(terms)))
-
 
 _WORDS = upsert("fact_words", "id", "start_ms, until_ms, own, source, target")
 _NEVER = 2**63 - 1

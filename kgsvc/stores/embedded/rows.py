@@ -275,13 +275,17 @@ def _summary_values(entity: Entity) -> dict[str, Any]:
     return values
 
 
+_KINDS = {each.value: each for each in FactKind}  # looked up in a third of the time
+_POLARITIES = {each.value: each for each in Polarity}
+
+
 def fact_of(row: Row) -> Fact:
     """From `live_facts` (id, gid, rev, uuid, …); columns behind them are ignored."""
     kind, polarity, qualifiers, keywords, weight, episodes, evidence = row[18:25]
     values: Row = (
         *row[3:18],
-        FactKind(kind),
-        Polarity(polarity),
+        _KINDS[kind],
+        _POLARITIES[polarity],
         _map(qualifiers),
         strings(keywords),
         weight,
@@ -294,8 +298,13 @@ def fact_of(row: Row) -> Fact:
     return Fact(*values)
 
 
+_PLAIN: Row = ((), *(None for _ in _UPDATED), False, ())  # of most facts
+
+
 def _fact_detail(text: str) -> Row:
     """Fact's fields from `closures` on."""
+    if text == "{}":
+        return _PLAIN
     detail = _map(text)
     closures = tuple(Closure(*entry) for entry in detail.get("closures", ()))
     beliefs = tuple(Belief(*entry) for entry in detail.get("beliefs", ()))

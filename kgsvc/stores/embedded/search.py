@@ -155,7 +155,8 @@ def _changes(db: apsw.Connection, group_id: str, after_rev: int, limit: int) -> 
     upto_rev = page_end(db, group, after_rev, limit)
     span = (group.gid, after_rev, upto_rev)
     sql = """
-        SELECT f.*, v.space, v.vector FROM live_facts f LEFT JOIN fact_vectors v ON v.id = f.id
+        SELECT f.*, v.space, v.vector, CAST(w.own || w.source || w.target AS BLOB)
+        FROM live_facts f LEFT JOIN fact_vectors v ON v.id = f.id LEFT JOIN fact_words w ON w.id = f.id
         WHERE f.gid = ? AND f.rev > ? AND f.rev <= ? ORDER BY f.rev, f.uuid
         """
     facts = all_rows(db, sql, span)
@@ -175,8 +176,8 @@ def _changes(db: apsw.Connection, group_id: str, after_rev: int, limit: int) -> 
 
 
 def _indexed(row: Row) -> IndexedFact:
-    space, vector = row[31:33]
-    return IndexedFact(fact_of(row), space or "", vector)
+    space, vector, words = row[31:34]
+    return IndexedFact(fact_of(row), space or "", vector, words)
 
 
 class EmbeddedSearch(EmbeddedBase):

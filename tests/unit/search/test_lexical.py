@@ -12,8 +12,9 @@ from kgsvc.domain.text import tokens
 from kgsvc.search import lexical
 from kgsvc.search.group_index import GroupIndex
 from kgsvc.search.lexical import Corpus, strongest
-from kgsvc.search.postings import Packed, keyword_text
+from kgsvc.search.postings import keyword_text
 from kgsvc.search.query import WEIGHT, parse, weight
+from kgsvc.search.word_blocks import Packed
 from tests.unit.search.feed import NOW, fact, indexed, page, patient
 
 WORDS = ["alpha", "beta", "gamma", "delta", "the", "of", "東京", "京都"]
