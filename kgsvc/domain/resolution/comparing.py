@@ -116,8 +116,8 @@ def _companions(
     new: ComparedFact, found: Sequence[ComparedFact], before: Sequence[ComparedFact]
 ) -> list[ComparedFact]:
     """What may change with a fact of `found` that has another start or value now: where a job begins later,
-    what was announced of the same source for the same instant (its role, its salary); where a trip is put off,
-    what else names its day."""
+    what was announced of the same source for the same instant (its role, its salary); where a trip is put
+    off, what else names its day."""
     if new.polarity is not Polarity.ASSERTS:
         return []
     former = [old for old in found if old.relation == new.relation and old.sources & new.sources]
