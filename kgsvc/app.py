@@ -26,6 +26,7 @@ import uvloop
 from kgsvc import ontology as ontology_yaml
 from kgsvc.access.audit import Audit
 from kgsvc.access.authentication import Authenticator, TokenVerifier
+from kgsvc.access.quotas import Rates
 from kgsvc.announcement import Running, serve_metrics
 from kgsvc.api.access import Access
 from kgsvc.api.rpc.health import ServiceInfo
@@ -100,6 +101,7 @@ def _core(settings: Settings, store: Store, models: ModelSet, metrics: Metrics, 
         metrics=metrics,
         activity=ActivityWatch(store, settings.queue.poll_s, rng),
         embedder=CachingEmbedder(models.embedder) if models.embedder else None,
+        quotas=settings.quotas,
         ledger=Ledger(settings.store.erasure_ledger) if settings.store.erasure_ledger else None,
     )
 
@@ -189,7 +191,8 @@ async def _start_server(
     )
     access = await _access(settings, core.clock, stack)
     reader, chunking = Reader(settings.reading), settings.documents
-    server = KgServer(core, Served(search, info, bounds, ontology, access, reader, chunking))
+    answerer = models.answerer
+    server = KgServer(core, Served(search, info, bounds, ontology, access, reader, chunking, answerer))
     address = _listen(settings, server, await _credentials(settings, stack))
     await server.start()
     stack.push_async_callback(server.stop)
@@ -245,7 +248,7 @@ async def _access(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Ac
     authenticator = Authenticator(settings.access, clock, _jwts(settings))
     await authenticator.open()
     _background(stack, authenticator.run(), "credentials")
-    return Access(settings.access, authenticator, audit)
+    return Access(settings.access, authenticator, audit, Rates(settings.quotas.token_calls_a_second))
 
 
 def _background(stack: AsyncExitStack, work: Coroutine[Any, Any, None], name: str) -> None:

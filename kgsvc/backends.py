@@ -8,6 +8,7 @@ from pathlib import Path
 from kgsvc.config import ConfigError, Settings
 from kgsvc.models.embedding import HashingEmbedder
 from kgsvc.models.protocol import (
+    Answerer,
     CrossEncoder,
     Embedder,
     Extractor,
@@ -24,7 +25,8 @@ from kgsvc.stores.protocol import Store
 class ModelSet:
     """The configured models. None means: without `resolver`, names and facts are resolved by rules alone;
     without `embedder`, search goes by keywords alone; without `summariser` and `writer`, summaries of
-    communities and of entities are composed by rules; without `cross_encoder`, no model rates search results.
+    communities and of entities are composed by rules; without `cross_encoder`, no model rates search results;
+    without `answerer`, questions are not answered.
     """
 
     extractor: Extractor
@@ -33,10 +35,11 @@ class ModelSet:
     summariser: Summariser | None = None
     writer: SummaryWriter | None = None
     cross_encoder: CrossEncoder | None = None
+    answerer: Answerer | None = None
 
     async def close(self) -> None:
         """Close those that hold connections."""
-        for model in (self.cross_encoder, self.embedder, self.extractor):
+        for model in (self.answerer, self.cross_encoder, self.embedder, self.extractor):
             if model is not None:
                 await model.close()
 
@@ -60,6 +63,7 @@ def make_models(settings: Settings, meter: Meter | None = None) -> ModelSet:
     embedder = make_embedder(settings, meter)
     if settings.extractor == "offline":
         return ModelSet(OfflineExtractor(settings.limits), None, embedder)
+    from kgsvc.models.openai.answering import OpenAIAnswerer
     from kgsvc.models.openai.chat import Chat
     from kgsvc.models.openai.extractor import OpenAIExtractor
     from kgsvc.models.openai.resolver import OpenAIResolver
@@ -73,8 +77,9 @@ def make_models(settings: Settings, meter: Meter | None = None) -> ModelSet:
         embedder,
         OpenAISummariser(chat),
         OpenAISummaryWriter(chat),
-        # A chat of its own: searches must not queue behind extractions.
+        # Chats of their own: searches must not queue behind extractions, nor behind answers.
         OpenAICrossEncoder(Chat(Transport(settings.openai), settings.chat, meter)),
+        OpenAIAnswerer(Chat(Transport(settings.openai), settings.chat, meter)),
     )
 
 

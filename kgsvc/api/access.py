@@ -11,6 +11,7 @@ import ipaddress
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any, NoReturn
 from urllib.parse import unquote
 
@@ -21,6 +22,7 @@ from grpc_reflection.v1alpha import reflection
 
 from kgsvc.access.audit import Audit
 from kgsvc.access.authentication import Authenticator, Presented
+from kgsvc.access.quotas import Rates
 from kgsvc.access.scopes import ANYBODY, EVERY_GROUP, Caller, Principal, Right, current_caller
 from kgsvc.access.settings import AccessSettings
 from kgsvc.api.calls import Call, Context, current_call
@@ -32,7 +34,7 @@ UNPROVEN = "(unproven)"  # in the audit: whoever presented a wrong credential
 # What each operation needs in the groups that it works on.
 RIGHTS: Mapping[str, Right] = {
     **dict.fromkeys(("Healthcheck", "GetReceipt", "WatchReceipt", "ListItems"), Right.READ),
-    **dict.fromkeys(("SearchFacts", "SearchGraph", "GetMemory", "GetEpisodes"), Right.READ),
+    **dict.fromkeys(("SearchFacts", "SearchGraph", "GetMemory", "Ask", "GetEpisodes"), Right.READ),
     **dict.fromkeys(("GetEntityEdge", "GetEntityNode", "GetFactHistory"), Right.READ),
     **dict.fromkeys(("GetOntology", "GetCommunityBuild", "ListCommunities", "GetErasure"), Right.READ),
     **dict.fromkeys(("AddMessages", "AddEpisodes", "StreamEpisodes", "AddEntityNode"), Right.WRITE),
@@ -58,6 +60,7 @@ class Access:
     settings: AccessSettings = field(default_factory=AccessSettings)
     authenticator: Authenticator | None = None
     audit: Audit | None = None
+    rates: Rates = field(default_factory=Rates)
 
     def note(self, call: Call) -> None:
         """Audit a call that has ended, if it was to write or was denied to somebody."""
@@ -85,9 +88,12 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
     """Stands inside of CallInterceptor, which makes statuses of what it raises around our own operations;
     around others (health, reflection) it answers itself."""
 
-    def __init__(self, package: str, settings: AccessSettings, authenticator: Authenticator) -> None:
+    def __init__(
+        self, package: str, settings: AccessSettings, authenticator: Authenticator, rates: Rates
+    ) -> None:
         self._prefix = f"/{package}."
         self._authenticator = authenticator
+        self._rates = rates
         gates = {_HEALTH: settings.health, reflection.SERVICE_NAME: settings.reflection}
         self._wrapped: dict[str, Any] = {}
         self._open = tuple(f"/{service}/" for service, gate in gates.items() if gate == "open")
@@ -105,7 +111,7 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
             return unguarded
         if method not in self._wrapped:
             own = method.startswith(self._prefix)
-            enter = _own_entry(method.rpartition("/")[2]) if own else _foreign_entry
+            enter = _own_entry(method.rpartition("/")[2], self._rates) if own else _foreign_entry
             self._wrapped[method] = self._guarded(handler, enter)
         wrapped: grpc.RpcMethodHandler[Any, Any] = self._wrapped[method]
         return wrapped
@@ -158,13 +164,14 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
         return principal
 
 
-def _own_entry(operation: str) -> Callable[[Principal], None]:
-    """Lets callers of one of our operations in. Raises PermissionDenied."""
+def _own_entry(operation: str, rates: Rates) -> Callable[[Principal], None]:
+    """Lets callers of one of our operations in. Raises PermissionDenied, QuotaExceeded."""
     needs = RIGHTS[operation]
 
     def enter(principal: Principal) -> None:
         call, caller = current_call.get(), Caller(principal, needs)
         call.who, call.credential = principal.name, principal.credential
+        rates.called(principal, monotonic())
         caller.require_somewhere()
         if operation in _OF_ALL_GROUPS:
             caller.require([EVERY_GROUP])

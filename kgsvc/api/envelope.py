@@ -6,8 +6,8 @@ Every RPC but StreamEpisodes is a `Unary` or a `ServerStream`. Its `read` takes 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -25,7 +25,7 @@ from kgsvc.domain.limits import Limits
 from kgsvc.runtime import REQUEST_BYTES, offload
 from kgsvc.v1 import envelope_pb2
 
-_ENVELOPE_FIELDS = frozenset({"idempotency_key"})  # violations of these are not inside the input
+_ENVELOPE_FIELDS = frozenset({"idempotency_key", "input"})  # violations of these are not inside the input
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,10 @@ class ServerStream:
         async def answer(raw: bytes, _context: object) -> AsyncIterator[Message]:
             try:
                 outputs = await envelope.opened(raw)
-                async with aclosing(outputs()) as running:
-                    async for output in running:
-                        yield envelope.reply(Reply(output))
+                with _fields_of_input():
+                    async with aclosing(outputs()) as running:
+                        async for output in running:
+                            yield envelope.reply(Reply(output))
             except OperationError as error:
                 yield envelope.refusal(error)
 
@@ -171,9 +172,16 @@ class _Envelope(Generic[R]):
 
 
 async def _within_input(operation: Operation) -> Reply:
-    """Carry the operation out; the fields that it refuses are named as fields of the request."""
-    try:
+    """Carry the operation out."""
+    with _fields_of_input():
         return await operation()
+
+
+@contextmanager
+def _fields_of_input() -> Iterator[None]:
+    """The fields that an operation refuses are named as fields of the request."""
+    try:
+        yield
     except OperationError as error:
         error.violations = tuple(
             v if v.field in _ENVELOPE_FIELDS else replace(v, field=f"input.{v.field}")

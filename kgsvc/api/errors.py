@@ -13,9 +13,11 @@ from google.rpc import error_details_pb2, status_pb2
 
 from kgsvc.domain.errors import (
     AccessDenied,
+    AnswererUnavailable,
     EmbedderUnavailable,
     OperationError,
     Overloaded,
+    QuotaExceeded,
     ServiceError,
     StoreUnavailable,
     Unauthenticated,
@@ -80,11 +82,20 @@ RULES: Mapping[str, Rule] = {
     "OVERLOADED": Rule(
         Mode.STATUS, _C.RESOURCE_EXHAUSTED, True, "a bounded queue is full; try again after the delay given"
     ),
+    "QUOTA_EXCEEDED": Rule(
+        Mode.STATUS,
+        _C.RESOURCE_EXHAUSTED,
+        True,
+        "a token or a group has used up a quota, which `limit` names; nothing was stored",
+    ),
     "STORE_UNAVAILABLE": Rule(
         Mode.STATUS, _C.UNAVAILABLE, True, "the store cannot be reached; a write may have happened"
     ),
     "EMBEDDER_UNAVAILABLE": Rule(
         Mode.STATUS, _C.UNAVAILABLE, True, "a text could not be embedded; nothing was written"
+    ),
+    "MODEL_UNAVAILABLE": Rule(
+        Mode.STATUS, _C.UNAVAILABLE, True, "the language model gave no answer that can be used"
     ),
     "SHUTTING_DOWN": Rule(Mode.STATUS, _C.UNAVAILABLE, True, "this process is going away; connect again"),
     "DEADLINE_EXCEEDED": Rule(
@@ -130,6 +141,9 @@ def failure_of(error: BaseException) -> CallFailure:
     match error:
         case OperationError():
             failure = CallFailure(error.error_code, error.message, error.violations)
+        case QuotaExceeded():
+            delay, named = error.retry_after_ms, {"limit": error.limit}
+            failure = CallFailure("QUOTA_EXCEEDED", str(error), retry_after_ms=delay, details=named)
         case Overloaded():
             failure = CallFailure("OVERLOADED", str(error), retry_after_ms=error.retry_after_ms)
         case AccessDenied():
@@ -146,6 +160,9 @@ def failure_of(error: BaseException) -> CallFailure:
             failure = CallFailure("STORE_UNAVAILABLE", message, retry_after_ms=_RETRY_AFTER_MS)
         case EmbedderUnavailable():
             failure = CallFailure("EMBEDDER_UNAVAILABLE", str(error), retry_after_ms=_RETRY_AFTER_MS)
+        case AnswererUnavailable():
+            pause_ms = _RETRY_AFTER_MS if error.retry_after_ms is None else error.retry_after_ms
+            failure = CallFailure("MODEL_UNAVAILABLE", str(error), retry_after_ms=pause_ms)
         case TimeoutError():
             failure = CallFailure("DEADLINE_EXCEEDED", "the operation did not finish in time")
     return failure
@@ -185,7 +202,7 @@ def to_status(
     message = failure.message[:_STATUS_MESSAGE_CHARS]
     status = status_pb2.Status(code=failure.rule.grpc_code.value[0], message=message)
     info = error_details_pb2.ErrorInfo(
-        reason=failure.error_code, domain=ERROR_DOMAIN, metadata={"request_id": request_id}
+        reason=failure.error_code, domain=ERROR_DOMAIN, metadata={"request_id": request_id, **_named(failure)}
     )
     _pack(status, info)
     if failure.retry_after_ms is not None:
@@ -199,6 +216,12 @@ def to_status(
         (_STATUS_DETAILS_METADATA, status.SerializeToString()),
     )
     return failure.rule.grpc_code, message, trailers
+
+
+def _named(failure: CallFailure) -> dict[str, str]:
+    """The quota that is used up, if one is."""
+    limit = failure.details.get("limit")
+    return {} if limit is None else {"limit": str(limit)}
 
 
 def _pack(status: status_pb2.Status, detail: Any) -> None:

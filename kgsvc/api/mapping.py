@@ -23,6 +23,7 @@ from kgsvc.domain.model.graph import (
     Fact,
     RoleType,
     Source,
+    Usage,
     source_url_of,
 )
 from kgsvc.domain.model.items import ItemState, ItemStatus, ItemWarning
@@ -235,3 +236,12 @@ def _number(check: RequestCheck, path: str, number: float) -> float | int:
 def deleted(what: str, existed: bool) -> str:
     """The sentence that answers a delete."""
     return f"the {what} is deleted" if existed else f"there was no {what} with this uuid"
+
+
+def usage(spent: Usage) -> types_pb2.ModelUsage | None:
+    """What models cost; None where none was asked."""
+    if not spent:
+        return None
+    return types_pb2.ModelUsage(
+        calls=spent.calls, prompt_tokens=spent.prompt_tokens, completion_tokens=spent.completion_tokens
+    )

@@ -16,6 +16,7 @@ from grpc_reflection.v1alpha import reflection
 from kgsvc.api.access import Access, AccessInterceptor
 from kgsvc.api.calls import CallBounds, CallInterceptor
 from kgsvc.api.envelope import Rpcs
+from kgsvc.api.rpc.answers import AnswerRpcs
 from kgsvc.api.rpc.communities import CommunityRpcs
 from kgsvc.api.rpc.documents import DocumentRpcs
 from kgsvc.api.rpc.entities import EntityRpcs
@@ -35,6 +36,7 @@ from kgsvc.documents.chunking import Chunking
 from kgsvc.documents.reading import Reader
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import DEFAULT, Ontology
+from kgsvc.models.protocol import Answerer
 from kgsvc.search.engine import Engine
 from kgsvc.v1 import admin_pb2, ingestion_pb2, retrieval_pb2
 
@@ -74,6 +76,7 @@ class Served:
     access: Access = field(default_factory=Access)
     reader: Reader = field(default_factory=Reader)
     chunking: Chunking = field(default_factory=Chunking)
+    answerer: Answerer | None = None  # None: Ask composes contexts alone
 
 
 class KgServer:
@@ -106,7 +109,7 @@ class KgServer:
             CallInterceptor(PACKAGE, core, self._bounds, deadline_s, access.note)
         ]
         if access.authenticator is not None:
-            made.append(AccessInterceptor(PACKAGE, access.settings, access.authenticator))
+            made.append(AccessInterceptor(PACKAGE, access.settings, access.authenticator, access.rates))
         return made
 
     def listen(self, address: str, credentials: grpc.ServerCredentials | None = None) -> int:
@@ -136,6 +139,7 @@ class KgServer:
 def _rpcs(core: Core, served: Served, acceptor: ItemAcceptor, stopping: asyncio.Event) -> Rpcs:
     """Every RPC of the contract, by name."""
     nouns = (
+        AnswerRpcs(core, served.search, served.answerer),
         CommunityRpcs(core),
         DocumentRpcs(core, DocumentIntake(core, acceptor, served.chunking), served.reader, stopping),
         EntityRpcs(core),

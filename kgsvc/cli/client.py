@@ -14,11 +14,12 @@ from google.protobuf.message import Message
 
 from kgsvc.cli.options import Failure
 from kgsvc.config import Client, is_loopback
-from kgsvc.v1 import envelope_pb2, ingestion_pb2_grpc, retrieval_pb2_grpc
+from kgsvc.v1 import admin_pb2_grpc, envelope_pb2, ingestion_pb2_grpc, retrieval_pb2_grpc
 from kgsvc.v1.ingestion_pb2 import ListItemsInput, ListItemsRequest
 from kgsvc.v1.retrieval_pb2 import GetEpisodesInput, GetEpisodesRequest
 
 if TYPE_CHECKING:
+    from kgsvc.v1.admin_pb2_grpc import AdminServiceAsyncStub
     from kgsvc.v1.ingestion_pb2_grpc import IngestionServiceAsyncStub
     from kgsvc.v1.retrieval_pb2_grpc import RetrievalServiceAsyncStub
 
@@ -32,6 +33,7 @@ class Service:
 
     ingestion: IngestionServiceAsyncStub
     retrieval: RetrievalServiceAsyncStub
+    admin: AdminServiceAsyncStub
     channel: grpc.aio.Channel
     address: str
     timeout_s: float
@@ -71,6 +73,7 @@ async def connect(client: Client) -> AsyncIterator[Service]:
         yield Service(
             ingestion_pb2_grpc.IngestionServiceStub(channel),
             retrieval_pb2_grpc.RetrievalServiceStub(channel),
+            admin_pb2_grpc.AdminServiceStub(channel),
             channel,
             client.server,
             client.timeout_s,

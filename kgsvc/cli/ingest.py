@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from io import BufferedReader, BytesIO
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,6 +17,7 @@ import click
 from kgsvc.cli import options
 from kgsvc.cli.bars import Bars
 from kgsvc.cli.client import Service, connect
+from kgsvc.cli.documents import DocumentSender, Refused
 from kgsvc.cli.files import STDIN, Found, find
 from kgsvc.cli.options import Failure, ItemsParked
 from kgsvc.cli.reading import BadLine, Record, buffered, read_json, read_json_lines, read_text, time_of
@@ -23,6 +25,7 @@ from kgsvc.cli.show import print_json, printable
 from kgsvc.cli.upload import Outcome, Upload, follow
 from kgsvc.config import Settings
 from kgsvc.documents.reading import Reader, Unreadable
+from kgsvc.v1.documents_pb2 import AddedDocument, DocumentArrival
 
 SHOWN = 20  # lines or items named in a report
 
@@ -110,15 +113,26 @@ async def _ingest(settings: Settings, found: Found, wanted: Wanted, as_json: boo
             await _send_items(service, (*found.others, *found.items), wanted, total, bars)
             await _send_documents(service, Reader(settings.reading), found.documents, wanted, total, bars)
             if wanted.wait_s is not None:
-                done = bars.phase("in the graph", sum(map(len, total.items.open.values())) or 1)
-                await follow(service, total.items, wanted.wait_s, lambda count: bars.advance(done, count))
+                await _follow(service, total, wanted.group_id, wanted.wait_s, bars)
     _report(total, found, wanted, as_json)
     if total.unreadable:
         raise Failure(f"{len(total.unreadable)} files could not be read; {total.rest}")
     if total.refused:
         raise Failure(f"{len(total.refused)} lines were refused; {total.rest}")
+    if total.failed:
+        raise ItemsParked(
+            f"{len(total.failed)} documents have parked chunks (`kgsvc retry` starts them again)"
+        )
     if total.items.parked:
         raise ItemsParked(f"{len(total.items.parked)} items are parked (`kgsvc retry` starts them again)")
+
+
+async def _follow(service: Service, total: Total, group_id: str, within_s: float, bars: Bars) -> None:
+    chunks = sum(each.chunks for each in total.documents)
+    done = bars.phase("in the graph", sum(map(len, total.items.open.values())) + chunks or 1)
+    await follow(service, total.items, within_s, lambda count: bars.advance(done, count))
+    sender = DocumentSender(service, group_id)
+    total.failed = await sender.follow(total.documents, within_s, lambda count: bars.advance(done, count))
 
 
 @dataclass(slots=True)
@@ -128,11 +142,21 @@ class Total:
     items: Outcome = field(default_factory=Outcome)  # without what was refused
     refused: list[tuple[Path, int, str]] = field(default_factory=list)  # file, line and problem
     unreadable: list[Unreadable] = field(default_factory=list)
+    documents: list[AddedDocument] = field(default_factory=list)  # that are stored
+    failed: dict[str, str] = field(default_factory=dict)  # of those, that are not read as a whole: why
 
     @property
     def rest(self) -> str:
         """What became of all that was neither refused nor unreadable."""
-        return "all others are stored" if self.items.acknowledged else "nothing is stored"
+        stored = self.items.acknowledged or self.documents
+        return "all others are stored" if stored else "nothing is stored"
+
+    @property
+    def arrivals(self) -> dict[str, int]:
+        """How many documents came to what."""
+        counts = Counter(each.arrival for each in self.documents)
+        names = {value: name.removeprefix("DOCUMENT_ARRIVAL_") for name, value in DocumentArrival.items()}
+        return {names[arrival].lower(): count for arrival, count in sorted(counts.items())}
 
     def add(self, path: Path, outcome: Outcome) -> None:
         """Count in what became of one file."""
@@ -166,6 +190,7 @@ async def _send_documents(
     service: Service, reader: Reader, paths: Sequence[Path], wanted: Wanted, total: Total, bars: Bars
 ) -> None:
     """One after the other; one that cannot be read is passed over."""
+    sender = DocumentSender(service, wanted.group_id)
     if not paths:
         return
     done = bars.phase("documents", len(paths))
@@ -177,10 +202,12 @@ async def _send_documents(
             total.unreadable.append(error)
         else:
             time = wanted.time or datetime.fromtimestamp(path.stat().st_mtime, UTC)
-            source = BytesIO(read.text.encode())
-            upload = Upload(service, wanted.group_id, wanted.item_bytes, lambda _: None)
-            records = read_text(source, path.name, time)
-            total.add(path, await upload.run(records))
+            try:
+                added = await sender.send(path, read, time)
+            except Refused as error:
+                total.unreadable.append(Unreadable(str(path), str(error)))
+            else:
+                total.documents.append(added)
         bars.advance(done, 1)
 
 
@@ -215,7 +242,12 @@ def _report(total: Total, found: Found, wanted: Wanted, as_json: bool) -> None:
         print_json(_as_dict(total))
         return
     items = total.items
-    click.echo(f"{items.accepted} items stored, {items.duplicates} were there already.")
+    if total.documents:
+        told = ", ".join(f"{count} {came_to}" for came_to, count in total.arrivals.items())
+        chunks = sum(each.new_chunks for each in total.documents)
+        click.echo(f"Documents: {told}; {chunks} chunks to read.")
+    if items.acknowledged or not total.documents:
+        click.echo(f"{items.accepted} items stored, {items.duplicates} were there already.")
     if wanted.time is not None and items.other_time:
         click.echo(f"{items.other_time} of them keep the time they were stored with, not that of --time.")
     if found.passed_over:
@@ -229,9 +261,11 @@ def _report(total: Total, found: Found, wanted: Wanted, as_json: bool) -> None:
         click.echo(f"... and {len(total.refused) - SHOWN} more lines", err=True)
     for uuid, reason in list(items.parked.items())[:SHOWN]:
         click.echo(f"parked {uuid}: {printable(reason)}", err=True)
-    in_graph = items.acknowledged - len(items.parked)
+    for name, reason in list(total.failed.items())[:SHOWN]:
+        click.echo(printable(f"parked chunks of {name}: {reason}"), err=True)
+    in_graph = items.acknowledged - len(items.parked) + len(total.documents) - len(total.failed)
     if wanted.wait_s is not None and in_graph > 0:
-        whole = not (items.parked or total.refused or total.unreadable)
+        whole = not (items.parked or total.failed or total.refused or total.unreadable)
         click.echo("All of them are in the graph." if whole else f"{in_graph} items are in the graph.")
 
 
@@ -243,6 +277,8 @@ def _as_dict(total: Total) -> dict[str, Any]:
         "refused": [
             {"file": str(path), "line": line, "problem": problem} for path, line, problem in total.refused
         ],
+        "documents": total.arrivals,
+        "failed": [{"document_id": name, "reason": reason} for name, reason in total.failed.items()],
         "unreadable": [{"file": error.name, "reason": error.reason} for error in total.unreadable],
         "parked": [{"uuid": uuid, "reason": reason} for uuid, reason in total.items.parked.items()],
         "receipts": list(total.items.open),

@@ -14,6 +14,8 @@ COMMANDS = {
     "serve": "Run the service.",
     "demo": "Show the service at work: start one, send it a conversation, ask questions.",
     "ingest": "Send messages, episodes and documents from files and folders.",
+    "documents": "List documents and how far they are.",
+    "ask": "Answer a question and name the sources.",
     "search": "Find facts.",
     "memory": "Find the facts that matter to a conversation.",
     "items": "List items and their states.",

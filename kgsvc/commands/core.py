@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+from kgsvc.access.quotas import QuotaSettings
 from kgsvc.access.scopes import current_caller
 from kgsvc.commands.ledger import Ledger
 from kgsvc.domain.errors import (
@@ -56,6 +57,7 @@ class Core:
     embedder: CachingEmbedder | None = None  # of what is written; None: search goes by keywords alone
     pressure: IntakePressure = field(default_factory=IntakePressure)
     ledger: Ledger | None = None  # of erasures
+    quotas: QuotaSettings = field(default_factory=QuotaSettings)
     new_id: Callable[[], str] = field(default_factory=RandomIds)  # of requests, receipts and builds
 
     def system_ms(self, head: GroupHead) -> int:

@@ -11,6 +11,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kgsvc.access.quotas import allowances
+from kgsvc.access.scopes import current_caller
 from kgsvc.commands.core import Core
 from kgsvc.domain.errors import Conflict, Overloaded, StoreUnavailable
 from kgsvc.domain.model.graph import Episode, RoleType, Source
@@ -105,7 +107,7 @@ class ItemAcceptor:
         """Accept all of `items` or none, and return when they are durable.
 
         Raises Conflict (a uuid known with other content, naming `items[i].uuid`; an idempotency key known
-        with other input), Overloaded, StoreUnavailable.
+        with other input), Overloaded, QuotaExceeded, StoreUnavailable.
         """
         cost = sum(len(item.body) for item in items) / ACCEPTED_CHARS
         batch = await offload(cost, self._batch, operation, group_id, items, idempotency_key)
@@ -115,7 +117,7 @@ class ItemAcceptor:
         """Accept items independently of each other, in order; one result for each item.
 
         They are stored as one batch; if one of them is in conflict, each as a batch of its own. Raises
-        Overloaded and StoreUnavailable: then it is unknown which of them were stored.
+        Overloaded, QuotaExceeded and StoreUnavailable: then it is unknown which of them were stored.
         """
         try:
             return _acknowledged(await self.accept(STREAM, group_id, items))
@@ -183,10 +185,17 @@ class ItemAcceptor:
         self, operation: str, group_id: str, items: Sequence[ItemInput], key: str | None
     ) -> AcceptBatch:
         now_ms = self._core.clock.now_ms()
+        quotas = self._core.quotas
         return AcceptBatch(
             group_id=group_id,
             items=tuple(
-                NewItem(_episode(group_id, item, now_ms), item.previous, item.request_id) for item in items
+                NewItem(
+                    _episode(group_id, item, now_ms),
+                    item.previous,
+                    item.request_id,
+                    quotas.tokens_for(item.body),
+                )
+                for item in items
             ),
             receipt_id=self._core.new_id(),
             operation=operation,
@@ -195,6 +204,7 @@ class ItemAcceptor:
             input_hash="" if key is None else input_hash(operation, group_id, items),
             dedup_window_ms=self._core.limits.dedup_window_ms,
             queue_items=self._core.limits.queue_items,
+            allowances=allowances(quotas, current_caller.get().principal, group_id),
         )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
+from kgsvc.access.quotas import QuotaSettings
 from kgsvc.access.settings import STDOUT, AccessSettings
 from kgsvc.communities.builder import CommunitySettings
 from kgsvc.documents.chunking import Chunking
@@ -136,6 +137,7 @@ class Settings:
     logging: Logging = field(default_factory=Logging)
     client: Client = field(default_factory=Client)
     access: AccessSettings = field(default_factory=AccessSettings)
+    quotas: QuotaSettings = field(default_factory=QuotaSettings)
 
     @property
     def extractor(self) -> Literal["offline", "openai"]:

@@ -24,6 +24,8 @@ __all__ = ["Chunk", "Chunking", "Cut", "Cutter", "chunks_of", "count_tokens", "d
 _PARAGRAPH = re.compile(r"\n(?:[ \t\r\f]*\n)+")
 _SENTENCE = re.compile(r"""[.!?]["'”’)\]]*\s+|[。．！？…][」』）”’]*|\n""")
 _WORD = re.compile(r"\s+|[、，]")
+# So many headings in a row stay with what follows them.
+_HEADINGS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +172,9 @@ class Cutter:
             tokens = count_tokens(self._window.text(start, stop))
             if tokens <= self.most:
                 return Cut(start, own, stop, tokens)
-        if not self._exact:
-            return self.near_at(own, stop)
-        cut = self.exact_at(first, own)
-        return Cut(cut.start, own, stop, cut.tokens) if cut.end > stop else cut
+        if self._exact and own < (cut := self.exact_at(first, own)).end <= stop:
+            return cut
+        return self.near_at(own, stop)
 
     def overlap_start(self, own: int) -> int:
         """Where a chunk begins whose own part begins at `own`."""
@@ -244,7 +245,8 @@ class Cutter:
 
     def _above_heading(self, own: int, end: int) -> int:
         """A heading stays with what follows it."""
-        for heading in reversed(self._window.outline.headings_within(own + 1, end)):
+        headings = self._window.outline.headings_within(own + 1, end)
+        for heading in reversed(headings[-_HEADINGS:]):
             if self._window.text(heading.end, end).strip():
                 break
             end = heading.start

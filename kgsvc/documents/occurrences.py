@@ -31,7 +31,7 @@ class Occurrences:
         self._left = _IN_VAIN
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
-        place, number = 0, 0
+        place, number = 0, self._from(0)
         while place < len(self._text):
             if not self._stands_at(place, number):
                 found = self._next(place, number)
@@ -40,7 +40,13 @@ class Occurrences:
                 place, number = found
             yield place, number
             place += len(self._passages[number])
+            number = self._from(number + 1)
+
+    def _from(self, number: int) -> int:
+        """The next passage that is not empty."""
+        while number < len(self._passages) and not self._passages[number]:
             number += 1
+        return number
 
     def _stands_at(self, place: int, number: int) -> bool:
         passage = self._passages[number] if number < len(self._passages) else ""

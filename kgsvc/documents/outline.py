@@ -119,7 +119,7 @@ class Outline:
             self._close_block(self._read)
 
     def _is_row(self, line: str) -> bool:
-        """Whether the line is of a table; one without outer bars begins above its delimiters."""
+        """Whether the line is of a table; without outer bars, from the line above its delimiters on."""
         if self._block is not None:
             return "|" in line
         before_start, before = self._before[1]

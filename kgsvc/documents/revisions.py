@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from kgsvc.documents.chunking import Chunk, Chunking, Cut, Cutter, dressed
 from kgsvc.documents.occurrences import Occurrences
 from kgsvc.documents.tokens import count_tokens, counts
-from kgsvc.documents.window import Window
+from kgsvc.documents.window import LONGEST_CLUSTER, Window
 
 # Of the window's size: what is less does not become a chunk of its own beside one that did not change.
 _LITTLE = 12
@@ -64,43 +64,59 @@ def resplit(old: Sequence[OldChunk], text: str, chunking: Chunking, pages: Seque
 
 def _parts(old: Sequence[OldChunk], text: str, most: int) -> Iterator[_Part]:
     """The new text as parts that stand in an old chunk, and what lies between them."""
-    tokens = [each.tokens for each in old]
-    if None in tokens:
-        tokens = list(counts([each.content for each in old]))
-    usable = [chunk if (size or 0) <= most else None for chunk, size in zip(old, tokens, strict=True)]
     done = 0
-    for start, number in Occurrences([each.own if each else "" for each in usable], text):
+    for start, number in Occurrences([*_usable(old, most)], text):
         if done < start:
             yield _Part(done, start, None)
         done = start + len(old[number].own)
         yield _Part(start, done, old[number])
+        yield from (_Part(done, done, each) for each in _without_own(old, number + 1, text, done))
     if done < len(text):
         yield _Part(done, len(text), None)
-    elif text and old and not old[-1].own and usable[-1] and text.endswith(old[-1].content):
-        yield _Part(done, done, old[-1])  # the last window by exact step, which has nothing of its own
 
 
-def _joined(parts: Iterator[_Part], text: str, chunking: Chunking, most: int) -> Iterator[_Part]:
-    """Put little that is new into the chunk behind it, and what is new at the end into the last chunk."""
+def _usable(old: Sequence[OldChunk], most: int) -> Iterator[str]:
+    """What is each chunk's own; nothing of chunks that are too large by today's settings and can be cut."""
+    tokens = [each.tokens for each in old]
+    if None in tokens:
+        tokens = list(counts([each.content for each in old]))
+    for chunk, size in zip(old, tokens, strict=True):
+        yield chunk.own if (size or 0) <= most or len(chunk.own) <= LONGEST_CLUSTER else ""
+
+
+def _without_own(old: Sequence[OldChunk], number: int, text: str, place: int) -> list[OldChunk]:
+    """The exact windows from `number` on with nothing of their own; the last only where the text ends."""
+    found = []
+    while number < len(old) and not old[number].own and text.endswith(old[number].content, 0, place):
+        found.append(old[number])
+        number += 1
+    return found if number < len(old) or place == len(text) else []
+
+
+def _joined(parts: Iterator[_Part], text: str, chunking: Chunking, most: int) -> list[_Part]:
+    """Put little that is new into the chunk behind or before it, and what is new at the end into the last."""
     little = max(chunking.overlap, chunking.token_size // _LITTLE)
-    held: _Part | None = None
+
+    def both(first: _Part, last: _Part, room: int) -> list[_Part]:
+        """The two as one new part, if that has at most `room` tokens."""
+        fits = _is_within(text[first.start : last.end], room - chunking.overlap)
+        return [_Part(first.start, last.end, None)] if fits else []
+
+    def is_little(part: _Part) -> bool:
+        return part.chunk is None and _is_within(text[part.start : part.end], little)
+
+    joined: list[_Part] = []
     for part in parts:
-        if held and held.chunk is None and _is_within(text[held.start : held.end], little):
-            both = _Part(held.start, part.end, None)
-            if _is_within(text[both.start : both.end], most - chunking.overlap):
-                held = both
+        if joined and is_little(joined[-1]):
+            if behind := both(joined[-1], part, most):
+                joined[-1:] = behind
                 continue
-        if held and part.chunk is None and part.end == len(text):
-            small = _is_within(text[part.start : part.end], little)
-            room = most if small else chunking.token_size
-            if _is_within(text[held.start : part.end], room - chunking.overlap):
-                held = _Part(held.start, part.end, None)
-                continue
-        if held:
-            yield held
-        held = part
-    if held:
-        yield held
+            joined[-2:] = (len(joined) > 1 and both(joined[-2], joined[-1], most)) or joined[-2:]
+        joined.append(part)
+    if len(joined) > 1 and joined[-1].chunk is None:
+        room = most if is_little(joined[-1]) else chunking.token_size
+        joined[-2:] = both(joined[-2], joined[-1], room) or joined[-2:]
+    return joined
 
 
 def _is_within(text: str, tokens: int) -> bool:

@@ -12,7 +12,7 @@ from kgsvc.documents.tokens import SEGMENT, segment_end, token_starts
 
 _PIECE = 8 * SEGMENT
 # More marks than this on one letter are hostile, and are cut anywhere.
-_LONGEST_CLUSTER = 32
+LONGEST_CLUSTER = 32
 _JOINER = "\u200d"
 
 
@@ -71,7 +71,7 @@ class Window:
 
     def whole(self, offset: int, direction: int = -1) -> int:
         """The next offset in `direction` at which no CRLF, emoji or letter with its marks is cut in two."""
-        for at in range(offset, offset + direction * _LONGEST_CLUSTER, direction):
+        for at in range(offset, offset + direction * LONGEST_CLUSTER, direction):
             where = at - self._begin
             if not (0 < where < len(self._text)) or not self._is_joined(where):
                 return at
@@ -111,7 +111,7 @@ class Window:
     def _flag_letters_before(self, at: int) -> int:
         """How many letters of flags stand before: two of them are one flag."""
         found = 0
-        while found < _LONGEST_CLUSTER and at > found and _is_flag_letter(self._text[at - found - 1]):
+        while found < LONGEST_CLUSTER and at > found and _is_flag_letter(self._text[at - found - 1]):
             found += 1
         return found
 

@@ -9,7 +9,9 @@ KgError
 ├── ServiceError                  what happens around an operation; always a gRPC status
 │   ├── StoreUnavailable          the store cannot be reached, or did not answer in time
 │   ├── EmbedderUnavailable       what is written cannot be embedded at the moment
+│   ├── AnswererUnavailable       no model answers a question at the moment
 │   ├── Overloaded                a bounded queue is full; try again after `retry_after_ms`
+│   │   └── QuotaExceeded         QUOTA_EXCEEDED: a token or a group has used up what it may
 │   └── AccessDenied              the caller may not
 │       ├── Unauthenticated       UNAUTHENTICATED: no credential, or one that is not valid (any more)
 │       └── PermissionDenied      PERMISSION_DENIED: the credential does not reach so far
@@ -94,12 +96,28 @@ class EmbedderUnavailable(ServiceError):
     """A text that a caller writes cannot be embedded; nothing was written."""
 
 
+class AnswererUnavailable(ServiceError):
+    """The model that answers questions gave no answer that can be used. The text quotes none of it."""
+
+    def __init__(self, message: str, retry_after_ms: int | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_ms = retry_after_ms
+
+
 class Overloaded(ServiceError):
     """A bounded queue is full."""
 
     def __init__(self, message: str, retry_after_ms: int) -> None:
         super().__init__(message)
         self.retry_after_ms = retry_after_ms
+
+
+class QuotaExceeded(Overloaded):
+    """A token or a group has used up what it may. `limit` names the setting that says how much that is."""
+
+    def __init__(self, limit: str, retry_after_ms: int) -> None:
+        super().__init__(f"the quota is used up: {limit}", retry_after_ms)
+        self.limit = limit
 
 
 class AccessDenied(ServiceError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -36,6 +36,7 @@ class Operation(StrEnum):
     SUMMARISE = "summarise"  # of communities
     REWRITE = "rewrite"  # of summaries of entities
     RERANK = "rerank"  # of what a search found
+    ANSWER = "answer"  # to a question
 
 
 class Meter(Protocol):
@@ -188,6 +189,33 @@ class CrossEncoder(Model, Protocol):
     async def rate(self, query: str, texts: Sequence[str], group_id: str = "") -> Rated:
         """All in one call of a model, whose cost is counted for `group_id`; no texts cost nothing. Raises
         StepError (ModelUnavailable, ModelOutputInvalid)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question and all that its answer may rest on."""
+
+    text: str
+    lines: tuple[str, ...]  # of a context; those that can be cited begin with their handle: "[7] "
+    as_of_ms: int  # the time that it is about
+    group_id: str = ""  # for which the cost is counted; "": of no group
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The end of an answer: whether the lines held it, whether it broke off, and what it cost."""
+
+    known: bool
+    truncated: bool = False
+    usage: Usage = FREE
+
+
+class Answerer(Model, Protocol):
+    """Answers questions from a context, citing its lines by their handles (spec 001)."""
+
+    def answer(self, question: Question) -> AsyncGenerator[str | Written, None]:
+        """The answer piece by piece as it is written, by one call of a model, then how it ended. Closing it
+        ends the call. Raises StepError (ModelUnavailable, ModelOutputInvalid)."""
 
 
 class Embedder(Model, Protocol):

@@ -18,6 +18,7 @@ from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Entity, Episode, Fact, Polarity
 from kgsvc.domain.names.entities import UNSPECIFIC
 from kgsvc.domain.text import tokens
+from kgsvc.search.context_lines import END_CHARS, MARK, Line, told
 from kgsvc.search.context_passages import ranked, taken_apart
 from kgsvc.search.context_talk import Talk
 from kgsvc.search.query import FUNCTION_WORDS, Term
@@ -52,16 +53,18 @@ class Material:
 class _Section:
     """Lines under a heading, and which of them are taken."""
 
-    def __init__(self, heading: str, lines: Iterable[str]) -> None:
+    def __init__(self, heading: str, lines: Iterable[Line], mark_chars: int) -> None:
         self._heading = heading
-        self._lines = list(dict.fromkeys(lines))
+        self._lines = _each_once(lines)
+        self._around_chars = mark_chars + END_CHARS
         self._taken: set[int] = set()
 
     def take(self, room: int) -> int:
         """Take more lines, each if it still fits into `room`; the characters they need."""
         used = 0
         for at, line in enumerate(self._lines):
-            cost = len(line) + 1 + (0 if self._taken else len(self._heading) + 1)
+            cost = len(line.text) + self._around_chars
+            cost += 0 if self._taken else len(self._heading) + END_CHARS
             if at not in self._taken and used + cost <= room:
                 self._taken.add(at)
                 used += cost
@@ -72,27 +75,40 @@ class _Section:
         """Whether nothing is left out."""
         return len(self._taken) == len(self._lines)
 
-    def text(self) -> list[str]:
+    def lines(self) -> list[Line]:
         """The lines that were taken, in their order, under the heading."""
         taken = [self._lines[at] for at in sorted(self._taken)]
-        return [self._heading, *taken] if taken else []
+        return [Line(self._heading), *taken] if taken else []
+
+
+def _each_once(lines: Iterable[Line]) -> list[Line]:
+    """Of lines with one text the first."""
+    by_text: dict[str, Line] = {}
+    for line in lines:
+        by_text.setdefault(line.text, line)
+    return list(by_text.values())
 
 
 def composed(material: Material, chars: int) -> str:
     """A context of at most `chars` characters. What does not fit is left out; what is shorter may be in."""
-    told = [taken_apart(each) for each in _read(material.episodes, _LOOKED_AT * chars)]
-    choices = ranked(told, material.terms)
-    whole = Talk(told)
+    return told(composed_lines(material, chars))
+
+
+def composed_lines(material: Material, chars: int, mark_chars: int = len(MARK)) -> list[Line]:
+    """The lines of `composed`, where before each one that is no heading stand `mark_chars` characters."""
+    read = [taken_apart(each) for each in _read(material.episodes, _LOOKED_AT * chars)]
+    choices = ranked(read, material.terms)
+    whole = Talk(read, mark_chars)
     whole.take(choices, chars + 1)
     if whole.holds(choices):
-        sections = _sections(material, whole.said())
-        text = _joined(whole, sections, chars + 1 - whole.chars)
+        sections = _sections(material, whole.said(), mark_chars)
+        lines = _joined(whole, sections, chars + 1 - whole.chars)
         if all(section.complete for section in sections):
-            return text
-    talk = Talk(told)
+            return lines
+    talk = Talk(read, mark_chars)
     talk.take(choices, int((chars + 1) * (1 - _shares(material))))
-    talk.take(choices, _left(talk, _sections(material, talk.said()), chars))
-    sections = _sections(material, talk.said())  # anew: what was taken since needs no other line
+    talk.take(choices, _left(talk, _sections(material, talk.said(), mark_chars), chars))
+    sections = _sections(material, talk.said(), mark_chars)  # anew: what was taken since needs no other line
     return _joined(talk, sections, _left(talk, sections, chars))
 
 
@@ -110,23 +126,23 @@ def _shares(material: Material) -> float:
     return _FACTS * bool(material.facts) + _ENTITIES * named + _COMMUNITIES * bool(material.communities)
 
 
-def _sections(material: Material, said: Said) -> tuple[_Section, ...]:
+def _sections(material: Material, said: Said, mark_chars: int) -> tuple[_Section, ...]:
     """What is known beside what is said."""
     words = [_words(text) for text in said.values()]
     return (
-        _Section("# Facts", _facts(material, said)),
-        _Section("# Entities", _entities(material, words)),
-        _Section("# Communities", (_named(each.name, each.summary) for each in material.communities)),
+        _Section("# Facts", _facts(material, said), mark_chars),
+        _Section("# Entities", _entities(material, words), mark_chars),
+        _Section("# Communities", map(_community, material.communities), mark_chars),
     )
 
 
-def _joined(talk: Talk, sections: Iterable[_Section], left: int) -> str:
+def _joined(talk: Talk, sections: Iterable[_Section], left: int) -> list[Line]:
     """All that was taken, and of the sections what still fits into `left`."""
-    lines = talk.text()
+    lines = talk.lines()
     for section in sections:
         left -= section.take(left)
-        lines += section.text()
-    return "\n".join(lines)
+        lines += section.lines()
+    return lines
 
 
 def _read(episodes: Iterable[Episode], chars: int) -> Iterator[Episode]:
@@ -141,12 +157,13 @@ def _read(episodes: Iterable[Episode], chars: int) -> Iterator[Episode]:
 # -- facts ---------------------------------------------------------------------------------------------
 
 
-def _facts(material: Material, said: Said) -> Iterator[str]:
+def _facts(material: Material, said: Said) -> Iterator[Line]:
     """What the passages do not say already."""
     for each in material.facts:
         fact = as_known_at(each, material.known_at_ms)
         if not _told(fact, said):
-            yield f"- {_words_of(fact)} ({_validity(fact, fact.invalid_ms)}{_withdrawn(fact)})"
+            text = f"{_words_of(fact)} ({_validity(fact, fact.invalid_ms)}{_withdrawn(fact)})"
+            yield Line(text, fact)
 
 
 def _told(fact: Fact, said: Said) -> bool:
@@ -185,7 +202,7 @@ def _since(start_ms: int, end_ms: int | None) -> str:
 # -- entities ------------------------------------------------------------------------------------------
 
 
-def _entities(material: Material, said: Sequence[Collection[str]]) -> Iterator[str]:
+def _entities(material: Material, said: Sequence[Collection[str]]) -> Iterator[Line]:
     """Entities that were asked for, and those that the question names, with what is told nowhere else."""
     asked = {term.text for term in material.terms}
     for entity in material.entities:
@@ -201,13 +218,18 @@ def _news(summary: str, said: Sequence[Collection[str]]) -> str:
     return " ".join(each for each in sentences if each and not _covered(_words(each), said))
 
 
-def _entity(entity: Entity, summary: str) -> str:
+def _entity(entity: Entity, summary: str) -> Line:
     types = [label for label in entity.labels if label not in UNSPECIFIC]
-    return _named(f"{entity.name} ({', '.join(types)})" if types else entity.name, summary)
+    name = f"{entity.name} ({', '.join(types)})" if types else entity.name
+    return Line(_named(name, summary), entity)
+
+
+def _community(community: Community) -> Line:
+    return Line(_named(community.name, community.summary), community)
 
 
 def _named(name: str, summary: str) -> str:
-    return f"- {_line(name)}: {_line(summary)}" if summary else f"- {_line(name)}"
+    return f"{_line(name)}: {_line(summary)}" if summary else _line(name)
 
 
 # -- words and times -----------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+from kgsvc.search.context_lines import END_CHARS, MARK, Line
 from kgsvc.search.context_passages import Choice, Told
 
 HEADING = "# Sources"
@@ -18,10 +19,12 @@ Place = tuple[int, str, str, int]  # time, then uuid and group: two may be of on
 
 
 class Talk:
-    """What was said, as far as it was taken. Episodes come best first."""
+    """What was said, as far as it was taken. Episodes come best first; before each stands a mark of so many
+    characters."""
 
-    def __init__(self, told: Sequence[Told]) -> None:
+    def __init__(self, told: Sequence[Told], mark_chars: int = len(MARK)) -> None:
         self._told = told
+        self._around_chars = mark_chars + END_CHARS
         self._taken: dict[int, list[int]] = {}  # passages by the episode's place, ascending
         self._order: list[Place] = []
         self.chars = 0  # that it needs, each line with its end
@@ -47,15 +50,16 @@ class Talk:
         keys = ((each.episode.uuid, each.episode.group_id) for each in self._told)
         return {key: self._text(at) for at, key in enumerate(keys) if at in self._taken}
 
-    def text(self) -> list[str]:
-        """The lines, under their headings."""
-        lines, before = [], None
+    def lines(self) -> list[Line]:
+        """What was taken, under its headings."""
+        lines: list[Line] = []
+        before = None
         for place in self._order:
             if _anew(before, place):
-                lines.append(_heading(place))
-            lines.append(f"- {self._text(place[3])}")
+                lines.append(Line(_heading(place)))
+            lines.append(Line(self._text(place[3]), self._told[place[3]].episode))
             before = place
-        return [HEADING, *lines] if lines else []
+        return [Line(HEADING), *lines] if lines else []
 
     def _cost(self, choice: Choice) -> int:
         known = self._taken.get(choice.episode)
@@ -66,7 +70,7 @@ class Talk:
         at = bisect_left(self._order, place)
         before = self._order[at - 1] if at else None
         behind = self._order[at] if at < len(self._order) else None
-        cost = len(self._told[choice.episode].text([choice.passage])) + len("- \n")
+        cost = len(self._told[choice.episode].text([choice.passage])) + self._around_chars
         cost += _heading_chars(before, place) + _heading_chars(place, behind) - _heading_chars(before, behind)
         return cost + (0 if self._order else len(HEADING) + 1)
 

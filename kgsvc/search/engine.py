@@ -22,7 +22,8 @@ from kgsvc.domain.model.graph import Fact
 from kgsvc.models.protocol import CrossEncoder, Embedder
 from kgsvc.runtime import CONTEXT_CHARS, QUERY_CHARS, RANKED, RESULT_BYTES, Clock, offload
 from kgsvc.search.cold import Cold, ColdStore
-from kgsvc.search.context import composed
+from kgsvc.search.context import composed_lines
+from kgsvc.search.context_lines import MARK, Line
 from kgsvc.search.context_material import material, wider
 from kgsvc.search.cross_encoding import CrossEncoding, Ranking, fitting
 from kgsvc.search.episode_index import unpack_episode, unpacked_bytes
@@ -125,9 +126,12 @@ class Engine:
         (answer,) = await self._answers(query, await self._prepared(query, query.plans, now_ms))
         return [Hit(hit.item, hit.score) for hit in answer.hits if isinstance(hit.item, Fact)]
 
-    async def context(self, query: GraphQuery, found: Sequence[ScopeAnswer], chars: int) -> str:
-        """A text of at most `chars` characters to answer from (kgsvc.search.context): what `search` found,
-        what belongs to it, and the episodes that bear on the question. Raises StoreUnavailable."""
+    async def context(
+        self, query: GraphQuery, found: Sequence[ScopeAnswer], chars: int, mark_chars: int = len(MARK)
+    ) -> list[Line]:
+        """The lines of a text of at most `chars` characters to answer from (kgsvc.search.context): what
+        `search` found, what belongs to it, and the episodes that bear on the question. Before each line that
+        is no heading there is room for `mark_chars` characters. Raises StoreUnavailable."""
         wanted = wider(query, chars, self._clock.now_ms())
         prepared = await self._prepared(query, (*query.plans, default_plan(Scope.EPISODES)))
         more = await asyncio.gather(*(self._answers(each, prepared) for each in wanted))
@@ -135,7 +139,7 @@ class Engine:
         known = await material(
             partial(self._use, prepared), found, beside, prepared.terms, query.filters.known_at_ms
         )
-        return await offload(chars / CONTEXT_CHARS, composed, known, chars)
+        return await offload(chars / CONTEXT_CHARS, composed_lines, known, chars, mark_chars)
 
     async def require(
         self, group_ids: Collection[str], center: str | None, origins: Sequence[str] = ()

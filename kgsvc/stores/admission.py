@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from kgsvc.domain.errors import Conflict, LeaseLost, Overloaded, RevisionChanged, Violation
 from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard, StaleItems
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState, ItemStatus, NewItem
+from kgsvc.domain.model.quotas import Counter
+from kgsvc.stores.quotas import charges_of
 
 _RETRY_AFTER_MS = 1_000
 GROUP_DELETED = "group_deleted"  # the reason of items that were unfinished when their group was deleted
@@ -56,11 +58,14 @@ class Known:
     items: dict[tuple[str, str], KnownItem] = field(default_factory=dict)  # by group_id and uuid
     answers: dict[Key, KnownAnswer] = field(default_factory=dict)
     receipts: dict[str, KnownReceipt] = field(default_factory=dict)
+    used: dict[Counter, int] = field(default_factory=dict)  # of the calls' quotas
 
     def add(self, made: Admission) -> None:
         """Take in an accepted call as though it were committed."""
         batch, answer = made.batch, made.answer
         self.unfinished += len(made.fresh)
+        for counter, amount in made.charges.items():
+            self.used[counter] = self.used.get(counter, 0) + amount
         new = {status.uuid: status for status in answer.items if not status.duplicate}
         for item in made.fresh:
             uuid = item.episode.uuid
@@ -82,6 +87,7 @@ class Admission:
     fresh: tuple[NewItem, ...]
     records_receipt: bool  # under the call's receipt id; otherwise an older receipt lists the same items
     place: int  # of the call among those decided together
+    charges: Mapping[Counter, int] = field(default_factory=dict)  # what it adds to counters of quotas
 
     @property
     def expires_ms(self) -> int:
@@ -145,9 +151,11 @@ def _admit(batch: AcceptBatch, known: Known, place: int) -> Admission:
     statuses, fresh = _items(batch, known)
     if fresh and known.unfinished + len(fresh) > batch.queue_items:
         raise Overloaded("the queue is full", _RETRY_AFTER_MS)
+    charges = charges_of(batch, fresh, known.used)
     home = _home(batch, statuses, known)
     receipt_id = batch.receipt_id if home is None else home
-    return Admission(batch, Accepted(receipt_id, tuple(statuses)), tuple(fresh), home is None, place)
+    answer = Accepted(receipt_id, tuple(statuses))
+    return Admission(batch, answer, tuple(fresh), home is None, place, charges)
 
 
 def _items(batch: AcceptBatch, known: Known) -> tuple[list[ItemStatus], list[NewItem]]:

@@ -28,6 +28,7 @@ from kgsvc.domain.model.items import (
     Receipt,
     Transition,
 )
+from kgsvc.domain.model.quotas import Counter
 from kgsvc.domain.names.forgetting import Saying
 from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates
 from kgsvc.stores.community_protocol import CommunityStore
@@ -98,7 +99,14 @@ class IntakeStore(Protocol):
         answered with its present state. A key that is known in its group and operation returns, within the
         window, the first answer with every item a duplicate. When all items are duplicates of one receipt
         that lists as many, that receipt is returned; otherwise the batch gets its own. Takes no group lock.
+        QuotaExceeded: new items go beyond one of the batch's allowances. Those that are accepted are counted
+        in the same commit; duplicates are free.
         """
+
+    async def used(self, counters: Collection[Counter]) -> dict[Counter, int]:
+        """What is counted under these counters of quotas; those that never were are absent. Of an item its
+        tokens count as set aside until it ends, or as spent if that is more; from then on as spent. Its
+        bytes count until its episode is removed."""
 
     async def receipt(self, receipt_id: str) -> Receipt | None:
         """A receipt with its items' present states; items gone with their episode show DELETED."""

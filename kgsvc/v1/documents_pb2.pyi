@@ -104,6 +104,7 @@ class DocumentItem(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     DATA_FIELD_NUMBER: _builtins.int
     MEDIA_TYPE_FIELD_NUMBER: _builtins.int
+    PAGE_STARTS_FIELD_NUMBER: _builtins.int
     document_id: _builtins.str
     """What the caller calls it; at most 1,024 characters."""
     title: _builtins.str
@@ -128,6 +129,10 @@ class DocumentItem(_message.Message):
     def metadata(self) -> _struct_pb2.Struct:
         """What else the caller knows about it; at most 64 KiB as JSON."""
 
+    @_builtins.property
+    def page_starts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Where the pages of `text` begin, in characters, the first at 0; empty where it has none. Of `data` they are read."""
+
     def __init__(
         self,
         *,
@@ -141,10 +146,11 @@ class DocumentItem(_message.Message):
         text: _builtins.str = ...,
         data: _builtins.bytes = ...,
         media_type: _builtins.str | None = ...,
+        page_starts: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_author", b"_author", "_document_id", b"_document_id", "_media_type", b"_media_type", "_path", b"_path", "_source_url", b"_source_url", "_title", b"_title", "author", b"author", "content", b"content", "data", b"data", "document_id", b"document_id", "media_type", b"media_type", "metadata", b"metadata", "path", b"path", "reference_time", b"reference_time", "source_url", b"source_url", "text", b"text", "title", b"title"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_author", b"_author", "_document_id", b"_document_id", "_media_type", b"_media_type", "_path", b"_path", "_source_url", b"_source_url", "_title", b"_title", "author", b"author", "content", b"content", "data", b"data", "document_id", b"document_id", "media_type", b"media_type", "metadata", b"metadata", "path", b"path", "reference_time", b"reference_time", "source_url", b"source_url", "text", b"text", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_author", b"_author", "_document_id", b"_document_id", "_media_type", b"_media_type", "_path", b"_path", "_source_url", b"_source_url", "_title", b"_title", "author", b"author", "content", b"content", "data", b"data", "document_id", b"document_id", "media_type", b"media_type", "metadata", b"metadata", "page_starts", b"page_starts", "path", b"path", "reference_time", b"reference_time", "source_url", b"source_url", "text", b"text", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__author: _TypeAlias = _typing.Literal["author"]  # noqa: Y015
     _WhichOneofArgType__author: _TypeAlias = _typing.Literal["_author", b"_author"]  # noqa: Y015

@@ -280,6 +280,42 @@ SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_CROSS_ENCODER: SearchRecipe.ValueType  # 17
 """The three above, and episodes by BM25 and BFS, CROSS_ENCODER."""
 Global___SearchRecipe: _TypeAlias = SearchRecipe  # noqa: Y015
 
+class _CitationKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _CitationKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_CitationKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    CITATION_KIND_UNSPECIFIED: _CitationKind.ValueType  # 0
+    """Not sent."""
+    CITATION_KIND_FACT: _CitationKind.ValueType  # 1
+    """A fact."""
+    CITATION_KIND_EPISODE: _CitationKind.ValueType  # 2
+    """An episode that is no chunk."""
+    CITATION_KIND_CHUNK: _CitationKind.ValueType  # 3
+    """A chunk of a document."""
+    CITATION_KIND_ENTITY: _CitationKind.ValueType  # 4
+    """The summary of an entity."""
+    CITATION_KIND_COMMUNITY: _CitationKind.ValueType  # 5
+    """The summary of a community."""
+
+class CitationKind(_CitationKind, metaclass=_CitationKindEnumTypeWrapper):
+    """What an answer cites."""
+
+CITATION_KIND_UNSPECIFIED: CitationKind.ValueType  # 0
+"""Not sent."""
+CITATION_KIND_FACT: CitationKind.ValueType  # 1
+"""A fact."""
+CITATION_KIND_EPISODE: CitationKind.ValueType  # 2
+"""An episode that is no chunk."""
+CITATION_KIND_CHUNK: CitationKind.ValueType  # 3
+"""A chunk of a document."""
+CITATION_KIND_ENTITY: CitationKind.ValueType  # 4
+"""The summary of an entity."""
+CITATION_KIND_COMMUNITY: CitationKind.ValueType  # 5
+"""The summary of a community."""
+Global___CitationKind: _TypeAlias = CitationKind  # noqa: Y015
+
 @_typing.final
 class SearchFactsRequest(_message.Message):
     """Request of SearchFacts."""
@@ -768,12 +804,15 @@ class GetMemoryInput(_message.Message):
     MESSAGES_FIELD_NUMBER: _builtins.int
     MAX_FACTS_FIELD_NUMBER: _builtins.int
     CENTER_NODE_UUID_FIELD_NUMBER: _builtins.int
+    INCLUDE_PROVENANCE_FIELD_NUMBER: _builtins.int
     group_id: _builtins.str
     """The tenant to search in; required; at most 128 characters."""
     max_facts: _builtins.int
     """Facts wanted, 1 to 100; default 10."""
     center_node_uuid: _builtins.str
     """Ranks facts near this entity higher, by hops; NOT_FOUND if there is no such entity."""
+    include_provenance: _builtins.bool
+    """Adds where the facts come from."""
     @_builtins.property
     def messages(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.MemoryMessage]:
         """The messages; 1 to 256. The query is one line `role_type(role): content` for each, in their order."""
@@ -785,17 +824,22 @@ class GetMemoryInput(_message.Message):
         messages: _abc.Iterable[_types_pb2.MemoryMessage] | None = ...,
         max_facts: _builtins.int | None = ...,
         center_node_uuid: _builtins.str | None = ...,
+        include_provenance: _builtins.bool | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_center_node_uuid", b"_center_node_uuid", "_max_facts", b"_max_facts", "center_node_uuid", b"center_node_uuid", "max_facts", b"max_facts"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_center_node_uuid", b"_center_node_uuid", "_include_provenance", b"_include_provenance", "_max_facts", b"_max_facts", "center_node_uuid", b"center_node_uuid", "include_provenance", b"include_provenance", "max_facts", b"max_facts"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_center_node_uuid", b"_center_node_uuid", "_max_facts", b"_max_facts", "center_node_uuid", b"center_node_uuid", "group_id", b"group_id", "max_facts", b"max_facts", "messages", b"messages"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_center_node_uuid", b"_center_node_uuid", "_include_provenance", b"_include_provenance", "_max_facts", b"_max_facts", "center_node_uuid", b"center_node_uuid", "group_id", b"group_id", "include_provenance", b"include_provenance", "max_facts", b"max_facts", "messages", b"messages"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__center_node_uuid: _TypeAlias = _typing.Literal["center_node_uuid"]  # noqa: Y015
     _WhichOneofArgType__center_node_uuid: _TypeAlias = _typing.Literal["_center_node_uuid", b"_center_node_uuid"]  # noqa: Y015
+    _WhichOneofReturnType__include_provenance: _TypeAlias = _typing.Literal["include_provenance"]  # noqa: Y015
+    _WhichOneofArgType__include_provenance: _TypeAlias = _typing.Literal["_include_provenance", b"_include_provenance"]  # noqa: Y015
     _WhichOneofReturnType__max_facts: _TypeAlias = _typing.Literal["max_facts"]  # noqa: Y015
     _WhichOneofArgType__max_facts: _TypeAlias = _typing.Literal["_max_facts", b"_max_facts"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__center_node_uuid) -> _WhichOneofReturnType__center_node_uuid | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__include_provenance) -> _WhichOneofReturnType__include_provenance | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__max_facts) -> _WhichOneofReturnType__max_facts | None: ...
 
@@ -808,18 +852,24 @@ class GetMemoryOutput(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     FACTS_FIELD_NUMBER: _builtins.int
+    PROVENANCE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def facts(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.FactResult]:
         """The facts, best first."""
+
+    @_builtins.property
+    def provenance(self) -> Global___Provenance:
+        """With include_provenance: where they come from."""
 
     def __init__(
         self,
         *,
         facts: _abc.Iterable[_types_pb2.FactResult] | None = ...,
+        provenance: Global___Provenance | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["facts", b"facts"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["facts", b"facts", "provenance", b"provenance"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1425,6 +1475,7 @@ class SearchGraphInput(_message.Message):
     INCLUDE_SCORES_FIELD_NUMBER: _builtins.int
     INCLUDE_CONTEXT_FIELD_NUMBER: _builtins.int
     CONTEXT_TOKENS_FIELD_NUMBER: _builtins.int
+    INCLUDE_PROVENANCE_FIELD_NUMBER: _builtins.int
     query: _builtins.str
     """What to look for; required; at most 32,768 characters."""
     search_type: Global___SearchScope.ValueType
@@ -1445,6 +1496,8 @@ class SearchGraphInput(_message.Message):
     """Adds a text of the results, to put before a language model."""
     context_tokens: _builtins.int
     """Of include_context: the longest text in tokens, counted as 4 characters each; 1 to 32,000; default 2,000."""
+    include_provenance: _builtins.bool
+    """Adds where the results come from."""
     @_builtins.property
     def group_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The tenants to search in; 1 to 256; each at most 128 characters."""
@@ -1480,10 +1533,11 @@ class SearchGraphInput(_message.Message):
         include_scores: _builtins.bool | None = ...,
         include_context: _builtins.bool | None = ...,
         context_tokens: _builtins.int | None = ...,
+        include_provenance: _builtins.bool | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_center_node_uuid", b"_center_node_uuid", "_context_tokens", b"_context_tokens", "_filters", b"_filters", "_include_context", b"_include_context", "_include_scores", b"_include_scores", "_max_results", b"_max_results", "_min_score", b"_min_score", "_recipe", b"_recipe", "_search_type", b"_search_type", "center_node_uuid", b"center_node_uuid", "context_tokens", b"context_tokens", "filters", b"filters", "include_context", b"include_context", "include_scores", b"include_scores", "max_results", b"max_results", "min_score", b"min_score", "recipe", b"recipe", "search_type", b"search_type"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_center_node_uuid", b"_center_node_uuid", "_context_tokens", b"_context_tokens", "_filters", b"_filters", "_include_context", b"_include_context", "_include_provenance", b"_include_provenance", "_include_scores", b"_include_scores", "_max_results", b"_max_results", "_min_score", b"_min_score", "_recipe", b"_recipe", "_search_type", b"_search_type", "center_node_uuid", b"center_node_uuid", "context_tokens", b"context_tokens", "filters", b"filters", "include_context", b"include_context", "include_provenance", b"include_provenance", "include_scores", b"include_scores", "max_results", b"max_results", "min_score", b"min_score", "recipe", b"recipe", "search_type", b"search_type"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_center_node_uuid", b"_center_node_uuid", "_context_tokens", b"_context_tokens", "_filters", b"_filters", "_include_context", b"_include_context", "_include_scores", b"_include_scores", "_max_results", b"_max_results", "_min_score", b"_min_score", "_recipe", b"_recipe", "_search_type", b"_search_type", "bfs_origin_node_uuids", b"bfs_origin_node_uuids", "center_node_uuid", b"center_node_uuid", "context_tokens", b"context_tokens", "filters", b"filters", "group_ids", b"group_ids", "include_context", b"include_context", "include_scores", b"include_scores", "max_results", b"max_results", "min_score", b"min_score", "query", b"query", "recipe", b"recipe", "scopes", b"scopes", "search_type", b"search_type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_center_node_uuid", b"_center_node_uuid", "_context_tokens", b"_context_tokens", "_filters", b"_filters", "_include_context", b"_include_context", "_include_provenance", b"_include_provenance", "_include_scores", b"_include_scores", "_max_results", b"_max_results", "_min_score", b"_min_score", "_recipe", b"_recipe", "_search_type", b"_search_type", "bfs_origin_node_uuids", b"bfs_origin_node_uuids", "center_node_uuid", b"center_node_uuid", "context_tokens", b"context_tokens", "filters", b"filters", "group_ids", b"group_ids", "include_context", b"include_context", "include_provenance", b"include_provenance", "include_scores", b"include_scores", "max_results", b"max_results", "min_score", b"min_score", "query", b"query", "recipe", b"recipe", "scopes", b"scopes", "search_type", b"search_type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__center_node_uuid: _TypeAlias = _typing.Literal["center_node_uuid"]  # noqa: Y015
     _WhichOneofArgType__center_node_uuid: _TypeAlias = _typing.Literal["_center_node_uuid", b"_center_node_uuid"]  # noqa: Y015
@@ -1493,6 +1547,8 @@ class SearchGraphInput(_message.Message):
     _WhichOneofArgType__filters: _TypeAlias = _typing.Literal["_filters", b"_filters"]  # noqa: Y015
     _WhichOneofReturnType__include_context: _TypeAlias = _typing.Literal["include_context"]  # noqa: Y015
     _WhichOneofArgType__include_context: _TypeAlias = _typing.Literal["_include_context", b"_include_context"]  # noqa: Y015
+    _WhichOneofReturnType__include_provenance: _TypeAlias = _typing.Literal["include_provenance"]  # noqa: Y015
+    _WhichOneofArgType__include_provenance: _TypeAlias = _typing.Literal["_include_provenance", b"_include_provenance"]  # noqa: Y015
     _WhichOneofReturnType__include_scores: _TypeAlias = _typing.Literal["include_scores"]  # noqa: Y015
     _WhichOneofArgType__include_scores: _TypeAlias = _typing.Literal["_include_scores", b"_include_scores"]  # noqa: Y015
     _WhichOneofReturnType__max_results: _TypeAlias = _typing.Literal["max_results"]  # noqa: Y015
@@ -1511,6 +1567,8 @@ class SearchGraphInput(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__filters) -> _WhichOneofReturnType__filters | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__include_context) -> _WhichOneofReturnType__include_context | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__include_provenance) -> _WhichOneofReturnType__include_provenance | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__include_scores) -> _WhichOneofReturnType__include_scores | None: ...
     @_typing.overload
@@ -1539,6 +1597,7 @@ class SearchGraphOutput(_message.Message):
     EPISODES_FIELD_NUMBER: _builtins.int
     COMMUNITIES_FIELD_NUMBER: _builtins.int
     CONTEXT_FIELD_NUMBER: _builtins.int
+    PROVENANCE_FIELD_NUMBER: _builtins.int
     search_type: Global___SearchScope.ValueType
     """The scope, if there was only one."""
     count: _builtins.int
@@ -1572,6 +1631,10 @@ class SearchGraphOutput(_message.Message):
     def communities(self) -> _containers.RepeatedCompositeFieldContainer[Global___CommunityHit]:
         """Communities, best first."""
 
+    @_builtins.property
+    def provenance(self) -> Global___Provenance:
+        """With include_provenance: where the results come from."""
+
     def __init__(
         self,
         *,
@@ -1584,10 +1647,11 @@ class SearchGraphOutput(_message.Message):
         episodes: _abc.Iterable[Global___EpisodeHit] | None = ...,
         communities: _abc.Iterable[Global___CommunityHit] | None = ...,
         context: _builtins.str | None = ...,
+        provenance: Global___Provenance | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_context", b"_context", "_search_type", b"_search_type", "context", b"context", "search_type", b"search_type"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_context", b"_context", "_search_type", b"_search_type", "context", b"context", "provenance", b"provenance", "search_type", b"search_type"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_context", b"_context", "_search_type", b"_search_type", "communities", b"communities", "context", b"context", "count", b"count", "episodes", b"episodes", "facts", b"facts", "message", b"message", "nodes", b"nodes", "ran", b"ran", "search_type", b"search_type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_context", b"_context", "_search_type", b"_search_type", "communities", b"communities", "context", b"context", "count", b"count", "episodes", b"episodes", "facts", b"facts", "message", b"message", "nodes", b"nodes", "provenance", b"provenance", "ran", b"ran", "search_type", b"search_type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__context: _TypeAlias = _typing.Literal["context"]  # noqa: Y015
     _WhichOneofArgType__context: _TypeAlias = _typing.Literal["_context", b"_context"]  # noqa: Y015
@@ -1807,3 +1871,569 @@ class FoundBy(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___FoundBy: _TypeAlias = FoundBy  # noqa: Y015
+
+@_typing.final
+class Provenance(_message.Message):
+    """Where results come from (spec 001). What the response has no room for is left out, the last sources first."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENTITIES_FIELD_NUMBER: _builtins.int
+    CHUNKS_FIELD_NUMBER: _builtins.int
+    EPISODES_FIELD_NUMBER: _builtins.int
+    SOURCE_TEXTS_FIELD_NUMBER: _builtins.int
+    LEFT_OUT_FIELD_NUMBER: _builtins.int
+    left_out: _builtins.int
+    """How many chunks and episodes the response has no room for."""
+    @_builtins.property
+    def entities(self) -> _containers.RepeatedCompositeFieldContainer[Global___ProvenanceEntity]:
+        """Entities that were found, and those that the facts found are about, in the order of the results."""
+
+    @_builtins.property
+    def chunks(self) -> _containers.RepeatedCompositeFieldContainer[Global___ProvenanceChunk]:
+        """Chunks of documents that were found, or that state what was found; one entry for each place in the document."""
+
+    @_builtins.property
+    def episodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___ProvenanceEpisode]:
+        """The same of all other episodes."""
+
+    @_builtins.property
+    def source_texts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The texts of these chunks and episodes, each once."""
+
+    def __init__(
+        self,
+        *,
+        entities: _abc.Iterable[Global___ProvenanceEntity] | None = ...,
+        chunks: _abc.Iterable[Global___ProvenanceChunk] | None = ...,
+        episodes: _abc.Iterable[Global___ProvenanceEpisode] | None = ...,
+        source_texts: _abc.Iterable[_builtins.str] | None = ...,
+        left_out: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunks", b"chunks", "entities", b"entities", "episodes", b"episodes", "left_out", b"left_out", "source_texts", b"source_texts"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Provenance: _TypeAlias = Provenance  # noqa: Y015
+
+@_typing.final
+class ProvenanceEntity(_message.Message):
+    """An entity that results are about."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    UUID_FIELD_NUMBER: _builtins.int
+    ENTITY_NAME_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    DESCRIPTION_FIELD_NUMBER: _builtins.int
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    uuid: _builtins.str
+    """The entity."""
+    entity_name: _builtins.str
+    """Its current name."""
+    score: _builtins.float
+    """The score of the first result that it comes from; comparable within one answer and scope only."""
+    description: _builtins.str
+    """Its summary. Empty with known_as_of, unless the search found the entity itself: summaries tell of now."""
+    group_id: _builtins.str
+    """Its tenant."""
+    def __init__(
+        self,
+        *,
+        uuid: _builtins.str = ...,
+        entity_name: _builtins.str = ...,
+        score: _builtins.float = ...,
+        description: _builtins.str = ...,
+        group_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["description", b"description", "entity_name", b"entity_name", "group_id", b"group_id", "score", b"score", "uuid", b"uuid"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ProvenanceEntity: _TypeAlias = ProvenanceEntity  # noqa: Y015
+
+@_typing.final
+class ProvenanceChunk(_message.Message):
+    """A chunk of a document, where it stands in the present text."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHUNK_ID_FIELD_NUMBER: _builtins.int
+    FULL_DOC_ID_FIELD_NUMBER: _builtins.int
+    CHUNK_ORDER_INDEX_FIELD_NUMBER: _builtins.int
+    TOKENS_FIELD_NUMBER: _builtins.int
+    CONTENT_FIELD_NUMBER: _builtins.int
+    START_FIELD_NUMBER: _builtins.int
+    END_FIELD_NUMBER: _builtins.int
+    PAGE_FIELD_NUMBER: _builtins.int
+    HEADINGS_FIELD_NUMBER: _builtins.int
+    TITLE_FIELD_NUMBER: _builtins.int
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    chunk_id: _builtins.str
+    """The chunk: the uuid of an episode."""
+    full_doc_id: _builtins.str
+    """The document."""
+    chunk_order_index: _builtins.int
+    """Its place in the document, from 0; absent with tokens, start and end if only former texts have it."""
+    tokens: _builtins.int
+    """Tokens of the content."""
+    content: _builtins.str
+    """The text."""
+    start: _builtins.int
+    """Where it begins, in characters of the document's text."""
+    end: _builtins.int
+    """Where it ends; the character there belongs to it no longer."""
+    page: _builtins.int
+    """The page, from 1; absent where the format has no pages."""
+    title: _builtins.str
+    """The title of the document."""
+    group_id: _builtins.str
+    """Its tenant."""
+    @_builtins.property
+    def headings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The headings above it, the outermost first."""
+
+    def __init__(
+        self,
+        *,
+        chunk_id: _builtins.str = ...,
+        full_doc_id: _builtins.str = ...,
+        chunk_order_index: _builtins.int | None = ...,
+        tokens: _builtins.int | None = ...,
+        content: _builtins.str = ...,
+        start: _builtins.int | None = ...,
+        end: _builtins.int | None = ...,
+        page: _builtins.int | None = ...,
+        headings: _abc.Iterable[_builtins.str] | None = ...,
+        title: _builtins.str | None = ...,
+        group_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_chunk_order_index", b"_chunk_order_index", "_end", b"_end", "_page", b"_page", "_start", b"_start", "_title", b"_title", "_tokens", b"_tokens", "chunk_order_index", b"chunk_order_index", "end", b"end", "page", b"page", "start", b"start", "title", b"title", "tokens", b"tokens"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_chunk_order_index", b"_chunk_order_index", "_end", b"_end", "_page", b"_page", "_start", b"_start", "_title", b"_title", "_tokens", b"_tokens", "chunk_id", b"chunk_id", "chunk_order_index", b"chunk_order_index", "content", b"content", "end", b"end", "full_doc_id", b"full_doc_id", "group_id", b"group_id", "headings", b"headings", "page", b"page", "start", b"start", "title", b"title", "tokens", b"tokens"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__chunk_order_index: _TypeAlias = _typing.Literal["chunk_order_index"]  # noqa: Y015
+    _WhichOneofArgType__chunk_order_index: _TypeAlias = _typing.Literal["_chunk_order_index", b"_chunk_order_index"]  # noqa: Y015
+    _WhichOneofReturnType__end: _TypeAlias = _typing.Literal["end"]  # noqa: Y015
+    _WhichOneofArgType__end: _TypeAlias = _typing.Literal["_end", b"_end"]  # noqa: Y015
+    _WhichOneofReturnType__page: _TypeAlias = _typing.Literal["page"]  # noqa: Y015
+    _WhichOneofArgType__page: _TypeAlias = _typing.Literal["_page", b"_page"]  # noqa: Y015
+    _WhichOneofReturnType__start: _TypeAlias = _typing.Literal["start"]  # noqa: Y015
+    _WhichOneofArgType__start: _TypeAlias = _typing.Literal["_start", b"_start"]  # noqa: Y015
+    _WhichOneofReturnType__title: _TypeAlias = _typing.Literal["title"]  # noqa: Y015
+    _WhichOneofArgType__title: _TypeAlias = _typing.Literal["_title", b"_title"]  # noqa: Y015
+    _WhichOneofReturnType__tokens: _TypeAlias = _typing.Literal["tokens"]  # noqa: Y015
+    _WhichOneofArgType__tokens: _TypeAlias = _typing.Literal["_tokens", b"_tokens"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__chunk_order_index) -> _WhichOneofReturnType__chunk_order_index | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__end) -> _WhichOneofReturnType__end | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__page) -> _WhichOneofReturnType__page | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__start) -> _WhichOneofReturnType__start | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__title) -> _WhichOneofReturnType__title | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__tokens) -> _WhichOneofReturnType__tokens | None: ...
+
+Global___ProvenanceChunk: _TypeAlias = ProvenanceChunk  # noqa: Y015
+
+@_typing.final
+class ProvenanceEpisode(_message.Message):
+    """An episode that is no chunk of a document."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    UUID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    SOURCE_FIELD_NUMBER: _builtins.int
+    REFERENCE_TIME_FIELD_NUMBER: _builtins.int
+    CONTENT_FIELD_NUMBER: _builtins.int
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    uuid: _builtins.str
+    """The episode."""
+    name: _builtins.str
+    """Its name."""
+    source: _types_pb2.Source.ValueType
+    """What kind of text the content is."""
+    content: _builtins.str
+    """The text."""
+    group_id: _builtins.str
+    """Its tenant."""
+    @_builtins.property
+    def reference_time(self) -> _timestamp_pb2.Timestamp:
+        """When what it says was the case."""
+
+    def __init__(
+        self,
+        *,
+        uuid: _builtins.str = ...,
+        name: _builtins.str | None = ...,
+        source: _types_pb2.Source.ValueType = ...,
+        reference_time: _timestamp_pb2.Timestamp | None = ...,
+        content: _builtins.str = ...,
+        group_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "name", b"name", "reference_time", b"reference_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "content", b"content", "group_id", b"group_id", "name", b"name", "reference_time", b"reference_time", "source", b"source", "uuid", b"uuid"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__name: _TypeAlias = _typing.Literal["name"]  # noqa: Y015
+    _WhichOneofArgType__name: _TypeAlias = _typing.Literal["_name", b"_name"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__name) -> _WhichOneofReturnType__name | None: ...
+
+Global___ProvenanceEpisode: _TypeAlias = ProvenanceEpisode  # noqa: Y015
+
+@_typing.final
+class AskRequest(_message.Message):
+    """Request of Ask."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    INPUT_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """Names the call in logs and in the responses; generated when absent; at most 128 characters."""
+    idempotency_key: _builtins.str
+    """Has no effect on this operation."""
+    @_builtins.property
+    def input(self) -> Global___AskInput:
+        """What to do; required."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str | None = ...,
+        idempotency_key: _builtins.str | None = ...,
+        input: Global___AskInput | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key", "_request_id", b"_request_id", "idempotency_key", b"idempotency_key", "input", b"input", "request_id", b"request_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key", "_request_id", b"_request_id", "idempotency_key", b"idempotency_key", "input", b"input", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__idempotency_key: _TypeAlias = _typing.Literal["idempotency_key"]  # noqa: Y015
+    _WhichOneofArgType__idempotency_key: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key"]  # noqa: Y015
+    _WhichOneofReturnType__request_id: _TypeAlias = _typing.Literal["request_id"]  # noqa: Y015
+    _WhichOneofArgType__request_id: _TypeAlias = _typing.Literal["_request_id", b"_request_id"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__idempotency_key) -> _WhichOneofReturnType__idempotency_key | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__request_id) -> _WhichOneofReturnType__request_id | None: ...
+
+Global___AskRequest: _TypeAlias = AskRequest  # noqa: Y015
+
+@_typing.final
+class AskResponse(_message.Message):
+    """Response of Ask; a stream of these."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
+    OUTPUT_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """The caller's request_id, or the generated one."""
+    status: _envelope_pb2.Status.ValueType
+    """The outcome."""
+    @_builtins.property
+    def output(self) -> Global___AskOutput:
+        """Set unless the status is ERROR."""
+
+    @_builtins.property
+    def error(self) -> _envelope_pb2.Error:
+        """Set when the status is ERROR."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        status: _envelope_pb2.Status.ValueType = ...,
+        output: Global___AskOutput | None = ...,
+        error: _envelope_pb2.Error | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "output", b"output"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "output", b"output", "request_id", b"request_id", "status", b"status"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AskResponse: _TypeAlias = AskResponse  # noqa: Y015
+
+@_typing.final
+class AskInput(_message.Message):
+    """Input of Ask."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUP_IDS_FIELD_NUMBER: _builtins.int
+    QUESTION_FIELD_NUMBER: _builtins.int
+    RECIPE_FIELD_NUMBER: _builtins.int
+    MAX_RESULTS_FIELD_NUMBER: _builtins.int
+    CENTER_NODE_UUID_FIELD_NUMBER: _builtins.int
+    FILTERS_FIELD_NUMBER: _builtins.int
+    MAX_TOKENS_FIELD_NUMBER: _builtins.int
+    ONLY_NEED_CONTEXT_FIELD_NUMBER: _builtins.int
+    INCLUDE_PROVENANCE_FIELD_NUMBER: _builtins.int
+    question: _builtins.str
+    """The question; required; at most 32,768 characters."""
+    recipe: Global___SearchRecipe.ValueType
+    """The search that finds what the answer may use; default SEARCH_RECIPE_DEFAULT."""
+    max_results: _builtins.int
+    """Most results of each of its scopes, 1 to 100; default 10."""
+    center_node_uuid: _builtins.str
+    """As of SearchGraph; NODE_DISTANCE needs it."""
+    max_tokens: _builtins.int
+    """The longest context in tokens, counted as 4 characters each; 1 to 32,000; default 2,000."""
+    only_need_context: _builtins.bool
+    """Asks for the context alone: no model is asked."""
+    include_provenance: _builtins.bool
+    """Adds where the context comes from."""
+    @_builtins.property
+    def group_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The tenants whose knowledge may be used; 1 to 256; each at most 128 characters."""
+
+    @_builtins.property
+    def filters(self) -> Global___SearchFilters:
+        """Conditions on what the answer may use. valid_as_of is the time that the question is about."""
+
+    def __init__(
+        self,
+        *,
+        group_ids: _abc.Iterable[_builtins.str] | None = ...,
+        question: _builtins.str = ...,
+        recipe: Global___SearchRecipe.ValueType | None = ...,
+        max_results: _builtins.int | None = ...,
+        center_node_uuid: _builtins.str | None = ...,
+        filters: Global___SearchFilters | None = ...,
+        max_tokens: _builtins.int | None = ...,
+        only_need_context: _builtins.bool | None = ...,
+        include_provenance: _builtins.bool | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_center_node_uuid", b"_center_node_uuid", "_filters", b"_filters", "_include_provenance", b"_include_provenance", "_max_results", b"_max_results", "_max_tokens", b"_max_tokens", "_only_need_context", b"_only_need_context", "_recipe", b"_recipe", "center_node_uuid", b"center_node_uuid", "filters", b"filters", "include_provenance", b"include_provenance", "max_results", b"max_results", "max_tokens", b"max_tokens", "only_need_context", b"only_need_context", "recipe", b"recipe"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_center_node_uuid", b"_center_node_uuid", "_filters", b"_filters", "_include_provenance", b"_include_provenance", "_max_results", b"_max_results", "_max_tokens", b"_max_tokens", "_only_need_context", b"_only_need_context", "_recipe", b"_recipe", "center_node_uuid", b"center_node_uuid", "filters", b"filters", "group_ids", b"group_ids", "include_provenance", b"include_provenance", "max_results", b"max_results", "max_tokens", b"max_tokens", "only_need_context", b"only_need_context", "question", b"question", "recipe", b"recipe"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__center_node_uuid: _TypeAlias = _typing.Literal["center_node_uuid"]  # noqa: Y015
+    _WhichOneofArgType__center_node_uuid: _TypeAlias = _typing.Literal["_center_node_uuid", b"_center_node_uuid"]  # noqa: Y015
+    _WhichOneofReturnType__filters: _TypeAlias = _typing.Literal["filters"]  # noqa: Y015
+    _WhichOneofArgType__filters: _TypeAlias = _typing.Literal["_filters", b"_filters"]  # noqa: Y015
+    _WhichOneofReturnType__include_provenance: _TypeAlias = _typing.Literal["include_provenance"]  # noqa: Y015
+    _WhichOneofArgType__include_provenance: _TypeAlias = _typing.Literal["_include_provenance", b"_include_provenance"]  # noqa: Y015
+    _WhichOneofReturnType__max_results: _TypeAlias = _typing.Literal["max_results"]  # noqa: Y015
+    _WhichOneofArgType__max_results: _TypeAlias = _typing.Literal["_max_results", b"_max_results"]  # noqa: Y015
+    _WhichOneofReturnType__max_tokens: _TypeAlias = _typing.Literal["max_tokens"]  # noqa: Y015
+    _WhichOneofArgType__max_tokens: _TypeAlias = _typing.Literal["_max_tokens", b"_max_tokens"]  # noqa: Y015
+    _WhichOneofReturnType__only_need_context: _TypeAlias = _typing.Literal["only_need_context"]  # noqa: Y015
+    _WhichOneofArgType__only_need_context: _TypeAlias = _typing.Literal["_only_need_context", b"_only_need_context"]  # noqa: Y015
+    _WhichOneofReturnType__recipe: _TypeAlias = _typing.Literal["recipe"]  # noqa: Y015
+    _WhichOneofArgType__recipe: _TypeAlias = _typing.Literal["_recipe", b"_recipe"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__center_node_uuid) -> _WhichOneofReturnType__center_node_uuid | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__filters) -> _WhichOneofReturnType__filters | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__include_provenance) -> _WhichOneofReturnType__include_provenance | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__max_results) -> _WhichOneofReturnType__max_results | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__max_tokens) -> _WhichOneofReturnType__max_tokens | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__only_need_context) -> _WhichOneofReturnType__only_need_context | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__recipe) -> _WhichOneofReturnType__recipe | None: ...
+
+Global___AskInput: _TypeAlias = AskInput  # noqa: Y015
+
+@_typing.final
+class AskOutput(_message.Message):
+    """Output of Ask: either of the two."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PIECE_FIELD_NUMBER: _builtins.int
+    RESULT_FIELD_NUMBER: _builtins.int
+    piece: _builtins.str
+    """The next piece of the answer."""
+    @_builtins.property
+    def result(self) -> Global___AskResult:
+        """In the last message alone: the answer as a whole. The pieces put end to end are its text."""
+
+    def __init__(
+        self,
+        *,
+        piece: _builtins.str | None = ...,
+        result: Global___AskResult | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_piece", b"_piece", "piece", b"piece", "result", b"result"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_piece", b"_piece", "piece", b"piece", "result", b"result"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__piece: _TypeAlias = _typing.Literal["piece"]  # noqa: Y015
+    _WhichOneofArgType__piece: _TypeAlias = _typing.Literal["_piece", b"_piece"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__piece) -> _WhichOneofReturnType__piece | None: ...
+
+Global___AskOutput: _TypeAlias = AskOutput  # noqa: Y015
+
+@_typing.final
+class AskResult(_message.Message):
+    """An answer and what it rests on."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ANSWER_FIELD_NUMBER: _builtins.int
+    KNOWN_FIELD_NUMBER: _builtins.int
+    CITATIONS_FIELD_NUMBER: _builtins.int
+    DROPPED_CITATIONS_FIELD_NUMBER: _builtins.int
+    SOURCE_TEXTS_FIELD_NUMBER: _builtins.int
+    CONTEXT_FIELD_NUMBER: _builtins.int
+    PROVENANCE_FIELD_NUMBER: _builtins.int
+    TRUNCATED_FIELD_NUMBER: _builtins.int
+    USAGE_FIELD_NUMBER: _builtins.int
+    RAN_FIELD_NUMBER: _builtins.int
+    answer: _builtins.str
+    """The answer; absent with only_need_context. A claim ends with the numbers of its citations: "... [1][2]"."""
+    known: _builtins.bool
+    """False: the context does not hold the answer. So says the model, or it cites nothing that exists. Absent with
+    only_need_context.
+    """
+    dropped_citations: _builtins.int
+    """Citations that name nothing that the model was shown; they are not in the answer."""
+    context: _builtins.str
+    """With only_need_context: what a model would be shown. A line that can be cited begins with its handle, "[7] "."""
+    truncated: _builtins.bool
+    """The answer broke off at the model's limit."""
+    @_builtins.property
+    def citations(self) -> _containers.RepeatedCompositeFieldContainer[Global___Citation]:
+        """What the answer cites, in the order of the numbers."""
+
+    @_builtins.property
+    def source_texts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The texts of the episodes and chunks that the context is made of, each once, as far as the response has room."""
+
+    @_builtins.property
+    def provenance(self) -> Global___Provenance:
+        """With include_provenance: where the context comes from."""
+
+    @_builtins.property
+    def usage(self) -> _types_pb2.ModelUsage:
+        """What the answer cost; absent if no model was asked."""
+
+    @_builtins.property
+    def ran(self) -> _containers.RepeatedCompositeFieldContainer[Global___ScopeRun]:
+        """How each scope was searched."""
+
+    def __init__(
+        self,
+        *,
+        answer: _builtins.str | None = ...,
+        known: _builtins.bool | None = ...,
+        citations: _abc.Iterable[Global___Citation] | None = ...,
+        dropped_citations: _builtins.int = ...,
+        source_texts: _abc.Iterable[_builtins.str] | None = ...,
+        context: _builtins.str | None = ...,
+        provenance: Global___Provenance | None = ...,
+        truncated: _builtins.bool = ...,
+        usage: _types_pb2.ModelUsage | None = ...,
+        ran: _abc.Iterable[Global___ScopeRun] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_answer", b"_answer", "_context", b"_context", "_known", b"_known", "answer", b"answer", "context", b"context", "known", b"known", "provenance", b"provenance", "usage", b"usage"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_answer", b"_answer", "_context", b"_context", "_known", b"_known", "answer", b"answer", "citations", b"citations", "context", b"context", "dropped_citations", b"dropped_citations", "known", b"known", "provenance", b"provenance", "ran", b"ran", "source_texts", b"source_texts", "truncated", b"truncated", "usage", b"usage"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__answer: _TypeAlias = _typing.Literal["answer"]  # noqa: Y015
+    _WhichOneofArgType__answer: _TypeAlias = _typing.Literal["_answer", b"_answer"]  # noqa: Y015
+    _WhichOneofReturnType__context: _TypeAlias = _typing.Literal["context"]  # noqa: Y015
+    _WhichOneofArgType__context: _TypeAlias = _typing.Literal["_context", b"_context"]  # noqa: Y015
+    _WhichOneofReturnType__known: _TypeAlias = _typing.Literal["known"]  # noqa: Y015
+    _WhichOneofArgType__known: _TypeAlias = _typing.Literal["_known", b"_known"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__answer) -> _WhichOneofReturnType__answer | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__context) -> _WhichOneofReturnType__context | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__known) -> _WhichOneofReturnType__known | None: ...
+
+Global___AskResult: _TypeAlias = AskResult  # noqa: Y015
+
+@_typing.final
+class Citation(_message.Message):
+    """Something that an answer cites."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    UUID_FIELD_NUMBER: _builtins.int
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    PLACES_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    EPISODES_FIELD_NUMBER: _builtins.int
+    number: _builtins.int
+    """Its number in the answer, from 1."""
+    kind: Global___CitationKind.ValueType
+    """What it is."""
+    uuid: _builtins.str
+    """Its uuid; of a chunk the chunk_id."""
+    group_id: _builtins.str
+    """Its tenant."""
+    text: _builtins.str
+    """What the model was shown of it."""
+    @_builtins.property
+    def places(self) -> _containers.RepeatedCompositeFieldContainer[Global___CitationPlace]:
+        """Where the answer cites it; at least one place."""
+
+    @_builtins.property
+    def episodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Of a fact: the episodes and chunks that state it."""
+
+    def __init__(
+        self,
+        *,
+        number: _builtins.int = ...,
+        kind: Global___CitationKind.ValueType = ...,
+        uuid: _builtins.str = ...,
+        group_id: _builtins.str = ...,
+        places: _abc.Iterable[Global___CitationPlace] | None = ...,
+        text: _builtins.str = ...,
+        episodes: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["episodes", b"episodes", "group_id", b"group_id", "kind", b"kind", "number", b"number", "places", b"places", "text", b"text", "uuid", b"uuid"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Citation: _TypeAlias = Citation  # noqa: Y015
+
+@_typing.final
+class CitationPlace(_message.Message):
+    """Where an answer cites something: the place of the number with its brackets, in Unicode characters."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    START_FIELD_NUMBER: _builtins.int
+    END_FIELD_NUMBER: _builtins.int
+    start: _builtins.int
+    """Where it begins."""
+    end: _builtins.int
+    """Where it ends; the character there belongs to it no longer."""
+    def __init__(
+        self,
+        *,
+        start: _builtins.int = ...,
+        end: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["end", b"end", "start", b"start"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CitationPlace: _TypeAlias = CitationPlace  # noqa: Y015

@@ -72,6 +72,11 @@ class RetrievalServiceStub:
                 request_serializer=kgsvc_dot_v1_dot_retrieval__pb2.SearchGraphRequest.SerializeToString,
                 response_deserializer=kgsvc_dot_v1_dot_retrieval__pb2.SearchGraphResponse.FromString,
                 _registered_method=True)
+        self.Ask = channel.unary_stream(
+                '/kgsvc.v1.RetrievalService/Ask',
+                request_serializer=kgsvc_dot_v1_dot_retrieval__pb2.AskRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_retrieval__pb2.AskResponse.FromString,
+                _registered_method=True)
         self.GetDocument = channel.unary_unary(
                 '/kgsvc.v1.RetrievalService/GetDocument',
                 request_serializer=kgsvc_dot_v1_dot_documents__pb2.GetDocumentRequest.SerializeToString,
@@ -140,6 +145,14 @@ class RetrievalServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Ask(self, request, context):
+        """Answers a question in words, from what a search finds and from nothing else, and says what each claim rests on.
+        The answer is sent as it is written; the last message holds it whole. Reads only. Status OK.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetDocument(self, request, context):
         """Reads a document and how far it is, with the chunks of its text if asked. Status OK or NOT_FOUND.
         """
@@ -191,6 +204,11 @@ def add_RetrievalServiceServicer_to_server(servicer, server):
                     servicer.SearchGraph,
                     request_deserializer=kgsvc_dot_v1_dot_retrieval__pb2.SearchGraphRequest.FromString,
                     response_serializer=kgsvc_dot_v1_dot_retrieval__pb2.SearchGraphResponse.SerializeToString,
+            ),
+            'Ask': grpc.unary_stream_rpc_method_handler(
+                    servicer.Ask,
+                    request_deserializer=kgsvc_dot_v1_dot_retrieval__pb2.AskRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_retrieval__pb2.AskResponse.SerializeToString,
             ),
             'GetDocument': grpc.unary_unary_rpc_method_handler(
                     servicer.GetDocument,
@@ -394,6 +412,33 @@ class RetrievalService:
             '/kgsvc.v1.RetrievalService/SearchGraph',
             kgsvc_dot_v1_dot_retrieval__pb2.SearchGraphRequest.SerializeToString,
             kgsvc_dot_v1_dot_retrieval__pb2.SearchGraphResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Ask(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/kgsvc.v1.RetrievalService/Ask',
+            kgsvc_dot_v1_dot_retrieval__pb2.AskRequest.SerializeToString,
+            kgsvc_dot_v1_dot_retrieval__pb2.AskResponse.FromString,
             options,
             channel_credentials,
             insecure,

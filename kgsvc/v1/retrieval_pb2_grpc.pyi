@@ -54,6 +54,10 @@ class RetrievalServiceStub:
     """Searches with methods, rerankers and filters of the caller's choice, in the present or in the past. Status OK, or
     NOT_FOUND for an unknown center or origin.
     """
+    Ask: _grpc.UnaryStreamMultiCallable[_retrieval_pb2.AskRequest, _retrieval_pb2.AskResponse]
+    """Answers a question in words, from what a search finds and from nothing else, and says what each claim rests on.
+    The answer is sent as it is written; the last message holds it whole. Reads only. Status OK.
+    """
     GetDocument: _grpc.UnaryUnaryMultiCallable[_documents_pb2.GetDocumentRequest, _documents_pb2.GetDocumentResponse]
     """Reads a document and how far it is, with the chunks of its text if asked. Status OK or NOT_FOUND."""
     ListDocuments: _grpc.UnaryUnaryMultiCallable[_documents_pb2.ListDocumentsRequest, _documents_pb2.ListDocumentsResponse]
@@ -83,6 +87,10 @@ class RetrievalServiceAsyncStub(RetrievalServiceStub):
     SearchGraph: _aio.UnaryUnaryMultiCallable[_retrieval_pb2.SearchGraphRequest, _retrieval_pb2.SearchGraphResponse]  # type: ignore[assignment]
     """Searches with methods, rerankers and filters of the caller's choice, in the present or in the past. Status OK, or
     NOT_FOUND for an unknown center or origin.
+    """
+    Ask: _aio.UnaryStreamMultiCallable[_retrieval_pb2.AskRequest, _retrieval_pb2.AskResponse]  # type: ignore[assignment]
+    """Answers a question in words, from what a search finds and from nothing else, and says what each claim rests on.
+    The answer is sent as it is written; the last message holds it whole. Reads only. Status OK.
     """
     GetDocument: _aio.UnaryUnaryMultiCallable[_documents_pb2.GetDocumentRequest, _documents_pb2.GetDocumentResponse]  # type: ignore[assignment]
     """Reads a document and how far it is, with the chunks of its text if asked. Status OK or NOT_FOUND."""
@@ -152,6 +160,16 @@ class RetrievalServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_retrieval_pb2.SearchGraphResponse, _abc.Awaitable[_retrieval_pb2.SearchGraphResponse]]:
         """Searches with methods, rerankers and filters of the caller's choice, in the present or in the past. Status OK, or
         NOT_FOUND for an unknown center or origin.
+        """
+
+    @_abc_1.abstractmethod
+    def Ask(
+        self,
+        request: _retrieval_pb2.AskRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_retrieval_pb2.AskResponse], _abc.AsyncIterator[_retrieval_pb2.AskResponse]]:
+        """Answers a question in words, from what a search finds and from nothing else, and says what each claim rests on.
+        The answer is sent as it is written; the last message holds it whole. Reads only. Status OK.
         """
 
     @_abc_1.abstractmethod

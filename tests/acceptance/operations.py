@@ -67,6 +67,7 @@ def _below(path: str, *fields: str) -> tuple[str, ...]:
 
 _MESSAGE = _below("messages[0].", "role_type", "content", "timestamp")
 _ITEM = _below("items[0].", "source", "body", "reference_time")
+_DOCUMENT = _below("documents[0].", "text", "reference_time")
 _WHEN_SAID = ("input.messages[0].timestamp",)
 _WHOSE = ("input.messages[0].role_type",)
 
@@ -76,6 +77,10 @@ OPERATIONS = {
         Operation("Healthcheck"),
         Operation("AddMessages", (*_below("", "group_id", "messages"), *_MESSAGE), _WHOSE, _WHEN_SAID),
         Operation("AddEpisodes", (*_below("", "group_id", "items"), *_ITEM), (_ITEM[0],), (_ITEM[2],)),
+        Operation("AddDocuments", (*_below("", "group_id", "documents"), *_DOCUMENT), (), (_DOCUMENT[1],)),
+        Operation("GetDocument", _below("", "group_id", "document_id")),
+        Operation("ListDocuments", _below("", "group_id")),
+        Operation("DeleteDocument", _below("", "group_id", "document_id")),
         Operation("AddEntityNode", _below("", "uuid", "group_id", "name")),
         Operation("SearchFacts", _below("", "group_ids", "query")),
         Operation(

@@ -12,8 +12,9 @@ from grpc_health.v1 import health_pb2
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from kgsvc.v1 import envelope_pb2
+from kgsvc.v1.documents_pb2 import DocumentItem, StreamDocumentsRequest
 from tests.acceptance.access import GROUP, HOUR_MS, Guarded, guarded
-from tests.support.client import CALL_S, Client, episode, stream_request
+from tests.support.client import CALL_S, Client, episode, stream_request, timestamp
 from tests.support.contract import METHODS, path, request_of, response_class
 from tests.support.requests import inputs
 
@@ -67,10 +68,18 @@ async def code_of(client: Client, name: str, body: bytes) -> tuple[str, str | No
     return "OK", answer.error.error_code or None
 
 
+def streamed_document(group: str, document_id: str = "d") -> StreamDocumentsRequest:
+    """A document in one part."""
+    item = DocumentItem(document_id=document_id, text="Ann met Bea.", reference_time=timestamp(JAN))
+    return StreamDocumentsRequest(group_id=group, document=item, last=True)
+
+
 def body_of(name: str, group: str = GROUP) -> bytes:
     """A right request of a method for a group."""
     if name == "StreamEpisodes":
         return stream_request(group, episode("Ann met Bea.", JAN)).SerializeToString()
+    if name == "StreamDocuments":
+        return streamed_document(group).SerializeToString()
     raw: bytes = request_of(name, **inputs(group)[name]).SerializeToString()
     return raw
 
@@ -178,7 +187,7 @@ async def ended(call: Any) -> str:
 
 
 @pytest.mark.parametrize("how", ["revoked", "expired"])
-@pytest.mark.parametrize("name", ["StreamEpisodes", "WatchReceipt"])
+@pytest.mark.parametrize("name", ["StreamEpisodes", "StreamDocuments", "WatchReceipt"])
 async def test_a_stream_ends_with_its_credential(name: str, how: str, idle: Guarded) -> None:
     brief = f"{name} {how}".replace(" ", "-").lower()
     await idle.add(brief, {"acme/": "write"}, HOUR_MS if how == "revoked" else 1_500)
@@ -188,6 +197,10 @@ async def test_a_stream_ends_with_its_credential(name: str, how: str, idle: Guar
         if name == "StreamEpisodes":
             call: Any = client.ingestion.StreamEpisodes(timeout=CALL_S)
             await call.write(stream_request(GROUP, episode(f"Ann met {brief}.", JAN)))
+            assert (await call.read()).status == envelope_pb2.STATUS_ACCEPTED
+        elif name == "StreamDocuments":
+            call = client.ingestion.StreamDocuments(timeout=CALL_S)
+            await call.write(streamed_document(GROUP, brief))
             assert (await call.read()).status == envelope_pb2.STATUS_ACCEPTED
         else:
             request = request_of(name, receipt_id=accepted.receipt_id)

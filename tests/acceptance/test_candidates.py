@@ -4,6 +4,7 @@ The model takes whatever it is offered for the same thing, so that what it is no
 """
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from kgsvc.v1 import admin_pb2 as adm
@@ -36,7 +37,8 @@ fact_type_map:
 
 
 def agreeing(request: Request) -> Outcome | Mapping[str, Any] | None:
-    """Says yes: to the first candidate, to every contradiction, and that all is employment."""
+    """Says yes: to the first candidate, to every contradiction, and that all is employment. What begins later
+    moves all that it is compared with."""
     if request.endpoint == "embeddings":
         given = request.body["input"]
         texts = [given] if isinstance(given, str) else given
@@ -47,7 +49,8 @@ def agreeing(request: Request) -> Outcome | Mapping[str, Any] | None:
         return reads_bodies(request)
     facts: dict[int, dict[str, Any]] = {}
     for question in asked.get("new_facts", []):
-        facts[question["id"]] = verdicts(replaced=question["compare_with"])
+        verdict = "moved" if "later" in question["fact"] else "replaced"
+        facts[question["id"]] = verdicts(**{verdict: question["compare_with"]})
         if "WORKS_AT" in question.get("fact_types", []):
             facts[question["id"]]["fact_type"] = "WORKS_AT"
     nodes = {
@@ -107,6 +110,11 @@ async def test_without_fact_types_an_employer_told_in_other_words_is_ended_too(
     assert facts == {"WORKS_AT": FEB, "EMPLOYED_BY": None}
 
 
+def day(iso: str) -> int:
+    """The first millisecond of a day in UTC."""
+    return int(datetime.fromisoformat(iso).replace(tzinfo=UTC).timestamp() * 1000)
+
+
 def compared(model: ScriptedOpenAI, before: int, text: str) -> set[str]:
     """The texts that a fact was compared with, in the calls since `before`."""
     found: set[str] = set()
@@ -115,6 +123,71 @@ def compared(model: ScriptedOpenAI, before: int, text: str) -> set[str]:
         questions = [each for each in (asked or {}).get("new_facts", []) if each["fact"] == text]
         found |= {known[idx] for question in questions for idx in question["compare_with"]}
     return found
+
+
+async def test_what_begins_with_a_job_begins_later_with_it(
+    spec: StoreSpec, client: Client, model: ScriptedOpenAI, group: str
+) -> None:
+    before = len(model.chats)
+    joins = fact("WORKS_AT", "Ann", "Acme", "Ann joins Acme", valid_at="2024-03-01", kind="functional")
+    role = fact("HAS_ROLE", "Ann", "Ann", "Ann is a designer", valid_at="2024-03-01", kind="functional")
+    car = fact("OWNS", "Ann", "Rover", "Ann owns a Rover")
+    await client.ingest(group, [telling(JAN, joins, role, car)])
+    later = fact("WORKS_AT", "Ann", "Acme", "Ann starts later", valid_at="2024-04-01", kind="functional")
+    await client.ingest(group, [telling(FEB, later)])
+    assert compared(model, before, "Ann starts later") == {"Ann joins Acme", "Ann is a designer"}
+    dump = await dumped(spec, group)
+    assert_sound(dump)
+    facts = {f.fact: (f.valid_ms, f.expired_reason) for f in dump.facts}
+    assert facts == {
+        "Ann joins Acme": (day("2024-03-01"), "retracted"),
+        "Ann starts later": (day("2024-04-01"), None),
+        "Ann is a designer": (day("2024-04-01"), None),
+        "Ann owns a Rover": (None, None),
+    }
+
+
+async def test_what_hangs_on_a_relation_that_ends_is_asked_about(
+    spec: StoreSpec, client: Client, model: ScriptedOpenAI, group: str
+) -> None:
+    """The role at a firm, before whatever else is known of somebody; and it ends."""
+    before = len(model.chats)
+    role = fact("HAS_ROLE", "Ann", "Ann", "Ann is a designer at Acme", kind="functional")
+    others = [fact(f"HAS_HABIT{n}", "Ann", "Ann", f"Ann does {n}", kind="functional") for n in range(9)]
+    await client.ingest(group, [telling(JAN, role, *others)])
+    left = fact(
+        "WORKS_AT", "Ann", "Acme", "The last day was in April", polarity="ends", valid_at="2024-04-01"
+    )
+    await client.ingest(group, [telling(FEB, left)])
+    offered = compared(model, before, "The last day was in April")
+    assert "Ann is a designer at Acme" in offered
+    facts = {f.fact: f.invalid_ms for f in (await dumped(spec, group)).facts}
+    assert facts["Ann is a designer at Acme"] == day("2024-04-01")
+
+
+async def test_the_parties_of_what_is_terminated_are_asked_about(
+    spec: StoreSpec, client: Client, model: ScriptedOpenAI, group: str
+) -> None:
+    before = len(model.chats)
+    party = fact("HAS_CUSTOMER", "RC-1", "Acme", "Acme is the customer of RC-1", kind="functional")
+    price = fact("HAS_PRICE", "Acme", "Acme", "Acme is worth a lot", kind="functional")
+    await client.ingest(group, [telling(JAN, party, price)])
+    over = fact("HAS_STATUS", "RC-1", "RC-1", "RC-1 is terminated", valid_at="2024-04-01", kind="functional")
+    await client.ingest(group, [telling(FEB, over)])
+    assert compared(model, before, "RC-1 is terminated") == {"Acme is the customer of RC-1"}
+    facts = {f.fact: f.invalid_ms for f in (await dumped(spec, group)).facts}
+    assert facts["Acme is the customer of RC-1"] == day("2024-04-01")
+
+
+async def test_names_that_differ_in_a_numeral_are_not_compared(
+    client: Client, model: ScriptedOpenAI, group: str
+) -> None:
+    before = len(model.chats)
+    first = fact("HAS_MACHINE", "contract 17", "crane", "The machine of contract 17 is a crane")
+    await client.ingest(group, [telling(JAN, first)])
+    second = fact("NEEDS", "contract 44", "mixer", "A mixer is what contract 44 needs")
+    await client.ingest(group, [telling(FEB, second)])
+    assert [call.resolution for call in model.chats[before:] if call.resolution] == []
 
 
 async def test_facts_of_a_name_that_changes_in_the_same_call_are_asked_about(

@@ -1,14 +1,16 @@
 """Every RPC of the contract once, in one story: each answers and has done what it says, on every store."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 from kgsvc.v1 import admin_pb2 as adm
 from kgsvc.v1 import retrieval_pb2 as ret
 from kgsvc.v1 import types_pb2 as typ
-from tests.acceptance.saying import FEB, JAN, MAR, fact, telling
+from kgsvc.v1.documents_pb2 import DOCUMENT_STATE_PROCESSED, DocumentItem, StreamDocumentsRequest
+from tests.acceptance.saying import FEB, JAN, MAR, body, fact, telling
 from tests.support.client import DONE_S, Client, granted, message, timestamp
-from tests.support.contract import METHODS
+from tests.support.contract import METHODS, request_of
 from tests.support.neo4j_fixture import named_servers
 from tests.support.store_spec import StoreSpec
 
@@ -34,10 +36,26 @@ class Caller:
         self.called.add("WatchReceipt")
         await self._client.wait_receipt(receipt_id)
 
+    async def last(self, name: str, /, **given: Any) -> Any:
+        """The last output of an RPC that answers with a stream."""
+        self.called.add(name)
+        call = getattr(self._client.retrieval, name)(request_of(name, **given), timeout=DONE_S)
+        return [granted(each).output async for each in call][-1]
+
     async def stream(self, group: str, *items: typ.EpisodeItem) -> list[Any]:
         """StreamEpisodes: the acknowledgements."""
         self.called.add("StreamEpisodes")
         return [granted(each) for each in await self._client.stream_episodes(group, items)]
+
+    async def stream_documents(self, group: str, item: DocumentItem) -> list[Any]:
+        """StreamDocuments with one document: the answers."""
+        self.called.add("StreamDocuments")
+
+        async def parts() -> AsyncIterator[StreamDocumentsRequest]:
+            yield StreamDocumentsRequest(group_id=group, document=item, last=True)
+
+        call = self._client.ingestion.StreamDocuments(parts(), timeout=DONE_S)
+        return [granted(each) async for each in call]
 
 
 async def test_every_rpc_answers_and_does_what_it_says(client: Client, group: str, spec: StoreSpec) -> None:
@@ -45,6 +63,7 @@ async def test_every_rpc_answers_and_does_what_it_says(client: Client, group: st
     health = await ask("Healthcheck")
     assert (health.status, health.store) == ("healthy", "embedded" if spec.neo4j is None else "neo4j")
     await ingested(ask, group)
+    await documented(ask, f"{group}-documents")
     works, likes = await searched(ask, group)
     await changed(ask, group, works, likes)
     await grouped(ask, group)
@@ -73,6 +92,21 @@ async def ingested(ask: Caller, group: str) -> None:
     assert (await ask("AddEntityNode", uuid="own", group_id=group, name="Bruno")).uuid == "own"
 
 
+async def documented(ask: Caller, group: str) -> None:
+    """As a document in a group of its own: by a call, by a stream; read, listed and deleted."""
+    item = DocumentItem(document_id="d", text=body(LIKES), reference_time=timestamp(FEB))
+    (added,) = (await ask("AddDocuments", group_id=group, documents=[item])).documents
+    for receipt_id in added.receipt_ids:
+        await ask.done(receipt_id)
+    (streamed,) = await ask.stream_documents(group, item)
+    assert (streamed.document.document_id, streamed.document.new_chunks) == ("d", 0)
+    found = await ask("GetDocument", group_id=group, document_id="d", include_chunks=True)
+    assert (found.document.state, found.chunks[0].content) == (DOCUMENT_STATE_PROCESSED, item.text)
+    assert [each.document_id for each in (await ask("ListDocuments", group_id=group)).documents] == ["d"]
+    assert (await ask("DeleteDocument", group_id=group, document_id="d")).erasure_id
+    assert not (await ask("ListDocuments", group_id=group)).documents
+
+
 async def searched(ask: Caller, group: str) -> tuple[typ.FactResult, typ.FactResult]:
     """By each search; the two facts."""
     (works, *_) = (await ask("SearchFacts", group_ids=[group], query="Alice Acme")).facts
@@ -81,6 +115,8 @@ async def searched(ask: Caller, group: str) -> tuple[typ.FactResult, typ.FactRes
     rrf = ret.SEARCH_RECIPE_EDGE_HYBRID_SEARCH_RRF
     likes = (await ask("SearchGraph", group_ids=[group], query="chess", recipe=rrf)).facts[0].fact
     assert (works.fact, likes.fact) == ("Alice works at Acme", "Al likes chess")
+    found = await ask.last("Ask", group_ids=[group], question="Alice Acme", only_need_context=True)
+    assert "Alice works at Acme" in found.result.context
     return works, likes
 
 

@@ -20,6 +20,7 @@ SETTINGS = OFFLINE
 OK = {
     "AddMessages": envelope_pb2.STATUS_ACCEPTED,
     "AddEpisodes": envelope_pb2.STATUS_ACCEPTED,
+    "AddDocuments": envelope_pb2.STATUS_ACCEPTED,
     "BuildCommunities": envelope_pb2.STATUS_ACCEPTED,
 }
 # Of an unknown uuid they are NOT_FOUND; what they answer is in tests of their own.
@@ -33,6 +34,7 @@ NOTHING_THERE = (
     "SplitEntityNode",
     "UndoSplit",
     "GetErasure",
+    "GetDocument",
     "GetCommunityBuild",
 )
 DESTRUCTIVE = "ClearAll"  # has test_clear_all.py to itself

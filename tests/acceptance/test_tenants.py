@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 
 from kgsvc.v1 import types_pb2 as typ
+from kgsvc.v1.documents_pb2 import DocumentItem
 from tests.acceptance.access import HOUR_MS, Guarded, guarded
 from tests.support.client import CALL_S, Client, episode, message, timestamp
 from tests.support.contract import METHODS, path, request_of, response_class
@@ -89,18 +90,29 @@ class Tenant:
         body = f"{spoken} works at {self.name}-firm."
         receipt = rng.choice(self._known.get("receipt_id", [])[-50:] or ["none"])
         asked = typ.MemoryMessage(role_type=typ.ROLE_TYPE_USER, content=body, timestamp=timestamp(JAN))
+        told = DocumentItem(document_id=f"{spoken}-d", text=body, reference_time=timestamp(JAN))
         everything: dict[str, dict[str, Any]] = {
             "Healthcheck": {},
             "AddMessages": {"group_id": group, "messages": [message(body, JAN, uuid=spoken)]},
             "AddEpisodes": {"group_id": group, "items": [episode(body, JAN, uuid=f"{spoken}-e")]},
+            "AddDocuments": {"group_id": group, "documents": [told]},
+            "GetDocument": {"group_id": group, "document_id": f"{word}-d", "include_chunks": True},
+            "ListDocuments": {"group_id": group},
+            "DeleteDocument": {"group_id": group, "document_id": f"{word}-d"},
             "AddEntityNode": {"group_id": group, "uuid": f"{spoken}-n", "name": f"{spoken}-name"},
             "GetReceipt": {"receipt_id": receipt},
             "WatchReceipt": {"receipt_id": receipt},
             "ListItems": {"group_id": group},
             "RetryItems": {"group_id": group, "all_parked": True},
             "SearchFacts": {"group_ids": [f"{self.name}/one", group], "query": "works firm"},
-            "SearchGraph": {"group_ids": [group], "query": "works firm"},
-            "GetMemory": {"group_id": group, "messages": [asked]},
+            "SearchGraph": {"group_ids": [group], "query": "works firm", "include_provenance": True},
+            "GetMemory": {"group_id": group, "messages": [asked], "include_provenance": True},
+            "Ask": {
+                "group_ids": [group],
+                "question": "works firm",
+                "only_need_context": True,
+                "include_provenance": True,
+            },
             "GetEntityEdge": named,
             "GetEntityNode": named,
             "GetFactHistory": named,
@@ -131,9 +143,9 @@ async def test_tenants_are_told_nothing_of_each_other(operations: int, server: G
     rng, known = random.Random(operations), dict[str, list[str]]()
     clients = {name: server.client(name) for name in TENANTS}
     tenants = [Tenant(name, client, rng, known) for name, client in clients.items()]
-    methods = sorted(METHODS.keys() - {"StreamEpisodes"})
+    methods = sorted(METHODS.keys() - {"StreamEpisodes", "StreamDocuments"})
     # What destroys is rare, so that there is something to be found.
-    weights = [1 if name in {"DeleteGroup", "DeleteEpisode"} else 8 for name in methods]
+    weights = [1 if name in {"DeleteGroup", "DeleteEpisode", "DeleteDocument"} else 8 for name in methods]
     for number in range(operations):
         name = rng.choices(methods, weights)[0]
         await tenants[number % 3].acts(name)

@@ -286,6 +286,19 @@ async def test_who_held_an_office_is_offered_with_who_takes_it(any_store: Store,
     assert await world.holding() == [carla.text]
 
 
+async def test_what_was_set_beside_another_in_a_batch_is_ended(any_store: Store, group: str) -> None:
+    """Bakery holds beside Clinic in a slot of its own; what the same batch says of its end finds it there."""
+    world = World(any_store, group, Judge())
+    also = Saying("2024-03-01", "Maya also works at Bakery", target="Bakery")
+    hotel = Saying("2024-05-01", "Maya cooks at Hotel", target="Hotel", verdicts={also.text: "replaced"})
+    await world.tell_at_once(CLINIC, also, hotel)
+    assert await world.rows() == [
+        (CLINIC.text, "2024-02-01", None, None),
+        (also.text, "2024-03-01", "2024-05-01", "superseded"),
+        (hotel.text, "2024-05-01", None, None),
+    ]
+
+
 JOINS = Saying(
     "2024-06-01",
     "Maya joins Bakery on 1 October",
@@ -349,6 +362,37 @@ async def test_what_is_postponed_moves_the_bound(any_store: Store, group: str, w
     assert await world.holding(valid="2024-11-01") == [CLINIC.text]
     assert await world.holding(valid="2024-12-02") == [later.text]
     assert (CLINIC.text, "2024-02-01", "2024-12-01", None) in await world.rows()
+
+
+async def test_what_is_announced_with_a_job_moves_with_its_start(any_store: Store, group: str) -> None:
+    """The boss of a job that begins later was told once, and is the boss from then on."""
+    world = World(any_store, group, judge := Judge())
+    boss = Saying(
+        "2024-06-01",
+        "Ann will be Maya's boss at Bakery",
+        "REPORTS_TO",
+        "Ann",
+        valid="2024-10-01",
+        now="2024-06-02",
+    )
+    later = Saying(
+        "2024-07-01",
+        "Maya joins Bakery only on 1 December",
+        target="Bakery",
+        verdicts={JOINS.text: "moved", boss.text: "moved", CLINIC.text: "replaced"},
+        valid="2024-12-01",
+        now="2024-07-01",
+    )
+    await world.tell(EMPLOYED, JOINS, boss)
+    before_ms = world.clock.ms
+    await world.tell(later)
+    assert boss.text in judge.offered[later.text]
+    assert (boss.text, "2024-12-01", None, None) in await world.rows()
+    assert await world.holding(valid="2024-11-01") == [CLINIC.text]
+    assert await world.holding(valid="2024-12-02") == [boss.text, later.text]
+    assert await world.holding(valid="2024-11-01", known_ms=before_ms) == [boss.text, JOINS.text]
+    await cascade_episode(core_of(any_store, clock=world.clock), f"{group}-e3", group)
+    assert await world.holding(valid="2024-11-01") == [boss.text, JOINS.text]
 
 
 async def test_a_clock_six_seconds_fast_hides_nothing(any_store: Store, group: str) -> None:

@@ -72,13 +72,14 @@ class World:
         self.graph.ingest([self._item()])
 
     def contradict(self) -> None:
-        """Another fact shows that one ended, or never held."""
+        """Another fact shows that one ended, never held, or begins at another time."""
         if not self.graph.statements:
             self.tell()
             return
         said = self.random.choice(self.graph.statements[-30:])
         at_ms = said.statement.evidence.start_ms + self.random.randint(1, 9)
-        by = Closure(at_ms, self.graph.now, "other", self._episode(), self.random.random() < 0.3)
+        retracts, moves = ((True, False), (False, True), (False, False))[self.random.randrange(3)]
+        by = Closure(at_ms, self.graph.now, "other", self._episode(), retracts, moves)
         self.graph.ingest([], [(said.slot, Ending(said.statement.wording.key, by))])
 
     def correct(self) -> None:

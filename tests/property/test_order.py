@@ -153,7 +153,8 @@ def _ending(data: st.DataObject, said: SlotStatement) -> tuple[str, Ending]:
     at = data.draw(st.integers(evidence.start_ms + 1, evidence.start_ms + 9))
     reference = data.draw(st.integers(evidence.reference_ms, evidence.reference_ms + 3))
     by = data.draw(st.sampled_from(["f1", "f2"]))
-    return said.slot, Ending(said.statement.wording.key, Closure(at, reference, by, f"by-{by}"))
+    closure = Closure(at, reference, by, f"by-{by}", moves=data.draw(st.booleans()))
+    return said.slot, Ending(said.statement.wording.key, closure)
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)

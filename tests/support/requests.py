@@ -23,6 +23,16 @@ _ITEM = {
     "reference_time": _AT,
     "source_description": "a notebook",
 }
+_DOCUMENT = {
+    "document_id": "book",
+    "title": "Handbook",
+    "source_url": "https://docs.example/book",
+    "author": "Ann",
+    "path": "book.md",
+    "reference_time": _AT,
+    "text": "Nothing in particular.",
+    "media_type": "text/markdown",
+}
 _SPAN = {"since": _AT, "until": _LATER}
 _HOW = {
     "scope": ret.SEARCH_SCOPE_FACTS,
@@ -45,6 +55,10 @@ def inputs(group: str) -> dict[str, dict[str, Any]]:
     return {
         "AddMessages": {**here, "messages": [_MESSAGE]},
         "AddEpisodes": {**here, "items": [_ITEM]},
+        "AddDocuments": {**here, "documents": [_DOCUMENT | {"metadata": _ATTRIBUTES}]},
+        "GetDocument": {**here, "document_id": "never", "include_chunks": True, "page_size": 5},
+        "ListDocuments": {**here, "page_size": 5},
+        "DeleteDocument": {**here, "document_id": "never"},
         "AddEntityNode": {
             **here, "uuid": "node-1", "name": "Ann", "summary": "somebody", "attributes": _ATTRIBUTES,
         },
@@ -54,6 +68,10 @@ def inputs(group: str) -> dict[str, dict[str, Any]]:
         "RetryItems": {**here, "uuids": ["u"]},
         "SearchFacts": {**among, "query": "anything", "max_facts": 5},
         "SearchGraph": {**among, "query": "anything", **_GRAPH},
+        "Ask": {
+            **among, "question": "anything", "filters": _FILTERS, "max_results": 5, "max_tokens": 100,
+            "only_need_context": True, "include_provenance": True,
+        },
         "GetMemory": {**here, "messages": [_SAID], "max_facts": 5},
         "GetEntityEdge": named,
         "GetEntityNode": {**named, "max_facts": 5, "max_episodes": 5, "include_expired": True},

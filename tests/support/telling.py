@@ -121,16 +121,22 @@ class World:
     async def tell(self, *sayings: Saying) -> None:
         """One commit for each; its episode is called e0, e1 and so on."""
         for said in sayings:
+            await self.tell_at_once(said)
+
+    async def tell_at_once(self, *sayings: Saying) -> None:
+        """One commit for all; it arrives when the last does."""
+        for said in sayings:
             self.clock.ms = ms_of(said.now) if said.now else self.clock.ms + SECOND_MS
             if self.judge is not None:
                 self.judge.sayings[said.text] = said
             uuid = f"{self.group}-e{self._told}"
             self._told += 1
             await accepted(self.store, episode(self.group, uuid, reference_ms=ms_of(said.day)))
-            lease = await leased(self.store, self.group)
-            (item,) = await self.store.start_items(lease, NOW, MANY, HUGE, ())
-            await self._committer.commit(lease, [PreparedItem(item, Stage(said.extracted()))])
-            await self.store.release(lease)
+        lease = await leased(self.store, self.group)
+        items = await self.store.start_items(lease, NOW, MANY, HUGE, ())
+        told = zip(items, sayings, strict=True)
+        await self._committer.commit(lease, [PreparedItem(i, Stage(s.extracted())) for i, s in told])
+        await self.store.release(lease)
 
     async def facts(self) -> list[Fact]:
         """All rows, by start and text."""

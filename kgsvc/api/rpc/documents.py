@@ -9,6 +9,7 @@ import asyncio
 import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import IO
 
 from kgsvc.access.scopes import current_caller
@@ -92,7 +93,7 @@ class DocumentRpcs:
             read = await self._reader.read(sent.data, sent.name, sent.media_type)
         except Unreadable as error:
             field = sent.where.removeprefix("input.")
-            raise InvalidArgument(str(error), [Violation(field, error.reason)]) from error
+            raise InvalidArgument.of([Violation(field, str(error))]) from error
         text = read.text.replace("\0", "�")
         return replace(sent.about, text=text, pages=read.pages, title=sent.about.title or read.title)
 
@@ -268,10 +269,19 @@ def document_item(check: RequestCheck, path: str, item: documents_pb2.DocumentIt
         title=check.optional_text(item, path, "title", check.limits.name) or None,
         author=check.optional_text(item, path, "author", check.limits.name) or None,
         metadata=mapping.attributes_in(check, f"{path}metadata", item.metadata),
+        pages=_pages(check, path, item),
         request_id=check.request_id,
     )
     media_type = check.optional_text(item, path, "media_type", _REF_CHARS) or ""
     return Sent(about, where, item.data if kind == "data" else None, name or "the document", media_type)
+
+
+def _pages(check: RequestCheck, path: str, item: documents_pb2.DocumentItem) -> tuple[int, ...]:
+    pages = tuple(item.page_starts)
+    in_order = all(before <= behind for before, behind in pairwise((0, *pages, len(item.text))))
+    if pages and (pages[0] or not in_order or item.WhichOneof("content") != "text"):
+        check.invalid(f"{path}page_starts", "must begin at 0 and go on within the text, which must be given")
+    return pages
 
 
 def _source_url(check: RequestCheck, path: str, item: documents_pb2.DocumentItem) -> str | None:

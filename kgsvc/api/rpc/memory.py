@@ -5,9 +5,11 @@ from __future__ import annotations
 from kgsvc.api import mapping
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
-from kgsvc.api.rpc.search import fact_results, read_fact_bounds, timed
+from kgsvc.api.rpc.provenance import provenance_message
+from kgsvc.api.rpc.search import fact_results, read_fact_bounds, room_of, timed
 from kgsvc.commands.core import Core
 from kgsvc.commands.memory import MemoryMessage, get_memory
+from kgsvc.commands.provenance import Room, provenance
 from kgsvc.domain.model.graph import RoleType
 from kgsvc.search.engine import Engine
 from kgsvc.v1 import retrieval_pb2, types_pb2
@@ -32,7 +34,11 @@ class MemoryRpcs:
             with timed(self._core):
                 await self._search.require([group_id], center)
                 hits = await get_memory(self._search, most, group_id, messages, max_facts, center)
-            return Reply(retrieval_pb2.GetMemoryOutput(facts=fact_results(hits)))
+            output = retrieval_pb2.GetMemoryOutput(facts=fact_results(hits))
+            if sent.include_provenance:
+                found, room = ((hit.fact, hit.score) for hit in hits), Room(room_of(self._core, output))
+                output.provenance.CopyFrom(provenance_message(await provenance(self._core, found, room)))
+            return Reply(output)
 
         return run
 

@@ -14,7 +14,6 @@ from kgsvc.api.envelope import Operation, Outputs, Reply, Rpcs, ServerStream, Un
 from kgsvc.api.errors import ShuttingDown
 from kgsvc.commands.core import Core
 from kgsvc.domain.errors import NotFound
-from kgsvc.domain.model.graph import Usage
 from kgsvc.domain.model.items import ItemState, ItemStatus, Receipt
 from kgsvc.observability.logs import found_in
 from kgsvc.v1 import ingestion_pb2, types_pb2
@@ -111,7 +110,7 @@ def _receipt(receipt: Receipt) -> types_pb2.Receipt:
             if counted[state]
         ],
         done=receipt.done,
-        usage=_usage(receipt.usage),
+        usage=mapping.usage(receipt.usage),
     )
 
 
@@ -133,14 +132,6 @@ def _item(item: ItemStatus) -> types_pb2.ReceiptItem:
         attempts=item.attempts,
         reason=item.reason,
         updated_at=mapping.timestamp(item.updated_ms),
-        usage=_usage(item.usage),
+        usage=mapping.usage(item.usage),
         warnings=mapping.warnings(item.warnings),
-    )
-
-
-def _usage(usage: Usage) -> types_pb2.ModelUsage | None:
-    if not usage:
-        return None
-    return types_pb2.ModelUsage(
-        calls=usage.calls, prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens
     )

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TypeAlias
 
 from google.protobuf.message import Message
 
@@ -13,15 +14,18 @@ from kgsvc.api import mapping
 from kgsvc.api.calls import current_call
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
+from kgsvc.api.rpc.provenance import provenance_message
 from kgsvc.commands.core import Core
+from kgsvc.commands.provenance import Room, provenance
 from kgsvc.domain.facts.beliefs import as_known_at
 from kgsvc.domain.model.communities import Community
 from kgsvc.search import plans
 from kgsvc.search.context import TOKEN_CHARS
+from kgsvc.search.context_lines import told
 from kgsvc.search.engine import Engine
 from kgsvc.search.episode_index import FoundEpisode
 from kgsvc.search.filters import NONE, Filters, Span
-from kgsvc.search.graph_results import GraphHit, GraphQuery, Hit, ScopeAnswer
+from kgsvc.search.graph_results import GraphHit, GraphQuery, Hit, Item, ScopeAnswer
 from kgsvc.search.node_index import FoundEntity
 from kgsvc.search.plans import (
     MAX_DEPTH,
@@ -37,6 +41,7 @@ from kgsvc.search.plans import (
 from kgsvc.v1 import retrieval_pb2, types_pb2
 
 _pb = retrieval_pb2
+Asking: TypeAlias = retrieval_pb2.SearchGraphInput | retrieval_pb2.AskInput
 _SCOPES = mapping.enum_table(_pb.SearchScope, "SEARCH_SCOPE_", Scope)
 _METHODS = mapping.enum_table(_pb.SearchMethod, "SEARCH_METHOD_", Method)
 _RERANKERS = mapping.enum_table(_pb.Reranker, "RERANKER_", Reranker)
@@ -83,16 +88,25 @@ class SearchRpcs:
                 results = await self._search.search(replace(query, ends_s=current_call.get().ends_s))
             output = _output(results, scores, query.filters.known_at_ms)
             if tokens is not None:
-                chars = min(tokens * TOKEN_CHARS, self._room(output))
-                output.context = await self._search.context(query, results, chars)
+                chars = min(tokens * TOKEN_CHARS, room_of(self._core, output) // _CHARACTER_BYTES)
+                output.context = told(await self._search.context(query, results, chars))
+            if sent.include_provenance:
+                known_at_ms, room = query.filters.known_at_ms, Room(room_of(self._core, output))
+                told_of = await provenance(self._core, hits_of(results), room, known_at_ms)
+                output.provenance.CopyFrom(provenance_message(told_of))
             return Reply(output)
 
         return run
 
-    def _room(self, output: retrieval_pb2.SearchGraphOutput) -> int:
-        """How many characters of context fit into the response with `output`."""
-        left = self._core.limits.response_bytes - _ENVELOPE_BYTES - output.ByteSize()
-        return max(0, left) // _CHARACTER_BYTES
+
+def room_of(core: Core, output: Message) -> int:
+    """How many bytes a response with `output` has left."""
+    return max(0, core.limits.response_bytes - _ENVELOPE_BYTES - output.ByteSize())
+
+
+def hits_of(answers: Sequence[ScopeAnswer]) -> Iterator[tuple[Item, float]]:
+    """What was found, with its scores, scope by scope, the best first."""
+    return ((hit.item, hit.score) for answer in answers for hit in answer.hits)
 
 
 @contextmanager
@@ -131,7 +145,7 @@ def _query(sent: retrieval_pb2.SearchGraphInput, check: RequestCheck) -> GraphQu
         text=query,
         plans=_plans(sent, check),
         max_results=results,
-        filters=_filters(sent.filters, check) if sent.HasField("filters") else NONE,
+        filters=read_filters(sent, check),
         center=check.optional_uuid(sent, "center_node_uuid"),
         origins=check.identifiers("input.bfs_origin_node_uuids", origins, _ORIGINS, limits.uuid),
         min_score=_optional_float(sent, "input.", "min_score", check),
@@ -150,14 +164,30 @@ def _plans(sent: retrieval_pb2.SearchGraphInput, check: RequestCheck) -> tuple[S
     if sent.HasField("search_type"):
         chosen = (default_plan(check.enum("input.search_type", sent.search_type, _SCOPES, Scope.FACTS)),)
     if sent.HasField("recipe"):
-        chosen = RECIPES[check.enum("input.recipe", sent.recipe, _RECIPES, Recipe.DEFAULT)]
+        chosen = _recipe(sent, check)
     if sent.scopes:
         chosen = _own_plans(sent.scopes, check)
-    if not sent.HasField("center_node_uuid"):
-        for plan in chosen:
-            if plan.reranker is Reranker.NODE_DISTANCE:
-                check.invalid("input.center_node_uuid", "is required by NODE_DISTANCE")
-                break
+    return _centered(chosen, sent, check)
+
+
+def read_recipe(sent: Asking, check: RequestCheck) -> tuple[ScopePlan, ...]:
+    """The ready-made search that is wanted, or the default."""
+    wanted = _recipe(sent, check) if sent.HasField("recipe") else RECIPES[Recipe.DEFAULT]
+    return _centered(wanted, sent, check)
+
+
+def _recipe(sent: Asking, check: RequestCheck) -> tuple[ScopePlan, ...]:
+    return RECIPES[check.enum("input.recipe", sent.recipe, _RECIPES, Recipe.DEFAULT)]
+
+
+def _centered(
+    chosen: tuple[ScopePlan, ...],
+    sent: Asking,
+    check: RequestCheck,
+) -> tuple[ScopePlan, ...]:
+    by_distance = any(plan.reranker is Reranker.NODE_DISTANCE for plan in chosen)
+    if by_distance and not sent.HasField("center_node_uuid"):
+        check.invalid("input.center_node_uuid", "is required by NODE_DISTANCE")
     return chosen
 
 
@@ -230,8 +260,11 @@ def _weights(
     return tuple(sent.weights)
 
 
-def _filters(sent: retrieval_pb2.SearchFilters, check: RequestCheck) -> Filters:
-    path = "input.filters."
+def read_filters(asked: Asking, check: RequestCheck) -> Filters:
+    """The conditions on results."""
+    if not asked.HasField("filters"):
+        return NONE
+    sent, path = asked.filters, "input.filters."
     names = check.identifiers(f"{path}relation_names", sent.relation_names, _NAMES, check.limits.name)
     types = check.identifiers(f"{path}entity_types", sent.entity_types, _NAMES, check.limits.name)
 
@@ -286,7 +319,7 @@ def _output(
     results: Sequence[ScopeAnswer], with_scores: bool, known_at_ms: int | None
 ) -> retrieval_pb2.SearchGraphOutput:
     """The results, scope by scope; facts as they were known then."""
-    output = retrieval_pb2.SearchGraphOutput(ran=map(_run, results))
+    output = retrieval_pb2.SearchGraphOutput(ran=map(run_message, results))
     for answer in results:
         for hit in answer.hits:
             _add(output, hit, with_scores, known_at_ms)
@@ -297,7 +330,8 @@ def _output(
     return output
 
 
-def _run(answer: ScopeAnswer) -> retrieval_pb2.ScopeRun:
+def run_message(answer: ScopeAnswer) -> retrieval_pb2.ScopeRun:
+    """How a scope was searched."""
     return retrieval_pb2.ScopeRun(
         scope=_SCOPE_NUMBERS[answer.scope],
         methods=[_METHOD_NUMBERS[method] for method in answer.methods],

@@ -228,7 +228,8 @@ def _reopened(fact: Fact, left: Mapping[str, Fact | None], episode_uuid: str, sy
         elif by is not None and by.evidence:
             first = min(by.evidence)
             until_ms = closure.reference_ms if closure.retracts else first.reference_ms
-            closures.add(Closure(first.start_ms, until_ms, by.uuid, first.episode_uuid, closure.retracts))
+            told = replace(closure, at_ms=by.start_ms if closure.moves else first.start_ms)
+            closures.add(replace(told, reference_ms=until_ms, by_fact=by.uuid, by_episode=first.episode_uuid))
     kept = tuple(sorted(closures))
     return fact if kept == fact.closures else replace(fact, closures=kept, updated_ms=system_ms)
 

@@ -30,6 +30,7 @@ class Contradiction:
     key: tuple[str, str, str] | None = None
     at_ms: int | None = None
     retracts: bool = False  # it was never true
+    moves: bool = False  # it begins at `at_ms`, and ends nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +45,14 @@ class _Side:
 @dataclass(frozen=True, slots=True)
 class _Switch:
     """From `at_ms` on `after` holds and `before` does not, as `evidence` shows. `retracts`: `before` never
-    did."""
+    did. `moves`: with `after` it begins then."""
 
     before: _Side
     after: _Side
     evidence: Evidence
     at_ms: int
     retracts: bool = False
+    moves: bool = False
 
     def ending(self, uuid: str) -> Ending:
         """Of `before`, by the fact `uuid`."""
@@ -58,7 +60,7 @@ class _Switch:
         reference_ms = by.reference_ms
         if self.retracts:  # all that was known by then, though a later time stands on it
             reference_ms = max(reference_ms, *(each.reference_ms for each in before.evidence))
-        closure = Closure(self.at_ms, reference_ms, uuid, by.episode_uuid, self.retracts)
+        closure = Closure(self.at_ms, reference_ms, uuid, by.episode_uuid, self.retracts, self.moves)
         return Ending(before.wording.key, closure)
 
 
@@ -117,9 +119,12 @@ def _judged(each: Contradiction, draft: Draft, asserted: Collection[str]) -> Ite
     new, old = mine[0], max(theirs, key=lambda side: side.row.start_ms)
     if new.uuid == old.uuid:
         return
-    if (each.retracts or each.at_ms is not None) and old.uuid in asserted:
+    if (each.retracts or each.moves or each.at_ms is not None) and old.uuid in asserted:
         return
-    if each.retracts:
+    if each.moves:
+        at_ms = new.row.start_ms if each.at_ms is None else each.at_ms
+        yield _Switch(old, new, said.evidence, at_ms, moves=True)
+    elif each.retracts:
         yield _Switch(old, new, said.evidence, old.row.start_ms, retracts=True)
     elif each.at_ms is not None:
         yield _Switch(old, new, said.evidence, max(each.at_ms, old.row.start_ms))

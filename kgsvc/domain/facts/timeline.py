@@ -12,7 +12,8 @@ and new, are sorted and folded anew. An earlier statement that arrives late ther
 
 Contradictions that a model found become endings (contradictions.py). They take part in the fold at their own
 time: they close the row of their wording that holds then; the same words stated later begin a new row. One
-that retracts says that what was stated until then was never true.
+that retracts says that what was stated until then was never true, one that moves that it begins at another
+time (starts.py).
 
 A row keeps a bounded part of the statements that joined it (`thinned`): what is said ten thousand times must
 not cost as much with every commit. The kept ones fold to the same rows. Only a contradiction that arrives
@@ -24,8 +25,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
+from kgsvc.domain.facts.starts import Starts
 from kgsvc.domain.facts.statements import EdgeStatement, Ending, Row
 from kgsvc.domain.model.graph import EARLIEST_MS, ENDED, LASTS, Closure, Evidence, Polarity
 
@@ -184,51 +185,24 @@ def _may_be_moved(row: Row, end: Evidence) -> bool:
 def fold(statements: Iterable[EdgeStatement], endings: Iterable[Ending] = ()) -> list[Row]:
     """The rows of one slot, by start; then those withdrawn."""
     endings = set(endings)
-    standing, withdrawn = _apart(list(statements), [each for each in endings if each.closure.retracts])
-    standing, as_told = _awaiting(standing)
+    starts = Starts([each for each in endings if each.closure.moves])
+    standing, withdrawn = _apart(
+        starts.moved(statements), [each for each in endings if each.closure.retracts]
+    )
+    standing = starts.awaited(standing)
     state = _Fold()
-    entries: list[EdgeStatement | Ending] = [*standing, *endings]
+    entries: list[EdgeStatement | Ending] = [*standing, *(each for each in endings if each.closure.closes)]
     entries.sort(key=_place)
     entries.sort(key=_uuid, reverse=True)
     for entry in sorted(entries, key=lambda entry: entry.order):
-        if not isinstance(entry, Ending):
-            state.add(entry)
-        elif not entry.closure.retracts:
+        if isinstance(entry, Ending):
             state.end(entry)
+        else:
+            state.add(entry)
     apart = [row for row in withdrawn if not state.takes_in(row)]
     for row in state.filled.values():
         row.evidence.sort()
-    for row in state.rows.values() if as_told else ():
-        row.evidence = [as_told.get(each, each) for each in row.evidence]
-    return [*state.rows.values(), *apart]
-
-
-def _awaiting(statements: Sequence[EdgeStatement]) -> tuple[list[EdgeStatement], dict[Evidence, Evidence]]:
-    """What is told again of an announced start before it comes, without a date ("Ann will be my boss"), holds
-    from that start and not from when it was told. Also the evidence as it was told, by what stands for it."""
-    announced: defaultdict[tuple[str, str, str], list[tuple[int, int]]] = defaultdict(list)
-    for each in statements:
-        if each.announced and each.wording.polarity is Polarity.ASSERTS:
-            announced[each.wording.key].append((each.evidence.reference_ms, each.evidence.start_ms))
-    for starts in announced.values():
-        starts.sort()
-    found: list[EdgeStatement] = []
-    as_told: dict[Evidence, Evidence] = {}
-    for each in statements:
-        told, starts = each.evidence, announced.get(each.wording.key, [])
-        before = bisect_left(starts, (told.reference_ms + 1,)) if starts and _is_undated(each) else 0
-        if before and starts[before - 1][1] > told.reference_ms:
-            awaiting = replace(told, start_ms=starts[before - 1][1])
-            as_told[awaiting] = told
-            found.append(replace(each, evidence=awaiting))
-        else:
-            found.append(each)
-    return found, as_told
-
-
-def _is_undated(each: EdgeStatement) -> bool:
-    dated = each.evidence.stated_valid_ms is not None or each.closed or each.evidence.says or each.asserted
-    return not dated and each.wording.polarity is Polarity.ASSERTS
+    return starts.as_told([*state.rows.values(), *apart])
 
 
 def _place(entry: EdgeStatement | Ending) -> tuple[int, tuple[str, str, str]]:

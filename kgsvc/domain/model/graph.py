@@ -161,9 +161,9 @@ _ALWAYS_KEPT = 6
 
 @dataclass(frozen=True, slots=True, order=True)
 class Closure:
-    """A contradiction from outside the fact's slot, judged once: the fact ceased to hold at `at_ms`.
+    """A finding about a fact from outside its slot, judged once: the fact ceased to hold at `at_ms`.
 
-    Kept on the fact that it closed, so that the slot can be folded anew without asking again.
+    Kept on the fact that it is about, so that the slot can be folded anew without asking again.
     """
 
     at_ms: int
@@ -171,10 +171,18 @@ class Closure:
     by_fact: str
     by_episode: str
     retracts: bool = False  # it was never true: whatever was stated until then
+    moves: bool = False  # what was announced of it until then begins at `at_ms`; it ends nothing
+
+    @property
+    def closes(self) -> bool:
+        """Whether what it is about held, and ceased to."""
+        return not (self.retracts or self.moves)
 
     def row(self) -> list[str | int | bool]:
-        """As stores keep it."""
+        """As stores keep it: what is not so at the end is left out."""
         fields: list[str | int | bool] = [self.at_ms, self.reference_ms, self.by_fact, self.by_episode]
+        if self.moves:
+            return [*fields, self.retracts, True]
         return [*fields, True] if self.retracts else fields
 
 

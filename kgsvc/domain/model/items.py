@@ -14,6 +14,7 @@ from enum import StrEnum
 
 from kgsvc.domain.errors import StepError
 from kgsvc.domain.model.graph import FREE, Episode, Usage
+from kgsvc.domain.model.quotas import Allowance
 
 
 class ItemState(StrEnum):
@@ -89,12 +90,13 @@ class NewItem:
     """An item to accept: its episode (uuid already given or minted, content_hash set).
 
     `previous` are episodes to show as its context instead of the latest ones: no part of its content.
-    `request_id` is of the call that brought it, for the logs.
+    `request_id` is of the call that brought it, for the logs. `tokens` of models are set aside for it.
     """
 
     episode: Episode
     previous: tuple[str, ...] = ()
     request_id: str = ""
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,7 @@ class AcceptBatch:
     input_hash: str = ""  # over the mapped domain values; compared when the key is seen again
     dedup_window_ms: int = 24 * 3600 * 1000
     queue_items: int = 1_000_000
+    allowances: tuple[Allowance, ...] = ()  # that its new items must keep to
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,7 @@ class Inquiry:
     known: Decisions
     ontology: Ontology = field(default_factory=Ontology)
     decided: dict[Place, FactDecision] = field(default_factory=dict)
+    compared: Compared = field(default_factory=lambda: Compared({}, {}))  # what new names were compared with
     _places: list[Place] = field(default_factory=list)
     _edges: list[ExtractedEdge] = field(default_factory=list)  # at `_places`
     _refs: list[KnownRef] = field(default_factory=list)
@@ -98,10 +99,14 @@ class Inquiry:
 
     def _nodes(self, items: Sequence[BatchItem]) -> tuple[tuple[NodeQuestion, ...], tuple[KnownEntity, ...]]:
         """Questions about names, and the entities that they may mean; `items` are in order."""
-        near = self._near = {new.key: questions.ranked(new.name, self.candidates) for new in self.names}
-        peers = self._peers = questions.peers(self.names, self.candidates.near_names)
+        near = {new.key: questions.ranked(new.name, self.candidates) for new in self.names}
+        peers = questions.peers(self.names, self.candidates.near_names)
         questions.add_identities(self.names, self.candidates, near, peers)
         questions.add_speakers(self.names, items, self.view, near, peers)
+        self.compared = Compared({key: {e.uuid for e in found} for key, found in near.items()}, peers)
+        near, peers = self._near, self._peers = questions.of_same_numerals(
+            self.names, self.candidates, near, peers
+        )
         wanted = {key for key in near if near[key] or peers[key]}.union(*(peers[k] for k in peers))
         self._asked = [new for new in self.names if new.key in wanted]
         ids = {new.key: n for n, new in enumerate(self._asked)}
@@ -192,6 +197,7 @@ class Inquiry:
     ) -> ComparedFact:
         sources, targets = self._meanings(source.name), self._meanings(target.name)
         decided = len(sources) == len(targets) == 1
+        words = comparing.distinctive_words(edge.fact, source.name, target.name)
         return ComparedFact(
             None,
             edge.fact,
@@ -200,12 +206,15 @@ class Inquiry:
             edge.polarity,
             sources,
             targets,
-            comparing.distinctive_words(edge.fact, source.name, target.name),
+            words,
             slot_of(edge.kind, min(sources), edge.name, min(targets), edge.qualifiers) if decided else "",
             self._types(target.name, target.type),
             valid_ms=edge.valid_ms,
             invalid_ms=edge.invalid_ms,
             stated_ms=stated_ms,
+            about=words
+            if source.ref == target.ref
+            else comparing.distinctive_words(target.name, source.name),
         )
 
     def _types(self, name: str, extracted: str) -> frozenset[str]:
@@ -231,11 +240,6 @@ class Inquiry:
             return frozenset({decision.uuid or (found.uuid if found else name_key(decision.name))})
         near = {entity.uuid for entity in self._near.get(key, ())}
         return frozenset({key, *near, *self._peers.get(key, ())})
-
-    @property
-    def compared(self) -> Compared:
-        """What the new names were compared with."""
-        return Compared({key: {e.uuid for e in near} for key, near in self._near.items()}, self._peers)
 
     def decisions(self, answers: Resolutions) -> Decisions:
         """What the answers mean, also where they say that something is new. Those about facts that repeat one

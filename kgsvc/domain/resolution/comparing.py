@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,13 +19,17 @@ from kgsvc.domain.text import normalise, tokens
 MOST = (8, 8, 8, 6, 6, 3, 2)  # facts that one fact is compared with, up to each tier of likeliness
 OFFERED_CHARS = 3_000  # of their texts
 OVERLAP = 0.34  # of the distinctive words of the shorter of two facts, for them to be similar
-STRONG_OVERLAP = 0.6  # where they have no end in common
+STRONG_OVERLAP = 0.6  # where they have no end in common, or are of two relations
+STATUS = "HAS_STATUS"  # by which extraction tells that something is closed, terminated or called off
+COMPANIONS = 5  # facts announced for the same instant as one whose start moves
 _COMMON = frozenset(
     tokens(
         "a an and are as at be been by for from had has have he her his i in is it its of on or our she that"
         " the their they this to was we were which who will with now currently"
+        " january february march april may june july august september october november december"
     )
 )
+_NO_WORD = re.compile("(?:19|20)[0-9]{2}|[^\x00-\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,17 @@ class ComparedFact:
     valid_ms: int | None = None
     invalid_ms: int | None = None
     stated_ms: int | None = None
+    about: frozenset[str] = frozenset()  # words of its target's name; of a property its own
+
+    @property
+    def announced(self) -> bool:
+        """Whether it was told before it began."""
+        return self.valid_ms is not None and self.stated_ms is not None and self.valid_ms > self.stated_ms
+
+    @property
+    def is_property(self) -> bool:
+        """Whether it is about one thing alone, as far as is known."""
+        return bool(self.sources & self.targets)
 
     @property
     def number(self) -> str:
@@ -75,10 +91,11 @@ def exact(new: ComparedFact, before: Sequence[ComparedFact]) -> ComparedFact | N
 def compared(new: ComparedFact, before: Sequence[ComparedFact]) -> list[ComparedFact]:
     """Known facts that a new one may repeat, end, correct or be outdated by, the likeliest first.
 
-    Those of its slot and between the same two come first; then the same relation of its source, then of its
-    target (a head: another source); then what allows one target only, for a target of its type; then similar
-    words of either end; last another value of the same thing, and similar words of the same relation. The
-    further down, the fewer: MOST. `before` is ordered by time, the latest first, and so are equals.
+    Those of its slot and between the same two come first; then the same relation of its source, and what
+    hangs on a relation that ends, then of its target (a head: another source); then what allows one target
+    only, for a target of its type; then similar words of either end; last another value of the same thing,
+    and similar words of the same relation. The further down, the fewer: MOST. `before` is ordered by time,
+    the latest first, and so are equals. What was announced with a start that moves is added.
     """
     ranked: list[tuple[int, float, ComparedFact]] = []
     for old in before:
@@ -92,7 +109,21 @@ def compared(new: ComparedFact, before: Sequence[ComparedFact]) -> list[Compared
         if len(found) >= MOST[tier] or (room < 0 and found):
             break
         found.append(old)
-    return found
+    return [*found, *_companions(new, found, before)]
+
+
+def _companions(
+    new: ComparedFact, found: Sequence[ComparedFact], before: Sequence[ComparedFact]
+) -> list[ComparedFact]:
+    """What was announced of the same source for the instant of a start that moves: where a job begins later,
+    so do its role and its salary."""
+    if new.valid_ms is None or new.polarity is not Polarity.ASSERTS:
+        return []
+    moving = {old.valid_ms for old in found if old.announced and old.relation == new.relation}
+    numbers = {old.number for old in found}
+    others = (old for old in before if old.announced and old.valid_ms in moving - {new.valid_ms})
+    near = (old for old in others if (old.sources | old.targets) & new.sources)
+    return [old for old in near if old.number not in numbers][:COMPANIONS]
 
 
 def _tier(old: ComparedFact, new: ComparedFact, overlap: float) -> int | None:
@@ -102,28 +133,43 @@ def _tier(old: ComparedFact, new: ComparedFact, overlap: float) -> int | None:
         return _tier_of_values(old, new, overlap)
     if _same_ends(old, new):
         return 0
-    if old.relation == new.relation and (old.sources & new.sources or old.targets & new.targets):
-        return 1 if old.sources & new.sources else 2
+    if old.relation == new.relation and old.sources & new.sources:
+        return 1
+    happened = FactKind.EVENT in (old.kind, new.kind)
+    if old.relation == new.relation and old.targets & new.targets and not happened:
+        return 2
     return _tier_of_neighbours(old, new, overlap)
 
 
 def _tier_of_values(old: ComparedFact, new: ComparedFact, overlap: float) -> int | None:
     """Two facts of one thing, each from the thing to itself. Its price says nothing of its title, but a date
-    may be told once as its deadline and once as the day that it is due."""
+    may be told once as its deadline and once as the day that it is due, and what is called off has none."""
     if overlap >= OVERLAP:
         return 4
-    return None if FactKind.EVENT in (old.kind, new.kind) else 5
+    may_end = new.relation == STATUS or new.polarity is not Polarity.ASSERTS
+    return 5 if may_end and old.kind is not FactKind.EVENT else None
 
 
 def _tier_of_neighbours(old: ComparedFact, new: ComparedFact, overlap: float) -> int | None:
-    shares_end = bool((old.sources | old.targets) & (new.sources | new.targets))
-    if FactKind.EVENT in (old.kind, new.kind):
-        return 4 if shares_end and overlap >= OVERLAP else None
-    if old.sources & new.sources and (_takes_its_place(new, old) or new.polarity is not Polarity.ASSERTS):
-        return 3
-    if shares_end and overlap >= OVERLAP:
-        return 4
-    return 6 if old.relation == new.relation and overlap >= STRONG_OVERLAP else None
+    ends = new.polarity is not Polarity.ASSERTS
+    if not (old.sources | old.targets) & (new.sources | new.targets):
+        return 6 if old.relation == new.relation and overlap >= STRONG_OVERLAP else None
+    if FactKind.EVENT not in (old.kind, new.kind) and old.polarity is Polarity.ASSERTS:
+        if _hangs_on(old, new):
+            return 1
+        if old.sources & new.sources and (ends or _takes_its_place(new, old)):
+            return 3
+        if new.relation == STATUS and not old.is_property:
+            return 3
+    # Of two relations nearly none was ever found to touch the other, unless that ends or they say much alike.
+    return 4 if overlap >= (OVERLAP if ends else STRONG_OVERLAP) else None
+
+
+def _hangs_on(old: ComparedFact, new: ComparedFact) -> bool:
+    """Whether `new` tells of the end of a relation whose target is named in `old`: the role at a firm that
+    somebody leaves, the way to a lesson that is given up."""
+    named = new.about & frozenset(tokens(old.text))
+    return bool(new.polarity is Polarity.ENDS and named and (old.sources | old.targets) & new.sources)
 
 
 def _overlap(one: ComparedFact, other: ComparedFact) -> float:
@@ -152,20 +198,17 @@ def stored(fact: Fact, labels: Mapping[str, Sequence[str]]) -> ComparedFact:
 
 
 def distinctive_words(text: str, *names: str) -> frozenset[str]:
-    """The words of a fact that tell it apart: without its ends' names and plain words."""
-    return frozenset(tokens(text)).difference(_COMMON, *(tokens(name) for name in names))
+    """The words of a fact that tell it apart: without its ends' names, plain words, single CJK letters and
+    dates but for the day: half of all facts are of one year."""
+    words = frozenset(tokens(text)).difference(_COMMON, *(tokens(name) for name in names))
+    return frozenset(word for word in words if not _NO_WORD.fullmatch(word))
 
 
 def _takes_its_place(new: ComparedFact, old: ComparedFact) -> bool:
     """Whether one of the two allows one target only and their targets are of a type: a new employer, under
-    whatever relation, may replace the old one."""
-    kinds = {new.kind, old.kind}
-    return (
-        FactKind.FUNCTIONAL in kinds
-        and FactKind.EVENT not in kinds
-        and old.polarity is Polarity.ASSERTS
-        and bool(new.types & old.types)
-    )
+    whatever relation, may replace the old one. What is said of one thing alone has no target."""
+    functional = FactKind.FUNCTIONAL in (new.kind, old.kind)
+    return functional and bool(new.types & old.types) and not (new.is_property or old.is_property)
 
 
 def _same_ends(one: ComparedFact, other: ComparedFact) -> bool:

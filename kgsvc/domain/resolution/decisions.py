@@ -67,14 +67,16 @@ class Verdict(StrEnum):
     """What a new fact means for a known one. Both hold where there is none.
 
     repeats: it states the same. rewords: the same, with more detail. replaced: the known one no longer holds,
-    something took its place or it ended. untrue: the known one never was true. newer: the known one shows
-    that the new one no longer holds. goes_on: the known one's announced end is called off.
+    something took its place or it ended. untrue: the known one never was true. moved: the known one was
+    announced for one time and begins at another. newer: the known one shows that the new one no longer holds.
+    goes_on: the known one's announced end is called off.
     """
 
     REPEATS = "repeats"
     REWORDS = "rewords"
     REPLACED = "replaced"
     UNTRUE = "untrue"
+    MOVED = "moved"
     NEWER = "newer"
     GOES_ON = "goes_on"
 

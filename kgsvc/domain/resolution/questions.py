@@ -21,7 +21,13 @@ from kgsvc.domain.names.classes import exclude
 from kgsvc.domain.names.entities import BatchItem, renames_of
 from kgsvc.domain.names.identity import identities, identities_in, told
 from kgsvc.domain.names.namesakes import is_marked, is_of_conversation, plain
-from kgsvc.domain.names.similarity import asked_tokens, families, name_tokens, spellings
+from kgsvc.domain.names.similarity import (
+    asked_tokens,
+    families,
+    name_tokens,
+    numerals_differ,
+    spellings,
+)
 from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, NameCandidates, NameDecision
 
 CANDIDATES = 8  # entities that one name is compared with
@@ -254,6 +260,29 @@ def add_speakers(
             if _is_short(short) and full.key in speakers and other.key not in peers[new.key]:
                 peers[new.key].append(other.key)
         before.append(new)
+
+
+def of_same_numerals(
+    names: Sequence[NewName],
+    candidates: NameCandidates,
+    near: Mapping[str, Sequence[Entity]],
+    peers: Mapping[str, Sequence[str]],
+) -> tuple[dict[str, list[Entity]], dict[str, list[str]]]:
+    """Without what a name cannot mean, as it differs in a numeral: contract 5517 is not contract 5544."""
+    by_key = {new.key: new.name for new in names}
+    entities = {
+        new.key: [
+            e
+            for e in near[new.key]
+            if not numerals_differ(new.name, (e.name, *candidates.names.get(e.uuid, ())))
+        ]
+        for new in names
+    }
+    others = {
+        new.key: [key for key in peers[new.key] if not numerals_differ(new.name, (by_key[key],))]
+        for new in names
+    }
+    return entities, others
 
 
 def _is_short(new: NewName) -> bool:

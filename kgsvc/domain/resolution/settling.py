@@ -102,6 +102,7 @@ class _Settling:
         self._renewed: dict[str, Fact] = {}  # who took over, by the uuid of whom
         self._expired: list[Fact] = []
         self._settled: list[SlotStatement] = []
+        self._placed: dict[tuple[str, tuple[str, str, str]], SlotStatement] = {}  # by slot and key as stated
         self._contradictions: list[Contradiction] = []
 
     def settled(self, statements: Sequence[SlotStatement]) -> Settled:
@@ -129,6 +130,7 @@ class _Settling:
         elif decision.by_model:
             entry = self._apart(stated, [found for _, found in judged])
         self._settled.append(entry)
+        self._placed.setdefault((stated.slot, stated.statement.wording.key), entry)
         own = entry.statement
         ended_ms = own.evidence.start_ms if own.wording.polarity is Polarity.ENDS else None
         for each, (slot, wording) in judged:
@@ -137,13 +139,17 @@ class _Settling:
             uuid = each.ref.uuid if isinstance(each.ref, StoredFact) else None
             now = self._renewed[uuid].uuid if uuid in self._renewed else uuid
             at_ms = ended_ms if each.since_ms is None else each.since_ms
-            untrue = each.verdict is Verdict.UNTRUE
+            # Of the same relation to the same target the new one is what comes instead.
+            moves = each.verdict is Verdict.MOVED and not _same_relation(own.wording, wording)
+            untrue = each.verdict is Verdict.UNTRUE or (each.verdict is Verdict.MOVED and not moves)
             key = None if uuid else wording.key
-            self._contradictions.append(Contradiction(entry, slot, now, key, at_ms, untrue))
+            self._contradictions.append(Contradiction(entry, slot, now, key, at_ms, untrue, moves))
 
     def _find(self, ref: KnownRef) -> tuple[str, EdgeWording] | None:
         if isinstance(ref, BatchFact):
-            return _in_batch(ref, self._items, self._resolved)
+            found = _in_batch(ref, self._items, self._resolved)
+            placed = found and self._placed.get((found[0], found[1].key))
+            return (placed.slot, placed.statement.wording) if placed else found
         fact = self._renewed.get(ref.uuid) or self._facts.get(ref.uuid)
         return None if fact is None else (fact.slot, wording_of(fact))
 
@@ -253,6 +259,11 @@ def _as_asked(stated: SlotStatement) -> tuple[int, str, int]:
     """Of two of a batch the later one was compared with the earlier one (questions.in_order)."""
     episode, index = stated.place
     return stated.statement.evidence.reference_ms, episode, index
+
+
+def _same_relation(one: EdgeWording, other: EdgeWording) -> bool:
+    """Whether two state the same relation between the same two."""
+    return (one.name, one.source_uuid, one.target_uuid) == (other.name, other.source_uuid, other.target_uuid)
 
 
 def _ended_by(fact: Fact, ms: int) -> bool:

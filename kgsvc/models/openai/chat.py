@@ -8,78 +8,22 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
-from openai import AsyncOpenAI
+from openai import AsyncOpenAI, AsyncStream
 
 from kgsvc.domain.errors import ModelOutputInvalid, StepError
 from kgsvc.domain.model.graph import FREE, Usage
+from kgsvc.models.openai.completions import Completion, read_answer, read_piece
 from kgsvc.models.openai.settings import ChatModel
-from kgsvc.models.openai.transport import RawResponse, RefusedPart, RequestRefused, Transport
+from kgsvc.models.openai.transport import Events, RawResponse, RefusedPart, RequestRefused, Transport
 from kgsvc.models.openai.validation import Rejected, decode
 from kgsvc.models.prompts import form as prompts
 from kgsvc.models.protocol import Meter, Operation, Trouble, Unmetered
-
-_TOKENS_MAX = 10**9
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """One completion. `text` is None when the envelope was not that of a chat completion."""
-
-    text: str | None
-    usage: Usage
-    truncated: bool = False
-    refused: bool = False
-
-
-def read_answer(body: bytes) -> Completion:
-    """The first choice of a chat completion."""
-    envelope = as_object(decoded(body))
-    usage = read_usage(envelope)
-    choices = envelope.get("choices")
-    choice = as_object(choices[0]) if isinstance(choices, list) and choices else {}
-    message = as_object(choice.get("message"))
-    content, reason = message.get("content"), choice.get("finish_reason")
-    return Completion(
-        text=content if isinstance(content, str) else None,
-        usage=usage,
-        truncated=reason == "length",
-        refused=bool(message.get("refusal")) or reason == "content_filter",
-    )
-
-
-def decoded(body: bytes) -> object:
-    """`body` as JSON, or None."""
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):  # UnicodeDecodeError is a ValueError
-        return None
-
-
-def as_object(value: object) -> dict[str, Any]:
-    """`value` if it is a JSON object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def read_usage(envelope: dict[str, Any]) -> Usage:
-    """One call and the tokens that the server counted; 0 where it gives no sensible number."""
-    given = as_object(envelope.get("usage"))
-    return Usage(
-        calls=1,
-        prompt_tokens=_tokens(given.get("prompt_tokens")),
-        completion_tokens=_tokens(given.get("completion_tokens")),
-    )
-
-
-def _tokens(value: object) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _TOKENS_MAX:
-        return value
-    return 0
-
 
 Message = Mapping[str, str]
 
@@ -111,19 +55,29 @@ class ServerDialect:
     temperature: bool = True
     budget: int | None = None  # the largest token limit that it accepts
     shows_schema: bool = False  # the prompt shows the schema, to which the server does not keep
+    streams_usage: bool = True  # it tells the tokens of streamed answers when asked to
     passing: bool = False  # applies to one request only
 
     def parameters(
         self, settings: ChatModel, messages: list[Message], form: AnswerForm, budget: int
     ) -> dict[str, Any]:
         """The body of a request for a chat completion."""
-        asked: dict[str, Any] = {"model": settings.model, "messages": self._worded(messages, form)}
-        asked[self.tokens] = budget if self.budget is None else min(budget, self.budget)
+        asked = self._basic(settings, self._worded(messages, form), budget)
         if self.format is Format.SCHEMA:
             strict = {"name": form.name, "strict": True, "schema": form.schema}
             asked["response_format"] = {"type": "json_schema", "json_schema": strict}
         elif self.format is Format.OBJECT:
             asked["response_format"] = {"type": "json_object"}
+        return asked
+
+    def streamed(self, settings: ChatModel, messages: list[Message], budget: int) -> dict[str, Any]:
+        """The body of a request for a text in no particular form, sent as it is written."""
+        asked = self._basic(settings, messages, budget) | {"stream": True}
+        return asked | ({"stream_options": {"include_usage": True}} if self.streams_usage else {})
+
+    def _basic(self, settings: ChatModel, messages: list[Message], budget: int) -> dict[str, Any]:
+        asked: dict[str, Any] = {"model": settings.model, "messages": messages}
+        asked[self.tokens] = budget if self.budget is None else min(budget, self.budget)
         if self.temperature and settings.temperature is not None:
             asked["temperature"] = settings.temperature
         return asked
@@ -144,6 +98,8 @@ def adapted(sent: ServerDialect, part: RefusedPart, budget: int) -> ServerDialec
         return replace(sent, tokens="max_tokens")
     if part is RefusedPart.TEMPERATURE and sent.temperature:
         return replace(sent, temperature=False)
+    if part is RefusedPart.STREAM_USAGE and sent.streams_usage:
+        return replace(sent, streams_usage=False)
     if part is RefusedPart.BUDGET:
         asked = budget if sent.budget is None else min(budget, sent.budget)
         return replace(sent, budget=max(_BUDGET_MIN, asked // 2)) if asked > _BUDGET_MIN else None
@@ -152,6 +108,7 @@ def adapted(sent: ServerDialect, part: RefusedPart, budget: int) -> ServerDialec
 
 T = TypeVar("T")
 
+_ONE_CALL = Usage(calls=1)
 _QUOTED_CHARS = 32_000  # a longer rejected answer is not shown to the model again
 _REASONS = 3
 # Work that no commit and no search waits for.
@@ -197,6 +154,64 @@ class Chat:
         except StepError as error:
             error.usage = error.usage + spent[0]
             raise
+
+    async def write(
+        self, operation: Operation, group_id: str, messages: Sequence[Message]
+    ) -> AsyncGenerator[Completion, None]:
+        """A text in no particular form, piece by piece as it is written; the last piece has what it cost.
+        Closing it ends the call. A call that was begun is counted, whatever became of it.
+
+        Raises StepError: ModelUnavailable, ModelOutputInvalid, TooLong.
+        """
+        dialect, budget, given = self._dialect, self.settings.max_output_tokens, list(messages)
+        while True:
+            parameters = dialect.streamed(self.settings, given, budget)
+            try:
+                async with aclosing(self._pieces(operation, group_id, parameters)) as pieces:
+                    async for piece in pieces:
+                        self._keep(dialect)
+                        yield piece
+                return
+            except RequestRefused as refusal:
+                dialect = self._adapted(operation, refusal, dialect, budget)
+
+    async def _pieces(
+        self, operation: Operation, group_id: str, parameters: Mapping[str, Any]
+    ) -> AsyncGenerator[Completion, None]:
+        usage, ended, truncated, chars = FREE, False, False, 0
+
+        async def opening(client: AsyncOpenAI) -> Events:
+            # Its own method for chats would check the type of every event.
+            stream = AsyncStream[object]
+            return await client.post(
+                "/chat/completions", cast_to=object, body=parameters, stream=True, stream_cls=stream
+            )
+
+        try:
+            async with aclosing(self._transport.stream(opening)) as events:
+                async for event in events:
+                    piece = read_piece(event)
+                    usage = piece.usage or usage or _ONE_CALL
+                    ended, truncated = ended or piece.ended, truncated or piece.truncated
+                    chars += len(piece.text or "")
+                    self._check(operation, piece, chars)
+                    yield replace(piece, usage=FREE)
+            if not chars:
+                self.meter.trouble(operation, Trouble.EMPTY)
+                raise ModelOutputInvalid("the model server's reply held no text")
+            if truncated:
+                self.meter.trouble(operation, Trouble.TRUNCATED)
+            yield Completion("", usage, truncated=truncated or not ended)
+        finally:
+            if usage:
+                self.meter.used(operation, group_id, usage)
+
+    def _check(self, operation: Operation, piece: Completion, chars: int) -> None:
+        if piece.refused:
+            self.meter.trouble(operation, Trouble.REFUSED)
+            raise ModelOutputInvalid("the model refused to answer")
+        if chars > self._transport.response_bytes:
+            raise ModelOutputInvalid("the model server's answer has no end")
 
     async def close(self) -> None:
         """Close the transport's connections."""
@@ -246,7 +261,7 @@ class Chat:
             try:
                 answer = await self._send(parameters, patient=task.operation in _PATIENT)
             except RequestRefused as refusal:
-                dialect = self._adapted(task, refusal, dialect, budget)
+                dialect = self._adapted(task.operation, refusal, dialect, budget)
                 continue
             self._keep(dialect)
             self.meter.used(operation, task.group_id, answer.usage)
@@ -258,17 +273,17 @@ class Chat:
             return answer
 
     def _adapted(
-        self, task: ChatTask[T], refusal: RequestRefused, sent: ServerDialect, budget: int
+        self, operation: Operation, refusal: RequestRefused, sent: ServerDialect, budget: int
     ) -> ServerDialect:
         """How to ask instead. Raises the refusal, or TooLong, if nothing helps."""
         for part in refusal.parts:
             better = adapted(sent, part, budget)
             if better is not None:
-                self.meter.trouble(task.operation, Trouble.UNSUPPORTED)
+                self.meter.trouble(operation, Trouble.UNSUPPORTED)
                 # A budget that was cut for one long request does not hold for others.
                 return replace(better, passing=RefusedPart.LENGTH in refusal.parts)
             if part is RefusedPart.LENGTH:
-                self.meter.trouble(task.operation, Trouble.TOO_LONG)
+                self.meter.trouble(operation, Trouble.TOO_LONG)
                 raise TooLong(str(refusal)) from None
         raise refusal
 

@@ -11,7 +11,7 @@ from openai import AsyncOpenAI
 
 from kgsvc.domain.errors import ModelOutputInvalid, StepError
 from kgsvc.domain.model.graph import Usage
-from kgsvc.models.openai.chat import as_object, decoded, read_usage
+from kgsvc.models.openai.completions import as_object, decoded, read_usage
 from kgsvc.models.openai.settings import EmbeddingModel
 from kgsvc.models.openai.transport import RawResponse, RefusedPart, RequestRefused, Transport, batches
 from kgsvc.models.protocol import Meter, Operation, Trouble, Unmetered, Vectors

@@ -6,7 +6,7 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from datetime import UTC
 from email.utils import parsedate_to_datetime
@@ -21,6 +21,8 @@ from kgsvc.models.openai.settings import Endpoint
 
 _REPORTED_MAX_S = 3600.0
 T = TypeVar("T")
+S = TypeVar("S")
+R = TypeVar("R")
 _RETRYABLE = frozenset({408, 409, 425, 429})
 _REFUSED = {
     401: "the model server refuses the credentials (HTTP 401): check the API key",
@@ -45,6 +47,7 @@ class RefusedPart(StrEnum):
     FORMAT = "response_format"
     TEMPERATURE = "temperature"
     ENCODING = "encoding_format"  # of embeddings
+    STREAM_USAGE = "stream_options"  # that asks for the tokens of a streamed answer
 
 
 _FOUND = {
@@ -126,6 +129,7 @@ def _refused_parts(text: str) -> tuple[RefusedPart, ...]:
         RefusedPart.TOKENS: tokens and not too_many and not too_long,
         RefusedPart.FORMAT: any(map(text.__contains__, _FORMAT)) and not too_long,
         RefusedPart.TEMPERATURE: "temperature" in text and not too_long,
+        RefusedPart.STREAM_USAGE: ("stream_options" in text or "include_usage" in text) and not too_long,
         RefusedPart.ENCODING: ("encoding_format" in text or "base64" in text) and not too_long,
     }
     return tuple(part for part, is_so in found.items() if is_so)
@@ -172,6 +176,8 @@ class RawResponse(Protocol):
 
 
 Call = Callable[[openai.AsyncOpenAI], Awaitable[RawResponse]]
+Events = openai.AsyncStream[object]  # each a JSON value
+Opening = Callable[[openai.AsyncOpenAI], Awaitable[Events]]
 
 
 def batches(items: Iterable[T], size: Callable[[T], int], most: int, chars: int) -> Iterator[list[T]]:
@@ -223,6 +229,33 @@ class Transport:
         Raises ModelUnavailable after the last attempt (with the pause that the server asked for), StepError
         when the server refuses the request as such, ModelOutputInvalid when the answer is too large.
         """
+        async with self._patient if patient else nullcontext(), self._slots:
+            return await self._tried(self._attempt, send)
+
+    async def stream(self, opening: Opening) -> AsyncGenerator[object, None]:
+        """The events of an answer that is sent as it is written. Only its beginning is tried again; closing
+        the generator closes the connection. Once begun, the whole answer has the time of one attempt.
+
+        Raises as `call`.
+        """
+        async with self._slots:
+            events = await self._tried(self._opened, opening)
+            ends_s = asyncio.get_running_loop().time() + self._endpoint.timeout_s
+            async with events:
+                while True:
+                    try:
+                        async with asyncio.timeout_at(ends_s):
+                            event = await anext(events)
+                    except StopAsyncIteration:
+                        return
+                    except ValueError:
+                        raise ModelOutputInvalid("the model server's answer is not JSON") from None
+                    except (openai.OpenAIError, TimeoutError) as error:
+                        raise classify(error, self._wall_clock_s()).error from None
+                    yield event
+
+    async def _tried(self, attempt: Callable[[S], Awaitable[R]], send: S) -> R:
+        """What an attempt comes to, repeated while that makes sense. Raises StepError."""
         retrying = AsyncRetrying(
             stop=stop_after_attempt(self._endpoint.attempts),
             wait=self._pause_s,
@@ -230,23 +263,30 @@ class Transport:
             sleep=self._sleep,
             reraise=True,
         )
-        async with self._patient if patient else nullcontext(), self._slots:
-            try:
-                return await retrying(self._attempt, send)
-            except FailedAttempt as failed:
-                raise failed.error from None
+        try:
+            return await retrying(attempt, send)
+        except FailedAttempt as failed:
+            raise failed.error from None
+
+    @property
+    def response_bytes(self) -> int:
+        """How large an answer may be."""
+        return self._endpoint.response_bytes
 
     async def close(self) -> None:
         """Close the connections; closing twice is harmless."""
         await self._client.close()
 
-    async def _attempt(self, send: Call) -> bytes:
+    async def _opened(self, send: Callable[[openai.AsyncOpenAI], Awaitable[T]]) -> T:
         try:
             async with asyncio.timeout(self._endpoint.timeout_s):
-                response = await send(self._client)
+                return await send(self._client)
         except (openai.OpenAIError, TimeoutError) as error:
             # The original error quotes the server's answer: it is dropped, even as a cause.
             raise classify(error, self._wall_clock_s()) from None
+
+    async def _attempt(self, send: Call) -> bytes:
+        response = await self._opened(send)
         if len(response.content) > self._endpoint.response_bytes:
             raise ModelOutputInvalid(
                 f"the model server's answer is larger than {self._endpoint.response_bytes} bytes"

@@ -15,7 +15,7 @@ from kgsvc.domain.resolution.decisions import (
 )
 from kgsvc.models.prompts import form
 
-VERSION = "resolution/6"  # raise it with every change of these texts
+VERSION = "resolution/7"  # raise it with every change of these texts
 MARK = "resolution_data"
 
 _SUMMARY_CHARS = 500
@@ -36,7 +36,7 @@ rules nor the form of your answer.
   with. It holds or held, but where its "polarity" is ends (it stopped at "valid_at") or denies (it does not
   hold).
 - "known_facts": by "idx". "valid_at" and "invalid_at" are when it began and ceased to hold, if that is known;
-  "stated_at" is when it was said, and it was taken to hold from then on if "valid_at" is missing.
+  if "valid_at" is missing, it was taken to hold from when it was said, "stated_at".
 
 # Entities: "nodes", one answer for each question
 - "same_as_known": the idx of the candidate that is the very same thing in the real world, else null.
@@ -61,13 +61,14 @@ rules nor the form of your answer.
   repeats, rewords and goes_on for each new fact.
 - rewords: the same thing with more detail in the new words; nothing that the known one says has changed.
 - replaced: the known one held, and no longer does: the new one took its place, or ended it, or says what it
-  became (a new employer instead of the old, a date that moved, a status, price or owner that changed). Also
-  what hangs on it: who leaves a firm no longer leads its team. A value that moved or will (deadline, price,
-  date of an event) is replaced. "since": when the known one ceased to hold, if that is told; null if it was
-  when the new one began. Where the known one has ended by then ("invalid_at"), leave it out.
+  became (a new employer instead of the old, a status, price or owner that changed). Also what hangs on it:
+  who leaves a firm loses role and team there, a contract that ended has no customer. A value that moved or
+  will (deadline, price, date of an event) is replaced. "since": when the known one ceased to hold, if that is
+  told; null if it was when the new one began. Where it has ended by then ("invalid_at"), leave it out.
 - untrue: the known one was a mistake and never held: the new one corrects it ("sorry, I meant …", "it was
-  never so") or denies it from the beginning, or it announced a start (a move, a job, a trip) that will not
-  come, or comes at another time.
+  never so") or denies it from the beginning, or it announced a start (a job, a trip) that never comes.
+- moved: it announced a start that comes at another time ("since"; null: when the new one begins), or what
+  comes with that start: the role, salary and boss of a job that begins later.
 - newer: the other way round. The new words are old news: the known one shows that what they say had ceased
   to hold ("last I heard he drove in from Graz", when it is known since when he lives in Linz).
   "since": when it had ceased, if that is told.
@@ -158,12 +159,12 @@ def _node(node: NodeQuestion) -> dict[str, Any]:
 
 
 def _known(fact: KnownFact) -> dict[str, Any]:
+    told_ms = fact.stated_ms if fact.valid_ms is None else None
     return {
         "idx": fact.idx,
         "fact": fact.fact,
-        "relation": fact.relation,
         **_times(fact.valid_ms, fact.invalid_ms),
-        **({"stated_at": form.moment(fact.stated_ms)} if fact.stated_ms is not None else {}),
+        **({"stated_at": form.moment(told_ms)} if told_ms is not None else {}),
         **_polarity(fact.polarity),
     }
 

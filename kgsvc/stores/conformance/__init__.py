@@ -17,10 +17,12 @@ from kgsvc.stores.conformance import (
     communities,
     context,
     delete,
+    documents,
     erasures,
     guards,
     history,
     leases,
+    quotas,
     receipts,
     search_candidates,
     texts,
@@ -38,8 +40,8 @@ Body = Callable[[Scratch], Awaitable[None]]
 SIBLINGS = ("", "-2", "-3")  # group ids that a check may use beside its own
 
 _AREAS = (
-    accept, receipts, leases, transitions, context, writes, guards, changes, search_candidates, texts,
-    history, communities, delete, erasures, values,
+    accept, quotas, receipts, leases, transitions, context, writes, guards, changes, search_candidates, texts,
+    history, communities, delete, erasures, documents, values,
 )  # fmt: skip
 
 

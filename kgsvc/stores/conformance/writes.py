@@ -168,7 +168,11 @@ async def facts_are_inserted_and_replaced(g: Scratch) -> None:
     second = replace(
         first, keywords=(), weight=2.5, episodes=("e1", "e2"), expired_ms=NOW + 9, invalid_ms=NOW + 3,
         expired_by_fact="f0", expired_by_episode="e2", expired_reason="superseded", invalid_before_ms=None,
-        closures=(Closure(NOW + 3, NOW + 2, "f0", "e2"), Closure(NOW + 4, NOW, "f9", "e3")),
+        closures=(
+            Closure(NOW + 3, NOW + 2, "f0", "e2"),
+            Closure(NOW + 4, NOW, "f9", "e3", retracts=True),
+            Closure(NOW + 5, NOW, "f9", "e3", moves=True),
+        ),
         updated_ms=NOW + 9, original_fact="“before”", update_reason="", previous_uuid="f-1", asserted=True,
     )  # fmt: skip
     await g.write(facts=(second,))

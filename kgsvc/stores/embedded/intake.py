@@ -22,6 +22,7 @@ from kgsvc.stores.admission import (
     key_of,
     of_deleted_group,
 )
+from kgsvc.stores.embedded.quotas import held_rows, read_used, write_charges
 from kgsvc.stores.embedded.rows import (
     Row,
     all_rows,
@@ -38,6 +39,7 @@ from kgsvc.stores.embedded.rows import (
 )
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 from kgsvc.stores.protocol import Page, QueueDepth
+from kgsvc.stores.quotas import counters_of, sum_of
 
 NEVER = 2**63 - 1  # the largest number that the engine knows
 
@@ -153,6 +155,7 @@ def _accept(db: apsw.Connection, batches: Sequence[AcceptBatch]) -> list[Accepte
     for group_id in {batch.group_id: None for batch in batches}:
         _read_group(db, group_id, [batch for batch in batches if batch.group_id == group_id], known, ids)
     _read_receipts(db, batches, known, ids)
+    known.used = read_used(db, counters_of(batches))
     outcomes, admissions = admit_all(batches, known)
     if admissions:
         _write(db, admissions, ids)
@@ -209,6 +212,7 @@ def _write(db: apsw.Connection, admissions: Sequence[Admission], ids: _Ids) -> N
     items: list[Row] = []
     listed: list[Row] = []
     answers: list[KeptAnswer] = []
+    held: list[Row] = []
     for made in admissions:
         batch, shown = made.batch, made.answer.items
         gid = make_group(db, batch.group_id).gid
@@ -219,6 +223,7 @@ def _write(db: apsw.Connection, admissions: Sequence[Admission], ids: _Ids) -> N
             ids.items[batch.group_id, item.episode.uuid] = row_id
             episodes.append(episode_row(row_id, gid, item.episode))
             items.append(_item_row(row_id, gid, rid, item, batch.now_ms))
+            held += held_rows(row_id, batch, item)
         pairs = tuple((ids.items[batch.group_id, status.uuid], status.uuid) for status in shown)
         if made.records_receipt:
             listed += [(rid, n, *pairs[n], int(status.duplicate)) for n, status in enumerate(shown)]
@@ -226,6 +231,7 @@ def _write(db: apsw.Connection, admissions: Sequence[Admission], ids: _Ids) -> N
             key = (gid, batch.operation, batch.idempotency_key)
             answers.append(KeptAnswer(*key, batch.input_hash, made.expires_ms, rid, pairs))
     _insert(db, episodes, items, listed)
+    write_charges(db, sum_of(made.charges for made in admissions), held)
     if answers:
         keep_answers(db, answers, max(made.batch.now_ms for made in admissions))
 
@@ -343,6 +349,7 @@ class EmbeddedIntake(EmbeddedBase):
     """IntakeStore."""
 
     accept = writing(_accept)
+    used = reading(read_used)
     receipt = reading(_receipt)
     list_items = reading(_list_items)
     retry_items = writing(_retry_items)

@@ -318,11 +318,45 @@ CREATE TABLE document_chunks (
 CREATE INDEX document_chunks_document ON document_chunks (gid, document_id, uuid);
 """
 
+# Counters of quotas, and what an item holds of them: bytes, and tokens, which are first what is set aside for
+# it, then what was spent. The triggers settle that with whatever happens to the item.
+_QUOTAS = """
+CREATE TABLE quotas (
+    subject TEXT NOT NULL, counted TEXT NOT NULL, day INTEGER NOT NULL, used INTEGER NOT NULL,
+    PRIMARY KEY (subject, counted, day)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE quota_items (
+    id INTEGER NOT NULL, subject TEXT NOT NULL, counted TEXT NOT NULL, day INTEGER NOT NULL,
+    held INTEGER NOT NULL, PRIMARY KEY (id, subject, counted)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER quotas_settled AFTER UPDATE OF next_ms, prompt_tokens, completion_tokens ON items
+WHEN EXISTS (SELECT 1 FROM quota_items WHERE id = new.id AND counted = 'model_tokens') BEGIN
+    UPDATE quota_items SET held = max(
+        new.prompt_tokens + new.completion_tokens, CASE WHEN new.next_ms IS NULL THEN 0 ELSE held END
+    ) WHERE id = new.id AND counted = 'model_tokens';
+END;
+CREATE TRIGGER quotas_ended AFTER DELETE ON items BEGIN
+    UPDATE quota_items SET held = old.prompt_tokens + old.completion_tokens
+    WHERE id = old.id AND counted = 'model_tokens';
+END;
+CREATE TRIGGER quotas_recounted AFTER UPDATE OF held ON quota_items BEGIN
+    UPDATE quotas SET used = used + new.held - old.held
+    WHERE subject = new.subject AND counted = new.counted AND day = new.day;
+END;
+CREATE TRIGGER quotas_released AFTER DELETE ON episodes BEGIN
+    UPDATE quota_items SET held = 0 WHERE id = old.id AND counted = 'bytes';
+    UPDATE quota_items SET held = coalesce(
+        (SELECT prompt_tokens + completion_tokens FROM items WHERE id = old.id), held
+    ) WHERE id = old.id AND counted = 'model_tokens';
+    DELETE FROM quota_items WHERE id = old.id;
+END;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES, _NAME_TOKENS, _SPENT, _CLOSURES,
     _MERGES, _NAME_VECTORS, _TOLD, _TEXTS, _COMMUNITY_TEXTS, _FACT_WORDS, _WARNINGS, _OF_TARGET, _ENDS,
     _ERASURES,
-    _REQUESTS, _DOCUMENTS,
+    _REQUESTS, _DOCUMENTS, _QUOTAS,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older stores have none yet

@@ -15,6 +15,7 @@ from kgsvc.stores.neo4j.base import Row, Tx
 from kgsvc.stores.neo4j.candidates import CandidateReads
 from kgsvc.stores.neo4j.erasures import NOTE_REMOVED, Erasures
 from kgsvc.stores.neo4j.former_ends import FormerEnds
+from kgsvc.stores.neo4j.quotas import RELEASE_GROUP
 from kgsvc.stores.neo4j.schema import (
     BOOTSTRAP,
     ENDS_SINCE,
@@ -106,6 +107,7 @@ _PURGE: tuple[LiteralString, ...] = (
     <PARK_STALE>
     RETURN count(*)
     """,
+    RELEASE_GROUP,
     """
     MATCH (i:KgItem)
     WHERE i.group_id = $p.group_id AND i.epoch < $p.epoch AND i.state IS NOT NULL AND i.seq IS NOT NULL

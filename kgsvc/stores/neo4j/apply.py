@@ -25,6 +25,7 @@ from kgsvc.stores.neo4j.fact_terms import (
 )
 from kgsvc.stores.neo4j.guards import LOCK, check, claim_rows, questions_of
 from kgsvc.stores.neo4j.queue import WRITE_TRANSITIONS, transition_rows
+from kgsvc.stores.neo4j.quotas import RELEASE_EPISODES, SETTLE_TRANSITIONS
 from kgsvc.stores.neo4j.rows import calendar, entity_row, fact_row
 from kgsvc.stores.neo4j.search import TOUCH_TEXTS
 
@@ -179,6 +180,10 @@ _WRITE: LiteralString = (
             i.prompt_tokens = coalesce(i.prompt_tokens, 0) + row[2],
             i.completion_tokens = coalesce(i.completion_tokens, 0) + row[3]
     }
+    """
+    + SETTLE_TRANSITIONS
+    + RELEASE_EPISODES
+    + """
     CALL () {
         UNWIND $p.removed_episodes AS uuid
         <SEEK i:KgItem uuid>
@@ -312,6 +317,7 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "dropped_hubs": [*delta.remove_entities, *delta.unsaid],
         "closures": [list(pair) for pair in delta.closures],
         "transitions": transition_rows(delta.transitions, guard.token),
+        "counted": sorted({*delta.spent, *(each.uuid for each in delta.transitions)}),
         "spent": [[uuid, u.calls, u.prompt_tokens, u.completion_tokens] for uuid, u in delta.spent.items()],
     }
 

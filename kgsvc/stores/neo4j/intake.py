@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, LiteralString
 
 from kgsvc.domain.model.items import AcceptBatch, Accepted, NewItem
@@ -17,9 +18,11 @@ from kgsvc.stores.admission import (
     admit_all,
     key_of,
 )
-from kgsvc.stores.neo4j.base import Base, Row
+from kgsvc.stores.neo4j.base import Row, Tx
+from kgsvc.stores.neo4j.quotas import CHARGE, LOCK_USED, Quotas, charging, held_columns
 from kgsvc.stores.neo4j.receipts import present
 from kgsvc.stores.neo4j.rows import STATUS_OPTIONAL, calendar, status_of, whole
+from kgsvc.stores.quotas import counters_of, sum_of
 
 _ITEMS_A_WRITE = 1_024
 _BYTES_A_WRITE = 8 * 1024 * 1024
@@ -87,7 +90,8 @@ _WRITE: LiteralString = """
         CREATE (:KgItem:KgPending {
             group_id: row[0], uuid: row[1], epoch: row[2], seq: row[3], receipt_id: row[4],
             accepted_ms: row[5], updated_ms: row[5], reference_ms: row[6], content_hash: row[7],
-            name: row[8], bytes: row[9], previous: row[18], request_id: row[19], state: 'accepted',
+            name: row[8], bytes: row[9], previous: row[18], request_id: row[19],
+            charged: row[20], charge_day: row[21], held: row[22], keeps: row[23], state: 'accepted',
             next_ms: 0, attempts: 0,
             extract_attempts: 0, embed_attempts: 0, upsert_attempts: 0, crash_attempts: 0
         })
@@ -154,7 +158,7 @@ class _Look:
     answers: frozenset[Key] = frozenset()  # that are there, lapsed or not
 
 
-class Intake(Base):
+class Intake(Quotas):
     """IntakeStore.accept."""
 
     _last_seq = 0
@@ -170,17 +174,34 @@ class Intake(Base):
     async def _accept(self, batches: Sequence[AcceptBatch]) -> list[Accepted | Exception]:
         numbers = [self._numbers(batch) for batch in batches]
 
-        async def look_and_write() -> list[Accepted | Exception]:
-            (row,) = await self._once(_LOOK, **_wanted(batches))
-            look = _look(row)
-            outcomes, admissions = admit_all(batches, look.known)
-            writes = _writes(admissions, numbers, look)
-            if not writes.empty:
-                await self._write_accepted(writes)
-            return outcomes
-
-        outcomes = await self._again(look_and_write)
+        if counters_of(batches):
+            outcomes = await self._transact(partial(self._look_and_write_counted, batches, numbers))
+        else:
+            outcomes = await self._again(partial(self._look_and_write, batches, numbers))
         await self._forget_lapsed(batches)
+        return outcomes
+
+    async def _look_and_write(
+        self, batches: Sequence[AcceptBatch], numbers: Sequence[int]
+    ) -> list[Accepted | Exception]:
+        (row,) = await self._once(_LOOK, **_wanted(batches))
+        look = _look(row)
+        outcomes, admissions = admit_all(batches, look.known)
+        await self._write_accepted(_writes(admissions, numbers, look), self._once)
+        return outcomes
+
+    async def _look_and_write_counted(
+        self, batches: Sequence[AcceptBatch], numbers: Sequence[int], tx: Tx
+    ) -> list[Accepted | Exception]:
+        """The same in one transaction, for which the counters are locked."""
+        locked = await tx.run(LOCK_USED, counters=[list(counter) for counter in counters_of(batches)])
+        (row,) = await tx.run(_LOOK, **_wanted(batches))
+        look = _look(row)
+        look.known.used = {(row[0], row[1], row[2]): used for row, used in locked}
+        outcomes, admissions = admit_all(batches, look.known)
+        await self._write_accepted(_writes(admissions, numbers, look), tx.run)
+        if charges := sum_of(made.charges for made in admissions):
+            await tx.run(CHARGE, **charging(charges))
         return outcomes
 
     async def _forget_lapsed(self, batches: Sequence[AcceptBatch]) -> None:
@@ -190,11 +211,13 @@ class Intake(Base):
             self._forget_ms = now_ms + _FORGET_EVERY_MS
             await self._run(_FORGET, now_ms=now_ms)
 
-    async def _write_accepted(self, writes: Writes) -> None:
+    async def _write_accepted(self, writes: Writes, run: Callable[..., Awaitable[list[Row]]]) -> None:
         """ConstraintError when another client was faster with a uuid or a key."""
+        if writes.empty:
+            return
         if writes.lapsed:
-            await self._once(_FORGET_THESE, answers=writes.lapsed)
-        await self._once(
+            await run(_FORGET_THESE, answers=writes.lapsed)
+        await run(
             _WRITE,
             groups=sorted(writes.groups),
             items=sorted(writes.items, key=lambda row: row[:2]),
@@ -312,4 +335,5 @@ def _item_row(batch: AcceptBatch, item: NewItem, epoch: int, seq: int) -> list[A
         calendar(episode.created_ms),
         list(item.previous) or None,
         item.request_id or None,
+        *held_columns(batch, item),
     ]

@@ -12,6 +12,7 @@ from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.graph import TOLD, Episode
 from kgsvc.domain.model.items import GroupWork, Lease, QueuedItem, Transition
 from kgsvc.stores.neo4j.base import Base, Row
+from kgsvc.stores.neo4j.quotas import RELEASE_GROUP, SETTLE_TRANSITIONS
 from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, episode_of, queued_of, whole
 from kgsvc.stores.protocol import Anchor
 
@@ -82,6 +83,7 @@ def _row(transition: Transition) -> dict[str, Any]:
     }
 
 
+_RELEASED = 1_000  # items at a time
 _LOST = "the group is owned by another process or was deleted"
 
 # Groups that may have due work, as accepting items noted in KgWork. Those without are told apart, and
@@ -213,7 +215,7 @@ _START: LiteralString = """
     }
     """
 
-_SAVE: LiteralString = "<LEASED_GROUP>" + WRITE_TRANSITIONS + "RETURN g.epoch"
+_SAVE: LiteralString = "<LEASED_GROUP>" + WRITE_TRANSITIONS + SETTLE_TRANSITIONS + "RETURN g.epoch"
 
 # Cypher's left() counts UTF-16 units: twice as many hold at least as many code points.
 _PREVIOUS: LiteralString = """
@@ -282,7 +284,7 @@ class Queue(Base):
             return None
         epoch, stale = rows[0]
         if stale:
-            await self._run(_PARK_STALE, group_id=seen.group_id, now_ms=now_ms)
+            await self._end_stale(seen.group_id, epoch, now_ms)
         return Lease(seen.group_id, owner_id, seen.owner_token + 1, epoch)
 
     async def renew(self, leases: Sequence[Lease]) -> list[str]:
@@ -309,12 +311,18 @@ class Queue(Base):
             raise LeaseLost(_LOST)
         items, ontology, stale = rows[0]
         if stale:
-            await self._run(_PARK_STALE, group_id=lease.group_id, now_ms=now_ms)
+            await self._end_stale(lease.group_id, lease.epoch, now_ms)
         return [queued_of(item, ontology) for item in items]
+
+    async def _end_stale(self, group_id: str, epoch: int, now_ms: int) -> None:
+        await self._run(_PARK_STALE, group_id=group_id, now_ms=now_ms)
+        await self._run_in_batches(RELEASE_GROUP, _RELEASED, group_id=group_id, epoch=epoch)
 
     async def save_transitions(self, lease: Lease, transitions: Sequence[Transition]) -> None:
         rows = transition_rows(transitions, lease.token)
-        if not await self._run(_SAVE, **asdict(lease), transitions=rows, shard=self._shard()):
+        counted = sorted({row["uuid"] for row in rows})
+        values = {**asdict(lease), "transitions": rows, "counted": counted, "shard": self._shard()}
+        if not await self._run(_SAVE, **values):
             raise LeaseLost(_LOST)
 
     async def previous_episodes(

@@ -16,6 +16,7 @@ KgTombstone    what is left of a removed fact; KgGone: of a removed entity or ep
 KgClosure      an episode that closed a fact of another slot; KgMerge: an entity that went into another
 KgErasure      what was erased in a group, as counts
 KgDocument     the record of a document as JSON; KgChunk: an episode that is a chunk of one
+KgQuota        what a group or a token has used of a quota
 KgActivity     a counter in pieces, so that writers do not queue up for it
 KgSchema       the version of all this, and the lock of whoever migrates
 
@@ -194,6 +195,11 @@ _DOCUMENTS: tuple[LiteralString, ...] = (
     "CREATE INDEX kgsvc_chunk_document IF NOT EXISTS FOR (c:KgChunk) ON (c.group_id, c.epoch, c.document_id)",
 )
 
+_QUOTAS: tuple[LiteralString, ...] = (
+    "CREATE CONSTRAINT kgsvc_quota IF NOT EXISTS FOR (q:KgQuota)"
+    " REQUIRE (q.subject, q.counted, q.day) IS UNIQUE",
+)
+
 MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _FIRST,
     _NAMES,
@@ -211,6 +217,7 @@ MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _ENDS,
     _ERASURES,
     _DOCUMENTS,
+    _QUOTAS,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older databases have none yet

@@ -74,7 +74,7 @@ async def test_text_from_standard_input_and_from_a_touched_file_is_stored_once(
     file.write_text(text)
     for stored in (2, 0):
         os.utime(file, (1_700_000_000 + stored, 1_700_000_000 + stored))
-        done = await talk("ingest", file, *GROUP, "--json")
+        done = await talk("ingest", file, *GROUP, "--format", "text", "--json")
         assert (done.code, done.json["accepted"], done.json["duplicates"]) == (0, stored, 2 - stored)
 
 

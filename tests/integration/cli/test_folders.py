@@ -52,6 +52,21 @@ async def test_a_folder_goes_in_with_files_of_every_format(talk: Talker, folder:
     assert {fact["target_name"] for fact in found.json["facts"]} == set(EMPLOYERS)
 
 
+async def test_documents_are_listed_revised_and_deleted(talk: Talker, folder: Path) -> None:
+    done = await talk("ingest", folder, *GROUP, "--wait")
+    assert "Documents: 4 new; 4 chunks to read." in done.out
+    assert "Documents: 4 unchanged; 0 chunks" in (await talk("ingest", folder, *GROUP)).out
+    (folder / "a.md").write_text("# Trips\n\nAnna Berg works at Zenith.\n")
+    assert "1 revised, 3 unchanged" in (await talk("ingest", folder, *GROUP, "--wait")).out
+    listed = (await talk("documents", *GROUP)).out
+    assert f"{folder.as_posix()}/a.md  processed" in listed
+    assert "revision 2 · 1 of 1 chunks in the graph" in listed
+    gone = folder / "more" / "c.pdf"
+    assert "is deleted" in (await talk("documents", *GROUP, "--delete", gone.as_posix())).out
+    found = await talk("search", "works at", *GROUP, "--json")
+    assert {fact["target_name"] for fact in found.json["facts"]} & {"Cobalt", "Zenith"} == {"Zenith"}
+
+
 async def test_a_file_that_cannot_be_read_is_named_and_all_others_go_in(talk: Talker, folder: Path) -> None:
     (folder / "more" / "0.pdf").write_bytes(b"%PDF-1.7\nhalf")
     (folder / "z.docx").write_bytes(b"no archive")

@@ -1,6 +1,7 @@
 """Two clients at once: each thing happens once."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from kgsvc.domain.errors import Conflict, StoreUnavailable
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState
 from kgsvc.stores.conformance.samples import NOW, accepted, batch, episode, leased, move, pair, started, work
 from kgsvc.stores.neo4j import Neo4jStore
-from kgsvc.stores.neo4j.base import Base
+from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.intake import Writes
 from tests.integration.neo4j.support import locked, rows, until_blocked
 
@@ -102,11 +103,11 @@ class Interrupted(Neo4jStore):
     between: Neo4jStore | None = None
     dies = False
 
-    async def _write_accepted(self, writes: Writes) -> None:
+    async def _write_accepted(self, writes: Writes, run: Callable[..., Awaitable[list[Row]]]) -> None:
         if self.between is not None:
             for group_id in writes.groups:
                 await self.between.delete_group(group_id, NOW + 5)
-        await super()._write_accepted(writes)
+        await super()._write_accepted(writes, run)
 
     async def _purge(self, group_id: str, epoch: int, now_ms: int) -> None:
         if self.dies:

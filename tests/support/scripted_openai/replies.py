@@ -103,6 +103,23 @@ def completion(
     }
 
 
+def streamed(whole: Mapping[str, Any], pieces: int = 7) -> list[dict[str, Any]]:
+    """A completion as the events of a stream: its text in about so many pieces, its end, its usage."""
+    (choice,) = whole["choices"]
+    message, text = choice["message"], choice["message"]["content"] or ""
+    size = max(1, len(text) // pieces)
+    deltas = [{"content": text[at : at + size]} for at in range(0, len(text), size)]
+    if message["refusal"]:
+        deltas.append({"refusal": message["refusal"]})
+    head = {"id": whole["id"], "object": "chat.completion.chunk", "created": 0, "model": whole["model"]}
+    said = [
+        {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+        for delta in ({"role": "assistant", "content": ""}, *deltas)
+    ]
+    end = {"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}
+    return [*said, {**head, "choices": [end]}, {**head, "choices": [], "usage": whole["usage"]}]
+
+
 Embed = Callable[[str, int], list[float]]  # (text, dimension) -> its vector
 
 

@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from kgsvc.models.prompts import answer as answering
 from kgsvc.models.prompts import extraction, relevance, resolution, summaries
 from tests.support.scripted_openai.replies import all_new, answer, ratings
 
-Kind = Literal["answer", "says", "body", "truncated", "refused", "status", "hang", "drop"]
+Kind = Literal["answer", "says", "body", "truncated", "refused", "status", "hang", "stall", "cut", "drop"]
 Endpoint = Literal["chat", "embeddings"]
 
 
@@ -45,6 +46,11 @@ class Request:
     def relevance(self) -> Mapping[str, Any] | None:
         """The query and the passages that are to be rated, None where something else is asked."""
         return fenced_data(self.body, relevance.MARK)
+
+    @property
+    def question(self) -> Mapping[str, Any] | None:
+        """The question that is to be answered and its context, None where something else is asked."""
+        return fenced_data(self.body, answering.MARK)
 
     @property
     def _last(self) -> str:
@@ -100,6 +106,16 @@ def rate_limited(retry_after: str | None = None) -> Outcome:
 def hanging() -> Outcome:
     """No reply until the server is released (then the regular one) or the client goes away."""
     return Outcome("hang")
+
+
+def stalling(text: str) -> Outcome:
+    """A streamed text, of which nothing more comes behind the first half until the client goes away."""
+    return Outcome("stall", text)
+
+
+def cut_off(text: str) -> Outcome:
+    """A streamed text whose connection breaks behind the first half."""
+    return Outcome("cut", text)
 
 
 def dropped() -> Outcome:

@@ -11,7 +11,15 @@ from typing import Any
 
 from tests.support.scripted_openai import replies
 from tests.support.scripted_openai.script import Endpoint, Fault, Outcome, Plan, Request, Script, episode_text
-from tests.support.scripted_openai.wire import HttpReply, HttpRequest, json_reply, read_request, write_reply
+from tests.support.scripted_openai.wire import (
+    EventsReply,
+    HttpReply,
+    HttpRequest,
+    json_reply,
+    read_request,
+    write_events,
+    write_reply,
+)
 
 _ROUTES: dict[str, Endpoint] = {"/v1/chat/completions": "chat", "/v1/embeddings": "embeddings"}
 _DEADLINE_S = 30.0
@@ -36,6 +44,7 @@ class ScriptedOpenAI:
         self.chat_latency_s = 0.0  # more, for chat alone
         self.in_flight_max = 0
         self._in_flight = 0
+        self.left = 0  # clients that went away while a streamed answer stalled
         self._dimension = dimension
         self._embed = embed
         self._port = port
@@ -102,15 +111,18 @@ class ScriptedOpenAI:
         try:
             while request := await read_request(reader):
                 reply = await self._reply(request, reader)
-                if reply is None:
+                if isinstance(reply, HttpReply):
+                    await write_reply(writer, reply)
+                elif reply is None or await self._broke_off(reply, reader, writer):
                     break
-                await write_reply(writer, reply)
         except asyncio.CancelledError:
             pass  # the server closes: end quietly, or asyncio logs it as unhandled
         finally:
             writer.close()
 
-    async def _reply(self, request: HttpRequest, reader: asyncio.StreamReader) -> HttpReply | None:
+    async def _reply(
+        self, request: HttpRequest, reader: asyncio.StreamReader
+    ) -> HttpReply | EventsReply | None:
         if request.path.startswith("/control"):
             return self._control(request)
         endpoint = _ROUTES.get(request.path)
@@ -134,7 +146,7 @@ class ScriptedOpenAI:
             self._arrived.notify_all()
         return logged
 
-    async def _answer(self, request: Request, reader: asyncio.StreamReader) -> HttpReply | None:
+    async def _answer(self, request: Request, reader: asyncio.StreamReader) -> HttpReply | EventsReply | None:
         outcome = self.plan.outcome(request)
         latency_s = self.latency_s + (self.chat_latency_s if request.endpoint == "chat" else 0.0)
         if latency_s:
@@ -146,6 +158,15 @@ class ScriptedOpenAI:
         if outcome.kind == "drop":
             return None
         return self._rendered(outcome, request)
+
+    async def _broke_off(
+        self, reply: EventsReply, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bool:
+        """Send events; whether the connection ends with them."""
+        await write_events(writer, reply.events, last=reply.whole)
+        if reply.hangs:
+            self.left += await self._client_left(reader)
+        return not reply.whole
 
     async def _client_left(self, reader: asyncio.StreamReader) -> bool:
         """Wait for the release or for the client's end, whichever comes first."""
@@ -159,7 +180,7 @@ class ScriptedOpenAI:
             left.cancel()
             await asyncio.gather(released, left, return_exceptions=True)
 
-    def _rendered(self, outcome: Outcome, request: Request) -> HttpReply:
+    def _rendered(self, outcome: Outcome, request: Request) -> HttpReply | EventsReply:
         if outcome.kind == "status":
             said = outcome.value or f"scripted error about {request.text}"
             body = replies.error(said, outcome.error_code)
@@ -168,15 +189,22 @@ class ScriptedOpenAI:
             return HttpReply(str(outcome.value).encode())
         if request.endpoint == "embeddings":
             return json_reply(replies.embeddings(request.body, self._dimension, self._embed))
-        return json_reply(self._completion(outcome, request))
+        completion = self._completion(outcome, request)
+        if not request.body.get("stream"):
+            return json_reply(completion)
+        events = replies.streamed(completion)
+        if outcome.kind in {"stall", "cut"}:
+            return EventsReply(events[: len(events) // 2], whole=False, hangs=outcome.kind == "stall")
+        return EventsReply(events)
 
     def _completion(self, outcome: Outcome, request: Request) -> dict[str, Any]:
         if outcome.kind == "refused":
             return replies.completion(None, request.body, refusal=outcome.value)
-        if outcome.kind == "says":
+        if outcome.kind in {"says", "stall", "cut"}:
             return replies.completion(outcome.value, request.body)
         if outcome.kind == "truncated":
-            whole = replies.as_content(self.plan.regular(request).value)
+            regular = self.plan.regular(request)
+            whole = regular.value if regular.kind == "says" else replies.as_content(regular.value)
             return replies.completion(whole[: len(whole) // 2], request.body, "length")
         return replies.completion(replies.as_content(outcome.value), request.body)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -27,6 +27,15 @@ class HttpReply:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class EventsReply:
+    """One reply of server-sent events, each a JSON value. If not `whole`, it breaks off, or `hangs` first."""
+
+    events: Sequence[Any]
+    whole: bool = True
+    hangs: bool = False
+
+
 def json_reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> HttpReply:
     """`value` as the body of a reply."""
     return HttpReply(json.dumps(value).encode(), status, headers or {})
@@ -43,6 +52,22 @@ async def read_request(reader: asyncio.StreamReader) -> HttpRequest | None:
         return None
     method, path, _ = first.split(" ", 2)
     return HttpRequest(method, path, headers, body)
+
+
+async def write_events(writer: asyncio.StreamWriter, events: Sequence[Any], *, last: bool) -> None:
+    """Send events; behind the `last` ones the end. A client that went away is no error."""
+    head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    told = [f"data: {json.dumps(event)}\n\n" for event in events] + ["data: [DONE]\n\n"] * last
+    try:
+        writer.write(head.encode("latin-1"))
+        for each in told:
+            writer.write(f"{len(each):x}\r\n{each}\r\n".encode("latin-1"))
+            await writer.drain()
+        if last:
+            writer.write(b"0\r\n\r\n")
+            await writer.drain()
+    except ConnectionError:
+        return
 
 
 async def write_reply(writer: asyncio.StreamWriter, reply: HttpReply) -> None:

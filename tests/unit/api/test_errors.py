@@ -14,7 +14,7 @@ from grpc_status import rpc_status
 
 from kgsvc.api.errors import CODE_METADATA, ERROR_DOMAIN, RULES, Mode
 from kgsvc.api.server import ServerSettings
-from kgsvc.domain.errors import Overloaded, StoreRefused, StoreUnavailable
+from kgsvc.domain.errors import Overloaded, QuotaExceeded, StoreRefused, StoreUnavailable
 from kgsvc.domain.model.items import ItemState
 from kgsvc.observability.logs import JsonFormatter
 from kgsvc.stores.protocol import Store
@@ -128,6 +128,10 @@ async def _raise_overloaded(_batches: Any) -> Any:
     raise Overloaded("the queue is full", 1_500)
 
 
+async def _raise_quota(_batches: Any) -> Any:
+    raise QuotaExceeded("quotas.group_items_a_day", 2_500)
+
+
 async def _raise_unavailable(_batches: Any) -> Any:
     raise StoreUnavailable("bolt://neo4j:secret@host is gone")
 
@@ -143,6 +147,7 @@ async def _never(_batches: Any) -> Any:
 
 FAULTS: dict[str, Callable[[Any], Awaitable[Any]]] = {
     "OVERLOADED": _raise_overloaded,
+    "QUOTA_EXCEEDED": _raise_quota,
     "STORE_UNAVAILABLE": _raise_unavailable,
     "INTERNAL": _raise_defect,
     "DEADLINE_EXCEEDED": _never,
@@ -168,6 +173,9 @@ async def test_faults_around_an_operation_are_statuses_in_both_modes(
     assert "secret" not in text
     if code == "OVERLOADED":
         assert details["RetryInfo"].retry_delay.ToMilliseconds() == 1_500
+    if code == "QUOTA_EXCEEDED":
+        assert details["RetryInfo"].retry_delay.ToMilliseconds() == 2_500
+        assert info.metadata["limit"] == "quotas.group_items_a_day"
 
 
 async def test_a_write_that_the_engine_refuses_is_internal_and_says_nothing(

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kgsvc.search.context_lines import Line
 from kgsvc.search.graph_results import GraphQuery, ScopeAnswer
 from kgsvc.v1 import envelope_pb2, retrieval_pb2
 from tests.support.client import Client
@@ -117,8 +118,8 @@ class Asked:
         self.queries.append(query)
         return []
 
-    async def context(self, query: GraphQuery, found: Sequence[ScopeAnswer], chars: int) -> str:
-        return f"{chars} characters"
+    async def context(self, query: GraphQuery, found: Sequence[ScopeAnswer], chars: int) -> list[Line]:
+        return [Line(f"{chars} characters")]
 
 
 @pytest.mark.parametrize("patient", [True, False])

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from kgsvc.domain.facts.amendments import Without, without_episode
+from kgsvc.domain.facts.amendments import Without, withdrawn, without_episode
+from kgsvc.domain.facts.beliefs import as_known_at
 from kgsvc.domain.facts.slots import refolded
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, FactKind
@@ -97,6 +98,17 @@ def test_a_closure_stays_where_others_tell_what_closed() -> None:
     assert (rows["old"].invalid_ms, rows["old"].expired_by_episode, done.restored) == (9, "e2", 0)
 
 
+def test_a_start_moves_back_with_what_moved_it() -> None:
+    moves = Closure(50, 2, "job", "bad", moves=True)
+    boss = fact("boss", "Bo will be Ann's boss", (1, "e1"), relation="REPORTS_TO", closures=(moves,))
+    told = replace(boss.evidence[0], start_ms=9, stated_valid_ms=9)
+    boss = replace(boss, evidence=(told,), valid_ms=50, reference_ms=1)
+    before = folded(boss, fact("job", "Ann joins Acme later", (50, "bad")))
+    assert next(each for each in before if each.uuid == "boss").start_ms == 50
+    rows, _ = after(before)
+    assert (rows["boss"].start_ms, rows["boss"].closures) == (9, ())
+
+
 def test_rows_that_a_caller_replaced_go_or_stay_with_their_episodes() -> None:
     gone = fact("a1", "Ann works", (1, "bad"), expired_ms=NOW, expired_reason="updated", expired_by_fact="a2")
     kept = fact("b1", "x", (1, "bad"), (2, "e2"), relation="R", expired_ms=NOW, expired_reason="updated")
@@ -124,3 +136,46 @@ def test_attributes_and_summary_that_it_gave_go() -> None:
 def test_entities_of_callers_stay() -> None:
     found, asserted = (Entity(u, "g", u, 1, stamps={"name": s}) for u, s in (("x", "1/e"), ("y", "")))
     assert removable([found, asserted, Entity("z", "g", "z", 1)]) == [found]
+
+
+def revised(
+    before: list[Fact], chunk: str = "bad", heirs: tuple[str, ...] = ("new",)
+) -> tuple[dict[str, Fact], Without]:
+    """The rows once the chunk's document has a text without it."""
+    done = withdrawn(SlotView(tuple(before)), chunk, heirs, NOW + 1)
+    return {each.uuid: each for each in before} | {each.uuid: each for each in done.facts}, done
+
+
+def test_what_a_withdrawn_chunk_alone_stated_expires_and_stays() -> None:
+    rows, done = revised(folded(fact("f", "Ann works at Acme", (1, "bad"))))
+    assert (rows["f"].expired_ms, rows["f"].expired_reason) == (NOW + 1, "withdrawn")
+    assert (rows["f"].episodes, done.removed) == (("bad",), ())
+    assert as_known_at(rows["f"], NOW).expired_ms is None
+
+
+def test_what_a_withdrawn_chunk_alone_ended_is_current_again() -> None:
+    rows, done = revised(
+        folded(fact("old", "Ann works at Acme", (1, "e1")), fact("lie", "Ann left", (5, "bad")))
+    )
+    assert (rows["old"].expired_ms, rows["lie"].expired_reason, done.restored) == (None, "withdrawn", 1)
+
+
+def test_what_had_ended_before_stays_as_it_was() -> None:
+    before = folded(fact("old", "Ann works at Acme", (1, "bad")), fact("now", "Ann left", (5, "e1")))
+    rows, done = revised(before)
+    assert rows == {each.uuid: each for each in before}
+    assert done == Without((), (), 0)
+
+
+def test_a_chunk_of_the_present_text_takes_over_with_the_time() -> None:
+    rows, _ = revised(folded(fact("f", "Ann works at Acme", (1, "bad"), (7, "new"))))
+    assert (rows["f"].episodes, rows["f"].start_ms, rows["f"].expired_ms) == (("new",), 1, None)
+
+
+def test_what_an_episode_says_too_is_told_from_then_on_alone() -> None:
+    rows, _ = revised(folded(fact("f", "Ann works at Acme", (1, "bad"), (7, "e1"))))
+    assert (rows["f"].episodes, rows["f"].start_ms, rows["f"].expired_ms) == (("e1",), 7, None)
+
+
+def test_without_slots_nothing_is_withdrawn() -> None:
+    assert withdrawn(SlotView(), "bad", (), NOW) == Without((), (), 0)

@@ -40,6 +40,11 @@ def untrue(text: str, target: str, reference: int) -> Ending:
     return Ending((text, target, A.value), Closure(0, reference, "f", "e-out", retracts=True))
 
 
+def moved(text: str, target: str, to: int, reference: int) -> Ending:
+    """The finding that what was announced until then begins at another time."""
+    return Ending((text, target, A.value), Closure(to, reference, "f", "e-out", moves=True))
+
+
 def ending(text: str, target: str, at: int, reference: int | None = None, by: str = "f") -> Ending:
     """A contradiction from outside the slot."""
     return Ending((text, target, A.value), Closure(at, at if reference is None else reference, by, "e-out"))
@@ -213,6 +218,34 @@ CASES: dict[str, tuple[list[EdgeStatement | Ending], list[tuple[str, int, int | 
         [said("acme", "a", 5), untrue("acme", "a", 6), said("acme", "a", 8)],
         [("acme", 8, None)],
     ),
+    "announced, and moved: it begins then, and what it ended lasts until then": (
+        [said("acme", "a", 1), said("globex", "g", 9, reference=2), moved("globex", "g", 12, 4)],
+        [("acme", 1, 12), ("globex", 12, None)],
+    ),
+    "moved twice: the finding told last counts": (
+        [said("acme", "a", 9, reference=1), moved("acme", "a", 12, 2), moved("acme", "a", 7, 4)],
+        [("acme", 7, None)],
+    ),
+    "announced anew after it was moved: the announcement counts": (
+        [
+            said("acme", "a", 9, reference=1),
+            moved("acme", "a", 12, 2),
+            said("acme", "a", 15, reference=4),
+        ],
+        [("acme", 15, None)],
+    ),
+    "moved, and told without a date before: it holds from the other start": (
+        [said("acme", "a", 9, reference=1), undated("acme", "a", 3), moved("acme", "a", 12, 4)],
+        [("acme", 12, None)],
+    ),
+    "what had begun when it was told does not move": (
+        [said("acme", "a", 5), moved("acme", "a", 12, 6)],
+        [("acme", 5, None)],
+    ),
+    "moved behind its announced end: the end moves along": (
+        [said("acme", "a", 9, 11, reference=1), moved("acme", "a", 20, 4)],
+        [("acme", 20, 22)],
+    ),
     "open at the left: no start stated, the reference time counts": (
         [said("acme", "a", 4, 4), said("globex", "g", 5)],
         [("acme", 4, 4), ("globex", 5, None)],
@@ -321,6 +354,12 @@ def test_a_closure_is_kept_by_the_row_even_where_something_earlier_closed_it() -
     assert rows[0].closures == [closed.closure]
     assert rows[0].closed_by is rows[1]
     assert rows[1].closures == []
+
+
+def test_a_moved_row_keeps_what_was_told_and_what_moved_it() -> None:
+    announced, found = said("acme", "a", 9, reference=1), moved("acme", "a", 12, 4)
+    [row] = fold([announced], [found])
+    assert (row.start_ms, row.evidence, row.closures) == (12, [announced.evidence], [found.closure])
 
 
 def test_who_closed_it_from_outside_is_named() -> None:

@@ -138,7 +138,7 @@ async def test_a_context_is_made_of_what_the_store_finds() -> None:
     query = GraphQuery(("g",), QUERY + " before?", RECIPES[Recipe.DEFAULT], 10)
     found = await search.search(query)
     context = await search.context(query, found, 2_000)
-    assert "- Ann drinks red tea." in context
+    assert "Ann drinks red tea." in [line.text for line in context]
     assert not search.indexes.holds("g")
     await search.close()
 

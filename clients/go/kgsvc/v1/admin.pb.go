@@ -4377,7 +4377,7 @@ var File_kgsvc_v1_admin_proto protoreflect.FileDescriptor
 
 const file_kgsvc_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x14kgsvc/v1/admin.proto\x12\bkgsvc.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kgsvc/v1/envelope.proto\x1a\x14kgsvc/v1/types.proto\"\xbb\x01\n" +
+	"\x14kgsvc/v1/admin.proto\x12\bkgsvc.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18kgsvc/v1/documents.proto\x1a\x17kgsvc/v1/envelope.proto\x1a\x14kgsvc/v1/types.proto\"\xbb\x01\n" +
 	"\x12HealthcheckRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
@@ -4753,12 +4753,13 @@ const file_kgsvc_v1_admin_proto_rawDesc = "" +
 	"\x13BUILD_STATE_PENDING\x10\x01\x12\x17\n" +
 	"\x13BUILD_STATE_RUNNING\x10\x02\x12\x19\n" +
 	"\x15BUILD_STATE_COMPLETED\x10\x03\x12\x16\n" +
-	"\x12BUILD_STATE_FAILED\x10\x042\x90\n" +
+	"\x12BUILD_STATE_FAILED\x10\x042\xe5\n" +
 	"\n" +
 	"\fAdminService\x12J\n" +
 	"\vHealthcheck\x12\x1c.kgsvc.v1.HealthcheckRequest\x1a\x1d.kgsvc.v1.HealthcheckResponse\x12Y\n" +
 	"\x10DeleteEntityEdge\x12!.kgsvc.v1.DeleteEntityEdgeRequest\x1a\".kgsvc.v1.DeleteEntityEdgeResponse\x12P\n" +
-	"\rDeleteEpisode\x12\x1e.kgsvc.v1.DeleteEpisodeRequest\x1a\x1f.kgsvc.v1.DeleteEpisodeResponse\x12J\n" +
+	"\rDeleteEpisode\x12\x1e.kgsvc.v1.DeleteEpisodeRequest\x1a\x1f.kgsvc.v1.DeleteEpisodeResponse\x12S\n" +
+	"\x0eDeleteDocument\x12\x1f.kgsvc.v1.DeleteDocumentRequest\x1a .kgsvc.v1.DeleteDocumentResponse\x12J\n" +
 	"\vDeleteGroup\x12\x1c.kgsvc.v1.DeleteGroupRequest\x1a\x1d.kgsvc.v1.DeleteGroupResponse\x12A\n" +
 	"\bClearAll\x12\x19.kgsvc.v1.ClearAllRequest\x1a\x1a.kgsvc.v1.ClearAllResponse\x12G\n" +
 	"\n" +
@@ -4866,6 +4867,8 @@ var file_kgsvc_v1_admin_proto_goTypes = []any{
 	(*FactResult)(nil),                // 72: kgsvc.v1.FactResult
 	(*EntityNode)(nil),                // 73: kgsvc.v1.EntityNode
 	(*Community)(nil),                 // 74: kgsvc.v1.Community
+	(*DeleteDocumentRequest)(nil),     // 75: kgsvc.v1.DeleteDocumentRequest
+	(*DeleteDocumentResponse)(nil),    // 76: kgsvc.v1.DeleteDocumentResponse
 }
 var file_kgsvc_v1_admin_proto_depIdxs = []int32{
 	3,  // 0: kgsvc.v1.HealthcheckRequest.input:type_name -> kgsvc.v1.HealthcheckInput
@@ -4950,37 +4953,39 @@ var file_kgsvc_v1_admin_proto_depIdxs = []int32{
 	1,  // 79: kgsvc.v1.AdminService.Healthcheck:input_type -> kgsvc.v1.HealthcheckRequest
 	5,  // 80: kgsvc.v1.AdminService.DeleteEntityEdge:input_type -> kgsvc.v1.DeleteEntityEdgeRequest
 	9,  // 81: kgsvc.v1.AdminService.DeleteEpisode:input_type -> kgsvc.v1.DeleteEpisodeRequest
-	13, // 82: kgsvc.v1.AdminService.DeleteGroup:input_type -> kgsvc.v1.DeleteGroupRequest
-	17, // 83: kgsvc.v1.AdminService.ClearAll:input_type -> kgsvc.v1.ClearAllRequest
-	21, // 84: kgsvc.v1.AdminService.GetErasure:input_type -> kgsvc.v1.GetErasureRequest
-	26, // 85: kgsvc.v1.AdminService.UpdateFact:input_type -> kgsvc.v1.UpdateFactRequest
-	30, // 86: kgsvc.v1.AdminService.PutOntology:input_type -> kgsvc.v1.PutOntologyRequest
-	34, // 87: kgsvc.v1.AdminService.GetOntology:input_type -> kgsvc.v1.GetOntologyRequest
-	38, // 88: kgsvc.v1.AdminService.MergeEntityNodes:input_type -> kgsvc.v1.MergeEntityNodesRequest
-	42, // 89: kgsvc.v1.AdminService.UndoMerge:input_type -> kgsvc.v1.UndoMergeRequest
-	46, // 90: kgsvc.v1.AdminService.SplitEntityNode:input_type -> kgsvc.v1.SplitEntityNodeRequest
-	50, // 91: kgsvc.v1.AdminService.UndoSplit:input_type -> kgsvc.v1.UndoSplitRequest
-	54, // 92: kgsvc.v1.AdminService.BuildCommunities:input_type -> kgsvc.v1.BuildCommunitiesRequest
-	59, // 93: kgsvc.v1.AdminService.GetCommunityBuild:input_type -> kgsvc.v1.GetCommunityBuildRequest
-	63, // 94: kgsvc.v1.AdminService.ListCommunities:input_type -> kgsvc.v1.ListCommunitiesRequest
-	2,  // 95: kgsvc.v1.AdminService.Healthcheck:output_type -> kgsvc.v1.HealthcheckResponse
-	6,  // 96: kgsvc.v1.AdminService.DeleteEntityEdge:output_type -> kgsvc.v1.DeleteEntityEdgeResponse
-	10, // 97: kgsvc.v1.AdminService.DeleteEpisode:output_type -> kgsvc.v1.DeleteEpisodeResponse
-	14, // 98: kgsvc.v1.AdminService.DeleteGroup:output_type -> kgsvc.v1.DeleteGroupResponse
-	18, // 99: kgsvc.v1.AdminService.ClearAll:output_type -> kgsvc.v1.ClearAllResponse
-	22, // 100: kgsvc.v1.AdminService.GetErasure:output_type -> kgsvc.v1.GetErasureResponse
-	27, // 101: kgsvc.v1.AdminService.UpdateFact:output_type -> kgsvc.v1.UpdateFactResponse
-	31, // 102: kgsvc.v1.AdminService.PutOntology:output_type -> kgsvc.v1.PutOntologyResponse
-	35, // 103: kgsvc.v1.AdminService.GetOntology:output_type -> kgsvc.v1.GetOntologyResponse
-	39, // 104: kgsvc.v1.AdminService.MergeEntityNodes:output_type -> kgsvc.v1.MergeEntityNodesResponse
-	43, // 105: kgsvc.v1.AdminService.UndoMerge:output_type -> kgsvc.v1.UndoMergeResponse
-	47, // 106: kgsvc.v1.AdminService.SplitEntityNode:output_type -> kgsvc.v1.SplitEntityNodeResponse
-	51, // 107: kgsvc.v1.AdminService.UndoSplit:output_type -> kgsvc.v1.UndoSplitResponse
-	55, // 108: kgsvc.v1.AdminService.BuildCommunities:output_type -> kgsvc.v1.BuildCommunitiesResponse
-	60, // 109: kgsvc.v1.AdminService.GetCommunityBuild:output_type -> kgsvc.v1.GetCommunityBuildResponse
-	64, // 110: kgsvc.v1.AdminService.ListCommunities:output_type -> kgsvc.v1.ListCommunitiesResponse
-	95, // [95:111] is the sub-list for method output_type
-	79, // [79:95] is the sub-list for method input_type
+	75, // 82: kgsvc.v1.AdminService.DeleteDocument:input_type -> kgsvc.v1.DeleteDocumentRequest
+	13, // 83: kgsvc.v1.AdminService.DeleteGroup:input_type -> kgsvc.v1.DeleteGroupRequest
+	17, // 84: kgsvc.v1.AdminService.ClearAll:input_type -> kgsvc.v1.ClearAllRequest
+	21, // 85: kgsvc.v1.AdminService.GetErasure:input_type -> kgsvc.v1.GetErasureRequest
+	26, // 86: kgsvc.v1.AdminService.UpdateFact:input_type -> kgsvc.v1.UpdateFactRequest
+	30, // 87: kgsvc.v1.AdminService.PutOntology:input_type -> kgsvc.v1.PutOntologyRequest
+	34, // 88: kgsvc.v1.AdminService.GetOntology:input_type -> kgsvc.v1.GetOntologyRequest
+	38, // 89: kgsvc.v1.AdminService.MergeEntityNodes:input_type -> kgsvc.v1.MergeEntityNodesRequest
+	42, // 90: kgsvc.v1.AdminService.UndoMerge:input_type -> kgsvc.v1.UndoMergeRequest
+	46, // 91: kgsvc.v1.AdminService.SplitEntityNode:input_type -> kgsvc.v1.SplitEntityNodeRequest
+	50, // 92: kgsvc.v1.AdminService.UndoSplit:input_type -> kgsvc.v1.UndoSplitRequest
+	54, // 93: kgsvc.v1.AdminService.BuildCommunities:input_type -> kgsvc.v1.BuildCommunitiesRequest
+	59, // 94: kgsvc.v1.AdminService.GetCommunityBuild:input_type -> kgsvc.v1.GetCommunityBuildRequest
+	63, // 95: kgsvc.v1.AdminService.ListCommunities:input_type -> kgsvc.v1.ListCommunitiesRequest
+	2,  // 96: kgsvc.v1.AdminService.Healthcheck:output_type -> kgsvc.v1.HealthcheckResponse
+	6,  // 97: kgsvc.v1.AdminService.DeleteEntityEdge:output_type -> kgsvc.v1.DeleteEntityEdgeResponse
+	10, // 98: kgsvc.v1.AdminService.DeleteEpisode:output_type -> kgsvc.v1.DeleteEpisodeResponse
+	76, // 99: kgsvc.v1.AdminService.DeleteDocument:output_type -> kgsvc.v1.DeleteDocumentResponse
+	14, // 100: kgsvc.v1.AdminService.DeleteGroup:output_type -> kgsvc.v1.DeleteGroupResponse
+	18, // 101: kgsvc.v1.AdminService.ClearAll:output_type -> kgsvc.v1.ClearAllResponse
+	22, // 102: kgsvc.v1.AdminService.GetErasure:output_type -> kgsvc.v1.GetErasureResponse
+	27, // 103: kgsvc.v1.AdminService.UpdateFact:output_type -> kgsvc.v1.UpdateFactResponse
+	31, // 104: kgsvc.v1.AdminService.PutOntology:output_type -> kgsvc.v1.PutOntologyResponse
+	35, // 105: kgsvc.v1.AdminService.GetOntology:output_type -> kgsvc.v1.GetOntologyResponse
+	39, // 106: kgsvc.v1.AdminService.MergeEntityNodes:output_type -> kgsvc.v1.MergeEntityNodesResponse
+	43, // 107: kgsvc.v1.AdminService.UndoMerge:output_type -> kgsvc.v1.UndoMergeResponse
+	47, // 108: kgsvc.v1.AdminService.SplitEntityNode:output_type -> kgsvc.v1.SplitEntityNodeResponse
+	51, // 109: kgsvc.v1.AdminService.UndoSplit:output_type -> kgsvc.v1.UndoSplitResponse
+	55, // 110: kgsvc.v1.AdminService.BuildCommunities:output_type -> kgsvc.v1.BuildCommunitiesResponse
+	60, // 111: kgsvc.v1.AdminService.GetCommunityBuild:output_type -> kgsvc.v1.GetCommunityBuildResponse
+	64, // 112: kgsvc.v1.AdminService.ListCommunities:output_type -> kgsvc.v1.ListCommunitiesResponse
+	96, // [96:113] is the sub-list for method output_type
+	79, // [79:96] is the sub-list for method input_type
 	79, // [79:79] is the sub-list for extension type_name
 	79, // [79:79] is the sub-list for extension extendee
 	0,  // [0:79] is the sub-list for field type_name
@@ -4991,6 +4996,7 @@ func file_kgsvc_v1_admin_proto_init() {
 	if File_kgsvc_v1_admin_proto != nil {
 		return
 	}
+	file_kgsvc_v1_documents_proto_init()
 	file_kgsvc_v1_envelope_proto_init()
 	file_kgsvc_v1_types_proto_init()
 	file_kgsvc_v1_admin_proto_msgTypes[0].OneofWrappers = []any{}

@@ -24,6 +24,7 @@ const (
 	AdminService_Healthcheck_FullMethodName       = "/kgsvc.v1.AdminService/Healthcheck"
 	AdminService_DeleteEntityEdge_FullMethodName  = "/kgsvc.v1.AdminService/DeleteEntityEdge"
 	AdminService_DeleteEpisode_FullMethodName     = "/kgsvc.v1.AdminService/DeleteEpisode"
+	AdminService_DeleteDocument_FullMethodName    = "/kgsvc.v1.AdminService/DeleteDocument"
 	AdminService_DeleteGroup_FullMethodName       = "/kgsvc.v1.AdminService/DeleteGroup"
 	AdminService_ClearAll_FullMethodName          = "/kgsvc.v1.AdminService/ClearAll"
 	AdminService_GetErasure_FullMethodName        = "/kgsvc.v1.AdminService/GetErasure"
@@ -52,6 +53,9 @@ type AdminServiceClient interface {
 	// Deletes one episode and its mentions. Facts and entities that were read from it stay unless `cascade` is set.
 	// Status OK.
 	DeleteEpisode(ctx context.Context, in *DeleteEpisodeRequest, opts ...grpc.CallOption) (*DeleteEpisodeResponse, error)
+	// Removes a document with everything that only it supports. What others say too stays. Status OK, also if there
+	// is no such document; a long one takes a while, and GetErasure tells when it is gone.
+	DeleteDocument(ctx context.Context, in *DeleteDocumentRequest, opts ...grpc.CallOption) (*DeleteDocumentResponse, error)
 	// Deletes everything of a group. Status OK.
 	DeleteGroup(ctx context.Context, in *DeleteGroupRequest, opts ...grpc.CallOption) (*DeleteGroupResponse, error)
 	// Deletes every group. Status OK.
@@ -114,6 +118,16 @@ func (c *adminServiceClient) DeleteEpisode(ctx context.Context, in *DeleteEpisod
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DeleteEpisodeResponse)
 	err := c.cc.Invoke(ctx, AdminService_DeleteEpisode_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) DeleteDocument(ctx context.Context, in *DeleteDocumentRequest, opts ...grpc.CallOption) (*DeleteDocumentResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteDocumentResponse)
+	err := c.cc.Invoke(ctx, AdminService_DeleteDocument_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -263,6 +277,9 @@ type AdminServiceServer interface {
 	// Deletes one episode and its mentions. Facts and entities that were read from it stay unless `cascade` is set.
 	// Status OK.
 	DeleteEpisode(context.Context, *DeleteEpisodeRequest) (*DeleteEpisodeResponse, error)
+	// Removes a document with everything that only it supports. What others say too stays. Status OK, also if there
+	// is no such document; a long one takes a while, and GetErasure tells when it is gone.
+	DeleteDocument(context.Context, *DeleteDocumentRequest) (*DeleteDocumentResponse, error)
 	// Deletes everything of a group. Status OK.
 	DeleteGroup(context.Context, *DeleteGroupRequest) (*DeleteGroupResponse, error)
 	// Deletes every group. Status OK.
@@ -309,6 +326,9 @@ func (UnimplementedAdminServiceServer) DeleteEntityEdge(context.Context, *Delete
 }
 func (UnimplementedAdminServiceServer) DeleteEpisode(context.Context, *DeleteEpisodeRequest) (*DeleteEpisodeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteEpisode not implemented")
+}
+func (UnimplementedAdminServiceServer) DeleteDocument(context.Context, *DeleteDocumentRequest) (*DeleteDocumentResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteDocument not implemented")
 }
 func (UnimplementedAdminServiceServer) DeleteGroup(context.Context, *DeleteGroupRequest) (*DeleteGroupResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteGroup not implemented")
@@ -420,6 +440,24 @@ func _AdminService_DeleteEpisode_Handler(srv interface{}, ctx context.Context, d
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AdminServiceServer).DeleteEpisode(ctx, req.(*DeleteEpisodeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_DeleteDocument_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteDocumentRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).DeleteDocument(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_DeleteDocument_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).DeleteDocument(ctx, req.(*DeleteDocumentRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -676,6 +714,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DeleteEpisode",
 			Handler:    _AdminService_DeleteEpisode_Handler,
+		},
+		{
+			MethodName: "DeleteDocument",
+			Handler:    _AdminService_DeleteDocument_Handler,
 		},
 		{
 			MethodName: "DeleteGroup",

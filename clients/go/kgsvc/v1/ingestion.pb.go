@@ -1972,7 +1972,7 @@ var File_kgsvc_v1_ingestion_proto protoreflect.FileDescriptor
 
 const file_kgsvc_v1_ingestion_proto_rawDesc = "" +
 	"\n" +
-	"\x18kgsvc/v1/ingestion.proto\x12\bkgsvc.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x17kgsvc/v1/envelope.proto\x1a\x14kgsvc/v1/types.proto\"\xbb\x01\n" +
+	"\x18kgsvc/v1/ingestion.proto\x12\bkgsvc.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x18kgsvc/v1/documents.proto\x1a\x17kgsvc/v1/envelope.proto\x1a\x14kgsvc/v1/types.proto\"\xbb\x01\n" +
 	"\x12AddMessagesRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
@@ -2146,12 +2146,14 @@ const file_kgsvc_v1_ingestion_proto_rawDesc = "" +
 	"all_parked\x18\x03 \x01(\bR\tallParked\"B\n" +
 	"\x10RetryItemsOutput\x12\x18\n" +
 	"\aretried\x18\x01 \x01(\x05R\aretried\x12\x14\n" +
-	"\x05uuids\x18\x02 \x03(\tR\x05uuids2\xfe\x04\n" +
+	"\x05uuids\x18\x02 \x03(\tR\x05uuids2\xa9\x06\n" +
 	"\x10IngestionService\x12J\n" +
 	"\vAddMessages\x12\x1c.kgsvc.v1.AddMessagesRequest\x1a\x1d.kgsvc.v1.AddMessagesResponse\x12J\n" +
 	"\vAddEpisodes\x12\x1c.kgsvc.v1.AddEpisodesRequest\x1a\x1d.kgsvc.v1.AddEpisodesResponse\x12P\n" +
 	"\rAddEntityNode\x12\x1e.kgsvc.v1.AddEntityNodeRequest\x1a\x1f.kgsvc.v1.AddEntityNodeResponse\x12W\n" +
-	"\x0eStreamEpisodes\x12\x1f.kgsvc.v1.StreamEpisodesRequest\x1a .kgsvc.v1.StreamEpisodesResponse(\x010\x01\x12G\n" +
+	"\x0eStreamEpisodes\x12\x1f.kgsvc.v1.StreamEpisodesRequest\x1a .kgsvc.v1.StreamEpisodesResponse(\x010\x01\x12M\n" +
+	"\fAddDocuments\x12\x1d.kgsvc.v1.AddDocumentsRequest\x1a\x1e.kgsvc.v1.AddDocumentsResponse\x12Z\n" +
+	"\x0fStreamDocuments\x12 .kgsvc.v1.StreamDocumentsRequest\x1a!.kgsvc.v1.StreamDocumentsResponse(\x010\x01\x12G\n" +
 	"\n" +
 	"GetReceipt\x12\x1b.kgsvc.v1.GetReceiptRequest\x1a\x1c.kgsvc.v1.GetReceiptResponse\x12O\n" +
 	"\fWatchReceipt\x12\x1d.kgsvc.v1.WatchReceiptRequest\x1a\x1e.kgsvc.v1.WatchReceiptResponse0\x01\x12D\n" +
@@ -2173,45 +2175,49 @@ func file_kgsvc_v1_ingestion_proto_rawDescGZIP() []byte {
 
 var file_kgsvc_v1_ingestion_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_kgsvc_v1_ingestion_proto_goTypes = []any{
-	(*AddMessagesRequest)(nil),     // 0: kgsvc.v1.AddMessagesRequest
-	(*AddMessagesResponse)(nil),    // 1: kgsvc.v1.AddMessagesResponse
-	(*AddMessagesInput)(nil),       // 2: kgsvc.v1.AddMessagesInput
-	(*AddMessagesOutput)(nil),      // 3: kgsvc.v1.AddMessagesOutput
-	(*AddEpisodesRequest)(nil),     // 4: kgsvc.v1.AddEpisodesRequest
-	(*AddEpisodesResponse)(nil),    // 5: kgsvc.v1.AddEpisodesResponse
-	(*AddEpisodesInput)(nil),       // 6: kgsvc.v1.AddEpisodesInput
-	(*AddEpisodesOutput)(nil),      // 7: kgsvc.v1.AddEpisodesOutput
-	(*AddEntityNodeRequest)(nil),   // 8: kgsvc.v1.AddEntityNodeRequest
-	(*AddEntityNodeResponse)(nil),  // 9: kgsvc.v1.AddEntityNodeResponse
-	(*AddEntityNodeInput)(nil),     // 10: kgsvc.v1.AddEntityNodeInput
-	(*StreamEpisodesRequest)(nil),  // 11: kgsvc.v1.StreamEpisodesRequest
-	(*StreamEpisodesResponse)(nil), // 12: kgsvc.v1.StreamEpisodesResponse
-	(*GetReceiptRequest)(nil),      // 13: kgsvc.v1.GetReceiptRequest
-	(*GetReceiptResponse)(nil),     // 14: kgsvc.v1.GetReceiptResponse
-	(*GetReceiptInput)(nil),        // 15: kgsvc.v1.GetReceiptInput
-	(*WatchReceiptRequest)(nil),    // 16: kgsvc.v1.WatchReceiptRequest
-	(*WatchReceiptResponse)(nil),   // 17: kgsvc.v1.WatchReceiptResponse
-	(*WatchReceiptInput)(nil),      // 18: kgsvc.v1.WatchReceiptInput
-	(*WatchReceiptOutput)(nil),     // 19: kgsvc.v1.WatchReceiptOutput
-	(*ListItemsRequest)(nil),       // 20: kgsvc.v1.ListItemsRequest
-	(*ListItemsResponse)(nil),      // 21: kgsvc.v1.ListItemsResponse
-	(*ListItemsInput)(nil),         // 22: kgsvc.v1.ListItemsInput
-	(*ListItemsOutput)(nil),        // 23: kgsvc.v1.ListItemsOutput
-	(*RetryItemsRequest)(nil),      // 24: kgsvc.v1.RetryItemsRequest
-	(*RetryItemsResponse)(nil),     // 25: kgsvc.v1.RetryItemsResponse
-	(*RetryItemsInput)(nil),        // 26: kgsvc.v1.RetryItemsInput
-	(*RetryItemsOutput)(nil),       // 27: kgsvc.v1.RetryItemsOutput
-	(Status)(0),                    // 28: kgsvc.v1.Status
-	(*Error)(nil),                  // 29: kgsvc.v1.Error
-	(*Message)(nil),                // 30: kgsvc.v1.Message
-	(*AcceptedItem)(nil),           // 31: kgsvc.v1.AcceptedItem
-	(*EpisodeItem)(nil),            // 32: kgsvc.v1.EpisodeItem
-	(*EntityNode)(nil),             // 33: kgsvc.v1.EntityNode
-	(*structpb.Struct)(nil),        // 34: google.protobuf.Struct
-	(ItemState)(0),                 // 35: kgsvc.v1.ItemState
-	(*Receipt)(nil),                // 36: kgsvc.v1.Receipt
-	(*ReceiptItem)(nil),            // 37: kgsvc.v1.ReceiptItem
-	(*ListedItem)(nil),             // 38: kgsvc.v1.ListedItem
+	(*AddMessagesRequest)(nil),      // 0: kgsvc.v1.AddMessagesRequest
+	(*AddMessagesResponse)(nil),     // 1: kgsvc.v1.AddMessagesResponse
+	(*AddMessagesInput)(nil),        // 2: kgsvc.v1.AddMessagesInput
+	(*AddMessagesOutput)(nil),       // 3: kgsvc.v1.AddMessagesOutput
+	(*AddEpisodesRequest)(nil),      // 4: kgsvc.v1.AddEpisodesRequest
+	(*AddEpisodesResponse)(nil),     // 5: kgsvc.v1.AddEpisodesResponse
+	(*AddEpisodesInput)(nil),        // 6: kgsvc.v1.AddEpisodesInput
+	(*AddEpisodesOutput)(nil),       // 7: kgsvc.v1.AddEpisodesOutput
+	(*AddEntityNodeRequest)(nil),    // 8: kgsvc.v1.AddEntityNodeRequest
+	(*AddEntityNodeResponse)(nil),   // 9: kgsvc.v1.AddEntityNodeResponse
+	(*AddEntityNodeInput)(nil),      // 10: kgsvc.v1.AddEntityNodeInput
+	(*StreamEpisodesRequest)(nil),   // 11: kgsvc.v1.StreamEpisodesRequest
+	(*StreamEpisodesResponse)(nil),  // 12: kgsvc.v1.StreamEpisodesResponse
+	(*GetReceiptRequest)(nil),       // 13: kgsvc.v1.GetReceiptRequest
+	(*GetReceiptResponse)(nil),      // 14: kgsvc.v1.GetReceiptResponse
+	(*GetReceiptInput)(nil),         // 15: kgsvc.v1.GetReceiptInput
+	(*WatchReceiptRequest)(nil),     // 16: kgsvc.v1.WatchReceiptRequest
+	(*WatchReceiptResponse)(nil),    // 17: kgsvc.v1.WatchReceiptResponse
+	(*WatchReceiptInput)(nil),       // 18: kgsvc.v1.WatchReceiptInput
+	(*WatchReceiptOutput)(nil),      // 19: kgsvc.v1.WatchReceiptOutput
+	(*ListItemsRequest)(nil),        // 20: kgsvc.v1.ListItemsRequest
+	(*ListItemsResponse)(nil),       // 21: kgsvc.v1.ListItemsResponse
+	(*ListItemsInput)(nil),          // 22: kgsvc.v1.ListItemsInput
+	(*ListItemsOutput)(nil),         // 23: kgsvc.v1.ListItemsOutput
+	(*RetryItemsRequest)(nil),       // 24: kgsvc.v1.RetryItemsRequest
+	(*RetryItemsResponse)(nil),      // 25: kgsvc.v1.RetryItemsResponse
+	(*RetryItemsInput)(nil),         // 26: kgsvc.v1.RetryItemsInput
+	(*RetryItemsOutput)(nil),        // 27: kgsvc.v1.RetryItemsOutput
+	(Status)(0),                     // 28: kgsvc.v1.Status
+	(*Error)(nil),                   // 29: kgsvc.v1.Error
+	(*Message)(nil),                 // 30: kgsvc.v1.Message
+	(*AcceptedItem)(nil),            // 31: kgsvc.v1.AcceptedItem
+	(*EpisodeItem)(nil),             // 32: kgsvc.v1.EpisodeItem
+	(*EntityNode)(nil),              // 33: kgsvc.v1.EntityNode
+	(*structpb.Struct)(nil),         // 34: google.protobuf.Struct
+	(ItemState)(0),                  // 35: kgsvc.v1.ItemState
+	(*Receipt)(nil),                 // 36: kgsvc.v1.Receipt
+	(*ReceiptItem)(nil),             // 37: kgsvc.v1.ReceiptItem
+	(*ListedItem)(nil),              // 38: kgsvc.v1.ListedItem
+	(*AddDocumentsRequest)(nil),     // 39: kgsvc.v1.AddDocumentsRequest
+	(*StreamDocumentsRequest)(nil),  // 40: kgsvc.v1.StreamDocumentsRequest
+	(*AddDocumentsResponse)(nil),    // 41: kgsvc.v1.AddDocumentsResponse
+	(*StreamDocumentsResponse)(nil), // 42: kgsvc.v1.StreamDocumentsResponse
 }
 var file_kgsvc_v1_ingestion_proto_depIdxs = []int32{
 	2,  // 0: kgsvc.v1.AddMessagesRequest.input:type_name -> kgsvc.v1.AddMessagesInput
@@ -2259,20 +2265,24 @@ var file_kgsvc_v1_ingestion_proto_depIdxs = []int32{
 	4,  // 42: kgsvc.v1.IngestionService.AddEpisodes:input_type -> kgsvc.v1.AddEpisodesRequest
 	8,  // 43: kgsvc.v1.IngestionService.AddEntityNode:input_type -> kgsvc.v1.AddEntityNodeRequest
 	11, // 44: kgsvc.v1.IngestionService.StreamEpisodes:input_type -> kgsvc.v1.StreamEpisodesRequest
-	13, // 45: kgsvc.v1.IngestionService.GetReceipt:input_type -> kgsvc.v1.GetReceiptRequest
-	16, // 46: kgsvc.v1.IngestionService.WatchReceipt:input_type -> kgsvc.v1.WatchReceiptRequest
-	20, // 47: kgsvc.v1.IngestionService.ListItems:input_type -> kgsvc.v1.ListItemsRequest
-	24, // 48: kgsvc.v1.IngestionService.RetryItems:input_type -> kgsvc.v1.RetryItemsRequest
-	1,  // 49: kgsvc.v1.IngestionService.AddMessages:output_type -> kgsvc.v1.AddMessagesResponse
-	5,  // 50: kgsvc.v1.IngestionService.AddEpisodes:output_type -> kgsvc.v1.AddEpisodesResponse
-	9,  // 51: kgsvc.v1.IngestionService.AddEntityNode:output_type -> kgsvc.v1.AddEntityNodeResponse
-	12, // 52: kgsvc.v1.IngestionService.StreamEpisodes:output_type -> kgsvc.v1.StreamEpisodesResponse
-	14, // 53: kgsvc.v1.IngestionService.GetReceipt:output_type -> kgsvc.v1.GetReceiptResponse
-	17, // 54: kgsvc.v1.IngestionService.WatchReceipt:output_type -> kgsvc.v1.WatchReceiptResponse
-	21, // 55: kgsvc.v1.IngestionService.ListItems:output_type -> kgsvc.v1.ListItemsResponse
-	25, // 56: kgsvc.v1.IngestionService.RetryItems:output_type -> kgsvc.v1.RetryItemsResponse
-	49, // [49:57] is the sub-list for method output_type
-	41, // [41:49] is the sub-list for method input_type
+	39, // 45: kgsvc.v1.IngestionService.AddDocuments:input_type -> kgsvc.v1.AddDocumentsRequest
+	40, // 46: kgsvc.v1.IngestionService.StreamDocuments:input_type -> kgsvc.v1.StreamDocumentsRequest
+	13, // 47: kgsvc.v1.IngestionService.GetReceipt:input_type -> kgsvc.v1.GetReceiptRequest
+	16, // 48: kgsvc.v1.IngestionService.WatchReceipt:input_type -> kgsvc.v1.WatchReceiptRequest
+	20, // 49: kgsvc.v1.IngestionService.ListItems:input_type -> kgsvc.v1.ListItemsRequest
+	24, // 50: kgsvc.v1.IngestionService.RetryItems:input_type -> kgsvc.v1.RetryItemsRequest
+	1,  // 51: kgsvc.v1.IngestionService.AddMessages:output_type -> kgsvc.v1.AddMessagesResponse
+	5,  // 52: kgsvc.v1.IngestionService.AddEpisodes:output_type -> kgsvc.v1.AddEpisodesResponse
+	9,  // 53: kgsvc.v1.IngestionService.AddEntityNode:output_type -> kgsvc.v1.AddEntityNodeResponse
+	12, // 54: kgsvc.v1.IngestionService.StreamEpisodes:output_type -> kgsvc.v1.StreamEpisodesResponse
+	41, // 55: kgsvc.v1.IngestionService.AddDocuments:output_type -> kgsvc.v1.AddDocumentsResponse
+	42, // 56: kgsvc.v1.IngestionService.StreamDocuments:output_type -> kgsvc.v1.StreamDocumentsResponse
+	14, // 57: kgsvc.v1.IngestionService.GetReceipt:output_type -> kgsvc.v1.GetReceiptResponse
+	17, // 58: kgsvc.v1.IngestionService.WatchReceipt:output_type -> kgsvc.v1.WatchReceiptResponse
+	21, // 59: kgsvc.v1.IngestionService.ListItems:output_type -> kgsvc.v1.ListItemsResponse
+	25, // 60: kgsvc.v1.IngestionService.RetryItems:output_type -> kgsvc.v1.RetryItemsResponse
+	51, // [51:61] is the sub-list for method output_type
+	41, // [41:51] is the sub-list for method input_type
 	41, // [41:41] is the sub-list for extension type_name
 	41, // [41:41] is the sub-list for extension extendee
 	0,  // [0:41] is the sub-list for field type_name
@@ -2283,6 +2293,7 @@ func file_kgsvc_v1_ingestion_proto_init() {
 	if File_kgsvc_v1_ingestion_proto != nil {
 		return
 	}
+	file_kgsvc_v1_documents_proto_init()
 	file_kgsvc_v1_envelope_proto_init()
 	file_kgsvc_v1_types_proto_init()
 	file_kgsvc_v1_ingestion_proto_msgTypes[0].OneofWrappers = []any{}

@@ -21,14 +21,16 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	IngestionService_AddMessages_FullMethodName    = "/kgsvc.v1.IngestionService/AddMessages"
-	IngestionService_AddEpisodes_FullMethodName    = "/kgsvc.v1.IngestionService/AddEpisodes"
-	IngestionService_AddEntityNode_FullMethodName  = "/kgsvc.v1.IngestionService/AddEntityNode"
-	IngestionService_StreamEpisodes_FullMethodName = "/kgsvc.v1.IngestionService/StreamEpisodes"
-	IngestionService_GetReceipt_FullMethodName     = "/kgsvc.v1.IngestionService/GetReceipt"
-	IngestionService_WatchReceipt_FullMethodName   = "/kgsvc.v1.IngestionService/WatchReceipt"
-	IngestionService_ListItems_FullMethodName      = "/kgsvc.v1.IngestionService/ListItems"
-	IngestionService_RetryItems_FullMethodName     = "/kgsvc.v1.IngestionService/RetryItems"
+	IngestionService_AddMessages_FullMethodName     = "/kgsvc.v1.IngestionService/AddMessages"
+	IngestionService_AddEpisodes_FullMethodName     = "/kgsvc.v1.IngestionService/AddEpisodes"
+	IngestionService_AddEntityNode_FullMethodName   = "/kgsvc.v1.IngestionService/AddEntityNode"
+	IngestionService_StreamEpisodes_FullMethodName  = "/kgsvc.v1.IngestionService/StreamEpisodes"
+	IngestionService_AddDocuments_FullMethodName    = "/kgsvc.v1.IngestionService/AddDocuments"
+	IngestionService_StreamDocuments_FullMethodName = "/kgsvc.v1.IngestionService/StreamDocuments"
+	IngestionService_GetReceipt_FullMethodName      = "/kgsvc.v1.IngestionService/GetReceipt"
+	IngestionService_WatchReceipt_FullMethodName    = "/kgsvc.v1.IngestionService/WatchReceipt"
+	IngestionService_ListItems_FullMethodName       = "/kgsvc.v1.IngestionService/ListItems"
+	IngestionService_RetryItems_FullMethodName      = "/kgsvc.v1.IngestionService/RetryItems"
 )
 
 // IngestionServiceClient is the client API for IngestionService service.
@@ -48,6 +50,12 @@ type IngestionServiceClient interface {
 	// durably. A client that sends faster than items can be stored is slowed down. A fault of the service ends the
 	// stream with a gRPC status; items that were not acknowledged may then be sent again.
 	StreamEpisodes(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamEpisodesRequest, StreamEpisodesResponse], error)
+	// Adds documents, or new texts of known ones: they are split into chunks, and only chunks that are new are read.
+	// Status ACCEPTED. A call that failed may be sent again: what is stored already costs nothing.
+	AddDocuments(ctx context.Context, in *AddDocumentsRequest, opts ...grpc.CallOption) (*AddDocumentsResponse, error)
+	// As AddDocuments for documents that are larger than a call may be, up to 64 MiB each: sent in parts, one after
+	// the other, and answered one by one.
+	StreamDocuments(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamDocumentsRequest, StreamDocumentsResponse], error)
 	// Reads the state of each item of a receipt. Status OK or NOT_FOUND.
 	GetReceipt(ctx context.Context, in *GetReceiptRequest, opts ...grpc.CallOption) (*GetReceiptResponse, error)
 	// Sends the states of all items of a receipt, then those that change, and ends when all are terminal.
@@ -109,6 +117,29 @@ func (c *ingestionServiceClient) StreamEpisodes(ctx context.Context, opts ...grp
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type IngestionService_StreamEpisodesClient = grpc.BidiStreamingClient[StreamEpisodesRequest, StreamEpisodesResponse]
 
+func (c *ingestionServiceClient) AddDocuments(ctx context.Context, in *AddDocumentsRequest, opts ...grpc.CallOption) (*AddDocumentsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AddDocumentsResponse)
+	err := c.cc.Invoke(ctx, IngestionService_AddDocuments_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *ingestionServiceClient) StreamDocuments(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamDocumentsRequest, StreamDocumentsResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &IngestionService_ServiceDesc.Streams[1], IngestionService_StreamDocuments_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[StreamDocumentsRequest, StreamDocumentsResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type IngestionService_StreamDocumentsClient = grpc.BidiStreamingClient[StreamDocumentsRequest, StreamDocumentsResponse]
+
 func (c *ingestionServiceClient) GetReceipt(ctx context.Context, in *GetReceiptRequest, opts ...grpc.CallOption) (*GetReceiptResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetReceiptResponse)
@@ -121,7 +152,7 @@ func (c *ingestionServiceClient) GetReceipt(ctx context.Context, in *GetReceiptR
 
 func (c *ingestionServiceClient) WatchReceipt(ctx context.Context, in *WatchReceiptRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchReceiptResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &IngestionService_ServiceDesc.Streams[1], IngestionService_WatchReceipt_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &IngestionService_ServiceDesc.Streams[2], IngestionService_WatchReceipt_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -175,6 +206,12 @@ type IngestionServiceServer interface {
 	// durably. A client that sends faster than items can be stored is slowed down. A fault of the service ends the
 	// stream with a gRPC status; items that were not acknowledged may then be sent again.
 	StreamEpisodes(grpc.BidiStreamingServer[StreamEpisodesRequest, StreamEpisodesResponse]) error
+	// Adds documents, or new texts of known ones: they are split into chunks, and only chunks that are new are read.
+	// Status ACCEPTED. A call that failed may be sent again: what is stored already costs nothing.
+	AddDocuments(context.Context, *AddDocumentsRequest) (*AddDocumentsResponse, error)
+	// As AddDocuments for documents that are larger than a call may be, up to 64 MiB each: sent in parts, one after
+	// the other, and answered one by one.
+	StreamDocuments(grpc.BidiStreamingServer[StreamDocumentsRequest, StreamDocumentsResponse]) error
 	// Reads the state of each item of a receipt. Status OK or NOT_FOUND.
 	GetReceipt(context.Context, *GetReceiptRequest) (*GetReceiptResponse, error)
 	// Sends the states of all items of a receipt, then those that change, and ends when all are terminal.
@@ -204,6 +241,12 @@ func (UnimplementedIngestionServiceServer) AddEntityNode(context.Context, *AddEn
 }
 func (UnimplementedIngestionServiceServer) StreamEpisodes(grpc.BidiStreamingServer[StreamEpisodesRequest, StreamEpisodesResponse]) error {
 	return status.Error(codes.Unimplemented, "method StreamEpisodes not implemented")
+}
+func (UnimplementedIngestionServiceServer) AddDocuments(context.Context, *AddDocumentsRequest) (*AddDocumentsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AddDocuments not implemented")
+}
+func (UnimplementedIngestionServiceServer) StreamDocuments(grpc.BidiStreamingServer[StreamDocumentsRequest, StreamDocumentsResponse]) error {
+	return status.Error(codes.Unimplemented, "method StreamDocuments not implemented")
 }
 func (UnimplementedIngestionServiceServer) GetReceipt(context.Context, *GetReceiptRequest) (*GetReceiptResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetReceipt not implemented")
@@ -299,6 +342,31 @@ func _IngestionService_StreamEpisodes_Handler(srv interface{}, stream grpc.Serve
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type IngestionService_StreamEpisodesServer = grpc.BidiStreamingServer[StreamEpisodesRequest, StreamEpisodesResponse]
 
+func _IngestionService_AddDocuments_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AddDocumentsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(IngestionServiceServer).AddDocuments(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: IngestionService_AddDocuments_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(IngestionServiceServer).AddDocuments(ctx, req.(*AddDocumentsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _IngestionService_StreamDocuments_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(IngestionServiceServer).StreamDocuments(&grpc.GenericServerStream[StreamDocumentsRequest, StreamDocumentsResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type IngestionService_StreamDocumentsServer = grpc.BidiStreamingServer[StreamDocumentsRequest, StreamDocumentsResponse]
+
 func _IngestionService_GetReceipt_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetReceiptRequest)
 	if err := dec(in); err != nil {
@@ -384,6 +452,10 @@ var IngestionService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _IngestionService_AddEntityNode_Handler,
 		},
 		{
+			MethodName: "AddDocuments",
+			Handler:    _IngestionService_AddDocuments_Handler,
+		},
+		{
 			MethodName: "GetReceipt",
 			Handler:    _IngestionService_GetReceipt_Handler,
 		},
@@ -400,6 +472,12 @@ var IngestionService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "StreamEpisodes",
 			Handler:       _IngestionService_StreamEpisodes_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
+		},
+		{
+			StreamName:    "StreamDocuments",
+			Handler:       _IngestionService_StreamDocuments_Handler,
 			ServerStreams: true,
 			ClientStreams: true,
 		},

@@ -404,6 +404,71 @@ func (SearchRecipe) EnumDescriptor() ([]byte, []int) {
 	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{4}
 }
 
+// What an answer cites.
+type CitationKind int32
+
+const (
+	// Not sent.
+	CitationKind_CITATION_KIND_UNSPECIFIED CitationKind = 0
+	// A fact.
+	CitationKind_CITATION_KIND_FACT CitationKind = 1
+	// An episode that is no chunk.
+	CitationKind_CITATION_KIND_EPISODE CitationKind = 2
+	// A chunk of a document.
+	CitationKind_CITATION_KIND_CHUNK CitationKind = 3
+	// The summary of an entity.
+	CitationKind_CITATION_KIND_ENTITY CitationKind = 4
+	// The summary of a community.
+	CitationKind_CITATION_KIND_COMMUNITY CitationKind = 5
+)
+
+// Enum value maps for CitationKind.
+var (
+	CitationKind_name = map[int32]string{
+		0: "CITATION_KIND_UNSPECIFIED",
+		1: "CITATION_KIND_FACT",
+		2: "CITATION_KIND_EPISODE",
+		3: "CITATION_KIND_CHUNK",
+		4: "CITATION_KIND_ENTITY",
+		5: "CITATION_KIND_COMMUNITY",
+	}
+	CitationKind_value = map[string]int32{
+		"CITATION_KIND_UNSPECIFIED": 0,
+		"CITATION_KIND_FACT":        1,
+		"CITATION_KIND_EPISODE":     2,
+		"CITATION_KIND_CHUNK":       3,
+		"CITATION_KIND_ENTITY":      4,
+		"CITATION_KIND_COMMUNITY":   5,
+	}
+)
+
+func (x CitationKind) Enum() *CitationKind {
+	p := new(CitationKind)
+	*p = x
+	return p
+}
+
+func (x CitationKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (CitationKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_kgsvc_v1_retrieval_proto_enumTypes[5].Descriptor()
+}
+
+func (CitationKind) Type() protoreflect.EnumType {
+	return &file_kgsvc_v1_retrieval_proto_enumTypes[5]
+}
+
+func (x CitationKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use CitationKind.Descriptor instead.
+func (CitationKind) EnumDescriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{5}
+}
+
 // Request of SearchFacts.
 type SearchFactsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1266,8 +1331,10 @@ type GetMemoryInput struct {
 	MaxFacts *int32 `protobuf:"varint,3,opt,name=max_facts,json=maxFacts,proto3,oneof" json:"max_facts,omitempty"`
 	// Ranks facts near this entity higher, by hops; NOT_FOUND if there is no such entity.
 	CenterNodeUuid *string `protobuf:"bytes,4,opt,name=center_node_uuid,json=centerNodeUuid,proto3,oneof" json:"center_node_uuid,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Adds where the facts come from.
+	IncludeProvenance *bool `protobuf:"varint,5,opt,name=include_provenance,json=includeProvenance,proto3,oneof" json:"include_provenance,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *GetMemoryInput) Reset() {
@@ -1328,11 +1395,20 @@ func (x *GetMemoryInput) GetCenterNodeUuid() string {
 	return ""
 }
 
+func (x *GetMemoryInput) GetIncludeProvenance() bool {
+	if x != nil && x.IncludeProvenance != nil {
+		return *x.IncludeProvenance
+	}
+	return false
+}
+
 // Output of GetMemory.
 type GetMemoryOutput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The facts, best first.
-	Facts         []*FactResult `protobuf:"bytes,1,rep,name=facts,proto3" json:"facts,omitempty"`
+	Facts []*FactResult `protobuf:"bytes,1,rep,name=facts,proto3" json:"facts,omitempty"`
+	// With include_provenance: where they come from.
+	Provenance    *Provenance `protobuf:"bytes,2,opt,name=provenance,proto3" json:"provenance,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1370,6 +1446,13 @@ func (*GetMemoryOutput) Descriptor() ([]byte, []int) {
 func (x *GetMemoryOutput) GetFacts() []*FactResult {
 	if x != nil {
 		return x.Facts
+	}
+	return nil
+}
+
+func (x *GetMemoryOutput) GetProvenance() *Provenance {
+	if x != nil {
+		return x.Provenance
 	}
 	return nil
 }
@@ -2347,8 +2430,10 @@ type SearchGraphInput struct {
 	IncludeContext *bool `protobuf:"varint,12,opt,name=include_context,json=includeContext,proto3,oneof" json:"include_context,omitempty"`
 	// Of include_context: the longest text in tokens, counted as 4 characters each; 1 to 32,000; default 2,000.
 	ContextTokens *int32 `protobuf:"varint,13,opt,name=context_tokens,json=contextTokens,proto3,oneof" json:"context_tokens,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Adds where the results come from.
+	IncludeProvenance *bool `protobuf:"varint,14,opt,name=include_provenance,json=includeProvenance,proto3,oneof" json:"include_provenance,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *SearchGraphInput) Reset() {
@@ -2472,6 +2557,13 @@ func (x *SearchGraphInput) GetContextTokens() int32 {
 	return 0
 }
 
+func (x *SearchGraphInput) GetIncludeProvenance() bool {
+	if x != nil && x.IncludeProvenance != nil {
+		return *x.IncludeProvenance
+	}
+	return false
+}
+
 // Output of SearchGraph.
 type SearchGraphOutput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2496,7 +2588,9 @@ type SearchGraphOutput struct {
 	// "# Communities" what was found and is not said there already, facts with their validity. What does not fit is left
 	// out. With known_as_of, it holds only what was known then, apart from the summaries of the entities that were
 	// found. It is shorter if the response has no room for it.
-	Context       *string `protobuf:"bytes,9,opt,name=context,proto3,oneof" json:"context,omitempty"`
+	Context *string `protobuf:"bytes,9,opt,name=context,proto3,oneof" json:"context,omitempty"`
+	// With include_provenance: where the results come from.
+	Provenance    *Provenance `protobuf:"bytes,10,opt,name=provenance,proto3" json:"provenance,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2592,6 +2686,13 @@ func (x *SearchGraphOutput) GetContext() string {
 		return *x.Context
 	}
 	return ""
+}
+
+func (x *SearchGraphOutput) GetProvenance() *Provenance {
+	if x != nil {
+		return x.Provenance
+	}
+	return nil
 }
 
 // How a scope was in fact searched.
@@ -2996,11 +3097,995 @@ func (x *FoundBy) GetScore() float64 {
 	return 0
 }
 
+// Where results come from (spec 001). What the response has no room for is left out, the last sources first.
+type Provenance struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Entities that were found, and those that the facts found are about, in the order of the results.
+	Entities []*ProvenanceEntity `protobuf:"bytes,1,rep,name=entities,proto3" json:"entities,omitempty"`
+	// Chunks of documents that were found, or that state what was found; one entry for each place in the document.
+	Chunks []*ProvenanceChunk `protobuf:"bytes,2,rep,name=chunks,proto3" json:"chunks,omitempty"`
+	// The same of all other episodes.
+	Episodes []*ProvenanceEpisode `protobuf:"bytes,3,rep,name=episodes,proto3" json:"episodes,omitempty"`
+	// The texts of these chunks and episodes, each once.
+	SourceTexts []string `protobuf:"bytes,4,rep,name=source_texts,json=sourceTexts,proto3" json:"source_texts,omitempty"`
+	// How many chunks and episodes the response has no room for.
+	LeftOut       int32 `protobuf:"varint,5,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Provenance) Reset() {
+	*x = Provenance{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Provenance) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Provenance) ProtoMessage() {}
+
+func (x *Provenance) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Provenance.ProtoReflect.Descriptor instead.
+func (*Provenance) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *Provenance) GetEntities() []*ProvenanceEntity {
+	if x != nil {
+		return x.Entities
+	}
+	return nil
+}
+
+func (x *Provenance) GetChunks() []*ProvenanceChunk {
+	if x != nil {
+		return x.Chunks
+	}
+	return nil
+}
+
+func (x *Provenance) GetEpisodes() []*ProvenanceEpisode {
+	if x != nil {
+		return x.Episodes
+	}
+	return nil
+}
+
+func (x *Provenance) GetSourceTexts() []string {
+	if x != nil {
+		return x.SourceTexts
+	}
+	return nil
+}
+
+func (x *Provenance) GetLeftOut() int32 {
+	if x != nil {
+		return x.LeftOut
+	}
+	return 0
+}
+
+// An entity that results are about.
+type ProvenanceEntity struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entity.
+	Uuid string `protobuf:"bytes,1,opt,name=uuid,proto3" json:"uuid,omitempty"`
+	// Its current name.
+	EntityName string `protobuf:"bytes,2,opt,name=entity_name,json=entityName,proto3" json:"entity_name,omitempty"`
+	// The score of the first result that it comes from; comparable within one answer and scope only.
+	Score float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
+	// Its summary. Empty with known_as_of, unless the search found the entity itself: summaries tell of now.
+	Description string `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
+	// Its tenant.
+	GroupId       string `protobuf:"bytes,5,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProvenanceEntity) Reset() {
+	*x = ProvenanceEntity{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProvenanceEntity) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProvenanceEntity) ProtoMessage() {}
+
+func (x *ProvenanceEntity) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProvenanceEntity.ProtoReflect.Descriptor instead.
+func (*ProvenanceEntity) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *ProvenanceEntity) GetUuid() string {
+	if x != nil {
+		return x.Uuid
+	}
+	return ""
+}
+
+func (x *ProvenanceEntity) GetEntityName() string {
+	if x != nil {
+		return x.EntityName
+	}
+	return ""
+}
+
+func (x *ProvenanceEntity) GetScore() float64 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
+func (x *ProvenanceEntity) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *ProvenanceEntity) GetGroupId() string {
+	if x != nil {
+		return x.GroupId
+	}
+	return ""
+}
+
+// A chunk of a document, where it stands in the present text.
+type ProvenanceChunk struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The chunk: the uuid of an episode.
+	ChunkId string `protobuf:"bytes,1,opt,name=chunk_id,json=chunkId,proto3" json:"chunk_id,omitempty"`
+	// The document.
+	FullDocId string `protobuf:"bytes,2,opt,name=full_doc_id,json=fullDocId,proto3" json:"full_doc_id,omitempty"`
+	// Its place in the document, from 0; absent with tokens, start and end if only former texts have it.
+	ChunkOrderIndex *int32 `protobuf:"varint,3,opt,name=chunk_order_index,json=chunkOrderIndex,proto3,oneof" json:"chunk_order_index,omitempty"`
+	// Tokens of the content.
+	Tokens *int32 `protobuf:"varint,4,opt,name=tokens,proto3,oneof" json:"tokens,omitempty"`
+	// The text.
+	Content string `protobuf:"bytes,5,opt,name=content,proto3" json:"content,omitempty"`
+	// Where it begins, in characters of the document's text.
+	Start *int64 `protobuf:"varint,6,opt,name=start,proto3,oneof" json:"start,omitempty"`
+	// Where it ends; the character there belongs to it no longer.
+	End *int64 `protobuf:"varint,7,opt,name=end,proto3,oneof" json:"end,omitempty"`
+	// The page, from 1; absent where the format has no pages.
+	Page *int32 `protobuf:"varint,8,opt,name=page,proto3,oneof" json:"page,omitempty"`
+	// The headings above it, the outermost first.
+	Headings []string `protobuf:"bytes,9,rep,name=headings,proto3" json:"headings,omitempty"`
+	// The title of the document.
+	Title *string `protobuf:"bytes,10,opt,name=title,proto3,oneof" json:"title,omitempty"`
+	// Its tenant.
+	GroupId       string `protobuf:"bytes,11,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProvenanceChunk) Reset() {
+	*x = ProvenanceChunk{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProvenanceChunk) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProvenanceChunk) ProtoMessage() {}
+
+func (x *ProvenanceChunk) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProvenanceChunk.ProtoReflect.Descriptor instead.
+func (*ProvenanceChunk) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *ProvenanceChunk) GetChunkId() string {
+	if x != nil {
+		return x.ChunkId
+	}
+	return ""
+}
+
+func (x *ProvenanceChunk) GetFullDocId() string {
+	if x != nil {
+		return x.FullDocId
+	}
+	return ""
+}
+
+func (x *ProvenanceChunk) GetChunkOrderIndex() int32 {
+	if x != nil && x.ChunkOrderIndex != nil {
+		return *x.ChunkOrderIndex
+	}
+	return 0
+}
+
+func (x *ProvenanceChunk) GetTokens() int32 {
+	if x != nil && x.Tokens != nil {
+		return *x.Tokens
+	}
+	return 0
+}
+
+func (x *ProvenanceChunk) GetContent() string {
+	if x != nil {
+		return x.Content
+	}
+	return ""
+}
+
+func (x *ProvenanceChunk) GetStart() int64 {
+	if x != nil && x.Start != nil {
+		return *x.Start
+	}
+	return 0
+}
+
+func (x *ProvenanceChunk) GetEnd() int64 {
+	if x != nil && x.End != nil {
+		return *x.End
+	}
+	return 0
+}
+
+func (x *ProvenanceChunk) GetPage() int32 {
+	if x != nil && x.Page != nil {
+		return *x.Page
+	}
+	return 0
+}
+
+func (x *ProvenanceChunk) GetHeadings() []string {
+	if x != nil {
+		return x.Headings
+	}
+	return nil
+}
+
+func (x *ProvenanceChunk) GetTitle() string {
+	if x != nil && x.Title != nil {
+		return *x.Title
+	}
+	return ""
+}
+
+func (x *ProvenanceChunk) GetGroupId() string {
+	if x != nil {
+		return x.GroupId
+	}
+	return ""
+}
+
+// An episode that is no chunk of a document.
+type ProvenanceEpisode struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The episode.
+	Uuid string `protobuf:"bytes,1,opt,name=uuid,proto3" json:"uuid,omitempty"`
+	// Its name.
+	Name *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	// What kind of text the content is.
+	Source Source `protobuf:"varint,3,opt,name=source,proto3,enum=kgsvc.v1.Source" json:"source,omitempty"`
+	// When what it says was the case.
+	ReferenceTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=reference_time,json=referenceTime,proto3" json:"reference_time,omitempty"`
+	// The text.
+	Content string `protobuf:"bytes,5,opt,name=content,proto3" json:"content,omitempty"`
+	// Its tenant.
+	GroupId       string `protobuf:"bytes,6,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProvenanceEpisode) Reset() {
+	*x = ProvenanceEpisode{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProvenanceEpisode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProvenanceEpisode) ProtoMessage() {}
+
+func (x *ProvenanceEpisode) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProvenanceEpisode.ProtoReflect.Descriptor instead.
+func (*ProvenanceEpisode) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *ProvenanceEpisode) GetUuid() string {
+	if x != nil {
+		return x.Uuid
+	}
+	return ""
+}
+
+func (x *ProvenanceEpisode) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *ProvenanceEpisode) GetSource() Source {
+	if x != nil {
+		return x.Source
+	}
+	return Source_SOURCE_UNSPECIFIED
+}
+
+func (x *ProvenanceEpisode) GetReferenceTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ReferenceTime
+	}
+	return nil
+}
+
+func (x *ProvenanceEpisode) GetContent() string {
+	if x != nil {
+		return x.Content
+	}
+	return ""
+}
+
+func (x *ProvenanceEpisode) GetGroupId() string {
+	if x != nil {
+		return x.GroupId
+	}
+	return ""
+}
+
+// Request of Ask.
+type AskRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the call in logs and in the responses; generated when absent; at most 128 characters.
+	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	// Has no effect on this operation.
+	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
+	// What to do; required.
+	Input         *AskInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AskRequest) Reset() {
+	*x = AskRequest{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AskRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AskRequest) ProtoMessage() {}
+
+func (x *AskRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AskRequest.ProtoReflect.Descriptor instead.
+func (*AskRequest) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *AskRequest) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+func (x *AskRequest) GetIdempotencyKey() string {
+	if x != nil && x.IdempotencyKey != nil {
+		return *x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *AskRequest) GetInput() *AskInput {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// Response of Ask; a stream of these.
+type AskResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's request_id, or the generated one.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The outcome.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=kgsvc.v1.Status" json:"status,omitempty"`
+	// Set unless the status is ERROR.
+	Output *AskOutput `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Set when the status is ERROR.
+	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AskResponse) Reset() {
+	*x = AskResponse{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AskResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AskResponse) ProtoMessage() {}
+
+func (x *AskResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AskResponse.ProtoReflect.Descriptor instead.
+func (*AskResponse) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *AskResponse) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *AskResponse) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *AskResponse) GetOutput() *AskOutput {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *AskResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Input of Ask.
+type AskInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenants whose knowledge may be used; 1 to 256; each at most 128 characters.
+	GroupIds []string `protobuf:"bytes,1,rep,name=group_ids,json=groupIds,proto3" json:"group_ids,omitempty"`
+	// The question; required; at most 32,768 characters.
+	Question string `protobuf:"bytes,2,opt,name=question,proto3" json:"question,omitempty"`
+	// The search that finds what the answer may use; default SEARCH_RECIPE_DEFAULT.
+	Recipe *SearchRecipe `protobuf:"varint,3,opt,name=recipe,proto3,enum=kgsvc.v1.SearchRecipe,oneof" json:"recipe,omitempty"`
+	// Most results of each of its scopes, 1 to 100; default 10.
+	MaxResults *int32 `protobuf:"varint,4,opt,name=max_results,json=maxResults,proto3,oneof" json:"max_results,omitempty"`
+	// As of SearchGraph; NODE_DISTANCE needs it.
+	CenterNodeUuid *string `protobuf:"bytes,5,opt,name=center_node_uuid,json=centerNodeUuid,proto3,oneof" json:"center_node_uuid,omitempty"`
+	// Conditions on what the answer may use. valid_as_of is the time that the question is about.
+	Filters *SearchFilters `protobuf:"bytes,6,opt,name=filters,proto3,oneof" json:"filters,omitempty"`
+	// The longest context in tokens, counted as 4 characters each; 1 to 32,000; default 2,000.
+	MaxTokens *int32 `protobuf:"varint,7,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
+	// Asks for the context alone: no model is asked.
+	OnlyNeedContext *bool `protobuf:"varint,8,opt,name=only_need_context,json=onlyNeedContext,proto3,oneof" json:"only_need_context,omitempty"`
+	// Adds where the context comes from.
+	IncludeProvenance *bool `protobuf:"varint,9,opt,name=include_provenance,json=includeProvenance,proto3,oneof" json:"include_provenance,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *AskInput) Reset() {
+	*x = AskInput{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AskInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AskInput) ProtoMessage() {}
+
+func (x *AskInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AskInput.ProtoReflect.Descriptor instead.
+func (*AskInput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *AskInput) GetGroupIds() []string {
+	if x != nil {
+		return x.GroupIds
+	}
+	return nil
+}
+
+func (x *AskInput) GetQuestion() string {
+	if x != nil {
+		return x.Question
+	}
+	return ""
+}
+
+func (x *AskInput) GetRecipe() SearchRecipe {
+	if x != nil && x.Recipe != nil {
+		return *x.Recipe
+	}
+	return SearchRecipe_SEARCH_RECIPE_UNSPECIFIED
+}
+
+func (x *AskInput) GetMaxResults() int32 {
+	if x != nil && x.MaxResults != nil {
+		return *x.MaxResults
+	}
+	return 0
+}
+
+func (x *AskInput) GetCenterNodeUuid() string {
+	if x != nil && x.CenterNodeUuid != nil {
+		return *x.CenterNodeUuid
+	}
+	return ""
+}
+
+func (x *AskInput) GetFilters() *SearchFilters {
+	if x != nil {
+		return x.Filters
+	}
+	return nil
+}
+
+func (x *AskInput) GetMaxTokens() int32 {
+	if x != nil && x.MaxTokens != nil {
+		return *x.MaxTokens
+	}
+	return 0
+}
+
+func (x *AskInput) GetOnlyNeedContext() bool {
+	if x != nil && x.OnlyNeedContext != nil {
+		return *x.OnlyNeedContext
+	}
+	return false
+}
+
+func (x *AskInput) GetIncludeProvenance() bool {
+	if x != nil && x.IncludeProvenance != nil {
+		return *x.IncludeProvenance
+	}
+	return false
+}
+
+// Output of Ask: either of the two.
+type AskOutput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The next piece of the answer.
+	Piece *string `protobuf:"bytes,1,opt,name=piece,proto3,oneof" json:"piece,omitempty"`
+	// In the last message alone: the answer as a whole. The pieces put end to end are its text.
+	Result        *AskResult `protobuf:"bytes,2,opt,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AskOutput) Reset() {
+	*x = AskOutput{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AskOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AskOutput) ProtoMessage() {}
+
+func (x *AskOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AskOutput.ProtoReflect.Descriptor instead.
+func (*AskOutput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *AskOutput) GetPiece() string {
+	if x != nil && x.Piece != nil {
+		return *x.Piece
+	}
+	return ""
+}
+
+func (x *AskOutput) GetResult() *AskResult {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+// An answer and what it rests on.
+type AskResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The answer; absent with only_need_context. A claim ends with the numbers of its citations: "... [1][2]".
+	Answer *string `protobuf:"bytes,1,opt,name=answer,proto3,oneof" json:"answer,omitempty"`
+	// False: the context does not hold the answer. So says the model, or it cites nothing that exists. Absent with
+	// only_need_context.
+	Known *bool `protobuf:"varint,2,opt,name=known,proto3,oneof" json:"known,omitempty"`
+	// What the answer cites, in the order of the numbers.
+	Citations []*Citation `protobuf:"bytes,3,rep,name=citations,proto3" json:"citations,omitempty"`
+	// Citations that name nothing that the model was shown; they are not in the answer.
+	DroppedCitations int32 `protobuf:"varint,4,opt,name=dropped_citations,json=droppedCitations,proto3" json:"dropped_citations,omitempty"`
+	// The texts of the episodes and chunks that the context is made of, each once, as far as the response has room.
+	SourceTexts []string `protobuf:"bytes,5,rep,name=source_texts,json=sourceTexts,proto3" json:"source_texts,omitempty"`
+	// With only_need_context: what a model would be shown. A line that can be cited begins with its handle, "[7] ".
+	Context *string `protobuf:"bytes,6,opt,name=context,proto3,oneof" json:"context,omitempty"`
+	// With include_provenance: where the context comes from.
+	Provenance *Provenance `protobuf:"bytes,7,opt,name=provenance,proto3" json:"provenance,omitempty"`
+	// The answer broke off at the model's limit.
+	Truncated bool `protobuf:"varint,8,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	// What the answer cost; absent if no model was asked.
+	Usage *ModelUsage `protobuf:"bytes,9,opt,name=usage,proto3" json:"usage,omitempty"`
+	// How each scope was searched.
+	Ran           []*ScopeRun `protobuf:"bytes,10,rep,name=ran,proto3" json:"ran,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AskResult) Reset() {
+	*x = AskResult{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AskResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AskResult) ProtoMessage() {}
+
+func (x *AskResult) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AskResult.ProtoReflect.Descriptor instead.
+func (*AskResult) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *AskResult) GetAnswer() string {
+	if x != nil && x.Answer != nil {
+		return *x.Answer
+	}
+	return ""
+}
+
+func (x *AskResult) GetKnown() bool {
+	if x != nil && x.Known != nil {
+		return *x.Known
+	}
+	return false
+}
+
+func (x *AskResult) GetCitations() []*Citation {
+	if x != nil {
+		return x.Citations
+	}
+	return nil
+}
+
+func (x *AskResult) GetDroppedCitations() int32 {
+	if x != nil {
+		return x.DroppedCitations
+	}
+	return 0
+}
+
+func (x *AskResult) GetSourceTexts() []string {
+	if x != nil {
+		return x.SourceTexts
+	}
+	return nil
+}
+
+func (x *AskResult) GetContext() string {
+	if x != nil && x.Context != nil {
+		return *x.Context
+	}
+	return ""
+}
+
+func (x *AskResult) GetProvenance() *Provenance {
+	if x != nil {
+		return x.Provenance
+	}
+	return nil
+}
+
+func (x *AskResult) GetTruncated() bool {
+	if x != nil {
+		return x.Truncated
+	}
+	return false
+}
+
+func (x *AskResult) GetUsage() *ModelUsage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+func (x *AskResult) GetRan() []*ScopeRun {
+	if x != nil {
+		return x.Ran
+	}
+	return nil
+}
+
+// Something that an answer cites.
+type Citation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its number in the answer, from 1.
+	Number int32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// What it is.
+	Kind CitationKind `protobuf:"varint,2,opt,name=kind,proto3,enum=kgsvc.v1.CitationKind" json:"kind,omitempty"`
+	// Its uuid; of a chunk the chunk_id.
+	Uuid string `protobuf:"bytes,3,opt,name=uuid,proto3" json:"uuid,omitempty"`
+	// Its tenant.
+	GroupId string `protobuf:"bytes,4,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	// Where the answer cites it; at least one place.
+	Places []*CitationPlace `protobuf:"bytes,5,rep,name=places,proto3" json:"places,omitempty"`
+	// What the model was shown of it.
+	Text string `protobuf:"bytes,6,opt,name=text,proto3" json:"text,omitempty"`
+	// Of a fact: the episodes and chunks that state it.
+	Episodes      []string `protobuf:"bytes,7,rep,name=episodes,proto3" json:"episodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Citation) Reset() {
+	*x = Citation{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Citation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Citation) ProtoMessage() {}
+
+func (x *Citation) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Citation.ProtoReflect.Descriptor instead.
+func (*Citation) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *Citation) GetNumber() int32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *Citation) GetKind() CitationKind {
+	if x != nil {
+		return x.Kind
+	}
+	return CitationKind_CITATION_KIND_UNSPECIFIED
+}
+
+func (x *Citation) GetUuid() string {
+	if x != nil {
+		return x.Uuid
+	}
+	return ""
+}
+
+func (x *Citation) GetGroupId() string {
+	if x != nil {
+		return x.GroupId
+	}
+	return ""
+}
+
+func (x *Citation) GetPlaces() []*CitationPlace {
+	if x != nil {
+		return x.Places
+	}
+	return nil
+}
+
+func (x *Citation) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Citation) GetEpisodes() []string {
+	if x != nil {
+		return x.Episodes
+	}
+	return nil
+}
+
+// Where an answer cites something: the place of the number with its brackets, in Unicode characters.
+type CitationPlace struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where it begins.
+	Start int32 `protobuf:"varint,1,opt,name=start,proto3" json:"start,omitempty"`
+	// Where it ends; the character there belongs to it no longer.
+	End           int32 `protobuf:"varint,2,opt,name=end,proto3" json:"end,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CitationPlace) Reset() {
+	*x = CitationPlace{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CitationPlace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CitationPlace) ProtoMessage() {}
+
+func (x *CitationPlace) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CitationPlace.ProtoReflect.Descriptor instead.
+func (*CitationPlace) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *CitationPlace) GetStart() int32 {
+	if x != nil {
+		return x.Start
+	}
+	return 0
+}
+
+func (x *CitationPlace) GetEnd() int32 {
+	if x != nil {
+		return x.End
+	}
+	return 0
+}
+
 var File_kgsvc_v1_retrieval_proto protoreflect.FileDescriptor
 
 const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\n" +
-	"\x18kgsvc/v1/retrieval.proto\x12\bkgsvc.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kgsvc/v1/envelope.proto\x1a\x14kgsvc/v1/types.proto\"\xbb\x01\n" +
+	"\x18kgsvc/v1/retrieval.proto\x12\bkgsvc.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18kgsvc/v1/documents.proto\x1a\x17kgsvc/v1/envelope.proto\x1a\x14kgsvc/v1/types.proto\"\xbb\x01\n" +
 	"\x12SearchFactsRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
@@ -3079,17 +4164,22 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x121\n" +
 	"\x06output\x18\x03 \x01(\v2\x19.kgsvc.v1.GetMemoryOutputR\x06output\x12%\n" +
-	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\xd4\x01\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\x9f\x02\n" +
 	"\x0eGetMemoryInput\x12\x19\n" +
 	"\bgroup_id\x18\x01 \x01(\tR\agroupId\x123\n" +
 	"\bmessages\x18\x02 \x03(\v2\x17.kgsvc.v1.MemoryMessageR\bmessages\x12 \n" +
 	"\tmax_facts\x18\x03 \x01(\x05H\x00R\bmaxFacts\x88\x01\x01\x12-\n" +
-	"\x10center_node_uuid\x18\x04 \x01(\tH\x01R\x0ecenterNodeUuid\x88\x01\x01B\f\n" +
+	"\x10center_node_uuid\x18\x04 \x01(\tH\x01R\x0ecenterNodeUuid\x88\x01\x01\x122\n" +
+	"\x12include_provenance\x18\x05 \x01(\bH\x02R\x11includeProvenance\x88\x01\x01B\f\n" +
 	"\n" +
 	"_max_factsB\x13\n" +
-	"\x11_center_node_uuid\"=\n" +
+	"\x11_center_node_uuidB\x15\n" +
+	"\x13_include_provenance\"s\n" +
 	"\x0fGetMemoryOutput\x12*\n" +
-	"\x05facts\x18\x01 \x03(\v2\x14.kgsvc.v1.FactResultR\x05facts\"\xbf\x01\n" +
+	"\x05facts\x18\x01 \x03(\v2\x14.kgsvc.v1.FactResultR\x05facts\x124\n" +
+	"\n" +
+	"provenance\x18\x02 \x01(\v2\x14.kgsvc.v1.ProvenanceR\n" +
+	"provenance\"\xbf\x01\n" +
 	"\x14GetEntityNodeRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
@@ -3186,7 +4276,7 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x123\n" +
 	"\x06output\x18\x03 \x01(\v2\x1b.kgsvc.v1.SearchGraphOutputR\x06output\x12%\n" +
-	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\xe2\x05\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\xad\x06\n" +
 	"\x10SearchGraphInput\x12\x1b\n" +
 	"\tgroup_ids\x18\x01 \x03(\tR\bgroupIds\x12\x14\n" +
 	"\x05query\x18\x02 \x01(\tR\x05query\x12;\n" +
@@ -3203,7 +4293,8 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	" \x01(\x01H\x05R\bminScore\x88\x01\x01\x12*\n" +
 	"\x0einclude_scores\x18\v \x01(\bH\x06R\rincludeScores\x88\x01\x01\x12,\n" +
 	"\x0finclude_context\x18\f \x01(\bH\aR\x0eincludeContext\x88\x01\x01\x12*\n" +
-	"\x0econtext_tokens\x18\r \x01(\x05H\bR\rcontextTokens\x88\x01\x01B\x0e\n" +
+	"\x0econtext_tokens\x18\r \x01(\x05H\bR\rcontextTokens\x88\x01\x01\x122\n" +
+	"\x12include_provenance\x18\x0e \x01(\bH\tR\x11includeProvenance\x88\x01\x01B\x0e\n" +
 	"\f_search_typeB\t\n" +
 	"\a_recipeB\x0e\n" +
 	"\f_max_resultsB\x13\n" +
@@ -3214,7 +4305,8 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"_min_scoreB\x11\n" +
 	"\x0f_include_scoresB\x12\n" +
 	"\x10_include_contextB\x11\n" +
-	"\x0f_context_tokens\"\x9f\x03\n" +
+	"\x0f_context_tokensB\x15\n" +
+	"\x13_include_provenance\"\xd5\x03\n" +
 	"\x11SearchGraphOutput\x12'\n" +
 	"\x05facts\x18\x01 \x03(\v2\x11.kgsvc.v1.FactHitR\x05facts\x12;\n" +
 	"\vsearch_type\x18\x02 \x01(\x0e2\x15.kgsvc.v1.SearchScopeH\x00R\n" +
@@ -3225,7 +4317,11 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\x05nodes\x18\x06 \x03(\v2\x11.kgsvc.v1.NodeHitR\x05nodes\x120\n" +
 	"\bepisodes\x18\a \x03(\v2\x14.kgsvc.v1.EpisodeHitR\bepisodes\x128\n" +
 	"\vcommunities\x18\b \x03(\v2\x16.kgsvc.v1.CommunityHitR\vcommunities\x12\x1d\n" +
-	"\acontext\x18\t \x01(\tH\x01R\acontext\x88\x01\x01B\x0e\n" +
+	"\acontext\x18\t \x01(\tH\x01R\acontext\x88\x01\x01\x124\n" +
+	"\n" +
+	"provenance\x18\n" +
+	" \x01(\v2\x14.kgsvc.v1.ProvenanceR\n" +
+	"provenanceB\x0e\n" +
 	"\f_search_typeB\n" +
 	"\n" +
 	"\b_context\"\xfa\x01\n" +
@@ -3257,7 +4353,115 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\aFoundBy\x12.\n" +
 	"\x06method\x18\x01 \x01(\x0e2\x16.kgsvc.v1.SearchMethodR\x06method\x12\x12\n" +
 	"\x04rank\x18\x02 \x01(\x05R\x04rank\x12\x14\n" +
-	"\x05score\x18\x03 \x01(\x01R\x05score*\x94\x01\n" +
+	"\x05score\x18\x03 \x01(\x01R\x05score\"\xee\x01\n" +
+	"\n" +
+	"Provenance\x126\n" +
+	"\bentities\x18\x01 \x03(\v2\x1a.kgsvc.v1.ProvenanceEntityR\bentities\x121\n" +
+	"\x06chunks\x18\x02 \x03(\v2\x19.kgsvc.v1.ProvenanceChunkR\x06chunks\x127\n" +
+	"\bepisodes\x18\x03 \x03(\v2\x1b.kgsvc.v1.ProvenanceEpisodeR\bepisodes\x12!\n" +
+	"\fsource_texts\x18\x04 \x03(\tR\vsourceTexts\x12\x19\n" +
+	"\bleft_out\x18\x05 \x01(\x05R\aleftOut\"\x9a\x01\n" +
+	"\x10ProvenanceEntity\x12\x12\n" +
+	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x1f\n" +
+	"\ventity_name\x18\x02 \x01(\tR\n" +
+	"entityName\x12\x14\n" +
+	"\x05score\x18\x03 \x01(\x01R\x05score\x12 \n" +
+	"\vdescription\x18\x04 \x01(\tR\vdescription\x12\x19\n" +
+	"\bgroup_id\x18\x05 \x01(\tR\agroupId\"\x97\x03\n" +
+	"\x0fProvenanceChunk\x12\x19\n" +
+	"\bchunk_id\x18\x01 \x01(\tR\achunkId\x12\x1e\n" +
+	"\vfull_doc_id\x18\x02 \x01(\tR\tfullDocId\x12/\n" +
+	"\x11chunk_order_index\x18\x03 \x01(\x05H\x00R\x0fchunkOrderIndex\x88\x01\x01\x12\x1b\n" +
+	"\x06tokens\x18\x04 \x01(\x05H\x01R\x06tokens\x88\x01\x01\x12\x18\n" +
+	"\acontent\x18\x05 \x01(\tR\acontent\x12\x19\n" +
+	"\x05start\x18\x06 \x01(\x03H\x02R\x05start\x88\x01\x01\x12\x15\n" +
+	"\x03end\x18\a \x01(\x03H\x03R\x03end\x88\x01\x01\x12\x17\n" +
+	"\x04page\x18\b \x01(\x05H\x04R\x04page\x88\x01\x01\x12\x1a\n" +
+	"\bheadings\x18\t \x03(\tR\bheadings\x12\x19\n" +
+	"\x05title\x18\n" +
+	" \x01(\tH\x05R\x05title\x88\x01\x01\x12\x19\n" +
+	"\bgroup_id\x18\v \x01(\tR\agroupIdB\x14\n" +
+	"\x12_chunk_order_indexB\t\n" +
+	"\a_tokensB\b\n" +
+	"\x06_startB\x06\n" +
+	"\x04_endB\a\n" +
+	"\x05_pageB\b\n" +
+	"\x06_title\"\xeb\x01\n" +
+	"\x11ProvenanceEpisode\x12\x12\n" +
+	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tH\x00R\x04name\x88\x01\x01\x12(\n" +
+	"\x06source\x18\x03 \x01(\x0e2\x10.kgsvc.v1.SourceR\x06source\x12A\n" +
+	"\x0ereference_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\rreferenceTime\x12\x18\n" +
+	"\acontent\x18\x05 \x01(\tR\acontent\x12\x19\n" +
+	"\bgroup_id\x18\x06 \x01(\tR\agroupIdB\a\n" +
+	"\x05_name\"\xab\x01\n" +
+	"\n" +
+	"AskRequest\x12\"\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12(\n" +
+	"\x05input\x18\x03 \x01(\v2\x12.kgsvc.v1.AskInputR\x05inputB\r\n" +
+	"\v_request_idB\x12\n" +
+	"\x10_idempotency_key\"\xaa\x01\n" +
+	"\vAskResponse\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x12+\n" +
+	"\x06output\x18\x03 \x01(\v2\x13.kgsvc.v1.AskOutputR\x06output\x12%\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\x86\x04\n" +
+	"\bAskInput\x12\x1b\n" +
+	"\tgroup_ids\x18\x01 \x03(\tR\bgroupIds\x12\x1a\n" +
+	"\bquestion\x18\x02 \x01(\tR\bquestion\x123\n" +
+	"\x06recipe\x18\x03 \x01(\x0e2\x16.kgsvc.v1.SearchRecipeH\x00R\x06recipe\x88\x01\x01\x12$\n" +
+	"\vmax_results\x18\x04 \x01(\x05H\x01R\n" +
+	"maxResults\x88\x01\x01\x12-\n" +
+	"\x10center_node_uuid\x18\x05 \x01(\tH\x02R\x0ecenterNodeUuid\x88\x01\x01\x126\n" +
+	"\afilters\x18\x06 \x01(\v2\x17.kgsvc.v1.SearchFiltersH\x03R\afilters\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"max_tokens\x18\a \x01(\x05H\x04R\tmaxTokens\x88\x01\x01\x12/\n" +
+	"\x11only_need_context\x18\b \x01(\bH\x05R\x0fonlyNeedContext\x88\x01\x01\x122\n" +
+	"\x12include_provenance\x18\t \x01(\bH\x06R\x11includeProvenance\x88\x01\x01B\t\n" +
+	"\a_recipeB\x0e\n" +
+	"\f_max_resultsB\x13\n" +
+	"\x11_center_node_uuidB\n" +
+	"\n" +
+	"\b_filtersB\r\n" +
+	"\v_max_tokensB\x14\n" +
+	"\x12_only_need_contextB\x15\n" +
+	"\x13_include_provenance\"]\n" +
+	"\tAskOutput\x12\x19\n" +
+	"\x05piece\x18\x01 \x01(\tH\x00R\x05piece\x88\x01\x01\x12+\n" +
+	"\x06result\x18\x02 \x01(\v2\x13.kgsvc.v1.AskResultR\x06resultB\b\n" +
+	"\x06_piece\"\xab\x03\n" +
+	"\tAskResult\x12\x1b\n" +
+	"\x06answer\x18\x01 \x01(\tH\x00R\x06answer\x88\x01\x01\x12\x19\n" +
+	"\x05known\x18\x02 \x01(\bH\x01R\x05known\x88\x01\x01\x120\n" +
+	"\tcitations\x18\x03 \x03(\v2\x12.kgsvc.v1.CitationR\tcitations\x12+\n" +
+	"\x11dropped_citations\x18\x04 \x01(\x05R\x10droppedCitations\x12!\n" +
+	"\fsource_texts\x18\x05 \x03(\tR\vsourceTexts\x12\x1d\n" +
+	"\acontext\x18\x06 \x01(\tH\x02R\acontext\x88\x01\x01\x124\n" +
+	"\n" +
+	"provenance\x18\a \x01(\v2\x14.kgsvc.v1.ProvenanceR\n" +
+	"provenance\x12\x1c\n" +
+	"\ttruncated\x18\b \x01(\bR\ttruncated\x12*\n" +
+	"\x05usage\x18\t \x01(\v2\x14.kgsvc.v1.ModelUsageR\x05usage\x12$\n" +
+	"\x03ran\x18\n" +
+	" \x03(\v2\x12.kgsvc.v1.ScopeRunR\x03ranB\t\n" +
+	"\a_answerB\b\n" +
+	"\x06_knownB\n" +
+	"\n" +
+	"\b_context\"\xde\x01\n" +
+	"\bCitation\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x05R\x06number\x12*\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x16.kgsvc.v1.CitationKindR\x04kind\x12\x12\n" +
+	"\x04uuid\x18\x03 \x01(\tR\x04uuid\x12\x19\n" +
+	"\bgroup_id\x18\x04 \x01(\tR\agroupId\x12/\n" +
+	"\x06places\x18\x05 \x03(\v2\x17.kgsvc.v1.CitationPlaceR\x06places\x12\x12\n" +
+	"\x04text\x18\x06 \x01(\tR\x04text\x12\x1a\n" +
+	"\bepisodes\x18\a \x03(\tR\bepisodes\"7\n" +
+	"\rCitationPlace\x12\x14\n" +
+	"\x05start\x18\x01 \x01(\x05R\x05start\x12\x10\n" +
+	"\x03end\x18\x02 \x01(\x05R\x03end*\x94\x01\n" +
 	"\vSearchScope\x12\x1c\n" +
 	"\x18SEARCH_SCOPE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12SEARCH_SCOPE_FACTS\x10\x01\x12\x16\n" +
@@ -3304,7 +4508,14 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	".SEARCH_RECIPE_EDGE_HYBRID_SEARCH_CROSS_ENCODER\x10\x0e\x122\n" +
 	".SEARCH_RECIPE_NODE_HYBRID_SEARCH_CROSS_ENCODER\x10\x0f\x127\n" +
 	"3SEARCH_RECIPE_COMMUNITY_HYBRID_SEARCH_CROSS_ENCODER\x10\x10\x126\n" +
-	"2SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_CROSS_ENCODER\x10\x112\xb5\x04\n" +
+	"2SEARCH_RECIPE_COMBINED_HYBRID_SEARCH_CROSS_ENCODER\x10\x11*\xb0\x01\n" +
+	"\fCitationKind\x12\x1d\n" +
+	"\x19CITATION_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12CITATION_KIND_FACT\x10\x01\x12\x19\n" +
+	"\x15CITATION_KIND_EPISODE\x10\x02\x12\x17\n" +
+	"\x13CITATION_KIND_CHUNK\x10\x03\x12\x18\n" +
+	"\x14CITATION_KIND_ENTITY\x10\x04\x12\x1b\n" +
+	"\x17CITATION_KIND_COMMUNITY\x10\x052\x89\x06\n" +
 	"\x10RetrievalService\x12J\n" +
 	"\vSearchFacts\x12\x1c.kgsvc.v1.SearchFactsRequest\x1a\x1d.kgsvc.v1.SearchFactsResponse\x12P\n" +
 	"\rGetEntityEdge\x12\x1e.kgsvc.v1.GetEntityEdgeRequest\x1a\x1f.kgsvc.v1.GetEntityEdgeResponse\x12J\n" +
@@ -3312,7 +4523,10 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\tGetMemory\x12\x1a.kgsvc.v1.GetMemoryRequest\x1a\x1b.kgsvc.v1.GetMemoryResponse\x12P\n" +
 	"\rGetEntityNode\x12\x1e.kgsvc.v1.GetEntityNodeRequest\x1a\x1f.kgsvc.v1.GetEntityNodeResponse\x12S\n" +
 	"\x0eGetFactHistory\x12\x1f.kgsvc.v1.GetFactHistoryRequest\x1a .kgsvc.v1.GetFactHistoryResponse\x12J\n" +
-	"\vSearchGraph\x12\x1c.kgsvc.v1.SearchGraphRequest\x1a\x1d.kgsvc.v1.SearchGraphResponseB5B\x0eRetrievalProtoP\x01Z!kgsvc/clients/go/kgsvc/v1;kgsvcv1b\x06proto3"
+	"\vSearchGraph\x12\x1c.kgsvc.v1.SearchGraphRequest\x1a\x1d.kgsvc.v1.SearchGraphResponse\x124\n" +
+	"\x03Ask\x12\x14.kgsvc.v1.AskRequest\x1a\x15.kgsvc.v1.AskResponse0\x01\x12J\n" +
+	"\vGetDocument\x12\x1c.kgsvc.v1.GetDocumentRequest\x1a\x1d.kgsvc.v1.GetDocumentResponse\x12P\n" +
+	"\rListDocuments\x12\x1e.kgsvc.v1.ListDocumentsRequest\x1a\x1f.kgsvc.v1.ListDocumentsResponseB5B\x0eRetrievalProtoP\x01Z!kgsvc/clients/go/kgsvc/v1;kgsvcv1b\x06proto3"
 
 var (
 	file_kgsvc_v1_retrieval_proto_rawDescOnce sync.Once
@@ -3326,153 +4540,197 @@ func file_kgsvc_v1_retrieval_proto_rawDescGZIP() []byte {
 	return file_kgsvc_v1_retrieval_proto_rawDescData
 }
 
-var file_kgsvc_v1_retrieval_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_kgsvc_v1_retrieval_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_kgsvc_v1_retrieval_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_kgsvc_v1_retrieval_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_kgsvc_v1_retrieval_proto_goTypes = []any{
 	(SearchScope)(0),               // 0: kgsvc.v1.SearchScope
 	(SearchMethod)(0),              // 1: kgsvc.v1.SearchMethod
 	(Reranker)(0),                  // 2: kgsvc.v1.Reranker
 	(RerankerReason)(0),            // 3: kgsvc.v1.RerankerReason
 	(SearchRecipe)(0),              // 4: kgsvc.v1.SearchRecipe
-	(*SearchFactsRequest)(nil),     // 5: kgsvc.v1.SearchFactsRequest
-	(*SearchFactsResponse)(nil),    // 6: kgsvc.v1.SearchFactsResponse
-	(*SearchFactsInput)(nil),       // 7: kgsvc.v1.SearchFactsInput
-	(*SearchFactsOutput)(nil),      // 8: kgsvc.v1.SearchFactsOutput
-	(*GetEntityEdgeRequest)(nil),   // 9: kgsvc.v1.GetEntityEdgeRequest
-	(*GetEntityEdgeResponse)(nil),  // 10: kgsvc.v1.GetEntityEdgeResponse
-	(*GetEntityEdgeInput)(nil),     // 11: kgsvc.v1.GetEntityEdgeInput
-	(*GetEpisodesRequest)(nil),     // 12: kgsvc.v1.GetEpisodesRequest
-	(*GetEpisodesResponse)(nil),    // 13: kgsvc.v1.GetEpisodesResponse
-	(*GetEpisodesInput)(nil),       // 14: kgsvc.v1.GetEpisodesInput
-	(*GetEpisodesOutput)(nil),      // 15: kgsvc.v1.GetEpisodesOutput
-	(*GetMemoryRequest)(nil),       // 16: kgsvc.v1.GetMemoryRequest
-	(*GetMemoryResponse)(nil),      // 17: kgsvc.v1.GetMemoryResponse
-	(*GetMemoryInput)(nil),         // 18: kgsvc.v1.GetMemoryInput
-	(*GetMemoryOutput)(nil),        // 19: kgsvc.v1.GetMemoryOutput
-	(*GetEntityNodeRequest)(nil),   // 20: kgsvc.v1.GetEntityNodeRequest
-	(*GetEntityNodeResponse)(nil),  // 21: kgsvc.v1.GetEntityNodeResponse
-	(*GetEntityNodeInput)(nil),     // 22: kgsvc.v1.GetEntityNodeInput
-	(*GetEntityNodeOutput)(nil),    // 23: kgsvc.v1.GetEntityNodeOutput
-	(*GetFactHistoryRequest)(nil),  // 24: kgsvc.v1.GetFactHistoryRequest
-	(*GetFactHistoryResponse)(nil), // 25: kgsvc.v1.GetFactHistoryResponse
-	(*GetFactHistoryInput)(nil),    // 26: kgsvc.v1.GetFactHistoryInput
-	(*GetFactHistoryOutput)(nil),   // 27: kgsvc.v1.GetFactHistoryOutput
-	(*ScopeSearch)(nil),            // 28: kgsvc.v1.ScopeSearch
-	(*TimeSpan)(nil),               // 29: kgsvc.v1.TimeSpan
-	(*SearchFilters)(nil),          // 30: kgsvc.v1.SearchFilters
-	(*SearchGraphRequest)(nil),     // 31: kgsvc.v1.SearchGraphRequest
-	(*SearchGraphResponse)(nil),    // 32: kgsvc.v1.SearchGraphResponse
-	(*SearchGraphInput)(nil),       // 33: kgsvc.v1.SearchGraphInput
-	(*SearchGraphOutput)(nil),      // 34: kgsvc.v1.SearchGraphOutput
-	(*ScopeRun)(nil),               // 35: kgsvc.v1.ScopeRun
-	(*FactHit)(nil),                // 36: kgsvc.v1.FactHit
-	(*NodeHit)(nil),                // 37: kgsvc.v1.NodeHit
-	(*EpisodeHit)(nil),             // 38: kgsvc.v1.EpisodeHit
-	(*CommunityHit)(nil),           // 39: kgsvc.v1.CommunityHit
-	(*FoundBy)(nil),                // 40: kgsvc.v1.FoundBy
-	(Status)(0),                    // 41: kgsvc.v1.Status
-	(*Error)(nil),                  // 42: kgsvc.v1.Error
-	(*FactResult)(nil),             // 43: kgsvc.v1.FactResult
-	(*Episode)(nil),                // 44: kgsvc.v1.Episode
-	(*MemoryMessage)(nil),          // 45: kgsvc.v1.MemoryMessage
-	(*EntityNode)(nil),             // 46: kgsvc.v1.EntityNode
-	(*CitationChainEntry)(nil),     // 47: kgsvc.v1.CitationChainEntry
-	(*Mention)(nil),                // 48: kgsvc.v1.Mention
-	(*timestamppb.Timestamp)(nil),  // 49: google.protobuf.Timestamp
-	(*Community)(nil),              // 50: kgsvc.v1.Community
+	(CitationKind)(0),              // 5: kgsvc.v1.CitationKind
+	(*SearchFactsRequest)(nil),     // 6: kgsvc.v1.SearchFactsRequest
+	(*SearchFactsResponse)(nil),    // 7: kgsvc.v1.SearchFactsResponse
+	(*SearchFactsInput)(nil),       // 8: kgsvc.v1.SearchFactsInput
+	(*SearchFactsOutput)(nil),      // 9: kgsvc.v1.SearchFactsOutput
+	(*GetEntityEdgeRequest)(nil),   // 10: kgsvc.v1.GetEntityEdgeRequest
+	(*GetEntityEdgeResponse)(nil),  // 11: kgsvc.v1.GetEntityEdgeResponse
+	(*GetEntityEdgeInput)(nil),     // 12: kgsvc.v1.GetEntityEdgeInput
+	(*GetEpisodesRequest)(nil),     // 13: kgsvc.v1.GetEpisodesRequest
+	(*GetEpisodesResponse)(nil),    // 14: kgsvc.v1.GetEpisodesResponse
+	(*GetEpisodesInput)(nil),       // 15: kgsvc.v1.GetEpisodesInput
+	(*GetEpisodesOutput)(nil),      // 16: kgsvc.v1.GetEpisodesOutput
+	(*GetMemoryRequest)(nil),       // 17: kgsvc.v1.GetMemoryRequest
+	(*GetMemoryResponse)(nil),      // 18: kgsvc.v1.GetMemoryResponse
+	(*GetMemoryInput)(nil),         // 19: kgsvc.v1.GetMemoryInput
+	(*GetMemoryOutput)(nil),        // 20: kgsvc.v1.GetMemoryOutput
+	(*GetEntityNodeRequest)(nil),   // 21: kgsvc.v1.GetEntityNodeRequest
+	(*GetEntityNodeResponse)(nil),  // 22: kgsvc.v1.GetEntityNodeResponse
+	(*GetEntityNodeInput)(nil),     // 23: kgsvc.v1.GetEntityNodeInput
+	(*GetEntityNodeOutput)(nil),    // 24: kgsvc.v1.GetEntityNodeOutput
+	(*GetFactHistoryRequest)(nil),  // 25: kgsvc.v1.GetFactHistoryRequest
+	(*GetFactHistoryResponse)(nil), // 26: kgsvc.v1.GetFactHistoryResponse
+	(*GetFactHistoryInput)(nil),    // 27: kgsvc.v1.GetFactHistoryInput
+	(*GetFactHistoryOutput)(nil),   // 28: kgsvc.v1.GetFactHistoryOutput
+	(*ScopeSearch)(nil),            // 29: kgsvc.v1.ScopeSearch
+	(*TimeSpan)(nil),               // 30: kgsvc.v1.TimeSpan
+	(*SearchFilters)(nil),          // 31: kgsvc.v1.SearchFilters
+	(*SearchGraphRequest)(nil),     // 32: kgsvc.v1.SearchGraphRequest
+	(*SearchGraphResponse)(nil),    // 33: kgsvc.v1.SearchGraphResponse
+	(*SearchGraphInput)(nil),       // 34: kgsvc.v1.SearchGraphInput
+	(*SearchGraphOutput)(nil),      // 35: kgsvc.v1.SearchGraphOutput
+	(*ScopeRun)(nil),               // 36: kgsvc.v1.ScopeRun
+	(*FactHit)(nil),                // 37: kgsvc.v1.FactHit
+	(*NodeHit)(nil),                // 38: kgsvc.v1.NodeHit
+	(*EpisodeHit)(nil),             // 39: kgsvc.v1.EpisodeHit
+	(*CommunityHit)(nil),           // 40: kgsvc.v1.CommunityHit
+	(*FoundBy)(nil),                // 41: kgsvc.v1.FoundBy
+	(*Provenance)(nil),             // 42: kgsvc.v1.Provenance
+	(*ProvenanceEntity)(nil),       // 43: kgsvc.v1.ProvenanceEntity
+	(*ProvenanceChunk)(nil),        // 44: kgsvc.v1.ProvenanceChunk
+	(*ProvenanceEpisode)(nil),      // 45: kgsvc.v1.ProvenanceEpisode
+	(*AskRequest)(nil),             // 46: kgsvc.v1.AskRequest
+	(*AskResponse)(nil),            // 47: kgsvc.v1.AskResponse
+	(*AskInput)(nil),               // 48: kgsvc.v1.AskInput
+	(*AskOutput)(nil),              // 49: kgsvc.v1.AskOutput
+	(*AskResult)(nil),              // 50: kgsvc.v1.AskResult
+	(*Citation)(nil),               // 51: kgsvc.v1.Citation
+	(*CitationPlace)(nil),          // 52: kgsvc.v1.CitationPlace
+	(Status)(0),                    // 53: kgsvc.v1.Status
+	(*Error)(nil),                  // 54: kgsvc.v1.Error
+	(*FactResult)(nil),             // 55: kgsvc.v1.FactResult
+	(*Episode)(nil),                // 56: kgsvc.v1.Episode
+	(*MemoryMessage)(nil),          // 57: kgsvc.v1.MemoryMessage
+	(*EntityNode)(nil),             // 58: kgsvc.v1.EntityNode
+	(*CitationChainEntry)(nil),     // 59: kgsvc.v1.CitationChainEntry
+	(*Mention)(nil),                // 60: kgsvc.v1.Mention
+	(*timestamppb.Timestamp)(nil),  // 61: google.protobuf.Timestamp
+	(*Community)(nil),              // 62: kgsvc.v1.Community
+	(Source)(0),                    // 63: kgsvc.v1.Source
+	(*ModelUsage)(nil),             // 64: kgsvc.v1.ModelUsage
+	(*GetDocumentRequest)(nil),     // 65: kgsvc.v1.GetDocumentRequest
+	(*ListDocumentsRequest)(nil),   // 66: kgsvc.v1.ListDocumentsRequest
+	(*GetDocumentResponse)(nil),    // 67: kgsvc.v1.GetDocumentResponse
+	(*ListDocumentsResponse)(nil),  // 68: kgsvc.v1.ListDocumentsResponse
 }
 var file_kgsvc_v1_retrieval_proto_depIdxs = []int32{
-	7,  // 0: kgsvc.v1.SearchFactsRequest.input:type_name -> kgsvc.v1.SearchFactsInput
-	41, // 1: kgsvc.v1.SearchFactsResponse.status:type_name -> kgsvc.v1.Status
-	8,  // 2: kgsvc.v1.SearchFactsResponse.output:type_name -> kgsvc.v1.SearchFactsOutput
-	42, // 3: kgsvc.v1.SearchFactsResponse.error:type_name -> kgsvc.v1.Error
-	43, // 4: kgsvc.v1.SearchFactsOutput.facts:type_name -> kgsvc.v1.FactResult
-	11, // 5: kgsvc.v1.GetEntityEdgeRequest.input:type_name -> kgsvc.v1.GetEntityEdgeInput
-	41, // 6: kgsvc.v1.GetEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
-	43, // 7: kgsvc.v1.GetEntityEdgeResponse.output:type_name -> kgsvc.v1.FactResult
-	42, // 8: kgsvc.v1.GetEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
-	14, // 9: kgsvc.v1.GetEpisodesRequest.input:type_name -> kgsvc.v1.GetEpisodesInput
-	41, // 10: kgsvc.v1.GetEpisodesResponse.status:type_name -> kgsvc.v1.Status
-	15, // 11: kgsvc.v1.GetEpisodesResponse.output:type_name -> kgsvc.v1.GetEpisodesOutput
-	42, // 12: kgsvc.v1.GetEpisodesResponse.error:type_name -> kgsvc.v1.Error
-	44, // 13: kgsvc.v1.GetEpisodesOutput.episodes:type_name -> kgsvc.v1.Episode
-	18, // 14: kgsvc.v1.GetMemoryRequest.input:type_name -> kgsvc.v1.GetMemoryInput
-	41, // 15: kgsvc.v1.GetMemoryResponse.status:type_name -> kgsvc.v1.Status
-	19, // 16: kgsvc.v1.GetMemoryResponse.output:type_name -> kgsvc.v1.GetMemoryOutput
-	42, // 17: kgsvc.v1.GetMemoryResponse.error:type_name -> kgsvc.v1.Error
-	45, // 18: kgsvc.v1.GetMemoryInput.messages:type_name -> kgsvc.v1.MemoryMessage
-	43, // 19: kgsvc.v1.GetMemoryOutput.facts:type_name -> kgsvc.v1.FactResult
-	22, // 20: kgsvc.v1.GetEntityNodeRequest.input:type_name -> kgsvc.v1.GetEntityNodeInput
-	41, // 21: kgsvc.v1.GetEntityNodeResponse.status:type_name -> kgsvc.v1.Status
-	23, // 22: kgsvc.v1.GetEntityNodeResponse.output:type_name -> kgsvc.v1.GetEntityNodeOutput
-	42, // 23: kgsvc.v1.GetEntityNodeResponse.error:type_name -> kgsvc.v1.Error
-	46, // 24: kgsvc.v1.GetEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
-	43, // 25: kgsvc.v1.GetEntityNodeOutput.facts:type_name -> kgsvc.v1.FactResult
-	44, // 26: kgsvc.v1.GetEntityNodeOutput.episodes:type_name -> kgsvc.v1.Episode
-	47, // 27: kgsvc.v1.GetEntityNodeOutput.citation_chain:type_name -> kgsvc.v1.CitationChainEntry
-	48, // 28: kgsvc.v1.GetEntityNodeOutput.mentions:type_name -> kgsvc.v1.Mention
-	26, // 29: kgsvc.v1.GetFactHistoryRequest.input:type_name -> kgsvc.v1.GetFactHistoryInput
-	41, // 30: kgsvc.v1.GetFactHistoryResponse.status:type_name -> kgsvc.v1.Status
-	27, // 31: kgsvc.v1.GetFactHistoryResponse.output:type_name -> kgsvc.v1.GetFactHistoryOutput
-	42, // 32: kgsvc.v1.GetFactHistoryResponse.error:type_name -> kgsvc.v1.Error
-	43, // 33: kgsvc.v1.GetFactHistoryOutput.facts:type_name -> kgsvc.v1.FactResult
-	0,  // 34: kgsvc.v1.ScopeSearch.scope:type_name -> kgsvc.v1.SearchScope
-	1,  // 35: kgsvc.v1.ScopeSearch.methods:type_name -> kgsvc.v1.SearchMethod
-	2,  // 36: kgsvc.v1.ScopeSearch.reranker:type_name -> kgsvc.v1.Reranker
-	49, // 37: kgsvc.v1.TimeSpan.since:type_name -> google.protobuf.Timestamp
-	49, // 38: kgsvc.v1.TimeSpan.until:type_name -> google.protobuf.Timestamp
-	29, // 39: kgsvc.v1.SearchFilters.valid_at:type_name -> kgsvc.v1.TimeSpan
-	29, // 40: kgsvc.v1.SearchFilters.invalid_at:type_name -> kgsvc.v1.TimeSpan
-	29, // 41: kgsvc.v1.SearchFilters.created_at:type_name -> kgsvc.v1.TimeSpan
-	29, // 42: kgsvc.v1.SearchFilters.expired_at:type_name -> kgsvc.v1.TimeSpan
-	49, // 43: kgsvc.v1.SearchFilters.valid_as_of:type_name -> google.protobuf.Timestamp
-	49, // 44: kgsvc.v1.SearchFilters.known_as_of:type_name -> google.protobuf.Timestamp
-	33, // 45: kgsvc.v1.SearchGraphRequest.input:type_name -> kgsvc.v1.SearchGraphInput
-	41, // 46: kgsvc.v1.SearchGraphResponse.status:type_name -> kgsvc.v1.Status
-	34, // 47: kgsvc.v1.SearchGraphResponse.output:type_name -> kgsvc.v1.SearchGraphOutput
-	42, // 48: kgsvc.v1.SearchGraphResponse.error:type_name -> kgsvc.v1.Error
-	0,  // 49: kgsvc.v1.SearchGraphInput.search_type:type_name -> kgsvc.v1.SearchScope
-	4,  // 50: kgsvc.v1.SearchGraphInput.recipe:type_name -> kgsvc.v1.SearchRecipe
-	28, // 51: kgsvc.v1.SearchGraphInput.scopes:type_name -> kgsvc.v1.ScopeSearch
-	30, // 52: kgsvc.v1.SearchGraphInput.filters:type_name -> kgsvc.v1.SearchFilters
-	36, // 53: kgsvc.v1.SearchGraphOutput.facts:type_name -> kgsvc.v1.FactHit
-	0,  // 54: kgsvc.v1.SearchGraphOutput.search_type:type_name -> kgsvc.v1.SearchScope
-	35, // 55: kgsvc.v1.SearchGraphOutput.ran:type_name -> kgsvc.v1.ScopeRun
-	37, // 56: kgsvc.v1.SearchGraphOutput.nodes:type_name -> kgsvc.v1.NodeHit
-	38, // 57: kgsvc.v1.SearchGraphOutput.episodes:type_name -> kgsvc.v1.EpisodeHit
-	39, // 58: kgsvc.v1.SearchGraphOutput.communities:type_name -> kgsvc.v1.CommunityHit
-	0,  // 59: kgsvc.v1.ScopeRun.scope:type_name -> kgsvc.v1.SearchScope
-	1,  // 60: kgsvc.v1.ScopeRun.methods:type_name -> kgsvc.v1.SearchMethod
-	2,  // 61: kgsvc.v1.ScopeRun.reranker:type_name -> kgsvc.v1.Reranker
-	3,  // 62: kgsvc.v1.ScopeRun.reason:type_name -> kgsvc.v1.RerankerReason
-	43, // 63: kgsvc.v1.FactHit.fact:type_name -> kgsvc.v1.FactResult
-	40, // 64: kgsvc.v1.FactHit.found_by:type_name -> kgsvc.v1.FoundBy
-	46, // 65: kgsvc.v1.NodeHit.node:type_name -> kgsvc.v1.EntityNode
-	40, // 66: kgsvc.v1.NodeHit.found_by:type_name -> kgsvc.v1.FoundBy
-	44, // 67: kgsvc.v1.EpisodeHit.episode:type_name -> kgsvc.v1.Episode
-	40, // 68: kgsvc.v1.EpisodeHit.found_by:type_name -> kgsvc.v1.FoundBy
-	50, // 69: kgsvc.v1.CommunityHit.community:type_name -> kgsvc.v1.Community
-	40, // 70: kgsvc.v1.CommunityHit.found_by:type_name -> kgsvc.v1.FoundBy
-	1,  // 71: kgsvc.v1.FoundBy.method:type_name -> kgsvc.v1.SearchMethod
-	5,  // 72: kgsvc.v1.RetrievalService.SearchFacts:input_type -> kgsvc.v1.SearchFactsRequest
-	9,  // 73: kgsvc.v1.RetrievalService.GetEntityEdge:input_type -> kgsvc.v1.GetEntityEdgeRequest
-	12, // 74: kgsvc.v1.RetrievalService.GetEpisodes:input_type -> kgsvc.v1.GetEpisodesRequest
-	16, // 75: kgsvc.v1.RetrievalService.GetMemory:input_type -> kgsvc.v1.GetMemoryRequest
-	20, // 76: kgsvc.v1.RetrievalService.GetEntityNode:input_type -> kgsvc.v1.GetEntityNodeRequest
-	24, // 77: kgsvc.v1.RetrievalService.GetFactHistory:input_type -> kgsvc.v1.GetFactHistoryRequest
-	31, // 78: kgsvc.v1.RetrievalService.SearchGraph:input_type -> kgsvc.v1.SearchGraphRequest
-	6,  // 79: kgsvc.v1.RetrievalService.SearchFacts:output_type -> kgsvc.v1.SearchFactsResponse
-	10, // 80: kgsvc.v1.RetrievalService.GetEntityEdge:output_type -> kgsvc.v1.GetEntityEdgeResponse
-	13, // 81: kgsvc.v1.RetrievalService.GetEpisodes:output_type -> kgsvc.v1.GetEpisodesResponse
-	17, // 82: kgsvc.v1.RetrievalService.GetMemory:output_type -> kgsvc.v1.GetMemoryResponse
-	21, // 83: kgsvc.v1.RetrievalService.GetEntityNode:output_type -> kgsvc.v1.GetEntityNodeResponse
-	25, // 84: kgsvc.v1.RetrievalService.GetFactHistory:output_type -> kgsvc.v1.GetFactHistoryResponse
-	32, // 85: kgsvc.v1.RetrievalService.SearchGraph:output_type -> kgsvc.v1.SearchGraphResponse
-	79, // [79:86] is the sub-list for method output_type
-	72, // [72:79] is the sub-list for method input_type
-	72, // [72:72] is the sub-list for extension type_name
-	72, // [72:72] is the sub-list for extension extendee
-	0,  // [0:72] is the sub-list for field type_name
+	8,   // 0: kgsvc.v1.SearchFactsRequest.input:type_name -> kgsvc.v1.SearchFactsInput
+	53,  // 1: kgsvc.v1.SearchFactsResponse.status:type_name -> kgsvc.v1.Status
+	9,   // 2: kgsvc.v1.SearchFactsResponse.output:type_name -> kgsvc.v1.SearchFactsOutput
+	54,  // 3: kgsvc.v1.SearchFactsResponse.error:type_name -> kgsvc.v1.Error
+	55,  // 4: kgsvc.v1.SearchFactsOutput.facts:type_name -> kgsvc.v1.FactResult
+	12,  // 5: kgsvc.v1.GetEntityEdgeRequest.input:type_name -> kgsvc.v1.GetEntityEdgeInput
+	53,  // 6: kgsvc.v1.GetEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
+	55,  // 7: kgsvc.v1.GetEntityEdgeResponse.output:type_name -> kgsvc.v1.FactResult
+	54,  // 8: kgsvc.v1.GetEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
+	15,  // 9: kgsvc.v1.GetEpisodesRequest.input:type_name -> kgsvc.v1.GetEpisodesInput
+	53,  // 10: kgsvc.v1.GetEpisodesResponse.status:type_name -> kgsvc.v1.Status
+	16,  // 11: kgsvc.v1.GetEpisodesResponse.output:type_name -> kgsvc.v1.GetEpisodesOutput
+	54,  // 12: kgsvc.v1.GetEpisodesResponse.error:type_name -> kgsvc.v1.Error
+	56,  // 13: kgsvc.v1.GetEpisodesOutput.episodes:type_name -> kgsvc.v1.Episode
+	19,  // 14: kgsvc.v1.GetMemoryRequest.input:type_name -> kgsvc.v1.GetMemoryInput
+	53,  // 15: kgsvc.v1.GetMemoryResponse.status:type_name -> kgsvc.v1.Status
+	20,  // 16: kgsvc.v1.GetMemoryResponse.output:type_name -> kgsvc.v1.GetMemoryOutput
+	54,  // 17: kgsvc.v1.GetMemoryResponse.error:type_name -> kgsvc.v1.Error
+	57,  // 18: kgsvc.v1.GetMemoryInput.messages:type_name -> kgsvc.v1.MemoryMessage
+	55,  // 19: kgsvc.v1.GetMemoryOutput.facts:type_name -> kgsvc.v1.FactResult
+	42,  // 20: kgsvc.v1.GetMemoryOutput.provenance:type_name -> kgsvc.v1.Provenance
+	23,  // 21: kgsvc.v1.GetEntityNodeRequest.input:type_name -> kgsvc.v1.GetEntityNodeInput
+	53,  // 22: kgsvc.v1.GetEntityNodeResponse.status:type_name -> kgsvc.v1.Status
+	24,  // 23: kgsvc.v1.GetEntityNodeResponse.output:type_name -> kgsvc.v1.GetEntityNodeOutput
+	54,  // 24: kgsvc.v1.GetEntityNodeResponse.error:type_name -> kgsvc.v1.Error
+	58,  // 25: kgsvc.v1.GetEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
+	55,  // 26: kgsvc.v1.GetEntityNodeOutput.facts:type_name -> kgsvc.v1.FactResult
+	56,  // 27: kgsvc.v1.GetEntityNodeOutput.episodes:type_name -> kgsvc.v1.Episode
+	59,  // 28: kgsvc.v1.GetEntityNodeOutput.citation_chain:type_name -> kgsvc.v1.CitationChainEntry
+	60,  // 29: kgsvc.v1.GetEntityNodeOutput.mentions:type_name -> kgsvc.v1.Mention
+	27,  // 30: kgsvc.v1.GetFactHistoryRequest.input:type_name -> kgsvc.v1.GetFactHistoryInput
+	53,  // 31: kgsvc.v1.GetFactHistoryResponse.status:type_name -> kgsvc.v1.Status
+	28,  // 32: kgsvc.v1.GetFactHistoryResponse.output:type_name -> kgsvc.v1.GetFactHistoryOutput
+	54,  // 33: kgsvc.v1.GetFactHistoryResponse.error:type_name -> kgsvc.v1.Error
+	55,  // 34: kgsvc.v1.GetFactHistoryOutput.facts:type_name -> kgsvc.v1.FactResult
+	0,   // 35: kgsvc.v1.ScopeSearch.scope:type_name -> kgsvc.v1.SearchScope
+	1,   // 36: kgsvc.v1.ScopeSearch.methods:type_name -> kgsvc.v1.SearchMethod
+	2,   // 37: kgsvc.v1.ScopeSearch.reranker:type_name -> kgsvc.v1.Reranker
+	61,  // 38: kgsvc.v1.TimeSpan.since:type_name -> google.protobuf.Timestamp
+	61,  // 39: kgsvc.v1.TimeSpan.until:type_name -> google.protobuf.Timestamp
+	30,  // 40: kgsvc.v1.SearchFilters.valid_at:type_name -> kgsvc.v1.TimeSpan
+	30,  // 41: kgsvc.v1.SearchFilters.invalid_at:type_name -> kgsvc.v1.TimeSpan
+	30,  // 42: kgsvc.v1.SearchFilters.created_at:type_name -> kgsvc.v1.TimeSpan
+	30,  // 43: kgsvc.v1.SearchFilters.expired_at:type_name -> kgsvc.v1.TimeSpan
+	61,  // 44: kgsvc.v1.SearchFilters.valid_as_of:type_name -> google.protobuf.Timestamp
+	61,  // 45: kgsvc.v1.SearchFilters.known_as_of:type_name -> google.protobuf.Timestamp
+	34,  // 46: kgsvc.v1.SearchGraphRequest.input:type_name -> kgsvc.v1.SearchGraphInput
+	53,  // 47: kgsvc.v1.SearchGraphResponse.status:type_name -> kgsvc.v1.Status
+	35,  // 48: kgsvc.v1.SearchGraphResponse.output:type_name -> kgsvc.v1.SearchGraphOutput
+	54,  // 49: kgsvc.v1.SearchGraphResponse.error:type_name -> kgsvc.v1.Error
+	0,   // 50: kgsvc.v1.SearchGraphInput.search_type:type_name -> kgsvc.v1.SearchScope
+	4,   // 51: kgsvc.v1.SearchGraphInput.recipe:type_name -> kgsvc.v1.SearchRecipe
+	29,  // 52: kgsvc.v1.SearchGraphInput.scopes:type_name -> kgsvc.v1.ScopeSearch
+	31,  // 53: kgsvc.v1.SearchGraphInput.filters:type_name -> kgsvc.v1.SearchFilters
+	37,  // 54: kgsvc.v1.SearchGraphOutput.facts:type_name -> kgsvc.v1.FactHit
+	0,   // 55: kgsvc.v1.SearchGraphOutput.search_type:type_name -> kgsvc.v1.SearchScope
+	36,  // 56: kgsvc.v1.SearchGraphOutput.ran:type_name -> kgsvc.v1.ScopeRun
+	38,  // 57: kgsvc.v1.SearchGraphOutput.nodes:type_name -> kgsvc.v1.NodeHit
+	39,  // 58: kgsvc.v1.SearchGraphOutput.episodes:type_name -> kgsvc.v1.EpisodeHit
+	40,  // 59: kgsvc.v1.SearchGraphOutput.communities:type_name -> kgsvc.v1.CommunityHit
+	42,  // 60: kgsvc.v1.SearchGraphOutput.provenance:type_name -> kgsvc.v1.Provenance
+	0,   // 61: kgsvc.v1.ScopeRun.scope:type_name -> kgsvc.v1.SearchScope
+	1,   // 62: kgsvc.v1.ScopeRun.methods:type_name -> kgsvc.v1.SearchMethod
+	2,   // 63: kgsvc.v1.ScopeRun.reranker:type_name -> kgsvc.v1.Reranker
+	3,   // 64: kgsvc.v1.ScopeRun.reason:type_name -> kgsvc.v1.RerankerReason
+	55,  // 65: kgsvc.v1.FactHit.fact:type_name -> kgsvc.v1.FactResult
+	41,  // 66: kgsvc.v1.FactHit.found_by:type_name -> kgsvc.v1.FoundBy
+	58,  // 67: kgsvc.v1.NodeHit.node:type_name -> kgsvc.v1.EntityNode
+	41,  // 68: kgsvc.v1.NodeHit.found_by:type_name -> kgsvc.v1.FoundBy
+	56,  // 69: kgsvc.v1.EpisodeHit.episode:type_name -> kgsvc.v1.Episode
+	41,  // 70: kgsvc.v1.EpisodeHit.found_by:type_name -> kgsvc.v1.FoundBy
+	62,  // 71: kgsvc.v1.CommunityHit.community:type_name -> kgsvc.v1.Community
+	41,  // 72: kgsvc.v1.CommunityHit.found_by:type_name -> kgsvc.v1.FoundBy
+	1,   // 73: kgsvc.v1.FoundBy.method:type_name -> kgsvc.v1.SearchMethod
+	43,  // 74: kgsvc.v1.Provenance.entities:type_name -> kgsvc.v1.ProvenanceEntity
+	44,  // 75: kgsvc.v1.Provenance.chunks:type_name -> kgsvc.v1.ProvenanceChunk
+	45,  // 76: kgsvc.v1.Provenance.episodes:type_name -> kgsvc.v1.ProvenanceEpisode
+	63,  // 77: kgsvc.v1.ProvenanceEpisode.source:type_name -> kgsvc.v1.Source
+	61,  // 78: kgsvc.v1.ProvenanceEpisode.reference_time:type_name -> google.protobuf.Timestamp
+	48,  // 79: kgsvc.v1.AskRequest.input:type_name -> kgsvc.v1.AskInput
+	53,  // 80: kgsvc.v1.AskResponse.status:type_name -> kgsvc.v1.Status
+	49,  // 81: kgsvc.v1.AskResponse.output:type_name -> kgsvc.v1.AskOutput
+	54,  // 82: kgsvc.v1.AskResponse.error:type_name -> kgsvc.v1.Error
+	4,   // 83: kgsvc.v1.AskInput.recipe:type_name -> kgsvc.v1.SearchRecipe
+	31,  // 84: kgsvc.v1.AskInput.filters:type_name -> kgsvc.v1.SearchFilters
+	50,  // 85: kgsvc.v1.AskOutput.result:type_name -> kgsvc.v1.AskResult
+	51,  // 86: kgsvc.v1.AskResult.citations:type_name -> kgsvc.v1.Citation
+	42,  // 87: kgsvc.v1.AskResult.provenance:type_name -> kgsvc.v1.Provenance
+	64,  // 88: kgsvc.v1.AskResult.usage:type_name -> kgsvc.v1.ModelUsage
+	36,  // 89: kgsvc.v1.AskResult.ran:type_name -> kgsvc.v1.ScopeRun
+	5,   // 90: kgsvc.v1.Citation.kind:type_name -> kgsvc.v1.CitationKind
+	52,  // 91: kgsvc.v1.Citation.places:type_name -> kgsvc.v1.CitationPlace
+	6,   // 92: kgsvc.v1.RetrievalService.SearchFacts:input_type -> kgsvc.v1.SearchFactsRequest
+	10,  // 93: kgsvc.v1.RetrievalService.GetEntityEdge:input_type -> kgsvc.v1.GetEntityEdgeRequest
+	13,  // 94: kgsvc.v1.RetrievalService.GetEpisodes:input_type -> kgsvc.v1.GetEpisodesRequest
+	17,  // 95: kgsvc.v1.RetrievalService.GetMemory:input_type -> kgsvc.v1.GetMemoryRequest
+	21,  // 96: kgsvc.v1.RetrievalService.GetEntityNode:input_type -> kgsvc.v1.GetEntityNodeRequest
+	25,  // 97: kgsvc.v1.RetrievalService.GetFactHistory:input_type -> kgsvc.v1.GetFactHistoryRequest
+	32,  // 98: kgsvc.v1.RetrievalService.SearchGraph:input_type -> kgsvc.v1.SearchGraphRequest
+	46,  // 99: kgsvc.v1.RetrievalService.Ask:input_type -> kgsvc.v1.AskRequest
+	65,  // 100: kgsvc.v1.RetrievalService.GetDocument:input_type -> kgsvc.v1.GetDocumentRequest
+	66,  // 101: kgsvc.v1.RetrievalService.ListDocuments:input_type -> kgsvc.v1.ListDocumentsRequest
+	7,   // 102: kgsvc.v1.RetrievalService.SearchFacts:output_type -> kgsvc.v1.SearchFactsResponse
+	11,  // 103: kgsvc.v1.RetrievalService.GetEntityEdge:output_type -> kgsvc.v1.GetEntityEdgeResponse
+	14,  // 104: kgsvc.v1.RetrievalService.GetEpisodes:output_type -> kgsvc.v1.GetEpisodesResponse
+	18,  // 105: kgsvc.v1.RetrievalService.GetMemory:output_type -> kgsvc.v1.GetMemoryResponse
+	22,  // 106: kgsvc.v1.RetrievalService.GetEntityNode:output_type -> kgsvc.v1.GetEntityNodeResponse
+	26,  // 107: kgsvc.v1.RetrievalService.GetFactHistory:output_type -> kgsvc.v1.GetFactHistoryResponse
+	33,  // 108: kgsvc.v1.RetrievalService.SearchGraph:output_type -> kgsvc.v1.SearchGraphResponse
+	47,  // 109: kgsvc.v1.RetrievalService.Ask:output_type -> kgsvc.v1.AskResponse
+	67,  // 110: kgsvc.v1.RetrievalService.GetDocument:output_type -> kgsvc.v1.GetDocumentResponse
+	68,  // 111: kgsvc.v1.RetrievalService.ListDocuments:output_type -> kgsvc.v1.ListDocumentsResponse
+	102, // [102:112] is the sub-list for method output_type
+	92,  // [92:102] is the sub-list for method input_type
+	92,  // [92:92] is the sub-list for extension type_name
+	92,  // [92:92] is the sub-list for extension extendee
+	0,   // [0:92] is the sub-list for field type_name
 }
 
 func init() { file_kgsvc_v1_retrieval_proto_init() }
@@ -3480,6 +4738,7 @@ func file_kgsvc_v1_retrieval_proto_init() {
 	if File_kgsvc_v1_retrieval_proto != nil {
 		return
 	}
+	file_kgsvc_v1_documents_proto_init()
 	file_kgsvc_v1_envelope_proto_init()
 	file_kgsvc_v1_types_proto_init()
 	file_kgsvc_v1_retrieval_proto_msgTypes[0].OneofWrappers = []any{}
@@ -3501,13 +4760,19 @@ func file_kgsvc_v1_retrieval_proto_init() {
 	file_kgsvc_v1_retrieval_proto_msgTypes[28].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[29].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[30].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[38].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[39].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[40].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[42].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[43].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[44].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kgsvc_v1_retrieval_proto_rawDesc), len(file_kgsvc_v1_retrieval_proto_rawDesc)),
-			NumEnums:      5,
-			NumMessages:   36,
+			NumEnums:      6,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

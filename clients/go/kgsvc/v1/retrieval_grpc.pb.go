@@ -28,6 +28,9 @@ const (
 	RetrievalService_GetEntityNode_FullMethodName  = "/kgsvc.v1.RetrievalService/GetEntityNode"
 	RetrievalService_GetFactHistory_FullMethodName = "/kgsvc.v1.RetrievalService/GetFactHistory"
 	RetrievalService_SearchGraph_FullMethodName    = "/kgsvc.v1.RetrievalService/SearchGraph"
+	RetrievalService_Ask_FullMethodName            = "/kgsvc.v1.RetrievalService/Ask"
+	RetrievalService_GetDocument_FullMethodName    = "/kgsvc.v1.RetrievalService/GetDocument"
+	RetrievalService_ListDocuments_FullMethodName  = "/kgsvc.v1.RetrievalService/ListDocuments"
 )
 
 // RetrievalServiceClient is the client API for RetrievalService service.
@@ -53,6 +56,13 @@ type RetrievalServiceClient interface {
 	// Searches with methods, rerankers and filters of the caller's choice, in the present or in the past. Status OK, or
 	// NOT_FOUND for an unknown center or origin.
 	SearchGraph(ctx context.Context, in *SearchGraphRequest, opts ...grpc.CallOption) (*SearchGraphResponse, error)
+	// Answers a question in words, from what a search finds and from nothing else, and says what each claim rests on.
+	// The answer is sent as it is written; the last message holds it whole. Reads only. Status OK.
+	Ask(ctx context.Context, in *AskRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[AskResponse], error)
+	// Reads a document and how far it is, with the chunks of its text if asked. Status OK or NOT_FOUND.
+	GetDocument(ctx context.Context, in *GetDocumentRequest, opts ...grpc.CallOption) (*GetDocumentResponse, error)
+	// Lists the documents of a group by id, a page at a time.
+	ListDocuments(ctx context.Context, in *ListDocumentsRequest, opts ...grpc.CallOption) (*ListDocumentsResponse, error)
 }
 
 type retrievalServiceClient struct {
@@ -133,6 +143,45 @@ func (c *retrievalServiceClient) SearchGraph(ctx context.Context, in *SearchGrap
 	return out, nil
 }
 
+func (c *retrievalServiceClient) Ask(ctx context.Context, in *AskRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[AskResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &RetrievalService_ServiceDesc.Streams[0], RetrievalService_Ask_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[AskRequest, AskResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type RetrievalService_AskClient = grpc.ServerStreamingClient[AskResponse]
+
+func (c *retrievalServiceClient) GetDocument(ctx context.Context, in *GetDocumentRequest, opts ...grpc.CallOption) (*GetDocumentResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetDocumentResponse)
+	err := c.cc.Invoke(ctx, RetrievalService_GetDocument_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *retrievalServiceClient) ListDocuments(ctx context.Context, in *ListDocumentsRequest, opts ...grpc.CallOption) (*ListDocumentsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListDocumentsResponse)
+	err := c.cc.Invoke(ctx, RetrievalService_ListDocuments_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // RetrievalServiceServer is the server API for RetrievalService service.
 // All implementations must embed UnimplementedRetrievalServiceServer
 // for forward compatibility.
@@ -156,6 +205,13 @@ type RetrievalServiceServer interface {
 	// Searches with methods, rerankers and filters of the caller's choice, in the present or in the past. Status OK, or
 	// NOT_FOUND for an unknown center or origin.
 	SearchGraph(context.Context, *SearchGraphRequest) (*SearchGraphResponse, error)
+	// Answers a question in words, from what a search finds and from nothing else, and says what each claim rests on.
+	// The answer is sent as it is written; the last message holds it whole. Reads only. Status OK.
+	Ask(*AskRequest, grpc.ServerStreamingServer[AskResponse]) error
+	// Reads a document and how far it is, with the chunks of its text if asked. Status OK or NOT_FOUND.
+	GetDocument(context.Context, *GetDocumentRequest) (*GetDocumentResponse, error)
+	// Lists the documents of a group by id, a page at a time.
+	ListDocuments(context.Context, *ListDocumentsRequest) (*ListDocumentsResponse, error)
 	mustEmbedUnimplementedRetrievalServiceServer()
 }
 
@@ -186,6 +242,15 @@ func (UnimplementedRetrievalServiceServer) GetFactHistory(context.Context, *GetF
 }
 func (UnimplementedRetrievalServiceServer) SearchGraph(context.Context, *SearchGraphRequest) (*SearchGraphResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SearchGraph not implemented")
+}
+func (UnimplementedRetrievalServiceServer) Ask(*AskRequest, grpc.ServerStreamingServer[AskResponse]) error {
+	return status.Error(codes.Unimplemented, "method Ask not implemented")
+}
+func (UnimplementedRetrievalServiceServer) GetDocument(context.Context, *GetDocumentRequest) (*GetDocumentResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetDocument not implemented")
+}
+func (UnimplementedRetrievalServiceServer) ListDocuments(context.Context, *ListDocumentsRequest) (*ListDocumentsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListDocuments not implemented")
 }
 func (UnimplementedRetrievalServiceServer) mustEmbedUnimplementedRetrievalServiceServer() {}
 func (UnimplementedRetrievalServiceServer) testEmbeddedByValue()                          {}
@@ -334,6 +399,53 @@ func _RetrievalService_SearchGraph_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _RetrievalService_Ask_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(AskRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(RetrievalServiceServer).Ask(m, &grpc.GenericServerStream[AskRequest, AskResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type RetrievalService_AskServer = grpc.ServerStreamingServer[AskResponse]
+
+func _RetrievalService_GetDocument_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetDocumentRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RetrievalServiceServer).GetDocument(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RetrievalService_GetDocument_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RetrievalServiceServer).GetDocument(ctx, req.(*GetDocumentRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _RetrievalService_ListDocuments_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListDocumentsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RetrievalServiceServer).ListDocuments(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RetrievalService_ListDocuments_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RetrievalServiceServer).ListDocuments(ctx, req.(*ListDocumentsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // RetrievalService_ServiceDesc is the grpc.ServiceDesc for RetrievalService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -369,7 +481,21 @@ var RetrievalService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "SearchGraph",
 			Handler:    _RetrievalService_SearchGraph_Handler,
 		},
+		{
+			MethodName: "GetDocument",
+			Handler:    _RetrievalService_GetDocument_Handler,
+		},
+		{
+			MethodName: "ListDocuments",
+			Handler:    _RetrievalService_ListDocuments_Handler,
+		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "Ask",
+			Handler:       _RetrievalService_Ask_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "kgsvc/v1/retrieval.proto",
 }

@@ -37,6 +37,8 @@ const (
 	Source_SOURCE_JSON Source = 2
 	// One message of a conversation, as `role(role_type): content`.
 	Source_SOURCE_MESSAGE Source = 3
+	// A chunk of a document. Not acceptable in a request: AddDocuments makes them.
+	Source_SOURCE_DOCUMENT Source = 4
 )
 
 // Enum value maps for Source.
@@ -46,12 +48,14 @@ var (
 		1: "SOURCE_TEXT",
 		2: "SOURCE_JSON",
 		3: "SOURCE_MESSAGE",
+		4: "SOURCE_DOCUMENT",
 	}
 	Source_value = map[string]int32{
 		"SOURCE_UNSPECIFIED": 0,
 		"SOURCE_TEXT":        1,
 		"SOURCE_JSON":        2,
 		"SOURCE_MESSAGE":     3,
+		"SOURCE_DOCUMENT":    4,
 	}
 )
 
@@ -2217,12 +2221,13 @@ const file_kgsvc_v1_types_proto_rawDesc = "" +
 	"\fmember_count\x18\x05 \x01(\x05R\vmemberCount\x12!\n" +
 	"\fmember_uuids\x18\x06 \x03(\tR\vmemberUuids\x129\n" +
 	"\n" +
-	"created_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt*V\n" +
+	"created_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt*k\n" +
 	"\x06Source\x12\x16\n" +
 	"\x12SOURCE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vSOURCE_TEXT\x10\x01\x12\x0f\n" +
 	"\vSOURCE_JSON\x10\x02\x12\x12\n" +
-	"\x0eSOURCE_MESSAGE\x10\x03*h\n" +
+	"\x0eSOURCE_MESSAGE\x10\x03\x12\x13\n" +
+	"\x0fSOURCE_DOCUMENT\x10\x04*h\n" +
 	"\bRoleType\x12\x19\n" +
 	"\x15ROLE_TYPE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eROLE_TYPE_USER\x10\x01\x12\x17\n" +

@@ -8,9 +8,11 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { GetDocumentRequestSchema, GetDocumentResponseSchema, ListDocumentsRequestSchema, ListDocumentsResponseSchema } from "./documents_pb.js";
+import { file_kgsvc_v1_documents } from "./documents_pb.js";
 import type { Error, Status } from "./envelope_pb.js";
 import { file_kgsvc_v1_envelope } from "./envelope_pb.js";
-import type { CitationChainEntry, Community, EntityNode, Episode, FactResult, MemoryMessage, Mention } from "./types_pb.js";
+import type { CitationChainEntry, Community, EntityNode, Episode, FactResult, MemoryMessage, Mention, ModelUsage, Source } from "./types_pb.js";
 import { file_kgsvc_v1_types } from "./types_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -18,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file kgsvc/v1/retrieval.proto.
  */
 export const file_kgsvc_v1_retrieval: GenFile = /*@__PURE__*/
-  fileDesc("ChhrZ3N2Yy92MS9yZXRyaWV2YWwucHJvdG8SCGtnc3ZjLnYxIpkBChJTZWFyY2hGYWN0c1JlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEikKBWlucHV0GAMgASgLMhoua2dzdmMudjEuU2VhcmNoRmFjdHNJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpgBChNTZWFyY2hGYWN0c1Jlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEisKBm91dHB1dBgDIAEoCzIbLmtnc3ZjLnYxLlNlYXJjaEZhY3RzT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IijgEKEFNlYXJjaEZhY3RzSW5wdXQSEQoJZ3JvdXBfaWRzGAEgAygJEg0KBXF1ZXJ5GAIgASgJEhYKCW1heF9mYWN0cxgDIAEoBUgAiAEBEh0KEGNlbnRlcl9ub2RlX3V1aWQYBCABKAlIAYgBAUIMCgpfbWF4X2ZhY3RzQhMKEV9jZW50ZXJfbm9kZV91dWlkIjgKEVNlYXJjaEZhY3RzT3V0cHV0EiMKBWZhY3RzGAEgAygLMhQua2dzdmMudjEuRmFjdFJlc3VsdCKdAQoUR2V0RW50aXR5RWRnZVJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEisKBWlucHV0GAMgASgLMhwua2dzdmMudjEuR2V0RW50aXR5RWRnZUlucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkikwEKFUdldEVudGl0eUVkZ2VSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIkCgZvdXRwdXQYAyABKAsyFC5rZ3N2Yy52MS5GYWN0UmVzdWx0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiRgoSR2V0RW50aXR5RWRnZUlucHV0EgwKBHV1aWQYASABKAkSFQoIZ3JvdXBfaWQYAiABKAlIAIgBAUILCglfZ3JvdXBfaWQimQEKEkdldEVwaXNvZGVzUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKQoFaW5wdXQYAyABKAsyGi5rZ3N2Yy52MS5HZXRFcGlzb2Rlc0lucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkimAEKE0dldEVwaXNvZGVzUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKwoGb3V0cHV0GAMgASgLMhsua2dzdmMudjEuR2V0RXBpc29kZXNPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciKSAQoQR2V0RXBpc29kZXNJbnB1dBIQCghncm91cF9pZBgBIAEoCRITCgZsYXN0X24YAiABKAVIAIgBARIWCglwYWdlX3NpemUYAyABKAVIAYgBARIXCgpwYWdlX3Rva2VuGAQgASgJSAKIAQFCCQoHX2xhc3RfbkIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuIlEKEUdldEVwaXNvZGVzT3V0cHV0EiMKCGVwaXNvZGVzGAEgAygLMhEua2dzdmMudjEuRXBpc29kZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkilQEKEEdldE1lbW9yeVJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEicKBWlucHV0GAMgASgLMhgua2dzdmMudjEuR2V0TWVtb3J5SW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKUAQoRR2V0TWVtb3J5UmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKQoGb3V0cHV0GAMgASgLMhkua2dzdmMudjEuR2V0TWVtb3J5T3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IipwEKDkdldE1lbW9yeUlucHV0EhAKCGdyb3VwX2lkGAEgASgJEikKCG1lc3NhZ2VzGAIgAygLMhcua2dzdmMudjEuTWVtb3J5TWVzc2FnZRIWCgltYXhfZmFjdHMYAyABKAVIAIgBARIdChBjZW50ZXJfbm9kZV91dWlkGAQgASgJSAGIAQFCDAoKX21heF9mYWN0c0ITChFfY2VudGVyX25vZGVfdXVpZCI2Cg9HZXRNZW1vcnlPdXRwdXQSIwoFZmFjdHMYASADKAsyFC5rZ3N2Yy52MS5GYWN0UmVzdWx0Ip0BChRHZXRFbnRpdHlOb2RlUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKwoFaW5wdXQYAyABKAsyHC5rZ3N2Yy52MS5HZXRFbnRpdHlOb2RlSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKcAQoVR2V0RW50aXR5Tm9kZVJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEi0KBm91dHB1dBgDIAEoCzIdLmtnc3ZjLnYxLkdldEVudGl0eU5vZGVPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciLKAQoSR2V0RW50aXR5Tm9kZUlucHV0EgwKBHV1aWQYASABKAkSFQoIZ3JvdXBfaWQYAiABKAlIAIgBARIWCgltYXhfZmFjdHMYAyABKAVIAYgBARIZCgxtYXhfZXBpc29kZXMYBCABKAVIAogBARIcCg9pbmNsdWRlX2V4cGlyZWQYBSABKAhIA4gBAUILCglfZ3JvdXBfaWRCDAoKX21heF9mYWN0c0IPCg1fbWF4X2VwaXNvZGVzQhIKEF9pbmNsdWRlX2V4cGlyZWQi3gEKE0dldEVudGl0eU5vZGVPdXRwdXQSIgoEbm9kZRgBIAEoCzIULmtnc3ZjLnYxLkVudGl0eU5vZGUSIwoFZmFjdHMYAiADKAsyFC5rZ3N2Yy52MS5GYWN0UmVzdWx0EiMKCGVwaXNvZGVzGAMgAygLMhEua2dzdmMudjEuRXBpc29kZRI0Cg5jaXRhdGlvbl9jaGFpbhgEIAMoCzIcLmtnc3ZjLnYxLkNpdGF0aW9uQ2hhaW5FbnRyeRIjCghtZW50aW9ucxgFIAMoCzIRLmtnc3ZjLnYxLk1lbnRpb24inwEKFUdldEZhY3RIaXN0b3J5UmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESLAoFaW5wdXQYAyABKAsyHS5rZ3N2Yy52MS5HZXRGYWN0SGlzdG9yeUlucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkingEKFkdldEZhY3RIaXN0b3J5UmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSLgoGb3V0cHV0GAMgASgLMh4ua2dzdmMudjEuR2V0RmFjdEhpc3RvcnlPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciJHChNHZXRGYWN0SGlzdG9yeUlucHV0EgwKBHV1aWQYASABKAkSFQoIZ3JvdXBfaWQYAiABKAlIAIgBAUILCglfZ3JvdXBfaWQiOwoUR2V0RmFjdEhpc3RvcnlPdXRwdXQSIwoFZmFjdHMYASADKAsyFC5rZ3N2Yy52MS5GYWN0UmVzdWx0IvMBCgtTY29wZVNlYXJjaBIkCgVzY29wZRgBIAEoDjIVLmtnc3ZjLnYxLlNlYXJjaFNjb3BlEicKB21ldGhvZHMYAiADKA4yFi5rZ3N2Yy52MS5TZWFyY2hNZXRob2QSKQoIcmVyYW5rZXIYAyABKA4yEi5rZ3N2Yy52MS5SZXJhbmtlckgAiAEBEhYKCW1heF9kZXB0aBgEIAEoBUgBiAEBEhcKCm1tcl9sYW1iZGEYBSABKAFIAogBARIPCgd3ZWlnaHRzGAYgAygBQgsKCV9yZXJhbmtlckIMCgpfbWF4X2RlcHRoQg0KC19tbXJfbGFtYmRhIn4KCFRpbWVTcGFuEi4KBXNpbmNlGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAiAEBEi4KBXVudGlsGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBQggKBl9zaW5jZUIICgZfdW50aWwitQMKDVNlYXJjaEZpbHRlcnMSFgoOcmVsYXRpb25fbmFtZXMYASADKAkSKQoIdmFsaWRfYXQYAiABKAsyEi5rZ3N2Yy52MS5UaW1lU3BhbkgAiAEBEisKCmludmFsaWRfYXQYAyABKAsyEi5rZ3N2Yy52MS5UaW1lU3BhbkgBiAEBEisKCmNyZWF0ZWRfYXQYBCABKAsyEi5rZ3N2Yy52MS5UaW1lU3BhbkgCiAEBEisKCmV4cGlyZWRfYXQYBSABKAsyEi5rZ3N2Yy52MS5UaW1lU3BhbkgDiAEBEjQKC3ZhbGlkX2FzX29mGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgEiAEBEjQKC2tub3duX2FzX29mGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgFiAEBEhQKDGVudGl0eV90eXBlcxgIIAMoCUILCglfdmFsaWRfYXRCDQoLX2ludmFsaWRfYXRCDQoLX2NyZWF0ZWRfYXRCDQoLX2V4cGlyZWRfYXRCDgoMX3ZhbGlkX2FzX29mQg4KDF9rbm93bl9hc19vZiKZAQoSU2VhcmNoR3JhcGhSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIpCgVpbnB1dBgDIAEoCzIaLmtnc3ZjLnYxLlNlYXJjaEdyYXBoSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKYAQoTU2VhcmNoR3JhcGhSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIrCgZvdXRwdXQYAyABKAsyGy5rZ3N2Yy52MS5TZWFyY2hHcmFwaE91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIsQEChBTZWFyY2hHcmFwaElucHV0EhEKCWdyb3VwX2lkcxgBIAMoCRINCgVxdWVyeRgCIAEoCRIvCgtzZWFyY2hfdHlwZRgDIAEoDjIVLmtnc3ZjLnYxLlNlYXJjaFNjb3BlSACIAQESKwoGcmVjaXBlGAQgASgOMhYua2dzdmMudjEuU2VhcmNoUmVjaXBlSAGIAQESJQoGc2NvcGVzGAUgAygLMhUua2dzdmMudjEuU2NvcGVTZWFyY2gSGAoLbWF4X3Jlc3VsdHMYBiABKAVIAogBARIdChBjZW50ZXJfbm9kZV91dWlkGAcgASgJSAOIAQESHQoVYmZzX29yaWdpbl9ub2RlX3V1aWRzGAggAygJEi0KB2ZpbHRlcnMYCSABKAsyFy5rZ3N2Yy52MS5TZWFyY2hGaWx0ZXJzSASIAQESFgoJbWluX3Njb3JlGAogASgBSAWIAQESGwoOaW5jbHVkZV9zY29yZXMYCyABKAhIBogBARIcCg9pbmNsdWRlX2NvbnRleHQYDCABKAhIB4gBARIbCg5jb250ZXh0X3Rva2VucxgNIAEoBUgIiAEBQg4KDF9zZWFyY2hfdHlwZUIJCgdfcmVjaXBlQg4KDF9tYXhfcmVzdWx0c0ITChFfY2VudGVyX25vZGVfdXVpZEIKCghfZmlsdGVyc0IMCgpfbWluX3Njb3JlQhEKD19pbmNsdWRlX3Njb3Jlc0ISChBfaW5jbHVkZV9jb250ZXh0QhEKD19jb250ZXh0X3Rva2VucyLQAgoRU2VhcmNoR3JhcGhPdXRwdXQSIAoFZmFjdHMYASADKAsyES5rZ3N2Yy52MS5GYWN0SGl0Ei8KC3NlYXJjaF90eXBlGAIgASgOMhUua2dzdmMudjEuU2VhcmNoU2NvcGVIAIgBARINCgVjb3VudBgDIAEoBRIPCgdtZXNzYWdlGAQgASgJEh8KA3JhbhgFIAMoCzISLmtnc3ZjLnYxLlNjb3BlUnVuEiAKBW5vZGVzGAYgAygLMhEua2dzdmMudjEuTm9kZUhpdBImCghlcGlzb2RlcxgHIAMoCzIULmtnc3ZjLnYxLkVwaXNvZGVIaXQSKwoLY29tbXVuaXRpZXMYCCADKAsyFi5rZ3N2Yy52MS5Db21tdW5pdHlIaXQSFAoHY29udGV4dBgJIAEoCUgBiAEBQg4KDF9zZWFyY2hfdHlwZUIKCghfY29udGV4dCLNAQoIU2NvcGVSdW4SJAoFc2NvcGUYASABKA4yFS5rZ3N2Yy52MS5TZWFyY2hTY29wZRInCgdtZXRob2RzGAIgAygOMhYua2dzdmMudjEuU2VhcmNoTWV0aG9kEiQKCHJlcmFua2VyGAMgASgOMhIua2dzdmMudjEuUmVyYW5rZXISLQoGcmVhc29uGAQgASgOMhgua2dzdmMudjEuUmVyYW5rZXJSZWFzb25IAIgBARISCgpmcm9tX3N0b3JlGAUgASgIQgkKB19yZWFzb24iYQoHRmFjdEhpdBIiCgRmYWN0GAEgASgLMhQua2dzdmMudjEuRmFjdFJlc3VsdBINCgVzY29yZRgCIAEoARIjCghmb3VuZF9ieRgDIAMoCzIRLmtnc3ZjLnYxLkZvdW5kQnkiYQoHTm9kZUhpdBIiCgRub2RlGAEgASgLMhQua2dzdmMudjEuRW50aXR5Tm9kZRINCgVzY29yZRgCIAEoARIjCghmb3VuZF9ieRgDIAMoCzIRLmtnc3ZjLnYxLkZvdW5kQnkiZAoKRXBpc29kZUhpdBIiCgdlcGlzb2RlGAEgASgLMhEua2dzdmMudjEuRXBpc29kZRINCgVzY29yZRgCIAEoARIjCghmb3VuZF9ieRgDIAMoCzIRLmtnc3ZjLnYxLkZvdW5kQnkiagoMQ29tbXVuaXR5SGl0EiYKCWNvbW11bml0eRgBIAEoCzITLmtnc3ZjLnYxLkNvbW11bml0eRINCgVzY29yZRgCIAEoARIjCghmb3VuZF9ieRgDIAMoCzIRLmtnc3ZjLnYxLkZvdW5kQnkiTgoHRm91bmRCeRImCgZtZXRob2QYASABKA4yFi5rZ3N2Yy52MS5TZWFyY2hNZXRob2QSDAoEcmFuaxgCIAEoBRINCgVzY29yZRgDIAEoASqUAQoLU2VhcmNoU2NvcGUSHAoYU0VBUkNIX1NDT1BFX1VOU1BFQ0lGSUVEEAASFgoSU0VBUkNIX1NDT1BFX0ZBQ1RTEAESFgoSU0VBUkNIX1NDT1BFX05PREVTEAISGQoVU0VBUkNIX1NDT1BFX0VQSVNPREVTEAMSHAoYU0VBUkNIX1NDT1BFX0NPTU1VTklUSUVTEAQqdgoMU2VhcmNoTWV0aG9kEh0KGVNFQVJDSF9NRVRIT0RfVU5TUEVDSUZJRUQQABIWChJTRUFSQ0hfTUVUSE9EX0JNMjUQARIYChRTRUFSQ0hfTUVUSE9EX0NPU0lORRACEhUKEVNFQVJDSF9NRVRIT0RfQkZTEAMq0QEKCFJlcmFua2VyEhgKFFJFUkFOS0VSX1VOU1BFQ0lGSUVEEAASEAoMUkVSQU5LRVJfUlJGEAESEAoMUkVSQU5LRVJfTU1SEAISGgoWUkVSQU5LRVJfTk9ERV9ESVNUQU5DRRADEh0KGVJFUkFOS0VSX0VQSVNPREVfTUVOVElPTlMQBBIZChVSRVJBTktFUl9XRUlHSFRFRF9TVU0QBRIVChFSRVJBTktFUl9FVklERU5DRRAGEhoKFlJFUkFOS0VSX0NST1NTX0VOQ09ERVIQByrVAQoOUmVyYW5rZXJSZWFzb24SHwobUkVSQU5LRVJfUkVBU09OX1VOU1BFQ0lGSUVEEAASIAocUkVSQU5LRVJfUkVBU09OX05PX0VNQkVERElORxABEhwKGFJFUkFOS0VSX1JFQVNPTl9OT19NT0RFTBACEhsKF1JFUkFOS0VSX1JFQVNPTl9USU1FT1VUEAMSIAocUkVSQU5LRVJfUkVBU09OX01PREVMX0ZBSUxFRBAEEiMKH1JFUkFOS0VSX1JFQVNPTl9BTlNXRVJfUkVKRUNURUQQBSrZBgoMU2VhcmNoUmVjaXBlEh0KGVNFQVJDSF9SRUNJUEVfVU5TUEVDSUZJRUQQABIZChVTRUFSQ0hfUkVDSVBFX0RFRkFVTFQQARIoCiRTRUFSQ0hfUkVDSVBFX0VER0VfSFlCUklEX1NFQVJDSF9SUkYQAhIoCiRTRUFSQ0hfUkVDSVBFX0VER0VfSFlCUklEX1NFQVJDSF9NTVIQAxIyCi5TRUFSQ0hfUkVDSVBFX0VER0VfSFlCUklEX1NFQVJDSF9OT0RFX0RJU1RBTkNFEAQSNQoxU0VBUkNIX1JFQ0lQRV9FREdFX0hZQlJJRF9TRUFSQ0hfRVBJU09ERV9NRU5USU9OUxAFEigKJFNFQVJDSF9SRUNJUEVfTk9ERV9IWUJSSURfU0VBUkNIX1JSRhAGEigKJFNFQVJDSF9SRUNJUEVfTk9ERV9IWUJSSURfU0VBUkNIX01NUhAHEjIKLlNFQVJDSF9SRUNJUEVfTk9ERV9IWUJSSURfU0VBUkNIX05PREVfRElTVEFOQ0UQCBI1CjFTRUFSQ0hfUkVDSVBFX05PREVfSFlCUklEX1NFQVJDSF9FUElTT0RFX01FTlRJT05TEAkSLQopU0VBUkNIX1JFQ0lQRV9DT01NVU5JVFlfSFlCUklEX1NFQVJDSF9SUkYQChItCilTRUFSQ0hfUkVDSVBFX0NPTU1VTklUWV9IWUJSSURfU0VBUkNIX01NUhALEiwKKFNFQVJDSF9SRUNJUEVfQ09NQklORURfSFlCUklEX1NFQVJDSF9SUkYQDBIsCihTRUFSQ0hfUkVDSVBFX0NPTUJJTkVEX0hZQlJJRF9TRUFSQ0hfTU1SEA0SMgouU0VBUkNIX1JFQ0lQRV9FREdFX0hZQlJJRF9TRUFSQ0hfQ1JPU1NfRU5DT0RFUhAOEjIKLlNFQVJDSF9SRUNJUEVfTk9ERV9IWUJSSURfU0VBUkNIX0NST1NTX0VOQ09ERVIQDxI3CjNTRUFSQ0hfUkVDSVBFX0NPTU1VTklUWV9IWUJSSURfU0VBUkNIX0NST1NTX0VOQ09ERVIQEBI2CjJTRUFSQ0hfUkVDSVBFX0NPTUJJTkVEX0hZQlJJRF9TRUFSQ0hfQ1JPU1NfRU5DT0RFUhARMrUEChBSZXRyaWV2YWxTZXJ2aWNlEkoKC1NlYXJjaEZhY3RzEhwua2dzdmMudjEuU2VhcmNoRmFjdHNSZXF1ZXN0Gh0ua2dzdmMudjEuU2VhcmNoRmFjdHNSZXNwb25zZRJQCg1HZXRFbnRpdHlFZGdlEh4ua2dzdmMudjEuR2V0RW50aXR5RWRnZVJlcXVlc3QaHy5rZ3N2Yy52MS5HZXRFbnRpdHlFZGdlUmVzcG9uc2USSgoLR2V0RXBpc29kZXMSHC5rZ3N2Yy52MS5HZXRFcGlzb2Rlc1JlcXVlc3QaHS5rZ3N2Yy52MS5HZXRFcGlzb2Rlc1Jlc3BvbnNlEkQKCUdldE1lbW9yeRIaLmtnc3ZjLnYxLkdldE1lbW9yeVJlcXVlc3QaGy5rZ3N2Yy52MS5HZXRNZW1vcnlSZXNwb25zZRJQCg1HZXRFbnRpdHlOb2RlEh4ua2dzdmMudjEuR2V0RW50aXR5Tm9kZVJlcXVlc3QaHy5rZ3N2Yy52MS5HZXRFbnRpdHlOb2RlUmVzcG9uc2USUwoOR2V0RmFjdEhpc3RvcnkSHy5rZ3N2Yy52MS5HZXRGYWN0SGlzdG9yeVJlcXVlc3QaIC5rZ3N2Yy52MS5HZXRGYWN0SGlzdG9yeVJlc3BvbnNlEkoKC1NlYXJjaEdyYXBoEhwua2dzdmMudjEuU2VhcmNoR3JhcGhSZXF1ZXN0Gh0ua2dzdmMudjEuU2VhcmNoR3JhcGhSZXNwb25zZUI1Qg5SZXRyaWV2YWxQcm90b1ABWiFrZ3N2Yy9jbGllbnRzL2dvL2tnc3ZjL3YxO2tnc3ZjdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_kgsvc_v1_envelope, file_kgsvc_v1_types]);
+  fileDesc("ChhrZ3N2Yy92MS9yZXRyaWV2YWwucHJvdG8SCGtnc3ZjLnYxIpkBChJTZWFyY2hGYWN0c1JlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEikKBWlucHV0GAMgASgLMhoua2dzdmMudjEuU2VhcmNoRmFjdHNJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpgBChNTZWFyY2hGYWN0c1Jlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEisKBm91dHB1dBgDIAEoCzIbLmtnc3ZjLnYxLlNlYXJjaEZhY3RzT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IijgEKEFNlYXJjaEZhY3RzSW5wdXQSEQoJZ3JvdXBfaWRzGAEgAygJEg0KBXF1ZXJ5GAIgASgJEhYKCW1heF9mYWN0cxgDIAEoBUgAiAEBEh0KEGNlbnRlcl9ub2RlX3V1aWQYBCABKAlIAYgBAUIMCgpfbWF4X2ZhY3RzQhMKEV9jZW50ZXJfbm9kZV91dWlkIjgKEVNlYXJjaEZhY3RzT3V0cHV0EiMKBWZhY3RzGAEgAygLMhQua2dzdmMudjEuRmFjdFJlc3VsdCKdAQoUR2V0RW50aXR5RWRnZVJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEisKBWlucHV0GAMgASgLMhwua2dzdmMudjEuR2V0RW50aXR5RWRnZUlucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkikwEKFUdldEVudGl0eUVkZ2VSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIkCgZvdXRwdXQYAyABKAsyFC5rZ3N2Yy52MS5GYWN0UmVzdWx0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiRgoSR2V0RW50aXR5RWRnZUlucHV0EgwKBHV1aWQYASABKAkSFQoIZ3JvdXBfaWQYAiABKAlIAIgBAUILCglfZ3JvdXBfaWQimQEKEkdldEVwaXNvZGVzUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESKQoFaW5wdXQYAyABKAsyGi5rZ3N2Yy52MS5HZXRFcGlzb2Rlc0lucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkimAEKE0dldEVwaXNvZGVzUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKwoGb3V0cHV0GAMgASgLMhsua2dzdmMudjEuR2V0RXBpc29kZXNPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciKSAQoQR2V0RXBpc29kZXNJbnB1dBIQCghncm91cF9pZBgBIAEoCRITCgZsYXN0X24YAiABKAVIAIgBARIWCglwYWdlX3NpemUYAyABKAVIAYgBARIXCgpwYWdlX3Rva2VuGAQgASgJSAKIAQFCCQoHX2xhc3RfbkIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuIlEKEUdldEVwaXNvZGVzT3V0cHV0EiMKCGVwaXNvZGVzGAEgAygLMhEua2dzdmMudjEuRXBpc29kZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkilQEKEEdldE1lbW9yeVJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEicKBWlucHV0GAMgASgLMhgua2dzdmMudjEuR2V0TWVtb3J5SW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKUAQoRR2V0TWVtb3J5UmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSKQoGb3V0cHV0GAMgASgLMhkua2dzdmMudjEuR2V0TWVtb3J5T3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3Ii3wEKDkdldE1lbW9yeUlucHV0EhAKCGdyb3VwX2lkGAEgASgJEikKCG1lc3NhZ2VzGAIgAygLMhcua2dzdmMudjEuTWVtb3J5TWVzc2FnZRIWCgltYXhfZmFjdHMYAyABKAVIAIgBARIdChBjZW50ZXJfbm9kZV91dWlkGAQgASgJSAGIAQESHwoSaW5jbHVkZV9wcm92ZW5hbmNlGAUgASgISAKIAQFCDAoKX21heF9mYWN0c0ITChFfY2VudGVyX25vZGVfdXVpZEIVChNfaW5jbHVkZV9wcm92ZW5hbmNlImAKD0dldE1lbW9yeU91dHB1dBIjCgVmYWN0cxgBIAMoCzIULmtnc3ZjLnYxLkZhY3RSZXN1bHQSKAoKcHJvdmVuYW5jZRgCIAEoCzIULmtnc3ZjLnYxLlByb3ZlbmFuY2UinQEKFEdldEVudGl0eU5vZGVSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIrCgVpbnB1dBgDIAEoCzIcLmtnc3ZjLnYxLkdldEVudGl0eU5vZGVJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpwBChVHZXRFbnRpdHlOb2RlUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSLQoGb3V0cHV0GAMgASgLMh0ua2dzdmMudjEuR2V0RW50aXR5Tm9kZU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIsoBChJHZXRFbnRpdHlOb2RlSW5wdXQSDAoEdXVpZBgBIAEoCRIVCghncm91cF9pZBgCIAEoCUgAiAEBEhYKCW1heF9mYWN0cxgDIAEoBUgBiAEBEhkKDG1heF9lcGlzb2RlcxgEIAEoBUgCiAEBEhwKD2luY2x1ZGVfZXhwaXJlZBgFIAEoCEgDiAEBQgsKCV9ncm91cF9pZEIMCgpfbWF4X2ZhY3RzQg8KDV9tYXhfZXBpc29kZXNCEgoQX2luY2x1ZGVfZXhwaXJlZCLeAQoTR2V0RW50aXR5Tm9kZU91dHB1dBIiCgRub2RlGAEgASgLMhQua2dzdmMudjEuRW50aXR5Tm9kZRIjCgVmYWN0cxgCIAMoCzIULmtnc3ZjLnYxLkZhY3RSZXN1bHQSIwoIZXBpc29kZXMYAyADKAsyES5rZ3N2Yy52MS5FcGlzb2RlEjQKDmNpdGF0aW9uX2NoYWluGAQgAygLMhwua2dzdmMudjEuQ2l0YXRpb25DaGFpbkVudHJ5EiMKCG1lbnRpb25zGAUgAygLMhEua2dzdmMudjEuTWVudGlvbiKfAQoVR2V0RmFjdEhpc3RvcnlSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIsCgVpbnB1dBgDIAEoCzIdLmtnc3ZjLnYxLkdldEZhY3RIaXN0b3J5SW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKeAQoWR2V0RmFjdEhpc3RvcnlSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIuCgZvdXRwdXQYAyABKAsyHi5rZ3N2Yy52MS5HZXRGYWN0SGlzdG9yeU91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIkcKE0dldEZhY3RIaXN0b3J5SW5wdXQSDAoEdXVpZBgBIAEoCRIVCghncm91cF9pZBgCIAEoCUgAiAEBQgsKCV9ncm91cF9pZCI7ChRHZXRGYWN0SGlzdG9yeU91dHB1dBIjCgVmYWN0cxgBIAMoCzIULmtnc3ZjLnYxLkZhY3RSZXN1bHQi8wEKC1Njb3BlU2VhcmNoEiQKBXNjb3BlGAEgASgOMhUua2dzdmMudjEuU2VhcmNoU2NvcGUSJwoHbWV0aG9kcxgCIAMoDjIWLmtnc3ZjLnYxLlNlYXJjaE1ldGhvZBIpCghyZXJhbmtlchgDIAEoDjISLmtnc3ZjLnYxLlJlcmFua2VySACIAQESFgoJbWF4X2RlcHRoGAQgASgFSAGIAQESFwoKbW1yX2xhbWJkYRgFIAEoAUgCiAEBEg8KB3dlaWdodHMYBiADKAFCCwoJX3JlcmFua2VyQgwKCl9tYXhfZGVwdGhCDQoLX21tcl9sYW1iZGEifgoIVGltZVNwYW4SLgoFc2luY2UYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESLgoFdW50aWwYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAGIAQFCCAoGX3NpbmNlQggKBl91bnRpbCK1AwoNU2VhcmNoRmlsdGVycxIWCg5yZWxhdGlvbl9uYW1lcxgBIAMoCRIpCgh2YWxpZF9hdBgCIAEoCzISLmtnc3ZjLnYxLlRpbWVTcGFuSACIAQESKwoKaW52YWxpZF9hdBgDIAEoCzISLmtnc3ZjLnYxLlRpbWVTcGFuSAGIAQESKwoKY3JlYXRlZF9hdBgEIAEoCzISLmtnc3ZjLnYxLlRpbWVTcGFuSAKIAQESKwoKZXhwaXJlZF9hdBgFIAEoCzISLmtnc3ZjLnYxLlRpbWVTcGFuSAOIAQESNAoLdmFsaWRfYXNfb2YYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSASIAQESNAoLa25vd25fYXNfb2YYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAWIAQESFAoMZW50aXR5X3R5cGVzGAggAygJQgsKCV92YWxpZF9hdEINCgtfaW52YWxpZF9hdEINCgtfY3JlYXRlZF9hdEINCgtfZXhwaXJlZF9hdEIOCgxfdmFsaWRfYXNfb2ZCDgoMX2tub3duX2FzX29mIpkBChJTZWFyY2hHcmFwaFJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEikKBWlucHV0GAMgASgLMhoua2dzdmMudjEuU2VhcmNoR3JhcGhJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpgBChNTZWFyY2hHcmFwaFJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEisKBm91dHB1dBgDIAEoCzIbLmtnc3ZjLnYxLlNlYXJjaEdyYXBoT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3Ii/AQKEFNlYXJjaEdyYXBoSW5wdXQSEQoJZ3JvdXBfaWRzGAEgAygJEg0KBXF1ZXJ5GAIgASgJEi8KC3NlYXJjaF90eXBlGAMgASgOMhUua2dzdmMudjEuU2VhcmNoU2NvcGVIAIgBARIrCgZyZWNpcGUYBCABKA4yFi5rZ3N2Yy52MS5TZWFyY2hSZWNpcGVIAYgBARIlCgZzY29wZXMYBSADKAsyFS5rZ3N2Yy52MS5TY29wZVNlYXJjaBIYCgttYXhfcmVzdWx0cxgGIAEoBUgCiAEBEh0KEGNlbnRlcl9ub2RlX3V1aWQYByABKAlIA4gBARIdChViZnNfb3JpZ2luX25vZGVfdXVpZHMYCCADKAkSLQoHZmlsdGVycxgJIAEoCzIXLmtnc3ZjLnYxLlNlYXJjaEZpbHRlcnNIBIgBARIWCgltaW5fc2NvcmUYCiABKAFIBYgBARIbCg5pbmNsdWRlX3Njb3JlcxgLIAEoCEgGiAEBEhwKD2luY2x1ZGVfY29udGV4dBgMIAEoCEgHiAEBEhsKDmNvbnRleHRfdG9rZW5zGA0gASgFSAiIAQESHwoSaW5jbHVkZV9wcm92ZW5hbmNlGA4gASgISAmIAQFCDgoMX3NlYXJjaF90eXBlQgkKB19yZWNpcGVCDgoMX21heF9yZXN1bHRzQhMKEV9jZW50ZXJfbm9kZV91dWlkQgoKCF9maWx0ZXJzQgwKCl9taW5fc2NvcmVCEQoPX2luY2x1ZGVfc2NvcmVzQhIKEF9pbmNsdWRlX2NvbnRleHRCEQoPX2NvbnRleHRfdG9rZW5zQhUKE19pbmNsdWRlX3Byb3ZlbmFuY2Ui+gIKEVNlYXJjaEdyYXBoT3V0cHV0EiAKBWZhY3RzGAEgAygLMhEua2dzdmMudjEuRmFjdEhpdBIvCgtzZWFyY2hfdHlwZRgCIAEoDjIVLmtnc3ZjLnYxLlNlYXJjaFNjb3BlSACIAQESDQoFY291bnQYAyABKAUSDwoHbWVzc2FnZRgEIAEoCRIfCgNyYW4YBSADKAsyEi5rZ3N2Yy52MS5TY29wZVJ1bhIgCgVub2RlcxgGIAMoCzIRLmtnc3ZjLnYxLk5vZGVIaXQSJgoIZXBpc29kZXMYByADKAsyFC5rZ3N2Yy52MS5FcGlzb2RlSGl0EisKC2NvbW11bml0aWVzGAggAygLMhYua2dzdmMudjEuQ29tbXVuaXR5SGl0EhQKB2NvbnRleHQYCSABKAlIAYgBARIoCgpwcm92ZW5hbmNlGAogASgLMhQua2dzdmMudjEuUHJvdmVuYW5jZUIOCgxfc2VhcmNoX3R5cGVCCgoIX2NvbnRleHQizQEKCFNjb3BlUnVuEiQKBXNjb3BlGAEgASgOMhUua2dzdmMudjEuU2VhcmNoU2NvcGUSJwoHbWV0aG9kcxgCIAMoDjIWLmtnc3ZjLnYxLlNlYXJjaE1ldGhvZBIkCghyZXJhbmtlchgDIAEoDjISLmtnc3ZjLnYxLlJlcmFua2VyEi0KBnJlYXNvbhgEIAEoDjIYLmtnc3ZjLnYxLlJlcmFua2VyUmVhc29uSACIAQESEgoKZnJvbV9zdG9yZRgFIAEoCEIJCgdfcmVhc29uImEKB0ZhY3RIaXQSIgoEZmFjdBgBIAEoCzIULmtnc3ZjLnYxLkZhY3RSZXN1bHQSDQoFc2NvcmUYAiABKAESIwoIZm91bmRfYnkYAyADKAsyES5rZ3N2Yy52MS5Gb3VuZEJ5ImEKB05vZGVIaXQSIgoEbm9kZRgBIAEoCzIULmtnc3ZjLnYxLkVudGl0eU5vZGUSDQoFc2NvcmUYAiABKAESIwoIZm91bmRfYnkYAyADKAsyES5rZ3N2Yy52MS5Gb3VuZEJ5ImQKCkVwaXNvZGVIaXQSIgoHZXBpc29kZRgBIAEoCzIRLmtnc3ZjLnYxLkVwaXNvZGUSDQoFc2NvcmUYAiABKAESIwoIZm91bmRfYnkYAyADKAsyES5rZ3N2Yy52MS5Gb3VuZEJ5ImoKDENvbW11bml0eUhpdBImCgljb21tdW5pdHkYASABKAsyEy5rZ3N2Yy52MS5Db21tdW5pdHkSDQoFc2NvcmUYAiABKAESIwoIZm91bmRfYnkYAyADKAsyES5rZ3N2Yy52MS5Gb3VuZEJ5Ik4KB0ZvdW5kQnkSJgoGbWV0aG9kGAEgASgOMhYua2dzdmMudjEuU2VhcmNoTWV0aG9kEgwKBHJhbmsYAiABKAUSDQoFc2NvcmUYAyABKAEivAEKClByb3ZlbmFuY2USLAoIZW50aXRpZXMYASADKAsyGi5rZ3N2Yy52MS5Qcm92ZW5hbmNlRW50aXR5EikKBmNodW5rcxgCIAMoCzIZLmtnc3ZjLnYxLlByb3ZlbmFuY2VDaHVuaxItCghlcGlzb2RlcxgDIAMoCzIbLmtnc3ZjLnYxLlByb3ZlbmFuY2VFcGlzb2RlEhQKDHNvdXJjZV90ZXh0cxgEIAMoCRIQCghsZWZ0X291dBgFIAEoBSJrChBQcm92ZW5hbmNlRW50aXR5EgwKBHV1aWQYASABKAkSEwoLZW50aXR5X25hbWUYAiABKAkSDQoFc2NvcmUYAyABKAESEwoLZGVzY3JpcHRpb24YBCABKAkSEAoIZ3JvdXBfaWQYBSABKAkitQIKD1Byb3ZlbmFuY2VDaHVuaxIQCghjaHVua19pZBgBIAEoCRITCgtmdWxsX2RvY19pZBgCIAEoCRIeChFjaHVua19vcmRlcl9pbmRleBgDIAEoBUgAiAEBEhMKBnRva2VucxgEIAEoBUgBiAEBEg8KB2NvbnRlbnQYBSABKAkSEgoFc3RhcnQYBiABKANIAogBARIQCgNlbmQYByABKANIA4gBARIRCgRwYWdlGAggASgFSASIAQESEAoIaGVhZGluZ3MYCSADKAkSEgoFdGl0bGUYCiABKAlIBYgBARIQCghncm91cF9pZBgLIAEoCUIUChJfY2h1bmtfb3JkZXJfaW5kZXhCCQoHX3Rva2Vuc0IICgZfc3RhcnRCBgoEX2VuZEIHCgVfcGFnZUIICgZfdGl0bGUitgEKEVByb3ZlbmFuY2VFcGlzb2RlEgwKBHV1aWQYASABKAkSEQoEbmFtZRgCIAEoCUgAiAEBEiAKBnNvdXJjZRgDIAEoDjIQLmtnc3ZjLnYxLlNvdXJjZRIyCg5yZWZlcmVuY2VfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHY29udGVudBgFIAEoCRIQCghncm91cF9pZBgGIAEoCUIHCgVfbmFtZSKJAQoKQXNrUmVxdWVzdBIXCgpyZXF1ZXN0X2lkGAEgASgJSACIAQESHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSAGIAQESIQoFaW5wdXQYAyABKAsyEi5rZ3N2Yy52MS5Bc2tJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IogBCgtBc2tSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIjCgZvdXRwdXQYAyABKAsyEy5rZ3N2Yy52MS5Bc2tPdXRwdXQSHgoFZXJyb3IYBCABKAsyDy5rZ3N2Yy52MS5FcnJvciKWAwoIQXNrSW5wdXQSEQoJZ3JvdXBfaWRzGAEgAygJEhAKCHF1ZXN0aW9uGAIgASgJEisKBnJlY2lwZRgDIAEoDjIWLmtnc3ZjLnYxLlNlYXJjaFJlY2lwZUgAiAEBEhgKC21heF9yZXN1bHRzGAQgASgFSAGIAQESHQoQY2VudGVyX25vZGVfdXVpZBgFIAEoCUgCiAEBEi0KB2ZpbHRlcnMYBiABKAsyFy5rZ3N2Yy52MS5TZWFyY2hGaWx0ZXJzSAOIAQESFwoKbWF4X3Rva2VucxgHIAEoBUgEiAEBEh4KEW9ubHlfbmVlZF9jb250ZXh0GAggASgISAWIAQESHwoSaW5jbHVkZV9wcm92ZW5hbmNlGAkgASgISAaIAQFCCQoHX3JlY2lwZUIOCgxfbWF4X3Jlc3VsdHNCEwoRX2NlbnRlcl9ub2RlX3V1aWRCCgoIX2ZpbHRlcnNCDQoLX21heF90b2tlbnNCFAoSX29ubHlfbmVlZF9jb250ZXh0QhUKE19pbmNsdWRlX3Byb3ZlbmFuY2UiTgoJQXNrT3V0cHV0EhIKBXBpZWNlGAEgASgJSACIAQESIwoGcmVzdWx0GAIgASgLMhMua2dzdmMudjEuQXNrUmVzdWx0QggKBl9waWVjZSLGAgoJQXNrUmVzdWx0EhMKBmFuc3dlchgBIAEoCUgAiAEBEhIKBWtub3duGAIgASgISAGIAQESJQoJY2l0YXRpb25zGAMgAygLMhIua2dzdmMudjEuQ2l0YXRpb24SGQoRZHJvcHBlZF9jaXRhdGlvbnMYBCABKAUSFAoMc291cmNlX3RleHRzGAUgAygJEhQKB2NvbnRleHQYBiABKAlIAogBARIoCgpwcm92ZW5hbmNlGAcgASgLMhQua2dzdmMudjEuUHJvdmVuYW5jZRIRCgl0cnVuY2F0ZWQYCCABKAgSIwoFdXNhZ2UYCSABKAsyFC5rZ3N2Yy52MS5Nb2RlbFVzYWdlEh8KA3JhbhgKIAMoCzISLmtnc3ZjLnYxLlNjb3BlUnVuQgkKB19hbnN3ZXJCCAoGX2tub3duQgoKCF9jb250ZXh0IqkBCghDaXRhdGlvbhIOCgZudW1iZXIYASABKAUSJAoEa2luZBgCIAEoDjIWLmtnc3ZjLnYxLkNpdGF0aW9uS2luZBIMCgR1dWlkGAMgASgJEhAKCGdyb3VwX2lkGAQgASgJEicKBnBsYWNlcxgFIAMoCzIXLmtnc3ZjLnYxLkNpdGF0aW9uUGxhY2USDAoEdGV4dBgGIAEoCRIQCghlcGlzb2RlcxgHIAMoCSIrCg1DaXRhdGlvblBsYWNlEg0KBXN0YXJ0GAEgASgFEgsKA2VuZBgCIAEoBSqUAQoLU2VhcmNoU2NvcGUSHAoYU0VBUkNIX1NDT1BFX1VOU1BFQ0lGSUVEEAASFgoSU0VBUkNIX1NDT1BFX0ZBQ1RTEAESFgoSU0VBUkNIX1NDT1BFX05PREVTEAISGQoVU0VBUkNIX1NDT1BFX0VQSVNPREVTEAMSHAoYU0VBUkNIX1NDT1BFX0NPTU1VTklUSUVTEAQqdgoMU2VhcmNoTWV0aG9kEh0KGVNFQVJDSF9NRVRIT0RfVU5TUEVDSUZJRUQQABIWChJTRUFSQ0hfTUVUSE9EX0JNMjUQARIYChRTRUFSQ0hfTUVUSE9EX0NPU0lORRACEhUKEVNFQVJDSF9NRVRIT0RfQkZTEAMq0QEKCFJlcmFua2VyEhgKFFJFUkFOS0VSX1VOU1BFQ0lGSUVEEAASEAoMUkVSQU5LRVJfUlJGEAESEAoMUkVSQU5LRVJfTU1SEAISGgoWUkVSQU5LRVJfTk9ERV9ESVNUQU5DRRADEh0KGVJFUkFOS0VSX0VQSVNPREVfTUVOVElPTlMQBBIZChVSRVJBTktFUl9XRUlHSFRFRF9TVU0QBRIVChFSRVJBTktFUl9FVklERU5DRRAGEhoKFlJFUkFOS0VSX0NST1NTX0VOQ09ERVIQByrVAQoOUmVyYW5rZXJSZWFzb24SHwobUkVSQU5LRVJfUkVBU09OX1VOU1BFQ0lGSUVEEAASIAocUkVSQU5LRVJfUkVBU09OX05PX0VNQkVERElORxABEhwKGFJFUkFOS0VSX1JFQVNPTl9OT19NT0RFTBACEhsKF1JFUkFOS0VSX1JFQVNPTl9USU1FT1VUEAMSIAocUkVSQU5LRVJfUkVBU09OX01PREVMX0ZBSUxFRBAEEiMKH1JFUkFOS0VSX1JFQVNPTl9BTlNXRVJfUkVKRUNURUQQBSrZBgoMU2VhcmNoUmVjaXBlEh0KGVNFQVJDSF9SRUNJUEVfVU5TUEVDSUZJRUQQABIZChVTRUFSQ0hfUkVDSVBFX0RFRkFVTFQQARIoCiRTRUFSQ0hfUkVDSVBFX0VER0VfSFlCUklEX1NFQVJDSF9SUkYQAhIoCiRTRUFSQ0hfUkVDSVBFX0VER0VfSFlCUklEX1NFQVJDSF9NTVIQAxIyCi5TRUFSQ0hfUkVDSVBFX0VER0VfSFlCUklEX1NFQVJDSF9OT0RFX0RJU1RBTkNFEAQSNQoxU0VBUkNIX1JFQ0lQRV9FREdFX0hZQlJJRF9TRUFSQ0hfRVBJU09ERV9NRU5USU9OUxAFEigKJFNFQVJDSF9SRUNJUEVfTk9ERV9IWUJSSURfU0VBUkNIX1JSRhAGEigKJFNFQVJDSF9SRUNJUEVfTk9ERV9IWUJSSURfU0VBUkNIX01NUhAHEjIKLlNFQVJDSF9SRUNJUEVfTk9ERV9IWUJSSURfU0VBUkNIX05PREVfRElTVEFOQ0UQCBI1CjFTRUFSQ0hfUkVDSVBFX05PREVfSFlCUklEX1NFQVJDSF9FUElTT0RFX01FTlRJT05TEAkSLQopU0VBUkNIX1JFQ0lQRV9DT01NVU5JVFlfSFlCUklEX1NFQVJDSF9SUkYQChItCilTRUFSQ0hfUkVDSVBFX0NPTU1VTklUWV9IWUJSSURfU0VBUkNIX01NUhALEiwKKFNFQVJDSF9SRUNJUEVfQ09NQklORURfSFlCUklEX1NFQVJDSF9SUkYQDBIsCihTRUFSQ0hfUkVDSVBFX0NPTUJJTkVEX0hZQlJJRF9TRUFSQ0hfTU1SEA0SMgouU0VBUkNIX1JFQ0lQRV9FREdFX0hZQlJJRF9TRUFSQ0hfQ1JPU1NfRU5DT0RFUhAOEjIKLlNFQVJDSF9SRUNJUEVfTk9ERV9IWUJSSURfU0VBUkNIX0NST1NTX0VOQ09ERVIQDxI3CjNTRUFSQ0hfUkVDSVBFX0NPTU1VTklUWV9IWUJSSURfU0VBUkNIX0NST1NTX0VOQ09ERVIQEBI2CjJTRUFSQ0hfUkVDSVBFX0NPTUJJTkVEX0hZQlJJRF9TRUFSQ0hfQ1JPU1NfRU5DT0RFUhARKrABCgxDaXRhdGlvbktpbmQSHQoZQ0lUQVRJT05fS0lORF9VTlNQRUNJRklFRBAAEhYKEkNJVEFUSU9OX0tJTkRfRkFDVBABEhkKFUNJVEFUSU9OX0tJTkRfRVBJU09ERRACEhcKE0NJVEFUSU9OX0tJTkRfQ0hVTksQAxIYChRDSVRBVElPTl9LSU5EX0VOVElUWRAEEhsKF0NJVEFUSU9OX0tJTkRfQ09NTVVOSVRZEAUyiQYKEFJldHJpZXZhbFNlcnZpY2USSgoLU2VhcmNoRmFjdHMSHC5rZ3N2Yy52MS5TZWFyY2hGYWN0c1JlcXVlc3QaHS5rZ3N2Yy52MS5TZWFyY2hGYWN0c1Jlc3BvbnNlElAKDUdldEVudGl0eUVkZ2USHi5rZ3N2Yy52MS5HZXRFbnRpdHlFZGdlUmVxdWVzdBofLmtnc3ZjLnYxLkdldEVudGl0eUVkZ2VSZXNwb25zZRJKCgtHZXRFcGlzb2RlcxIcLmtnc3ZjLnYxLkdldEVwaXNvZGVzUmVxdWVzdBodLmtnc3ZjLnYxLkdldEVwaXNvZGVzUmVzcG9uc2USRAoJR2V0TWVtb3J5Ehoua2dzdmMudjEuR2V0TWVtb3J5UmVxdWVzdBobLmtnc3ZjLnYxLkdldE1lbW9yeVJlc3BvbnNlElAKDUdldEVudGl0eU5vZGUSHi5rZ3N2Yy52MS5HZXRFbnRpdHlOb2RlUmVxdWVzdBofLmtnc3ZjLnYxLkdldEVudGl0eU5vZGVSZXNwb25zZRJTCg5HZXRGYWN0SGlzdG9yeRIfLmtnc3ZjLnYxLkdldEZhY3RIaXN0b3J5UmVxdWVzdBogLmtnc3ZjLnYxLkdldEZhY3RIaXN0b3J5UmVzcG9uc2USSgoLU2VhcmNoR3JhcGgSHC5rZ3N2Yy52MS5TZWFyY2hHcmFwaFJlcXVlc3QaHS5rZ3N2Yy52MS5TZWFyY2hHcmFwaFJlc3BvbnNlEjQKA0FzaxIULmtnc3ZjLnYxLkFza1JlcXVlc3QaFS5rZ3N2Yy52MS5Bc2tSZXNwb25zZTABEkoKC0dldERvY3VtZW50Ehwua2dzdmMudjEuR2V0RG9jdW1lbnRSZXF1ZXN0Gh0ua2dzdmMudjEuR2V0RG9jdW1lbnRSZXNwb25zZRJQCg1MaXN0RG9jdW1lbnRzEh4ua2dzdmMudjEuTGlzdERvY3VtZW50c1JlcXVlc3QaHy5rZ3N2Yy52MS5MaXN0RG9jdW1lbnRzUmVzcG9uc2VCNUIOUmV0cmlldmFsUHJvdG9QAVoha2dzdmMvY2xpZW50cy9nby9rZ3N2Yy92MTtrZ3N2Y3YxYgZwcm90bzM", [file_google_protobuf_timestamp, file_kgsvc_v1_documents, file_kgsvc_v1_envelope, file_kgsvc_v1_types]);
 
 /**
  * Request of SearchFacts.
@@ -523,6 +525,13 @@ export type GetMemoryInput = Message<"kgsvc.v1.GetMemoryInput"> & {
    * @generated from field: optional string center_node_uuid = 4;
    */
   centerNodeUuid?: string | undefined;
+
+  /**
+   * Adds where the facts come from.
+   *
+   * @generated from field: optional bool include_provenance = 5;
+   */
+  includeProvenance?: boolean | undefined;
 };
 
 /**
@@ -544,6 +553,13 @@ export type GetMemoryOutput = Message<"kgsvc.v1.GetMemoryOutput"> & {
    * @generated from field: repeated kgsvc.v1.FactResult facts = 1;
    */
   facts: FactResult[];
+
+  /**
+   * With include_provenance: where they come from.
+   *
+   * @generated from field: kgsvc.v1.Provenance provenance = 2;
+   */
+  provenance?: Provenance | undefined;
 };
 
 /**
@@ -1194,6 +1210,13 @@ export type SearchGraphInput = Message<"kgsvc.v1.SearchGraphInput"> & {
    * @generated from field: optional int32 context_tokens = 13;
    */
   contextTokens?: number | undefined;
+
+  /**
+   * Adds where the results come from.
+   *
+   * @generated from field: optional bool include_provenance = 14;
+   */
+  includeProvenance?: boolean | undefined;
 };
 
 /**
@@ -1275,6 +1298,13 @@ export type SearchGraphOutput = Message<"kgsvc.v1.SearchGraphOutput"> & {
    * @generated from field: optional string context = 9;
    */
   context?: string | undefined;
+
+  /**
+   * With include_provenance: where the results come from.
+   *
+   * @generated from field: kgsvc.v1.Provenance provenance = 10;
+   */
+  provenance?: Provenance | undefined;
 };
 
 /**
@@ -1507,6 +1537,609 @@ export type FoundBy = Message<"kgsvc.v1.FoundBy"> & {
  */
 export const FoundBySchema: GenMessage<FoundBy> = /*@__PURE__*/
   messageDesc(file_kgsvc_v1_retrieval, 35);
+
+/**
+ * Where results come from (spec 001). What the response has no room for is left out, the last sources first.
+ *
+ * @generated from message kgsvc.v1.Provenance
+ */
+export type Provenance = Message<"kgsvc.v1.Provenance"> & {
+  /**
+   * Entities that were found, and those that the facts found are about, in the order of the results.
+   *
+   * @generated from field: repeated kgsvc.v1.ProvenanceEntity entities = 1;
+   */
+  entities: ProvenanceEntity[];
+
+  /**
+   * Chunks of documents that were found, or that state what was found; one entry for each place in the document.
+   *
+   * @generated from field: repeated kgsvc.v1.ProvenanceChunk chunks = 2;
+   */
+  chunks: ProvenanceChunk[];
+
+  /**
+   * The same of all other episodes.
+   *
+   * @generated from field: repeated kgsvc.v1.ProvenanceEpisode episodes = 3;
+   */
+  episodes: ProvenanceEpisode[];
+
+  /**
+   * The texts of these chunks and episodes, each once.
+   *
+   * @generated from field: repeated string source_texts = 4;
+   */
+  sourceTexts: string[];
+
+  /**
+   * How many chunks and episodes the response has no room for.
+   *
+   * @generated from field: int32 left_out = 5;
+   */
+  leftOut: number;
+};
+
+/**
+ * Describes the message kgsvc.v1.Provenance.
+ * Use `create(ProvenanceSchema)` to create a new message.
+ */
+export const ProvenanceSchema: GenMessage<Provenance> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 36);
+
+/**
+ * An entity that results are about.
+ *
+ * @generated from message kgsvc.v1.ProvenanceEntity
+ */
+export type ProvenanceEntity = Message<"kgsvc.v1.ProvenanceEntity"> & {
+  /**
+   * The entity.
+   *
+   * @generated from field: string uuid = 1;
+   */
+  uuid: string;
+
+  /**
+   * Its current name.
+   *
+   * @generated from field: string entity_name = 2;
+   */
+  entityName: string;
+
+  /**
+   * The score of the first result that it comes from; comparable within one answer and scope only.
+   *
+   * @generated from field: double score = 3;
+   */
+  score: number;
+
+  /**
+   * Its summary. Empty with known_as_of, unless the search found the entity itself: summaries tell of now.
+   *
+   * @generated from field: string description = 4;
+   */
+  description: string;
+
+  /**
+   * Its tenant.
+   *
+   * @generated from field: string group_id = 5;
+   */
+  groupId: string;
+};
+
+/**
+ * Describes the message kgsvc.v1.ProvenanceEntity.
+ * Use `create(ProvenanceEntitySchema)` to create a new message.
+ */
+export const ProvenanceEntitySchema: GenMessage<ProvenanceEntity> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 37);
+
+/**
+ * A chunk of a document, where it stands in the present text.
+ *
+ * @generated from message kgsvc.v1.ProvenanceChunk
+ */
+export type ProvenanceChunk = Message<"kgsvc.v1.ProvenanceChunk"> & {
+  /**
+   * The chunk: the uuid of an episode.
+   *
+   * @generated from field: string chunk_id = 1;
+   */
+  chunkId: string;
+
+  /**
+   * The document.
+   *
+   * @generated from field: string full_doc_id = 2;
+   */
+  fullDocId: string;
+
+  /**
+   * Its place in the document, from 0; absent with tokens, start and end if only former texts have it.
+   *
+   * @generated from field: optional int32 chunk_order_index = 3;
+   */
+  chunkOrderIndex?: number | undefined;
+
+  /**
+   * Tokens of the content.
+   *
+   * @generated from field: optional int32 tokens = 4;
+   */
+  tokens?: number | undefined;
+
+  /**
+   * The text.
+   *
+   * @generated from field: string content = 5;
+   */
+  content: string;
+
+  /**
+   * Where it begins, in characters of the document's text.
+   *
+   * @generated from field: optional int64 start = 6;
+   */
+  start?: bigint | undefined;
+
+  /**
+   * Where it ends; the character there belongs to it no longer.
+   *
+   * @generated from field: optional int64 end = 7;
+   */
+  end?: bigint | undefined;
+
+  /**
+   * The page, from 1; absent where the format has no pages.
+   *
+   * @generated from field: optional int32 page = 8;
+   */
+  page?: number | undefined;
+
+  /**
+   * The headings above it, the outermost first.
+   *
+   * @generated from field: repeated string headings = 9;
+   */
+  headings: string[];
+
+  /**
+   * The title of the document.
+   *
+   * @generated from field: optional string title = 10;
+   */
+  title?: string | undefined;
+
+  /**
+   * Its tenant.
+   *
+   * @generated from field: string group_id = 11;
+   */
+  groupId: string;
+};
+
+/**
+ * Describes the message kgsvc.v1.ProvenanceChunk.
+ * Use `create(ProvenanceChunkSchema)` to create a new message.
+ */
+export const ProvenanceChunkSchema: GenMessage<ProvenanceChunk> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 38);
+
+/**
+ * An episode that is no chunk of a document.
+ *
+ * @generated from message kgsvc.v1.ProvenanceEpisode
+ */
+export type ProvenanceEpisode = Message<"kgsvc.v1.ProvenanceEpisode"> & {
+  /**
+   * The episode.
+   *
+   * @generated from field: string uuid = 1;
+   */
+  uuid: string;
+
+  /**
+   * Its name.
+   *
+   * @generated from field: optional string name = 2;
+   */
+  name?: string | undefined;
+
+  /**
+   * What kind of text the content is.
+   *
+   * @generated from field: kgsvc.v1.Source source = 3;
+   */
+  source: Source;
+
+  /**
+   * When what it says was the case.
+   *
+   * @generated from field: google.protobuf.Timestamp reference_time = 4;
+   */
+  referenceTime?: Timestamp | undefined;
+
+  /**
+   * The text.
+   *
+   * @generated from field: string content = 5;
+   */
+  content: string;
+
+  /**
+   * Its tenant.
+   *
+   * @generated from field: string group_id = 6;
+   */
+  groupId: string;
+};
+
+/**
+ * Describes the message kgsvc.v1.ProvenanceEpisode.
+ * Use `create(ProvenanceEpisodeSchema)` to create a new message.
+ */
+export const ProvenanceEpisodeSchema: GenMessage<ProvenanceEpisode> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 39);
+
+/**
+ * Request of Ask.
+ *
+ * @generated from message kgsvc.v1.AskRequest
+ */
+export type AskRequest = Message<"kgsvc.v1.AskRequest"> & {
+  /**
+   * Names the call in logs and in the responses; generated when absent; at most 128 characters.
+   *
+   * @generated from field: optional string request_id = 1;
+   */
+  requestId?: string | undefined;
+
+  /**
+   * Has no effect on this operation.
+   *
+   * @generated from field: optional string idempotency_key = 2;
+   */
+  idempotencyKey?: string | undefined;
+
+  /**
+   * What to do; required.
+   *
+   * @generated from field: kgsvc.v1.AskInput input = 3;
+   */
+  input?: AskInput | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.AskRequest.
+ * Use `create(AskRequestSchema)` to create a new message.
+ */
+export const AskRequestSchema: GenMessage<AskRequest> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 40);
+
+/**
+ * Response of Ask; a stream of these.
+ *
+ * @generated from message kgsvc.v1.AskResponse
+ */
+export type AskResponse = Message<"kgsvc.v1.AskResponse"> & {
+  /**
+   * The caller's request_id, or the generated one.
+   *
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+
+  /**
+   * The outcome.
+   *
+   * @generated from field: kgsvc.v1.Status status = 2;
+   */
+  status: Status;
+
+  /**
+   * Set unless the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.AskOutput output = 3;
+   */
+  output?: AskOutput | undefined;
+
+  /**
+   * Set when the status is ERROR.
+   *
+   * @generated from field: kgsvc.v1.Error error = 4;
+   */
+  error?: Error | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.AskResponse.
+ * Use `create(AskResponseSchema)` to create a new message.
+ */
+export const AskResponseSchema: GenMessage<AskResponse> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 41);
+
+/**
+ * Input of Ask.
+ *
+ * @generated from message kgsvc.v1.AskInput
+ */
+export type AskInput = Message<"kgsvc.v1.AskInput"> & {
+  /**
+   * The tenants whose knowledge may be used; 1 to 256; each at most 128 characters.
+   *
+   * @generated from field: repeated string group_ids = 1;
+   */
+  groupIds: string[];
+
+  /**
+   * The question; required; at most 32,768 characters.
+   *
+   * @generated from field: string question = 2;
+   */
+  question: string;
+
+  /**
+   * The search that finds what the answer may use; default SEARCH_RECIPE_DEFAULT.
+   *
+   * @generated from field: optional kgsvc.v1.SearchRecipe recipe = 3;
+   */
+  recipe?: SearchRecipe | undefined;
+
+  /**
+   * Most results of each of its scopes, 1 to 100; default 10.
+   *
+   * @generated from field: optional int32 max_results = 4;
+   */
+  maxResults?: number | undefined;
+
+  /**
+   * As of SearchGraph; NODE_DISTANCE needs it.
+   *
+   * @generated from field: optional string center_node_uuid = 5;
+   */
+  centerNodeUuid?: string | undefined;
+
+  /**
+   * Conditions on what the answer may use. valid_as_of is the time that the question is about.
+   *
+   * @generated from field: optional kgsvc.v1.SearchFilters filters = 6;
+   */
+  filters?: SearchFilters | undefined;
+
+  /**
+   * The longest context in tokens, counted as 4 characters each; 1 to 32,000; default 2,000.
+   *
+   * @generated from field: optional int32 max_tokens = 7;
+   */
+  maxTokens?: number | undefined;
+
+  /**
+   * Asks for the context alone: no model is asked.
+   *
+   * @generated from field: optional bool only_need_context = 8;
+   */
+  onlyNeedContext?: boolean | undefined;
+
+  /**
+   * Adds where the context comes from.
+   *
+   * @generated from field: optional bool include_provenance = 9;
+   */
+  includeProvenance?: boolean | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.AskInput.
+ * Use `create(AskInputSchema)` to create a new message.
+ */
+export const AskInputSchema: GenMessage<AskInput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 42);
+
+/**
+ * Output of Ask: either of the two.
+ *
+ * @generated from message kgsvc.v1.AskOutput
+ */
+export type AskOutput = Message<"kgsvc.v1.AskOutput"> & {
+  /**
+   * The next piece of the answer.
+   *
+   * @generated from field: optional string piece = 1;
+   */
+  piece?: string | undefined;
+
+  /**
+   * In the last message alone: the answer as a whole. The pieces put end to end are its text.
+   *
+   * @generated from field: kgsvc.v1.AskResult result = 2;
+   */
+  result?: AskResult | undefined;
+};
+
+/**
+ * Describes the message kgsvc.v1.AskOutput.
+ * Use `create(AskOutputSchema)` to create a new message.
+ */
+export const AskOutputSchema: GenMessage<AskOutput> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 43);
+
+/**
+ * An answer and what it rests on.
+ *
+ * @generated from message kgsvc.v1.AskResult
+ */
+export type AskResult = Message<"kgsvc.v1.AskResult"> & {
+  /**
+   * The answer; absent with only_need_context. A claim ends with the numbers of its citations: "... [1][2]".
+   *
+   * @generated from field: optional string answer = 1;
+   */
+  answer?: string | undefined;
+
+  /**
+   * False: the context does not hold the answer. So says the model, or it cites nothing that exists. Absent with
+   * only_need_context.
+   *
+   * @generated from field: optional bool known = 2;
+   */
+  known?: boolean | undefined;
+
+  /**
+   * What the answer cites, in the order of the numbers.
+   *
+   * @generated from field: repeated kgsvc.v1.Citation citations = 3;
+   */
+  citations: Citation[];
+
+  /**
+   * Citations that name nothing that the model was shown; they are not in the answer.
+   *
+   * @generated from field: int32 dropped_citations = 4;
+   */
+  droppedCitations: number;
+
+  /**
+   * The texts of the episodes and chunks that the context is made of, each once, as far as the response has room.
+   *
+   * @generated from field: repeated string source_texts = 5;
+   */
+  sourceTexts: string[];
+
+  /**
+   * With only_need_context: what a model would be shown. A line that can be cited begins with its handle, "[7] ".
+   *
+   * @generated from field: optional string context = 6;
+   */
+  context?: string | undefined;
+
+  /**
+   * With include_provenance: where the context comes from.
+   *
+   * @generated from field: kgsvc.v1.Provenance provenance = 7;
+   */
+  provenance?: Provenance | undefined;
+
+  /**
+   * The answer broke off at the model's limit.
+   *
+   * @generated from field: bool truncated = 8;
+   */
+  truncated: boolean;
+
+  /**
+   * What the answer cost; absent if no model was asked.
+   *
+   * @generated from field: kgsvc.v1.ModelUsage usage = 9;
+   */
+  usage?: ModelUsage | undefined;
+
+  /**
+   * How each scope was searched.
+   *
+   * @generated from field: repeated kgsvc.v1.ScopeRun ran = 10;
+   */
+  ran: ScopeRun[];
+};
+
+/**
+ * Describes the message kgsvc.v1.AskResult.
+ * Use `create(AskResultSchema)` to create a new message.
+ */
+export const AskResultSchema: GenMessage<AskResult> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 44);
+
+/**
+ * Something that an answer cites.
+ *
+ * @generated from message kgsvc.v1.Citation
+ */
+export type Citation = Message<"kgsvc.v1.Citation"> & {
+  /**
+   * Its number in the answer, from 1.
+   *
+   * @generated from field: int32 number = 1;
+   */
+  number: number;
+
+  /**
+   * What it is.
+   *
+   * @generated from field: kgsvc.v1.CitationKind kind = 2;
+   */
+  kind: CitationKind;
+
+  /**
+   * Its uuid; of a chunk the chunk_id.
+   *
+   * @generated from field: string uuid = 3;
+   */
+  uuid: string;
+
+  /**
+   * Its tenant.
+   *
+   * @generated from field: string group_id = 4;
+   */
+  groupId: string;
+
+  /**
+   * Where the answer cites it; at least one place.
+   *
+   * @generated from field: repeated kgsvc.v1.CitationPlace places = 5;
+   */
+  places: CitationPlace[];
+
+  /**
+   * What the model was shown of it.
+   *
+   * @generated from field: string text = 6;
+   */
+  text: string;
+
+  /**
+   * Of a fact: the episodes and chunks that state it.
+   *
+   * @generated from field: repeated string episodes = 7;
+   */
+  episodes: string[];
+};
+
+/**
+ * Describes the message kgsvc.v1.Citation.
+ * Use `create(CitationSchema)` to create a new message.
+ */
+export const CitationSchema: GenMessage<Citation> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 45);
+
+/**
+ * Where an answer cites something: the place of the number with its brackets, in Unicode characters.
+ *
+ * @generated from message kgsvc.v1.CitationPlace
+ */
+export type CitationPlace = Message<"kgsvc.v1.CitationPlace"> & {
+  /**
+   * Where it begins.
+   *
+   * @generated from field: int32 start = 1;
+   */
+  start: number;
+
+  /**
+   * Where it ends; the character there belongs to it no longer.
+   *
+   * @generated from field: int32 end = 2;
+   */
+  end: number;
+};
+
+/**
+ * Describes the message kgsvc.v1.CitationPlace.
+ * Use `create(CitationPlaceSchema)` to create a new message.
+ */
+export const CitationPlaceSchema: GenMessage<CitationPlace> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_retrieval, 46);
 
 /**
  * What is searched for.
@@ -1872,6 +2505,61 @@ export const SearchRecipeSchema: GenEnum<SearchRecipe> = /*@__PURE__*/
   enumDesc(file_kgsvc_v1_retrieval, 4);
 
 /**
+ * What an answer cites.
+ *
+ * @generated from enum kgsvc.v1.CitationKind
+ */
+export enum CitationKind {
+  /**
+   * Not sent.
+   *
+   * @generated from enum value: CITATION_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A fact.
+   *
+   * @generated from enum value: CITATION_KIND_FACT = 1;
+   */
+  FACT = 1,
+
+  /**
+   * An episode that is no chunk.
+   *
+   * @generated from enum value: CITATION_KIND_EPISODE = 2;
+   */
+  EPISODE = 2,
+
+  /**
+   * A chunk of a document.
+   *
+   * @generated from enum value: CITATION_KIND_CHUNK = 3;
+   */
+  CHUNK = 3,
+
+  /**
+   * The summary of an entity.
+   *
+   * @generated from enum value: CITATION_KIND_ENTITY = 4;
+   */
+  ENTITY = 4,
+
+  /**
+   * The summary of a community.
+   *
+   * @generated from enum value: CITATION_KIND_COMMUNITY = 5;
+   */
+  COMMUNITY = 5,
+}
+
+/**
+ * Describes the enum kgsvc.v1.CitationKind.
+ */
+export const CitationKindSchema: GenEnum<CitationKind> = /*@__PURE__*/
+  enumDesc(file_kgsvc_v1_retrieval, 5);
+
+/**
  * Answers from the graph, deterministically. Without a filter on time, searches find facts that are valid now and
  * not expired.
  *
@@ -1949,6 +2637,37 @@ export const RetrievalService: GenService<{
     methodKind: "unary";
     input: typeof SearchGraphRequestSchema;
     output: typeof SearchGraphResponseSchema;
+  },
+  /**
+   * Answers a question in words, from what a search finds and from nothing else, and says what each claim rests on.
+   * The answer is sent as it is written; the last message holds it whole. Reads only. Status OK.
+   *
+   * @generated from rpc kgsvc.v1.RetrievalService.Ask
+   */
+  ask: {
+    methodKind: "server_streaming";
+    input: typeof AskRequestSchema;
+    output: typeof AskResponseSchema;
+  },
+  /**
+   * Reads a document and how far it is, with the chunks of its text if asked. Status OK or NOT_FOUND.
+   *
+   * @generated from rpc kgsvc.v1.RetrievalService.GetDocument
+   */
+  getDocument: {
+    methodKind: "unary";
+    input: typeof GetDocumentRequestSchema;
+    output: typeof GetDocumentResponseSchema;
+  },
+  /**
+   * Lists the documents of a group by id, a page at a time.
+   *
+   * @generated from rpc kgsvc.v1.RetrievalService.ListDocuments
+   */
+  listDocuments: {
+    methodKind: "unary";
+    input: typeof ListDocumentsRequestSchema;
+    output: typeof ListDocumentsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_kgsvc_v1_retrieval, 0);

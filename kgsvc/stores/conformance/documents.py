@@ -1,0 +1,126 @@
+"""DocumentStore: records of documents, their chunks, and who is the faster of two revisions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kgsvc.domain.errors import RevisionChanged
+from kgsvc.domain.model.delta import GraphDelta, Guard
+from kgsvc.domain.model.documents import Document, Place, Revision
+from kgsvc.domain.model.graph import Source
+from kgsvc.stores.conformance.expectations import equal, expect
+from kgsvc.stores.conformance.samples import NOW, Scratch
+from kgsvc.stores.protocol import Anchor
+
+_ALL = 100_000
+
+
+def _document(g: Scratch, name: str, number: int = 1, settled: bool = True) -> Document:
+    revisions = tuple(Revision(n, f"hash{n}", NOW, NOW) for n in range(1, number + 1))
+    return Document(
+        g.id, name, revisions, number, "Übersicht", metadata={"a": [1, {"b": None}]}, settled=settled
+    )
+
+
+def _places(*uuids: str) -> list[Place]:
+    return [Place(uuid, 5 * n, 5 * n + 7, 5 * n, 2, n + 1, ("Head", "頭")) for n, uuid in enumerate(uuids)]
+
+
+async def a_document_is_kept_as_it_was_put(g: Scratch) -> None:
+    """Its record, its places in their order, and which document a chunk is of."""
+    equal(await g.store.document(g.id, "d"), None, "document: unknown")
+    document, places = _document(g, "d"), _places("c2", "c1", "c2")
+    await g.store.put_document(document, places, 0)
+    equal(await g.store.document(g.id, "d"), document, "document: as put")
+    equal(await g.store.places(g.id, "d"), tuple(places), "places: as put")
+    equal(await g.store.places(g.id, "e"), (), "places: of an unknown document")
+    equal(await g.store.documents_of(g.id, ["c1", "x"]), {"c1": "d"}, "documents_of: chunks alone")
+    equal(await g.store.document(g.sibling().id, "d"), None, "document: of another group")
+    await g.store.put_document(
+        replace(document, title=None, revisions=(*document.revisions, Revision(2, "", 1, 2))), None, 1
+    )
+    equal(await g.store.places(g.id, "d"), tuple(places), "put_document: without places")
+
+
+async def the_slower_of_two_revisions_is_told(g: Scratch) -> None:
+    """A record is replaced only by who read the latest one."""
+    await g.store.put_document(_document(g, "d"), _places("c1"), 0)
+    for expected in (0, 2):
+        try:
+            await g.store.put_document(_document(g, "d", 2), _places("c9"), expected)
+        except RevisionChanged:
+            continue
+        expect(False, f"put_document: expected {expected} where 1 is the latest")
+    equal(await g.store.places(g.id, "d"), tuple(_places("c1")), "put_document: refused")
+    await g.store.put_document(_document(g, "d", 2), _places("c2"), 1)
+    equal((await g.store.document(g.id, "d") or _document(g, "")).latest, 2, "put_document: the latest")
+
+
+async def chunks_retire_until_a_document_is_settled(g: Scratch) -> None:
+    """Unsettled documents are found; chunks that retired are still those of the document."""
+    await g.store.put_document(_document(g, "d"), _places("c1", "c2"), 0)
+    await g.store.put_document(_document(g, "d", 2, settled=False), _places("c2", "c3"), 1)
+    expect((g.id, "d") in await g.store.unsettled_documents(_ALL), "unsettled_documents: one that is not")
+    equal(await g.store.chunks(g.id, "d", active=True), ["c1", "c2", "c3"], "chunks: active")
+    await g.store.retire_chunk(g.id, "d", "c1")
+    equal(await g.store.chunks(g.id, "d", active=True), ["c2", "c3"], "chunks: one retired")
+    equal(await g.store.chunks(g.id, "d", active=False), ["c1", "c2", "c3"], "chunks: every one")
+    await g.store.settle_document(g.id, "d", 1)
+    expect((g.id, "d") in await g.store.unsettled_documents(_ALL), "settle_document: a former revision")
+    await g.store.settle_document(g.id, "d", 2)
+    expect((g.id, "d") not in await g.store.unsettled_documents(_ALL), "settle_document")
+    expect(
+        (await g.store.document(g.id, "d") or _document(g, "", settled=False)).settled, "document: settled"
+    )
+
+
+async def documents_are_listed_by_id(g: Scratch) -> None:
+    """In the order of code points, behind an id."""
+    for name in ("b", "a", "B", "あ"):
+        await g.store.put_document(_document(g, name), _places(), 0)
+    found = [each.document_id for each in await g.store.documents(g.id, 9, "")]
+    equal(found, ["B", "a", "b", "あ"], "documents: in order")
+    equal([each.document_id for each in await g.store.documents(g.id, 1, "a")], ["b"], "documents: a page")
+
+
+async def a_removed_document_leaves_nothing(g: Scratch) -> None:
+    """Of the revision that was read; with its group too."""
+    await g.store.put_document(_document(g, "d"), _places("c1"), 0)
+    equal(await g.store.remove_document(g.id, "d", 2), False, "remove_document: another revision")
+    equal(await g.store.remove_document(g.id, "d", 1), True, "remove_document")
+    equal(await g.store.remove_document(g.id, "d", 1), False, "remove_document: again")
+    equal(await g.store.chunks(g.id, "d", active=False), [], "chunks: of a removed document")
+    await g.store.put_document(_document(g, "d", settled=False), _places("c1"), 0)
+    await g.store.delete_group(g.id, NOW + 1)
+    equal(await g.store.documents(g.id, 9, ""), [], "documents: of a deleted group")
+    expect((g.id, "d") not in await g.store.unsettled_documents(_ALL), "unsettled_documents: a deleted group")
+    await g.store.put_document(_document(g, "d"), _places("c1"), 0)
+
+
+async def chunks_are_listed_with_their_document_alone(g: Scratch) -> None:
+    """They are no context of other episodes, unless these name them; items tell their states."""
+    chunk = g.episode("c1", at=1, source=Source.DOCUMENT)
+    await g.accepted(chunk, g.episode("e", at=2))
+    equal([each.uuid for each in await g.store.recent_episodes(g.id, 9)], ["e"], "recent_episodes: no chunks")
+    anchors = [Anchor("x", NOW * 2), Anchor("y", NOW * 2, ("c1",))]
+    found = await g.store.previous_episodes(g.id, anchors, 9, 99)
+    shown = {uuid: [each.uuid for each in episodes] for uuid, episodes in found.items()}
+    equal(shown, {"x": ["e"], "y": ["c1"]}, "previous_episodes: chunks where they are named")
+    statuses = await g.store.item_statuses(g.id, ["c1", "x"])
+    equal([each.uuid for each in statuses], ["c1"], "item_statuses: those that there are")
+
+
+async def a_hidden_episode_is_found_no_longer(g: Scratch) -> None:
+    """It leaves the index of texts and stays; found again it comes back."""
+    await g.accepted(g.episode("c1", source=Source.DOCUMENT))
+    for delta, found, removed in (
+        (GraphDelta(g.id, NOW + 1, found=("c1",)), ["c1"], []),
+        (GraphDelta(g.id, NOW + 2, hide_episodes=("c1",)), [], ["c1"]),
+        (GraphDelta(g.id, NOW + 3, found=("c1",)), ["c1"], []),
+    ):
+        head = await g.head()
+        await g.store.apply(delta, Guard(head.rev, head.epoch))
+        changes = await g.store.text_changes(g.id, head.rev, 99)
+        equal([each.episode.uuid for each in changes.episodes], found, "text_changes: episodes")
+        equal([*changes.removed_episodes], removed, "text_changes: removed")
+    equal([each.uuid for each in await g.store.episode("c1", g.id)], ["c1"], "episode: hidden")
