@@ -18,8 +18,8 @@ EVERY = ("model", *REAL)
 
 
 def checks_of(label: str) -> list[Check]:
-    """The conformance suite of a store; the model keeps no communities and counts nothing."""
-    lacking = ("communities.", "quotas.")
+    """The conformance suite of a store; the model keeps no communities and documents, and counts nothing."""
+    lacking = ("communities.", "documents.", "quotas.")
     return [each for each in checks() if label != "model" or not each.name.startswith(lacking)]
 
 

@@ -92,7 +92,7 @@ async def test_a_file_that_is_no_database_is_unavailable(tmp_path: Path) -> None
 async def test_a_damaged_file_is_unavailable(tmp_path: Path) -> None:
     store = await EmbeddedStore.open(tmp_path)
     await store.migrate()
-    await accepted(store, *[episode("g", f"e{n}", body="x" * 3_000) for n in range(100)])
+    await accepted(store, *[episode("g", f"e{n}", body="x" * 3_000) for n in range(300)])
     await store.close()
     file = tmp_path / "kgsvc.db"
     content = bytearray(file.read_bytes())
