@@ -13,30 +13,19 @@ from kgsvc.models.rules.marking import Line, is_mark
 from kgsvc.models.rules.relations import ATTRIBUTES, Claim, Rule, rules_for, screaming
 from kgsvc.models.rules.scene import NodeDraft, Scene
 from kgsvc.models.rules.tenses import Tense, begins, ends, last_ms, tense_of, told_at
-from kgsvc.models.rules.text import word_set
+from kgsvc.models.rules.text import listed, word_set
 from kgsvc.models.rules.times import Time
 from kgsvc.models.rules.verbs import FORMS
 
 # Before a claim: who says so is not sure, or says that others say so.
-_UNSURE = word_set("""
-if whether unless wish wishes hope hopes hoping maybe perhaps probably possibly might may would could
-should must guess suppose imagine pretend dream dreamed dreams think thinks thought thinking believe reckon
-reckons claim claims claimed rumour rumours rumor rumors heard hear hears hearing say says said saying tell
-tells told telling ask asks asked asking wonder wondering when once until before want wants wanted plan
-plans planning considering apparently supposedly allegedly like as 'd how why what who where which whoever
-never nobody everyone than
-""")
+_UNSURE = listed("unsure", word_set)
 _BEFORE = word_set(
     ", ; : . ! ? ( - – — … and but so because since that also then plus btw anyway ps meanwhile"
 )
 _BEFORE |= (
     {'"', "“"} | INTERJECTIONS | word_set("today now yesterday finally so well hello hi hey this morning")
 )
-BEHIND = PREPOSITIONS | word_set("""
-. , ; : ! ? ) ( - – — … " and but so because since who which where that when while as aka to now again too
-also instead today currently anymore already finally still part-time full-time full time together here
-there soon these these days happily mainly mostly though however either just
-""")
+BEHIND = PREPOSITIONS | listed("behind", word_set)
 _ALSO = re.compile(
     r"\b(?:also|too|as well|part-time|part time|on (?:the )?(?:weekends|side)"
     r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)days"

@@ -11,21 +11,11 @@ import re
 from kgsvc.models.rules.claims import Drafted
 from kgsvc.models.rules.japanese import KANJI, Japanese, japanese_times
 from kgsvc.models.rules.scene import NodeDraft, Scene
-from kgsvc.models.rules.text import word_set
+from kgsvc.models.rules.text import listed, word_set
 
 # What is written in katakana and names nothing, and places of Japan: names by themselves.
-_LOANWORDS = word_set("""
-リーダー ノート カーテン クリスマス メール プロジェクト チーム データ メンバー スケジュール テスト
-ミーティング ヨガ カレンダー コーヒー ランチ パソコン スマホ アプリ システム サービス サイト ファイル
-フォルダ プリンター インク サンプル デザイン イベント アイデア レポート ビル マンション アパート バス
-タクシー ホテル レストラン カフェ パーティー ボランティア グループ セミナー コース クラス レッスン
-サッカー テニス ピアノ ギター カメラ テレビ ラジオ ニュース ページ ボタン
-""")
-_PLACES = word_set("""
-東京 大阪 京都 名古屋 札幌 仙台 横浜 神戸 福岡 広島 金沢 富山 函館 新潟 長野 静岡 岡山 熊本 鹿児島 那覇
-長崎 松山 高松 青森 盛岡 秋田 山形 福島 水戸 宇都宮 前橋 千葉 甲府 岐阜 奈良 和歌山 鳥取 松江 山口 徳島
-高知 佐賀 大分 宮崎 北海道 沖縄 渋谷 新宿 上海 北京 广州 深圳 香港 台北 서울 부산
-""")
+_LOANWORDS = listed("loanwords", word_set)
+_PLACES = listed("japanese_places", word_set)
 _LETTERS = re.compile(r"[^\W\d_]")
 _KANA = re.compile(r"[\u3040-\u30ff]")
 _GERMAN = word_set(

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib import resources
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 
 def word_list(text: str) -> tuple[str, ...]:
@@ -21,6 +26,16 @@ def word_set(text: str) -> frozenset[str]:
 def name_set(text: str) -> frozenset[str]:
     """The names of `text`, which commas part."""
     return frozenset(" ".join(name.split()) for name in text.split(",")) - {""}
+
+
+@cache
+def _lists() -> Mapping[str, str]:
+    return tomllib.loads(resources.files(__package__).joinpath("words.toml").read_text("utf-8"))
+
+
+def listed(name: str, read: Callable[[str], T]) -> T:
+    """A list of words.toml."""
+    return read(_lists()[name])
 
 
 def mapping(text: str) -> dict[str, str]:
@@ -47,11 +62,7 @@ def cleaned(text: str) -> str:
 _END = re.compile(
     r"[.!?…。！？]++[\"'”’)\]]*+(?=\s|[^\x00-\x7f]|\Z)|\n+|\s(?=\[)|(?<=\])\s|(?<!\d)\s[–—]\s(?=[A-Z])"
 )
-_ABBREVIATIONS = word_set("""
-mr mrs ms dr prof st sr jr vs etc e.g i.e inc ltd co corp no vol approx dept est fig gen col sgt capt lt
-rev hon lit jan feb mar apr jun jul aug sep sept oct nov dec mt ft u.s u.k cpl c ca cf al ave blvd rd p pp
-resp max min incl
-""")
+_ABBREVIATIONS = listed("abbreviations", word_set)
 _BRACKETS = 120  # characters: a full stop in brackets no longer than this ends no sentence
 _LAST_WORD = re.compile(r"[^\s(\[\"]+\Z")
 _NUMBERED = re.compile(r"\d{1,2}")
