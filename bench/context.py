@@ -29,6 +29,7 @@ from kgsvc.domain.text import tokens
 from kgsvc.models.protocol import Embedder
 from kgsvc.runtime import SystemClock
 from kgsvc.search.context import TOKEN_CHARS
+from kgsvc.search.context_lines import told
 from kgsvc.search.engine import Engine, EngineStore
 from kgsvc.search.episode_index import FoundEpisode
 from kgsvc.search.graph_results import GraphQuery
@@ -66,7 +67,7 @@ class Asker:
     async def ours(self, group_id: str, question: str, chars: int) -> str:
         """What `include_context` gives."""
         query = GraphQuery((group_id,), question, RECIPES[Recipe.DEFAULT], _RESULTS)
-        return await self._engine.context(query, await self._engine.search(query), chars)
+        return told(await self._engine.context(query, await self._engine.search(query), chars))
 
     async def turns(self, group_id: str, question: str, chars: int) -> str:
         """The best episodes by BM25."""

@@ -95,12 +95,10 @@ async def source_texts(
         if room.left_out:
             room.left_out += len(keys) - first
             break
-        for episode in await _episodes(core, keys[first : first + _READ]):
-            if known_at_ms is not None and episode.created_ms > known_at_ms:
-                continue
-            source = await chapters.placed(episode)
-            if room.takes(_size(source, room.copies)):
-                told.append(source)
+        read = await _episodes(core, keys[first : first + _READ])
+        known = [each for each in read if known_at_ms is None or each.created_ms <= known_at_ms]
+        placed = await chapters.placed(known)
+        told += [source for source in placed if room.takes(_size(source, room.copies))]
     return told
 
 
@@ -111,16 +109,19 @@ class _Chapters:
         self._core = core
         self._read: dict[Key, tuple[Document | None, dict[str, list[tuple[int, Place]]]]] = {}
 
-    async def placed(self, episode: Episode) -> SourceText:
-        group_id, uuid = episode.group_id, episode.uuid
-        document_id = (await self._core.store.documents_of(group_id, [uuid])).get(uuid)
+    async def placed(self, episodes: Sequence[Episode]) -> list[SourceText]:
+        """The episodes, in their order; chunks with their document and places."""
+        chunks = await documents_of(self._core, [(each.uuid, each.group_id) for each in episodes])
+        return [await self._source(each, chunks.get((each.uuid, each.group_id))) for each in episodes]
+
+    async def _source(self, episode: Episode, document_id: str | None) -> SourceText:
         if document_id is None:
             return SourceText(episode)
-        key = document_id, group_id
+        key = document_id, episode.group_id
         if key not in self._read:
-            self._read[key] = await self._chapter(group_id, document_id)
+            self._read[key] = await self._chapter(episode.group_id, document_id)
         document, places = self._read[key]
-        return SourceText(episode, document, tuple(places.get(uuid, ())))
+        return SourceText(episode, document, tuple(places.get(episode.uuid, ())))
 
     async def _chapter(
         self, group_id: str, document_id: str
@@ -131,11 +132,27 @@ class _Chapters:
         return await self._core.store.document(group_id, document_id), by_chunk
 
 
+async def documents_of(core: Core, episodes: Sequence[Key]) -> dict[Key, str]:
+    """The documents of those of these episodes that are chunks. Raises StoreUnavailable."""
+    found: dict[Key, str] = {}
+    for group_id, uuids in _by_group(episodes).items():
+        of_group = await core.store.documents_of(group_id, uuids)
+        found.update(((uuid, group_id), document_id) for uuid, document_id in of_group.items())
+    return found
+
+
+def _by_group(keys: Sequence[Key]) -> dict[str, list[str]]:
+    uuids: dict[str, list[str]] = {}
+    for uuid, group_id in keys:
+        uuids.setdefault(group_id, []).append(uuid)
+    return uuids
+
+
 async def _episodes(core: Core, keys: Sequence[Key]) -> list[Episode]:
     """Those of them that are there, in their order."""
     read: dict[Key, Episode] = {}
-    for group_id in dict.fromkeys(group_id for _, group_id in keys):
-        named = tuple(uuid for uuid, home in keys if home == group_id)
+    for group_id, uuids in _by_group(keys).items():
+        named = tuple(uuids)
         anchor = Anchor(uuid="", reference_ms=0, named=named)
         found = await core.store.previous_episodes(group_id, [anchor], len(named), core.limits.body_bytes)
         read.update(((each.uuid, group_id), each) for each in found[""])
@@ -175,8 +192,7 @@ async def _entities(
 
 async def _named(core: Core, keys: Sequence[Key]) -> Mapping[Key, Entity]:
     found: dict[Key, Entity] = {}
-    for group_id in dict.fromkeys(group_id for _, group_id in keys):
-        uuids = [uuid for uuid, home in keys if home == group_id]
+    for group_id, uuids in _by_group(keys).items():
         view = await core.store.names(group_id, (), uuids)
         found.update(((uuid, group_id), each) for uuid, each in view.by_uuid.items())
     return found

@@ -147,6 +147,19 @@ async def test_what_begins_with_a_job_begins_later_with_it(
     }
 
 
+async def test_what_names_the_day_that_changes_is_asked_about(
+    client: Client, model: ScriptedOpenAI, group: str
+) -> None:
+    before = len(model.chats)
+    due = fact("HAS_DATE", "Trip", "Trip", "The trip is from 18 to 25 October 2024", kind="functional")
+    flight = fact("DEPARTS_FROM", "Trip", "Glasgow", "A flight leaves Glasgow on 18 October 2024")
+    hotel = fact("BOOKED_AT", "Trip", "Azahar", "There are 3 beds in a room", kind="functional")
+    await client.ingest(group, [telling(JAN, due, flight, hotel)])
+    text = "The trip is put off to February 2025"
+    await client.ingest(group, [telling(FEB, fact("HAS_DATE", "Trip", "Trip", text, kind="functional"))])
+    assert compared(model, before, text) == {due["fact"], flight["fact"]}
+
+
 async def test_what_hangs_on_a_relation_that_ends_is_asked_about(
     spec: StoreSpec, client: Client, model: ScriptedOpenAI, group: str
 ) -> None:

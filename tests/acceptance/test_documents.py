@@ -336,3 +336,17 @@ async def test_documents_are_streamed_in_parts(client: Client, group: str) -> No
     assert whole(await chunks(client, group)) == content
     assert (second.error.error_code, "UTF-8" in second.error.message) == ("INVALID_ARGUMENT", True)
     assert (third.sequence, third.document.document_id) == (2, "small")
+
+
+async def test_a_document_beyond_64_mib_is_refused_and_the_stream_goes_on(client: Client, group: str) -> None:
+    head = doc.DocumentItem(document_id="big", text="", reference_time=timestamp(JAN))
+    piece = b"a line\n" * 500_000
+    parts = [
+        part(group, document=head),
+        *(part(group, more=piece) for _ in range(20)),
+        part(group, last=True),
+    ]
+    small = doc.DocumentItem(document_id="small", text="Small.", reference_time=timestamp(JAN))
+    refused, taken = await streamed(client, *parts, part(group, document=small, last=True))
+    assert refused.error.error_code == "LIMIT_EXCEEDED"
+    assert taken.document.document_id == "small"

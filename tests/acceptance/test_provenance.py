@@ -48,8 +48,9 @@ async def known(client: Client, group: str) -> dict[str, ret.Provenance]:
     """What each of the three operations says of where a fact of the book comes from."""
     found = await graph(client, group, QUESTION, max_results=1, include_provenance=True)
     asked = typ.MemoryMessage(role_type=typ.ROLE_TYPE_USER, content=QUESTION, timestamp=timestamp(MAR))
-    memory = {"messages": [asked], "max_facts": 1, "include_provenance": True}
-    remembered: ret.GetMemoryOutput = await client.ask("GetMemory", group_id=group, **memory)
+    remembered: ret.GetMemoryOutput = await client.ask(
+        "GetMemory", group_id=group, messages=[asked], max_facts=1, include_provenance=True
+    )
     _, answer = await ask(client, group, QUESTION, max_results=1, include_provenance=True)
     assert found.facts[0].fact.fact == remembered.facts[0].fact == "Person7 knows Friend7"
     return {
@@ -157,7 +158,7 @@ async def test_episodes_have_uuid_name_source_reference_time_and_content(client:
 async def test_source_texts_are_the_texts_of_the_sources_each_once(client: Client, group: str) -> None:
     await booked(client, group)
     for operation, told in (await known(client, group)).items():
-        contents = [each.content for each in (*told.chunks, *told.episodes)]
+        contents = [each.content for each in told.chunks] + [each.content for each in told.episodes]
         assert list(told.source_texts) == list(dict.fromkeys(contents)), operation
         assert told.source_texts
         assert told.left_out == 0

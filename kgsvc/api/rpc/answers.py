@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
@@ -15,20 +15,29 @@ from kgsvc.api.rpc.search import hits_of, read_filters, read_recipe, room_of, ru
 from kgsvc.commands.answers import Answer, Ground, answered, ground
 from kgsvc.commands.citing import Cited
 from kgsvc.commands.core import Core
-from kgsvc.commands.provenance import Provenance, Room, provenance, source_texts, sources_of
+from kgsvc.commands.provenance import (
+    Provenance,
+    Room,
+    documents_of,
+    provenance,
+    source_texts,
+    sources_of,
+)
 from kgsvc.domain.facts.beliefs import as_known_at
 from kgsvc.domain.model.communities import Community
-from kgsvc.domain.model.graph import Entity, Fact
+from kgsvc.domain.model.graph import Entity, Episode, Fact
 from kgsvc.models.protocol import Answerer
 from kgsvc.search.context import TOKEN_CHARS
 from kgsvc.search.context_lines import Thing, citable
 from kgsvc.search.engine import Engine
+from kgsvc.search.fusion import Key
 from kgsvc.search.graph_results import GraphQuery
 from kgsvc.v1 import retrieval_pb2
 
 _NO_MODEL = "must be set: this service has no model that writes answers"
 _KINDS: Mapping[type, retrieval_pb2.CitationKind.ValueType] = {
     Fact: retrieval_pb2.CITATION_KIND_FACT,
+    Episode: retrieval_pb2.CITATION_KIND_EPISODE,
     Entity: retrieval_pb2.CITATION_KIND_ENTITY,
     Community: retrieval_pb2.CITATION_KIND_COMMUNITY,
 }
@@ -84,21 +93,10 @@ class AnswerRpcs:
         usage = mapping.usage(answer.usage)
         if usage is not None:
             result.usage.CopyFrom(usage)
-        chunks = await self._chunks(answer.cited)
+        things = [each.line.of for each in answer.cited]
+        episodes = [(each.uuid, each.group_id) for each in things if isinstance(each, Episode)]
+        chunks = await documents_of(self._core, episodes)
         result.citations.extend(_citation(each, chunks, known_at_ms) for each in answer.cited)
-
-    async def _chunks(self, cited: Sequence[Cited]) -> set[tuple[str, str]]:
-        """The cited episodes that are chunks, by uuid and group."""
-        things = [each.line.of for each in cited]
-        keys = [
-            (each.uuid, each.group_id) for each in things if each is not None and type(each) not in _KINDS
-        ]
-        chunks: set[tuple[str, str]] = set()
-        for group_id in dict.fromkeys(group_id for _, group_id in keys):
-            uuids = [uuid for uuid, home in keys if home == group_id]
-            found = await self._core.store.documents_of(group_id, uuids)
-            chunks.update((uuid, group_id) for uuid in found)
-        return chunks
 
     async def _add_sources(self, result: retrieval_pb2.AskResult, asked: _Asked, on: Ground) -> None:
         """The texts that the context is made of; with provenance also whose they are."""
@@ -132,7 +130,7 @@ def _read(sent: retrieval_pb2.AskInput, check: RequestCheck) -> _Asked:
     return _Asked(query, tokens * TOKEN_CHARS, sent.only_need_context, sent.include_provenance)
 
 
-def _citation(cited: Cited, chunks: set[tuple[str, str]], known_at_ms: int | None) -> retrieval_pb2.Citation:
+def _citation(cited: Cited, chunks: Collection[Key], known_at_ms: int | None) -> retrieval_pb2.Citation:
     thing = cited.line.of
     assert thing is not None, "headings have no handle"
     return retrieval_pb2.Citation(
@@ -146,8 +144,7 @@ def _citation(cited: Cited, chunks: set[tuple[str, str]], known_at_ms: int | Non
     )
 
 
-def _kind(thing: Thing, chunks: set[tuple[str, str]]) -> retrieval_pb2.CitationKind.ValueType:
-    episode = retrieval_pb2.CITATION_KIND_EPISODE
-    if (thing.uuid, thing.group_id) in chunks and type(thing) not in _KINDS:
-        episode = retrieval_pb2.CITATION_KIND_CHUNK
-    return _KINDS.get(type(thing), episode)
+def _kind(thing: Thing, chunks: Collection[Key]) -> retrieval_pb2.CitationKind.ValueType:
+    if isinstance(thing, Episode) and (thing.uuid, thing.group_id) in chunks:
+        return retrieval_pb2.CITATION_KIND_CHUNK
+    return _KINDS[type(thing)]

@@ -23,7 +23,7 @@ from kgsvc.commands.core import Core
 from kgsvc.commands.document_intake import Added, Arrival, DocumentInput, DocumentIntake
 from kgsvc.commands.documents import DocumentView, PlacedChunk
 from kgsvc.documents.reading import Reader, Unreadable
-from kgsvc.domain.errors import InvalidArgument, OperationError, Violation
+from kgsvc.domain.errors import InvalidArgument, OperationError, Overloaded, Violation
 from kgsvc.domain.limits import MIB
 from kgsvc.domain.model.documents import DocumentState
 from kgsvc.domain.model.graph import is_source_url
@@ -32,7 +32,9 @@ from kgsvc.v1 import documents_pb2, envelope_pb2
 _ID_CHARS = 1_024
 _REF_CHARS = 256
 _STREAMED_BYTES = 64 * MIB  # of one document
-_IN_MEMORY_BYTES = MIB  # of a document that is gathered; the rest is in a file
+_IN_MEMORY_BYTES = MIB  # of a document that is gathered; more of it is in a file
+_GATHERED_BYTES = 512 * MIB  # of all documents that are gathered at a time
+_RETRY_AFTER_MS = 5_000
 ARRIVALS = mapping.enum_numbers(documents_pb2.DocumentArrival, "DOCUMENT_ARRIVAL_", Arrival)
 STATES = mapping.enum_numbers(documents_pb2.DocumentState, "DOCUMENT_STATE_", DocumentState)
 Request = documents_pb2.StreamDocumentsRequest
@@ -58,7 +60,8 @@ class DocumentRpcs:
         self._intake = intake
         self._reader = reader
         self._stopping = stopping
-        self._gathered = asyncio.Semaphore(2)  # documents of streams whose text is in memory
+        self._turns = asyncio.Semaphore(2)  # documents of streams whose text is in memory
+        self._gathered_bytes = 0
         self.rpcs: Rpcs = {
             "AddDocuments": Unary(self._add_documents),
             "StreamDocuments": BidiStream(self._stream_documents),
@@ -159,17 +162,20 @@ class DocumentRpcs:
                 if gathering is None:
                     gathering = _Gathering(self._core, part)
                     call.group_ids = tuple(dict.fromkeys((*call.group_ids, gathering.group_id)))
+                self._gathered_bytes += gathering.grows_by(part)
+                if self._gathered_bytes > _GATHERED_BYTES:
+                    raise Overloaded("too many documents arrive at the same time", _RETRY_AFTER_MS)
                 await asyncio.to_thread(gathering.add, part, raw)
                 if part.last:
                     response = await self._finished(gathering, sequence)
-                    gathering.close()
+                    self._gathered_bytes -= gathering.close()
                     gathering, sequence = None, sequence + 1
                     call.items += 1
                     call.refused_items += response.status == envelope_pb2.STATUS_ERROR
                     yield response
         finally:
             if gathering is not None:
-                gathering.close()
+                self._gathered_bytes -= gathering.close()
         call.status = "OK"
 
     async def _finished(self, gathering: _Gathering, sequence: int) -> Response:
@@ -177,7 +183,7 @@ class DocumentRpcs:
             client_ref=gathering.client_ref, sequence=sequence, request_id=gathering.check.request_id
         )
         try:
-            async with self._gathered:
+            async with self._turns:
                 sent = await asyncio.to_thread(gathering.document)
                 added = await self._intake.add(gathering.group_id, await self._read(sent))
         except OperationError as error:
@@ -208,8 +214,14 @@ class _Gathering:
         else:
             self.check.invalid("document", "is required in the first part of a document")
         self._content: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115 - closed by `close`
-        self._size = 0
+        self._size = self._reckoned = 0
         self._parts = 0
+
+    def grows_by(self, part: documents_pb2.StreamDocumentsRequest) -> int:
+        """How many bytes to reckon for a part before it is taken in."""
+        size = part.ByteSize()
+        self._reckoned += size
+        return size
 
     def add(self, part: documents_pb2.StreamDocumentsRequest, raw: bytes) -> None:
         """Take in a part. What is wrong with it is said with the answer."""
@@ -244,9 +256,10 @@ class _Gathering:
         self.check.finish()
         return sent
 
-    def close(self) -> None:
-        """Forget the content."""
+    def close(self) -> int:
+        """Forget the content; how many bytes were reckoned for it."""
         self._content.close()
+        return self._reckoned
 
 
 def document_item(check: RequestCheck, path: str, item: documents_pb2.DocumentItem) -> Sent:

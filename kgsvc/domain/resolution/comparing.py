@@ -21,7 +21,7 @@ OFFERED_CHARS = 3_000  # of their texts
 OVERLAP = 0.34  # of the distinctive words of the shorter of two facts, for them to be similar
 STRONG_OVERLAP = 0.6  # where they have no end in common, or are of two relations
 STATUS = "HAS_STATUS"  # by which extraction tells that something is closed, terminated or called off
-COMPANIONS = 5  # facts announced for the same instant as one whose start moves
+COMPANIONS = 5  # facts that may change with one that has another start or value
 _COMMON = frozenset(
     tokens(
         "a an and are as at be been by for from had has have he her his i in is it its of on or our she that"
@@ -115,15 +115,22 @@ def compared(new: ComparedFact, before: Sequence[ComparedFact]) -> list[Compared
 def _companions(
     new: ComparedFact, found: Sequence[ComparedFact], before: Sequence[ComparedFact]
 ) -> list[ComparedFact]:
-    """What was announced of the same source for the instant of a start that moves: where a job begins later,
-    so do its role and its salary."""
-    if new.valid_ms is None or new.polarity is not Polarity.ASSERTS:
+    """What may change with a fact of `found` that has another start or value now: where a job begins later,
+    what was announced of the same source for the same instant (its role, its salary); where a trip is put
+    off, what else names its day."""
+    if new.polarity is not Polarity.ASSERTS:
         return []
-    moving = {old.valid_ms for old in found if old.announced and old.relation == new.relation}
+    former = [old for old in found if old.relation == new.relation and old.sources & new.sources]
+    starts = {old.valid_ms for old in former if old.announced} - {new.valid_ms}
+    values = [old.words for old in former if FactKind.FUNCTIONAL is old.kind is new.kind]
+    figures = {word for words in values for word in words - new.words if word.isdigit()}
     numbers = {old.number for old in found}
-    others = (old for old in before if old.announced and old.valid_ms in moving - {new.valid_ms})
+    others = (old for old in before if old.number not in numbers and old.kind is not FactKind.EVENT)
     near = (old for old in others if (old.sources | old.targets) & new.sources)
-    return [old for old in near if old.number not in numbers][:COMPANIONS]
+    dated = new.valid_ms is not None
+    return [
+        old for old in near if (dated and old.announced and old.valid_ms in starts) or old.words & figures
+    ][:COMPANIONS]
 
 
 def _tier(old: ComparedFact, new: ComparedFact, overlap: float) -> int | None:

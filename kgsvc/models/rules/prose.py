@@ -24,7 +24,7 @@ from kgsvc.models.rules.scene import NodeDraft, Scene
 from kgsvc.models.rules.scripts import foreign, read_foreign
 from kgsvc.models.rules.speakers import Cast
 from kgsvc.models.rules.tenses import nearer
-from kgsvc.models.rules.text import READ, sentences_of
+from kgsvc.models.rules.text import READ, sentences_of, unruled
 from kgsvc.models.rules.wording import restated
 
 SAID, ASKED, MENTIONED = "SAID", "ASKED", "MENTIONED"
@@ -62,7 +62,7 @@ def read_text(
     """Add what `text` says to the scene; its speaker, listener and subject are the scene's. Returns what its
     clauses claim. `before` gives what those of the speaker's last message did, which this one may correct."""
     end = len(text) if len(text) <= READ else (text.rfind(" ", READ // 2, READ) + 1 or READ)
-    paragraphs = [sentences_of(paragraph) for paragraph in text[:end].split("\n\n")]
+    paragraphs = [sentences_of(paragraph) for paragraph in unruled(text[:end]).split("\n\n")]
     ordinary = {word for said in paragraphs for each in said for word in each.split() if word.islower()}
     reader = _Reader(scene, cast, ordinary, len(text), before)
     reader.read(paragraphs)

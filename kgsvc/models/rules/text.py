@@ -58,6 +58,27 @@ _NUMBERED = re.compile(r"\d{1,2}")
 _BULLET = re.compile(r"(?:[-*•>#]+|\d{1,2}[.)])\s+")
 
 
+_DRAWN = frozenset("|-: \t\r")  # what the line below the head of a table is made of
+_FENCES = ("```", "~~~")
+_CLOSED = ".:!?。：！？"
+
+
+def unruled(text: str) -> str:
+    """Markdown without lines that only draw: below the head of a table, around code. Headings get a colon,
+    since they are kept with the sentence behind them."""
+    if "#" not in text and "--" not in text and "```" not in text and "~~~" not in text:
+        return text
+    return "\n".join(map(_plain, text.split("\n")))
+
+
+def _plain(line: str) -> str:
+    if line.startswith("#"):
+        title = line.rstrip(" \t\r#")
+        return f"{title}:" if title and title[-1] not in _CLOSED else title
+    bare = line.strip()
+    return "" if bare.startswith(_FENCES) or ("--" in bare and _DRAWN.issuperset(bare)) else line
+
+
 def sentences_of(text: str) -> list[str]:
     """The sentences of `text` in order, without outer space, bullets and emphasis."""
     return list(_pieces(text.replace("**", "")))

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from kgsvc.domain.facts.amendments import Without, without_episode
+from kgsvc.domain.facts.amendments import Without, withdrawn, without_episode
+from kgsvc.domain.facts.beliefs import as_known_at
 from kgsvc.domain.facts.slots import refolded
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, FactKind
@@ -135,3 +136,46 @@ def test_attributes_and_summary_that_it_gave_go() -> None:
 def test_entities_of_callers_stay() -> None:
     found, asserted = (Entity(u, "g", u, 1, stamps={"name": s}) for u, s in (("x", "1/e"), ("y", "")))
     assert removable([found, asserted, Entity("z", "g", "z", 1)]) == [found]
+
+
+def revised(
+    before: list[Fact], chunk: str = "bad", heirs: tuple[str, ...] = ("new",)
+) -> tuple[dict[str, Fact], Without]:
+    """The rows once the chunk's document has a text without it."""
+    done = withdrawn(SlotView(tuple(before)), chunk, heirs, NOW + 1)
+    return {each.uuid: each for each in before} | {each.uuid: each for each in done.facts}, done
+
+
+def test_what_a_withdrawn_chunk_alone_stated_expires_and_stays() -> None:
+    rows, done = revised(folded(fact("f", "Ann works at Acme", (1, "bad"))))
+    assert (rows["f"].expired_ms, rows["f"].expired_reason) == (NOW + 1, "withdrawn")
+    assert (rows["f"].episodes, done.removed) == (("bad",), ())
+    assert as_known_at(rows["f"], NOW).expired_ms is None
+
+
+def test_what_a_withdrawn_chunk_alone_ended_is_current_again() -> None:
+    rows, done = revised(
+        folded(fact("old", "Ann works at Acme", (1, "e1")), fact("lie", "Ann left", (5, "bad")))
+    )
+    assert (rows["old"].expired_ms, rows["lie"].expired_reason, done.restored) == (None, "withdrawn", 1)
+
+
+def test_what_had_ended_before_stays_as_it_was() -> None:
+    before = folded(fact("old", "Ann works at Acme", (1, "bad")), fact("now", "Ann left", (5, "e1")))
+    rows, done = revised(before)
+    assert rows == {each.uuid: each for each in before}
+    assert done == Without((), (), 0)
+
+
+def test_a_chunk_of_the_present_text_takes_over_with_the_time() -> None:
+    rows, _ = revised(folded(fact("f", "Ann works at Acme", (1, "bad"), (7, "new"))))
+    assert (rows["f"].episodes, rows["f"].start_ms, rows["f"].expired_ms) == (("new",), 1, None)
+
+
+def test_what_an_episode_says_too_is_told_from_then_on_alone() -> None:
+    rows, _ = revised(folded(fact("f", "Ann works at Acme", (1, "bad"), (7, "e1"))))
+    assert (rows["f"].episodes, rows["f"].start_ms, rows["f"].expired_ms) == (("e1",), 7, None)
+
+
+def test_without_slots_nothing_is_withdrawn() -> None:
+    assert withdrawn(SlotView(), "bad", (), NOW) == Without((), (), 0)

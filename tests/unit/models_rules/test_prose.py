@@ -132,5 +132,15 @@ def test_what_stands_in_two_paragraphs_is_not_kept_as_one_but_a_heading_is_kept_
     body = f"{hours}\n\n## Parking\n\nThe yard behind the mill is free."
     assert [fact.fact for fact in read(text_episode(body, name="Opening hours")).facts] == [
         hours,
-        "Parking The yard behind the mill is free.",
+        "Parking: The yard behind the mill is free.",
     ]
+
+
+def test_lines_that_only_draw_are_no_words() -> None:
+    body = "# Staff\n\n| Name | Desk |\n|---|:--|\n| Ann Berg | 12 |\n\n```sh\nmake deploy\n```\n"
+    told = " ".join(fact.fact for fact in read(text_episode(body, name="Desks")).facts)
+    assert "Staff: | Name | Desk |" in told
+    assert "Ann Berg" in told
+    assert "make deploy" in told
+    assert "--" not in told
+    assert "```" not in told

@@ -15,7 +15,8 @@ RULES = [
     f"000.{part}{n}" for part, count in (("C", 4), ("E", 6), ("T", 3), ("U", 5)) for n in range(1, count + 1)
 ]
 SEARCHES = [f"003.{n}" for n in range(1, 18)]
-_ROW = re.compile(r"\| ((?:00[23]\.|000\.[CETU])\d+) \| [^|]+ \| ([^|]+) \|")
+ANSWERS = [f"001.{part}{n}" for part, count in (("P", 7), ("A", 7)) for n in range(1, count + 1)]
+_ROW = re.compile(r"\| ((?:00[23]\.|000\.[CETU]|001\.[PA])\d+) \| [^|]+ \| ([^|]+) \|")
 _TEST = re.compile(r"`([\w/]+\.py)::(test_\w+)`")
 _FIELDS = re.compile(
     r"^\| `(\w+)` \| (\w+) \| `(\w+)` \| ([^|]+) \| `(\w+\.py)::(test_\w+)` \|$", re.MULTILINE
@@ -41,7 +42,7 @@ FIELDS = {
 
 def test_every_rule_of_metadata_and_step_of_ingestion_is_held_by_tests() -> None:
     rows = dict(_ROW.findall(_readme()))
-    assert list(rows) == [*RULES, *STEPS, *SEARCHES]
+    assert list(rows) == [*RULES, *STEPS, *SEARCHES, *ANSWERS]
     for step, tests in rows.items():
         named = _TEST.findall(tests)
         assert named, step

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Entity, Episode, Polarity, RoleType, Source
-from kgsvc.search.context import Material, composed
+from kgsvc.search.context import Material, composed, composed_lines
+from kgsvc.search.context_lines import HANDLE_CHARS, numbered
 from kgsvc.search.context_passages import PASSAGE_CHARS, WHOLE_CHARS, taken_apart
 from kgsvc.search.query import parse
 from tests.unit.search.feed import fact, patient
@@ -233,6 +234,28 @@ def test_every_kind_has_its_share_where_there_is_too_much() -> None:
     assert min(map(len, kinds.values())) > 3
 
 
+def test_every_line_but_headings_knows_what_it_tells_of() -> None:
+    said, works, ann = episode("Nothing."), fact("f", "Ann works"), entity("ann", "Ann leads.")
+    group = Community("c", "g", "Staff", "All.", 0, 0, ())
+    told = composed_lines(Material([works], [ann], [group], [said]), ANY)
+    assert [(line.text, line.of) for line in told] == [
+        ("# Sources", None),
+        ("## 2024-01-01 Mon", None),
+        ("Nothing.", said),
+        ("# Facts", None),
+        ("Ann works (stated 2023-11-14T22:13:19Z)", works),
+        ("# Entities", None),
+        ("ann: Ann leads.", ann),
+        ("# Communities", None),
+        ("Staff: All.", group),
+    ]
+
+
+def test_of_lines_with_one_text_the_best_is_told() -> None:
+    told = composed_lines(Material([fact("b", "Ann works"), fact("a", "Ann works")]), ANY)
+    assert [line.of.uuid for line in told if line.of] == ["b"]
+
+
 def test_what_does_not_fit_is_left_out_and_shorter_ones_are_in() -> None:
     found = Material(entities=[entity("a" * 50), entity("b" * 5), entity("c" * 5)])
     assert lines(found, len("# Entities\n- bbbbb\n- ccccc")) == ["# Entities", "- bbbbb", "- ccccc"]
@@ -258,3 +281,5 @@ def test_it_is_never_too_long_and_always_the_same(
     assert text == composed(found, chars)
     whole = len(composed(found, ANY))
     assert len(composed(found, whole)) == whole, "all of it where it fits"
+    with_handles = "\n".join(numbered(composed_lines(found, chars, HANDLE_CHARS)))
+    assert len(with_handles) <= chars, "handles count too"
