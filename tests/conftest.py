@@ -12,6 +12,7 @@ from tests.support.skips import pytest_unconfigure
 from tests.support.store_spec import embedded_spec, group, store_spec
 from tests.support.stores import any_store
 from tests.support.which_stores import pytest_generate_tests
+from tests.support.witness import nothing_is_let_out
 
 __all__ = [
     "any_store",
@@ -20,6 +21,7 @@ __all__ = [
     "keep_grpc",
     "neo4j_servers",
     "no_blocking_calls",
+    "nothing_is_let_out",
     "pytest_collection_modifyitems",
     "pytest_generate_tests",
     "pytest_terminal_summary",

@@ -22,6 +22,7 @@ from kgsvc.config import load
 from tests.support.certificates import Authority
 from tests.support.client import Client
 from tests.support.service import DEFAULTS
+from tests.support.witness import WITNESS
 
 GROUP = "acme/team"
 HOUR_MS = 3_600_000
@@ -95,6 +96,8 @@ class Guarded:
             self.pairs[kind] = self.authority.certificate(kind, f"{kind}.test")
         else:
             made, self.tokens[kind] = new_token(kind, granted, now_ms, until)
+            if WITNESS is not None:
+                WITNESS.secrets.add(self.tokens[kind])
 
         def change() -> None:
             with changing(self.access_file) as credentials:
@@ -118,6 +121,8 @@ async def guarded(folder: Path, mutual: bool, **settings: str) -> AsyncIterator[
         "access.reload_s": "0.02",
         "access.audit": str(folder / "audit.jsonl"),
     }
+    if WITNESS is not None:
+        WITNESS.watch(folder / "audit.jsonl")
     if mutual:
         wanted["server.tls_client_ca"] = str(authority.path)
     wanted |= {name.replace("__", "."): value for name, value in settings.items()}

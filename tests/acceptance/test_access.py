@@ -42,7 +42,7 @@ async def idle(server: Guarded, tmp_path_factory: pytest.TempPathFactory) -> Asy
 
 def reads(name: str) -> bool:
     """Whether an operation only reads, by its name."""
-    return name.startswith(("Get", "List", "Search", "Watch", "Healthcheck"))
+    return name.startswith(("Get", "List", "Search", "Watch", "Healthcheck", "Ask"))
 
 
 async def code_of(client: Client, name: str, body: bytes) -> tuple[str, str | None]:

@@ -1,17 +1,18 @@
 """What is erased is in no file, no row and no index any more, and the receipt says so."""
 
+import asyncio
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from tests.acceptance.saying import FEB, JAN, MAR, fact, telling
+from tests.acceptance.saying import FEB, JAN, MAR, RETOLD, fact, telling
 from tests.acceptance.shared import OFFLINE
-from tests.support.canaries import erased, found, stray_vectors
+from tests.support.canaries import ERASED_S, erased, found, index_words, indexed, stray_vectors
 from tests.support.client import Client, message
 from tests.support.communities import built
-from tests.support.scripted_openai import ScriptedOpenAI, status
+from tests.support.scripted_openai import ScriptedOpenAI, hanging, status
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec
 
@@ -79,9 +80,12 @@ async def test_nothing_of_a_deleted_group_is_left(
     await fill(client, group, patient_model, secrets)
     everywhere = await found(spec, words(secrets))
     assert set(words(secrets)) <= everywhere, "or the search for them proves nothing"
+    known_by = await index_words(spec, group)
+    assert bool(await indexed(spec, known_by)) is (spec.neo4j is not None)
     answer = await client.delete_group(group)
     receipt = await erased(client, answer.erasure_id)
     assert await found(spec, words(secrets)) == set()
+    assert await indexed(spec, known_by) == 0
     assert receipt.kind == "group"
     removed = dict(receipt.removed)
     assert (removed["episodes"], removed["items"], removed["merge_records"]) == (3, 3, 1)
@@ -117,6 +121,53 @@ async def test_nothing_that_only_one_episode_told_is_left_of_it(
     assert left == {"Ann works for Acme", "Anna likes jazz"}
     await client.ask("UndoMerge", group_id=group, merge_id=merged.merge_id)
     assert await client.entity_of(group, "Anna") == gone
+
+
+async def test_what_a_model_answers_while_its_group_is_erased_is_kept_nowhere(
+    client: Client, group: str, spec: StoreSpec, patient_model: ScriptedOpenAI, secrets: Secrets
+) -> None:
+    staged, asked = secrets["staged"], secrets["asked"]
+    patient_model.fail(hanging(), match=staged, endpoint="embeddings", times=None)
+    patient_model.fail(hanging(), match=asked, times=None)
+    await client.add_episodes(group, [telling(JAN, fact("KNOWS", "Ann", staged), uuid="embedding")])
+    await client.add_episodes(f"{group}-2", [telling(JAN, fact("KNOWS", "Bob", asked), uuid="extracting")])
+    async with asyncio.timeout(ERASED_S):
+        while not (
+            any(staged in each.text for each in patient_model.embeddings)
+            and any(asked in each.text for each in patient_model.chats)
+        ):
+            await patient_model.received(len(patient_model.requests) + 1)
+    assert set(words(secrets)) <= await found(spec, words(secrets))
+    answers = [await client.delete_group(name) for name in (group, f"{group}-2")]
+    patient_model.heal()
+    for name, answer in zip((group, f"{group}-2"), answers, strict=True):
+        await erased(client, answer.erasure_id)
+        await client.ingest(name, [telling(FEB, fact("KNOWS", "Cid", "Dan"), uuid="next")])
+    assert await found(spec, words(secrets)) == set()
+
+
+async def test_a_models_summary_forgets_what_only_the_erased_episode_told(
+    client: Client, group: str, spec: StoreSpec, secrets: Secrets
+) -> None:
+    things = [f"{n:02} {'x' * 60}" for n in range(16)]
+    told = [fact("LIKES", RETOLD, each, f"{RETOLD} likes {each}") for each in things]
+    last = fact("LIKES", RETOLD, "tea", f"{RETOLD} likes tea with {secrets['retold']} and {'y' * 60}")
+    await client.ingest(group, [telling(JAN, each, uuid=f"e{n}") for n, each in enumerate(told)])
+    await client.ingest(group, [telling(FEB, last, uuid="evil")])
+    uuid = await client.entity_of(group, RETOLD)
+    async with asyncio.timeout(ERASED_S):
+        while secrets["retold"] not in await summary_by_model(client, group, uuid):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    assert await found(spec, words(secrets))
+    done = await client.ask("DeleteEpisode", uuid="evil", group_id=group, cascade=True)
+    await erased(client, done.erasure_id)
+    assert await found(spec, words(secrets)) == set()
+
+
+async def summary_by_model(client: Client, group: str, uuid: str) -> str:
+    """The summary, if the model wrote it."""
+    summary = (await client.get_entity(group, uuid)).node.summary
+    return summary if summary.startswith("In short") else ""
 
 
 async def test_an_erased_question_is_quoted_by_no_answer(

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
 import apsw
 from neo4j import AsyncGraphDatabase
@@ -55,6 +55,30 @@ def stray_vectors(directory: Path) -> dict[str, int]:
         }
     finally:
         db.close()
+
+
+async def index_words(spec: StoreSpec, group_id: str) -> set[str]:
+    """The words by which the full-text index of a Neo4j finds a group's facts; of other stores none."""
+    rows = await _asked(spec, "MATCH ()-[r:RELATES_TO {group_id: $asked}]->() RETURN r.terms", group_id)
+    return {word for (terms,) in rows for word in (terms or "").split()}
+
+
+async def indexed(spec: StoreSpec, words: Iterable[str]) -> int:
+    """How many entries the full-text index of a Neo4j has under these words."""
+    query = (
+        "CALL db.index.fulltext.queryRelationships('kgsvc_fact_terms', $asked) YIELD relationship"
+        " RETURN count(relationship)"
+    )
+    asked = " ".join(sorted(words))
+    return sum([count for (count,) in await _asked(spec, query, asked)]) if asked else 0
+
+
+async def _asked(spec: StoreSpec, query: LiteralString, asked: str) -> list[list[Any]]:
+    address = spec.neo4j
+    if address is None:
+        return []
+    async with AsyncGraphDatabase.driver(address.uri, auth=(address.user, address.password)) as driver:
+        return [record.values() for record in (await driver.execute_query(query, asked=asked)).records]
 
 
 async def erased(client: Client, erasure_id: str) -> Any:

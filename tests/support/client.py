@@ -19,6 +19,7 @@ from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import retrieval_pb2 as ret
 from kgsvc.v1 import types_pb2 as typ
 from tests.support.contract import path, request_of, response_class
+from tests.support.witness import INTERCEPTORS, WITNESS
 
 if TYPE_CHECKING:
     from kgsvc.v1.admin_pb2_grpc import AdminServiceAsyncStub
@@ -86,9 +87,9 @@ class Client:
     def __init__(self, address: str, credentials: grpc.ChannelCredentials | None = None) -> None:
         self.address = address
         self.channel = (
-            grpc.aio.insecure_channel(address, options=_OPTIONS)
+            grpc.aio.insecure_channel(address, options=_OPTIONS, interceptors=INTERCEPTORS)
             if credentials is None
-            else grpc.aio.secure_channel(address, credentials, options=_OPTIONS)
+            else grpc.aio.secure_channel(address, credentials, options=_OPTIONS, interceptors=INTERCEPTORS)
         )
         self.ingestion = ingestion_pb2_grpc.IngestionServiceStub(self.channel)
         self.retrieval = retrieval_pb2_grpc.RetrievalServiceStub(self.channel)
@@ -152,6 +153,9 @@ class Client:
     ) -> list[ing.StreamEpisodesResponse]:
         """StreamEpisodes: all `items`, and an acknowledgement for each, in order."""
         requests = [stream_request(group, item) for item in items]
+        if WITNESS is not None:
+            for request in requests:
+                WITNESS.sent(request)
         call = self.ingestion.StreamEpisodes(_each(requests), timeout=DONE_S)
         return [acknowledgement async for acknowledgement in call]
 

@@ -24,6 +24,8 @@ from pathlib import Path
 from types import TracebackType
 from urllib.request import ProxyHandler, build_opener
 
+from tests.support.witness import WITNESS
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 READY_S = 60.0
 STOP_S = 60.0
@@ -58,6 +60,8 @@ class Service:
     def __init__(self, settings: Mapping[str, str], folder: Path, name: str = "server") -> None:
         self.settings = {**DEFAULTS, **settings}
         self.name = name
+        if WITNESS is not None:
+            folder = WITNESS.server(self.settings)
         self._stdout = folder / f"{name}.out"
         self._stderr = folder / f"{name}.err"
         self._read_from = 0
@@ -168,6 +172,8 @@ class Service:
 
     async def stop(self) -> None:
         """End it in whatever state it is."""
+        if WITNESS is not None and self.running and "/metrics" in self._stdout.read_text(errors="replace"):
+            (self._stdout.parent / "metrics").write_text(await self.metrics())
         if self.running:
             await asyncio.to_thread(self.kill9)
 
