@@ -14,11 +14,14 @@ from kgsvc.domain.facts.amendments import Without, withdrawn
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.items import ItemState
 from kgsvc.pipeline.summaries import summarised
+from kgsvc.stores.document_protocol import Unsettled
 
 log = logging.getLogger(__name__)
 
 _LOOK_S = 1.0
 _AT_ONCE = 100
+_CHUNKS_A_SECOND = 500  # that are looked at again and again while they are read
+_FIRST = ("", "")
 _DONE = frozenset({ItemState.UPSERTED, ItemState.COMPLETED})
 
 
@@ -27,6 +30,8 @@ class Revisions:
 
     def __init__(self, core: Core) -> None:
         self._core = core
+        self._after: Unsettled = _FIRST
+        self._waits: dict[Unsettled, float] = {}  # until when not to look again
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -38,32 +43,40 @@ class Revisions:
             await asyncio.sleep(_LOOK_S)
 
     async def step(self) -> None:
-        """Look once. Raises Overloaded, StoreUnavailable."""
-        for group_id, document_id in await self._core.store.unsettled_documents(_AT_ONCE):
-            await settle_document(self._core, group_id, document_id)
+        """Look at the next documents. Raises Overloaded, StoreUnavailable."""
+        now = asyncio.get_running_loop().time()
+        self._waits = {key: until for key, until in self._waits.items() if until > now}
+        found = await self._core.store.unsettled_documents(_AT_ONCE, self._after)
+        self._after = found[-1] if len(found) == _AT_ONCE else _FIRST
+        for key in found:
+            if key not in self._waits:
+                chunks = await settle_document(self._core, *key)
+                if chunks:
+                    self._waits[key] = now + chunks / _CHUNKS_A_SECOND
 
 
-async def settle_document(core: Core, group_id: str, document_id: str) -> bool:
+async def settle_document(core: Core, group_id: str, document_id: str) -> int:
     """Withdraw what only former texts state, if every chunk of the present one is in the graph and the former
-    ones are done; whether the document is settled. May be repeated and interrupted."""
+    ones are done. How many chunks were looked at in vain; 0: it is settled. May be repeated and
+    interrupted."""
     store = core.store
     document = await store.document(group_id, document_id)
     if document is None or document.settled:
-        return True
+        return 0
     places = await store.places(group_id, document_id)
     present = {place.chunk_uuid for place in places}
     former = [uuid for uuid in await store.chunks(group_id, document_id, active=True) if uuid not in present]
     statuses = await statuses_of(core, group_id, places)
     waiting = await store.item_statuses(group_id, former)
     if len(statuses) < len(present) or not all(each.state in _DONE for each in statuses):
-        return False
+        return len(present)
     if not all(each.terminal for each in waiting):
-        return False
+        return len(former)
     for uuid in former:
         await _withdraw(core, group_id, uuid, present)
         await store.retire_chunk(group_id, document_id, uuid)
     await store.settle_document(group_id, document_id, document.latest)
-    return True
+    return 0
 
 
 @until_applied

@@ -12,6 +12,8 @@ from typing import Protocol
 from kgsvc.domain.model.documents import Document, Place
 from kgsvc.domain.model.items import ItemStatus
 
+Unsettled = tuple[str, str]  # group_id and document_id
+
 
 class DocumentStore(Protocol):
     """Documents of a group's present epoch. Those of unknown groups are none."""
@@ -40,8 +42,9 @@ class DocumentStore(Protocol):
     async def settle_document(self, group_id: str, document_id: str, latest: int) -> None:
         """Note that only chunks of the present text speak, if its latest revision has this number."""
 
-    async def unsettled_documents(self, limit: int) -> list[tuple[str, str]]:
-        """Group and id of documents with chunks of former revisions that may still speak."""
+    async def unsettled_documents(self, limit: int, after: Unsettled) -> list[Unsettled]:
+        """The first `limit` documents behind this one (group and id; empty: from the beginning) with chunks
+        of former revisions that may still speak, in order."""
 
     async def documents_of(self, group_id: str, chunk_uuids: Collection[str]) -> dict[str, str]:
         """The document ids of those of these episodes that are chunks."""

@@ -26,6 +26,10 @@ def _places(*uuids: str) -> list[Place]:
     return [Place(uuid, 5 * n, 5 * n + 7, 5 * n, 2, n + 1, ("Head", "頭")) for n, uuid in enumerate(uuids)]
 
 
+async def _unsettled(g: Scratch) -> list[tuple[str, str]]:
+    return await g.store.unsettled_documents(_ALL, ("", ""))
+
+
 async def a_document_is_kept_as_it_was_put(g: Scratch) -> None:
     """Its record, its places in their order, and which document a chunk is of."""
     equal(await g.store.document(g.id, "d"), None, "document: unknown")
@@ -60,18 +64,31 @@ async def chunks_retire_until_a_document_is_settled(g: Scratch) -> None:
     """Unsettled documents are found; chunks that retired are still those of the document."""
     await g.store.put_document(_document(g, "d"), _places("c1", "c2"), 0)
     await g.store.put_document(_document(g, "d", 2, settled=False), _places("c2", "c3"), 1)
-    expect((g.id, "d") in await g.store.unsettled_documents(_ALL), "unsettled_documents: one that is not")
+    expect(
+        (g.id, "d") in await _unsettled(g),
+        "unsettled_documents: one that is not",
+    )
     equal(await g.store.chunks(g.id, "d", active=True), ["c1", "c2", "c3"], "chunks: active")
     await g.store.retire_chunk(g.id, "d", "c1")
     equal(await g.store.chunks(g.id, "d", active=True), ["c2", "c3"], "chunks: one retired")
     equal(await g.store.chunks(g.id, "d", active=False), ["c1", "c2", "c3"], "chunks: every one")
     await g.store.settle_document(g.id, "d", 1)
-    expect((g.id, "d") in await g.store.unsettled_documents(_ALL), "settle_document: a former revision")
+    expect((g.id, "d") in await _unsettled(g), "settle_document: a former revision")
     await g.store.settle_document(g.id, "d", 2)
-    expect((g.id, "d") not in await g.store.unsettled_documents(_ALL), "settle_document")
+    expect((g.id, "d") not in await _unsettled(g), "settle_document")
     expect(
         (await g.store.document(g.id, "d") or _document(g, "", settled=False)).settled, "document: settled"
     )
+
+
+async def unsettled_documents_come_in_pages(g: Scratch) -> None:
+    """In order, behind a document, so that those that cannot be settled yet do not hide others."""
+    for name in ("b", "a", "c"):
+        await g.store.put_document(_document(g, name, settled=False), _places(), 0)
+    found = await g.store.unsettled_documents(2, (g.id, "a"))
+    equal(found, [(g.id, "b"), (g.id, "c")], "unsettled_documents: behind one")
+    for name in "abc":
+        await g.store.settle_document(g.id, name, 1)
 
 
 async def documents_are_listed_by_id(g: Scratch) -> None:
@@ -93,7 +110,10 @@ async def a_removed_document_leaves_nothing(g: Scratch) -> None:
     await g.store.put_document(_document(g, "d", settled=False), _places("c1"), 0)
     await g.store.delete_group(g.id, NOW + 1)
     equal(await g.store.documents(g.id, 9, ""), [], "documents: of a deleted group")
-    expect((g.id, "d") not in await g.store.unsettled_documents(_ALL), "unsettled_documents: a deleted group")
+    expect(
+        (g.id, "d") not in await _unsettled(g),
+        "unsettled_documents: a deleted group",
+    )
     await g.store.put_document(_document(g, "d"), _places("c1"), 0)
 
 

@@ -9,6 +9,7 @@ import apsw
 from kgsvc.domain.errors import RevisionChanged
 from kgsvc.domain.model.documents import Document, Place
 from kgsvc.domain.model.items import ItemStatus
+from kgsvc.stores.document_protocol import Unsettled
 from kgsvc.stores.documents import document_of, document_text, places_of, places_text
 from kgsvc.stores.embedded.rows import (
     all_rows,
@@ -78,12 +79,13 @@ def _settle_document(db: apsw.Connection, group_id: str, document_id: str, lates
     db.execute(sql, (group_of(db, group_id).gid, document_id, latest))
 
 
-def _unsettled_documents(db: apsw.Connection, limit: int) -> list[tuple[str, str]]:
+def _unsettled_documents(db: apsw.Connection, limit: int, after: Unsettled) -> list[Unsettled]:
     sql = """
         SELECT g.group_id, d.document_id FROM documents d JOIN groups g ON g.gid = d.gid
-        WHERE d.open = 1 ORDER BY d.gid, d.document_id LIMIT ?
+        WHERE d.open = 1 AND (g.group_id, d.document_id) > (?, ?)
+        ORDER BY g.group_id, d.document_id LIMIT ?
         """
-    return [(group_id, document_id) for group_id, document_id in all_rows(db, sql, (limit,))]
+    return [(group_id, document_id) for group_id, document_id in all_rows(db, sql, (*after, limit))]
 
 
 def _documents_of(db: apsw.Connection, group_id: str, chunk_uuids: Collection[str]) -> dict[str, str]:

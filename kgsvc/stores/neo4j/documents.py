@@ -8,6 +8,7 @@ from typing import LiteralString
 from kgsvc.domain.errors import RevisionChanged
 from kgsvc.domain.model.documents import Document, Place
 from kgsvc.domain.model.items import ItemStatus
+from kgsvc.stores.document_protocol import Unsettled
 from kgsvc.stores.documents import document_of, document_text, places_of, places_text
 from kgsvc.stores.neo4j.base import Base, Tx
 from kgsvc.stores.neo4j.rows import STATUS_OPTIONAL, status_of, whole
@@ -49,7 +50,8 @@ _RETIRE: LiteralString = _OF_DOCUMENT + " AND c.uuid = $p.uuid SET c.active = fa
 _SETTLE: LiteralString = "<GROUP>" + _KNOWN + "WHERE d.latest = $p.latest SET d.open = null"
 _UNSETTLED: LiteralString = """
     MATCH (d:KgDocument) USING INDEX SEEK d:KgDocument(open) WHERE d.open = true
-    MATCH (g:KgGroup {group_id: d.group_id}) WHERE g.epoch = d.epoch
+    MATCH (g:KgGroup {group_id: d.group_id})
+    WHERE g.epoch = d.epoch AND [d.group_id, d.document_id] > $p.after
     RETURN d.group_id, d.document_id ORDER BY d.group_id, d.document_id LIMIT $p.limit
     """
 _DOCUMENTS_OF: LiteralString = """
@@ -113,8 +115,9 @@ class Documents(Base):
     async def settle_document(self, group_id: str, document_id: str, latest: int) -> None:
         await self._run(_SETTLE, group_id=group_id, document_id=document_id, latest=latest)
 
-    async def unsettled_documents(self, limit: int) -> list[tuple[str, str]]:
-        return [(group_id, document_id) for group_id, document_id in await self._run(_UNSETTLED, limit=limit)]
+    async def unsettled_documents(self, limit: int, after: Unsettled) -> list[Unsettled]:
+        rows = await self._run(_UNSETTLED, limit=limit, after=list(after))
+        return [(group_id, document_id) for group_id, document_id in rows]
 
     async def documents_of(self, group_id: str, chunk_uuids: Collection[str]) -> dict[str, str]:
         rows = await self._run(_DOCUMENTS_OF, group_id=group_id, uuids=list(chunk_uuids))
