@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from kgsvc.domain.errors import Conflict, InvalidArgument, LeaseLost, Overloaded, Violation
-from kgsvc.domain.model.graph import Episode
+from kgsvc.domain.model.graph import TOLD, Episode
 from kgsvc.domain.model.items import (
     AcceptBatch,
     Accepted,
@@ -219,7 +219,8 @@ class ModelQueue(ModelIntake):
             wanted = [e for e in everything if e.uuid in anchor.named and e.uuid != anchor.uuid]
             return tuple(_shortened(e, max_chars) for e in wanted)
         key = (anchor.reference_ms, anchor.uuid)
-        earlier = [e for e in self.peek(group_id).episodes if (e.reference_ms, e.uuid) < key]
+        told = [e for e in self.peek(group_id).episodes if e.source in TOLD]
+        earlier = [e for e in told if (e.reference_ms, e.uuid) < key]
         return tuple(_shortened(e, max_chars) for e in earlier[max(len(earlier) - limit, 0) :])
 
     async def relations(self, group_id: str, latest: int, limit: int) -> list[str]:

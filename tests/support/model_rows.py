@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from kgsvc.domain.errors import Conflict, Violation
 from kgsvc.domain.model.delta import FactTombstone, GroupHead, MergeRecord
-from kgsvc.domain.model.graph import FREE, Entity, Episode, Fact, Mention, Usage
+from kgsvc.domain.model.graph import FREE, TOLD, Entity, Episode, Fact, Mention, Usage
 from kgsvc.domain.model.items import (
     CRASH,
     TERMINAL,
@@ -180,7 +180,8 @@ class Group:
 
     def cut(self, limit: int, cut: EpisodeCut) -> list[Episode]:
         """The latest `limit` episodes, or the part of them that `cut` names."""
-        upto = [e for e in self.episodes if cut.upto is None or (e.reference_ms, e.uuid) <= cut.upto]
+        told = [e for e in self.episodes if e.source in TOLD]
+        upto = [e for e in told if cut.upto is None or (e.reference_ms, e.uuid) <= cut.upto]
         latest = upto[-limit:] if limit else []
         behind = [e for e in latest if cut.after is None or (e.reference_ms, e.uuid) > cut.after]
         found: list[Episode] = []

@@ -55,6 +55,12 @@ _CLAUSES: dict[LiteralString, LiteralString] = {
     "<EPISODES_OF_GROUP>": """<GROUP>
     UNWIND $p.uuids AS uuid
     <SEEK e:Episodic uuid IN epoch>""",
+    "<DOCUMENT_OF_GROUP>": """<GROUP>
+    MATCH (d:KgDocument {group_id: $p.group_id, epoch: epoch, document_id: $p.document_id})
+        USING INDEX SEEK d:KgDocument(group_id, epoch, document_id)""",
+    "<CHUNKS_OF_DOCUMENT>": """<GROUP>
+    MATCH (c:KgChunk) USING INDEX SEEK c:KgChunk(group_id, epoch, document_id)
+    WHERE c.group_id = $p.group_id AND c.epoch = epoch AND c.document_id = $p.document_id""",
     "<FACTS_OF_GROUP>": """<GROUP>
     UNWIND $p.uuids AS uuid
     <SEEK r:RELATES_TO uuid IN epoch>""",

@@ -13,12 +13,8 @@ from kgsvc.stores.documents import document_of, document_text, places_of, places
 from kgsvc.stores.neo4j.base import Base, Tx
 from kgsvc.stores.neo4j.rows import STATUS_OPTIONAL, status_of, whole
 
-_KNOWN: LiteralString = """
-    MATCH (d:KgDocument {group_id: $p.group_id, epoch: epoch, document_id: $p.document_id})
-        USING INDEX SEEK d:KgDocument(group_id, epoch, document_id)
-    """
-_DOCUMENT: LiteralString = "<GROUP>" + _KNOWN + "RETURN d.data, d.open"
-_PLACES: LiteralString = "<GROUP>" + _KNOWN + "RETURN coalesce(d.places, '')"
+_DOCUMENT: LiteralString = "<DOCUMENT_OF_GROUP> RETURN d.data, d.open"
+_PLACES: LiteralString = "<DOCUMENT_OF_GROUP> RETURN coalesce(d.places, '')"
 _DOCUMENTS: LiteralString = """
     <GROUP>
     MATCH (d:KgDocument) USING INDEX SEEK d:KgDocument(group_id, epoch, document_id)
@@ -40,14 +36,9 @@ _PUT: LiteralString = """
     MERGE (c:KgChunk {group_id: $p.group_id, epoch: $p.epoch, uuid: uuid})
     SET c.document_id = $p.document_id, c.active = true
     """
-_OF_DOCUMENT: LiteralString = """
-    <GROUP>
-    MATCH (c:KgChunk) USING INDEX SEEK c:KgChunk(group_id, epoch, document_id)
-    WHERE c.group_id = $p.group_id AND c.epoch = epoch AND c.document_id = $p.document_id
-    """
-_CHUNKS: LiteralString = _OF_DOCUMENT + " AND (c.active OR NOT $p.active) RETURN c.uuid ORDER BY c.uuid"
-_RETIRE: LiteralString = _OF_DOCUMENT + " AND c.uuid = $p.uuid SET c.active = false"
-_SETTLE: LiteralString = "<GROUP>" + _KNOWN + "WHERE d.latest = $p.latest SET d.open = null"
+_CHUNKS: LiteralString = "<CHUNKS_OF_DOCUMENT> AND (c.active OR NOT $p.active) RETURN c.uuid ORDER BY c.uuid"
+_RETIRE: LiteralString = "<CHUNKS_OF_DOCUMENT> AND c.uuid = $p.uuid SET c.active = false"
+_SETTLE: LiteralString = "<DOCUMENT_OF_GROUP> WHERE d.latest = $p.latest SET d.open = null"
 _UNSETTLED: LiteralString = """
     MATCH (d:KgDocument) USING INDEX SEEK d:KgDocument(open) WHERE d.open = true
     MATCH (g:KgGroup {group_id: d.group_id})
@@ -61,8 +52,8 @@ _DOCUMENTS_OF: LiteralString = """
         USING INDEX SEEK c:KgChunk(group_id, epoch, uuid)
     RETURN c.uuid, c.document_id
     """
-_REMOVE: LiteralString = "<GROUP>" + _KNOWN + "WHERE d.latest = $p.latest DELETE d RETURN count(*)"
-_REMOVE_CHUNKS: LiteralString = _OF_DOCUMENT + " DELETE c"
+_REMOVE: LiteralString = "<DOCUMENT_OF_GROUP> WHERE d.latest = $p.latest DELETE d RETURN count(*)"
+_REMOVE_CHUNKS: LiteralString = "<CHUNKS_OF_DOCUMENT> DELETE c"
 _STATUSES: LiteralString = """
     <GROUP>
     UNWIND $p.uuids AS uuid
