@@ -20,7 +20,7 @@ from kgsvc.access.scopes import scopes_of
 from kgsvc.api.calls import current_call
 from kgsvc.config import load
 from tests.support.certificates import Authority
-from tests.support.client import Client
+from tests.support.client import CALL_S, Client
 from tests.support.service import DEFAULTS
 from tests.support.witness import WITNESS
 
@@ -77,6 +77,19 @@ class Guarded:
             token = self.tokens.get(kind, kind)
             made = grpc.composite_channel_credentials(made, grpc.access_token_call_credentials(token))
         return Client(self.address, made)
+
+    async def taken_over(self, kind: str) -> None:
+        """Wait until the server knows a credential that was added while it runs."""
+        async with asyncio.timeout(CALL_S), self.client(kind) as client:
+            while True:
+                try:
+                    await client.ask("Healthcheck")
+                except grpc.aio.AioRpcError as error:
+                    if error.code() is not grpc.StatusCode.UNAUTHENTICATED:
+                        raise
+                    await asyncio.sleep(0.01)
+                else:
+                    return
 
     async def revoke(self, kind: str) -> None:
         """As `kgsvc token revoke`."""

@@ -25,6 +25,7 @@ async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Guar
     async with guarded(tmp_path_factory.mktemp("tenants"), mutual=False) as made:
         for tenant in TENANTS:
             await made.add(tenant, {f"{tenant}/": "admin"}, HOUR_MS)
+            await made.taken_over(tenant)
         yield made
 
 
