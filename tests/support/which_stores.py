@@ -34,8 +34,6 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "acceptance/test_search_texts.py": EVERY,
     "acceptance/test_stores_agree.py": NEO4J,
     "acceptance/test_three_turns.py": EVERY,
-    "acceptance/test_erasure.py::test_a_models_summary_forgets_what_only_the_erased_episode_told": ONCE,
-    "acceptance/test_erasure.py::test_what_a_model_answers_while_its_group_is_erased_is_kept_nowhere": ONCE,
     "acceptance/test_errors.py": ONCE,
     "acceptance/test_grpcurl.py": ONCE,
     "acceptance/test_limits.py": ONCE,
