@@ -35,9 +35,10 @@ NOTE_REMOVED: LiteralString = """
     """
 _COMPLETE: LiteralString = """
     UNWIND $p.parts AS part
-    MATCH (x:KgErasure {erasure_id: part[0], group_id: part[1]}) WHERE x.open = true
-    SET x.completed_ms = $p.now_ms, x.open = null
-    """
+    MATCH (x:KgErasure {erasure_id: part[0], group_id: part[1]})
+    SET x.completed_ms = coalesce(x.completed_ms, $p.now_ms), x.open = null
+    """  # a condition on `open` lets the planner walk through all that is open
+
 
 
 def _erasure(row: Row) -> Erasure:
